@@ -1,0 +1,213 @@
+//! How Grove names, labels and annotates what it creates, and what it puts into pods.
+//!
+//! All of it is upstream's; users and schedulers rely on it. `<pcs>` is the PodCliqueSet's name, `i` the index of its
+//! replica, `<sg>` the scaling group's name in the template, `j` the index of its replica, `<clique>` the clique's name
+//! in the template.
+
+use std::collections::BTreeMap;
+
+/// Group of PodCliqueSet, PodClique, PodCliqueScalingGroup and ClusterTopologyBinding.
+pub const GROVE_GROUP: &str = "grove.io";
+/// Group of PodGang.
+pub const SCHEDULER_GROUP: &str = "scheduler.grove.io";
+/// Prefix of the label and annotation keys that belong to Grove and are never mirrored from a PodCliqueSet.
+pub const GROVE_PREFIX: &str = "grove.io/";
+
+/// Label: who manages the object.
+pub const LABEL_MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+/// Value of [`LABEL_MANAGED_BY`].
+pub const MANAGED_BY_GROVE: &str = "grove-operator";
+/// Label: name of the PodCliqueSet.
+pub const LABEL_PART_OF: &str = "app.kubernetes.io/part-of";
+/// Label: name of the object itself.
+pub const LABEL_NAME: &str = "app.kubernetes.io/name";
+/// Label: what the object is for, one of the `COMPONENT_` values.
+pub const LABEL_COMPONENT: &str = "app.kubernetes.io/component";
+
+/// Component of the headless Service of a PodCliqueSet replica.
+pub const COMPONENT_HEADLESS_SERVICE: &str = "pcs-headless-service";
+/// Component of a PodCliqueScalingGroup.
+pub const COMPONENT_SCALING_GROUP: &str = "pcs-podcliquescalinggroup";
+/// Component of a PodGang.
+pub const COMPONENT_POD_GANG: &str = "podgang";
+/// Component of a standalone PodClique.
+pub const COMPONENT_STANDALONE_POD_CLIQUE: &str = "pcs-podclique";
+/// Component of a PodClique of a scaling group.
+pub const COMPONENT_SCALING_GROUP_POD_CLIQUE: &str = "pcsg-podclique";
+
+/// Label of pods: name of the PodClique.
+pub const LABEL_POD_CLIQUE: &str = "grove.io/podclique";
+/// Label of PodCliques and pods: name of the PodGang.
+pub const LABEL_POD_GANG: &str = "grove.io/podgang";
+/// Label of PodCliques and pods of a scaled PodGang: name of the base PodGang.
+pub const LABEL_BASE_POD_GANG: &str = "grove.io/base-podgang";
+/// Label: `i`.
+pub const LABEL_PCS_REPLICA_INDEX: &str = "grove.io/podcliqueset-replica-index";
+/// Label of a scaling group's PodCliques and pods: name of the PodCliqueScalingGroup.
+pub const LABEL_SCALING_GROUP: &str = "grove.io/podcliquescalinggroup";
+/// Label of a scaling group's PodCliques and pods: `j`.
+pub const LABEL_SCALING_GROUP_REPLICA_INDEX: &str = "grove.io/podcliquescalinggroup-replica-index";
+/// Label of pods: index within the PodClique.
+pub const LABEL_POD_INDEX: &str = "grove.io/podclique-pod-index";
+/// Label of PodCliques and pods: opaque hash of the clique template.
+pub const LABEL_POD_TEMPLATE_HASH: &str = "grove.io/pod-template-hash";
+/// Label of PodGangs: name of the backend (GANG-04).
+pub const LABEL_SCHEDULER_NAME: &str = "grove.io/scheduler-name";
+/// Label of PodGangs whose pods brought their own scheduling group (KUBE-15).
+pub const LABEL_EXTERNAL_WORKLOAD: &str = "grove.io/external-workload-managed";
+
+/// Annotation of a PodCliqueSet: lifts the protection of its objects.
+pub const ANNOTATION_DISABLE_PROTECTION: &str = "grove.io/disable-managed-resource-protection";
+/// Annotation of a PodCliqueSet: a change of its value makes the controller reconcile.
+pub const ANNOTATION_RECONCILE_TRIGGER: &str = "grove.io/reconcile-trigger";
+/// Annotation of a PodGang that has constraints: name of the ClusterTopologyBinding.
+pub const ANNOTATION_TOPOLOGY_NAME: &str = "grove.io/topology-name";
+/// Annotation of a PodCliqueSet or clique: multi-node NVLink group, which is not supported.
+pub const ANNOTATION_MNNVL_GROUP: &str = "grove.io/mnnvl-group";
+/// Annotation of a PodCliqueSet, immutable: what a kube-scheduler PodGroup spans, `PodGroup` or `PodGang` (KUBE-08).
+pub const ANNOTATION_GANG_SCOPE: &str = "scheduling.grove.io/gang-scope";
+
+/// The scheduling gate of a pod whose gang is not ready to be scheduled.
+pub const POD_GANG_GATE: &str = "grove.io/podgang-pending-creation";
+
+/// Finalizer of PodCliqueSets.
+pub const FINALIZER_POD_CLIQUE_SET: &str = "grove.io/podcliqueset.grove.io";
+/// Finalizer of PodCliques.
+pub const FINALIZER_POD_CLIQUE: &str = "grove.io/podclique.grove.io";
+/// Finalizer of PodCliqueScalingGroups.
+pub const FINALIZER_SCALING_GROUP: &str = "grove.io/podcliquescalinggroup.grove.io";
+
+/// Environment variable: `<pcs>`.
+pub const ENV_PCS_NAME: &str = "GROVE_PCS_NAME";
+/// Environment variable: `i`.
+pub const ENV_PCS_INDEX: &str = "GROVE_PCS_INDEX";
+/// Environment variable: name of the PodClique.
+pub const ENV_PCLQ_NAME: &str = "GROVE_PCLQ_NAME";
+/// Environment variable: [`headless_service_address`].
+pub const ENV_HEADLESS_SERVICE: &str = "GROVE_HEADLESS_SERVICE";
+/// Environment variable: index of the pod within its PodClique.
+pub const ENV_PCLQ_POD_INDEX: &str = "GROVE_PCLQ_POD_INDEX";
+/// Environment variable of scaling-group members: name of the PodCliqueScalingGroup.
+pub const ENV_PCSG_NAME: &str = "GROVE_PCSG_NAME";
+/// Environment variable of scaling-group members: `j`.
+pub const ENV_PCSG_INDEX: &str = "GROVE_PCSG_INDEX";
+/// Environment variable of scaling-group members: pods in one replica of the group, by the template.
+pub const ENV_PCSG_TEMPLATE_NUM_PODS: &str = "GROVE_PCSG_TEMPLATE_NUM_PODS";
+
+/// Condition of a PodGang: every pod exists and is referenced (GANG-06).
+pub const CONDITION_INITIALIZED: &str = "Initialized";
+/// Reason of [`CONDITION_INITIALIZED`] False.
+pub const REASON_PODS_CREATION_PENDING: &str = "PodGangPodsCreationPending";
+/// Reason of [`CONDITION_INITIALIZED`] True.
+pub const REASON_PODS_CREATED: &str = "PodGangPodsCreated";
+/// Condition of a PodClique: its minimum has been scheduled.
+pub const CONDITION_POD_CLIQUE_SCHEDULED: &str = "PodCliqueScheduled";
+/// Reason of [`CONDITION_POD_CLIQUE_SCHEDULED`] True.
+pub const REASON_SUFFICIENT_SCHEDULED_PODS: &str = "SufficientScheduledPods";
+/// Reason of [`CONDITION_POD_CLIQUE_SCHEDULED`] False.
+pub const REASON_INSUFFICIENT_SCHEDULED_PODS: &str = "InsufficientScheduledPods";
+/// Condition of PodCliques and PodCliqueScalingGroups: fewer than the minimum are healthy.
+pub const CONDITION_MIN_AVAILABLE_BREACHED: &str = "MinAvailableBreached";
+/// Condition of a PodCliqueScalingGroup: its gang is being terminated.
+pub const CONDITION_GANG_TERMINATION_IN_PROGRESS: &str = "GangTerminationInProgress";
+/// Condition of a PodCliqueSet: a domain it names is not in its topology.
+pub const CONDITION_TOPOLOGY_LEVELS_UNAVAILABLE: &str = "TopologyLevelsUnavailable";
+/// Condition of a ClusterTopologyBinding: a scheduler's topology resource differs from the levels.
+pub const CONDITION_SCHEDULER_TOPOLOGY_DRIFT: &str = "SchedulerTopologyDrift";
+
+/// Base PodGang of replica `i`: `<pcs>-<i>`.
+pub fn base_pod_gang(pcs: &str, i: i32) -> String {
+    format!("{pcs}-{i}")
+}
+
+/// Headless Service of replica `i`: `<pcs>-<i>`.
+pub fn headless_service(pcs: &str, i: i32) -> String {
+    format!("{pcs}-{i}")
+}
+
+/// DNS name of the headless Service of replica `i`: `<pcs>-<i>.<namespace>.svc.cluster.local`.
+pub fn headless_service_address(pcs: &str, i: i32, namespace: &str) -> String {
+    format!("{}.{namespace}.svc.cluster.local", headless_service(pcs, i))
+}
+
+/// Standalone PodClique: `<pcs>-<i>-<clique>`.
+pub fn standalone_pod_clique(pcs: &str, i: i32, clique: &str) -> String {
+    format!("{pcs}-{i}-{clique}")
+}
+
+/// PodCliqueScalingGroup: `<pcs>-<i>-<sg>`.
+pub fn scaling_group(pcs: &str, i: i32, sg: &str) -> String {
+    format!("{pcs}-{i}-{sg}")
+}
+
+/// Replica `j` of the PodCliqueScalingGroup object `pcsg`, as a topology group config: `<pcs>-<i>-<sg>-<j>`.
+pub fn scaling_group_replica(pcsg: &str, j: i32) -> String {
+    format!("{pcsg}-{j}")
+}
+
+/// PodClique in replica `j` of the PodCliqueScalingGroup object `pcsg`: `<pcs>-<i>-<sg>-<j>-<clique>`.
+pub fn scaling_group_pod_clique(pcsg: &str, j: i32, clique: &str) -> String {
+    format!("{pcsg}-{j}-{clique}")
+}
+
+/// Scaled PodGang of replica `j >= min_available` of the PodCliqueScalingGroup object `pcsg`:
+/// `<pcs>-<i>-<sg>-<j - min_available>`, counted from zero (GANG-03).
+pub fn scaled_pod_gang(pcsg: &str, j: i32, min_available: i32) -> String {
+    format!("{pcsg}-{}", j - min_available)
+}
+
+/// Host name of a pod: `<pclq>-<index>`.
+pub fn pod_hostname(pclq: &str, index: i32) -> String {
+    format!("{pclq}-{index}")
+}
+
+/// `generateName` of the pods of a PodClique: `<pclq>-`.
+pub fn pod_generate_name(pclq: &str) -> String {
+    format!("{pclq}-")
+}
+
+/// Labels of everything made for a PodCliqueSet.
+pub fn managed_labels(pcs: &str) -> BTreeMap<String, String> {
+    BTreeMap::from([
+        (LABEL_MANAGED_BY.to_owned(), MANAGED_BY_GROVE.to_owned()),
+        (LABEL_PART_OF.to_owned(), pcs.to_owned()),
+    ])
+}
+
+/// [`managed_labels`] with the object's own name and component.
+pub fn object_labels(pcs: &str, name: &str, component: &str) -> BTreeMap<String, String> {
+    let mut labels = managed_labels(pcs);
+    labels.insert(LABEL_NAME.to_owned(), name.to_owned());
+    labels.insert(LABEL_COMPONENT.to_owned(), component.to_owned());
+    labels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_one_pod_clique_set() {
+        let pcsg = scaling_group("wl", 1, "sg-x");
+        let names = [
+            base_pod_gang("wl", 1),
+            headless_service_address("wl", 1, "team"),
+            standalone_pod_clique("wl", 1, "pc-a"),
+            pcsg.clone(),
+            scaling_group_replica(&pcsg, 0),
+            scaling_group_pod_clique(&pcsg, 2, "pc-b"),
+            scaled_pod_gang(&pcsg, 2, 2),
+            pod_hostname("wl-1-pc-a", 3),
+        ];
+        insta::assert_snapshot!(names.join("\n"), @r"
+        wl-1
+        wl-1.team.svc.cluster.local
+        wl-1-pc-a
+        wl-1-sg-x
+        wl-1-sg-x-0
+        wl-1-sg-x-2-pc-b
+        wl-1-sg-x-0
+        wl-1-pc-a-3
+        ");
+    }
+}

@@ -1,0 +1,67 @@
+//! Required node affinity of a pod, in JSON.
+//!
+//! The terms of a pod's required node affinity are alternatives, so a further requirement goes into every one
+//! of them. On a gated pod that is the only way the API server lets them change.
+
+use k8s_openapi::api::core::v1::{Affinity, NodeSelectorRequirement, NodeSelectorTerm};
+use serde_json::{Map, Value, json};
+
+/// Nodes that have the label, whatever its value.
+pub(crate) fn exists(key: &str) -> NodeSelectorRequirement {
+    NodeSelectorRequirement { key: key.to_owned(), operator: "Exists".to_owned(), values: None }
+}
+
+/// Nodes of one domain.
+pub(crate) fn in_domain(key: &str, domain: &str) -> NodeSelectorRequirement {
+    let values = Some(vec![domain.to_owned()]);
+    NodeSelectorRequirement { key: key.to_owned(), operator: "In".to_owned(), values }
+}
+
+/// Adds a requirement to a pod spec that is about to be created.
+pub(crate) fn require(pod_spec: &mut Map<String, Value>, requirement: &NodeSelectorRequirement) {
+    let affinity = pod_spec.get("affinity").cloned().and_then(|value| serde_json::from_value(value).ok());
+    let affinity: Affinity = affinity.unwrap_or_default();
+    pod_spec
+        .insert("affinity".to_owned(), json!(with_requirements(affinity, std::slice::from_ref(requirement))));
+}
+
+/// The affinity with `requirements` in each of its required terms.
+pub(crate) fn with_requirements(
+    mut affinity: Affinity,
+    requirements: &[NodeSelectorRequirement],
+) -> Affinity {
+    let node_affinity = affinity.node_affinity.get_or_insert_default();
+    let required = node_affinity.required_during_scheduling_ignored_during_execution.get_or_insert_default();
+    if required.node_selector_terms.is_empty() {
+        required.node_selector_terms.push(NodeSelectorTerm::default());
+    }
+    for term in &mut required.node_selector_terms {
+        term.match_expressions.get_or_insert_default().extend_from_slice(requirements);
+    }
+    affinity
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_requirement_goes_into_every_alternative() {
+        let mut spec = json!({"affinity": {
+            "podAffinity": {},
+            "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+                {"matchExpressions": [{"key": "gpu", "operator": "Exists"}]},
+                {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]},
+            ]}},
+        }});
+        require(spec.as_object_mut().unwrap(), &exists("rack"));
+        insta::assert_snapshot!(spec, @r#"{"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"gpu","operator":"Exists"},{"key":"rack","operator":"Exists"}]},{"matchExpressions":[{"key":"rack","operator":"Exists"}],"matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]}]}},"podAffinity":{}}}"#);
+    }
+
+    #[test]
+    fn a_pod_without_affinity_gets_one_term() {
+        let mut spec = json!({});
+        require(spec.as_object_mut().unwrap(), &in_domain("rack", "r1"));
+        insta::assert_snapshot!(spec, @r#"{"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"rack","operator":"In","values":["r1"]}]}]}}}}"#);
+    }
+}

@@ -1,0 +1,189 @@
+//! One refused PodCliqueSet and its admitted neighbour per rule.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+fn clique(name: &str) -> Value {
+    json!({"name": name, "spec": {"podSpec": {}, "replicas": 2, "minAvailable": 2}})
+}
+
+fn pcs(template: Value) -> PodCliqueSet {
+    let spec = json!({"replicas": 1, "template": template});
+    serde_json::from_value(json!({"metadata": {"name": "wl", "namespace": "team"}, "spec": spec})).unwrap()
+}
+
+fn two_cliques() -> Value {
+    json!({"cliques": [clique("a"), clique("b")]})
+}
+
+fn pack(required: Option<&str>, preferred: Option<&str>) -> Value {
+    let mut pack = json!({});
+    required.into_iter().for_each(|domain| pack["required"] = domain.into());
+    preferred.into_iter().for_each(|domain| pack["preferred"] = domain.into());
+    json!({"topologyName": "t", "pack": pack})
+}
+
+fn gangs_on(gang_scope: GangScope) -> DefaultSchedulerConfig {
+    DefaultSchedulerConfig { gang_scheduling: true, gang_scope, ..DefaultSchedulerConfig::default() }
+}
+
+fn supported() -> Support {
+    Support { gangs: Ok(()), topology: Ok(()) }
+}
+
+fn paths(config: &DefaultSchedulerConfig, pcs: &PodCliqueSet, support: &Support) -> Vec<String> {
+    validate(config, pcs, None, support).errors.into_iter().map(|error| error.path).collect()
+}
+
+#[rstest::rstest]
+#[case::eight((0..8).map(|i| clique(&format!("c{i}"))).collect(), json!([]), &[])]
+#[case::nine((0..9).map(|i| clique(&format!("c{i}"))).collect(), json!([]), &["spec.template.cliques"])]
+#[case::base_with_group(
+    vec![clique("a"), clique("b"), clique("c")],
+    json!([{"name": "g", "cliqueNames": ["b", "c"], "replicas": 4, "minAvailable": 4}]),
+    &["spec.template.cliques"]
+)]
+#[case::surplus_replicas_do_not_count(
+    vec![clique("a"), clique("b"), clique("c")],
+    json!([{"name": "g", "cliqueNames": ["b", "c"], "replicas": 9, "minAvailable": 3}]),
+    &[]
+)]
+#[case::scaled(
+    (0..9).map(|i| clique(&format!("c{i}"))).collect(),
+    json!([{"name": "g", "cliqueNames": (0..9).map(|i| format!("c{i}")).collect::<Vec<_>>()}]),
+    &["spec.template.cliques", "spec.template.podCliqueScalingGroups[0].cliqueNames"]
+)]
+fn a_flat_pod_gang_has_at_most_eight_podgroups(
+    #[case] cliques: Vec<Value>,
+    #[case] groups: Value,
+    #[case] refused: &[&str],
+) {
+    let pcs = pcs(json!({"cliques": cliques, "podCliqueScalingGroups": groups}));
+    assert_eq!(paths(&gangs_on(GangScope::PodGroup), &pcs, &supported()), refused);
+    assert!(
+        paths(&gangs_on(GangScope::PodGang), &pcs, &supported()).is_empty(),
+        "PodGang scope has no limit"
+    );
+}
+
+/// Where the constraint is, on how many cliques, and the verdicts of the two scopes.
+#[rstest::rstest]
+#[case::set_one_clique("/topologyConstraint", json!({"cliques": [clique("a")]}), true, true)]
+#[case::set_two_cliques("/topologyConstraint", two_cliques(), false, true)]
+#[case::clique("/cliques/1/topologyConstraint", two_cliques(), true, false)]
+#[case::group(
+    "/podCliqueScalingGroups/0/topologyConstraint",
+    json!({"cliques": [clique("a")], "podCliqueScalingGroups": [{"name": "g", "cliqueNames": ["a"]}]}),
+    false, false
+)]
+#[case::set_only_grouped_clique(
+    "/topologyConstraint",
+    json!({"cliques": [clique("a")], "podCliqueScalingGroups": [{"name": "g", "cliqueNames": ["a"], "replicas": 3}]}),
+    true, true
+)]
+#[case::set_two_in_base(
+    "/topologyConstraint",
+    json!({"cliques": [clique("a")],
+           "podCliqueScalingGroups": [{"name": "g", "cliqueNames": ["a"], "replicas": 3, "minAvailable": 2}]}),
+    false, true
+)]
+fn where_a_required_level_is_honoured(
+    #[case] place: &str,
+    #[case] template: Value,
+    #[case] flat: bool,
+    #[case] whole: bool,
+) {
+    let (parent, field) = place.rsplit_once('/').unwrap();
+    for (scope, honoured) in [(GangScope::PodGroup, flat), (GangScope::PodGang, whole)] {
+        let verdict = |constraint: Value| {
+            let mut template = template.clone();
+            template.pointer_mut(parent).unwrap()[field] = constraint;
+            validate(&gangs_on(scope), &pcs(template), None, &supported())
+        };
+        let required = verdict(pack(Some("rack"), None));
+        assert_eq!(required.admits(), honoured, "{scope:?} {:?}", required.errors);
+        assert!(!verdict(pack(None, Some("host"))).admits(), "preferred alone is never honoured");
+        let both = verdict(pack(Some("rack"), Some("host")));
+        assert_eq!((both.admits(), both.warnings.len()), (honoured, usize::from(honoured)));
+    }
+}
+
+#[test]
+fn a_clique_constraint_beside_one_of_the_set_is_refused() {
+    let mut template = json!({"cliques": [clique("a")], "topologyConstraint": pack(Some("rack"), None)});
+    template["cliques"][0]["topologyConstraint"] = pack(Some("host"), None);
+    let refused = paths(&gangs_on(GangScope::PodGroup), &pcs(template), &supported());
+    assert_eq!(refused, ["spec.template.cliques[0].topologyConstraint"]);
+}
+
+#[test]
+fn without_the_topology_gate_only_constraints_are_refused() {
+    let support = Support { topology: Err("feature gate X is off".into()), ..supported() };
+    let mut template = two_cliques();
+    assert!(paths(&gangs_on(GangScope::PodGroup), &pcs(template.clone()), &support).is_empty());
+    template["cliques"][0]["topologyConstraint"] = pack(Some("host"), None);
+    let verdict = validate(&gangs_on(GangScope::PodGroup), &pcs(template), None, &support);
+    assert!(verdict.errors[0].message.contains("feature gate X is off"));
+}
+
+#[test]
+fn without_the_api_creates_are_refused_and_updates_are_not() {
+    let support = Support { gangs: Err("API x is not served".into()), topology: Err(String::new()) };
+    let config = gangs_on(GangScope::PodGroup);
+    let old = pcs(two_cliques());
+    assert!(validate(&config, &old, None, &support).errors[0].message.contains("API x is not served"));
+    let mut new = old.clone();
+    new.spec.replicas = 0;
+    assert!(validate(&config, &new, Some(&old), &support).admits());
+    let pass_through = DefaultSchedulerConfig::default();
+    assert!(validate(&pass_through, &old, None, &support).admits(), "KUBE-13 needs no API");
+}
+
+#[test]
+fn the_gang_scope_is_known_and_immutable() {
+    let config = gangs_on(GangScope::PodGroup);
+    let plain = pcs(two_cliques());
+    let with = |value: &str| {
+        let mut pcs = plain.clone();
+        pcs.annotations_mut().insert(ANNOTATION_GANG_SCOPE.into(), value.into());
+        pcs
+    };
+    assert!(validate(&config, &with("PodGang"), None, &supported()).admits());
+    assert!(!validate(&config, &with("Pod"), None, &supported()).admits());
+    assert!(!validate(&config, &with("PodGang"), Some(&plain), &supported()).admits());
+    assert!(!validate(&config, &plain, Some(&with("PodGang")), &supported()).admits());
+    assert!(validate(&config, &with("PodGang"), Some(&with("PodGang")), &supported()).admits());
+}
+
+#[rstest::rstest]
+#[case::both_cliques(true, &["a", "b"], true)]
+#[case::one_clique(true, &["a"], false)]
+#[case::without_gang_scheduling(false, &["a", "b"], false)]
+fn preset_membership(#[case] gang_scheduling: bool, #[case] on: &[&str], #[case] admitted: bool) {
+    let mut template = two_cliques();
+    for clique in template["cliques"].as_array_mut().unwrap() {
+        if on.contains(&clique["name"].as_str().unwrap()) {
+            clique["spec"]["podSpec"]["schedulingGroup"] = json!({"podGroupName": "mine"});
+        }
+    }
+    let config = DefaultSchedulerConfig { gang_scheduling, ..DefaultSchedulerConfig::default() };
+    let (old, new) = (pcs(two_cliques()), pcs(template));
+    assert_eq!(validate(&config, &new, None, &supported()).admits(), admitted);
+    assert!(!validate(&config, &new, Some(&old), &supported()).admits(), "membership cannot be added later");
+}
+
+#[test]
+fn a_name_with_a_dot_cannot_become_a_host_name() {
+    let mut dotted = pcs(two_cliques());
+    dotted.metadata.name = Some("w.l".into());
+    assert_eq!(paths(&gangs_on(GangScope::PodGroup), &dotted, &supported()), ["metadata.name"]);
+}
+
+#[test]
+fn metadata_edits_pass_whatever_the_spec_says() {
+    let nine = pcs(json!({"cliques": (0..9).map(|i| clique(&format!("c{i}"))).collect::<Vec<_>>()}));
+    let mut edited = nine.clone();
+    edited.labels_mut().insert("team".into(), "x".into());
+    assert!(validate(&gangs_on(GangScope::PodGroup), &edited, Some(&nine), &supported()).admits());
+}

@@ -1,0 +1,89 @@
+//! What kube-scheduler's pods look like.
+
+use tower_test::mock;
+
+use super::*;
+use crate::api::names::ANNOTATION_GANG_SCOPE;
+use crate::api::{PodGangPackConstraint, PodGangSpec, PodGroup};
+
+fn backend(gang_scheduling: bool) -> DefaultScheduler {
+    let (service, _handle) =
+        mock::pair::<http::Request<kube::client::Body>, http::Response<kube::client::Body>>();
+    let config = DefaultSchedulerConfig { gang_scheduling, ..DefaultSchedulerConfig::default() };
+    DefaultScheduler::new(Client::new(service, "default"), config, "grove-system")
+}
+
+fn pod_gang() -> PodGang {
+    let podgroups = vec![PodGroup { name: "wl-0-a".into(), min_replicas: 2, ..PodGroup::default() }];
+    let priority_class_name = Some("high".to_owned());
+    PodGang::new("wl-0", PodGangSpec { podgroups, priority_class_name, ..PodGangSpec::default() })
+}
+
+fn prepared(backend: &DefaultScheduler, pod_gang: &PodGang, pod_index: i32, spec: Value) -> Value {
+    let mut pod =
+        DynamicObject::new("wl-0-a-xxxxx", &ApiResource::erase::<Pod>(&())).data(json!({ "spec": spec }));
+    backend.prepare_pod(&mut pod, &Membership { pod_gang, pod_clique: "wl-0-a", pod_index }).unwrap();
+    pod.data["spec"].clone()
+}
+
+#[tokio::test]
+async fn flat_every_pod_joins_its_podgroup() {
+    let gang = pod_gang();
+    for index in [0, 2] {
+        let spec = prepared(&backend(true), &gang, index, json!({}));
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(spec, @r#"{"priorityClassName":"high","schedulerName":"default-scheduler","schedulingGroup":{"podGroupName":"wl-0-wl-0-a"}}"#);
+        }
+    }
+}
+
+#[tokio::test]
+async fn in_pod_gang_scope_surplus_joins_nothing() {
+    let mut gang = pod_gang();
+    gang.annotations_mut().insert(ANNOTATION_GANG_SCOPE.into(), "PodGang".into());
+    let group =
+        |index| prepared(&backend(true), &gang, index, json!({}))["schedulingGroup"]["podGroupName"].clone();
+    assert_eq!(group(1), "wl-0");
+    assert_eq!(group(2), Value::Null);
+}
+
+#[tokio::test]
+async fn pass_through_sets_the_scheduler_name_only() {
+    let spec = prepared(&backend(false), &pod_gang(), 0, json!({}));
+    assert_eq!(spec, json!({"schedulerName": "default-scheduler"}));
+    assert!(backend(false).gang_resources().is_empty());
+}
+
+#[tokio::test]
+async fn a_pod_of_an_external_workload_keeps_its_group() {
+    let mut gang = pod_gang();
+    gang.labels_mut().insert(LABEL_EXTERNAL_WORKLOAD.into(), "true".into());
+    let own = json!({"schedulingGroup": {"podGroupName": "mine"}});
+    assert_eq!(prepared(&backend(true), &gang, 0, own)["schedulingGroup"]["podGroupName"], "mine");
+    assert_eq!(backend(true).sync_pod_gang(&gang, &[]).await.unwrap(), Synced::default());
+}
+
+#[tokio::test]
+async fn a_constrained_pod_needs_nodes_with_the_label() {
+    let mut gang = pod_gang();
+    let pack = PodGangPackConstraint { required: Some("rack".into()), preferred: None };
+    gang.spec.topology_constraint = Some(PodGangTopologyConstraint { pack_constraint: Some(pack) });
+    let spec = prepared(&backend(true), &gang, 0, json!({"priorityClassName": "own"}));
+    assert_eq!(spec["priorityClassName"], "own");
+    let terms = "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms";
+    assert_eq!(
+        spec.pointer(terms),
+        Some(&json!([{"matchExpressions": [{"key": "rack", "operator": "Exists"}]}]))
+    );
+}
+
+#[tokio::test]
+async fn the_scope_is_pinned_once() {
+    let mut gang = pod_gang();
+    let pcs = PodCliqueSet::default();
+    backend(true).prepare_pod_gang(&mut gang, &pcs);
+    assert_eq!(gang.annotations()[ANNOTATION_PINNED_SCOPE], "PodGroup");
+    gang.annotations_mut().insert(ANNOTATION_PINNED_SCOPE.into(), "PodGang".into());
+    backend(true).prepare_pod_gang(&mut gang, &pcs);
+    assert_eq!(gang.annotations()[ANNOTATION_PINNED_SCOPE], "PodGang");
+}

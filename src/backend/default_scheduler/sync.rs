@@ -1,0 +1,190 @@
+//! Brings a plan into being.
+//!
+//! Only creates. What is there is compared and, where it differs, reported: every field that matters is
+//! immutable, and deleting and recreating would change a live gang (KUBE-04, GANG-12). The controller has no
+//! permission for more.
+
+use std::sync::Arc;
+
+use futures::future;
+use kube::api::{Api, ApiResource, DynamicObject, PostParams};
+use kube::{Client, Resource, ResourceExt};
+use serde_json::Value;
+
+use super::plan::Plan;
+use super::workload_api;
+use crate::api::PodGang;
+use crate::backend::{BackendError, Synced};
+
+/// Creates what is missing of `plan`.
+///
+/// # Errors
+/// A request that failed, or [`BackendError::Refused`] if an object of somebody else has the name.
+pub(super) async fn sync(
+    client: &Client,
+    pod_gang: &PodGang,
+    plan: &Plan,
+    existing: &[Arc<DynamicObject>],
+) -> Result<Synced, BackendError> {
+    let mut warnings = Vec::new();
+    let workload = ensure(client, pod_gang, &workload_api::workloads(), &plan.workload, existing).await?;
+    warnings.extend(workload);
+    let resource = workload_api::pod_groups();
+    let pod_groups =
+        plan.pod_groups.iter().map(|pod_group| ensure(client, pod_gang, &resource, pod_group, existing));
+    warnings.extend(future::try_join_all(pod_groups).await?.into_iter().flatten());
+    Ok(Synced { warnings })
+}
+
+/// Creates `wanted` unless it is there; gives what is wrong with the one that is.
+async fn ensure(
+    client: &Client,
+    pod_gang: &PodGang,
+    resource: &ApiResource,
+    wanted: &DynamicObject,
+    existing: &[Arc<DynamicObject>],
+) -> Result<Option<String>, BackendError> {
+    let name = wanted.name_any();
+    let of_kind = |found: &&Arc<DynamicObject>| {
+        found.types.as_ref().is_some_and(|types| types.kind == resource.kind) && found.name_any() == name
+    };
+    if let Some(found) = existing.iter().find(of_kind) {
+        return Ok(defect(resource, wanted, found));
+    }
+    let namespace = wanted.namespace().unwrap_or_default();
+    let api = Api::<DynamicObject>::namespaced_with(client.clone(), &namespace, resource);
+    let failed = |verb: &str, source| BackendError::Api {
+        action: format!("{verb} {} {namespace}/{name}", resource.kind),
+        source,
+    };
+    match api.create(&PostParams::default(), wanted).await {
+        Ok(_) => Ok(None),
+        // The cache is behind, or the name is taken.
+        Err(kube::Error::Api(status)) if status.is_already_exists() => {
+            let found = api.get(&name).await.map_err(|source| failed("get", source))?;
+            let what = format!("{} {namespace}/{name}", resource.kind);
+            match owner(&found, pod_gang) {
+                Owner::PodGang => Ok(defect(resource, wanted, &found)),
+                Owner::Predecessor => {
+                    Err(BackendError::Waiting(format!("{what} belongs to a deleted PodGang of this name")))
+                }
+                Owner::Other => {
+                    Err(BackendError::Refused(format!("{what} exists and is not controlled by this PodGang")))
+                }
+            }
+        }
+        Err(source) => Err(failed("create", source)),
+    }
+}
+
+/// Who controls an object that has the name of a planned one.
+enum Owner {
+    /// The PodGang at hand.
+    PodGang,
+    /// A deleted PodGang of the same name, whose garbage is yet to be collected.
+    Predecessor,
+    /// Somebody else, or nobody.
+    Other,
+}
+
+fn owner(object: &DynamicObject, pod_gang: &PodGang) -> Owner {
+    let controller = object.owner_references().iter().find(|owner| owner.controller == Some(true));
+    match controller {
+        Some(owner) if Some(&owner.uid) == pod_gang.meta().uid.as_ref() => Owner::PodGang,
+        Some(owner) if owner.kind == PodGang::kind(&()) && owner.name == pod_gang.name_any() => {
+            Owner::Predecessor
+        }
+        _ => Owner::Other,
+    }
+}
+
+/// What is wrong with an object that is there.
+fn defect(resource: &ApiResource, wanted: &DynamicObject, found: &DynamicObject) -> Option<String> {
+    let what = format!("{} {}", resource.kind, found.name_any());
+    if found.metadata.deletion_timestamp.is_some() {
+        return Some(format!(
+            "{what} is being deleted but held by finalizers {:?} until its pods are gone; the gang keeps running",
+            found.finalizers()
+        ));
+    }
+    let wrong =
+        |path: String| format!("{what} differs at {path}, which is immutable; the gang is left as it is");
+    let (wanted_spec, found_spec) = (&wanted.data["spec"], &found.data["spec"]);
+    let in_spec = difference("spec", wanted_spec, found_spec).map(wrong);
+    let label_lost = || {
+        let mut labels = wanted.labels().iter();
+        let lost = labels.find(|(key, value)| found.labels().get(*key) != Some(value));
+        lost.map(|(key, _)| {
+            format!("{what} has lost or changed label {key}, which no part of the gang depends on")
+        })
+    };
+    in_spec.or_else(label_lost)
+}
+
+/// The first path at which `found` lacks or contradicts what is wanted. What the server adds does not count.
+fn difference(path: &str, wanted: &Value, found: &Value) -> Option<String> {
+    match (wanted, found) {
+        (Value::Object(wanted), Value::Object(found)) => wanted.iter().find_map(|(key, value)| {
+            let path = format!("{path}.{key}");
+            match found.get(key) {
+                Some(found) => difference(&path, value, found),
+                // An API server with the gate WorkloadAwarePreemption off drops the field.
+                None if key == "priorityClassName" => None,
+                None => Some(path),
+            }
+        }),
+        (Value::Array(wanted), Value::Array(found)) if wanted.len() == found.len() => {
+            let pairs = wanted.iter().zip(found).enumerate();
+            pairs
+                .into_iter()
+                .find_map(|(i, (wanted, found))| difference(&format!("{path}[{i}]"), wanted, found))
+        }
+        _ => (wanted != found).then(|| path.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(value: Value) -> DynamicObject {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[rstest::rstest]
+    #[case::same(json!({"spec": {"min": 2, "topology": [{"key": "k"}]}}), None)]
+    #[case::server_adds(json!({"spec": {"min": 2, "topology": [{"key": "k"}], "disruptionMode": "Pod"}}), None)]
+    #[case::changed(
+        json!({"spec": {"min": 3, "topology": [{"key": "k"}]}}),
+        Some("PodGroup g differs at spec.min, which is immutable; the gang is left as it is")
+    )]
+    #[case::list_cut(
+        json!({"spec": {"min": 2, "topology": []}}),
+        Some("PodGroup g differs at spec.topology, which is immutable; the gang is left as it is")
+    )]
+    #[case::lost(
+        json!({"spec": {"min": 2}}),
+        Some("PodGroup g differs at spec.topology, which is immutable; the gang is left as it is")
+    )]
+    fn defects(#[case] mut found: Value, #[case] says: Option<&str>) {
+        let wanted = json!({"metadata": {"name": "g"}, "spec": {
+            "min": 2, "topology": [{"key": "k"}], "priorityClassName": "dropped with the gate off"
+        }});
+        found["metadata"] = json!({"name": "g"});
+        let defect = defect(&workload_api::pod_groups(), &object(wanted), &object(found));
+        assert_eq!(defect.as_deref(), says);
+    }
+
+    #[test]
+    fn one_that_is_being_deleted_is_reported_and_left() {
+        let found = json!({"metadata": {
+            "name": "g", "deletionTimestamp": "2026-01-01T00:00:00Z",
+            "finalizers": ["scheduling.k8s.io/podgroup-protection"],
+        }});
+        let wanted = json!({"metadata": {"name": "g"}, "spec": {}});
+        let defect = defect(&workload_api::pod_groups(), &object(wanted), &object(found)).unwrap();
+        assert!(defect.contains("podgroup-protection"), "{defect}");
+    }
+}

@@ -1,0 +1,86 @@
+//! The enabled backends by schedulerName, and who serves a workload.
+//!
+//! The set is fixed for the life of the process: it is what the configuration file's profiles say. A backend
+//! whose scheduler API is missing is still in here; it says so by its readiness (ADM-10).
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::SchedulerBackend;
+use crate::api::PodCliqueSet;
+
+/// The backend that needs no profile: it is always enabled.
+pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
+
+/// Scheduler names that Grove reserves for a backend, enabled here or not.
+const KNOWN: [&str; 4] = [DEFAULT_SCHEDULER, "kai-scheduler", "koord-scheduler", "volcano"];
+
+/// The enabled backends.
+#[derive(Clone)]
+pub struct Registry {
+    default_name: String,
+    backends: BTreeMap<String, Arc<dyn SchedulerBackend>>,
+}
+
+/// Who serves a PodGang.
+pub enum Served {
+    /// This backend.
+    By(Arc<dyn SchedulerBackend>),
+    /// The backend of this name, which is not enabled (any more): leave the gang alone (ADM-11).
+    Disabled(String),
+}
+
+impl Registry {
+    /// A registry of `backends`, where `default_name` serves the workloads that name no scheduler.
+    ///
+    /// # Errors
+    /// The text of the fault, if `default_name` is none of the backends.
+    pub fn new(
+        default_name: impl Into<String>,
+        backends: impl IntoIterator<Item = Arc<dyn SchedulerBackend>>,
+    ) -> Result<Self, String> {
+        let default_name = default_name.into();
+        let backends: BTreeMap<_, _> = backends.into_iter().map(|b| (b.name().to_owned(), b)).collect();
+        if !backends.contains_key(&default_name) {
+            return Err(format!("the default backend {default_name:?} is not enabled"));
+        }
+        Ok(Self { default_name, backends })
+    }
+
+    /// The schedulerName of the default backend.
+    pub fn default_name(&self) -> &str {
+        &self.default_name
+    }
+
+    /// The enabled backend of that schedulerName.
+    pub fn get(&self, name: &str) -> Option<Arc<dyn SchedulerBackend>> {
+        self.backends.get(name).cloned()
+    }
+
+    /// All enabled backends, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn SchedulerBackend>> {
+        self.backends.values()
+    }
+
+    /// The schedulerName a PodCliqueSet resolves to: the first that a clique names, else the default.
+    pub fn scheduler_name<'a>(&'a self, pcs: &'a PodCliqueSet) -> &'a str {
+        let named =
+            pcs.spec.template.cliques.iter().filter_map(|clique| clique.spec.pod_spec.scheduler_name());
+        named.into_iter().find(|name| !name.is_empty()).unwrap_or(&self.default_name)
+    }
+
+    /// The backend of a PodCliqueSet, or `None` if the one it names is not enabled.
+    pub fn resolve(&self, pcs: &PodCliqueSet) -> Option<Arc<dyn SchedulerBackend>> {
+        self.get(self.scheduler_name(pcs))
+    }
+
+    /// The backend of a PodGang by the value of its `grove.io/scheduler-name` label. An absent label, and one
+    /// that names no scheduler Grove knows, mean the default (GANG-04).
+    pub fn serve(&self, label: Option<&str>) -> Served {
+        let name = label.unwrap_or(&self.default_name);
+        match (self.get(name), self.get(&self.default_name)) {
+            (Some(backend), _) => Served::By(backend),
+            (None, Some(default)) if !KNOWN.contains(&name) => Served::By(default),
+            _ => Served::Disabled(name.to_owned()),
+        }
+    }
+}

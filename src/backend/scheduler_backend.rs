@@ -1,0 +1,158 @@
+//! The contract between Grove's reconcilers and one scheduler.
+//!
+//! A backend turns a PodGang into whatever its scheduler takes for a gang, says how a pod joins it, when a
+//! pod may be released to the scheduler, and which PodCliqueSets it cannot serve. It never creates, deletes
+//! or scales pods and never writes PodGang status: that is the reconcilers'. What differs between schedulers
+//! lives behind this trait and nowhere else.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use k8s_openapi::api::core::v1::{NodeSelectorRequirement, Pod};
+use kube::api::{ApiResource, DynamicObject};
+
+use super::Validation;
+use crate::api::{ClusterTopologyBinding, PodCliqueSet, PodGang};
+
+/// One scheduler that Grove can hand gangs to.
+#[async_trait]
+pub trait SchedulerBackend: Send + Sync {
+    /// The `schedulerName` of its pods, such as `default-scheduler`.
+    fn name(&self) -> &str;
+
+    /// Looks for the scheduler's API once at start. That it is missing is remembered and shown by
+    /// [`readiness`](Self::readiness); it is no error (ADM-10).
+    ///
+    /// # Errors
+    /// The API server could not be asked.
+    async fn init(&self) -> Result<(), BackendError>;
+
+    /// Whether gangs can be served now; asks the API server again where the last answer was no, so that an
+    /// API installed later is found without a restart (KUBE-06).
+    ///
+    /// # Errors
+    /// What is missing, by name.
+    async fn readiness(&self) -> Result<(), String>;
+
+    /// Refuses what the scheduler cannot express, as early as admission can (ADM-06, ADM-09). `old` is the
+    /// stored object on an update.
+    async fn validate_pod_clique_set(&self, pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation;
+
+    /// Adds the backend's own `grove.io/` labels and annotations to a PodGang that is about to be written.
+    fn prepare_pod_gang(&self, _pod_gang: &mut PodGang, _pcs: &PodCliqueSet) {}
+
+    /// Sets schedulerName and membership on a pod that is about to be created (GANG-05).
+    ///
+    /// # Errors
+    /// The pod cannot be a member of this gang.
+    fn prepare_pod(&self, pod: &mut DynamicObject, member: &Membership<'_>) -> Result<(), BackendError>;
+
+    /// The kinds of its gang resources. The caller watches them and calls
+    /// [`sync_pod_gang`](Self::sync_pod_gang) when one that a PodGang owns changes or goes (GANG-12).
+    fn gang_resources(&self) -> Vec<ApiResource>;
+
+    /// Brings the scheduler's gang resources into being, parents first. Idempotent: writes nothing if nothing
+    /// is missing. `existing` are the gang resources that the PodGang owns as the caller's cache has them,
+    /// possibly a little late, each with its `types`.
+    ///
+    /// # Errors
+    /// [`BackendError::Refused`] if they can never exist as asked, else what failed and is worth a retry.
+    async fn sync_pod_gang(
+        &self,
+        pod_gang: &PodGang,
+        existing: &[Arc<DynamicObject>],
+    ) -> Result<Synced, BackendError>;
+
+    /// Whether a gated pod, whose PodGang is initialized and synced, may be released, and with what.
+    ///
+    /// # Errors
+    /// The API server could not be asked.
+    async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError>;
+
+    /// The backend's topology resources, where the scheduler has such (TOPO-09).
+    fn topology(&self) -> Option<&dyn TopologyBackend> {
+        None
+    }
+}
+
+/// A scheduler with a topology resource of its own that follows a ClusterTopologyBinding.
+#[async_trait]
+pub trait TopologyBackend: Send + Sync {
+    /// Creates or compares the topology resource of `binding`.
+    ///
+    /// # Errors
+    /// What failed and is worth a retry.
+    async fn sync_topology(&self, binding: &ClusterTopologyBinding) -> Result<(), BackendError>;
+}
+
+/// The place in a gang that a pod is created for.
+#[derive(Clone, Copy, Debug)]
+pub struct Membership<'a> {
+    /// The PodGang.
+    pub pod_gang: &'a PodGang,
+    /// Name of the podgroup, which is the name of the pod's PodClique.
+    pub pod_clique: &'a str,
+    /// The pod's index in its PodClique, from 0.
+    pub pod_index: i32,
+}
+
+impl Membership<'_> {
+    /// `minReplicas` of the pod's podgroup, if the PodGang has that podgroup.
+    pub fn min_replicas(&self) -> Option<i32> {
+        let mut podgroups = self.pod_gang.spec.podgroups.iter();
+        podgroups.find(|podgroup| podgroup.name == self.pod_clique).map(|podgroup| podgroup.min_replicas)
+    }
+}
+
+/// A PodGang and its live pods.
+#[derive(Clone, Copy, Debug)]
+pub struct GangState<'a> {
+    /// The PodGang.
+    pub pod_gang: &'a PodGang,
+    /// Every pod of it that is neither finished nor being deleted.
+    pub pods: &'a [Arc<Pod>],
+}
+
+/// Whether a gated pod goes to the scheduler.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Release {
+    /// Not yet; why, for the log. A change to any pod of the gang asks again.
+    Hold(String),
+    /// Now, with these requirements added to the pod's required node affinity in the same request.
+    Now(Vec<NodeSelectorRequirement>),
+}
+
+/// What a sync of gang resources found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Synced {
+    /// Things that are wrong and that the API does not let a backend put right; each becomes a Warning event
+    /// (GANG-12).
+    pub warnings: Vec<String>,
+}
+
+/// Why a backend could not do its part.
+#[derive(Debug, thiserror::Error)]
+pub enum BackendError {
+    /// The scheduler's API is not there.
+    #[error("scheduler backend {backend:?} is not ready: {reason}")]
+    NotReady {
+        /// schedulerName.
+        backend: String,
+        /// What is missing.
+        reason: String,
+    },
+    /// The gang can never be expressed; pods stay gated.
+    #[error("{0}")]
+    Refused(String),
+    /// Something of a deleted PodGang of the same name has to go first (DEL-08).
+    #[error("waiting: {0}")]
+    Waiting(String),
+    /// A request failed.
+    #[error("cannot {action}: {source}")]
+    Api {
+        /// What was tried, such as `create Workload ns/name`.
+        action: String,
+        /// The answer.
+        source: kube::Error,
+    },
+}

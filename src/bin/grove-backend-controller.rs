@@ -1,0 +1,142 @@
+//! The reference backend controller as a program: arguments, logs, exit code. What it does is `controller`'s.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use grove_conformance::controller::install::{InstallOptions, NAMESPACE, WebhookTarget, objects};
+use grove_conformance::controller::{Fault, Options, run_controller};
+use tracing_subscriber::EnvFilter;
+
+/// Grove's reference backend controller: PodCliqueSets to gangs of pods.
+#[derive(Parser)]
+#[command(version, about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the controller and its webhooks
+    Run(Box<RunArguments>),
+    /// Print everything the controller needs in a cluster, as YAML for `kubectl apply --server-side`
+    InstallManifests(InstallArguments),
+}
+
+#[derive(Args)]
+struct RunArguments {
+    /// Kubeconfig file; without it the pod's service account or the user's own
+    #[arg(long, env = "KUBECONFIG")]
+    kubeconfig: Option<PathBuf>,
+    /// Configuration file (OperatorConfiguration)
+    #[arg(long)]
+    config: PathBuf,
+    /// The controller's own namespace, for its lease and for dry runs
+    #[arg(long, default_value = NAMESPACE)]
+    namespace: String,
+    /// Address of the webhooks
+    #[arg(long, default_value = "0.0.0.0:9443")]
+    webhook_bind: SocketAddr,
+    /// Certificate of the webhooks, PEM
+    #[arg(long)]
+    tls_cert: PathBuf,
+    /// Key of the certificate, PEM
+    #[arg(long)]
+    tls_key: PathBuf,
+    /// Address of /healthz and /readyz
+    #[arg(long, default_value = "0.0.0.0:9444")]
+    health_bind: SocketAddr,
+    /// Address of /metrics
+    #[arg(long, default_value = "0.0.0.0:9445")]
+    metrics_bind: SocketAddr,
+    /// Reconcile only while holding the lease
+    #[arg(long)]
+    leader_elect: bool,
+    /// Form of the log lines on stderr; what is logged is RUST_LOG's
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    log_format: LogFormat,
+    /// Break a promise on purpose, to see whether a suite notices
+    #[arg(long, hide = true, value_name = "NAME")]
+    fault: Vec<Fault>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum LogFormat {
+    Text,
+    Json,
+}
+
+#[derive(Args)]
+struct InstallArguments {
+    /// Base URL of the webhooks, for a controller outside the cluster
+    #[arg(long, required_unless_present = "webhook_service", conflicts_with = "webhook_service")]
+    webhook_url: Option<String>,
+    /// Service of the webhooks, for a controller in the cluster
+    #[arg(long)]
+    webhook_service: Option<String>,
+    /// Port of the Service
+    #[arg(long, default_value_t = 443, requires = "webhook_service")]
+    webhook_port: i32,
+    /// Certificate authority of the webhooks' certificate, PEM
+    #[arg(long)]
+    ca_bundle: PathBuf,
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Run(arguments) => run(*arguments),
+        Command::InstallManifests(arguments) => install_manifests(arguments),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // The last word goes to stderr even where logs are off.
+            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: RunArguments) -> anyhow::Result<()> {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match arguments.log_format {
+        LogFormat::Text => log.with_ansi(false).init(),
+        LogFormat::Json => log.json().init(),
+    }
+    let options = Options {
+        kubeconfig: arguments.kubeconfig,
+        config: arguments.config,
+        namespace: arguments.namespace,
+        webhook_bind: arguments.webhook_bind,
+        tls_cert: arguments.tls_cert,
+        tls_key: arguments.tls_key,
+        health_bind: arguments.health_bind,
+        metrics_bind: arguments.metrics_bind,
+        leader_elect: arguments.leader_elect,
+        faults: arguments.fault.into_iter().collect(),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let result = runtime.block_on(run_controller(options));
+    runtime.shutdown_background();
+    Ok(result?)
+}
+
+fn install_manifests(arguments: InstallArguments) -> anyhow::Result<()> {
+    let ca_bundle = std::fs::read(&arguments.ca_bundle)
+        .with_context(|| format!("cannot read {}", arguments.ca_bundle.display()))?;
+    let webhooks = match (arguments.webhook_url, arguments.webhook_service) {
+        (Some(url), _) => WebhookTarget::Url(url),
+        (None, Some(name)) => WebhookTarget::Service { name, port: arguments.webhook_port },
+        (None, None) => anyhow::bail!("one of --webhook-url and --webhook-service is needed"),
+    };
+    let mut out = std::io::stdout().lock();
+    for object in objects(&InstallOptions { webhooks, ca_bundle })? {
+        writeln!(out, "---\n{}", serde_yaml::to_string(&object)?.trim_end())?;
+    }
+    Ok(())
+}

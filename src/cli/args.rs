@@ -1,0 +1,218 @@
+//! The command line, as clap reads it. What the words mean is checked by the verbs.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Conformance of Grove PodCliqueSets on real gang schedulers.
+#[derive(Debug, Parser)]
+#[command(
+    name = "grove-conformance",
+    version,
+    about,
+    long_about = "Runs Grove PodCliqueSets against a real API server and a real gang scheduler and says, clause by \
+                  clause, whether the backend keeps its promises.\n\nExit codes: 0 conformant; 1 a clause failed, was \
+                  flaky, or a known deviation passed; 2 usage; 3 infrastructure (nothing is known about the clauses).",
+    max_term_width = 110
+)]
+pub struct Cli {
+    /// Log what the program does, to standard error (or set RUST_LOG).
+    #[arg(long, global = true)]
+    pub verbose: bool,
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Run the conformance suite (or one's own workload) and write a report.
+    Run(RunArgs),
+    /// List the cases and the clauses they judge.
+    List(ListArgs),
+    /// Judge a saved history again, offline.
+    Replay(ReplayArgs),
+    /// Run the negative controls: broken clusters and controllers on which given clauses must turn red.
+    Controls(ControlsArgs),
+    /// Bring a cluster up and leave it running.
+    Up(UpArgs),
+    /// End a cluster that `up` left running.
+    Down(NameArgs),
+    /// Say which clusters there are.
+    Status,
+    /// List, build or verify the programs that clusters are made of.
+    Components(ComponentsArgs),
+    /// Say whether this machine can run the suite, and what is missing.
+    Doctor,
+    /// Remove what killed runs left behind.
+    Clean(CleanArgs),
+    /// Measure: cluster start, controller throughput and memory, latency of a small gang.
+    Bench(BenchArgs),
+    /// Owns a cluster that `up` started.
+    #[command(name = "__supervise", hide = true)]
+    Supervise(UpArgs),
+}
+
+/// How clusters are made.
+#[derive(Debug, Clone, Args)]
+pub struct ClusterArgs {
+    /// Use this program instead of building it, e.g. kube-scheduler=./my-scheduler. May be repeated.
+    #[arg(long = "bin", value_name = "NAME=PATH", value_parser = name_and_path)]
+    pub bins: Vec<(String, PathBuf)>,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Clone, Args)]
+pub struct RunArgs {
+    /// Only this backend. There is one so far.
+    #[arg(long, value_name = "NAME", default_value = "default-scheduler")]
+    pub backend: String,
+    /// Only this gang scope of kube-scheduler: PodGroup or PodGang.
+    #[arg(long, value_name = "SCOPE")]
+    pub scope: Option<String>,
+    /// Only cases of this id, or of this group (aon/one-pod-short, aon). May be repeated.
+    #[arg(long = "case", value_name = "ID")]
+    pub cases: Vec<String>,
+    /// Only cases that judge this clause (AON-02). May be repeated.
+    #[arg(long = "clause", value_name = "ID")]
+    pub clauses: Vec<String>,
+    /// Judge your own PodCliqueSet instead of the suite's cases.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "clauses"], requires = "nodes")]
+    pub workload: Option<PathBuf>,
+    /// Nodes for --workload: how many, and GPUs of each (8x8 is 8 nodes of 8 GPUs).
+    #[arg(long, value_name = "NODESxGPUS", requires = "workload")]
+    pub nodes: Option<String>,
+    /// Where the report, histories and artifacts go.
+    #[arg(long, value_name = "DIR", default_value = "conformance-report")]
+    pub report_dir: PathBuf,
+    /// Run on a cluster that `up` left running (cases that stop parts still get one of their own).
+    #[arg(long, value_name = "NAME")]
+    pub cluster: Option<String>,
+    /// Trials at a time on the shared cluster.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub concurrency: usize,
+    /// Factor on every limit, for slow machines.
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    pub timeout_scale: f64,
+    /// Try a failed case again so often; one that passes then is reported as flaky.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub retries: u32,
+    /// Leave cluster folders (logs, etcd data) behind.
+    #[arg(long)]
+    pub keep: bool,
+    /// How clusters are made.
+    #[command(flatten)]
+    pub cluster_args: ClusterArgs,
+}
+
+/// Arguments of `list`.
+#[derive(Debug, Clone, Args)]
+pub struct ListArgs {
+    /// By clause instead of by case.
+    #[arg(long)]
+    pub clauses: bool,
+}
+
+/// Arguments of `replay`.
+#[derive(Debug, Clone, Args)]
+pub struct ReplayArgs {
+    /// A history: JSON lines, as a run saves them or as `kubectl get --watch --output-watch-events -o json` prints them.
+    pub history: PathBuf,
+    /// The case to judge by, for a recording of one's own.
+    #[arg(long, value_name = "ID", requires_all = ["manifest", "namespace"])]
+    pub case: Option<String>,
+    /// The PodCliqueSet of the recording.
+    #[arg(long, value_name = "FILE")]
+    pub manifest: Option<PathBuf>,
+    /// Its namespace.
+    #[arg(long, value_name = "NAME")]
+    pub namespace: Option<String>,
+    /// Its gang scope.
+    #[arg(long, value_name = "SCOPE", default_value = "PodGroup")]
+    pub scope: String,
+}
+
+/// Arguments of `controls`.
+#[derive(Debug, Clone, Args)]
+pub struct ControlsArgs {
+    /// Only this control. May be repeated.
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Where the reports go.
+    #[arg(long, value_name = "DIR", default_value = "conformance-report/controls")]
+    pub report_dir: PathBuf,
+    /// Factor on every limit, for slow machines.
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    pub timeout_scale: f64,
+    /// How clusters are made.
+    #[command(flatten)]
+    pub cluster_args: ClusterArgs,
+}
+
+/// Arguments of `up`.
+#[derive(Debug, Clone, Args)]
+pub struct UpArgs {
+    /// The cluster's name.
+    #[arg(default_value = "dev")]
+    pub name: String,
+    /// Nodes to begin with: how many, and GPUs of each (8x8 is 8 nodes of 8 GPUs, 4 to a rack, 8 to a block).
+    #[arg(long, value_name = "NODESxGPUS")]
+    pub nodes: Option<String>,
+    /// How clusters are made.
+    #[command(flatten)]
+    pub cluster_args: ClusterArgs,
+}
+
+/// A cluster's name.
+#[derive(Debug, Clone, Args)]
+pub struct NameArgs {
+    /// The cluster's name.
+    #[arg(default_value = "dev")]
+    pub name: String,
+}
+
+/// Arguments of `components`.
+#[derive(Debug, Clone, Args)]
+pub struct ComponentsArgs {
+    /// What to do with them.
+    #[command(subcommand)]
+    pub verb: ComponentsVerb,
+    /// How clusters are made.
+    #[command(flatten)]
+    pub cluster_args: ClusterArgs,
+}
+
+/// Verbs of `components`.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum ComponentsVerb {
+    /// Say what there is, in which version, and whether it is built.
+    List,
+    /// Build what is missing.
+    Build,
+    /// Recompute digests and have every program say its version.
+    Verify,
+}
+
+/// Arguments of `clean`.
+#[derive(Debug, Clone, Args)]
+pub struct CleanArgs {
+    /// Remove the built programs as well.
+    #[arg(long)]
+    pub components: bool,
+}
+
+/// Arguments of `bench`.
+#[derive(Debug, Clone, Args)]
+pub struct BenchArgs {
+    /// How clusters are made.
+    #[command(flatten)]
+    pub cluster_args: ClusterArgs,
+}
+
+fn name_and_path(raw: &str) -> Result<(String, PathBuf), String> {
+    match raw.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.into(), path.into())),
+        _ => Err("expected NAME=PATH, e.g. kube-scheduler=./my-scheduler".into()),
+    }
+}

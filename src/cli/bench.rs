@@ -1,0 +1,137 @@
+//! `bench`: the figures that a user of the suite or of the controller will ask for, measured on this machine.
+//!
+//! Every figure is taken from the same watches that judge cases, on a control plane of its own. Simulated nodes,
+//! real API server, real scheduler.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use super::args::BenchArgs;
+use super::output::{self, Talk};
+use super::{Failure, programs, run_id};
+use crate::cluster::local::{ClusterSpec, LocalCluster, Part};
+use crate::cluster::nodes::NodeSpec;
+use crate::cluster::{ClusterError, deploy};
+use crate::report::Exit;
+use crate::suite::cluster::Ground;
+use crate::suite::history::Live;
+
+const STARTS: usize = 3;
+const SMALL_GANGS: usize = 5;
+const GANGS: usize = 100;
+const PODS_PER_GANG: usize = 10;
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Measures and prints.
+///
+/// # Errors
+/// [`Failure::Infrastructure`].
+pub async fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
+    let talk = Talk::default();
+    let programs = programs(&args.cluster_args, &talk).await?;
+    let run = run_id();
+    let mut starts = Vec::new();
+    for number in 0..STARTS {
+        talk.now(&format!("cluster start {} of {STARTS}", number + 1));
+        let cluster = LocalCluster::start(&format!("{run}-{number}"), ClusterSpec::default(), programs.clone()).await?;
+        starts.push(cluster.ready_in);
+        cluster.stop(false).await?;
+    }
+    print("cluster ready", &mut starts);
+    let cluster = LocalCluster::start(&format!("{run}-bench"), ClusterSpec::default(), programs).await?;
+    let cluster = Arc::new(cluster);
+    let ground = Ground::prepare(cluster.client(), Some(cluster.clone()), &run).await?;
+    for index in 0..50 {
+        let name = format!("bench-{index}");
+        let node = NodeSpec { name, labels: [].into(), taint: None, gpus: 8, pods: 110 };
+        deploy::create_unless_there(&ground.client, &node.object()).await?;
+    }
+    let mut latencies = Vec::new();
+    for number in 0..SMALL_GANGS {
+        talk.now(&format!("small gang {} of {SMALL_GANGS}", number + 1));
+        let name = format!("small-{number}");
+        latencies.push(timed(&ground, &pod_clique_set(&name, 1, PODS_PER_GANG), |live| {
+            of(live, &name).filter(|pod| pod["spec"]["nodeName"].is_string()).count() == PODS_PER_GANG
+        }).await?);
+    }
+    print(&format!("PodCliqueSet of {PODS_PER_GANG} pods, submit to all bound"), &mut latencies);
+    talk.now(&format!("{GANGS} PodGangs of {PODS_PER_GANG} pods"));
+    let pods = GANGS * PODS_PER_GANG;
+    let ungated = timed(&ground, &pod_clique_set("many", GANGS, PODS_PER_GANG), |live| {
+        of(live, "many").filter(|pod| pod["spec"]["schedulingGates"].as_array().is_none_or(Vec::is_empty)).count() == pods
+    })
+    .await?;
+    talk.end();
+    let rate = pods as f64 / ungated.as_secs_f64();
+    output::data(&format!("{pods} pods of {GANGS} PodGangs created, referenced, ungated: {:.1} s, {rate:.0} pods/s", ungated.as_secs_f64()));
+    if let Some(peak) = cluster.pid(Part::Controller).and_then(peak_memory) {
+        output::data(&format!("controller, peak resident memory: {} MB", peak / 1000));
+    }
+    drop(ground);
+    if let Some(cluster) = Arc::into_inner(cluster) {
+        cluster.stop(false).await?;
+    }
+    Ok(Exit::Conformant)
+}
+
+fn of<'a>(live: &'a Live, pcs: &'a str) -> impl Iterator<Item = &'a Value> {
+    live.of("Pod").filter(move |pod| pod["metadata"]["labels"][crate::suite::names::PART_OF] == pcs)
+}
+
+fn pod_clique_set(name: &str, replicas: usize, pods: usize) -> Value {
+    json!({
+        "apiVersion": "grove.io/v1alpha1",
+        "kind": "PodCliqueSet",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"replicas": replicas, "template": {"cliques": [{"name": "worker", "spec": {
+            "roleName": "worker",
+            "replicas": pods,
+            "podSpec": {"containers": [{"name": "worker", "image": "registry.k8s.io/pause:3.10"}]},
+        }}]}},
+    })
+}
+
+/// From the request to the moment when the watches show that it is done.
+async fn timed(ground: &Ground, pcs: &Value, done: impl Fn(&Live) -> bool) -> Result<Duration, Failure> {
+    let mut changes: watch::Receiver<usize> = ground.recorder.follow("default");
+    let begin = Instant::now();
+    deploy::create_unless_there(&ground.client, pcs).await?;
+    let wait = async {
+        while !ground.recorder.look("default", &done) {
+            if changes.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    };
+    tokio::time::timeout(LIMIT, wait).await.map_err(|_| {
+        Failure::from(ClusterError::NotReady {
+            what: format!("PodCliqueSet {}", pcs["metadata"]["name"]),
+            seconds: LIMIT.as_secs(),
+            last: ground.recorder.look("default", |live| format!("{} pods bound", live.bound())),
+        })
+    })?;
+    Ok(begin.elapsed())
+}
+
+/// Minimum, median, maximum.
+fn print(what: &str, durations: &mut [Duration]) {
+    durations.sort_unstable();
+    let seconds = |index: usize| durations[index].as_secs_f64();
+    output::data(&format!(
+        "{what}: median {:.2} s (min {:.2}, max {:.2}, {} runs)",
+        seconds(durations.len() / 2),
+        seconds(0),
+        seconds(durations.len() - 1),
+        durations.len()
+    ));
+}
+
+/// Peak resident memory of a process, kB.
+fn peak_memory(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}

@@ -1,0 +1,28 @@
+//! `clean`: removes what killed runs left behind. Nothing that a live process holds is touched.
+
+use super::args::CleanArgs;
+use super::{Failure, output};
+use crate::cluster::home;
+use crate::report::Exit;
+
+/// Cleans.
+///
+/// # Errors
+/// [`Failure::Infrastructure`] for a folder that cannot be removed.
+pub fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
+    for name in home::remove_abandoned()? {
+        output::data(&format!("removed the folder of cluster {name}"));
+    }
+    for found in home::clusters()? {
+        output::say(&format!("cluster {} is up and stays; end it with `grove-conformance down {0}`", found.name));
+    }
+    if args.components {
+        let cache = home::cache();
+        if cache.exists() {
+            std::fs::remove_dir_all(&cache)
+                .map_err(|e| Failure::Infrastructure(format!("{}: {e}", cache.display())))?;
+            output::data(&format!("removed {}", cache.display()));
+        }
+    }
+    Ok(Exit::Conformant)
+}

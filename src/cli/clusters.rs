@@ -1,0 +1,201 @@
+//! `up`, `down`, `status`: a cluster that outlives the command, for a quick development loop.
+//!
+//! `up` hands the cluster to a supervisor process of its own (`__supervise`), which starts it, writes `cluster.json`
+//! into the cluster's folder when it is ready, and holds it until `down` ends it. The cluster's processes die with
+//! their supervisor as they die with any run.
+
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde::{Deserialize, Serialize};
+
+use super::args::UpArgs;
+use super::output::{self, Talk};
+use super::{Failure, own, programs, select};
+use crate::cluster::local::{ClusterSpec, LocalCluster};
+use crate::cluster::nodes::NodeSpec;
+use crate::cluster::{deploy, home};
+use crate::report::Exit;
+use crate::suite::names;
+
+/// What the supervisor writes down about its cluster.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Card {
+    supervisor: u32,
+    kubeconfig: PathBuf,
+    ready_seconds: f64,
+}
+
+fn card_file(name: &str) -> PathBuf {
+    home::cluster(name).join("cluster.json")
+}
+
+fn read_card(name: &str) -> Option<Card> {
+    serde_json::from_str(&std::fs::read_to_string(card_file(name)).ok()?).ok()
+}
+
+fn is_live(name: &str) -> Result<bool, Failure> {
+    Ok(home::clusters()?.iter().any(|found| found.name == name && found.live))
+}
+
+/// The administrator's kubeconfig of a cluster that is up.
+///
+/// # Errors
+/// [`Failure::Usage`] if there is none of that name.
+pub fn kubeconfig(name: &str) -> Result<PathBuf, Failure> {
+    let there = if is_live(name)? { read_card(name) } else { None };
+    there
+        .map(|card| card.kubeconfig)
+        .ok_or_else(|| Failure::Usage(format!("no cluster {name:?} is up; start it with `grove-conformance up {name}`")))
+}
+
+/// Starts a supervisor and waits until its cluster is ready.
+///
+/// # Errors
+/// [`Failure::Usage`] for a name that is taken; [`Failure::Infrastructure`] with the supervisor's words.
+pub async fn up(args: &UpArgs) -> Result<Exit, Failure> {
+    if is_live(&args.name)? {
+        return Err(Failure::Usage(format!(
+            "cluster {:?} is up already; end it with `grove-conformance down {0}`",
+            args.name
+        )));
+    }
+    if let Some(word) = &args.nodes {
+        select::nodes(word)?;
+    }
+    let talk = Talk::default();
+    // Built here, where progress can be seen.
+    programs(&args.cluster_args, &talk).await?;
+    talk.now("starting a control plane");
+    let infrastructure = |e: std::io::Error| Failure::Infrastructure(format!("cannot start the supervisor: {e}"));
+    let log = home::state().join(format!("supervisor-{}.log", args.name));
+    home::write(&log, "")?;
+    let out = std::fs::File::options().append(true).open(&log).map_err(infrastructure)?;
+    let mut command = Command::new(own()?);
+    command.arg("__supervise").arg(&args.name);
+    if let Some(nodes) = &args.nodes {
+        command.arg("--nodes").arg(nodes);
+    }
+    for (name, path) in &args.cluster_args.bins {
+        command.arg("--bin").arg(format!("{name}={}", path.display()));
+    }
+    let _ = std::fs::remove_file(card_file(&args.name));
+    let mut supervisor = command
+        .stdin(Stdio::null())
+        .stdout(out.try_clone().map_err(infrastructure)?)
+        .stderr(out)
+        .process_group(0)
+        .spawn()
+        .map_err(infrastructure)?;
+    let begin = Instant::now();
+    let card = loop {
+        if let Some(card) = read_card(&args.name) {
+            break card;
+        }
+        if let Ok(Some(status)) = supervisor.try_wait() {
+            let said = home::tail(&log, 20);
+            return Err(Failure::Infrastructure(format!("the cluster did not come up ({status}):\n{said}")));
+        }
+        if begin.elapsed() > Duration::from_secs(120) {
+            let _ = supervisor.kill();
+            return Err(Failure::Infrastructure("the cluster did not come up in 120 s".into()));
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    talk.end();
+    output::say(&format!("cluster {:?} is ready after {:.1} s", args.name, card.ready_seconds));
+    output::data(&format!("export KUBECONFIG={}", card.kubeconfig.display()));
+    Ok(Exit::Conformant)
+}
+
+/// Owns a cluster until it is ended.
+///
+/// # Errors
+/// [`Failure::Infrastructure`] if it does not come up, or a part of it ends.
+pub async fn supervise(args: &UpArgs) -> Result<Exit, Failure> {
+    // The terminal that `up` was called from may go.
+    let hangup = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup());
+    let programs = programs(&args.cluster_args, &Talk::default()).await?;
+    let cluster = LocalCluster::start(&args.name, ClusterSpec::default(), programs).await?;
+    if let Some(word) = &args.nodes {
+        let (count, gpus) = select::nodes(word)?;
+        for index in 0..count {
+            deploy::create_unless_there(&cluster.client(), &node(index, gpus).object()).await?;
+        }
+    }
+    let card = Card {
+        supervisor: std::process::id(),
+        kubeconfig: cluster.kubeconfig().into(),
+        ready_seconds: cluster.ready_in.as_secs_f64(),
+    };
+    let text = serde_json::to_string_pretty(&card).map_err(|e| Failure::Infrastructure(e.to_string()))?;
+    let unfinished = card_file(&args.name).with_extension("unfinished");
+    home::write(&unfinished, text)?;
+    std::fs::rename(&unfinished, card_file(&args.name)).map_err(|e| Failure::Infrastructure(e.to_string()))?;
+    loop {
+        if let Some(death) = cluster.dead() {
+            return Err(death.into());
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let _ = &hangup;
+    }
+}
+
+/// A node of `up`: 4 to a rack, 8 to a block.
+fn node(index: u32, gpus: u32) -> NodeSpec {
+    let labels = [
+        (names::RACK.to_owned(), format!("rack-{}", index / 4)),
+        (names::BLOCK.to_owned(), format!("block-{}", index / 8)),
+    ];
+    NodeSpec { name: format!("node-{index}"), labels: labels.into(), taint: None, gpus, pods: 110 }
+}
+
+/// Ends a cluster that `up` left running.
+///
+/// # Errors
+/// [`Failure::Usage`] if there is none of that name; [`Failure::Infrastructure`] if it does not end.
+pub async fn down(name: &str) -> Result<Exit, Failure> {
+    let card = if is_live(name)? { read_card(name) } else { None };
+    let Some(card) = card else {
+        return Err(Failure::Usage(format!("no cluster {name:?} is up; `grove-conformance status` lists them")));
+    };
+    let supervisor = i32::try_from(card.supervisor).ok().and_then(Pid::from_raw);
+    if let Some(pid) = supervisor {
+        kill_process(pid, Signal::TERM)
+            .map_err(|e| Failure::Infrastructure(format!("cannot end the supervisor {}: {e}", card.supervisor)))?;
+    }
+    let begin = Instant::now();
+    while is_live(name)? {
+        if begin.elapsed() > Duration::from_secs(20) {
+            return Err(Failure::Infrastructure(format!("cluster {name:?} did not end in 20 s")));
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    home::remove_abandoned()?;
+    output::say(&format!("cluster {name:?} is gone"));
+    Ok(Exit::Conformant)
+}
+
+/// Lists clusters.
+///
+/// # Errors
+/// [`Failure::Infrastructure`] if the state folder cannot be read.
+pub fn status() -> Result<Exit, Failure> {
+    let found = home::clusters()?;
+    if found.is_empty() {
+        output::say("no cluster is up");
+    }
+    for cluster in found {
+        let state = match (cluster.live, read_card(&cluster.name)) {
+            (true, Some(card)) => format!("up        {}", card.kubeconfig.display()),
+            (true, None) => "up        (belongs to a run)".into(),
+            (false, _) => "abandoned (`grove-conformance clean` removes it)".into(),
+        };
+        output::data(&format!("{:<24}{state}", cluster.name));
+    }
+    Ok(Exit::Conformant)
+}

@@ -1,0 +1,54 @@
+//! `components`: the programs that clusters are made of.
+
+use super::args::{ComponentsArgs, ComponentsVerb};
+use super::output::{self, Talk};
+use super::Failure;
+use crate::cluster::components::{CATALOGUE, Overrides, Source, Toolbox};
+use crate::report::Exit;
+
+/// Lists, builds or verifies them.
+///
+/// # Errors
+/// [`Failure::Infrastructure`] for a build that fails or a program that is not what it should be.
+pub async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
+    let overrides: Overrides = args.cluster_args.bins.iter().cloned().collect();
+    let talk = Talk::default();
+    match args.verb {
+        ComponentsVerb::List => {
+            for component in &CATALOGUE {
+                let (name, version, module) = (component.name, component.version, component.module.name);
+                let state = if Toolbox::is_built(component).await { "built" } else { "not built" };
+                output::data(&format!("{name:<26}{version:<10}components/{module:<12}{state}"));
+            }
+        }
+        ComponentsVerb::Build => {
+            let toolbox = Toolbox::prepare(&overrides, &talk).await?;
+            talk.end();
+            print(&toolbox);
+        }
+        ComponentsVerb::Verify => {
+            let toolbox = Toolbox::prepare(&overrides, &talk).await?;
+            talk.end();
+            toolbox.verify().await?;
+            print(&toolbox);
+        }
+    }
+    Ok(Exit::Conformant)
+}
+
+fn print(toolbox: &Toolbox) {
+    for program in toolbox.programs() {
+        let source = match (&program.source, program.built_in) {
+            (Source::Given, _) => "given".to_owned(),
+            (Source::Built, Some(seconds)) => format!("built now, {seconds:.0} s"),
+            (Source::Built, None) => "cached".to_owned(),
+        };
+        output::data(&format!(
+            "{:<26}{:<10}{source:<20}sha256:{} {}",
+            program.name,
+            program.version,
+            program.sha256,
+            program.path.display()
+        ));
+    }
+}

@@ -1,0 +1,52 @@
+//! `doctor`: whether this machine can run the suite, and what is missing.
+
+use super::{Failure, output, sibling};
+use crate::cluster::components::{CATALOGUE, Toolbox, Toolchain};
+use crate::cluster::home;
+use crate::report::Exit;
+
+/// Checks, and says for everything that is wrong what to do.
+///
+/// # Errors
+/// None: what is wrong is printed, and the exit is 3.
+pub async fn doctor() -> Result<Exit, Failure> {
+    let mut sound = true;
+    let mut check = |what: &str, found: Result<String, String>| match found {
+        Ok(text) => output::data(&format!("ok    {what}: {text}")),
+        Err(text) => {
+            sound = false;
+            output::data(&format!("WRONG {what}: {text}"));
+        }
+    };
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    check("processors", Ok(cores.to_string()));
+    check("controller", sibling().map(|path| path.display().to_string()).map_err(|e| e.to_string()));
+    let mut unbuilt = Vec::new();
+    for component in &CATALOGUE {
+        if !Toolbox::is_built(component).await {
+            unbuilt.push(component.name);
+        }
+    }
+    let go = Toolchain::find(CATALOGUE[1].module).await;
+    check(
+        "go",
+        match go {
+            Ok(go) => Ok(format!("{} {}", go.version, go.target)),
+            Err(error) if unbuilt.is_empty() => Ok(format!("not usable, and not needed: all is built ({error})")),
+            Err(error) => Err(error.to_string()),
+        },
+    );
+    let built = if unbuilt.is_empty() { "all built".into() } else { format!("to be built: {}", unbuilt.join(", ")) };
+    check("components", Ok(built));
+    for (what, path, mib, variable) in [
+        ("cache", home::cache(), 4096, home::CACHE_VARIABLE),
+        ("state", home::state(), 1024, home::STATE_VARIABLE),
+    ] {
+        let space = home::require_space(&path, mib, "to be sure", variable);
+        check(what, space.map(|()| path.display().to_string()).map_err(|e| e.to_string()));
+    }
+    let left: Vec<_> = home::clusters()?.into_iter().filter(|found| !found.live).map(|found| found.name).collect();
+    let remains = if left.is_empty() { "none".into() } else { format!("{}; `grove-conformance clean` removes them", left.join(", ")) };
+    check("left by killed runs", Ok(remains));
+    Ok(if sound { Exit::Conformant } else { Exit::Inconclusive })
+}

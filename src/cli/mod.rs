@@ -1,0 +1,146 @@
+//! The command line: one file per verb, arguments in [`args`], everything that is printed in [`output`].
+//!
+//! Verbs turn words into plans, hand them to `cluster` and `suite`, and turn what comes back into text and an exit
+//! code: 0 and 1 follow from the report, 2 is [`Failure::Usage`], 3 is [`Failure::Infrastructure`].
+
+mod args;
+mod bench;
+mod clean;
+mod clusters;
+mod components;
+mod controls;
+mod doctor;
+mod list;
+mod output;
+mod replay;
+mod run;
+mod select;
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+use self::args::{Cli, ClusterArgs, Verb};
+use crate::cluster::ClusterError;
+use crate::cluster::components::{Overrides, Toolbox};
+use crate::cluster::local::Programs;
+use crate::cluster::process::Launcher;
+use crate::report::Exit;
+
+/// The client reports every refused connection as an error; while a control plane starts they are no news.
+const QUIET: &str = "warn,kube_client=off";
+
+/// Why a verb ended without a result.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The command line, or a file that it names, is wrong.
+    #[error("{0}")]
+    Usage(String),
+    /// The machine or a cluster failed.
+    #[error("{0}")]
+    Infrastructure(String),
+}
+
+impl From<ClusterError> for Failure {
+    fn from(error: ClusterError) -> Self {
+        match error {
+            ClusterError::Override { .. } => Self::Usage(error.to_string()),
+            error => Self::Infrastructure(error.to_string()),
+        }
+    }
+}
+
+impl Failure {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Usage(_) => Exit::Usage,
+            Self::Infrastructure(_) => Exit::Inconclusive,
+        }
+    }
+}
+
+/// Reads the command line, does what it says, returns the process's exit.
+pub fn main() -> Exit {
+    let cli = Cli::parse();
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| if cli.verbose { "grove_conformance=debug".into() } else { QUIET.into() });
+    let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
+    let ended = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Failure::Infrastructure(format!("cannot start: {e}")))
+        .and_then(|runtime| runtime.block_on(interruptible(cli.verb)));
+    ended.unwrap_or_else(|failure| {
+        output::say(&format!("error: {failure}"));
+        failure.exit()
+    })
+}
+
+async fn dispatch(verb: Verb) -> Result<Exit, Failure> {
+    match verb {
+        Verb::Run(args) => run::run(&args).await,
+        Verb::List(args) => Ok(list::list(&args)),
+        Verb::Replay(args) => replay::replay(&args),
+        Verb::Controls(args) => controls::controls(&args).await,
+        Verb::Up(args) => clusters::up(&args).await,
+        Verb::Down(args) => clusters::down(&args.name).await,
+        Verb::Status => clusters::status(),
+        Verb::Components(args) => components::components(&args).await,
+        Verb::Doctor => doctor::doctor().await,
+        Verb::Clean(args) => clean::clean(&args),
+        Verb::Bench(args) => bench::bench(&args).await,
+        Verb::Supervise(args) => clusters::supervise(&args).await,
+    }
+}
+
+/// Ctrl-C and SIGTERM drop the verb: every cluster that it owns is killed by being dropped.
+async fn interruptible(verb: Verb) -> Result<Exit, Failure> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let listen = |kind| signal(kind).map_err(|e| Failure::Infrastructure(format!("cannot listen to signals: {e}")));
+    let (mut interrupt, mut terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+    let ended = tokio::select! {
+        ended = dispatch(verb) => return ended,
+        _ = interrupt.recv() => "interrupted",
+        _ = terminate.recv() => "terminated",
+    };
+    // The folders of the clusters that were dropped are nobody's now.
+    let _ = crate::cluster::home::remove_abandoned();
+    Err(Failure::Infrastructure(format!("{ended}; nothing is left running")))
+}
+
+/// Prepares the programs of a cluster, building what is missing.
+async fn programs(args: &ClusterArgs, talk: &output::Talk) -> Result<Programs, Failure> {
+    let mut overrides: Overrides = args.bins.iter().cloned().collect();
+    let controller = overrides.remove("grove-backend-controller");
+    let toolbox = Toolbox::prepare(&overrides, talk).await?;
+    Ok(Programs { toolbox, launcher: Launcher::new(own()?), controller: controller.map_or_else(sibling, Ok)? })
+}
+
+/// This program.
+fn own() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|e| Failure::Infrastructure(format!("cannot find this program: {e}")))
+}
+
+/// The controller, built beside this program.
+fn sibling() -> Result<PathBuf, Failure> {
+    let path = own()?.with_file_name("grove-backend-controller");
+    if path.is_file() {
+        return Ok(path);
+    }
+    Err(Failure::Infrastructure(format!(
+        "{} is not there; build it with `cargo build --release`, or give it with --bin grove-backend-controller=PATH",
+        path.display()
+    )))
+}
+
+/// A short id for a run: time of day and process, so that two runs side by side differ.
+fn run_id() -> String {
+    format!("{:x}", (u64::from(std::process::id()) << 20 | jiff::Timestamp::now().as_second() as u64 & 0xf_ffff) & 0xfff_ffff)
+}
+
+/// Says why the launcher could not become the program it was asked for (the words go to that program's log).
+pub fn launcher_failed(reason: &str) -> std::process::ExitCode {
+    output::say(reason);
+    Exit::Inconclusive.into()
+}

@@ -1,0 +1,122 @@
+//! The only place that prints: data to standard output, talk to standard error. On a terminal the talk is one line that
+//! moves; elsewhere (CI) it is plain lines.
+
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+use std::io::IsTerminal;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::cluster::components::{Component, Progress};
+use crate::report::{CaseResult, Verdict};
+use crate::suite::runner::Observer;
+use crate::suite::target::Target;
+
+/// Prints data.
+pub fn data(text: &str) {
+    println!("{}", text.trim_end());
+}
+
+/// Prints talk.
+pub fn say(text: &str) {
+    eprintln!("{text}");
+}
+
+/// Builds and trials as they go.
+pub struct Talk {
+    bar: ProgressBar,
+    terminal: bool,
+    total: AtomicUsize,
+    done: AtomicUsize,
+    building: Mutex<Option<(Instant, usize)>>,
+}
+
+impl Default for Talk {
+    fn default() -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        let target = if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(None, target);
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+            bar.set_style(style);
+        }
+        if terminal {
+            bar.enable_steady_tick(Duration::from_millis(120));
+        }
+        Self { bar, terminal, total: AtomicUsize::new(0), done: AtomicUsize::new(0), building: Mutex::new(None) }
+    }
+}
+
+impl Talk {
+    /// Says a line that stays.
+    pub fn line(&self, text: &str) {
+        if self.terminal { self.bar.println(text) } else { say(text) }
+    }
+
+    /// Says what goes on; on a terminal it is overwritten by what comes next.
+    pub fn now(&self, text: &str) {
+        if self.terminal { self.bar.set_message(text.to_owned()) } else { say(text) }
+    }
+
+    /// How many trials there will be.
+    pub fn expect(&self, trials: usize) {
+        self.total.store(trials, Ordering::Relaxed);
+    }
+
+    /// Ends the moving line.
+    pub fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Progress for Talk {
+    fn building(&self, component: &Component) {
+        *self.building.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), 0));
+        self.now(&format!("building {} {} (once; cached afterwards)", component.name, component.version));
+    }
+
+    fn compiled(&self, component: &Component, packages: usize) {
+        let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((begin, last)) = building.as_mut() else { return };
+        // In a log every hundredth package is enough.
+        if self.terminal || packages >= *last + 100 {
+            *last = packages;
+            let seconds = begin.elapsed().as_secs();
+            self.now(&format!("building {} {}: {packages} packages, {seconds} s", component.name, component.version));
+        }
+    }
+
+    fn built(&self, component: &Component, seconds: f64) {
+        self.line(&format!("built {} {} in {seconds:.0} s", component.name, component.version));
+    }
+
+    fn waiting(&self, component: &Component) {
+        self.now(&format!("waiting for another process that builds {}", component.name));
+    }
+}
+
+impl Observer for Talk {
+    fn ended(&self, target: Target, result: &CaseResult) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        let total = self.total.load(Ordering::Relaxed);
+        let seconds = Duration::from(result.duration_seconds).as_secs_f64();
+        let line =
+            format!("[{done}/{total}] {:<15} {:<40} {target} {seconds:.1} s", result.outcome.verdict, result.id);
+        match result.outcome.verdict {
+            Verdict::Pass | Verdict::Unsupported | Verdict::KnownDeviation => self.now(&line),
+            Verdict::Fail | Verdict::Flaky | Verdict::Error | Verdict::NotRun => {
+                self.line(&line);
+                if let Some(reason) = &result.outcome.reason {
+                    self.line(&indented(reason));
+                }
+            }
+        }
+    }
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,63 @@
+//! `replay`: judges a saved history again, without any cluster.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufReader;
+
+use super::args::ReplayArgs;
+use super::{Failure, output, select};
+use crate::report::{CaseResult, Exit, exit_code};
+use crate::suite::cases;
+use crate::suite::history::{Header, History};
+use crate::suite::{verdict, workload};
+
+/// Judges.
+///
+/// # Errors
+/// [`Failure::Usage`] for a history, case or manifest that cannot be used.
+pub fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
+    let usage = |reason: String| Failure::Usage(format!("{}: {reason}", args.history.display()));
+    let file = File::open(&args.history).map_err(|e| usage(e.to_string()))?;
+    let history = History::read(BufReader::new(file), header(args)?).map_err(|e| usage(e.to_string()))?;
+    let id = &history.header.case;
+    let case = match workload::replayed(id) {
+        Some(case) => case,
+        None => cases::case(id).ok_or_else(|| {
+            let all: Vec<_> = cases::all().map(|case| case.id).collect();
+            select::unknown("case", id, &all, "")
+        })?,
+    };
+    let findings = (case.judge)(&history);
+    let judgements = verdict::judgements(case, history.header.target, &history, &findings, None);
+    let result = CaseResult::new(case.id, case.title, judgements);
+    output::data(&format!("{} on {}: {}", case.id, history.header.target, result.outcome.verdict));
+    for judgement in &result.clauses {
+        output::data(&format!("  {} {}", judgement.clause, judgement.outcome.verdict));
+        if let Some(reason) = &judgement.outcome.reason {
+            output::data(&format!("    {reason}"));
+        }
+        for violation in &judgement.violations {
+            output::data(&format!("    {}", violation.message));
+            for proof in &violation.proof {
+                output::data(&format!("      {proof}"));
+            }
+        }
+    }
+    Ok(exit_code(result.clauses.iter().map(|judgement| &judgement.outcome)))
+}
+
+/// The header of a user's own recording.
+fn header(args: &ReplayArgs) -> Result<Option<Header>, Failure> {
+    let (Some(case), Some(manifest), Some(namespace)) = (&args.case, &args.manifest, &args.namespace) else {
+        return Ok(None);
+    };
+    let usage = |reason: String| Failure::Usage(format!("--manifest {}: {reason}", manifest.display()));
+    let text = std::fs::read_to_string(manifest).map_err(|e| usage(e.to_string()))?;
+    let documents = crate::yaml::documents(&text).map_err(|e| usage(e.to_string()))?;
+    let submitted: BTreeMap<_, _> = documents
+        .into_iter()
+        .map(|pcs| (pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned(), pcs))
+        .collect();
+    let target = select::targets("default-scheduler", Some(&args.scope))?[0];
+    Ok(Some(Header::new(case, target, namespace, submitted)))
+}

@@ -1,0 +1,112 @@
+//! `run`: the suite, or one's own workload, against a cluster; the report; the exit code.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::args::RunArgs;
+use super::output::{self, Talk};
+use super::{Failure, clusters, programs, run_id, select};
+use crate::cluster::local::ClusterSpec;
+use crate::report::{self, Exit, Report};
+use crate::suite::arena::{Arena, Settings};
+use crate::suite::runner::{self, Clock, Observer, Plan};
+use crate::suite::workload;
+
+/// Runs.
+///
+/// # Errors
+/// [`Failure::Usage`] for words and files that do not serve; [`Failure::Infrastructure`] before the first trial. What
+/// fails later is in the report.
+pub async fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    let begin = Instant::now();
+    let plan = plan(args)?;
+    let attach = match &args.cluster {
+        Some(name) => Some(clusters::kubeconfig(name)?),
+        None => None,
+    };
+    let talk = Arc::new(Talk::default());
+    let building = Instant::now();
+    let programs = programs(&args.cluster_args, &talk).await?;
+    let clock = Clock { begin, building: building.elapsed() };
+    std::fs::create_dir_all(&args.report_dir)
+        .map_err(|e| Failure::Usage(format!("--report-dir {}: {e}", args.report_dir.display())))?;
+    let settings = Settings {
+        run: run_id(),
+        spec: ClusterSpec::default(),
+        attach,
+        programs,
+        scale: args.timeout_scale,
+        concurrency: args.concurrency.max(1),
+        retries: args.retries,
+        out: args.report_dir.clone(),
+        keep: args.keep,
+        reproduce: reproduce(args),
+    };
+    let (report, exit) = hold(settings, &plan, &talk, clock).await?;
+    let files = report::write_all(&args.report_dir, &report).map_err(|e| Failure::Infrastructure(e.to_string()))?;
+    talk.end();
+    output::data(&report::terminal(&report));
+    for file in files {
+        output::say(&format!("wrote {}", file.display()));
+    }
+    Ok(exit)
+}
+
+fn plan(args: &RunArgs) -> Result<Plan, Failure> {
+    let Some(file) = &args.workload else {
+        return select::plan(select::Words {
+            backend: &args.backend,
+            scope: args.scope.as_deref(),
+            cases: &args.cases,
+            clauses: &args.clauses,
+        });
+    };
+    let text = std::fs::read_to_string(file)
+        .map_err(|e| Failure::Usage(format!("--workload {}: {e}", file.display())))?;
+    let nodes = select::nodes(args.nodes.as_deref().unwrap_or_default())?;
+    let case = workload::case(&text, nodes)
+        .map_err(|reason| Failure::Usage(format!("--workload {}: {reason}", file.display())))?;
+    let targets = select::targets(&args.backend, args.scope.as_deref())?;
+    Ok(Plan { targets, chosen: vec![case], left_out: Vec::new() })
+}
+
+/// Brings clusters up, holds the plan's trials, ends the clusters.
+///
+/// # Errors
+/// [`Failure::Infrastructure`] if the shared cluster does not come up.
+pub async fn hold(
+    settings: Settings,
+    plan: &Plan,
+    talk: &Arc<Talk>,
+    clock: Clock,
+) -> Result<(Report, Exit), Failure> {
+    talk.expect(plan.chosen.len() * plan.targets.len());
+    talk.now("starting a control plane");
+    let arena = Arc::new(Arena::new(settings));
+    let observer: Arc<dyn Observer> = talk.clone();
+    let results = runner::hold_all(&arena, plan, &observer).await;
+    let report = runner::report(&arena, results, clock, command()).await?;
+    if let Ok(arena) = Arc::try_unwrap(arena) {
+        arena.close().await?;
+    }
+    let exit = report.exit();
+    Ok((report, exit))
+}
+
+fn command() -> String {
+    let mut words: Vec<String> = std::env::args().collect();
+    if let Some(first) = words.first_mut() {
+        *first = "grove-conformance".into();
+    }
+    words.join(" ")
+}
+
+/// The words of a command that runs one case again as this run does.
+fn reproduce(args: &RunArgs) -> String {
+    let mut words = vec!["grove-conformance run".to_owned()];
+    words.extend(args.cluster_args.bins.iter().map(|(name, path)| format!("--bin {name}={}", path.display())));
+    if let (Some(file), Some(nodes)) = (&args.workload, &args.nodes) {
+        words.push(format!("--workload {} --nodes {nodes}", file.display()));
+    }
+    words.join(" ")
+}

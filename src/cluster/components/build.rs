@@ -1,0 +1,165 @@
+//! Runs Go: one program at a time, its packages counted as they compile, the log kept.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use sha2::{Digest, Sha256};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::Command;
+
+use super::catalogue::{Component, Module};
+use crate::cluster::{ClusterError, home};
+
+/// What a cold build of everything may take; less free disk is refused before Go starts.
+const BUILD_MIB: u64 = 4096;
+
+/// The user's Go.
+#[derive(Debug, Clone)]
+pub struct Toolchain {
+    /// As `go env GOVERSION` says, e.g. `go1.26.8`.
+    pub version: String,
+    /// Target, e.g. `linux/amd64`.
+    pub target: String,
+}
+
+/// What made a program; written beside it.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct BuiltBy {
+    /// Program name.
+    pub name: String,
+    /// Pinned version.
+    pub version: String,
+    /// Toolchain.
+    pub go: String,
+    /// SHA-256 of the program, hex.
+    pub sha256: String,
+    /// Seconds that the build took.
+    pub seconds: f64,
+}
+
+impl Toolchain {
+    /// Asks the `go` on PATH, inside the module, so that its `go` line and GOTOOLCHAIN are honoured.
+    ///
+    /// # Errors
+    /// [`ClusterError::Go`] if there is none or it is too old.
+    pub async fn find(module: &'static Module) -> Result<Self, ClusterError> {
+        let missing = |reason: String| ClusterError::Go { reason, needed: module.go_version().into() };
+        let folder = materialise(module)?;
+        let answer = Command::new("go")
+            .args(["env", "GOVERSION", "GOOS", "GOARCH"])
+            .current_dir(&folder)
+            .output()
+            .await
+            .map_err(|e| missing(format!("`go` cannot be run: {e}")))?;
+        if !answer.status.success() {
+            return Err(missing(String::from_utf8_lossy(&answer.stderr).trim().to_owned()));
+        }
+        let text = String::from_utf8_lossy(&answer.stdout).into_owned();
+        let mut words = text.split_whitespace();
+        match (words.next(), words.next(), words.next()) {
+            (Some(version), Some(os), Some(arch)) => {
+                Ok(Self { version: version.into(), target: format!("{os}/{arch}") })
+            }
+            _ => Err(missing(format!("`go env` answered {text:?}"))),
+        }
+    }
+}
+
+/// Everything that decides what a build gives, as a short hash.
+pub fn key(component: &Component, go: &Toolchain) -> String {
+    let mut hash = Sha256::new();
+    let module = component.module;
+    for part in
+        [module.go_mod, module.go_sum, module.ldflags, component.package, go.version.as_str(), go.target.as_str()]
+    {
+        hash.update(part.as_bytes());
+        hash.update([0]);
+    }
+    hex(&hash.finalize())[..16].to_owned()
+}
+
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Writes the module's files where Go can work on them.
+fn materialise(module: &'static Module) -> Result<PathBuf, ClusterError> {
+    let digest = hex(&Sha256::digest(format!("{}{}", module.go_mod, module.go_sum)));
+    let folder = home::cache().join("modules").join(format!("{}-{}", module.name, &digest[..16]));
+    for (name, content) in [("go.mod", module.go_mod), ("go.sum", module.go_sum)] {
+        let path = folder.join(name);
+        if std::fs::read_to_string(&path).ok().as_deref() != Some(content) {
+            home::write(&path, content)?;
+        }
+    }
+    Ok(folder)
+}
+
+/// Builds one program to `target`; `packages` is called with the number of packages compiled so far.
+///
+/// # Errors
+/// [`ClusterError::Disk`] before, [`ClusterError::Build`] with the log after.
+pub async fn build(
+    component: &'static Component,
+    target: &Path,
+    log: &Path,
+    mut packages: impl FnMut(usize),
+) -> Result<(), ClusterError> {
+    home::require_space(&home::cache(), BUILD_MIB, "to build the components", home::CACHE_VARIABLE)?;
+    let failed = |reason: &str| ClusterError::Build {
+        component: component.name.into(),
+        version: component.version.into(),
+        log: log.into(),
+        tail: [reason, &home::tail(log, 15)].join("\n").trim().to_owned(),
+    };
+    let folder = materialise(component.module)?;
+    home::write(log, "")?;
+    let mut go = Command::new("go")
+        .args(["build", "-v", "-trimpath", "-mod=readonly", "-buildvcs=false", "-ldflags", component.module.ldflags])
+        .arg("-o")
+        .arg(target)
+        .arg(component.package)
+        .current_dir(&folder)
+        .env("CGO_ENABLED", "0")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(|e| failed(&format!("`go` cannot be run: {e}")))?;
+    let mut text = String::new();
+    let mut compiled = 0;
+    if let Some(stderr) = go.stderr.take() {
+        let mut lines = BufReader::new(stderr).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            compiled += 1;
+            packages(compiled);
+            text.push_str(&line);
+            text.push('\n');
+        }
+    }
+    home::write(log, &text)?;
+    match go.wait().await {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(failed(&status.to_string())),
+        Err(error) => Err(failed(&error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::components::CATALOGUE;
+
+    fn go(version: &str) -> Toolchain {
+        Toolchain { version: version.into(), target: "linux/amd64".into() }
+    }
+
+    #[test]
+    fn a_key_changes_with_program_and_toolchain_only() {
+        let [etcd, apiserver, ..] = &CATALOGUE;
+        assert_eq!(key(etcd, &go("go1.26.8")), key(etcd, &go("go1.26.8")));
+        assert_ne!(key(etcd, &go("go1.26.8")), key(etcd, &go("go1.26.9")));
+        assert_ne!(key(etcd, &go("go1.26.8")), key(apiserver, &go("go1.26.8")));
+    }
+}

@@ -1,0 +1,240 @@
+//! Hands out programs: the user's own (`--bin NAME=PATH`), else cached, else built now.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use sha2::{Digest, Sha256};
+use tokio::process::Command;
+
+use super::build::{self, BuiltBy, Toolchain, hex};
+use super::catalogue::{CATALOGUE, Component, component};
+use crate::cluster::{ClusterError, home};
+
+/// Where a program came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// Built from the pinned module, or found in the cache.
+    Built,
+    /// Given by the user.
+    Given,
+}
+
+/// A program that is there.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// Its name.
+    pub name: String,
+    /// Pinned version, or what a given program's `--version` says.
+    pub version: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// SHA-256, hex.
+    pub sha256: String,
+    /// Where it came from.
+    pub source: Source,
+    /// Seconds that a build took in this call, if one was needed.
+    pub built_in: Option<f64>,
+}
+
+/// Programs that the user gave: name to path.
+pub type Overrides = BTreeMap<String, PathBuf>;
+
+/// Told about builds.
+pub trait Progress: Send + Sync {
+    /// A build began.
+    fn building(&self, component: &Component);
+    /// So many packages are compiled.
+    fn compiled(&self, component: &Component, packages: usize);
+    /// It is there.
+    fn built(&self, component: &Component, seconds: f64);
+    /// Another process builds the same program.
+    fn waiting(&self, component: &Component);
+}
+
+/// All programs of a cluster.
+#[derive(Debug, Clone)]
+pub struct Toolbox {
+    programs: BTreeMap<String, Program>,
+}
+
+impl Toolbox {
+    /// Every program of the catalogue, building what is missing.
+    ///
+    /// # Errors
+    /// [`ClusterError::Override`], [`ClusterError::Go`], [`ClusterError::Build`], [`ClusterError::Disk`].
+    pub async fn prepare(overrides: &Overrides, progress: &dyn Progress) -> Result<Self, ClusterError> {
+        Self::prepare_only(CATALOGUE.iter(), overrides, progress).await
+    }
+
+    /// The named programs of the catalogue, building what is missing.
+    ///
+    /// # Errors
+    /// As [`Toolbox::prepare`].
+    pub async fn prepare_only(
+        components: impl Iterator<Item = &'static Component>,
+        overrides: &Overrides,
+        progress: &dyn Progress,
+    ) -> Result<Self, ClusterError> {
+        if let Some((name, path)) = overrides.iter().find(|(name, _)| component(name).is_none()) {
+            let known: Vec<_> = CATALOGUE.iter().map(|component| component.name).collect();
+            let reason = format!("no component has that name; there are {}", known.join(", "));
+            return Err(ClusterError::Override { name: name.clone(), path: path.clone(), reason });
+        }
+        let mut programs = BTreeMap::new();
+        let mut go: BTreeMap<&str, Toolchain> = BTreeMap::new();
+        for component in components {
+            let program = if let Some(path) = overrides.get(component.name) {
+                given(component, path).await?
+            } else {
+                let module = component.module;
+                if !go.contains_key(module.name) {
+                    go.insert(module.name, Toolchain::find(module).await?);
+                }
+                cached_or_built(component, &go[module.name], progress).await?
+            };
+            programs.insert(component.name.to_owned(), program);
+        }
+        Ok(Self { programs })
+    }
+
+    /// Whether a component is in the cache, built by the Go that is on PATH now.
+    pub async fn is_built(component: &'static Component) -> bool {
+        match Toolchain::find(component.module).await {
+            Ok(go) => read(component, &folder(component, &go)).is_some(),
+            Err(_) => false,
+        }
+    }
+
+    /// A program by name.
+    ///
+    /// # Errors
+    /// [`ClusterError::Name`] for a name that was not prepared.
+    pub fn get(&self, name: &str) -> Result<&Program, ClusterError> {
+        self.programs.get(name).ok_or_else(|| ClusterError::Name(format!("no program {name:?} was prepared")))
+    }
+
+    /// All of them, by name.
+    pub fn programs(&self) -> impl Iterator<Item = &Program> {
+        self.programs.values()
+    }
+
+    /// Recomputes each program's digest and has it say its version.
+    ///
+    /// # Errors
+    /// [`ClusterError::Corrupt`] for the first that is not what it should be.
+    pub async fn verify(&self) -> Result<(), ClusterError> {
+        for program in self.programs() {
+            let corrupt = |reason: String| ClusterError::Corrupt { component: program.name.clone(), reason };
+            let now = digest(&program.path)?;
+            if now != program.sha256 {
+                return Err(corrupt(format!("its digest is {now}, {} was built", program.sha256)));
+            }
+            let said = say_version(&program.path).await.map_err(&corrupt)?;
+            if program.source == Source::Built && !said.contains(program.version.trim_start_matches('v')) {
+                return Err(corrupt(format!("it calls itself {said:?}, not {}", program.version)));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn digest(path: &Path) -> Result<String, ClusterError> {
+    let mut hash = Sha256::new();
+    let mut file = File::open(path).map_err(ClusterError::file(path))?;
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        let read = std::io::Read::read(&mut file, &mut buffer).map_err(ClusterError::file(path))?;
+        if read == 0 {
+            return Ok(hex(&hash.finalize()));
+        }
+        hash.update(&buffer[..read]);
+    }
+}
+
+async fn say_version(path: &Path) -> Result<String, String> {
+    let answer = Command::new(path).arg("--version").output().await.map_err(|e| e.to_string())?;
+    let text = String::from_utf8_lossy(&answer.stdout);
+    match text.lines().next() {
+        Some(line) if answer.status.success() => Ok(line.trim().to_owned()),
+        _ => Err(format!("`--version` {}", answer.status)),
+    }
+}
+
+async fn given(component: &Component, path: &Path) -> Result<Program, ClusterError> {
+    let refused = |reason: String| ClusterError::Override { name: component.name.into(), path: path.into(), reason };
+    let path = path.canonicalize().map_err(|e| refused(e.to_string()))?;
+    let version = say_version(&path).await.map_err(refused)?;
+    let sha256 = digest(&path)?;
+    let name = component.name.to_owned();
+    Ok(Program { name, version, path, sha256, source: Source::Given, built_in: None })
+}
+
+async fn cached_or_built(
+    component: &'static Component,
+    go: &Toolchain,
+    progress: &dyn Progress,
+) -> Result<Program, ClusterError> {
+    let folder = folder(component, go);
+    if let Some(program) = read(component, &folder) {
+        return Ok(program);
+    }
+    home::make(&folder)?;
+    let _lock = hold(component, &folder.join("lock"), progress).await?;
+    // Another process may have finished it meanwhile.
+    if let Some(program) = read(component, &folder) {
+        return Ok(program);
+    }
+    progress.building(component);
+    let start = Instant::now();
+    let unfinished = folder.join("unfinished");
+    let log = home::cache().join("logs").join(format!("build-{}.log", component.name));
+    build::build(component, &unfinished, &log, |packages| progress.compiled(component, packages)).await?;
+    let seconds = start.elapsed().as_secs_f64();
+    let built = BuiltBy {
+        name: component.name.into(),
+        version: component.version.into(),
+        go: go.version.clone(),
+        sha256: digest(&unfinished)?,
+        seconds,
+    };
+    let program = folder.join(component.name);
+    std::fs::rename(&unfinished, &program).map_err(ClusterError::file(&program))?;
+    // Written last: a folder without it is an unfinished build.
+    let text = serde_json::to_string_pretty(&built).unwrap_or_default();
+    home::write(&folder.join("built.json"), text)?;
+    progress.built(component, seconds);
+    read(component, &folder).map(|program| Program { built_in: Some(seconds), ..program }).ok_or_else(|| {
+        ClusterError::Corrupt { component: component.name.into(), reason: "it vanished after its build".into() }
+    })
+}
+
+fn folder(component: &Component, go: &Toolchain) -> PathBuf {
+    home::cache().join("components").join(format!("{}-{}", component.name, build::key(component, go)))
+}
+
+fn read(component: &Component, folder: &Path) -> Option<Program> {
+    let built: BuiltBy = serde_json::from_str(&std::fs::read_to_string(folder.join("built.json")).ok()?).ok()?;
+    let path = folder.join(component.name);
+    path.is_file().then_some(Program {
+        name: built.name,
+        version: built.version,
+        path,
+        sha256: built.sha256,
+        source: Source::Built,
+        built_in: None,
+    })
+}
+
+async fn hold(component: &Component, path: &Path, progress: &dyn Progress) -> Result<File, ClusterError> {
+    let file =
+        File::options().create(true).truncate(false).write(true).open(path).map_err(ClusterError::file(path))?;
+    if file.try_lock().is_err() {
+        progress.waiting(component);
+    }
+    let at = path.to_owned();
+    tokio::task::spawn_blocking(move || file.lock().map(|()| file).map_err(ClusterError::file(at)))
+        .await
+        .map_err(|e| ClusterError::Name(format!("waiting for a build was cut short: {e}")))?
+}

@@ -1,0 +1,117 @@
+//! Installs the reference backend controller through the API: namespace, RBAC, CRDs, admission webhooks.
+//!
+//! The objects are the controller's own ([`crate::controller::install`]); this module only applies them, by
+//! server-side apply, and waits until the CRDs are served.
+
+use futures::future::try_join_all;
+use k8s_openapi::api::core::v1::{Namespace, Node};
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::{Api, Client};
+use serde_json::Value;
+
+use super::ClusterError;
+use crate::controller::install::{self, InstallOptions};
+
+/// The field manager of what the harness applies.
+pub const FIELD_MANAGER: &str = "grove-conformance";
+
+/// Applies everything the controller needs and waits until its CRDs are established.
+///
+/// # Errors
+/// [`ClusterError::Forbidden`] where the user may not install CRDs or RBAC; [`ClusterError::Api`] otherwise.
+pub async fn install_controller(client: &Client, options: &InstallOptions) -> Result<(), ClusterError> {
+    let objects = install::objects(options)
+        .map_err(|e| ClusterError::Name(format!("the controller's manifests cannot be made: {e}")))?;
+    let (namespaces, rest): (Vec<_>, Vec<_>) = objects.iter().partition(|object| object["kind"] == "Namespace");
+    for namespace in namespaces {
+        apply(client, namespace).await?;
+    }
+    try_join_all(rest.iter().map(|object| apply(client, object))).await?;
+    let crds = rest.iter().filter(|object| object["kind"] == "CustomResourceDefinition");
+    try_join_all(crds.map(|crd| established(client, crd["metadata"]["name"].as_str().unwrap_or_default()))).await?;
+    Ok(())
+}
+
+/// Server-side applies one object, cluster-scoped unless it names a namespace.
+///
+/// # Errors
+/// [`ClusterError::Forbidden`], [`ClusterError::Api`].
+pub async fn apply(client: &Client, object: &Value) -> Result<(), ClusterError> {
+    let (api, kind, name) = api_of(client, object);
+    api.patch(&name, &PatchParams::apply(FIELD_MANAGER).force(), &Patch::Apply(object))
+        .await
+        .map(drop)
+        .map_err(|source| ClusterError::api(format!("apply {kind} {name}"), source))
+}
+
+/// Creates one object with its status (which server-side apply ignores); one that is there already is left alone.
+///
+/// # Errors
+/// [`ClusterError::Forbidden`], [`ClusterError::Api`].
+pub async fn create_unless_there(client: &Client, object: &Value) -> Result<(), ClusterError> {
+    let (api, kind, name) = api_of(client, object);
+    let failed = |source| ClusterError::api(format!("create {kind} {name}"), source);
+    let typed = serde_json::from_value(object.clone()).map_err(|e| failed(kube::Error::SerdeError(e)))?;
+    match api.create(&PostParams::default(), &typed).await {
+        Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
+        other => other.map(drop).map_err(failed),
+    }
+}
+
+/// Where an object of the API belongs, its kind and its name.
+fn api_of(client: &Client, object: &Value) -> (Api<DynamicObject>, String, String) {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
+    let api_version = text(&object["apiVersion"]);
+    let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, &kind));
+    let api = match object["metadata"]["namespace"].as_str() {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+        None => Api::all_with(client.clone(), &resource),
+    };
+    (api, kind, name)
+}
+
+/// Lets a namespace and the nodes that carry `label=namespace` go, without waiting.
+///
+/// # Errors
+/// [`ClusterError::Api`].
+pub async fn delete_namespace_and_nodes(client: &Client, namespace: &str, label: &str) -> Result<(), ClusterError> {
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    namespaces
+        .delete(namespace, &DeleteParams::background())
+        .await
+        .map_err(|source| ClusterError::api(format!("delete namespace {namespace}"), source))?;
+    delete_nodes(client, label, namespace).await
+}
+
+/// Deletes the nodes that carry `label=value`.
+///
+/// # Errors
+/// [`ClusterError::Api`].
+pub async fn delete_nodes(client: &Client, label: &str, value: &str) -> Result<(), ClusterError> {
+    let nodes: Api<Node> = Api::all(client.clone());
+    nodes
+        .delete_collection(&DeleteParams::background(), &ListParams::default().labels(&format!("{label}={value}")))
+        .await
+        .map(drop)
+        .map_err(|source| ClusterError::api(format!("delete the nodes {label}={value}"), source))
+}
+
+async fn established(client: &Client, name: &str) -> Result<(), ClusterError> {
+    use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+    use kube::runtime::{conditions::is_crd_established, wait::await_condition};
+    let crds: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let not_ready = |last: String| ClusterError::NotReady { what: format!("CRD {name}"), seconds: 30, last };
+    match tokio::time::timeout(
+        std::time::Duration::from_secs(30),
+        await_condition(crds, name, is_crd_established()),
+    )
+    .await
+    {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(not_ready(error.to_string())),
+        Err(_) => Err(not_ready("not established".into())),
+    }
+}

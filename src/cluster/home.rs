@@ -1,0 +1,198 @@
+//! Where this program keeps things: built components in a cache folder, clusters in a state folder.
+//!
+//! Both follow the XDG convention and can be moved: `GROVE_CONFORMANCE_CACHE` (programs and build logs, worth
+//! keeping) and `GROVE_CONFORMANCE_STATE` (one folder per cluster, worthless once the cluster is gone).
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use super::ClusterError;
+
+/// Moves the cache folder.
+pub const CACHE_VARIABLE: &str = "GROVE_CONFORMANCE_CACHE";
+/// Moves the state folder.
+pub const STATE_VARIABLE: &str = "GROVE_CONFORMANCE_STATE";
+
+fn folder(variable: &str, xdg: &str, below_home: &str) -> PathBuf {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set(variable)
+        .or_else(|| set(xdg).map(|base| base.join("grove-conformance")))
+        .unwrap_or_else(|| {
+            set("HOME").unwrap_or_else(std::env::temp_dir).join(below_home).join("grove-conformance")
+        })
+}
+
+/// The folder of built components.
+pub fn cache() -> PathBuf {
+    folder(CACHE_VARIABLE, "XDG_CACHE_HOME", ".cache")
+}
+
+/// The folder of clusters.
+pub fn state() -> PathBuf {
+    folder(STATE_VARIABLE, "XDG_STATE_HOME", ".local/state")
+}
+
+/// The folder of one cluster's certificates, configuration, data and logs.
+pub fn cluster(name: &str) -> PathBuf {
+    state().join("clusters").join(name)
+}
+
+/// Makes a folder and all above it.
+///
+/// # Errors
+/// [`ClusterError::File`] with the folder's path.
+pub fn make(path: &Path) -> Result<(), ClusterError> {
+    std::fs::create_dir_all(path).map_err(ClusterError::file(path))
+}
+
+/// Writes a whole file, making its folder first.
+///
+/// # Errors
+/// [`ClusterError::File`] with the file's path.
+pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), ClusterError> {
+    if let Some(parent) = path.parent() {
+        make(parent)?;
+    }
+    std::fs::write(path, content).map_err(ClusterError::file(path))
+}
+
+/// The last `lines` lines of a file; empty if it cannot be read.
+pub fn tail(path: &Path, lines: usize) -> String {
+    let text = std::fs::read(path).map(|raw| String::from_utf8_lossy(&raw).into_owned()).unwrap_or_default();
+    let all: Vec<&str> = text.lines().collect();
+    all[all.len().saturating_sub(lines)..].join("\n")
+}
+
+/// Refuses a folder whose disk has less than `needed_mib` MiB free.
+///
+/// # Errors
+/// [`ClusterError::Disk`], naming the variable that moves the folder.
+pub fn require_space(
+    path: &Path,
+    needed_mib: u64,
+    purpose: &'static str,
+    variable: &'static str,
+) -> Result<(), ClusterError> {
+    make(path)?;
+    let stat = rustix::fs::statvfs(path).map_err(|e| ClusterError::File { path: path.into(), source: e.into() })?;
+    let free_mib = stat.f_bavail.saturating_mul(stat.f_frsize) / (1024 * 1024);
+    if free_mib < needed_mib {
+        return Err(ClusterError::Disk { path: path.into(), free_mib, needed_mib, purpose, variable });
+    }
+    Ok(())
+}
+
+/// A cluster folder, held for as long as its owner lives.
+///
+/// The lock is the kernel's, so it goes with the process however that ends: a folder that nobody holds is
+/// what a killed run left behind.
+#[derive(Debug)]
+pub struct ClusterHome {
+    /// The folder.
+    pub path: PathBuf,
+    _lock: File,
+}
+
+impl ClusterHome {
+    /// Takes the folder of a cluster that does not exist yet.
+    ///
+    /// # Errors
+    /// [`ClusterError::Name`] if a live process holds it; [`ClusterError::File`] otherwise.
+    pub fn take(name: &str) -> Result<Self, ClusterError> {
+        let valid = !name.is_empty()
+            && name.len() <= 40
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+        if !valid {
+            return Err(ClusterError::Name(format!(
+                "cluster name {name:?}: use 1 to 40 lower-case letters, digits and '-'"
+            )));
+        }
+        let path = cluster(name);
+        make(&path)?;
+        let Some(lock) = try_hold(&path)? else {
+            return Err(ClusterError::Name(format!(
+                "cluster {name:?} is up already; end it with `grove-conformance down {name}` or choose another name"
+            )));
+        };
+        clear(&path)?;
+        Ok(Self { path, _lock: lock })
+    }
+
+    /// Removes the folder and everything in it.
+    ///
+    /// # Errors
+    /// [`ClusterError::File`].
+    pub fn remove(self) -> Result<(), ClusterError> {
+        std::fs::remove_dir_all(&self.path).map_err(ClusterError::file(&self.path))
+    }
+}
+
+fn lock_file(home: &Path) -> PathBuf {
+    home.join("lock")
+}
+
+fn try_hold(home: &Path) -> Result<Option<File>, ClusterError> {
+    let path = lock_file(home);
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path)
+        .map_err(ClusterError::file(&path))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(std::fs::TryLockError::WouldBlock) => Ok(None),
+        Err(std::fs::TryLockError::Error(source)) => Err(ClusterError::File { path, source }),
+    }
+}
+
+fn clear(home: &Path) -> Result<(), ClusterError> {
+    for entry in std::fs::read_dir(home).map_err(ClusterError::file(home))?.flatten() {
+        let path = entry.path();
+        if path == lock_file(home) {
+            continue;
+        }
+        let gone = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+        gone.map_err(ClusterError::file(&path))?;
+    }
+    Ok(())
+}
+
+/// One folder below the state folder.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The cluster's name.
+    pub name: String,
+    /// Whether a live process holds it.
+    pub live: bool,
+}
+
+/// All cluster folders, by name.
+///
+/// # Errors
+/// [`ClusterError::File`].
+pub fn clusters() -> Result<Vec<Found>, ClusterError> {
+    let root = state().join("clusters");
+    let Ok(entries) = std::fs::read_dir(&root) else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for entry in entries.flatten().filter(|entry| entry.path().is_dir()) {
+        let live = try_hold(&entry.path())?.is_none();
+        found.push(Found { name: entry.file_name().to_string_lossy().into_owned(), live });
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(found)
+}
+
+/// Removes the folders of clusters that no process holds any more; their names.
+///
+/// # Errors
+/// [`ClusterError::File`].
+pub fn remove_abandoned() -> Result<Vec<String>, ClusterError> {
+    let mut removed = Vec::new();
+    for found in clusters()?.into_iter().filter(|found| !found.live) {
+        let path = cluster(&found.name);
+        std::fs::remove_dir_all(&path).map_err(ClusterError::file(&path))?;
+        removed.push(found.name);
+    }
+    Ok(removed)
+}

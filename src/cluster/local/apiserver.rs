@@ -1,0 +1,50 @@
+//! kube-apiserver: RBAC, client certificates, the Workload API as far as the cluster's gates say.
+
+use std::path::Path;
+
+use super::certs::{KeyFiles, ServiceAccountKeys};
+use super::spec::Gates;
+
+/// What its arguments depend on.
+#[derive(Debug)]
+pub struct Apiserver<'a> {
+    /// Port of etcd.
+    pub etcd_port: u16,
+    /// Its own port.
+    pub port: u16,
+    /// CA of client certificates.
+    pub client_ca: &'a Path,
+    /// Serving certificate.
+    pub serving: &'a KeyFiles,
+    /// Signs and verifies service account tokens.
+    pub service_account: &'a ServiceAccountKeys,
+    /// Feature gates.
+    pub gates: &'a Gates,
+    /// API versions that are off by default, as `group/version`.
+    pub runtime_config: &'a [String],
+}
+
+/// Arguments of `kube-apiserver`.
+pub fn args(of: &Apiserver<'_>) -> Vec<String> {
+    let mut args = vec![
+        format!("--etcd-servers=http://127.0.0.1:{}", of.etcd_port),
+        "--bind-address=127.0.0.1".into(),
+        format!("--secure-port={}", of.port),
+        format!("--client-ca-file={}", of.client_ca.display()),
+        format!("--tls-cert-file={}", of.serving.certificate.display()),
+        format!("--tls-private-key-file={}", of.serving.key.display()),
+        format!("--service-account-key-file={}", of.service_account.public.display()),
+        format!("--service-account-signing-key-file={}", of.service_account.private.display()),
+        "--service-account-issuer=https://kubernetes.default.svc".into(),
+        "--service-cluster-ip-range=10.96.0.0/16".into(),
+        "--authorization-mode=RBAC".into(),
+        // Pods here need no token, and KWOK's nodes no taints from a lifecycle controller.
+        "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition".into(),
+    ];
+    args.extend(of.gates.flag());
+    if !of.runtime_config.is_empty() {
+        let on: Vec<_> = of.runtime_config.iter().map(|version| format!("{version}=true")).collect();
+        args.push(format!("--runtime-config={}", on.join(",")));
+    }
+    args
+}

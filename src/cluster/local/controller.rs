@@ -1,0 +1,42 @@
+//! The reference backend controller as a local process, under its real RBAC.
+
+use std::path::Path;
+
+use super::certs::KeyFiles;
+use super::spec::ControllerSpec;
+
+/// Ports it listens on.
+#[derive(Debug, Clone, Copy)]
+pub struct ControllerPorts {
+    /// Admission webhooks (TLS).
+    pub webhook: u16,
+    /// `/healthz`, `/readyz`.
+    pub health: u16,
+    /// `/metrics`.
+    pub metrics: u16,
+}
+
+/// Arguments of `grove-backend-controller`.
+pub fn args(
+    kubeconfig: &Path,
+    configuration: &Path,
+    ports: ControllerPorts,
+    serving: &KeyFiles,
+    spec: &ControllerSpec,
+) -> Vec<String> {
+    let mut args = vec![
+        "run".into(),
+        format!("--kubeconfig={}", kubeconfig.display()),
+        format!("--config={}", configuration.display()),
+        format!("--webhook-bind=127.0.0.1:{}", ports.webhook),
+        format!("--health-bind=127.0.0.1:{}", ports.health),
+        format!("--metrics-bind=127.0.0.1:{}", ports.metrics),
+        format!("--tls-cert={}", serving.certificate.display()),
+        format!("--tls-key={}", serving.key.display()),
+    ];
+    if spec.leader_election {
+        args.push("--leader-elect".into());
+    }
+    args.extend(spec.faults.iter().map(|fault| format!("--fault={fault}")));
+    args
+}

@@ -1,0 +1,18 @@
+//! KWOK plays the kubelets: it keeps node leases, runs pods that are bound and lets deleted ones go.
+//! Nodes are created Ready (see [`crate::cluster::nodes`]), so no stage has to make them so.
+
+use std::path::Path;
+
+/// The stages, written for this suite: a bound pod runs and is ready at once, a deleted one is gone at once.
+pub const STAGES: &str = include_str!("kwok-stages.yaml");
+
+/// Arguments of `kwok`.
+pub fn args(kubeconfig: &Path, stages: &Path, port: u16) -> Vec<String> {
+    vec![
+        format!("--kubeconfig={}", kubeconfig.display()),
+        format!("--config={}", stages.display()),
+        "--manage-all-nodes=true".into(),
+        format!("--server-address=127.0.0.1:{port}"),
+        "--node-lease-duration-seconds=0".into(),
+    ]
+}

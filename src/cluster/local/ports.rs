@@ -1,0 +1,58 @@
+//! Loopback ports, reserved by a kernel lock on a file per port for as long as the cluster lives.
+//!
+//! Asking the kernel for a free port and using it later leaves a gap in which another cluster can be given the
+//! same one, and a client with the same trust would then write into the wrong cluster. The lock closes the gap
+//! between clusters of this program; certificates of each cluster's own CA close it towards everything else.
+
+use std::fs::File;
+use std::net::TcpListener;
+use std::path::PathBuf;
+
+use crate::cluster::{ClusterError, home};
+
+/// A reserved port.
+#[derive(Debug)]
+pub struct Port {
+    /// Its number.
+    pub number: u16,
+    _lock: File,
+}
+
+fn folder() -> PathBuf {
+    home::state().join("ports")
+}
+
+/// Reserves one port.
+///
+/// # Errors
+/// [`ClusterError::Ports`] after 50 tries.
+pub fn reserve() -> Result<Port, ClusterError> {
+    home::make(&folder())?;
+    let mut last = String::from("every port tried was reserved by another cluster");
+    for _ in 0..50 {
+        let number = match TcpListener::bind(("127.0.0.1", 0)).and_then(|socket| socket.local_addr()) {
+            Ok(address) => address.port(),
+            Err(error) => {
+                last = error.to_string();
+                continue;
+            }
+        };
+        let path = folder().join(number.to_string());
+        let file =
+            File::options().create(true).truncate(false).write(true).open(&path).map_err(ClusterError::file(&path))?;
+        if file.try_lock().is_ok() {
+            return Ok(Port { number, _lock: file });
+        }
+    }
+    Err(ClusterError::Ports(last))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn reserved_ports_differ() {
+        let ports: Vec<_> = (0..20).map(|_| super::reserve().expect("ports are free")).collect();
+        let numbers: std::collections::BTreeSet<_> = ports.iter().map(|port| port.number).collect();
+        assert_eq!(numbers.len(), 20);
+    }
+}

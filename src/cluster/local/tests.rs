@@ -1,0 +1,76 @@
+//! The argv of every process, whole.
+
+use std::path::Path;
+
+use super::spec::{ControllerSpec, Gates};
+use super::certs::{KeyFiles, ServiceAccountKeys};
+use super::{apiserver, controller, controller_manager, etcd, kwok};
+use crate::cluster::schedulers::kube_scheduler;
+
+fn serving() -> KeyFiles {
+    KeyFiles { certificate: "DIR/loopback.crt".into(), key: "DIR/loopback.key".into() }
+}
+
+#[test]
+fn etcd_argv() {
+    insta::assert_yaml_snapshot!(etcd::args(Path::new("DIR/etcd"), 1001, 1002));
+}
+
+#[test]
+fn apiserver_argv() {
+    insta::assert_yaml_snapshot!(apiserver::args(&apiserver::Apiserver {
+        etcd_port: 1001,
+        port: 1003,
+        client_ca: Path::new("DIR/ca.crt"),
+        serving: &serving(),
+        service_account: &ServiceAccountKeys {
+            private: "DIR/service-account.key".into(),
+            public: "DIR/service-account.pub".into(),
+        },
+        gates: &Gates::workload_api(),
+        runtime_config: &["scheduling.k8s.io/v1alpha2".into()],
+    }));
+}
+
+#[test]
+fn controller_manager_argv() {
+    insta::assert_yaml_snapshot!(controller_manager::args(
+        Path::new("DIR/kube-controller-manager.kubeconfig"),
+        Path::new("DIR/service-account.key"),
+        Path::new("DIR/ca.crt"),
+        &serving(),
+        &Gates::workload_api(),
+    ));
+}
+
+#[test]
+fn without_the_workload_api_no_podgroup_controller_is_asked_for() {
+    let gates = Gates::workload_api().with("GenericWorkload", false);
+    let args = controller_manager::args(Path::new("K"), Path::new("S"), Path::new("C"), &serving(), &gates);
+    assert!(args.iter().all(|arg| !arg.contains(controller_manager::PODGROUP_PROTECTION)), "{args:?}");
+}
+
+#[test]
+fn scheduler_argv_and_configuration() {
+    insta::assert_yaml_snapshot!((
+        kube_scheduler::args(Path::new("DIR/kube-scheduler.yaml"), &Gates::workload_api()),
+        kube_scheduler::configuration(Path::new("DIR/kube-scheduler.kubeconfig")),
+    ));
+}
+
+#[test]
+fn kwok_argv() {
+    insta::assert_yaml_snapshot!(kwok::args(Path::new("DIR/kwok.kubeconfig"), Path::new("DIR/kwok-stages.yaml"), 1004));
+}
+
+#[test]
+fn controller_argv() {
+    let ports = controller::ControllerPorts { webhook: 1005, health: 1006, metrics: 1007 };
+    insta::assert_yaml_snapshot!(controller::args(
+        Path::new("DIR/grove-backend-controller.kubeconfig"),
+        Path::new("DIR/operator-configuration.yaml"),
+        ports,
+        &serving(),
+        &ControllerSpec::default().with_fault("early-ungate"),
+    ));
+}

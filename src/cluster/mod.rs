@@ -1,0 +1,23 @@
+//! Where real clusters come from.
+//!
+//! - [`components`] builds etcd, Kubernetes and KWOK from pinned Go modules and caches the programs;
+//! - [`process`] starts them so that none outlives its owner;
+//! - [`local`] makes one control plane of them, with KWOK nodes, on loopback ports of its own;
+//! - [`schedulers`] holds, one file per scheduler, how each is configured and started;
+//! - [`nodes`] describes the nodes a case asks for;
+//! - [`deploy`] installs the controller under test through the API;
+//! - [`home`] says where caches and state live, and finds what killed runs left.
+//!
+//! Data goes on to `suite`, which only sees an API server and, for a few cases, [`local::LocalCluster`]'s
+//! switches to stop and restart a part. Nothing here knows what a clause is.
+
+pub mod components;
+pub mod deploy;
+mod error;
+pub mod home;
+pub mod local;
+pub mod nodes;
+pub mod process;
+pub mod schedulers;
+
+pub use error::ClusterError;

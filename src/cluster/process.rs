@@ -1,0 +1,174 @@
+//! Child processes that never outlive their owner.
+//!
+//! Every child starts through a tiny launcher (the hidden `__exec` verb of `grove-conformance`): it asks the
+//! kernel to be killed when its parent dies, checks that the parent still is who it should be, and becomes the
+//! program. The request follows the *thread* that spawned the child, so each child has a thread of its own here,
+//! which spawns it, waits for its end and reports it: it lives exactly as long as the child.
+//! Children are in a process group of their own, so that Ctrl-C reaches the owner alone, which stops them in order.
+
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, getppid, kill_process, set_parent_process_death_signal};
+use tokio::sync::watch;
+
+use super::{ClusterError, home};
+
+/// The hidden verb that [`exec`] serves.
+pub const EXEC_VERB: &str = "__exec";
+
+/// What to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessSpec {
+    /// The component's name, for messages and the log's file name.
+    pub name: String,
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Environment variables on top of the owner's.
+    pub env: Vec<(String, String)>,
+}
+
+/// Starts processes through the launcher.
+#[derive(Debug, Clone)]
+pub struct Launcher {
+    program: PathBuf,
+}
+
+impl Launcher {
+    /// `program` is a `grove-conformance` executable, which serves the launcher's verb.
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        Self { program: program.into() }
+    }
+
+    /// Starts a process; its output is appended to `log`.
+    ///
+    /// # Errors
+    /// [`ClusterError::Process`] if it cannot be spawned, [`ClusterError::File`] for the log.
+    pub async fn start(&self, spec: &ProcessSpec, log: &Path) -> Result<Process, ClusterError> {
+        if let Some(parent) = log.parent() {
+            home::make(parent)?;
+        }
+        let out = File::options().create(true).append(true).open(log).map_err(ClusterError::file(log))?;
+        let err = out.try_clone().map_err(ClusterError::file(log))?;
+        let mut command = Command::new(&self.program);
+        command
+            .arg(EXEC_VERB)
+            .arg(std::process::id().to_string())
+            .arg(&spec.program)
+            .args(&spec.args)
+            .envs(spec.env.iter().map(|(key, value)| (key, value)))
+            .stdin(Stdio::null())
+            .stdout(out)
+            .stderr(err)
+            .process_group(0);
+        let (spawned, pid) = tokio::sync::oneshot::channel();
+        let (ended, exit) = watch::channel(None);
+        std::thread::Builder::new()
+            .name(format!("child-{}", spec.name))
+            .spawn(move || match command.spawn() {
+                Err(error) => drop(spawned.send(Err(error))),
+                Ok(mut child) => {
+                    drop(spawned.send(Ok(child.id())));
+                    let status = child.wait();
+                    ended.send_replace(Some(status.ok()));
+                }
+            })
+            .map_err(|e| failed(&spec.name, &format!("could not be started: {e}"), log))?;
+        let pid = pid
+            .await
+            .map_err(|_| failed(&spec.name, "could not be started", log))?
+            .map_err(|e| failed(&spec.name, &format!("could not be started: {e}"), log))?;
+        tracing::debug!(process = spec.name, pid, "started");
+        Ok(Process { name: spec.name.clone(), pid, log: log.into(), exit })
+    }
+}
+
+fn failed(name: &str, what: &str, log: &Path) -> ClusterError {
+    ClusterError::Process { process: name.into(), what: what.into(), log: log.into(), tail: home::tail(log, 15) }
+}
+
+/// A running (or ended) child.
+#[derive(Debug)]
+pub struct Process {
+    /// The component's name.
+    pub name: String,
+    /// Process id.
+    pub pid: u32,
+    /// Where its output goes.
+    pub log: PathBuf,
+    exit: watch::Receiver<Option<Option<ExitStatus>>>,
+}
+
+impl Process {
+    /// How it ended, in words, or `None` while it runs.
+    pub fn ended(&self) -> Option<String> {
+        self.exit.borrow().as_ref().map(|status| match status {
+            Some(status) => format!("ended with {status}"),
+            None => "ended".to_owned(),
+        })
+    }
+
+    /// The error of a process that should be running and is not.
+    pub fn death(&self) -> Option<ClusterError> {
+        self.ended().map(|what| failed(&self.name, &what, &self.log))
+    }
+
+    /// The exit code, if it ended by itself.
+    pub fn exit_code(&self) -> Option<i32> {
+        self.exit.borrow().as_ref().and_then(|status| status.as_ref().and_then(ExitStatus::code))
+    }
+
+    /// Sends a signal; a process that has ended is left alone.
+    pub fn signal(&self, signal: Signal) {
+        if self.exit.borrow().is_none()
+            && let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw)
+        {
+            // Between the reaping of a child and its report lie microseconds, and the kernel hands ids out in
+            // a circle: the id cannot belong to another process yet. An error means "gone".
+            let _ = kill_process(pid, signal);
+        }
+    }
+
+    /// Waits until it has ended.
+    pub async fn wait(&self) {
+        let mut exit = self.exit.clone();
+        // The sender is dropped only after it has sent.
+        let _ = exit.wait_for(Option::is_some).await;
+    }
+
+    /// Asks it to stop, kills it when `grace` is over; whether it stopped by itself.
+    pub async fn stop(&self, grace: Duration) -> bool {
+        self.signal(Signal::TERM);
+        if tokio::time::timeout(grace, self.wait()).await.is_ok() {
+            return true;
+        }
+        self.kill().await;
+        false
+    }
+
+    /// Kills it and waits for its end.
+    pub async fn kill(&self) {
+        self.signal(Signal::KILL);
+        self.wait().await;
+    }
+}
+
+/// The launcher: `__exec PARENT PROGRAM ARGS…`. Returns only if it could not become the program.
+pub fn exec(args: impl IntoIterator<Item = String>) -> String {
+    let mut args = args.into_iter();
+    let parent = args.next().and_then(|raw| raw.parse::<i32>().ok()).and_then(Pid::from_raw);
+    let Some(program) = args.next() else { return "the launcher needs a parent's id and a program".into() };
+    if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {
+        return format!("cannot tie {program} to its parent: {error}");
+    }
+    // The parent may have died before the request was made; then nobody would send the signal any more.
+    if parent.is_none() || getppid() != parent {
+        return format!("{program} was not started: its parent is gone");
+    }
+    format!("cannot start {program}: {}", Command::new(&program).args(args).exec())
+}

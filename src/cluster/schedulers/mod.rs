@@ -1,0 +1,3 @@
+//! One file per scheduler: its configuration and its arguments.
+
+pub mod kube_scheduler;

@@ -1,0 +1,141 @@
+//! Which names Kubernetes takes, and how long Grove's may be together.
+
+use std::collections::BTreeMap;
+
+use super::findings::invalid;
+use crate::backend::FieldError;
+
+/// What the names of PodCliqueSet, scaling group and clique may add up to, in bytes: the rest of a pod's
+/// hostname label (63) is kept for two indexes, five random characters and the hyphens between.
+const COMBINED_NAME_LIMIT: usize = 45;
+
+/// Whether `name` is a DNS subdomain (RFC 1123) of at most 253 characters.
+pub(super) fn is_dns_subdomain(name: &str) -> bool {
+    name.len() <= 253 && name.split('.').all(|label| is_joined(label, |c| c.is_ascii_lowercase(), "-"))
+}
+
+/// What is wrong with the length of the names that make up a pod's name, if anything. `scaling_group` is
+/// `None` for a standalone clique.
+pub(super) fn combined_length_fault(pcs: &str, scaling_group: Option<&str>, clique: &str) -> Option<String> {
+    let length = pcs.len() + scaling_group.map_or(0, str::len) + clique.len();
+    if length <= COMBINED_NAME_LIMIT {
+        return None;
+    }
+    let parts = match scaling_group {
+        Some(group) => {
+            format!("PodCliqueSet '{pcs}', PodCliqueScalingGroup '{group}', or PodClique '{clique}'")
+        }
+        None => format!("PodCliqueSet '{pcs}' or PodClique '{clique}'"),
+    };
+    let limit = format!("{COMBINED_NAME_LIMIT}-character limit required for pod naming");
+    Some(format!("combined resource name length {length} exceeds {limit}. Consider shortening: {parts}"))
+}
+
+/// Findings on the labels at `path`.
+pub(super) fn check_labels(labels: &BTreeMap<String, String>, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    for (key, value) in labels {
+        if !is_qualified_name(key) {
+            errors.push(invalid(path, key.as_str(), "not a valid label key"));
+        }
+        if !value.is_empty() && !is_label_text(value) {
+            errors.push(invalid(format!("{path}[{key}]"), value.as_str(), "not a valid label value"));
+        }
+    }
+    errors
+}
+
+/// Findings on the annotations at `path`; values are free.
+pub(super) fn check_annotations(annotations: &BTreeMap<String, String>, path: &str) -> Vec<FieldError> {
+    let bad = annotations.keys().filter(|key| !is_qualified_name(&key.to_ascii_lowercase()));
+    bad.map(|key| invalid(path, key.as_str(), "not a valid annotation key")).collect()
+}
+
+/// `name` or `prefix/name`, the prefix being a DNS subdomain.
+fn is_qualified_name(key: &str) -> bool {
+    match key.split_once('/') {
+        Some((prefix, name)) => is_dns_subdomain(prefix) && is_label_text(name),
+        None => is_label_text(key),
+    }
+}
+
+fn is_label_text(text: &str) -> bool {
+    text.len() <= 63 && is_joined(text, |c| c.is_ascii_alphabetic(), "-_.")
+}
+
+/// Letters and digits, with `joiners` allowed between the first and the last.
+fn is_joined(text: &str, is_letter: impl Fn(char) -> bool, joiners: &str) -> bool {
+    let is_end = |c: char| is_letter(c) || c.is_ascii_digit();
+    text.starts_with(is_end)
+        && text.ends_with(is_end)
+        && text.chars().all(|c| is_end(c) || joiners.contains(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("a", true)]
+    #[case("a-1.b", true)]
+    #[case("", false)]
+    #[case("-a", false)]
+    #[case("a-", false)]
+    #[case("a..b", false)]
+    #[case("A", false)]
+    #[case("a_b", false)]
+    #[case(&"a".repeat(253), true)]
+    #[case(&"a".repeat(254), false)]
+    fn dns_subdomains(#[case] name: &str, #[case] valid: bool) {
+        assert_eq!(is_dns_subdomain(name), valid);
+    }
+
+    #[rstest]
+    #[case("app", true)]
+    #[case("Team.x_1", true)]
+    #[case("example.com/app", true)]
+    #[case("example.com/", false)]
+    #[case("/app", false)]
+    #[case("Example.com/app", false)]
+    #[case("a/b/c", false)]
+    #[case(&"a".repeat(64), false)]
+    fn qualified_names(#[case] key: &str, #[case] valid: bool) {
+        assert_eq!(is_qualified_name(key), valid);
+    }
+
+    #[test]
+    fn forty_five_characters_fit() {
+        assert_eq!(combined_length_fault(&"p".repeat(20), None, &"c".repeat(25)), None);
+        assert_eq!(combined_length_fault(&"p".repeat(20), Some("g"), &"c".repeat(24)), None);
+    }
+
+    #[test]
+    fn the_message_names_all_parts() {
+        let clique = "c".repeat(44);
+        let faults =
+            [combined_length_fault("pcs", None, &clique), combined_length_fault("pcs", Some("sg"), &clique)];
+        insta::assert_snapshot!(faults.map(Option::unwrap).join("\n"), @"
+        combined resource name length 47 exceeds 45-character limit required for pod naming. Consider shortening: PodCliqueSet 'pcs' or PodClique 'cccccccccccccccccccccccccccccccccccccccccccc'
+        combined resource name length 49 exceeds 45-character limit required for pod naming. Consider shortening: PodCliqueSet 'pcs', PodCliqueScalingGroup 'sg', or PodClique 'cccccccccccccccccccccccccccccccccccccccccccc'
+        ");
+    }
+
+    #[test]
+    fn labels_and_annotations() {
+        let labels = BTreeMap::from([("ok".into(), "".into()), ("bad key".into(), "bad value".into())]);
+        let errors = check_labels(&labels, "labels");
+        assert_eq!(
+            errors.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            [
+                r#"labels: Invalid value: "bad key": not a valid label key"#,
+                r#"labels[bad key]: Invalid value: "bad value": not a valid label value"#,
+            ]
+        );
+        let annotations = BTreeMap::from([("Example.com/x".into(), "any thing".into())]);
+        assert_eq!(check_annotations(&annotations, "annotations"), []);
+        let annotations = BTreeMap::from([("a b".into(), String::new())]);
+        assert_eq!(check_annotations(&annotations, "annotations").len(), 1);
+    }
+}

@@ -1,0 +1,268 @@
+//! The AdmissionReview wire format (`admission.k8s.io/v1`), as far as these webhooks need it.
+//!
+//! Objects stay raw JSON here: a defaulting webhook must work on what has not been validated yet.
+
+use k8s_openapi::ByteString;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Status, StatusCause, StatusDetails};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::PatchOperation;
+use crate::backend::Validation;
+
+/// What the API server asks.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Request {
+    /// Returned in the response.
+    pub(super) uid: String,
+    /// Name of the object; empty where the API server will generate it.
+    #[serde(default)]
+    pub(super) name: String,
+    /// Namespace of the object; empty for cluster-scoped ones.
+    #[serde(default)]
+    pub(super) namespace: String,
+    /// What is about to happen.
+    pub(super) operation: Operation,
+    /// The object as it would be stored; null on deletion.
+    #[serde(default)]
+    pub(super) object: Value,
+    /// The object as it is stored; null on creation.
+    #[serde(default)]
+    pub(super) old_object: Value,
+}
+
+/// The operations a webhook can be registered for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(super) enum Operation {
+    Create,
+    Update,
+    Delete,
+    Connect,
+}
+
+/// A body that is no AdmissionReview request of the one version there is.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum MalformedReview {
+    #[error("not an AdmissionReview: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error("expected an AdmissionReview of admission.k8s.io/v1, got {kind:?} of {api_version:?}")]
+    Type { api_version: String, kind: String },
+}
+
+impl Request {
+    /// The request in the body of a review.
+    pub(super) fn from_body(body: &[u8]) -> Result<Self, MalformedReview> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Review {
+            api_version: String,
+            kind: String,
+            request: Request,
+        }
+        let Review { api_version, kind, request } = serde_json::from_slice(body)?;
+        if (api_version.as_str(), kind.as_str()) != ("admission.k8s.io/v1", "AdmissionReview") {
+            return Err(MalformedReview::Type { api_version, kind });
+        }
+        Ok(request)
+    }
+}
+
+/// What the API server is told.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Response {
+    allowed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<Status>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch: Option<ByteString>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
+
+impl Response {
+    /// Admits the object as it is.
+    pub(super) fn allowed() -> Self {
+        Self { allowed: true, status: None, patch: None, patch_type: None, warnings: Vec::new() }
+    }
+
+    /// Admits the object with `patch` applied.
+    pub(super) fn patched(patch: &[PatchOperation]) -> Self {
+        if patch.is_empty() {
+            return Self::allowed();
+        }
+        match serde_json::to_vec(patch) {
+            Ok(bytes) => {
+                Self { patch: Some(ByteString(bytes)), patch_type: Some("JSONPatch"), ..Self::allowed() }
+            }
+            Err(error) => Self::failed(format!("cannot write the patch: {error}")),
+        }
+    }
+
+    /// The verdict on an object of `kind`: what a typed client gets is a 422 `Invalid` with a cause per
+    /// field, and the text is the list of field errors as Kubernetes prints it.
+    pub(super) fn verdict(kind: &str, name: &str, findings: Validation) -> Self {
+        if findings.admits() {
+            return Self { warnings: findings.warnings, ..Self::allowed() };
+        }
+        let causes = findings.errors.iter().map(|error| StatusCause {
+            field: Some(error.path.clone()),
+            message: Some(format!("{}: {}", error.reason.as_text(), error.message)),
+            reason: Some(error.reason.as_cause().to_owned()),
+        });
+        let details = StatusDetails {
+            causes: Some(causes.collect()),
+            group: Some("grove.io".into()),
+            kind: Some(kind.into()),
+            name: Some(name.into()),
+            ..StatusDetails::default()
+        };
+        let mut texts: Vec<_> = findings.errors.iter().map(ToString::to_string).collect();
+        texts.dedup();
+        let message =
+            if let [text] = texts.as_slice() { text.clone() } else { format!("[{}]", texts.join(", ")) };
+        let denied = Self::denied(422, "Invalid", message, Some(details));
+        Self { warnings: findings.warnings, ..denied }
+    }
+
+    /// Refuses an object that is not what the webhook is registered for.
+    pub(super) fn unreadable(error: &serde_json::Error) -> Self {
+        Self::denied(400, "BadRequest", format!("cannot read the object: {error}"), None)
+    }
+
+    /// Refuses because no verdict could be reached.
+    pub(super) fn failed(message: String) -> Self {
+        Self::denied(500, "InternalError", message, None)
+    }
+
+    fn denied(code: i32, reason: &str, message: String, details: Option<StatusDetails>) -> Self {
+        let status = Status {
+            code: Some(code),
+            reason: Some(reason.into()),
+            status: Some("Failure".into()),
+            message: Some(message),
+            details,
+            ..Status::default()
+        };
+        Self { allowed: false, status: Some(status), ..Self::allowed() }
+    }
+
+    /// Why the object is refused, if it is.
+    pub(super) fn refusal(&self) -> Option<&str> {
+        self.status.as_ref().and_then(|status| status.message.as_deref())
+    }
+
+    /// The body of the answer to the request `uid`.
+    pub(super) fn into_review(self, uid: &str) -> Value {
+        let mut response = json!(self);
+        response["uid"] = json!(uid);
+        json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::backend::FieldError;
+
+    fn refused(errors: Vec<FieldError>) -> Value {
+        let findings = Validation { errors, warnings: vec!["by the way".into()] };
+        Response::verdict("PodCliqueSet", "demo", findings).into_review("u1")
+    }
+
+    #[test]
+    fn a_refusal_is_a_status_with_a_cause_per_field() {
+        let errors = vec![
+            FieldError::invalid("spec.replicas", "-1: too few"),
+            FieldError::required("spec.x", "needed"),
+        ];
+        insta::assert_snapshot!(serde_json::to_string_pretty(&refused(errors)).unwrap(), @r#"
+        {
+          "apiVersion": "admission.k8s.io/v1",
+          "kind": "AdmissionReview",
+          "response": {
+            "allowed": false,
+            "status": {
+              "apiVersion": "v1",
+              "code": 422,
+              "details": {
+                "causes": [
+                  {
+                    "field": "spec.replicas",
+                    "message": "Invalid value: -1: too few",
+                    "reason": "FieldValueInvalid"
+                  },
+                  {
+                    "field": "spec.x",
+                    "message": "Required value: needed",
+                    "reason": "FieldValueRequired"
+                  }
+                ],
+                "group": "grove.io",
+                "kind": "PodCliqueSet",
+                "name": "demo"
+              },
+              "kind": "Status",
+              "message": "[spec.replicas: Invalid value: -1: too few, spec.x: Required value: needed]",
+              "metadata": {},
+              "reason": "Invalid",
+              "status": "Failure"
+            },
+            "uid": "u1",
+            "warnings": [
+              "by the way"
+            ]
+          }
+        }
+        "#);
+    }
+
+    #[test]
+    fn one_finding_stands_alone_and_a_repeated_one_is_told_once() {
+        let error = FieldError::forbidden("metadata.name", "no");
+        let review = refused(vec![error.clone(), error]);
+        assert_eq!(review["response"]["status"]["message"], "metadata.name: Forbidden: no");
+    }
+
+    /// A review of this version and kind, with this request.
+    fn body(api_version: &str, kind: &str, request: Value) -> String {
+        json!({ "apiVersion": api_version, "kind": kind, "request": request }).to_string()
+    }
+
+    #[rstest]
+    #[case::not_json("{".into())]
+    #[case::empty(String::new())]
+    #[case::no_request(body("admission.k8s.io/v1", "AdmissionReview", Value::Null))]
+    #[case::old_version(body("admission.k8s.io/v1beta1", "AdmissionReview", request()))]
+    #[case::other_kind(body("admission.k8s.io/v1", "Pod", request()))]
+    #[case::no_uid(body("admission.k8s.io/v1", "AdmissionReview", json!({ "operation": "CREATE" })))]
+    #[case::bad_operation(body("admission.k8s.io/v1", "AdmissionReview", json!({ "uid": "u", "operation": 1 })))]
+    fn no_review(#[case] body: String) {
+        assert!(Request::from_body(body.as_bytes()).is_err());
+    }
+
+    fn request() -> Value {
+        json!({ "uid": "u", "operation": "CREATE" })
+    }
+
+    #[test]
+    fn a_review() {
+        let request =
+            Request::from_body(body("admission.k8s.io/v1", "AdmissionReview", request()).as_bytes()).unwrap();
+        assert_eq!((request.uid.as_str(), request.operation), ("u", Operation::Create));
+    }
+
+    #[test]
+    fn nothing_to_default_is_no_patch() {
+        assert_eq!(
+            Response::patched(&[]).into_review("u1")["response"],
+            json!({ "uid": "u1", "allowed": true })
+        );
+    }
+}

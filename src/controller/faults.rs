@@ -1,0 +1,99 @@
+//! Faults for negative controls: each makes the controller break one promise, so that a suite can show that
+//! it notices.
+//!
+//! They are switched on by a hidden flag and never in operation.
+
+use std::str::FromStr;
+
+/// The faults that are on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// PodGangs get no owner reference.
+    pub no_owner_references: bool,
+    /// Gates come off as soon as a pod exists.
+    pub early_ungate: bool,
+    /// The last podgroup of every PodGang of several is left out.
+    pub drop_podgroup: bool,
+    /// Every second a PodGang is written for no reason.
+    pub write_on_reconcile: bool,
+    /// The process exits after so many writes in a namespace (AON-13).
+    pub exit_after_write: Option<ExitAfterWrite>,
+}
+
+/// See [`Faults::exit_after_write`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExitAfterWrite {
+    /// The last write that is made, from 1.
+    pub count: usize,
+    /// The namespace whose writes count.
+    pub namespace: String,
+}
+
+/// One fault by name, as on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// See [`Faults::no_owner_references`].
+    NoOwnerReferences,
+    /// See [`Faults::early_ungate`].
+    EarlyUngate,
+    /// See [`Faults::drop_podgroup`].
+    DropPodgroup,
+    /// See [`Faults::write_on_reconcile`].
+    WriteOnReconcile,
+    /// See [`Faults::exit_after_write`].
+    ExitAfterWrite(ExitAfterWrite),
+}
+
+impl FromStr for Fault {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let exit_after_write = |text: &str| {
+            let (count, namespace) = text.split_once('@')?;
+            let count = count.parse().ok().filter(|count| *count > 0)?;
+            Some(Self::ExitAfterWrite(ExitAfterWrite { count, namespace: namespace.to_owned() }))
+        };
+        match (text, text.strip_prefix("exit-after-write=")) {
+            ("no-owner-references", _) => Ok(Self::NoOwnerReferences),
+            ("early-ungate", _) => Ok(Self::EarlyUngate),
+            ("drop-podgroup", _) => Ok(Self::DropPodgroup),
+            ("write-on-reconcile", _) => Ok(Self::WriteOnReconcile),
+            (_, Some(rest)) => {
+                exit_after_write(rest).ok_or_else(|| format!("{text:?}: want N@NAMESPACE, N > 0"))
+            }
+            _ => Err(format!("no fault {text:?}")),
+        }
+    }
+}
+
+impl FromIterator<Fault> for Faults {
+    fn from_iter<T: IntoIterator<Item = Fault>>(faults: T) -> Self {
+        let mut on = Self::default();
+        for fault in faults {
+            match fault {
+                Fault::NoOwnerReferences => on.no_owner_references = true,
+                Fault::EarlyUngate => on.early_ungate = true,
+                Fault::DropPodgroup => on.drop_podgroup = true,
+                Fault::WriteOnReconcile => on.write_on_reconcile = true,
+                Fault::ExitAfterWrite(exit) => on.exit_after_write = Some(exit),
+            }
+        }
+        on
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        let parse = |text: &str| text.parse::<Fault>();
+        let exit = ExitAfterWrite { count: 7, namespace: "ns".into() };
+        assert_eq!(parse("exit-after-write=7@ns"), Ok(Fault::ExitAfterWrite(exit)));
+        assert_eq!(parse("early-ungate"), Ok(Fault::EarlyUngate));
+        for wrong in ["exit-after-write=0@ns", "exit-after-write=7", "early", ""] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

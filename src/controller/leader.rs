@@ -1,0 +1,167 @@
+//! One leader at a time, by a Lease (`coordination.k8s.io/v1`).
+//!
+//! Only reconcilers wait for leadership; webhooks serve on every replica. Whether a lease has run out is
+//! judged by how long it has not changed on this machine's own clock, never by comparing clocks. A leader
+//! that cannot renew in time ends its process: another one may have taken over.
+
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
+use kube::Client;
+use kube::api::{Api, PostParams};
+
+/// Name of the lease.
+pub const LEASE_NAME: &str = "grove-backend-controller";
+/// How long a lease holds unrenewed.
+const HOLDS: Duration = Duration::from_secs(15);
+/// When a leader that cannot renew gives up.
+const GIVES_UP: Duration = Duration::from_secs(10);
+/// The pause between two attempts.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// A candidate.
+pub struct Candidate {
+    leases: Api<Lease>,
+    identity: String,
+    /// The lease as it was last seen to change, and when.
+    seen: Option<(LeaseSpec, Instant)>,
+}
+
+impl Candidate {
+    /// A candidate of that identity, for the lease in `namespace`.
+    pub fn new(client: Client, namespace: &str, identity: String) -> Self {
+        Self { leases: Api::namespaced(client, namespace), identity, seen: None }
+    }
+
+    /// Returns once this process leads.
+    pub async fn lead(&mut self) {
+        loop {
+            match self.attempt().await {
+                Ok(true) => return tracing::info!(identity = self.identity, "leading"),
+                Ok(false) => {}
+                Err(error) => tracing::warn!(%error, "cannot acquire the lease, trying again"),
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Renews for as long as that works; returns when leadership is lost.
+    pub async fn keep(&mut self) {
+        let mut renewed = Instant::now();
+        while renewed.elapsed() < GIVES_UP {
+            tokio::time::sleep(PAUSE).await;
+            match self.attempt().await {
+                Ok(true) => renewed = Instant::now(),
+                Ok(false) => break,
+                Err(error) => tracing::warn!(%error, "cannot renew the lease, trying again"),
+            }
+        }
+        tracing::error!(identity = self.identity, "leadership lost");
+    }
+
+    /// Gives the lease up, so that the next leader need not wait for it to run out.
+    pub async fn release(&mut self) {
+        let Ok(Some(mut lease)) = self.leases.get_opt(LEASE_NAME).await else { return };
+        let Some(spec) =
+            lease.spec.as_mut().filter(|spec| spec.holder_identity.as_ref() == Some(&self.identity))
+        else {
+            return;
+        };
+        spec.holder_identity = None;
+        if let Err(error) = self.leases.replace(LEASE_NAME, &PostParams::default(), &lease).await {
+            tracing::debug!(%error, "lease not released");
+        }
+    }
+
+    /// Takes or renews the lease if it may be. False if another one holds it.
+    async fn attempt(&mut self) -> Result<bool, kube::Error> {
+        let Some(mut lease) = self.leases.get_opt(LEASE_NAME).await? else {
+            let lease = Lease {
+                metadata: ObjectMeta { name: Some(LEASE_NAME.to_owned()), ..ObjectMeta::default() },
+                spec: Some(renewed(None, &self.identity)),
+            };
+            return self.won(self.leases.create(&PostParams::default(), &lease).await);
+        };
+        let spec = lease.spec.clone().unwrap_or_default();
+        if self.seen.as_ref().is_none_or(|(seen, _)| *seen != spec) {
+            self.seen = Some((spec.clone(), Instant::now()));
+        }
+        let unchanged = self.seen.as_ref().map_or(Duration::ZERO, |(_, since)| since.elapsed());
+        if !may_take(&spec, &self.identity, unchanged) {
+            return Ok(false);
+        }
+        lease.spec = Some(renewed(Some(&spec), &self.identity));
+        self.won(self.leases.replace(LEASE_NAME, &PostParams::default(), &lease).await)
+    }
+
+    /// A conflict means that another one was faster.
+    fn won(&self, written: Result<Lease, kube::Error>) -> Result<bool, kube::Error> {
+        match written {
+            Ok(_) => Ok(true),
+            Err(kube::Error::Api(status)) if status.is_conflict() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether a lease is free for `identity`, having been `unchanged` for so long.
+fn may_take(lease: &LeaseSpec, identity: &str, unchanged: Duration) -> bool {
+    let holds =
+        lease.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok()).map(Duration::from_secs);
+    match lease.holder_identity.as_deref() {
+        None | Some("") => true,
+        Some(holder) => holder == identity || unchanged > holds.unwrap_or(HOLDS),
+    }
+}
+
+fn renewed(old: Option<&LeaseSpec>, identity: &str) -> LeaseSpec {
+    let now = MicroTime(Timestamp::now());
+    let same = old.filter(|old| old.holder_identity.as_deref() == Some(identity));
+    let transitions = old.map_or(0, |old| old.lease_transitions.unwrap_or(0) + i32::from(same.is_none()));
+    LeaseSpec {
+        holder_identity: Some(identity.to_owned()),
+        lease_duration_seconds: i32::try_from(HOLDS.as_secs()).ok(),
+        acquire_time: same.and_then(|old| old.acquire_time.clone()).or_else(|| Some(now.clone())),
+        renew_time: Some(now),
+        lease_transitions: Some(transitions),
+        ..LeaseSpec::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::free(None, 0, true)]
+    #[case::released(Some(""), 0, true)]
+    #[case::mine(Some("me"), 0, true)]
+    #[case::held(Some("other"), 14, false)]
+    #[case::run_out(Some("other"), 16, true)]
+    fn a_lease_is_taken_when_it_is_free(
+        #[case] holder: Option<&str>,
+        #[case] unchanged: u64,
+        #[case] taken: bool,
+    ) {
+        let lease = LeaseSpec {
+            holder_identity: holder.map(str::to_owned),
+            lease_duration_seconds: Some(15),
+            ..LeaseSpec::default()
+        };
+        assert_eq!(may_take(&lease, "me", Duration::from_secs(unchanged)), taken);
+    }
+
+    #[test]
+    fn transitions_count_changes_of_holder() {
+        let first = renewed(None, "a");
+        let again = renewed(Some(&first), "a");
+        let other = renewed(Some(&again), "b");
+        assert_eq!(
+            [&first, &again, &other].map(|lease| lease.lease_transitions),
+            [Some(0), Some(0), Some(1)]
+        );
+        assert_eq!(first.acquire_time, again.acquire_time);
+    }
+}

@@ -1,0 +1,124 @@
+//! The reconciler against a made-up API server.
+
+use kube::runtime::watcher::Event;
+
+use super::*;
+use crate::controller::test_api::World;
+
+fn pod_clique_set(replicas: i32) -> PodCliqueSet {
+    let clique =
+        |name: &str| json!({"name": name, "spec": {"podSpec": {}, "replicas": 2, "minAvailable": 1}});
+    serde_json::from_value(json!({
+        "metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl", "labels": {"team": "a"}},
+        "spec": {"replicas": replicas, "template": {
+            "cliques": [clique("a"), clique("b")],
+            "podCliqueScalingGroups": [{"name": "sg", "cliqueNames": ["b"], "replicas": 2, "minAvailable": 1}],
+        }},
+    }))
+    .unwrap()
+}
+
+async fn reconciled(world: &mut World, pcs: &PodCliqueSet) -> Vec<(String, Value)> {
+    world.feeds.pod_clique_sets.take(Event::Apply(pcs.clone()));
+    reconcile(Arc::new(pcs.clone()), Arc::clone(&world.context)).await.unwrap();
+    let mut written = world.written();
+    written.sort_by(|(a, _), (b, _)| a.cmp(b));
+    written
+}
+
+fn created(written: &[(String, Value)]) -> Vec<String> {
+    let name = |object: &Value| object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let mut lines: Vec<_> = written
+        .iter()
+        .map(|(request, object)| match request.starts_with("POST") {
+            true => format!("create {} {}", object["kind"].as_str().unwrap_or_default(), name(object)),
+            false => request.clone(),
+        })
+        .collect();
+    lines.sort();
+    lines
+}
+
+#[tokio::test]
+async fn one_replica_is_created_and_then_left_alone() {
+    let mut world = World::new();
+    let pcs = pod_clique_set(1);
+    let written = reconciled(&mut world, &pcs).await;
+    insta::assert_snapshot!(created(&written).join("\n"), @r"
+    create PodClique wl-0-a
+    create PodCliqueScalingGroup wl-0-sg
+    create PodGang wl-0
+    create PodGang wl-0-sg-0
+    create Service wl-0
+    ");
+    for (_, object) in &written {
+        assert_eq!(object["metadata"]["ownerReferences"][0]["uid"], "uid-of-wl", "{object}");
+    }
+    world.see(&written);
+    assert_eq!(reconciled(&mut world, &pcs).await, [], "no write when nothing differs");
+}
+
+#[tokio::test]
+async fn scale_in_deletes_the_highest_replica_and_nothing_else() {
+    let mut world = World::new();
+    let written = reconciled(&mut world, &pod_clique_set(2)).await;
+    world.see(&written);
+    let written = reconciled(&mut world, &pod_clique_set(1)).await;
+    insta::assert_snapshot!(created(&written).join("\n"), @r"
+    DELETE /api/v1/namespaces/ns/services/wl-1
+    DELETE /apis/grove.io/v1alpha1/namespaces/ns/podcliques/wl-1-a
+    DELETE /apis/grove.io/v1alpha1/namespaces/ns/podcliquescalinggroups/wl-1-sg
+    DELETE /apis/scheduler.grove.io/v1alpha1/namespaces/ns/podgangs/wl-1
+    DELETE /apis/scheduler.grove.io/v1alpha1/namespaces/ns/podgangs/wl-1-sg-0
+    ");
+    assert!(written.iter().all(|(_, body)| body["preconditions"]["uid"].is_string()), "deletes by uid");
+}
+
+#[tokio::test]
+async fn a_label_of_the_set_reaches_its_pod_gangs() {
+    let mut world = World::new();
+    let mut pcs = pod_clique_set(1);
+    let written = reconciled(&mut world, &pcs).await;
+    world.see(&written);
+    pcs.labels_mut().insert("team".into(), "b".into());
+    let written = reconciled(&mut world, &pcs).await;
+    assert_eq!(written.len(), 2, "base and scaled PodGang: {written:?}");
+    for (request, patch) in written {
+        assert!(
+            request.starts_with("PATCH /apis/scheduler.grove.io/v1alpha1/namespaces/ns/podgangs/"),
+            "{request}"
+        );
+        assert_eq!(patch, json!({"metadata": {"labels": {"team": "b"}, "resourceVersion": "1"}}));
+    }
+}
+
+#[tokio::test]
+async fn replicas_belong_to_whoever_scales_the_object() {
+    let mut world = World::new();
+    let mut pcs = pod_clique_set(1);
+    let written = reconciled(&mut world, &pcs).await;
+    world.see(&written);
+    pcs.spec.template.cliques[0].spec.replicas = 5;
+    pcs.spec.template.pod_clique_scaling_groups[0].replicas = Some(7);
+    assert_eq!(reconciled(&mut world, &pcs).await, []);
+}
+
+#[tokio::test]
+async fn objects_of_a_predecessor_are_waited_for() {
+    let mut world = World::new();
+    let mut old = pod_clique_set(1);
+    old.metadata.uid = Some("uid-of-predecessor".into());
+    let written = reconciled(&mut world, &old).await;
+    world.see(&written);
+    let result = reconcile(Arc::new(pod_clique_set(1)), Arc::clone(&world.context)).await;
+    assert!(matches!(result, Err(ReconcileError::Waiting(_))), "{result:?}");
+    assert_eq!(world.written(), [], "neither patched nor deleted: they are the garbage collector's");
+}
+
+#[tokio::test]
+async fn a_set_that_is_being_deleted_gets_nothing_new() {
+    let mut world = World::new();
+    let mut pcs = pod_clique_set(1);
+    pcs.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
+    assert_eq!(reconciled(&mut world, &pcs).await, []);
+}

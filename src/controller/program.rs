@@ -1,0 +1,328 @@
+//! From the command line to a running controller, and back down.
+//!
+//! Order of the start: configuration, CRDs, backends, caches, webhooks and health, leadership, reconcilers.
+//! Whatever is missing on the way says what to do about it.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::client::ClientBuilder;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::admission::{self, AdmissionState};
+use super::api_layer::ApiLayer;
+use super::caches::{Caches, caches};
+use super::configuration::{Configuration, ConfigurationError};
+use super::context::{Context, SyncedGangs};
+use super::events::Events;
+use super::faults::Faults;
+use super::leader::Candidate;
+use super::metrics::Metrics;
+use super::pod_clique::Expectations;
+use super::queues::{Inboxes, queues};
+use super::reconcile_loop::{Settings, run};
+use super::servers::{self, Readiness, ServerError};
+use super::{
+    pod_clique, pod_clique_scaling_group, pod_clique_set, pod_clique_set_status, pod_clique_status, pod_gang,
+    scaling_group_status, triggers,
+};
+
+/// How long what has begun may take when the process is told to end.
+const GRACE: Duration = Duration::from_secs(4);
+/// How long changes gather before a status is written.
+const STATUS_PAUSE: Duration = Duration::from_millis(50);
+/// The group versions without which nothing works, and what of each.
+const REQUIRED: [(&str, &[&str]); 2] = [
+    (
+        "grove.io/v1alpha1",
+        &["podcliquesets", "podcliques", "podcliquescalinggroups", "clustertopologybindings"],
+    ),
+    ("scheduler.grove.io/v1alpha1", &["podgangs"]),
+];
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Kubeconfig file; without one the service account of the pod, or the user's own.
+    pub kubeconfig: Option<PathBuf>,
+    /// Configuration file.
+    pub config: PathBuf,
+    /// The controller's own namespace: its lease is there, and dry runs are made in it.
+    pub namespace: String,
+    /// Address of the webhooks.
+    pub webhook_bind: SocketAddr,
+    /// Their certificate, PEM.
+    pub tls_cert: PathBuf,
+    /// Its key, PEM.
+    pub tls_key: PathBuf,
+    /// Address of `/healthz` and `/readyz`.
+    pub health_bind: SocketAddr,
+    /// Address of `/metrics`.
+    pub metrics_bind: SocketAddr,
+    /// Wait for the lease before reconciling.
+    pub leader_elect: bool,
+    /// Faults that are on.
+    pub faults: Faults,
+}
+
+/// Why the controller did not start, or did not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    /// A file could not be read.
+    #[error("cannot read {path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The configuration file is no good.
+    #[error(transparent)]
+    Configuration(#[from] ConfigurationError),
+    /// There is no way to the API server.
+    #[error("cannot connect to the API server: {0}")]
+    Connection(String),
+    /// Grove's CustomResourceDefinitions are not installed.
+    #[error(
+        "the API server does not serve {missing}; install the CustomResourceDefinitions first: \
+         grove-backend-controller install-manifests --webhook-url URL --ca-bundle FILE | kubectl apply --server-side -f -"
+    )]
+    MissingResources {
+        /// What is missing, comma-separated.
+        missing: String,
+    },
+    /// A server failed.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// A task that should run for ever has ended.
+    #[error("{0} ended unexpectedly")]
+    Ended(&'static str),
+    /// Another replica may lead now.
+    #[error("leadership lost")]
+    LeadershipLost,
+}
+
+/// Runs until the process is told to end.
+///
+/// # Errors
+/// The start failed, or a part of the program did.
+pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
+    // An error means that a provider is installed already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let text = tokio::fs::read_to_string(&options.config).await;
+    let text = text.map_err(|source| ProgramError::File { path: options.config.clone(), source })?;
+    let configuration = Configuration::parse(&text)?;
+    let metrics = Metrics::default();
+    let client = connect(&options, metrics.clone()).await?;
+    let registry = configuration.registry(&client, &options.namespace)?;
+    require_resources(&client).await?;
+    for backend in registry.iter() {
+        if let Err(error) = backend.init().await {
+            tracing::warn!(backend = backend.name(), %error, "backend not initialized");
+        }
+    }
+    let (stop, stopped) = watch::channel(false);
+    let (ready, readiness) = watch::channel(false);
+    let (caches, mut feeds) = caches(registry.iter().flat_map(|backend| backend.gang_resources()).collect());
+    let (queues, inboxes) = queues();
+    let context = Arc::new(Context {
+        client: client.clone(),
+        registry: registry.clone(),
+        caches: caches.clone(),
+        queues,
+        events: Events::new(client.clone()),
+        metrics: metrics.clone(),
+        synced: SyncedGangs::default(),
+        expectations: Expectations::default(),
+        faults: options.faults.clone(),
+    });
+    triggers::connect(&mut feeds, &context);
+
+    let mut watches = JoinSet::new();
+    feeds.watch(&client, &mut watches);
+    let mut servers = JoinSet::new();
+    let health = servers::health(Readiness { registry: registry.clone(), ready: readiness });
+    servers.spawn(servers::serve("health", options.health_bind, health, stopped.clone()));
+    servers.spawn(servers::serve(
+        "metrics",
+        options.metrics_bind,
+        servers::metrics(metrics),
+        stopped.clone(),
+    ));
+    let webhooks =
+        admission::router(AdmissionState { registry: registry.clone(), bindings: Arc::new(client.clone()) });
+    let (bind, cert, key, until) =
+        (options.webhook_bind, options.tls_cert.clone(), options.tls_key.clone(), stopped.clone());
+    servers.spawn(async move { servers::serve_tls(bind, &cert, &key, webhooks, until).await });
+
+    let reconcilers = async {
+        caches.settled().await;
+        ready.send_replace(true);
+        tracing::info!("caches complete");
+        let mut candidate = Candidate::new(client.clone(), &options.namespace, identity());
+        if !options.leader_elect {
+            reconcile(inboxes, &context, &stopped).await;
+            return Ok(());
+        }
+        candidate.lead().await;
+        tokio::select! {
+            () = reconcile(inboxes, &context, &stopped) => candidate.release().await,
+            () = candidate.keep() => return Err(ProgramError::LeadershipLost),
+        }
+        Ok(())
+    };
+    tokio::pin!(reconcilers);
+    let ended = tokio::select! {
+        () = told_to_end() => Ok(()),
+        result = &mut reconcilers => result.and(Err(ProgramError::Ended("reconcilers"))),
+        Some(result) = servers.join_next() => match result {
+            Ok(Err(error)) => Err(error.into()),
+            _ => Err(ProgramError::Ended("a server")),
+        },
+        Some(_) = watches.join_next() => Err(ProgramError::Ended("a watch")),
+    };
+    stop.send_replace(true);
+    tracing::info!("ending");
+    let finish = async {
+        if ended.is_ok() {
+            let _ = reconcilers.await;
+        }
+        while servers.join_next().await.is_some() {}
+    };
+    if tokio::time::timeout(GRACE, finish).await.is_err() {
+        tracing::warn!("not everything ended in time");
+    }
+    ended
+}
+
+/// All reconcilers; ends when told to and what has begun is done.
+async fn reconcile(inboxes: Inboxes, context: &Arc<Context>, stop: &watch::Receiver<bool>) {
+    let Inboxes { pod_clique_sets, pod_clique_set_status: pcs_status, scaling_groups, .. } = inboxes;
+    let Inboxes {
+        scaling_group_status: pcsg_status,
+        pod_cliques,
+        pod_clique_status: pclq_status,
+        pod_gangs,
+        ..
+    } = inboxes;
+    let Caches {
+        pod_clique_sets: sets, scaling_groups: groups, pod_cliques: cliques, pod_gangs: gangs, ..
+    } = &context.caches;
+    let at_once = |name, concurrency| Settings { name, concurrency, gather: Duration::ZERO };
+    let gathered = |name| Settings { name, concurrency: 16, gather: STATUS_PAUSE };
+    let (context, stop) = (|| Arc::clone(context), || stop.clone());
+    let mut all = JoinSet::new();
+    all.spawn(run(
+        at_once("pod_clique_set", 16),
+        sets.store.clone(),
+        pod_clique_sets,
+        context(),
+        stop(),
+        pod_clique_set::reconcile,
+    ));
+    all.spawn(run(
+        gathered("pod_clique_set_status"),
+        sets.store.clone(),
+        pcs_status,
+        context(),
+        stop(),
+        pod_clique_set_status::reconcile,
+    ));
+    all.spawn(run(
+        at_once("scaling_group", 16),
+        groups.store.clone(),
+        scaling_groups,
+        context(),
+        stop(),
+        pod_clique_scaling_group::reconcile,
+    ));
+    all.spawn(run(
+        gathered("scaling_group_status"),
+        groups.store.clone(),
+        pcsg_status,
+        context(),
+        stop(),
+        scaling_group_status::reconcile,
+    ));
+    all.spawn(run(
+        at_once("pod_clique", 32),
+        cliques.store.clone(),
+        pod_cliques,
+        context(),
+        stop(),
+        pod_clique::reconcile,
+    ));
+    all.spawn(run(
+        gathered("pod_clique_status"),
+        cliques.store.clone(),
+        pclq_status,
+        context(),
+        stop(),
+        pod_clique_status::reconcile,
+    ));
+    all.spawn(run(
+        at_once("pod_gang", 32),
+        gangs.store.clone(),
+        pod_gangs,
+        context(),
+        stop(),
+        pod_gang::reconcile,
+    ));
+    while all.join_next().await.is_some() {}
+}
+
+async fn connect(options: &Options, metrics: Metrics) -> Result<Client, ProgramError> {
+    let failed = |error: &dyn std::error::Error| ProgramError::Connection(error.to_string());
+    let config = match &options.kubeconfig {
+        Some(path) => {
+            let kubeconfig = Kubeconfig::read_from(path).map_err(|error| failed(&error))?;
+            let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+            config.map_err(|error| failed(&error))?
+        }
+        None => Config::infer().await.map_err(|error| failed(&error))?,
+    };
+    let layer = ApiLayer::new(metrics, options.faults.exit_after_write.clone());
+    let builder = ClientBuilder::try_from(config).map_err(|error| failed(&error))?;
+    Ok(builder.with_layer(&layer).build())
+}
+
+async fn require_resources(client: &Client) -> Result<(), ProgramError> {
+    let mut missing = Vec::new();
+    for (version, resources) in REQUIRED {
+        let served = match client.list_api_group_resources(version).await {
+            Ok(list) => list.resources.into_iter().map(|resource| resource.name).collect(),
+            Err(kube::Error::Api(status)) if status.is_not_found() => Vec::new(),
+            Err(error) => return Err(ProgramError::Connection(error.to_string())),
+        };
+        let absent = resources.iter().filter(|resource| !served.iter().any(|name| name == *resource));
+        missing.extend(absent.map(|resource| format!("{resource} of {version}")));
+    }
+    match missing.is_empty() {
+        true => Ok(()),
+        false => Err(ProgramError::MissingResources { missing: missing.join(", ") }),
+    }
+}
+
+async fn told_to_end() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
+        (Ok(mut terminate), Ok(mut interrupt)) => {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        }
+        _ => std::future::pending().await,
+    }
+}
+
+/// Who this process is among the candidates for leadership: its pod's name where it has one.
+fn identity() -> String {
+    let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "controller".to_owned());
+    format!("{host}-{}-{}", std::process::id(), jiff::Timestamp::now().as_millisecond())
+}

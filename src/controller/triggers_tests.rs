@@ -1,0 +1,81 @@
+//! Who is woken by what.
+
+use futures::FutureExt;
+use futures::StreamExt;
+use kube::runtime::watcher::Event;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::controller::queues::Inbox;
+use crate::controller::test_api::World;
+
+fn world() -> World {
+    let mut world = World::new();
+    connect(&mut world.feeds, &world.context);
+    let clique = |name: &str, gang: &str, base: Option<&str>| {
+        json!({
+            "metadata": {"name": name, "namespace": "ns",
+                         "labels": {"grove.io/podgang": gang, "grove.io/base-podgang": base.unwrap_or("none")}},
+            "spec": {"podSpec": {}, "replicas": 1},
+        })
+    };
+    for clique in
+        [clique("a", "wl-0", None), clique("b", "wl-0", None), clique("s", "wl-0-sg-0", Some("wl-0"))]
+    {
+        world.feeds.pod_cliques.take(Event::Apply(serde_json::from_value(clique).unwrap()));
+    }
+    drain(&mut world.inboxes.pod_cliques);
+    drain(&mut world.inboxes.pod_gangs);
+    world
+}
+
+fn drain<K: Resource<DynamicType = ()>>(inbox: &mut Inbox<K>) -> Vec<String> {
+    let mut names = Vec::new();
+    while let Some(Some(woken)) = inbox.next().now_or_never() {
+        names.push(woken.name);
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn pod(node: Option<&str>, phase: &str, generation: i64) -> Pod {
+    let pod: Value = json!({
+        "metadata": {"name": "p", "namespace": "ns", "generation": generation,
+                     "labels": {"grove.io/podclique": "a", "grove.io/podgang": "wl-0"}},
+        "spec": {"containers": [], "nodeName": node},
+        "status": {"phase": phase},
+    });
+    serde_json::from_value(pod).unwrap()
+}
+
+#[tokio::test]
+async fn a_pod_wakes_no_more_than_it_must() {
+    let mut world = world();
+    let mut woken = |event: Event<Pod>| {
+        world.feeds.pods.take(event);
+        (drain(&mut world.inboxes.pod_cliques), drain(&mut world.inboxes.pod_gangs))
+    };
+    let none: Vec<String> = Vec::new();
+    let own = vec!["a".to_owned()];
+    let waiting = vec!["a".to_owned(), "b".to_owned(), "s".to_owned()];
+    let gang = vec!["wl-0".to_owned()];
+    assert_eq!(woken(Event::Apply(pod(None, "Pending", 1))), (own.clone(), gang.clone()), "new");
+    assert_eq!(woken(Event::Apply(pod(None, "Pending", 2))), (own, none.clone()), "ungated");
+    assert_eq!(woken(Event::Apply(pod(Some("n"), "Pending", 2))), (waiting.clone(), none.clone()), "bound");
+    assert_eq!(woken(Event::Apply(pod(Some("n"), "Running", 2))), (none.clone(), none), "status only");
+    assert_eq!(woken(Event::Apply(pod(Some("n"), "Failed", 2))), (waiting, gang), "lost");
+}
+
+#[tokio::test]
+async fn a_gang_resource_wakes_its_pod_gang_even_when_it_is_gone() {
+    let mut world = world();
+    let object: DynamicObject = serde_json::from_value(json!({"metadata": {"name": "wl-0", "namespace": "ns",
+        "ownerReferences": [{"apiVersion": "scheduler.grove.io/v1alpha1", "kind": "PodGang", "name": "wl-0", "uid": "u"}]}}))
+    .unwrap();
+    let feed = &mut world.feeds.gang_resources[0].1;
+    feed.take(Event::Apply(object.clone()));
+    assert_eq!(drain(&mut world.inboxes.pod_gangs), ["wl-0"]);
+    feed.take(Event::Delete(object));
+    assert_eq!(drain(&mut world.inboxes.pod_gangs), ["wl-0"]);
+}

@@ -1,0 +1,373 @@
+//! From what cases found to what a profile keeps.
+//!
+//! Pure: the same cases give the same clauses and counts, which is what `verify` relies on.
+
+use super::{
+    CaseResult, ClauseResult, Counts, Features, Judgement, Outcome, ProfileReport, Seconds, Summary, Verdict,
+    Violation,
+};
+use crate::suite::clauses::{Clause, Feature, OWN};
+
+/// Reason of a clause that should have been judged and was not.
+const NO_CASE: &str = "no case judged this clause";
+
+impl CaseResult {
+    /// The case's outcome as it follows from its judgements; one that judged nothing has not been run.
+    pub(super) fn judged(clauses: &[Judgement]) -> Outcome {
+        Outcome::fold(clauses.iter().map(|judgement| &judgement.outcome))
+            .unwrap_or_else(|| Outcome::not_run("the case judged no clause"))
+    }
+
+    /// A case that found the same about all its clauses before it ran: filtered out, unsupported, or without
+    /// a cluster to run on.
+    pub fn without_running<T: Into<String>>(
+        id: impl Into<String>,
+        title: impl Into<String>,
+        clauses: impl IntoIterator<Item = T>,
+        outcome: &Outcome,
+    ) -> Self {
+        let judgement = |clause: T| Judgement {
+            clause: clause.into(),
+            outcome: outcome.clone(),
+            violations: Vec::new(),
+        };
+        let judgements = clauses.into_iter().map(judgement).collect();
+        Self {
+            attempts: 0,
+            ..Self::new(id, title, judgements)
+        }
+    }
+
+    /// A case that ran once, with no durations or artifacts yet.
+    pub fn new(id: impl Into<String>, title: impl Into<String>, clauses: Vec<Judgement>) -> Self {
+        Self {
+            id: id.into(),
+            title: title.into(),
+            outcome: Self::judged(&clauses),
+            clauses,
+            duration_seconds: Seconds::default(),
+            overhead_seconds: None,
+            negative_verdict_seconds: None,
+            attempts: 1,
+            reproduce: None,
+            artifacts: None,
+        }
+    }
+}
+
+impl Features {
+    /// Why the backend does not have the feature; `None` if it has.
+    pub fn missing(&self, feature: Feature) -> Option<String> {
+        if self.supported.contains(&feature) {
+            return None;
+        }
+        let known = self
+            .unsupported
+            .iter()
+            .find(|unsupported| unsupported.name == feature);
+        Some(known.map_or_else(
+            || format!("{feature} is not declared"),
+            |known| known.reason.clone(),
+        ))
+    }
+}
+
+impl ClauseResult {
+    /// The clause before any case was looked at.
+    fn unjudged(clause: &Clause) -> Self {
+        Self {
+            id: clause.id.to_owned(),
+            tier: clause.tier,
+            level: clause.level,
+            source: clause.source.to_owned(),
+            text: clause.text.to_owned(),
+            outcome: Outcome::not_run(NO_CASE),
+            cases: Vec::new(),
+            duration_seconds: Seconds::default(),
+            violations: Vec::new(),
+            reproduce: None,
+            artifacts: None,
+        }
+    }
+
+    /// The same clause with everything that follows from the cases: all but the violations.
+    pub(super) fn judged_by(&self, features: &Features, cases: &[CaseResult]) -> Self {
+        let judging: Vec<(&CaseResult, &Judgement)> = cases
+            .iter()
+            .flat_map(|case| case.clauses.iter().map(move |judgement| (case, judgement)))
+            .filter(|(_, judgement)| judgement.clause == self.id)
+            .collect();
+        let missing = self.level.feature().and_then(|feature| features.missing(feature));
+        let outcome = Outcome::fold(judging.iter().map(|(_, judgement)| &judgement.outcome))
+            .or_else(|| missing.map(Outcome::unsupported))
+            .unwrap_or_else(|| Outcome::not_run(NO_CASE));
+        let deciding = judging
+            .iter()
+            .find(|(_, judgement)| judgement.outcome.verdict == outcome.verdict)
+            .filter(|_| outcome.verdict != Verdict::Pass)
+            .map(|(case, _)| *case);
+        Self {
+            cases: judging.iter().map(|(case, _)| case.id.clone()).collect(),
+            duration_seconds: judging.iter().map(|(case, _)| case.duration_seconds).sum(),
+            reproduce: deciding.and_then(|case| case.reproduce.clone()),
+            artifacts: deciding.and_then(|case| case.artifacts.clone()),
+            outcome,
+            ..self.clone()
+        }
+    }
+
+    /// Whether the promise is ours alone.
+    pub fn is_own(&self) -> bool {
+        self.source == OWN
+    }
+}
+
+impl ProfileReport {
+    /// A profile of which nothing is known yet.
+    pub fn new(
+        backend: impl Into<String>,
+        variant: Option<String>,
+        version: impl Into<String>,
+        features: Features,
+    ) -> Self {
+        Self {
+            backend: backend.into(),
+            variant,
+            version: version.into(),
+            features,
+            summary: Summary::default(),
+            clauses: Vec::new(),
+            cases: Vec::new(),
+        }
+    }
+
+    /// The profile with what its cases found: one result per clause of `contract`, in that order, and the
+    /// counts over them. A clause that no case judged is unsupported where its feature is missing, else not
+    /// run. Judgements about clauses outside `contract` are kept with their cases, and [`super::verify()`]
+    /// reports them.
+    pub fn conclude<'a>(
+        mut self,
+        contract: impl IntoIterator<Item = &'a Clause>,
+        mut cases: Vec<CaseResult>,
+    ) -> Self {
+        let clause = |clause| ClauseResult::unjudged(clause).judged_by(&self.features, &cases);
+        self.clauses = contract.into_iter().map(clause).collect();
+        for case in &mut cases {
+            for judgement in &mut case.clauses {
+                let violations = std::mem::take(&mut judgement.violations).into_iter();
+                if let Some(clause) = self
+                    .clauses
+                    .iter_mut()
+                    .find(|clause| clause.id == judgement.clause)
+                {
+                    clause.violations.extend(violations.map(|violation| Violation {
+                        case: case.id.clone(),
+                        ..violation
+                    }));
+                }
+            }
+        }
+        self.summary = summarize(&self.clauses);
+        self.cases = cases;
+        self
+    }
+}
+
+/// Counts the clauses by verdict: once by level, once by whose promise it is.
+pub fn summarize(clauses: &[ClauseResult]) -> Summary {
+    let mut summary = Summary::default();
+    for clause in clauses {
+        let by_level = match clause.level.feature() {
+            None => &mut summary.core,
+            Some(_) => &mut summary.extended,
+        };
+        by_level.add(clause.outcome.verdict);
+        let by_source = if clause.is_own() {
+            &mut summary.own
+        } else {
+            &mut summary.upstream
+        };
+        by_source.add(clause.outcome.verdict);
+    }
+    summary
+}
+
+impl Counts {
+    fn add(&mut self, verdict: Verdict) {
+        *self.slot(verdict) += 1;
+    }
+
+    /// How many clauses have the verdict.
+    pub fn of(mut self, verdict: Verdict) -> usize {
+        *self.slot(verdict)
+    }
+
+    fn slot(&mut self, verdict: Verdict) -> &mut usize {
+        match verdict {
+            Verdict::Pass => &mut self.pass,
+            Verdict::Fail => &mut self.fail,
+            Verdict::KnownDeviation => &mut self.known_deviation,
+            Verdict::Unsupported => &mut self.unsupported,
+            Verdict::NotRun => &mut self.not_run,
+            Verdict::Error => &mut self.error,
+            Verdict::Flaky => &mut self.flaky,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        report::{UnsupportedFeature, fixture},
+        suite::clauses::{CLAUSES, clause},
+    };
+
+    fn judgement(clause: &str, outcome: Outcome) -> Judgement {
+        Judgement {
+            clause: clause.to_owned(),
+            outcome,
+            violations: Vec::new(),
+        }
+    }
+
+    fn flat() -> ProfileReport {
+        ProfileReport::new("default-scheduler", None, "v1.36.4", Features::default())
+    }
+
+    fn outcome(profile: &ProfileReport, id: &str) -> Outcome {
+        profile
+            .clauses
+            .iter()
+            .find(|clause| clause.id == id)
+            .unwrap()
+            .outcome
+            .clone()
+    }
+
+    #[test]
+    fn a_clause_is_only_as_good_as_its_worst_case() {
+        let short = fixture::violation("bound though it does not fit");
+        let cases = vec![
+            CaseResult::new("aon/fits", "", vec![judgement("AON-01", Outcome::pass())]),
+            CaseResult {
+                artifacts: Some("cases/short".to_owned()),
+                ..CaseResult::new(
+                    "aon/short",
+                    "",
+                    vec![
+                        judgement("AON-01", Outcome::pass()),
+                        Judgement {
+                            violations: vec![short.clone()],
+                            ..judgement("AON-02", Outcome::fail("bound though it does not fit"))
+                        },
+                    ],
+                )
+            },
+        ];
+        let profile = flat().conclude(CLAUSES, cases);
+        assert_eq!(outcome(&profile, "AON-01"), Outcome::pass());
+        let broken = profile
+            .clauses
+            .iter()
+            .find(|clause| clause.id == "AON-02")
+            .unwrap();
+        assert_eq!(broken.outcome.verdict, Verdict::Fail);
+        assert_eq!(broken.artifacts.as_deref(), Some("cases/short"));
+        assert_eq!(
+            broken.violations,
+            [Violation {
+                case: "aon/short".to_owned(),
+                ..short
+            }]
+        );
+        assert_eq!(profile.cases[0].outcome, Outcome::pass());
+        assert_eq!(
+            profile.cases[1].outcome.verdict,
+            Verdict::Fail,
+            "one clause of the case is broken"
+        );
+        assert!(
+            profile.cases[1].clauses[1].violations.is_empty(),
+            "stored once, with the clause"
+        );
+    }
+
+    #[test]
+    fn a_clause_without_a_case_is_never_a_pass() {
+        let mut profile = flat();
+        profile.features = Features {
+            supported: vec![Feature::TopologyRequired],
+            unsupported: vec![UnsupportedFeature {
+                name: Feature::AtomicPodGang,
+                reason: "flat".to_owned(),
+            }],
+            declared: Vec::new(),
+        };
+        let profile = profile.conclude(CLAUSES, Vec::new());
+        assert_eq!(outcome(&profile, "AON-08"), Outcome::unsupported("flat"));
+        assert_eq!(
+            outcome(&profile, "TOPO-08"),
+            Outcome::unsupported("TopologyPreferred is not declared")
+        );
+        assert_eq!(outcome(&profile, "TOPO-01").verdict, Verdict::NotRun);
+        assert!(!outcome(&profile, "AON-01").announced);
+        assert_eq!(profile.summary.core.pass + profile.summary.extended.pass, 0);
+    }
+
+    #[test]
+    fn a_documented_finding_on_an_unsupported_feature_shows() {
+        let finding = Outcome::fail("").of_known_deviation("PodGroups are scheduled one by one");
+        let cases = vec![CaseResult::new(
+            "aon/across",
+            "",
+            vec![judgement("AON-08", finding.clone())],
+        )];
+        assert_eq!(outcome(&flat().conclude(CLAUSES, cases), "AON-08"), finding);
+    }
+
+    #[test]
+    fn summaries_cut_the_same_clauses_twice() {
+        let contract = ["AON-01", "AON-08", "AON-10", "GANG-12"].map(|id| clause(id).unwrap());
+        let cases = vec![CaseResult::new(
+            "aon/all",
+            "",
+            vec![
+                judgement("AON-01", Outcome::pass()),
+                judgement("AON-10", Outcome::fail("blocked")),
+            ],
+        )];
+        let summary = flat().conclude(contract, cases).summary;
+        assert_eq!(
+            summary.core,
+            Counts {
+                pass: 1,
+                fail: 1,
+                ..Counts::default()
+            }
+        );
+        assert_eq!(
+            summary.extended,
+            Counts {
+                unsupported: 2,
+                ..Counts::default()
+            }
+        );
+        assert_eq!(
+            summary.upstream,
+            Counts {
+                pass: 1,
+                unsupported: 1,
+                ..Counts::default()
+            }
+        );
+        assert_eq!(
+            summary.own,
+            Counts {
+                fail: 1,
+                unsupported: 1,
+                ..Counts::default()
+            }
+        );
+    }
+}

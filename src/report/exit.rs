@@ -1,0 +1,120 @@
+//! The exit code: one table, from the outcomes of all clauses.
+
+use std::fmt;
+
+use super::{Outcome, Report, Verdict};
+
+/// How a run ends for whoever started it; of several ends the greatest stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    /// 0: every clause that was judged holds.
+    Conformant,
+    /// 3: a clause ended in error, or was not run though nobody asked for that.
+    Inconclusive,
+    /// 1: a clause failed or was flaky, or a known deviation passed unexpectedly.
+    NotConformant,
+    /// 2: the command line or a file it names was wrong; nothing ran. Never follows from outcomes.
+    Usage,
+}
+
+impl Exit {
+    /// The process's exit status.
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Conformant => 0,
+            Exit::NotConformant => 1,
+            Exit::Usage => 2,
+            Exit::Inconclusive => 3,
+        }
+    }
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Exit::Conformant => "conformant",
+            Exit::Inconclusive => "inconclusive",
+            Exit::NotConformant => "not conformant",
+            Exit::Usage => "usage error",
+        })
+    }
+}
+
+impl From<Exit> for std::process::ExitCode {
+    fn from(exit: Exit) -> Self {
+        exit.code().into()
+    }
+}
+
+/// The exit that follows from the clauses' outcomes. Unsupported, known deviations and what was announced as
+/// not run change nothing. No outcomes at all are inconclusive: a run that judged nothing is not green.
+pub fn exit_code<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Exit {
+    let exit = |outcome: &Outcome| match outcome.verdict {
+        Verdict::Fail | Verdict::Flaky => Exit::NotConformant,
+        Verdict::Error => Exit::Inconclusive,
+        Verdict::NotRun if !outcome.announced => Exit::Inconclusive,
+        Verdict::NotRun | Verdict::Pass | Verdict::KnownDeviation | Verdict::Unsupported => Exit::Conformant,
+    };
+    outcomes.into_iter().map(exit).max().unwrap_or(Exit::Inconclusive)
+}
+
+impl Report {
+    /// The exit of the run this document describes: its worst profile's.
+    pub fn exit(&self) -> Exit {
+        let profiles = self.profiles.iter();
+        profiles
+            .map(|profile| exit_code(profile.clauses.iter().map(|clause| &clause.outcome)))
+            .max()
+            .unwrap_or(Exit::Inconclusive)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::report::fixture;
+
+    fn flaky() -> Outcome {
+        Outcome {
+            verdict: Verdict::Flaky,
+            announced: false,
+            reason: Some("attempt 2 passed".to_owned()),
+        }
+    }
+
+    #[rstest]
+    #[case::all_pass(vec![Outcome::pass(), Outcome::pass()], 0)]
+    #[case::unsupported(vec![Outcome::pass(), Outcome::unsupported("flat")], 0)]
+    #[case::known_deviation(vec![Outcome::fail("").of_known_deviation("flat")], 0)]
+    #[case::announced(vec![Outcome::pass(), Outcome::not_run_announced("no --kai-dir")], 0)]
+    #[case::fail(vec![Outcome::pass(), Outcome::fail("bound")], 1)]
+    #[case::flaky(vec![Outcome::pass(), flaky()], 1)]
+    #[case::unexpected_pass(vec![Outcome::pass().of_known_deviation("flat")], 1)]
+    #[case::fail_beats_error(vec![Outcome::error("gap"), Outcome::fail("bound"), Outcome::not_run("")], 1)]
+    #[case::error(vec![Outcome::pass(), Outcome::error("gap")], 3)]
+    #[case::not_run(vec![Outcome::pass(), Outcome::not_run("cluster went away")], 3)]
+    #[case::error_beats_announced(vec![Outcome::not_run_announced(""), Outcome::error("gap")], 3)]
+    #[case::nothing_judged(vec![], 3)]
+    fn the_exit_code_follows_from_outcomes(#[case] outcomes: Vec<Outcome>, #[case] code: u8) {
+        assert_eq!(exit_code(&outcomes).code(), code);
+    }
+
+    #[test]
+    fn a_profile_without_clauses_does_not_hide_behind_a_green_one() {
+        let mut report = fixture::report();
+        for clause in report
+            .profiles
+            .iter_mut()
+            .flat_map(|profile| &mut profile.clauses)
+        {
+            clause.outcome = Outcome::pass();
+        }
+        assert_eq!(report.exit().code(), 0);
+        report.profiles[1].clauses.clear();
+        assert_eq!(report.exit().code(), 3);
+        report.profiles.clear();
+        assert_eq!(report.exit().code(), 3);
+    }
+}

@@ -1,0 +1,268 @@
+//! One hand-made report in which every verdict occurs, and the one place where snapshots are redacted.
+
+use std::time::Duration;
+
+use super::{
+    API_VERSION, CaseResult, Component, ComponentSource, Features, Implementation, Judgement, KIND, Outcome,
+    ProfileReport, Proof, Provider, Report, Seconds, Settings, Suite, Timings, UnsupportedFeature, Violation,
+};
+use crate::suite::clauses::{Clause, Feature, clause};
+
+/// A small contract: enough for each verdict, tier, level and kind of source.
+const CONTRACT: [&str; 10] = [
+    "ADM-01", "AON-01", "AON-02", "AON-08", "AON-10", "TOPO-01", "TOPO-08", "DEL-05", "DEL-06", "DEL-07",
+];
+
+/// Snapshots within this scope hide what changes from one release of this crate to the next.
+pub(super) fn redacted() -> insta::internals::SettingsBindDropGuard {
+    let version = env!("CARGO_PKG_VERSION").replace('.', r"\.");
+    let mut settings = insta::Settings::clone_current();
+    for before in ["suite ", "suite:\n  version: ", "name=\"suite\" value=\""] {
+        settings.add_filter(&format!("({before}){version}"), "${1}[suite version]");
+    }
+    settings.set_omit_expression(true);
+    settings.bind_to_scope()
+}
+
+/// A report as a run would write it.
+pub(super) fn report() -> Report {
+    Report {
+        api_version: API_VERSION.to_owned(),
+        kind: KIND.to_owned(),
+        date: time("2026-12-01T10:00:42Z"),
+        suite: Suite {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        },
+        command: "grove-conformance run --backend default-scheduler".to_owned(),
+        implementation: Implementation {
+            name: "grove-backend-controller".to_owned(),
+            version: "0.1.0".to_owned(),
+            organization: None,
+            url: Some("https://example.org/grove-backend-controller".to_owned()),
+            ours: true,
+        },
+        provider: Provider {
+            name: "local".to_owned(),
+            kubernetes_version: "v1.36.4".to_owned(),
+            feature_gates: [
+                ("GenericWorkload".to_owned(), true),
+                ("GangScheduling".to_owned(), true),
+            ]
+            .into(),
+        },
+        components: vec![
+            component("kube-apiserver", ComponentSource::Built, "a1"),
+            component("kube-scheduler", ComponentSource::Path, "b2"),
+        ],
+        settings: Settings {
+            timeout_scale: 1.5,
+            concurrency: 4,
+        },
+        profiles: vec![flat(), pod_gang_scope()],
+        timings: Timings {
+            build_seconds: seconds(12),
+            cluster_ready_seconds: seconds(3_400),
+            total_seconds: seconds(41_250),
+        },
+    }
+}
+
+/// One violation, proven by two binds.
+pub(super) fn violation(message: &str) -> Violation {
+    let bind = |pod: &str, node: &str, resource_version: &str, at: &str| Proof {
+        what: format!("bound to node {node}"),
+        kind: "Pod".to_owned(),
+        namespace: Some("aon-one-pod-short".to_owned()),
+        name: pod.to_owned(),
+        resource_version: resource_version.to_owned(),
+        at: Some(time(at)),
+    };
+    Violation::new(
+        message,
+        [
+            bind(
+                "short-0-worker-x7k2p",
+                "pool-3-node-0",
+                "812",
+                "2026-12-01T10:00:07.120Z",
+            ),
+            bind(
+                "short-0-worker-m4dqz",
+                "pool-3-node-1",
+                "815",
+                "2026-12-01T10:00:07.131Z",
+            ),
+        ],
+    )
+}
+
+fn flat() -> ProfileReport {
+    let topology = "the Workload API of 1.36 has no preferred levels";
+    let features = Features {
+        supported: vec![Feature::TopologyRequired],
+        unsupported: vec![
+            missing(Feature::AtomicPodGang, "PodGroups are scheduled one by one"),
+            missing(Feature::TopologyPreferred, topology),
+        ],
+        declared: vec!["scheduler gate GangScheduling".to_owned()],
+    };
+    let bound = "2 of 5 pods were bound though only 4 fit";
+    let judged = vec![
+        case(
+            "adm/one-backend",
+            "two scheduler names",
+            &[("ADM-01", Outcome::pass())],
+            310,
+        ),
+        case(
+            "aon/fits",
+            "4 nodes, 4 pods",
+            &[("AON-01", Outcome::pass())],
+            1_204,
+        ),
+        failed(bound),
+        CaseResult {
+            negative_verdict_seconds: Some(seconds(2_050)),
+            ..case(
+                "aon/across-cliques",
+                "clique B does not fit",
+                &[(
+                    "AON-08",
+                    Outcome::fail("").of_known_deviation("PodGroups are scheduled one by one"),
+                )],
+                3_417,
+            )
+        },
+        CaseResult {
+            attempts: 2,
+            reproduce: Some("grove-conformance run --case aon/pending-does-not-block".to_owned()),
+            ..case(
+                "aon/pending-does-not-block",
+                "a smaller gang after a pending one",
+                &[("AON-10", flaky())],
+                6_090,
+            )
+        },
+        case(
+            "topo/required",
+            "a gang in one rack, beside one that needs a preferred level | both",
+            &[
+                ("TOPO-01", Outcome::pass()),
+                ("TOPO-08", Outcome::unsupported(topology)),
+            ],
+            2_500,
+        ),
+        case(
+            "del/capacity-is-given-on",
+            "a waiting unit takes over",
+            &[(
+                "DEL-05",
+                Outcome::error("the watch of pods has a gap between 901 and 977"),
+            )],
+            9_999,
+        ),
+        CaseResult::without_running(
+            "del/controller-down",
+            "deleted meanwhile",
+            ["DEL-06"],
+            &filtered_out(),
+        ),
+    ];
+    profile("PodGroup scope", features, judged)
+}
+
+fn pod_gang_scope() -> ProfileReport {
+    let features = Features {
+        supported: vec![Feature::AtomicPodGang],
+        unsupported: vec![missing(Feature::TopologyRequired, "not part of this example")],
+        declared: Vec::new(),
+    };
+    let all = [
+        ("ADM-01", Outcome::pass()),
+        ("AON-01", Outcome::pass()),
+        ("AON-02", Outcome::pass()),
+        ("AON-08", Outcome::pass()),
+        ("AON-10", Outcome::pass()),
+        ("DEL-05", Outcome::pass()),
+        ("DEL-06", Outcome::pass()),
+        ("DEL-07", Outcome::pass()),
+    ];
+    profile(
+        "PodGang scope",
+        features,
+        vec![case("all/kept", "every promise is kept", &all, 7_000)],
+    )
+}
+
+fn failed(message: &str) -> CaseResult {
+    let folder = "cases/default-scheduler-podgroup-scope/aon/one-pod-short";
+    let mut short = case(
+        "aon/one-pod-short",
+        "5 pods, 4 nodes",
+        &[("AON-02", Outcome::fail(message))],
+        4_321,
+    );
+    short.clauses[0].violations = vec![violation(message)];
+    CaseResult {
+        overhead_seconds: Some(seconds(640)),
+        reproduce: Some("grove-conformance run --case aon/one-pod-short".to_owned()),
+        artifacts: Some(folder.to_owned()),
+        ..short
+    }
+}
+
+fn profile(variant: &str, features: Features, cases: Vec<CaseResult>) -> ProfileReport {
+    let contract: Vec<&Clause> = CONTRACT.iter().map(|id| clause(id).unwrap()).collect();
+    ProfileReport::new("default-scheduler", Some(variant.to_owned()), "v1.36.4", features)
+        .conclude(contract, cases)
+}
+
+fn case(id: &str, title: &str, found: &[(&str, Outcome)], millis: u64) -> CaseResult {
+    let judgement = |(clause, outcome): &(&str, Outcome)| Judgement {
+        clause: (*clause).to_owned(),
+        outcome: outcome.clone(),
+        violations: Vec::new(),
+    };
+    let case = CaseResult::new(id, title, found.iter().map(judgement).collect());
+    CaseResult {
+        duration_seconds: seconds(millis),
+        ..case
+    }
+}
+
+fn flaky() -> Outcome {
+    let attempts = [
+        Outcome::fail("the smaller gang was not bound within 30 s"),
+        Outcome::pass(),
+    ];
+    Outcome::of_attempts(&attempts).unwrap()
+}
+
+fn filtered_out() -> Outcome {
+    Outcome::not_run_announced("not selected by --group AON")
+}
+
+fn missing(name: Feature, reason: &str) -> UnsupportedFeature {
+    UnsupportedFeature {
+        name,
+        reason: reason.to_owned(),
+    }
+}
+
+fn component(name: &str, source: ComponentSource, byte: &str) -> Component {
+    let digest = format!("sha256:{}", byte.repeat(32));
+    Component {
+        name: name.to_owned(),
+        version: "v1.36.4".to_owned(),
+        source,
+        digest,
+    }
+}
+
+fn seconds(millis: u64) -> Seconds {
+    Duration::from_millis(millis).into()
+}
+
+fn time(text: &str) -> jiff::Timestamp {
+    text.parse().unwrap()
+}

@@ -1,0 +1,124 @@
+//! JUnit XML, for CI systems: one testsuite per profile, one testcase per case.
+//!
+//! Its colours agree with the exit code: what sets 1 is a failure, what sets 3 an error, and the rest that is
+//! not a pass is skipped with its reason. A testcase names its clauses as properties `clause`. A clause that
+//! should have had a case and had none is a testcase of its own, or its error would not show.
+
+use std::time::Duration;
+
+use quick_junit::{NonSuccessKind, Property, SerializeError, TestCase, TestCaseStatus, TestSuite};
+
+use super::{CaseResult, ClauseResult, Exit, Outcome, ProfileReport, Report, Verdict, exit_code};
+
+/// The report as JUnit XML.
+///
+/// # Errors
+/// When the XML cannot be serialized.
+pub fn junit(report: &Report) -> Result<String, SerializeError> {
+    let mut document = quick_junit::Report::new("grove-conformance");
+    document.set_time(report.timings.total_seconds.into());
+    document.add_test_suites(report.profiles.iter().map(|profile| suite(report, profile)));
+    document.to_string()
+}
+
+fn suite(report: &Report, profile: &ProfileReport) -> TestSuite {
+    let mut suite = TestSuite::new(profile.title());
+    let implementation = &report.implementation;
+    suite.add_properties([
+        Property::new(
+            "implementation",
+            format!("{} {}", implementation.name, implementation.version),
+        ),
+        Property::new("kubernetes", report.provider.kubernetes_version.as_str()),
+        Property::new("provider", report.provider.name.as_str()),
+        Property::new("scheduler", profile.version.as_str()),
+        Property::new("suite", report.suite.version.as_str()),
+    ]);
+    let time = profile
+        .cases
+        .iter()
+        .map(|case| Duration::from(case.duration_seconds))
+        .sum();
+    suite.set_time(time);
+    suite.add_test_cases(profile.cases.iter().map(|case| test_case(profile, case)));
+    let without_case = profile.clauses.iter().filter(|clause| clause.cases.is_empty());
+    suite.add_test_cases(
+        without_case
+            .filter(|clause| exit_code([&clause.outcome]) != Exit::Conformant)
+            .map(|clause| clause_without_case(profile, clause)),
+    );
+    suite
+}
+
+fn test_case(profile: &ProfileReport, case: &CaseResult) -> TestCase {
+    let mut status = status(&case.outcome);
+    if case.outcome.verdict != Verdict::Pass {
+        status.set_description(description(profile, case));
+    }
+    let mut test_case = TestCase::new(case.id.as_str(), status);
+    test_case
+        .set_classname(profile.title())
+        .set_time(case.duration_seconds.into());
+    test_case.add_property(Property::new("title", case.title.as_str()));
+    test_case.add_properties(
+        case.clauses
+            .iter()
+            .map(|judgement| Property::new("clause", judgement.clause.as_str())),
+    );
+    test_case
+}
+
+fn clause_without_case(profile: &ProfileReport, clause: &ClauseResult) -> TestCase {
+    let mut test_case = TestCase::new(clause.id.as_str(), status(&clause.outcome));
+    test_case.set_classname(profile.title());
+    test_case.add_property(Property::new("clause", clause.id.as_str()));
+    test_case
+}
+
+fn status(outcome: &Outcome) -> TestCaseStatus {
+    let mut status = match (exit_code([outcome]), outcome.verdict) {
+        (_, Verdict::Pass) => return TestCaseStatus::success(),
+        (Exit::NotConformant, _) => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        (Exit::Inconclusive | Exit::Usage, _) => TestCaseStatus::non_success(NonSuccessKind::Error),
+        (Exit::Conformant, _) => TestCaseStatus::skipped(),
+    };
+    status.set_type(outcome.verdict.as_str());
+    status.set_message(outcome.reason.as_deref().unwrap_or_default());
+    status
+}
+
+/// Which clauses, what proves it, and how to see it again.
+fn description(profile: &ProfileReport, case: &CaseResult) -> String {
+    let mut lines = Vec::new();
+    for judgement in &case.clauses {
+        let reason = judgement.outcome.reason.as_deref().unwrap_or("kept");
+        lines.push(format!(
+            "{} {}: {reason}",
+            judgement.clause, judgement.outcome.verdict
+        ));
+    }
+    let violations = profile.clauses.iter().flat_map(|clause| &clause.violations);
+    for violation in violations.filter(|violation| violation.case == case.id) {
+        lines.push(violation.message.clone());
+        lines.extend(violation.proof.iter().map(|proof| format!("  {proof}")));
+    }
+    lines.extend(
+        case.reproduce
+            .iter()
+            .map(|command| format!("reproduce: {command}")),
+    );
+    lines.extend(case.artifacts.iter().map(|folder| format!("artifacts: {folder}")));
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+
+    #[test]
+    fn the_xml_of_every_verdict() {
+        let _redacted = fixture::redacted();
+        insta::assert_snapshot!(junit(&fixture::report()).unwrap());
+    }
+}

@@ -1,0 +1,269 @@
+//! Markdown, for people who read the report where it is stored: the matrix first, then what is broken with
+//! its proof, what is missing with its reason, and how it was run.
+
+use std::fmt::{self, Write};
+
+use super::{
+    Exit, Report, Verdict,
+    overview::{self, Finding},
+};
+
+/// The report as Markdown (GitHub's flavour).
+pub fn markdown(report: &Report) -> String {
+    let mut text = String::new();
+    // Writing to a String does not fail.
+    let _ = write_report(&mut text, report);
+    text
+}
+
+fn write_report(out: &mut String, report: &Report) -> fmt::Result {
+    write_head(out, report)?;
+    write_summary(out, report)?;
+    write_matrix(out, report)?;
+    write_broken(out, &overview::findings(report, &[Verdict::Fail, Verdict::Flaky]))?;
+    write_reasons(
+        out,
+        "Not judged",
+        &overview::findings(report, &[Verdict::Error, Verdict::NotRun]),
+    )?;
+    write_reasons(
+        out,
+        "Known deviations",
+        &overview::findings(report, &[Verdict::KnownDeviation]),
+    )?;
+    write_reasons(
+        out,
+        "Unsupported",
+        &overview::findings(report, &[Verdict::Unsupported]),
+    )?;
+    write_slowest(out, report)?;
+    write_how(out, report)
+}
+
+fn write_head(out: &mut String, report: &Report) -> fmt::Result {
+    let implementation = &report.implementation;
+    let exit = report.exit();
+    writeln!(
+        out,
+        "# Conformance of {} {}\n",
+        implementation.name, implementation.version
+    )?;
+    writeln!(
+        out,
+        "**{}** (exit code {}), {}, suite {}.",
+        sentence(exit),
+        exit.code(),
+        report.date,
+        report.suite.version
+    )?;
+    if implementation.ours {
+        let own = "The implementation is this project's reference controller: its results are not Grove's.";
+        writeln!(out, "{own}")?;
+    }
+    Ok(())
+}
+
+fn sentence(exit: Exit) -> &'static str {
+    match exit {
+        Exit::Conformant => "Conformant",
+        Exit::NotConformant => "Not conformant",
+        Exit::Inconclusive | Exit::Usage => "Inconclusive",
+    }
+}
+
+fn write_summary(out: &mut String, report: &Report) -> fmt::Result {
+    writeln!(out, "\n## Summary\n")?;
+    let verdicts: Vec<&str> = Verdict::ALL.iter().map(|verdict| verdict.as_str()).collect();
+    write_row(
+        out,
+        ["profile", "clauses"].into_iter().chain(verdicts.iter().copied()),
+    )?;
+    write_rule(out, 2 + verdicts.len())?;
+    for profile in &report.profiles {
+        for (name, counts) in profile.summary.named() {
+            let cells = Verdict::ALL.map(|verdict| counts.of(verdict).to_string());
+            write_row(out, [profile.title(), name.to_owned()].into_iter().chain(cells))?;
+        }
+    }
+    Ok(())
+}
+
+fn write_matrix(out: &mut String, report: &Report) -> fmt::Result {
+    writeln!(out, "\n## Clauses\n")?;
+    let titles = report.profiles.iter().map(|profile| profile.title());
+    let head = ["clause", "tier", "level", "source"].map(str::to_owned);
+    write_row(out, head.into_iter().chain(titles).chain(["promise".to_owned()]))?;
+    write_rule(out, 5 + report.profiles.len())?;
+    for row in overview::matrix(report) {
+        let clause = row.clause;
+        let facts = [
+            clause.id.clone(),
+            clause.tier.to_string(),
+            clause.level.to_string(),
+            clause.source.clone(),
+        ];
+        let verdicts = row.verdicts.iter().map(|verdict| match verdict {
+            Some(verdict @ (Verdict::Fail | Verdict::Flaky | Verdict::Error)) => format!("**{verdict}**"),
+            Some(verdict) => verdict.to_string(),
+            None => "-".to_owned(),
+        });
+        write_row(
+            out,
+            facts.into_iter().chain(verdicts).chain([clause.text.clone()]),
+        )?;
+    }
+    Ok(())
+}
+
+fn write_broken(out: &mut String, broken: &[Finding<'_>]) -> fmt::Result {
+    if broken.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n## Broken")?;
+    for Finding { profile, clause } in broken {
+        writeln!(
+            out,
+            "\n### {} on {}: {}\n",
+            clause.id,
+            profile.title(),
+            clause.outcome.verdict
+        )?;
+        writeln!(out, "> {}\n", escaped(&clause.text))?;
+        if let Some(reason) = clause.reason_beyond_violations() {
+            writeln!(out, "{}\n", escaped(reason))?;
+        }
+        for violation in &clause.violations {
+            writeln!(out, "- `{}`: {}", violation.case, escaped(&violation.message))?;
+            for proof in &violation.proof {
+                writeln!(out, "  - {}", escaped(&proof.to_string()))?;
+            }
+        }
+        if let Some(command) = &clause.reproduce {
+            writeln!(out, "- reproduce: `{command}`")?;
+        }
+        if let Some(folder) = &clause.artifacts {
+            writeln!(out, "- artifacts: [{folder}]({folder})")?;
+        }
+    }
+    Ok(())
+}
+
+fn write_reasons(out: &mut String, heading: &str, findings: &[Finding<'_>]) -> fmt::Result {
+    if findings.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n## {heading}\n")?;
+    write_row(out, ["clause", "profile", "verdict", "reason"])?;
+    write_rule(out, 4)?;
+    for Finding { profile, clause } in findings {
+        let outcome = &clause.outcome;
+        let reason = outcome.reason.clone().unwrap_or_default();
+        write_row(out, [clause.id.clone(), profile.title(), outcome.word(), reason])?;
+    }
+    Ok(())
+}
+
+fn write_slowest(out: &mut String, report: &Report) -> fmt::Result {
+    writeln!(out, "\n## Slowest cases\n")?;
+    write_row(out, ["case", "profile", "duration"])?;
+    write_rule(out, 3)?;
+    for (profile, case) in overview::slowest(report) {
+        write_row(
+            out,
+            [
+                format!("`{}`", case.id),
+                profile.title(),
+                case.duration_seconds.to_string(),
+            ],
+        )?;
+    }
+    Ok(())
+}
+
+fn write_how(out: &mut String, report: &Report) -> fmt::Result {
+    let (provider, settings, timings) = (&report.provider, &report.settings, &report.timings);
+    writeln!(out, "\n## How it was run\n")?;
+    writeln!(out, "- command: `{}`", report.command)?;
+    writeln!(
+        out,
+        "- provider: {}, Kubernetes {}",
+        provider.name, provider.kubernetes_version
+    )?;
+    if !provider.feature_gates.is_empty() {
+        let gates: Vec<String> = provider
+            .feature_gates
+            .iter()
+            .map(|(name, on)| format!("{name}={on}"))
+            .collect();
+        writeln!(out, "- feature gates: {}", gates.join(", "))?;
+    }
+    for profile in report
+        .profiles
+        .iter()
+        .filter(|profile| !profile.features.declared.is_empty())
+    {
+        writeln!(
+            out,
+            "- declared, not seen, on {}: {}",
+            profile.title(),
+            profile.features.declared.join(", ")
+        )?;
+    }
+    writeln!(
+        out,
+        "- timeouts × {}, {} cases at once",
+        settings.timeout_scale, settings.concurrency
+    )?;
+    let (build, ready, total) = (
+        timings.build_seconds,
+        timings.cluster_ready_seconds,
+        timings.total_seconds,
+    );
+    writeln!(out, "- build {build}, cluster ready {ready}, total {total}\n")?;
+    write_row(out, ["component", "version", "digest"])?;
+    write_rule(out, 3)?;
+    for component in &report.components {
+        write_row(out, [&component.name, &component.version, &component.digest])?;
+    }
+    Ok(())
+}
+
+fn write_row(out: &mut String, cells: impl IntoIterator<Item = impl AsRef<str>>) -> fmt::Result {
+    for cell in cells {
+        write!(out, "| {} ", escaped(cell.as_ref()).replace('|', r"\|"))?;
+    }
+    writeln!(out, "|")
+}
+
+fn write_rule(out: &mut String, columns: usize) -> fmt::Result {
+    writeln!(out, "{}|", "|---".repeat(columns))
+}
+
+/// The text on one line, and with no HTML outside of `code`: reasons quote webhooks and schedulers.
+fn escaped(text: &str) -> String {
+    let line = text.replace(['\n', '\r'], " ");
+    let parts = line.split('`').enumerate().map(|(part, text)| match part % 2 {
+        0 => text.replace('<', "&lt;"),
+        _ => text.to_owned(),
+    });
+    parts.collect::<Vec<_>>().join("`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+
+    #[test]
+    fn the_text_of_every_verdict() {
+        let _redacted = fixture::redacted();
+        insta::assert_snapshot!(markdown(&fixture::report()));
+    }
+
+    #[test]
+    fn quoted_reasons_do_not_break_the_tables() {
+        let mut row = String::new();
+        write_row(&mut row, ["a|b", "got <nil>\nin `<pcs>-<i>`"]).unwrap();
+        assert_eq!(row, "| a\\|b | got &lt;nil> in `<pcs>-<i>` |\n");
+    }
+}

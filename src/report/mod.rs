@@ -1,0 +1,46 @@
+//! What a run found, written down.
+//!
+//! The runner hands over [`CaseResult`]s: which case judged which clause, with what [`Outcome`] and on what
+//! [`Violation`]s. Everything else follows from them by pure functions, so that no number is ever written by
+//! hand: [`ProfileReport::conclude`] gives one [`ClauseResult`] per clause of the contract, [`summarize`] the
+//! counts, [`exit_code`] the process's exit status, and [`verify()`] says whether a document still agrees
+//! with itself. [`write_all`] stores the [`Report`] as YAML and JSON, and JUnit XML and Markdown with it.
+//!
+//! - `model` and `seconds`: the versioned document; `verdict`: outcomes, and how several become one;
+//!   `conclude`: from cases to clauses and summaries; `exit`: the exit code table; `verify`: the check for
+//!   edits by hand.
+//! - `overview`: the matrix and lists that the texts share; `markdown`, `terminal`, `junit`: renderings.
+//! - `schema`: the published JSON Schema; `store`: the files.
+//!
+//! The module knows no judge, no cluster and no backend: of the suite it reads the clause table only.
+
+mod conclude;
+mod exit;
+#[cfg(test)]
+mod fixture;
+mod junit;
+mod markdown;
+mod model;
+mod overview;
+mod schema;
+mod seconds;
+mod store;
+mod terminal;
+mod verdict;
+mod verify;
+
+pub use conclude::summarize;
+pub use exit::{Exit, exit_code};
+pub use junit::junit;
+pub use markdown::markdown;
+pub use model::{
+    API_VERSION, CaseResult, ClauseResult, Component, ComponentSource, Counts, Features, Implementation,
+    Judgement, KIND, ProfileReport, Proof, Provider, Report, Settings, Suite, Summary, Timings,
+    UnsupportedFeature, Violation,
+};
+pub use schema::schema;
+pub use seconds::Seconds;
+pub use store::{StoreError, read, write_all};
+pub use terminal::terminal;
+pub use verdict::{Outcome, Verdict};
+pub use verify::{Discrepancy, HandEdited, verify};

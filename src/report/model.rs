@@ -1,0 +1,351 @@
+//! The document: `apiVersion: conformance.grove.io/v1alpha1`, `kind: ConformanceReport`.
+//!
+//! Plain data, ordered as it is read: who was tested and with what, then one profile per backend variant. A
+//! profile's `cases` are what the runner observed; its `clauses` and `summary` follow from them (see
+//! `conclude`) and are stored so that a reader needs no program. Durations are seconds with milliseconds,
+//! times RFC 3339 in UTC. Fields are only ever added within one apiVersion; readers ignore unknown ones.
+
+use std::{collections::BTreeMap, fmt};
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Outcome, Seconds};
+use crate::suite::clauses::{Feature, Level, Tier};
+
+/// The `apiVersion` this program writes and reads.
+pub const API_VERSION: &str = "conformance.grove.io/v1alpha1";
+/// The `kind` this program writes and reads.
+pub const KIND: &str = "ConformanceReport";
+
+/// One run of the suite against one implementation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// Always `conformance.grove.io/v1alpha1`.
+    #[schemars(extend("const" = API_VERSION))]
+    pub api_version: String,
+    /// Always `ConformanceReport`.
+    #[schemars(extend("const" = KIND))]
+    pub kind: String,
+    /// When the run ended.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    pub date: Timestamp,
+    /// The suite that judged.
+    pub suite: Suite,
+    /// The command line of the run, quoted for a shell.
+    pub command: String,
+    /// The operator under test.
+    pub implementation: Implementation,
+    /// Where the cluster came from.
+    pub provider: Provider,
+    /// The programs the run started, in the order of their start.
+    pub components: Vec<Component>,
+    /// What changes how fast a run is and how long it waits.
+    pub settings: Settings,
+    /// One entry per backend and variant.
+    pub profiles: Vec<ProfileReport>,
+    /// Where the run's time went.
+    pub timings: Timings,
+}
+
+/// The suite that judged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Suite {
+    /// Version of this crate.
+    pub version: String,
+}
+
+/// The operator under test.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Implementation {
+    /// Its name, such as `grove-backend-controller`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Who makes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub organization: Option<String>,
+    /// Where it is found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Whether it is the reference controller of this project, whose results never count as Grove's.
+    pub ours: bool,
+}
+
+/// Where the cluster came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Provider {
+    /// `local`, `kind` or `existing`.
+    pub name: String,
+    /// The API server's version, such as `v1.36.4`.
+    pub kubernetes_version: String,
+    /// Feature gates that were set, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub feature_gates: BTreeMap<String, bool>,
+}
+
+/// A program the run started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Component {
+    /// Its name, such as `kube-scheduler`.
+    pub name: String,
+    /// The version it reports.
+    pub version: String,
+    /// How the run got it.
+    pub source: ComponentSource,
+    /// SHA-256 of the binary, as `sha256:` and 64 hexadecimal digits.
+    #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
+    pub digest: String,
+}
+
+/// How the run got a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ComponentSource {
+    /// Built from the Go module pinned in `components/`.
+    Built,
+    /// A binary given by path.
+    Path,
+}
+
+/// What changes how fast a run is and how long it waits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Settings {
+    /// Factor on every named wait; 1 is the default.
+    pub timeout_scale: f64,
+    /// Cases that ran at once at most.
+    pub concurrency: usize,
+}
+
+/// Where the run's time went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Timings {
+    /// Building components; near 0 when all were cached.
+    pub build_seconds: Seconds,
+    /// From the first process to a cluster that takes workloads.
+    pub cluster_ready_seconds: Seconds,
+    /// The whole run.
+    pub total_seconds: Seconds,
+}
+
+/// What one backend, in one variant, was found to keep.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProfileReport {
+    /// The backend's name as pods carry it in `schedulerName`.
+    pub backend: String,
+    /// How it was configured, where it has a choice, such as `PodGang scope`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
+    /// Version of the scheduler.
+    pub version: String,
+    /// What it promises beyond core.
+    pub features: Features,
+    /// Counts over `clauses`.
+    pub summary: Summary,
+    /// One entry per clause of the contract, in its order.
+    pub clauses: Vec<ClauseResult>,
+    /// One entry per case, in the order of the suite.
+    pub cases: Vec<CaseResult>,
+}
+
+/// What a backend promises beyond core.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Features {
+    /// Features it declares, so that their clauses are judged.
+    pub supported: Vec<Feature>,
+    /// All others, with the reason.
+    pub unsupported: Vec<UnsupportedFeature>,
+    /// What the API cannot show and the run therefore took from the profile's word, such as the scheduler's
+    /// own feature gates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub declared: Vec<String>,
+}
+
+/// A feature a backend does not have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UnsupportedFeature {
+    /// The feature.
+    pub name: Feature,
+    /// Why the backend does not have it.
+    pub reason: String,
+}
+
+/// Counts of clauses, cut twice: by level, and by whose promise it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// Clauses every backend owes.
+    pub core: Counts,
+    /// Clauses owed with a feature.
+    pub extended: Counts,
+    /// Promises of Grove, its proposals and the project brief, core and extended.
+    pub upstream: Counts,
+    /// Promises that are ours alone, core and extended.
+    pub own: Counts,
+}
+
+/// Clauses by verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    /// Kept.
+    pub pass: usize,
+    /// Broken.
+    pub fail: usize,
+    /// Broken as documented.
+    pub known_deviation: usize,
+    /// Not promised.
+    pub unsupported: usize,
+    /// Not looked at.
+    pub not_run: usize,
+    /// Could not be told.
+    pub error: usize,
+    /// Kept on a retry only.
+    pub flaky: usize,
+}
+
+/// What became of one clause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClauseResult {
+    /// The clause, such as `AON-02`.
+    pub id: String,
+    /// What it is judged on.
+    pub tier: Tier,
+    /// Who owes it.
+    pub level: Level,
+    /// Whose promise it is.
+    pub source: String,
+    /// The promise.
+    pub text: String,
+    /// The verdict over all cases, with its reason.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// Ids of the cases that judge it.
+    pub cases: Vec<String>,
+    /// Sum over those cases. A case that judges several clauses counts in each.
+    pub duration_seconds: Seconds,
+    /// What broke it, over all cases.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<Violation>,
+    /// Command that runs the deciding case again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reproduce: Option<String>,
+    /// Folder of the deciding case, relative to the report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifacts: Option<String>,
+}
+
+/// What one case saw.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CaseResult {
+    /// Group and name, such as `aon/one-pod-short`.
+    pub id: String,
+    /// What it does, in one line.
+    pub title: String,
+    /// What it found about each clause it names.
+    pub clauses: Vec<Judgement>,
+    /// The verdict over those clauses, with its reason.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// From its first object to its last judgement, all attempts.
+    pub duration_seconds: Seconds,
+    /// Part of the duration that is not about the workload: namespace, nodes, collection, cleanup.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overhead_seconds: Option<Seconds>,
+    /// From a pending gang's visibility to the proof that nothing happens to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub negative_verdict_seconds: Option<Seconds>,
+    /// How often it ran; 0 if not run.
+    pub attempts: u32,
+    /// Command that runs it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reproduce: Option<String>,
+    /// Its folder, relative to the report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifacts: Option<String>,
+}
+
+/// What one case found about one clause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Judgement {
+    /// The clause's id.
+    pub clause: String,
+    /// What was found.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// What broke it, until [`ProfileReport::conclude`] moves it to the clause's result.
+    #[serde(skip)]
+    pub violations: Vec<Violation>,
+}
+
+/// One way in which a clause was broken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Violation {
+    /// Id of the case that saw it.
+    pub case: String,
+    /// What is wrong, in the contract's words.
+    pub message: String,
+    /// The observations that prove it, oldest first.
+    pub proof: Vec<Proof>,
+}
+
+impl Violation {
+    /// A violation as a judge states it; [`ProfileReport::conclude`] adds the case.
+    pub fn new(message: impl Into<String>, proof: impl IntoIterator<Item = Proof>) -> Self {
+        Self {
+            case: String::new(),
+            message: message.into(),
+            proof: proof.into_iter().collect(),
+        }
+    }
+}
+
+/// One observation in the watch history. It is found in the case's `history.jsonl` by its resourceVersion.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Proof {
+    /// What was observed, such as `bound to node n3`.
+    pub what: String,
+    /// Kind of the object.
+    pub kind: String,
+    /// Its namespace; none for cluster-scoped kinds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// The resourceVersion at which it was so.
+    pub resource_version: String,
+    /// When the watch delivered it, if a watch did: the last state of an object has no such moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    pub at: Option<Timestamp>,
+}
+
+impl fmt::Display for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.kind)?;
+        if let Some(namespace) = &self.namespace {
+            write!(f, "{namespace}/")?;
+        }
+        write!(f, "{}: {} (resourceVersion {}", self.name, self.what, self.resource_version)?;
+        match self.at {
+            Some(at) => write!(f, ", {at})"),
+            None => f.write_str(")"),
+        }
+    }
+}

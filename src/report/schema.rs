@@ -1,0 +1,49 @@
+//! The published JSON Schema of the document, derived from `model`.
+//!
+//! It is committed as `docs/report.schema.json` so that consumers can read it without this program; a test
+//! holds the two together. To write it anew: `UPDATE_SCHEMA=1 cargo test published_schema`.
+
+use schemars::schema_for;
+
+use super::Report;
+
+/// The JSON Schema (draft 2020-12) of [`Report`].
+pub fn schema() -> serde_json::Value {
+    schema_for!(Report).to_value()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_schema_is_the_derived_one() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/report.schema.json");
+        let derived = format!("{:#}\n", schema());
+        if std::env::var_os("UPDATE_SCHEMA").is_some() {
+            std::fs::write(path, &derived).unwrap();
+        }
+        let published = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            published == derived,
+            "docs/report.schema.json is out of date: UPDATE_SCHEMA=1 cargo test published_schema"
+        );
+    }
+
+    #[test]
+    fn the_schema_names_every_verdict_level_and_feature() {
+        let schema = schema();
+        let verdicts = schema
+            .pointer("/$defs/Verdict/oneOf")
+            .and_then(|values| values.as_array())
+            .map(Vec::len);
+        assert_eq!(verdicts, Some(7));
+        let levels = schema
+            .pointer("/$defs/Level/enum")
+            .and_then(|values| values.as_array())
+            .map(Vec::len);
+        assert_eq!(levels, Some(9), "core and eight features");
+        let clause = schema.pointer("/$defs/ClauseResult/properties/verdict");
+        assert!(clause.is_some(), "the outcome lies flat beside the clause");
+    }
+}

@@ -1,0 +1,245 @@
+//! The files of a report: `report.yaml`, `report.json`, `junit.xml`, `report.md`.
+//!
+//! Each file appears whole or not at all: it is written beside its place under a temporary name and renamed.
+//! Reading takes the YAML or the JSON document and refuses what is not one of ours before anything else, so
+//! that the message names the real mistake.
+
+use std::{
+    fs, io,
+    io::Write,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, de::DeserializeOwned};
+
+use super::{API_VERSION, KIND, Report, junit, markdown};
+
+/// Why a report could not be stored or read.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file system said no.
+    #[error("{}: {source}", .path.display())]
+    Io {
+        /// File or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The document could not be turned into text.
+    #[error("cannot write {file}: {message}")]
+    Render {
+        /// Which file.
+        file: &'static str,
+        /// What the serializer said.
+        message: String,
+    },
+    /// The text is not YAML or JSON, or does not have the fields of a report.
+    #[error("{}: {message}", .path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// Field, line and column, as far as they are known.
+        message: String,
+    },
+    /// Another kind of document, or another version of this one.
+    #[error(
+        "{}: expected {} {}, found {api_version} {kind}",
+        .path.display(), API_VERSION, KIND
+    )]
+    NotAReport {
+        /// The file.
+        path: PathBuf,
+        /// Its apiVersion.
+        api_version: String,
+        /// Its kind.
+        kind: String,
+    },
+}
+
+/// Writes all four files into `folder`, which is made if need be, and gives their paths.
+///
+/// # Errors
+/// [`StoreError::Io`] or [`StoreError::Render`]; files written before the error stay.
+pub fn write_all(folder: &Path, report: &Report) -> Result<Vec<PathBuf>, StoreError> {
+    let render = |file: &'static str| move |message: String| StoreError::Render { file, message };
+    let yaml = serde_yaml::to_string(report).map_err(|error| render("report.yaml")(error.to_string()))?;
+    let json =
+        serde_json::to_string_pretty(report).map_err(|error| render("report.json")(error.to_string()))?;
+    let xml = junit(report).map_err(|error| render("junit.xml")(error.to_string()))?;
+    let files = [
+        ("report.yaml", yaml),
+        ("report.json", json + "\n"),
+        ("junit.xml", xml),
+        ("report.md", markdown(report)),
+    ];
+    fs::create_dir_all(folder).map_err(|source| StoreError::Io {
+        path: folder.to_owned(),
+        source,
+    })?;
+    files
+        .into_iter()
+        .map(|(name, text)| {
+            let path = folder.join(name);
+            match write_atomically(folder, &path, &text) {
+                Ok(()) => Ok(path),
+                Err(source) => Err(StoreError::Io { path, source }),
+            }
+        })
+        .collect()
+}
+
+fn write_atomically(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
+    let readable = fs::Permissions::from_mode(0o644);
+    let mut file = tempfile::Builder::new()
+        .prefix(".report-")
+        .permissions(readable)
+        .tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Reads a report from a `.json` file, or from any other as YAML.
+///
+/// # Errors
+/// [`StoreError::NotAReport`] for another kind or version; [`StoreError::Io`] or [`StoreError::Malformed`].
+pub fn read(path: &Path) -> Result<Report, StoreError> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Head {
+        api_version: String,
+        kind: String,
+    }
+
+    impl Default for Head {
+        fn default() -> Self {
+            Self {
+                api_version: "no apiVersion".to_owned(),
+                kind: "and no kind".to_owned(),
+            }
+        }
+    }
+
+    let text = fs::read_to_string(path).map_err(|source| StoreError::Io {
+        path: path.to_owned(),
+        source,
+    })?;
+    let Head { api_version, kind } = parse(path, &text)?;
+    if (api_version.as_str(), kind.as_str()) != (API_VERSION, KIND) {
+        return Err(StoreError::NotAReport {
+            path: path.to_owned(),
+            api_version,
+            kind,
+        });
+    }
+    parse(path, &text)
+}
+
+fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, StoreError> {
+    let parsed = if path.extension().is_some_and(|extension| extension == "json") {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    } else {
+        serde_yaml::from_str(text).map_err(|error| error.to_string())
+    };
+    parsed.map_err(|message| StoreError::Malformed {
+        path: path.to_owned(),
+        message,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::report::{fixture, verify};
+
+    fn stored(name: &str, text: &str) -> Result<Report, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        read(&path).map_err(|error| {
+            error
+                .to_string()
+                .replace(&folder.path().display().to_string(), "")
+        })
+    }
+
+    #[test]
+    fn the_document_of_every_verdict() {
+        let _redacted = fixture::redacted();
+        insta::assert_snapshot!(serde_yaml::to_string(&fixture::report()).unwrap());
+    }
+
+    #[test]
+    fn what_was_written_is_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let report = fixture::report();
+        let reports = folder.path().join("new/reports");
+        for _ in 0..2 {
+            let paths = write_all(&reports, &report).unwrap();
+            let names: Vec<_> = paths
+                .iter()
+                .map(|path| path.file_name().unwrap().to_str().unwrap())
+                .collect();
+            assert_eq!(names, ["report.yaml", "report.json", "junit.xml", "report.md"]);
+            assert_eq!(
+                fs::read_dir(&reports).unwrap().count(),
+                4,
+                "nothing temporary stays"
+            );
+        }
+        for name in ["report.yaml", "report.json"] {
+            let read = read(&reports.join(name)).unwrap();
+            assert_eq!(read, report, "{name}");
+            assert_eq!(verify(&read), Ok(()));
+        }
+    }
+
+    #[rstest]
+    #[case::kind(
+        "report.yaml",
+        "apiVersion: v1\nkind: Pod\n",
+        "expected conformance.grove.io/v1alpha1 ConformanceReport, found v1 Pod"
+    )]
+    #[case::neither("report.yaml", "profiles: []\n", "found no apiVersion and no kind")]
+    #[case::version(
+        "report.json",
+        r#"{"apiVersion": "conformance.grove.io/v2", "kind": "ConformanceReport"}"#,
+        "found conformance.grove.io/v2 ConformanceReport"
+    )]
+    #[case::syntax("report.json", "{", "EOF while parsing an object at line 1 column 1")]
+    #[case::field(
+        "report.yaml",
+        "apiVersion: conformance.grove.io/v1alpha1\nkind: ConformanceReport\n",
+        "missing field `date`"
+    )]
+    fn what_is_no_report_is_refused_by_name(#[case] name: &str, #[case] text: &str, #[case] message: &str) {
+        let error = stored(name, text).unwrap_err();
+        assert!(
+            error.starts_with(&format!("/{name}: ")) && error.contains(message),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_misspelt_verdict_is_named_with_its_place() {
+        let yaml = serde_yaml::to_string(&fixture::report()).unwrap();
+        let error = stored(
+            "report.yaml",
+            &yaml.replacen("verdict: fail", "verdict: failed", 1),
+        )
+        .unwrap_err();
+        assert!(
+            error.contains("profiles[0]") && error.contains("unknown variant `failed`"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let error = read(Path::new("no/such/report.yaml")).unwrap_err().to_string();
+        assert!(error.starts_with("no/such/report.yaml: "), "{error}");
+    }
+}

@@ -1,0 +1,278 @@
+//! Verdicts, and how several of them become one.
+//!
+//! A judge gives an [`Outcome`] per clause and attempt. Attempts of one case, cases of one clause and clauses
+//! of one case are all folded by the same order of precedence ([`Outcome::fold`]), which follows the exit
+//! code: what would make the run red is never hidden by something milder.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What was found about a clause or a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The promise was kept.
+    Pass,
+    /// The promise was broken, or a known deviation passed unexpectedly.
+    Fail,
+    /// The promise was broken as documented: a finding about the backend, not a regression.
+    KnownDeviation,
+    /// The backend does not make this promise.
+    Unsupported,
+    /// Nobody looked.
+    NotRun,
+    /// The harness could not tell: infrastructure failed, or the watch history has a gap.
+    Error,
+    /// Broken first, kept on a retry.
+    Flaky,
+}
+
+impl Verdict {
+    /// Every verdict, in the order in which summaries print them.
+    pub const ALL: [Verdict; 7] = [
+        Verdict::Pass,
+        Verdict::Fail,
+        Verdict::Flaky,
+        Verdict::Error,
+        Verdict::NotRun,
+        Verdict::KnownDeviation,
+        Verdict::Unsupported,
+    ];
+
+    /// The word reports use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Verdict::Pass => "pass",
+            Verdict::Fail => "fail",
+            Verdict::KnownDeviation => "known-deviation",
+            Verdict::Unsupported => "unsupported",
+            Verdict::NotRun => "not-run",
+            Verdict::Error => "error",
+            Verdict::Flaky => "flaky",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A verdict with what belongs to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Outcome {
+    /// What was found.
+    pub verdict: Verdict,
+    /// Only with `not-run`: it was asked for (a filter, a shard) or announced beforehand (a scheduler whose
+    /// binaries were not given), so it does not change the exit code.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub announced: bool,
+    /// Why, for every verdict but `pass`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl Outcome {
+    /// The promise was kept.
+    pub fn pass() -> Self {
+        Self {
+            verdict: Verdict::Pass,
+            announced: false,
+            reason: None,
+        }
+    }
+
+    /// The promise was broken.
+    pub fn fail(reason: impl Into<String>) -> Self {
+        Self::with(Verdict::Fail, reason)
+    }
+
+    /// The backend does not make the promise.
+    pub fn unsupported(reason: impl Into<String>) -> Self {
+        Self::with(Verdict::Unsupported, reason)
+    }
+
+    /// Not run, for a reason nobody asked for.
+    pub fn not_run(reason: impl Into<String>) -> Self {
+        Self::with(Verdict::NotRun, reason)
+    }
+
+    /// Not run, as asked for or announced.
+    pub fn not_run_announced(reason: impl Into<String>) -> Self {
+        Self {
+            announced: true,
+            ..Self::not_run(reason)
+        }
+    }
+
+    /// The harness could not tell.
+    pub fn error(reason: impl Into<String>) -> Self {
+        Self::with(Verdict::Error, reason)
+    }
+
+    fn with(verdict: Verdict, reason: impl Into<String>) -> Self {
+        Self {
+            verdict,
+            announced: false,
+            reason: Some(reason.into()),
+        }
+    }
+
+    /// The verdict as tables print it.
+    pub fn word(&self) -> String {
+        let announced = if self.announced { " (announced)" } else { "" };
+        format!("{}{announced}", self.verdict)
+    }
+
+    /// The same judgement on a probe that is expected to fail: a failure is the known deviation, and a pass
+    /// is a failure, because the documentation of the deviation no longer holds.
+    pub fn of_known_deviation(self, deviation: &str) -> Self {
+        match self.verdict {
+            Verdict::Fail => Self::with(Verdict::KnownDeviation, deviation),
+            Verdict::Pass => Self::fail(format!("unexpected pass of a known deviation: {deviation}")),
+            _ => self,
+        }
+    }
+
+    /// One outcome from the attempts at one judgement, oldest first; `None` without attempts. A pass after
+    /// anything else is flaky; otherwise the worst attempt stands.
+    pub fn of_attempts(attempts: &[Outcome]) -> Option<Outcome> {
+        let worst = Self::fold(attempts)?;
+        let last = attempts.last()?;
+        if last.verdict != Verdict::Pass || worst.verdict == Verdict::Pass {
+            return Some(worst);
+        }
+        let first = worst.reason.unwrap_or_else(|| worst.verdict.to_string());
+        Some(Self::with(
+            Verdict::Flaky,
+            format!("attempt {} passed; before: {first}", attempts.len()),
+        ))
+    }
+
+    /// One outcome from several: the one with the highest precedence, with the distinct reasons of all that
+    /// share it; `None` of nothing.
+    pub fn fold<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Option<Outcome> {
+        outcomes
+            .into_iter()
+            .fold(None, |decisive: Option<Outcome>, outcome| match decisive {
+                Some(decisive) if decisive.precedence() > outcome.precedence() => Some(decisive),
+                Some(decisive) if decisive.precedence() == outcome.precedence() => {
+                    Some(decisive.joined(outcome))
+                }
+                _ => Some(outcome.clone()),
+            })
+    }
+
+    /// The table behind [`Outcome::fold`]. What sets exit code 1 comes before what sets 3. Below them, a part
+    /// that was not looked at or deviates is not covered by a part that passed; a part that is not promised
+    /// is.
+    fn precedence(&self) -> u8 {
+        match self.verdict {
+            Verdict::Fail => 7,
+            Verdict::Flaky => 6,
+            Verdict::Error => 5,
+            Verdict::NotRun if !self.announced => 4,
+            Verdict::NotRun => 3,
+            Verdict::KnownDeviation => 2,
+            Verdict::Pass => 1,
+            Verdict::Unsupported => 0,
+        }
+    }
+
+    fn joined(mut self, other: &Outcome) -> Self {
+        if let Some(reason) = &other.reason {
+            match &mut self.reason {
+                Some(reasons) if reasons.split("; ").any(|known| known == reason) => {}
+                Some(reasons) => *reasons = format!("{reasons}; {reason}"),
+                None => self.reason = Some(reason.clone()),
+            }
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn outcome(name: &str) -> Outcome {
+        match name {
+            "pass" => Outcome::pass(),
+            "fail" => Outcome::fail("broken"),
+            "known-deviation" => Outcome::fail("broken").of_known_deviation("documented"),
+            "unsupported" => Outcome::unsupported("no such feature"),
+            "not-run" => Outcome::not_run("never started"),
+            "announced" => Outcome::not_run_announced("filtered out"),
+            "error" => Outcome::error("gap in history"),
+            "flaky" => Outcome::with(Verdict::Flaky, "attempt 2 passed"),
+            other => panic!("no outcome {other}"),
+        }
+    }
+
+    #[rstest]
+    #[case(&["pass", "pass"], "pass")]
+    #[case(&["unsupported", "unsupported"], "unsupported")]
+    #[case(&["unsupported", "pass"], "pass")]
+    #[case(&["pass", "known-deviation"], "known-deviation")]
+    #[case(&["known-deviation", "unsupported"], "known-deviation")]
+    #[case(&["pass", "announced"], "announced")]
+    #[case(&["announced", "not-run"], "not-run")]
+    #[case(&["pass", "error", "not-run"], "error")]
+    #[case(&["error", "flaky"], "flaky")]
+    #[case(&["fail", "flaky", "error", "pass"], "fail")]
+    fn the_worst_of_several_stands_in_any_order(#[case] parts: &[&str], #[case] whole: &str) {
+        let parts: Vec<Outcome> = parts.iter().map(|name| outcome(name)).collect();
+        assert_eq!(Outcome::fold(&parts), Some(outcome(whole)));
+        assert_eq!(Outcome::fold(parts.iter().rev()), Some(outcome(whole)));
+    }
+
+    #[test]
+    fn reasons_are_kept_once_each() {
+        let parts = [
+            Outcome::fail("a"),
+            Outcome::pass(),
+            Outcome::fail("b"),
+            Outcome::fail("a"),
+        ];
+        assert_eq!(Outcome::fold(&parts), Some(Outcome::fail("a; b")));
+        assert_eq!(Outcome::fold(&[]), None);
+    }
+
+    #[rstest]
+    #[case(&["pass"], "pass")]
+    #[case(&["fail", "pass"], "flaky")]
+    #[case(&["error", "pass"], "flaky")]
+    #[case(&["fail", "fail"], "fail")]
+    #[case(&["pass", "fail"], "fail")]
+    #[case(&["fail", "error"], "fail")]
+    fn a_retry_that_passes_is_flaky_and_never_a_pass(#[case] attempts: &[&str], #[case] verdict: &str) {
+        let attempts: Vec<Outcome> = attempts.iter().map(|name| outcome(name)).collect();
+        let judged = Outcome::of_attempts(&attempts).map(|outcome| outcome.verdict);
+        assert_eq!(judged, Some(outcome(verdict).verdict));
+    }
+
+    #[rstest]
+    #[case("fail", "known-deviation")]
+    #[case("pass", "fail")]
+    #[case("error", "error")]
+    #[case("announced", "not-run")]
+    fn a_known_deviation_that_passes_is_a_failure(#[case] judged: &str, #[case] verdict: &str) {
+        assert_eq!(
+            outcome(judged).of_known_deviation("documented").verdict.as_str(),
+            verdict
+        );
+    }
+
+    #[test]
+    fn the_word_printed_is_the_word_stored() {
+        for verdict in Verdict::ALL {
+            assert_eq!(serde_json::to_value(verdict).unwrap(), verdict.as_str());
+        }
+    }
+}

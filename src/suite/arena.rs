@@ -1,0 +1,232 @@
+//! Where trials are held: the cluster that they share, the one for cases that must be alone, and the way of one trial
+//! from its namespace to its judgements.
+//!
+//! Clusters are brought up when the first trial needs them, so `list` and a filter that leaves nothing cost nothing.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use kube::Client;
+use tokio::sync::{Mutex, OnceCell, Semaphore};
+
+use super::artifacts::Artifacts;
+use super::case::{Case, Lane};
+use super::cluster::Ground;
+use super::limits;
+use super::target::Target;
+use super::trial::{Stop, Trial};
+use super::verdict;
+use crate::cluster::local::{ClusterSpec, LocalCluster, Programs};
+use crate::cluster::{ClusterError, deploy};
+use crate::report::{CaseResult, Outcome, Seconds};
+
+/// How trials are held.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The run's id: part of cluster names, namespaces and labels.
+    pub run: String,
+    /// The shared cluster.
+    pub spec: ClusterSpec,
+    /// A cluster that is up already, instead of one of the run's own.
+    pub attach: Option<PathBuf>,
+    /// How to make clusters.
+    pub programs: Programs,
+    /// Factor on every named limit.
+    pub scale: f64,
+    /// Trials at a time on the shared cluster.
+    pub concurrency: usize,
+    /// How often a trial that did not pass is tried again; a pass then counts as flaky.
+    pub retries: u32,
+    /// Where histories and artifacts go.
+    pub out: PathBuf,
+    /// Whether clusters and their folders stay after a failure.
+    pub keep: bool,
+    /// How the run was called, for reproduce commands.
+    pub reproduce: String,
+}
+
+/// The clusters of a run.
+#[derive(Debug)]
+pub struct Arena {
+    /// How trials are held.
+    pub settings: Settings,
+    shared: OnceCell<Result<Arc<Ground>, Arc<ClusterError>>>,
+    alone: OnceCell<Result<Arc<Ground>, Arc<ClusterError>>>,
+    places: Semaphore,
+    alone_place: Mutex<()>,
+    trials: AtomicU32,
+}
+
+impl Arena {
+    /// Nothing is started yet.
+    pub fn new(settings: Settings) -> Self {
+        let places = Semaphore::new(settings.concurrency);
+        Self {
+            settings,
+            shared: OnceCell::new(),
+            alone: OnceCell::new(),
+            places,
+            alone_place: Mutex::new(()),
+            trials: AtomicU32::new(0),
+        }
+    }
+
+    /// The cluster of a lane, brought up at the first call.
+    ///
+    /// # Errors
+    /// What kept it from coming up, the same for every caller.
+    pub async fn ground(&self, lane: Lane) -> Result<Arc<Ground>, Arc<ClusterError>> {
+        let (cell, suffix, attach) = match lane {
+            Lane::Shared => (&self.shared, "a", self.settings.attach.as_ref()),
+            Lane::Alone => (&self.alone, "b", None),
+        };
+        cell.get_or_init(|| async { self.bring_up(suffix, attach).await.map(Arc::new).map_err(Arc::new) })
+            .await
+            .clone()
+    }
+
+    async fn bring_up(&self, suffix: &str, attach: Option<&PathBuf>) -> Result<Ground, ClusterError> {
+        let settings = &self.settings;
+        if let Some(kubeconfig) = attach {
+            let client: Client = crate::cluster::local::client(kubeconfig).await?;
+            return Ground::prepare(client, None, &settings.run).await;
+        }
+        let name = format!("{}-{suffix}", settings.run);
+        let cluster = LocalCluster::start(&name, settings.spec.clone(), settings.programs.clone()).await?;
+        Ground::prepare(cluster.client(), Some(Arc::new(cluster)), &settings.run).await
+    }
+
+    /// Seconds that the shared cluster took to be ready, if the run made one.
+    pub fn cluster_ready(&self) -> Option<Duration> {
+        self.shared.get()?.as_ref().ok()?.local.as_ref().map(|local| local.ready_in)
+    }
+
+    /// Holds a case on a target, with the retries that the settings allow.
+    pub async fn hold(&self, case: &'static Case, target: Target) -> CaseResult {
+        let clauses = verdict::judged_clauses(case, target);
+        if clauses.is_empty() {
+            let why = case.undeclared(target).into_iter().map(|feature| target.why_not(feature)).collect::<Vec<_>>();
+            let outcome = Outcome::unsupported(why.join("; "));
+            return CaseResult::without_running(case.id, case.title, case.clauses.iter().copied(), &outcome);
+        }
+        let mut attempts: Vec<CaseResult> = Vec::new();
+        loop {
+            let result = self.attempt(case, target).await;
+            let passed = verdict::is_expected(result.outcome.verdict);
+            attempts.push(result);
+            if passed || attempts.len() > self.settings.retries as usize {
+                return verdict::of_attempts(attempts);
+            }
+        }
+    }
+
+    async fn attempt(&self, case: &'static Case, target: Target) -> CaseResult {
+        match case.lane {
+            Lane::Shared => {
+                let _place = self.places.acquire().await;
+                self.attempt_here(case, target).await
+            }
+            Lane::Alone => {
+                let _place = self.alone_place.lock().await;
+                self.attempt_here(case, target).await
+            }
+        }
+    }
+
+    async fn attempt_here(&self, case: &'static Case, target: Target) -> CaseResult {
+        let failed = |error: &ClusterError| {
+            let clauses = verdict::judged_clauses(case, target);
+            CaseResult::without_running(case.id, case.title, clauses, &Outcome::error(error.to_string()))
+        };
+        let ground = match self.ground(case.lane).await {
+            Ok(ground) => ground,
+            Err(error) => return failed(&error),
+        };
+        if let Some(death) = ground.local.as_ref().and_then(|local| local.dead()) {
+            return failed(&death);
+        }
+        let begin = Instant::now();
+        let number = self.trials.fetch_add(1, Ordering::Relaxed);
+        let namespace = format!("{}-{}-{number}", case.id.replace('/', "-"), self.settings.run);
+        let mut artifacts = Artifacts::begin(&self.settings.out, case, target, &ground);
+        let trial = Trial::begin(case, target, ground.clone(), namespace, self.settings.scale).await;
+        let mut trial = match trial {
+            Ok(trial) => trial,
+            Err(stop) => return failed(&cluster_error(stop)),
+        };
+        let stop = tokio::select! {
+            ended = (case.drive)(&mut trial) => ended.err(),
+            death = death(&ground) => Some(Stop::Cluster(death)),
+        };
+        let judging = Instant::now();
+        let settled = trial.ground.recorder.settle(&trial.namespace, limits::SETTLE.length).await;
+        let stop = stop.or_else(|| {
+            (!settled).then(|| {
+                let what = "the watches".to_owned();
+                let last = "the history does not show all that the API server lists".to_owned();
+                Stop::Cluster(ClusterError::NotReady { what, seconds: limits::SETTLE.length.as_secs(), last })
+            })
+        });
+        let history = trial.history();
+        let findings = (case.judge)(&history);
+        let judgements = verdict::judgements(case, target, &history, &findings, stop.as_ref());
+        let mut result = CaseResult::new(case.id, case.title, judgements);
+        result.artifacts = artifacts.keep(&history, &result, stop.as_ref());
+        self.clean(&trial).await;
+        result.reproduce =
+            Some(format!("{} --case {} --scope {}", self.settings.reproduce, case.id, target.scope()));
+        result.duration_seconds = Seconds::from(begin.elapsed());
+        result.overhead_seconds = Some(Seconds::from(trial.overhead + judging.elapsed()));
+        result.negative_verdict_seconds = trial.negative_verdict.map(Seconds::from);
+        result
+    }
+
+    /// Lets the trial's objects go without waiting for it: the next trial has names and nodes of its own.
+    async fn clean(&self, trial: &Trial) {
+        let client = &trial.ground.client;
+        let gone = deploy::delete_namespace_and_nodes(client, &trial.namespace, super::names::POOL).await;
+        if let Err(error) = gone {
+            tracing::debug!(namespace = trial.namespace, %error, "cleaning up");
+        }
+        trial.ground.recorder.forget(&trial.namespace);
+    }
+
+    /// Ends the clusters that this run made.
+    ///
+    /// # Errors
+    /// [`ClusterError::File`].
+    pub async fn close(self) -> Result<(), ClusterError> {
+        for cell in [self.shared, self.alone] {
+            let Some(Ok(ground)) = cell.into_inner() else { continue };
+            let Some(ground) = Arc::into_inner(ground) else { continue };
+            let Some(local) = ground.local else {
+                deploy::delete_nodes(&ground.client, super::names::RUN, &ground.run).await?;
+                continue;
+            };
+            drop(ground.recorder);
+            if let Some(cluster) = Arc::into_inner(local) {
+                cluster.stop(self.settings.keep).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn cluster_error(stop: Stop) -> ClusterError {
+    match stop {
+        Stop::Cluster(error) => error,
+        stop @ (Stop::Wait { .. } | Stop::Refused { .. }) => ClusterError::Name(stop.to_string()),
+    }
+}
+
+/// Returns when a part of the cluster has ended by itself.
+async fn death(ground: &Ground) -> ClusterError {
+    loop {
+        if let Some(death) = ground.local.as_ref().and_then(|local| local.dead()) {
+            return death;
+        }
+        tokio::time::sleep(Duration::from_millis(250)).await;
+    }
+}

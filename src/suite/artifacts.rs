@@ -1,0 +1,78 @@
+//! What a trial leaves behind: its history always, everything else that explains it if it did not pass.
+
+use std::fs::File;
+use std::io::{BufWriter, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use super::case::Case;
+use super::cluster::Ground;
+use super::history::History;
+use super::target::Target;
+use super::trial::Stop;
+use super::verdict;
+use crate::cluster::home;
+use crate::report::CaseResult;
+
+/// The folder of a trial, and where the logs stood when it began.
+#[derive(Debug)]
+pub struct Artifacts {
+    out: PathBuf,
+    folder: PathBuf,
+    logs: Vec<(PathBuf, u64)>,
+}
+
+impl Artifacts {
+    /// Notes how long the logs are.
+    pub fn begin(out: &Path, case: &Case, target: Target, ground: &Ground) -> Self {
+        let folder = PathBuf::from("artifacts").join(target.scope()).join(case.id.replace('/', "-"));
+        let mut logs = Vec::new();
+        if let Some(local) = &ground.local {
+            for name in ["grove-backend-controller", "kube-scheduler"] {
+                let path = local.logs().join(format!("{name}.log"));
+                let length = std::fs::metadata(&path).map(|meta| meta.len()).unwrap_or(0);
+                logs.push((path, length));
+            }
+        }
+        Self { out: out.into(), folder, logs }
+    }
+
+    /// Writes the history, and for a trial that did not pass objects, events, logs and the reason. The folder, relative
+    /// to the report; `None` if nothing could be written, which is logged.
+    pub fn keep(&mut self, history: &History, result: &CaseResult, stop: Option<&Stop>) -> Option<String> {
+        match self.write(history, result, stop) {
+            Ok(()) => Some(self.folder.display().to_string()),
+            Err(reason) => {
+                tracing::warn!(folder = %self.folder.display(), reason, "artifacts could not be written");
+                None
+            }
+        }
+    }
+
+    fn write(&self, history: &History, result: &CaseResult, stop: Option<&Stop>) -> Result<(), String> {
+        let folder = self.out.join(&self.folder);
+        home::make(&folder).map_err(|e| e.to_string())?;
+        let file = File::create(folder.join("history.jsonl")).map_err(|e| e.to_string())?;
+        history.write(BufWriter::new(file)).map_err(|e| e.to_string())?;
+        if verdict::is_expected(result.outcome.verdict) {
+            return Ok(());
+        }
+        let end = history.end();
+        let (events, objects): (Vec<_>, Vec<_>) = end.all().partition(|object| object["kind"] == "Event");
+        for (name, content) in [("objects.yaml", objects), ("events.yaml", events)] {
+            let text = crate::yaml::write(&content).map_err(|e| e.to_string())?;
+            home::write(&folder.join(name), text).map_err(|e| e.to_string())?;
+        }
+        if let Some(stop) = stop {
+            home::write(&folder.join("stopped.txt"), format!("{stop}\n")).map_err(|e| e.to_string())?;
+        }
+        for (path, from) in &self.logs {
+            let mut text = Vec::new();
+            let mut log = File::open(path).map_err(|e| e.to_string())?;
+            log.seek(SeekFrom::Start(*from)).and_then(|_| log.read_to_end(&mut text)).map_err(|e| e.to_string())?;
+            if let Some(name) = path.file_name() {
+                home::write(&folder.join(name), text).map_err(|e| e.to_string())?;
+            }
+        }
+        Ok(())
+    }
+}

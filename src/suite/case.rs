@@ -1,0 +1,116 @@
+//! What a conformance case is: data that says what it needs, a driver that acts on a cluster, and a judge that reads
+//! the history afterwards.
+
+use futures::future::BoxFuture;
+
+use super::clauses::{self, Feature, Level};
+use super::history::History;
+use super::judge::Finding;
+use super::target::Target;
+use super::trial::{Stop, Trial};
+
+/// A conformance case. One file below `cases/`, with its manifest beside it, registered in `cases/mod.rs`.
+#[derive(Debug, Clone, Copy)]
+pub struct Case {
+    /// `group/name`; the name is its file's, with `-` for `_`.
+    pub id: &'static str,
+    /// One line: what is shown, in words.
+    pub title: &'static str,
+    /// The clauses that its judge speaks about.
+    pub clauses: &'static [&'static str],
+    /// The nodes it is given, and nobody else.
+    pub nodes: &'static [Nodes],
+    /// The PodCliqueSets of its manifest, one YAML document each.
+    pub manifest: &'static str,
+    /// Whether it shares its cluster.
+    pub lane: Lane,
+    /// Acts.
+    pub drive: for<'a> fn(&'a mut Trial) -> BoxFuture<'a, Result<(), Stop>>,
+    /// Judges.
+    pub judge: fn(&History) -> Vec<Finding>,
+}
+
+/// Who may be on the cluster at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lane {
+    /// Everybody: the case keeps to its own namespace and nodes.
+    Shared,
+    /// Nobody: the case stops, restarts or reconfigures a part of the control plane. It runs on a second cluster,
+    /// one case at a time.
+    Alone,
+}
+
+/// Some equal nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Nodes {
+    /// How many.
+    pub count: u32,
+    /// GPUs of each.
+    pub gpus: u32,
+    /// Pods each may hold.
+    pub pods: u32,
+    /// Their block, unique to the trial.
+    pub block: Option<&'static str>,
+    /// Their rack, unique to the trial.
+    pub rack: Option<&'static str>,
+}
+
+/// `count` nodes with 110 pods and no GPU each.
+pub const fn nodes(count: u32) -> Nodes {
+    Nodes { count, gpus: 0, pods: 110, block: None, rack: None }
+}
+
+impl Nodes {
+    /// With so many GPUs each.
+    #[must_use]
+    pub const fn gpus(self, gpus: u32) -> Self {
+        Self { gpus, ..self }
+    }
+
+    /// With room for so many pods each.
+    #[must_use]
+    pub const fn pods(self, pods: u32) -> Self {
+        Self { pods, ..self }
+    }
+
+    /// In this rack.
+    #[must_use]
+    pub const fn rack(self, rack: &'static str) -> Self {
+        Self { rack: Some(rack), ..self }
+    }
+
+    /// In this block.
+    #[must_use]
+    pub const fn block(self, block: &'static str) -> Self {
+        Self { block: Some(block), ..self }
+    }
+}
+
+impl Case {
+    /// The group: the part of the id before the `/`.
+    pub fn group(&self) -> &'static str {
+        self.id.split('/').next().unwrap_or(self.id)
+    }
+
+    /// The features that its clauses need and the target does not declare: with any, nothing it shows would be a
+    /// promise of the target.
+    pub fn undeclared(&self, target: Target) -> Vec<Feature> {
+        let judged = self.clauses_on(target);
+        if !judged.is_empty() {
+            return Vec::new();
+        }
+        self.clauses.iter().filter_map(|id| feature(id)).filter(|feature| !target.declares(*feature)).collect()
+    }
+
+    /// The clauses that it judges on a target: core ones, and extended ones of declared features.
+    pub fn clauses_on(&self, target: Target) -> Vec<&'static str> {
+        self.clauses.iter().copied().filter(|id| feature(id).is_none_or(|feature| target.declares(feature))).collect()
+    }
+}
+
+fn feature(id: &str) -> Option<Feature> {
+    match clauses::clause(id).map(|clause| clause.level) {
+        Some(Level::Extended(feature)) => Some(feature),
+        Some(Level::Core) | None => None,
+    }
+}

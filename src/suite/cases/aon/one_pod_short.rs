@@ -1,0 +1,40 @@
+//! 4 nodes x 8 GPUs; one clique of 5 pods x 8 GPUs: one pod short.
+
+use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::history::History;
+use crate::suite::judge::{Finding, binding, finding};
+use crate::suite::trial::{Stop, Trial};
+
+/// AON-02, AON-03.
+pub const CASE: Case = Case {
+    id: "aon/one-pod-short",
+    title: "A gang one pod short is not bound at all and says why; with one more node it is bound whole",
+    clauses: &["AON-02", "AON-03"],
+    nodes: &[nodes(4).gpus(8)],
+    manifest: include_str!("one_pod_short.yaml"),
+    lane: Lane::Shared,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    for gang in trial.submit("short").await? {
+        trial.scheduler_passes_over(&gang).await?;
+    }
+    trial.add_nodes(&[nodes(1).gpus(8)]).await?;
+    trial.until_bound(5).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding("AON-02", || {
+            let (barrier, _) = history.reached("scheduler passed")?;
+            binding::never(history, &history.units("short")?, Some(barrier))?;
+            binding::says_why(history, "short-0")
+        }),
+        finding("AON-03", || {
+            history.reached("scheduler passed")?;
+            binding::whole(&history.end(), &history.units("short")?)
+        }),
+    ]
+}

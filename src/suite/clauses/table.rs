@@ -1,0 +1,206 @@
+//! The clauses as data, in the order in which reports print them.
+//!
+//! Words of the contract: **bound** is `spec.nodeName` set; **ever** is in the whole watch history of the
+//! case, at any resourceVersion; **converged** is every wanted object exists and no controller has work left.
+//! The **hard gang** of a PodGang is `minReplicas` pods of every podgroup, pods beyond are **surplus**. A
+//! **unit** is what the backend promises to bind atomically: the hard gang of the whole PodGang where it
+//! declares AtomicPodGang, else the `minReplicas` pods of one podgroup. **Fits** means that there is room in
+//! whatever order the pods are placed.
+
+use super::{Clause, Feature, Level, Tier};
+use Feature::{
+    AtomicPodGang, SelfHealing, TopologyNested, TopologyPerClique, TopologyPerGroup, TopologyPreferred,
+    TopologyRequired, TopologyResource,
+};
+
+const fn contract(id: &'static str, text: &'static str, source: &'static str) -> Clause {
+    Clause {
+        id,
+        tier: Tier::Contract,
+        level: Level::Core,
+        text,
+        source,
+    }
+}
+
+const fn scheduling(id: &'static str, text: &'static str, source: &'static str) -> Clause {
+    Clause {
+        id,
+        tier: Tier::Scheduling,
+        level: Level::Core,
+        text,
+        source,
+    }
+}
+
+impl Clause {
+    /// Owed only by backends that declare the feature.
+    const fn of(self, feature: Feature) -> Clause {
+        Clause {
+            level: Level::Extended(feature),
+            ..self
+        }
+    }
+}
+
+/// Every clause this suite judges, by group.
+#[rustfmt::skip] // one clause reads as one paragraph
+pub static CLAUSES: &[Clause] = &[
+    // Admission of PodCliqueSets.
+    contract("ADM-01", "All clique templates resolve to one backend; two different `schedulerName`s are \
+        rejected, an empty one counts as the default", "G525"),
+    contract("ADM-02", "A PCS that names an enabled non-default backend is admitted; one that names a \
+        backend that is not enabled is rejected, and the message names it", "G525"),
+    contract("ADM-03", "Gang shape is immutable: clique set and names, clique `minAvailable`, scaling-group \
+        membership and `minAvailable`, `schedulerName`, topology constraints. The message says to recreate \
+        the PodCliqueSet", "G531, GROVE"),
+    contract("ADM-04", "Structural rules: ≥ 1 clique, unique DNS names, clique and group replicas > 0, PCS \
+        replicas ≥ 0, 0 < minAvailable ≤ replicas, known scaling-group members, known and acyclic \
+        `startsAfter`, name length limit. One rejection and one admitted neighbour each (for `startsAfter` \
+        judged by the error text until startup order is supported)", "GROVE"),
+    contract("ADM-05", "A rejected create or update leaves no object and no change behind", "OWN"),
+    contract("ADM-06", "Backend rules apply only to PodCliqueSets that select that backend", "G537"),
+    contract("ADM-07", "Topology: unknown domain, missing or two topology names, child broader than parent, \
+        unknown ClusterTopologyBinding are rejected", "GROVE"),
+    contract("ADM-08", "Deletion, and metadata edits of keys that no backend reads, are never blocked by \
+        admission, whatever became of queues or topology since", "OWN"),
+    contract("ADM-09", "A topology level a backend cannot honour: `required` is rejected, never ignored; \
+        `preferred` alone is rejected; `preferred` beside a honoured `required` is admitted with a warning \
+        that it has no effect", "G375, G537"),
+    contract("ADM-10", "A backend whose CRDs, API or minimum version (KAI 0.15, Volcano 1.14, Workload API) \
+        are missing says so at start and in readiness detail, and its PodCliqueSets are rejected with that \
+        reason; the other backends go on", "G525, GROVE"),
+    contract("ADM-11", "A backend disabled under live PodCliqueSets: they keep running, an event says so, \
+        new ones are rejected, deletion works", "G537"),
+
+    // Gang creation.
+    contract("GANG-01", "Per PCS replica i one base PodGang `<pcs>-<i>`, controller-owned by the PCS",
+        "GROVE"),
+    contract("GANG-02", "Its podgroups: standalone cliques in template order, then for each scaling group, \
+        each replica j < minAvailable, its cliques in `cliqueNames` order; name = PodClique name, \
+        `minReplicas` = clique minAvailable (as of creation)", "GROVE"),
+    contract("GANG-03", "Per scaling-group replica j ≥ minAvailable one scaled PodGang \
+        `<pcs>-<i>-<sg>-<j-minAvailable>` with that replica's cliques", "GROVE"),
+    contract("GANG-04", "Each PodGang carries `grove.io/scheduler-name` = resolved backend; the PodGang \
+        controller resolves from it and falls back to the default only if the label is absent or invalid",
+        "G525"),
+    contract("GANG-05", "Each pod carries exactly Grove's scheduling gate at creation, Grove's labels, and \
+        the `schedulerName` and membership fields of its backend", "GROVE, G531, G537"),
+    contract("GANG-06", "`Initialized` is False until every pod of the gang exists and is referenced, then \
+        True and never False again; at convergence `podReferences` is the set of live pods, sorted", "GROVE"),
+    contract("GANG-07", "Order: PodGang, then the backend's gang resources (parents first), then \
+        `Initialized=True`, then the first gate removed. No pod is ever ungated before its backend resources \
+        exist", "G375, G531"),
+    contract("GANG-08", "Backend resources exist per PodGang, are controller-owned by it (not by a pod), and \
+        say what the backend's clauses say", "G525, G531, G537"),
+    contract("GANG-09", "The backend reacts to create, delete and generation changes of a PodGang; a \
+        status-only or foreign-annotation change causes no write to backend resources", "G525"),
+    contract("GANG-10", "Scaling a PCS, a scaling group or a clique changes PodGangs, podReferences and \
+        backend resources accordingly and leaves unrelated objects' UIDs and resourceVersions alone",
+        "GROVE"),
+    contract("GANG-11", "Quiet at rest: a converged, bound workload changes in no object for 10 s (what \
+        schedulers and KWOK write of their own accord excepted and listed)", "OWN"),
+    contract("GANG-12", "Backend resources deleted or edited by hand are restored; where the API forbids it \
+        (immutable PodGroups with live pods) the running gang is unharmed and an event says what is wrong",
+        "OWN").of(SelfHealing),
+    contract("GANG-13", "`priorityClassName` reaches the PodGang and the backend's resources", "GROVE"),
+
+    // All-or-nothing.
+    scheduling("AON-01", "A unit that fits is bound whole", "BRIEF"),
+    scheduling("AON-02", "A unit one pod short of capacity: no pod of it is ever bound, and the workload \
+        says why (pod condition or gang resource status)", "BRIEF"),
+    scheduling("AON-03", "The missing capacity appears: the same unit is bound whole", "GROVE GS1"),
+    scheduling("AON-04", "Two units, room for one: one bound whole, the other not at all, ever; neither \
+        holds the other's capacity", "OWN"),
+    scheduling("AON-05", "Room for the minimum only: the hard gang is bound and surplus waits; surplus is \
+        never bound where the hard gang does not become bound (released together, the order of single binds \
+        is free)", "GROVE GS5"),
+    scheduling("AON-06", "No pod of a scaled PodGang is ever bound before the base gang's minimum is",
+        "GROVE GS6-8"),
+    scheduling("AON-07", "A scaled PodGang is all-or-nothing by its own units; its failure leaves the base \
+        gang running", "GROVE"),
+    scheduling("AON-08", "Atomic across cliques: clique A fits, clique B does not, nothing is ever bound",
+        "GROVE, G537").of(AtomicPodGang),
+    scheduling("AON-09", "Minimums hold per clique, not just in sum: room for many of A but too few of B \
+        binds none of B (and with AtomicPodGang none of A)", "GROVE"),
+    scheduling("AON-10", "A pending gang does not block a later, smaller workload that fits", "OWN"),
+    scheduling("AON-11", "A pod of a running gang is lost: its replacement joins the same gang and is bound; \
+        the others keep UID and node", "OWN"),
+    scheduling("AON-12", "The scheduler is killed and restarted with a gang pending, and with a gang half \
+        bound (the harness holds the k-th `pods/binding` in a webhook): AON-01..04 still hold in the end",
+        "OWN"),
+    scheduling("AON-13", "The controller exits after its n-th write, for every n on one small PCS: the end \
+        state is the one without it", "OWN"),
+
+    // Topology packing. Layouts leave room for a wrong placement, so that luck cannot pass.
+    scheduling("TOPO-01", "Required level on the PCS: all pods of a base PodGang, surplus included, in one \
+        domain of that level", "G537, GROVE").of(TopologyRequired),
+    scheduling("TOPO-02", "It fits the cluster but no single domain: nothing is ever bound",
+        "GROVE TAS13").of(TopologyRequired),
+    scheduling("TOPO-03", "Only one domain has room, and it is not the emptiest one: that one is used",
+        "OWN").of(TopologyRequired),
+    scheduling("TOPO-04", "Control: TOPO-02's workload without its constraint, on TOPO-02's nodes, is bound",
+        "OWN").of(TopologyRequired),
+    scheduling("TOPO-05", "Constraint on a scaling group: each of its replicas in one domain, replicas free \
+        to differ", "GROVE TAS4").of(TopologyPerGroup),
+    scheduling("TOPO-06", "Constraint on a clique: its pods in one domain of that level",
+        "GROVE TAS5").of(TopologyPerClique),
+    scheduling("TOPO-07", "PCS block, group rack, clique host, all at once", "GROVE TAS8").of(TopologyNested),
+    scheduling("TOPO-08", "Preferred level: used when possible, not an obstacle when not",
+        "GROVE TAS23").of(TopologyPreferred),
+    contract("TOPO-09", "A ClusterTopologyBinding becomes the backend's topology resource (KAI Topology, \
+        Volcano HyperNodes) or is compared with a referenced one (drift condition). Where a backend can hold \
+        only one, a second binding is refused with a condition; a resource with another owner is never taken \
+        over", "GROVE").of(TopologyResource),
+    scheduling("TOPO-10", "Scaled PodGangs obey the PCS's constraint (and with TopologyPerGroup the group's \
+        instead)", "GROVE TAS10").of(TopologyRequired),
+    scheduling("TOPO-11", "A node without the level's label takes no pod of a constrained gang (the backend \
+        may add node affinity on the key)", "OWN").of(TopologyRequired),
+
+    // Deletion and cleanup. Event objects excepted.
+    contract("DEL-01", "Delete a PCS: every object it caused is gone, its backend resources and Services \
+        included; nothing is stuck on a finalizer", "BRIEF"),
+    contract("DEL-02", "PCS scale-in removes all of the highest replica's objects, Services included, and \
+        touches no other", "GROVE, OWN (Services)"),
+    contract("DEL-03", "Scaling-group scale-in removes the scaled PodGang, its pods and backend resources",
+        "GROVE"),
+    scheduling("DEL-04", "Deleted while pending: nothing is bound afterwards, nothing is left", "OWN"),
+    scheduling("DEL-05", "The capacity it held is given to a waiting unit, whole", "BRIEF"),
+    contract("DEL-06", "Deleted while the controller is down: gone after it returns", "OWN"),
+    contract("DEL-07", "Namespace deletion ends with nothing stuck", "OWN"),
+    scheduling("DEL-08", "A PCS of the same name created right after schedules as if it were the first",
+        "OWN"),
+    contract("DEL-09", "Topology resources outlive workloads and go with their ClusterTopologyBinding",
+        "GROVE").of(TopologyResource),
+
+    // kube-scheduler through `scheduling.k8s.io` of Kubernetes 1.36, profile `gangScheduling: true`.
+    contract("KUBE-01", "1.36 flat: per PodGang a Workload of its name, and per podgroup a template of the \
+        podgroup's name (cut and hashed where that is no DNS label of 63 characters, which the API demands) \
+        and a PodGroup `<podgang>-<podgroup>` (cut and hashed beyond 253 characters) with \
+        `podGroupTemplateRef` to it, gang `minCount` = minReplicas", "G531"),
+    contract("KUBE-04", "Gang resources are never patched, nor deleted and recreated, to change the shape of \
+        a live gang, on any API version, even where the API would let a field move", "G531"),
+    contract("KUBE-05", "What the API cannot name or hold is refused at admission, never half-created: more \
+        than 8 podgroups in a flat PodGang, names that no cut can make valid", "G531"),
+    contract("KUBE-06", "The API's support is detected, not assumed: discovery for the API group (one \
+        installed later is found without a restart), a dry-run create read back for fields that an API \
+        server with the gate off silently drops. The scheduler's own gates cannot be seen from the API: they \
+        are declared in the profile and the report says *declared* until AON-02 has shown them. Without \
+        support, gang workloads are rejected with the missing API or gate named; they never run as loose \
+        pods", "G531, OWN"),
+    contract("KUBE-07", "1.36 topology key per PodGroup (TopologyAwareWorkloadScheduling; newer than the \
+        flat proposal, which rejects all). Flat: a PCS constraint only where every PodGang has one podgroup; \
+        a clique constraint only where the PCS has none; a group constraint never. `PodGang` scope: the PCS \
+        constraint only. All else is rejected (ADM-09)", "OWN").of(TopologyRequired),
+    scheduling("KUBE-08", "`gangScope: PodGang`: one PodGroup `<podgang>` holds exactly the hard gang (pods \
+        of the lowest pod indexes of each clique; a replacement takes the lost pod's place), minCount = Σ \
+        minReplicas. Surplus pods stay gated until the hard gang is bound, then are released as ordinary \
+        pods, with node affinity to the gang's domain if it has one. No limit of 8", "OWN").of(AtomicPodGang),
+    contract("KUBE-13", "`gangScheduling: false`: pods get the schedulerName, nothing else is created or set \
+        (and the suite's AON-02 is red on it: a standing negative control)", "G531"),
+    scheduling("KUBE-14", "A pod the scheduler sees before its PodGroup is retried when the PodGroup appears",
+        "G531"),
+    contract("KUBE-15", "Escape hatch: a clique template that pre-sets `spec.schedulingGroup` keeps it, the \
+        PodGang is labelled `grove.io/external-workload-managed=true`, and nothing is created for it; \
+        pre-set without gangScheduling is rejected", "G531"),
+];

@@ -1,0 +1,55 @@
+//! The objects of a namespace as they are now: what a history adds up to.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::log::{Change, Recorded};
+use super::query::{Pod, Version};
+
+/// The latest version of every object that has not been deleted, by kind and name.
+#[derive(Debug, Clone, Default)]
+pub struct Live {
+    objects: BTreeMap<(String, String), Arc<Value>>,
+}
+
+impl Live {
+    /// Takes one more change in.
+    pub fn apply(&mut self, recorded: &Recorded) {
+        let version = Version::of(&recorded.object);
+        let key = (version.kind().to_owned(), version.name().to_owned());
+        match recorded.change {
+            Change::Added | Change::Modified => self.objects.insert(key, recorded.object.clone()),
+            Change::Deleted => self.objects.remove(&key),
+        };
+    }
+
+    /// One object.
+    pub fn get(&self, kind: &str, name: &str) -> Option<&Value> {
+        self.objects.get(&(kind.to_owned(), name.to_owned())).map(Arc::as_ref)
+    }
+
+    /// All objects of a kind, by name.
+    pub fn of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> {
+        self.objects
+            .range((kind.to_owned(), String::new())..)
+            .take_while(move |((of, _), _)| of == kind)
+            .map(|(_, object)| object.as_ref())
+    }
+
+    /// All pods of the workload; canaries are none.
+    pub fn pods(&self) -> impl Iterator<Item = Pod<'_>> {
+        self.of("Pod").map(Pod).filter(|pod| !pod.is_canary())
+    }
+
+    /// Everything, by kind and name.
+    pub fn all(&self) -> impl Iterator<Item = &Value> {
+        self.objects.values().map(Arc::as_ref)
+    }
+
+    /// How many pods of the workload are bound.
+    pub fn bound(&self) -> usize {
+        self.pods().filter(|pod| pod.node().is_some()).count()
+    }
+}

@@ -1,0 +1,17 @@
+//! What happened, in order: every version of every object of a case, as the API server's watches told it.
+//!
+//! [`recorder`] keeps one watch per kind on the whole cluster and appends to one log per namespace; [`log`] is the
+//! part of it that belongs to one case, saved as JSON lines and read again by `replay`; [`query`] is the language
+//! in which judges ask. A history is append-only: nothing here knows what should have happened.
+
+mod live;
+mod log;
+mod query;
+mod recorder;
+#[cfg(test)]
+pub mod testing;
+
+pub use live::Live;
+pub use log::{Change, Entry, Gap, Header, History, HistoryError, Mark, Recorded};
+pub use query::{Pod, Version, condition, revision};
+pub use recorder::{KINDS, Kind, Recorder};

@@ -1,0 +1,326 @@
+//! One watch per kind for the whole cluster, from before the first case, feeding one log per namespace.
+//!
+//! A watch that ends is resumed where it was. One that cannot be (410 Gone) lists again, and every log gets a gap:
+//! what a judge says "never happened" across a gap is not known, and becomes an infrastructure error.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use futures::TryStreamExt;
+use jiff::Timestamp;
+use kube::Client;
+use kube::core::WatchEvent;
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::live::Live;
+use super::log::{Change, Entry, Gap, Header, History, Mark, Recorded, What};
+use super::query::revision;
+
+/// A kind of objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    /// `GROUP/VERSION`, or `v1`.
+    pub api_version: &'static str,
+    /// Its name.
+    pub kind: &'static str,
+    /// Its name in paths.
+    pub plural: &'static str,
+    /// Whether it lives in namespaces.
+    pub namespaced: bool,
+}
+
+/// The kinds that a history holds.
+pub const KINDS: [Kind; 12] = [
+    kind("v1", "Pod", "pods", true),
+    kind("v1", "Service", "services", true),
+    kind("v1", "Event", "events", true),
+    kind("v1", "Node", "nodes", false),
+    kind("v1", "Namespace", "namespaces", false),
+    kind("grove.io/v1alpha1", "PodCliqueSet", "podcliquesets", true),
+    kind("grove.io/v1alpha1", "PodClique", "podcliques", true),
+    kind("grove.io/v1alpha1", "PodCliqueScalingGroup", "podcliquescalinggroups", true),
+    kind("grove.io/v1alpha1", "ClusterTopologyBinding", "clustertopologybindings", false),
+    kind("scheduler.grove.io/v1alpha1", "PodGang", "podgangs", true),
+    kind("scheduling.k8s.io/v1alpha2", "Workload", "workloads", true),
+    kind("scheduling.k8s.io/v1alpha2", "PodGroup", "podgroups", true),
+];
+
+const fn kind(api_version: &'static str, kind: &'static str, plural: &'static str, namespaced: bool) -> Kind {
+    Kind { api_version, kind, plural, namespaced }
+}
+
+impl Kind {
+    /// The kind of that name among [`KINDS`].
+    pub fn named(name: &str) -> Option<&'static Self> {
+        KINDS.iter().find(|kind| kind.kind == name)
+    }
+
+    /// Where its objects are served; `None` for the whole cluster.
+    pub fn path(&self, namespace: Option<&str>) -> String {
+        let root = if self.api_version == "v1" { "/api/v1".into() } else { format!("/apis/{}", self.api_version) };
+        match namespace {
+            Some(namespace) if self.namespaced => format!("{root}/namespaces/{namespace}/{}", self.plural),
+            _ => format!("{root}/{}", self.plural),
+        }
+    }
+}
+
+/// One namespace's part ("" for objects of the cluster).
+#[derive(Debug)]
+struct Log {
+    entries: Vec<Entry>,
+    live: Live,
+    /// The latest resourceVersion seen of every object that ever was, by kind and name.
+    seen: HashMap<(String, String), u64>,
+    length: watch::Sender<usize>,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self { entries: Vec::new(), live: Live::default(), seen: HashMap::new(), length: watch::Sender::new(0) }
+    }
+}
+
+impl Log {
+    fn push(&mut self, what: What) {
+        if let What::Object(recorded) = &what {
+            self.live.apply(recorded);
+            self.seen.insert(identity(&recorded.object), revision(&recorded.object));
+        }
+        self.entries.push(Entry { at: Timestamp::now(), what });
+        self.length.send_replace(self.entries.len());
+    }
+}
+
+fn identity(object: &Value) -> (String, String) {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    (text(&object["kind"]), text(&object["metadata"]["name"]))
+}
+
+#[derive(Debug, Default)]
+struct Logs {
+    by_namespace: HashMap<String, Log>,
+}
+
+/// The watches and what they have told so far.
+pub struct Recorder {
+    client: Client,
+    logs: Arc<RwLock<Logs>>,
+    _tasks: JoinSet<()>,
+}
+
+impl Recorder {
+    /// Starts watching; returns when every kind that is served has been listed once.
+    pub async fn start(client: Client) -> Self {
+        let logs = Arc::new(RwLock::new(Logs::default()));
+        let mut tasks = JoinSet::new();
+        let mut ready = Vec::new();
+        for kind in &KINDS {
+            let (listed, is_listed) = watch::channel(false);
+            ready.push(is_listed);
+            tasks.spawn(follow(client.clone(), kind, logs.clone(), listed));
+        }
+        for mut is_listed in ready {
+            // A kind that is not served yet says so at once as well; an error means that its task is gone.
+            let _ = is_listed.wait_for(|listed| *listed).await;
+        }
+        Self { client, logs, _tasks: tasks }
+    }
+
+    /// The client that watches.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Adds a mark to a namespace's log.
+    pub fn mark(&self, namespace: &str, name: &str, detail: Value) {
+        self.write(|logs| {
+            let mark = Mark { name: name.into(), detail };
+            logs.by_namespace.entry(namespace.into()).or_default().push(What::Mark(mark));
+        });
+    }
+
+    /// Looks at a namespace's objects ("" for the cluster's) as they are now.
+    pub fn look<T>(&self, namespace: &str, at: impl FnOnce(&Live) -> T) -> T {
+        let logs = self.logs.read().unwrap_or_else(PoisonError::into_inner);
+        match logs.by_namespace.get(namespace) {
+            Some(log) => at(&log.live),
+            None => at(&Live::default()),
+        }
+    }
+
+    /// Tells when a namespace's log has grown.
+    pub fn follow(&self, namespace: &str) -> watch::Receiver<usize> {
+        self.write(|logs| logs.by_namespace.entry(namespace.into()).or_default().length.subscribe())
+    }
+
+    /// A namespace's log, with the nodes and topology bindings that `belongs` picks from the cluster's.
+    pub fn history(&self, header: Header, belongs: impl Fn(&Value) -> bool) -> History {
+        let logs = self.logs.read().unwrap_or_else(PoisonError::into_inner);
+        let entries_of = |namespace: &str| logs.by_namespace.get(namespace).map_or(&[][..], |log| &log.entries);
+        let of_cluster = entries_of("").iter().filter(|entry| match &entry.what {
+            What::Object(recorded) => belongs(&recorded.object),
+            What::Gap(_) | What::Mark(_) => false,
+        });
+        let mut entries: Vec<Entry> = entries_of(&header.namespace).iter().chain(of_cluster).cloned().collect();
+        // Stable: entries of one log keep their order.
+        entries.sort_by_key(|entry| entry.at);
+        History { header, entries }
+    }
+
+    /// Forgets a namespace.
+    pub fn forget(&self, namespace: &str) {
+        self.write(|logs| logs.by_namespace.remove(namespace));
+    }
+
+    /// Waits until everything that is in the namespace now has been recorded: lists each kind and compares.
+    /// `false` if that did not happen in time.
+    pub async fn settle(&self, namespace: &str, limit: Duration) -> bool {
+        let mut length = self.follow(namespace);
+        let kinds = KINDS.iter().filter(|kind| kind.namespaced && kind.kind != "Event");
+        let listed = futures::future::join_all(kinds.map(|kind| list(&self.client, kind, Some(namespace)))).await;
+        let wanted: BTreeMap<(String, String), u64> = listed
+            .into_iter()
+            .flatten()
+            .flat_map(|(_, items)| items)
+            .map(|item| (identity(&item), revision(&item)))
+            .collect();
+        let caught_up = async {
+            loop {
+                let there = {
+                    let logs = self.logs.read().unwrap_or_else(PoisonError::into_inner);
+                    let log = logs.by_namespace.get(namespace);
+                    wanted.iter().all(|(id, at)| log.and_then(|log| log.seen.get(id)).is_some_and(|seen| seen >= at))
+                };
+                if there || length.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        tokio::time::timeout(limit, caught_up).await.is_ok()
+    }
+
+    fn write<T>(&self, change: impl FnOnce(&mut Logs) -> T) -> T {
+        change(&mut self.logs.write().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Lists a kind: the list's resourceVersion and its items, with their kind filled in.
+async fn list(client: &Client, kind: &Kind, namespace: Option<&str>) -> kube::Result<(String, Vec<Value>)> {
+    let request = http::Request::get(kind.path(namespace)).body(Vec::new()).map_err(kube::Error::HttpError)?;
+    let mut list: Value = client.request(request).await?;
+    let version = list["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned();
+    let items = match list["items"].take() {
+        Value::Array(items) => items,
+        _ => Vec::new(),
+    };
+    Ok((version, items.into_iter().map(|item| named(item, kind)).collect()))
+}
+
+/// Items of a list do not carry their kind.
+fn named(mut item: Value, kind: &Kind) -> Value {
+    item["kind"] = kind.kind.into();
+    item["apiVersion"] = kind.api_version.into();
+    item
+}
+
+/// Lists and watches a kind for ever.
+async fn follow(client: Client, kind: &'static Kind, logs: Arc<RwLock<Logs>>, listed: watch::Sender<bool>) {
+    let mut from: Option<String> = None;
+    let mut lost: Option<String> = None;
+    loop {
+        let version = match from.take() {
+            Some(version) => version,
+            None => match list(&client, kind, None).await {
+                Ok((version, items)) => {
+                    let mut logs = logs.write().unwrap_or_else(PoisonError::into_inner);
+                    if let Some(reason) = lost.take() {
+                        for log in logs.by_namespace.values_mut() {
+                            log.push(What::Gap(Gap { kind: kind.kind.into(), reason: reason.clone() }));
+                        }
+                    }
+                    for item in items {
+                        record(&mut logs, Change::Added, item);
+                    }
+                    listed.send_replace(true);
+                    version
+                }
+                Err(error) => {
+                    tracing::debug!(kind = kind.kind, %error, "cannot list yet");
+                    if matches!(&error, kube::Error::Api(status) if status.code == 404) {
+                        listed.send_replace(true);
+                    }
+                    tokio::time::sleep(Duration::from_millis(200)).await;
+                    continue;
+                }
+            },
+        };
+        match watch_from(&client, kind, version.clone(), &logs).await {
+            Resume::At(version) => from = Some(version),
+            Resume::Retry(version) => {
+                from = Some(version);
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            Resume::Relist(reason) => lost = Some(reason),
+        }
+    }
+}
+
+/// How to go on after a watch has ended.
+enum Resume {
+    /// From here.
+    At(String),
+    /// From here, but not at once: the API server did not answer.
+    Retry(String),
+    /// By listing again: what lies between is lost.
+    Relist(String),
+}
+
+async fn watch_from(client: &Client, kind: &Kind, mut version: String, logs: &RwLock<Logs>) -> Resume {
+    let path = format!(
+        "{}?watch=true&allowWatchBookmarks=true&timeoutSeconds=290&resourceVersion={version}",
+        kind.path(None)
+    );
+    let Ok(request) = http::Request::get(path).body(Vec::new()) else { return Resume::Retry(version) };
+    let stream = match client.request_events::<Value>(request).await {
+        Ok(stream) => stream,
+        Err(kube::Error::Api(status)) if status.code == 410 => return Resume::Relist(status.message.clone()),
+        Err(_) => return Resume::Retry(version),
+    };
+    let mut stream = std::pin::pin!(stream);
+    loop {
+        let (change, object) = match stream.try_next().await {
+            Ok(Some(WatchEvent::Added(object))) => (Change::Added, object),
+            Ok(Some(WatchEvent::Modified(object))) => (Change::Modified, object),
+            Ok(Some(WatchEvent::Deleted(object))) => (Change::Deleted, object),
+            Ok(Some(WatchEvent::Bookmark(bookmark))) => {
+                version = bookmark.metadata.resource_version;
+                continue;
+            }
+            Ok(Some(WatchEvent::Error(status))) if status.code == 410 => {
+                return Resume::Relist(status.message.clone());
+            }
+            Ok(Some(WatchEvent::Error(_))) | Err(_) => return Resume::Retry(version),
+            Ok(None) => return Resume::At(version),
+        };
+        if let Some(at) = object["metadata"]["resourceVersion"].as_str() {
+            version = at.to_owned();
+        }
+        record(&mut logs.write().unwrap_or_else(PoisonError::into_inner), change, named(object, kind));
+    }
+}
+
+fn record(logs: &mut Logs, change: Change, mut object: Value) {
+    // Who wrote last is worth keeping, the long list of what is not.
+    if let Some(managers) = object["metadata"]["managedFields"].as_array_mut() {
+        for manager in managers.iter_mut().filter_map(Value::as_object_mut) {
+            manager.remove("fieldsV1");
+        }
+    }
+    let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
+    let recorded = Recorded { change, object: Arc::new(object) };
+    logs.by_namespace.entry(namespace).or_default().push(What::Object(recorded));
+}

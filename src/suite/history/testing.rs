@@ -1,0 +1,118 @@
+//! Histories written by hand, for the tests of judges: a story is told entry by entry and becomes a [`History`].
+//!
+//! Every entry gets the next resourceVersion, and an object that says no uid gets one made of its kind and name, so
+//! that a test states only what its sentence is about.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::log::{API_VERSION, Change, Entry, Header, History, Mark, Recorded, What};
+use crate::suite::target::{TARGETS, Target};
+
+/// A history that is being told.
+#[derive(Debug)]
+pub struct Story {
+    history: History,
+    now: Timestamp,
+}
+
+impl Story {
+    /// The beginning, on a target.
+    pub fn on(target: Target) -> Self {
+        let header = Header {
+            api_version: API_VERSION.into(),
+            kind: "History".into(),
+            case: "test/story".into(),
+            target,
+            namespace: "ns".into(),
+            submitted: BTreeMap::new(),
+        };
+        Self { history: History { header, entries: Vec::new() }, now: Timestamp::UNIX_EPOCH }
+    }
+
+    /// The beginning, in PodGroup scope.
+    pub fn flat() -> Self {
+        Self::on(TARGETS[0])
+    }
+
+    /// The beginning, in PodGang scope.
+    pub fn whole() -> Self {
+        Self::on(TARGETS[1])
+    }
+
+    /// A PodCliqueSet was sent.
+    pub fn submitted(mut self, pcs: Value) -> Self {
+        let name = pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        self.history.header.submitted.insert(name, pcs);
+        self
+    }
+
+    /// So many seconds pass.
+    pub fn later(mut self, seconds: i64) -> Self {
+        self.now += SignedDuration::from_secs(seconds);
+        self
+    }
+
+    /// An object appears.
+    pub fn added(self, object: Value) -> Self {
+        self.told(Change::Added, object)
+    }
+
+    /// Objects appear, one after the other.
+    pub fn all_added(self, objects: impl IntoIterator<Item = Value>) -> Self {
+        objects.into_iter().fold(self, Self::added)
+    }
+
+    /// An object is changed.
+    pub fn modified(self, object: Value) -> Self {
+        self.told(Change::Modified, object)
+    }
+
+    /// An object goes.
+    pub fn deleted(self, object: Value) -> Self {
+        self.told(Change::Deleted, object)
+    }
+
+    /// The harness marks the point.
+    pub fn mark(self, name: &str, detail: Value) -> Self {
+        self.entry(What::Mark(Mark { name: name.into(), detail }))
+    }
+
+    /// The whole of it.
+    pub fn end(self) -> History {
+        self.history
+    }
+
+    fn told(self, change: Change, mut object: Value) -> Self {
+        if object["metadata"]["uid"].is_null() {
+            object["metadata"]["uid"] =
+                json!(uid(object["kind"].as_str().unwrap_or_default(), &object["metadata"]["name"]));
+        }
+        object["metadata"]["resourceVersion"] = (self.history.entries.len() + 1).to_string().into();
+        self.entry(What::Object(Recorded { change, object: object.into() }))
+    }
+
+    fn entry(mut self, what: What) -> Self {
+        self.history.entries.push(Entry { at: self.now, what });
+        self
+    }
+}
+
+/// The uid that an object gets if it says none.
+fn uid(kind: &str, name: &Value) -> String {
+    format!("uid-of-{kind}-{}", name.as_str().unwrap_or_default())
+}
+
+/// An object with a controller.
+pub fn owned(mut object: Value, kind: &str, name: &str) -> Value {
+    object["metadata"]["ownerReferences"] =
+        json!([{"kind": kind, "name": name, "uid": uid(kind, &json!(name)), "controller": true}]);
+    object
+}
+
+/// An object of a kind and name, with nothing else.
+pub fn object(kind: &str, name: &str) -> Value {
+    json!({"kind": kind, "metadata": {"name": name}})
+}

@@ -1,0 +1,28 @@
+//! Which objects belong to which PodGang, by the contract's names.
+
+use crate::suite::expect::Gang;
+use crate::suite::history::Version;
+use crate::suite::schedulers;
+use crate::suite::target::Target;
+
+/// Whether an object was made for this PodGang: itself, its PodCliques and pods, the backend's resources for it, and
+/// with a base PodGang what its replica of the PodCliqueSet has beside.
+pub fn belongs(target: Target, gang: &Gang, version: Version<'_>) -> bool {
+    let name = version.name();
+    let has_clique = |clique: &str| gang.groups.iter().any(|group| group.clique == clique);
+    let is_base = gang.base.is_none();
+    match version.kind() {
+        "PodGang" | "Workload" => name == gang.name,
+        "PodGroup" => schedulers::kube::pod_groups_of(target, gang).iter().any(|group| group.name.matches(name)),
+        "PodClique" => has_clique(name),
+        "Pod" => version.pod().pod_clique().is_some_and(has_clique),
+        "Service" => is_base && name == gang.name,
+        "PodCliqueScalingGroup" => is_base && is_scaled_by(gang, name),
+        _ => false,
+    }
+}
+
+/// Whether a PodCliqueScalingGroup has cliques in this PodGang.
+pub fn is_scaled_by(gang: &Gang, scaling_group: &str) -> bool {
+    gang.groups.iter().any(|group| group.scaling_group.as_ref().is_some_and(|(name, _)| name == scaling_group))
+}

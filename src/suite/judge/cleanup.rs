@@ -1,0 +1,140 @@
+//! What is left after a deletion.
+
+use serde_json::Value;
+
+use super::belonging::belongs;
+use super::{Broken, Ruling, Shown, ensure, none, violation};
+use crate::suite::expect::Gang;
+use crate::suite::history::{Change, History, Version};
+use crate::suite::trial::LEFT_OVER;
+use crate::suite::{names, trial};
+
+/// Nothing of the trial is left: neither among the kinds that the history holds nor among any other that the API server
+/// lists in the namespace (DEL-01, DEL-06).
+///
+/// # Errors
+/// A violation per object that is left, with the finalizers that hold it; [`Broken::NotReached`] if nobody looked.
+pub fn nothing_left(history: &History) -> Ruling {
+    let (index, mark) = history.reached(LEFT_OVER)?;
+    let listed = mark.detail.as_array().into_iter().flatten().map(|object| violation(is_left(object)));
+    let live = history.before(index);
+    let seen = live.all().filter(|object| is_namespaced(object) && !trial::is_there_anyway(object));
+    none(listed.chain(seen.map(|object| violation(is_left(object)).shown_by_object("left", object))))
+}
+
+/// What an object that is left says of itself.
+fn is_left(object: &Value) -> String {
+    let metadata = &object["metadata"];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let left = format!("{} {} is left", text(&object["kind"]), text(&metadata["name"]));
+    let held = metadata["finalizers"].as_array().filter(|_| metadata["deletionTimestamp"].is_string());
+    match held {
+        Some(finalizers) => {
+            let names: Vec<_> = finalizers.iter().filter_map(Value::as_str).collect();
+            format!("{left}, held by finalizers {}", names.join(", "))
+        }
+        None => left,
+    }
+}
+
+/// Objects of nodes and namespaces are the harness's own.
+fn is_namespaced(object: &Value) -> bool {
+    object["metadata"]["namespace"].is_string()
+}
+
+/// Everything that belonged to these PodGangs is gone at the end (DEL-02, DEL-03).
+///
+/// # Errors
+/// A violation per object that is left; [`Broken::NotReached`] if a PodGang never had gang resources or pods, for then
+/// their absence says nothing.
+pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
+    let target = history.header.target;
+    for gang in gangs {
+        let existed = |kind: &str| history.of(kind).any(|version| belongs(target, gang, version));
+        if let Some(kind) = ["PodGang", "Workload", "PodGroup", "PodClique", "Pod"].into_iter().find(|kind| !existed(kind)) {
+            return Err(Broken::NotReached(format!("there never was a {kind} of {}", gang.name)));
+        }
+    }
+    let end = history.end();
+    let left = end.all().filter(|object| gangs.iter().any(|gang| belongs(target, gang, Version::of(object))));
+    none(left.map(|object| violation(is_left(object)).shown_by_object("left", object)))
+}
+
+/// The trial's namespace is gone (DEL-07).
+///
+/// # Errors
+/// A violation if it is not.
+pub fn namespace_gone(history: &History) -> Ruling {
+    let namespace = history.header.namespace.as_str();
+    let gone = history.named("Namespace", namespace).any(|version| version.change == Change::Deleted);
+    ensure(gone, || {
+        let end = history.end();
+        let found = violation(format!("namespace {namespace} is not gone"));
+        let held = end.all().filter(|object| is_namespaced(object) && object["metadata"]["labels"][names::CANARY].is_null());
+        held.fold(found, |found, object| found.shown_by_object(is_left(object), object))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::suite::expect;
+    use crate::suite::history::testing::{Story, object};
+
+    fn there(kind: &str, name: &str) -> Value {
+        let mut object = object(kind, name);
+        object["metadata"]["namespace"] = json!("ns");
+        object
+    }
+
+    fn messages(ruling: Ruling) -> Vec<String> {
+        match ruling {
+            Ok(()) => Vec::new(),
+            Err(Broken::Violated(all)) => all.into_iter().map(|violation| violation.message).collect(),
+            Err(Broken::NotReached(why)) => vec![format!("not reached: {why}")],
+        }
+    }
+
+    #[test]
+    fn nothing_is_left() {
+        let story = || Story::flat().added(object("Node", "n")).added(there("PodGang", "w-0")).added(there("Event", "e"));
+        let gone = || story().deleted(there("PodGang", "w-0"));
+        assert!(messages(nothing_left(&gone().mark(LEFT_OVER, json!([])).end())).is_empty());
+        assert_eq!(messages(nothing_left(&story().mark(LEFT_OVER, json!([])).end())), ["PodGang w-0 is left"]);
+        let role = json!([{"kind": "Role", "metadata": {
+            "name": "r", "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/f"],
+        }}]);
+        let held = gone().mark(LEFT_OVER, role).end();
+        assert_eq!(messages(nothing_left(&held)), ["Role r is left, held by finalizers example.com/f"]);
+        assert!(messages(nothing_left(&gone().end()))[0].starts_with("not reached"));
+    }
+
+    #[test]
+    fn what_belonged_to_a_replica_is_removed() {
+        let gangs = expect::gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 2, "template": {
+            "cliques": [{"name": "a", "spec": {"replicas": 1}}],
+        }}}));
+        let mut pod = there("Pod", "w-1-a-x");
+        pod["metadata"]["labels"] = json!({"grove.io/podclique": "w-1-a"});
+        let all = [
+            there("PodGang", "w-1"), there("Workload", "w-1"), there("PodGroup", "w-1-w-1-a"), there("PodClique", "w-1-a"),
+            pod, there("Service", "w-1"),
+        ];
+        let grown = || Story::flat().added(there("PodGang", "w-0")).all_added(all.clone());
+        let but_service = all[..5].iter().cloned().fold(grown(), Story::deleted);
+        assert_eq!(messages(removed(&but_service.end(), &gangs[1..])), ["Service w-1 is left"]);
+        let gone = all.iter().cloned().fold(grown(), Story::deleted);
+        assert!(messages(removed(&gone.end(), &gangs[1..])).is_empty());
+        let never = Story::flat().added(there("PodGang", "w-1")).deleted(there("PodGang", "w-1"));
+        assert!(messages(removed(&never.end(), &gangs[1..]))[0].starts_with("not reached"));
+    }
+
+    #[test]
+    fn the_namespace_goes() {
+        let story = || Story::flat().added(object("Namespace", "ns"));
+        assert!(namespace_gone(&story().deleted(object("Namespace", "ns")).end()).is_ok());
+        assert_eq!(messages(namespace_gone(&story().end())), ["namespace ns is not gone"]);
+    }
+}

@@ -1,0 +1,212 @@
+//! What a PodCliqueSet became: its PodGangs, who owns them, what is in them, and what they say about their pods.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{Ruling, Shown, Violation, none, violation};
+use crate::suite::expect::Gang;
+use crate::suite::history::{Change, History, Live, Version, condition};
+use crate::suite::names;
+use crate::suite::target::Target;
+
+/// The controlling owner reference of an object.
+pub fn controller(object: &Value) -> Option<&Value> {
+    let owners = object["metadata"]["ownerReferences"].as_array()?;
+    owners.iter().find(|owner| owner["controller"] == true)
+}
+
+/// Whether `owner`, by kind, name and uid, controls an object.
+pub fn is_controlled_by(object: &Value, owner: &Value) -> bool {
+    let metadata = &owner["metadata"];
+    controller(object).is_some_and(|found| {
+        found["kind"] == owner["kind"] && found["name"] == metadata["name"] && found["uid"] == metadata["uid"]
+    })
+}
+
+/// Every version of a PodGang in which it is there.
+fn versions<'a>(history: &'a History, name: &'a str) -> impl Iterator<Item = Version<'a>> {
+    history.named("PodGang", name).filter(|version| version.change != Change::Deleted)
+}
+
+/// The podgroups of a PodGang as it was created: the first version that has any, with names and `minReplicas`.
+pub fn as_created<'a>(history: &'a History, name: &'a str) -> Option<(Version<'a>, Vec<(String, usize)>)> {
+    versions(history, name).map(|version| (version, podgroups_in(version.object))).find(|(_, found)| !found.is_empty())
+}
+
+fn podgroups_in(pod_gang: &Value) -> Vec<(String, usize)> {
+    let podgroup = |podgroup: &Value| {
+        let min = podgroup["minReplicas"].as_u64().and_then(|min| usize::try_from(min).ok());
+        (podgroup["name"].as_str().unwrap_or_default().to_owned(), min.unwrap_or(0))
+    };
+    pod_gang["spec"]["podgroups"].as_array().into_iter().flatten().map(podgroup).collect()
+}
+
+/// Every base PodGang exists and is controlled by the PodCliqueSet, which has no PodGangs beyond `gangs` (GANG-01).
+///
+/// # Errors
+/// A violation per PodGang that is missing, owned otherwise, or one too many.
+pub fn base(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
+    let beyond = live.of("PodGang").filter(|found| {
+        let of_set = found["metadata"]["labels"][names::PART_OF] == set
+            || controller(found).is_some_and(|owner| owner["name"] == set);
+        of_set && !gangs.iter().any(|gang| found["metadata"]["name"] == gang.name.as_str())
+    });
+    let beyond = beyond.map(|found| {
+        let name = found["metadata"]["name"].as_str().unwrap_or_default();
+        violation(format!("PodGang {name} should not exist")).shown_by_object("there", found)
+    });
+    none(exist(live, set, gangs.iter().filter(|gang| gang.base.is_none())).into_iter().chain(beyond))
+}
+
+/// Every scaled PodGang exists, is controlled by the PodCliqueSet and has exactly its replica's cliques (GANG-03).
+///
+/// # Errors
+/// A violation per PodGang that is missing, owned otherwise, or composed otherwise.
+pub fn scaled(history: &History, live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
+    let scaled = || gangs.iter().filter(|gang| gang.base.is_some());
+    none(exist(live, set, scaled()).into_iter().chain(scaled().flat_map(|gang| composed(history, gang))))
+}
+
+fn exist<'a>(live: &Live, set: &str, gangs: impl Iterator<Item = &'a Gang>) -> Vec<Violation> {
+    gangs
+        .filter_map(|gang| {
+            let Some(found) = live.get("PodGang", &gang.name) else {
+                return Some(violation(format!("PodGang {} does not exist", gang.name)));
+            };
+            let owned = live.get("PodCliqueSet", set).is_some_and(|pcs| is_controlled_by(found, pcs));
+            (!owned).then(|| {
+                violation(format!("PodGang {} is not controlled by PodCliqueSet {set}", gang.name))
+                    .shown_by_object("its owner references", found)
+            })
+        })
+        .collect()
+}
+
+/// The podgroups of the base PodGangs: these names in this order in every version, `minReplicas` as of creation
+/// (GANG-02).
+///
+/// # Errors
+/// A violation per PodGang that ever had others.
+pub fn podgroups(history: &History, gangs: &[Gang]) -> Ruling {
+    none(gangs.iter().filter(|gang| gang.base.is_none()).flat_map(|gang| composed(history, gang)))
+}
+
+fn composed(history: &History, gang: &Gang) -> Vec<Violation> {
+    let wanted: Vec<_> = gang.groups.iter().map(|group| (group.clique.clone(), group.min)).collect();
+    let Some((created, found)) = as_created(history, &gang.name) else {
+        return vec![violation(format!("PodGang {} never had podgroups", gang.name))];
+    };
+    let mut violations = Vec::new();
+    if found != wanted {
+        let message =
+            format!("PodGang {} was created with podgroups {}, not {}", gang.name, listed(&found), listed(&wanted));
+        violations.push(violation(message).shown_by("created", created));
+    }
+    let names = |podgroups: &[(String, usize)]| podgroups.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    let changed = versions(history, &gang.name)
+        .filter(|version| version.index > created.index)
+        .find(|version| names(&podgroups_in(version.object)) != names(&found));
+    violations.extend(changed.map(|version| {
+        violation(format!("PodGang {} changed its podgroups", gang.name))
+            .shown_by("created", created)
+            .shown_by("changed", version)
+    }));
+    violations
+}
+
+fn listed(podgroups: &[(String, usize)]) -> String {
+    let all: Vec<_> = podgroups.iter().map(|(name, min)| format!("{name} (minReplicas {min})")).collect();
+    format!("[{}]", all.join(", "))
+}
+
+/// Every version of every PodGang names its backend in its label (GANG-04).
+///
+/// # Errors
+/// A violation per PodGang that ever named another or none.
+pub fn labelled(history: &History, gangs: &[Gang], target: Target) -> Ruling {
+    let backend = target.backend.name();
+    none(gangs.iter().filter_map(|gang| {
+        let mut all = versions(history, &gang.name).peekable();
+        if all.peek().is_none() {
+            return Some(violation(format!("PodGang {} never existed", gang.name)));
+        }
+        let other = all.find(|version| version.label(names::SCHEDULER_NAME) != Some(backend))?;
+        let label = other.label(names::SCHEDULER_NAME).unwrap_or("absent");
+        let message = format!("label {} of PodGang {} is {label}, not {backend}", names::SCHEDULER_NAME, gang.name);
+        Some(violation(message).shown_by("then", other))
+    }))
+}
+
+/// `Initialized` was False until every pod of the gang existed and was referred to, then True and nothing else
+/// (GANG-06). `gangs` as they were created.
+///
+/// # Errors
+/// A violation per PodGang of which that is not so.
+pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
+    let mut born: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
+    for version in history.pods() {
+        born.entry(version.name()).or_insert((version.pod().pod_clique().unwrap_or_default(), version.revision()));
+    }
+    none(gangs.iter().filter_map(|gang| {
+        let status = |version: &Version<'_>| {
+            condition(version.object, "Initialized").and_then(|found| found["status"].as_str().map(str::to_owned))
+        };
+        let all: Vec<_> = versions(history, &gang.name).collect();
+        let Some(turned) = all.iter().position(|version| status(version).as_deref() == Some("True")) else {
+            return Some(violation(format!("PodGang {} never became Initialized", gang.name)));
+        };
+        let (before, after) = all.split_at(turned);
+        if !before.iter().any(|version| status(version).as_deref() == Some("False")) {
+            let message = format!("PodGang {} never said Initialized=False", gang.name);
+            return Some(violation(message).shown_by("True at once", after[0]));
+        }
+        if let Some(back) = after.iter().find(|version| status(version).as_deref() != Some("True")) {
+            let message = format!("Initialized of PodGang {} did not stay True", gang.name);
+            return Some(violation(message).shown_by("True", after[0]).shown_by("not True", *back));
+        }
+        let too_soon = gang.groups.iter().find_map(|group| {
+            let referenced = references(after[0].object, &group.clique)?;
+            let there = |name: &&str| born.get(*name).is_some_and(|(_, revision)| *revision < after[0].revision());
+            let exist = referenced.iter().filter(|reference| there(&reference.1)).count();
+            (exist < group.replicas).then(|| format!("{exist} of {} pods of {}", group.replicas, group.clique))
+        })?;
+        let message = format!("PodGang {} became Initialized with {too_soon} existing and referred to", gang.name);
+        Some(violation(message).shown_by("Initialized", after[0]))
+    }))
+}
+
+/// `podReferences` of every podgroup are its live pods, sorted by name (GANG-06).
+///
+/// # Errors
+/// A violation per podgroup that refers to others, or in another order.
+pub fn references_are_the_pods(live: &Live, gangs: &[Gang]) -> Ruling {
+    none(gangs.iter().flat_map(|gang| &gang.groups).filter_map(|group| {
+        let pod_gang = live.of("PodGang").find(|found| references(found, &group.clique).is_some())?;
+        let mut pods: Vec<(&str, &str)> = live
+            .pods()
+            .filter(|pod| pod.pod_clique() == Some(&group.clique) && !pod.is_terminating())
+            .map(|pod| (pod.0["metadata"]["namespace"].as_str().unwrap_or_default(), pod.name()))
+            .collect();
+        pods.sort_unstable();
+        let referenced = references(pod_gang, &group.clique)?;
+        (referenced != pods).then(|| {
+            let names = |all: &[(&str, &str)]| all.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
+            let clique = &group.clique;
+            violation(format!("{clique} refers to [{}]; its pods are [{}]", names(&referenced), names(&pods)))
+                .shown_by_object("the references", pod_gang)
+        })
+    }))
+}
+
+/// The references of a podgroup as listed, namespace and name; `None` if the PodGang has no such podgroup.
+fn references<'a>(pod_gang: &'a Value, podgroup: &str) -> Option<Vec<(&'a str, &'a str)>> {
+    let podgroups = pod_gang["spec"]["podgroups"].as_array()?;
+    let references = podgroups.iter().find(|found| found["name"] == podgroup)?["podReferences"].as_array();
+    let text = |value: &'a Value| value.as_str().unwrap_or_default();
+    Some(references.into_iter().flatten().map(|found| (text(&found["namespace"]), text(&found["name"]))).collect())
+}
+
+#[cfg(test)]
+#[path = "gangs_tests.rs"]
+mod tests;

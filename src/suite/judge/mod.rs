@@ -1,0 +1,151 @@
+//! Judges: pure functions from a history to findings.
+//!
+//! A case's judge states, per clause, a ruling: [`finding`] wraps it. Rulings are built from the sentences of
+//! [`binding`] (what was bound, when), [`gangs`] (what a PodCliqueSet became), [`gang_resources`] (what the backend made
+//! of it), [`pods`] (how pods were created), [`order`] (what came before what), [`placement`] (where pods are), [`rest`]
+//! (what changed that should not) and [`cleanup`] (what is left).
+//! A judge never looks at a cluster, a clock or another judge; what it says holds for the same history for ever.
+
+pub mod admission;
+pub mod belonging;
+pub mod binding;
+pub mod cleanup;
+pub mod gang_resources;
+pub mod gangs;
+pub mod order;
+pub mod placement;
+pub mod pods;
+pub mod rest;
+
+use serde_json::Value;
+
+pub use crate::report::{Proof, Violation};
+
+use super::expect::{self, Gang, Unit};
+use super::history::{History, Mark, Version, revision};
+
+/// A violation without a proof yet.
+pub fn violation(message: impl Into<String>) -> Violation {
+    Violation::new(message, [])
+}
+
+/// Adds points of the history that prove a violation.
+pub trait Shown {
+    /// With one more version of an object.
+    #[must_use]
+    fn shown_by(self, what: impl Into<String>, version: Version<'_>) -> Self;
+
+    /// With an object as it was at the end.
+    #[must_use]
+    fn shown_by_object(self, what: impl Into<String>, object: &Value) -> Self;
+}
+
+impl Shown for Violation {
+    fn shown_by(mut self, what: impl Into<String>, version: Version<'_>) -> Self {
+        self.proof.push(Proof { at: Some(version.at), ..proof(what, version.object) });
+        self
+    }
+
+    fn shown_by_object(mut self, what: impl Into<String>, object: &Value) -> Self {
+        self.proof.push(proof(what, object));
+        self
+    }
+}
+
+fn proof(what: impl Into<String>, object: &Value) -> Proof {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    Proof {
+        what: what.into(),
+        kind: text(&object["kind"]),
+        namespace: object["metadata"]["namespace"].as_str().map(str::to_owned),
+        name: text(&object["metadata"]["name"]),
+        resource_version: revision(object).to_string(),
+        at: None,
+    }
+}
+
+/// Why a clause cannot be said to hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Broken {
+    /// It was violated.
+    Violated(Vec<Violation>),
+    /// The case did not get as far as the clause needs.
+    NotReached(String),
+}
+
+impl From<Violation> for Broken {
+    fn from(violation: Violation) -> Self {
+        Self::Violated(vec![violation])
+    }
+}
+
+/// What a sentence of a judge says.
+pub type Ruling = Result<(), Broken>;
+
+/// `Ok` if there are no violations.
+///
+/// # Errors
+/// [`Broken::Violated`] with all of them.
+pub fn none(violations: impl IntoIterator<Item = Violation>) -> Ruling {
+    let all: Vec<_> = violations.into_iter().collect();
+    if all.is_empty() { Ok(()) } else { Err(Broken::Violated(all)) }
+}
+
+/// `Ok` if the condition holds, else one violation.
+///
+/// # Errors
+/// [`Broken::Violated`].
+pub fn ensure(holds: bool, violation: impl FnOnce() -> Violation) -> Ruling {
+    if holds { Ok(()) } else { Err(violation().into()) }
+}
+
+/// What a case's judge says about a clause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The clause.
+    pub clause: &'static str,
+    /// Whether it holds.
+    pub ruling: Ruling,
+}
+
+/// A finding about a clause.
+pub fn finding(clause: &'static str, ruling: impl FnOnce() -> Ruling) -> Finding {
+    Finding { clause, ruling: ruling() }
+}
+
+impl History {
+    /// The first mark of that name: its place and itself.
+    ///
+    /// # Errors
+    /// [`Broken::NotReached`] if the case did not get there.
+    pub fn reached<'a>(&'a self, name: &'a str) -> Result<(usize, &'a Mark), Broken> {
+        self.marks(name).next().ok_or_else(|| Broken::NotReached(format!("the case did not reach {name:?}")))
+    }
+
+    /// A PodCliqueSet as it was sent.
+    ///
+    /// # Errors
+    /// [`Broken::NotReached`] if it was not sent.
+    pub fn submitted(&self, name: &str) -> Result<&Value, Broken> {
+        self.header
+            .submitted
+            .get(name)
+            .ok_or_else(|| Broken::NotReached(format!("PodCliqueSet {name} was not submitted")))
+    }
+
+    /// The PodGangs that a PodCliqueSet should become.
+    ///
+    /// # Errors
+    /// As [`History::submitted`].
+    pub fn gangs(&self, name: &str) -> Result<Vec<Gang>, Broken> {
+        self.submitted(name).map(expect::gangs)
+    }
+
+    /// All units of a PodCliqueSet's PodGangs.
+    ///
+    /// # Errors
+    /// As [`History::submitted`].
+    pub fn units(&self, name: &str) -> Result<Vec<Unit>, Broken> {
+        Ok(self.gangs(name)?.iter().flat_map(|gang| gang.units(self.header.target)).collect())
+    }
+}

@@ -1,0 +1,295 @@
+//! What changed that should not have: quiet at rest, unrelated objects left alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use serde_json::Value;
+
+use super::belonging::{belongs, is_scaled_by};
+use super::gang_resources::is_gang_resource;
+use super::{Ruling, Shown, Violation, none, violation};
+use crate::suite::expect::Gang;
+use crate::suite::history::{Change, History, Version};
+use crate::suite::names;
+use crate::suite::target::Target;
+
+/// Who writes of its own accord, by field manager or event source: schedulers write conditions of pods and PodGroups
+/// and their events, KWOK writes the status of pods and nodes. A rest is a rest beside them (GANG-11).
+pub const OF_THEIR_OWN_ACCORD: [&str; 3] = ["kube-scheduler", "default-scheduler", "kwok"];
+
+/// A write in a history.
+#[derive(Debug, Clone)]
+pub struct Write<'a> {
+    /// What it made.
+    pub version: Version<'a>,
+    /// The object before; `None` if it is new.
+    pub previous: Option<Version<'a>>,
+    /// By whom, as far as managed fields tell: field managers, or an event's source.
+    pub by: Vec<String>,
+}
+
+impl Write<'_> {
+    fn is_of_its_own_accord(&self) -> bool {
+        let known = |writer: &String| OF_THEIR_OWN_ACCORD.iter().any(|known| writer.starts_with(known));
+        self.version.change != Change::Deleted && !self.by.is_empty() && self.by.iter().all(known)
+    }
+
+    fn authors(&self) -> String {
+        if self.by.is_empty() { "an unknown writer".into() } else { self.by.join(", ") }
+    }
+}
+
+/// Every write from entry `from` up to entry `to` that nobody makes of its own accord; canaries do not count.
+pub fn writes(history: &History, from: usize, to: usize) -> Vec<Write<'_>> {
+    let mut latest: BTreeMap<(&str, &str), Version<'_>> = BTreeMap::new();
+    let mut found = Vec::new();
+    for version in history.versions().filter(|version| version.index < to && !is_of_canary(version.object)) {
+        let key = (version.kind(), version.name());
+        let previous = match version.change {
+            Change::Deleted => latest.remove(&key),
+            Change::Added | Change::Modified => latest.insert(key, version),
+        };
+        let write = Write { version, previous, by: writers(previous.map(|p| p.object), version.object) };
+        if version.index >= from && !write.is_of_its_own_accord() {
+            found.push(write);
+        }
+    }
+    found
+}
+
+fn is_of_canary(object: &Value) -> bool {
+    let about = object["involvedObject"]["name"].as_str().unwrap_or_default();
+    object["metadata"]["labels"][names::CANARY].is_string() || about.starts_with("canary-")
+}
+
+/// The field managers whose entry is new; those with the latest time where a second write within a second left no trace.
+fn writers(previous: Option<&Value>, object: &Value) -> Vec<String> {
+    if object["kind"] == "Event" {
+        let source = [&object["source"]["component"], &object["reportingComponent"]];
+        return source.into_iter().filter_map(Value::as_str).find(|name| !name.is_empty()).map(str::to_owned).into_iter().collect();
+    }
+    let entries = |object: &Value| object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
+    let before = previous.map(entries).unwrap_or_default();
+    let now = entries(object);
+    let fresh: Vec<_> = now.iter().filter(|entry| !before.contains(entry)).collect();
+    let newest = now.iter().filter_map(|entry| entry["time"].as_str()).max();
+    let authors = if fresh.is_empty() { now.iter().filter(|entry| entry["time"].as_str() == newest).collect() } else { fresh };
+    let names: BTreeSet<_> = authors.into_iter().filter_map(|entry| entry["manager"].as_str()).collect();
+    names.into_iter().map(str::to_owned).collect()
+}
+
+/// Nothing was written in the `length` before the entry at `until` (GANG-11).
+///
+/// # Errors
+/// A violation per object that was, with how often and by whom.
+pub fn quiet(history: &History, until: usize, length: Duration) -> Ruling {
+    let Some(end) = history.entries.get(until) else { return Ok(()) };
+    let begin = end.at - SignedDuration::try_from(length).unwrap_or(SignedDuration::MAX);
+    let mut by_object: BTreeMap<(&str, &str), Vec<Write<'_>>> = BTreeMap::new();
+    for write in writes(history, 0, until).into_iter().filter(|write| write.version.at > begin) {
+        by_object.entry((write.version.kind(), write.version.name())).or_default().push(write);
+    }
+    none(by_object.into_iter().filter_map(|((kind, name), writes)| {
+        let last = writes.last()?;
+        let message = format!(
+            "{kind} {name} was written {} times in the last {} s, last by {}",
+            writes.len(),
+            length.as_secs(),
+            last.authors()
+        );
+        Some(violation(message).shown_by("first", writes[0].version).shown_by("last", last.version))
+    }))
+}
+
+/// No gang resource was written from entry `from` up to entry `to` (GANG-09).
+///
+/// # Errors
+/// A violation per write.
+pub fn no_gang_resource_written(history: &History, from: usize, to: usize) -> Ruling {
+    let writes = writes(history, from, to);
+    none(writes.iter().filter(|write| is_gang_resource(write.version.object)).map(touch))
+}
+
+fn touch(write: &Write<'_>) -> Violation {
+    let version = write.version;
+    let verb = if version.change == Change::Deleted { "deleted" } else { "written" };
+    let found = violation(format!("{} {} was {verb} by {}", version.kind(), version.name(), write.authors()));
+    match write.previous {
+        Some(previous) => found.shown_by("before", previous).shown_by(verb, version),
+        None => found.shown_by(verb, version),
+    }
+}
+
+/// What a change from some PodGangs to others is about.
+#[derive(Debug)]
+pub struct Concern<'a> {
+    target: Target,
+    set: &'a str,
+    /// PodGangs that come or go, with all that belongs to them.
+    whole: Vec<&'a Gang>,
+    /// PodGangs and PodCliques whose number of pods changes.
+    resized: Vec<(&'a Gang, &'a str)>,
+}
+
+impl<'a> Concern<'a> {
+    /// The change of a PodCliqueSet from `before` to `after`.
+    pub fn of(target: Target, set: &'a str, before: &'a [Gang], after: &'a [Gang]) -> Self {
+        let lacks = |gangs: &'a [Gang], gang: &Gang| gangs.iter().all(|other| other.name != gang.name);
+        let gone = before.iter().filter(|gang| lacks(after, gang));
+        let whole = gone.chain(after.iter().filter(|gang| lacks(before, gang))).collect();
+        let resized = after.iter().flat_map(|gang| gang.groups.iter().map(move |group| (gang, group))).filter(
+            |(_, group)| {
+                let old = before.iter().flat_map(|gang| &gang.groups).find(|old| old.clique == group.clique);
+                old.is_some_and(|old| old.replicas != group.replicas)
+            },
+        );
+        let resized = resized.map(|(gang, group)| (gang, group.clique.as_str())).collect();
+        Self { target, set, whole, resized }
+    }
+
+    /// Whether an object may be written on the way. `stays` tells that it was there before and is there after.
+    fn covers(&self, version: Version<'_>, stays: bool) -> bool {
+        let name = version.name();
+        if self.whole.iter().any(|gang| belongs(self.target, gang, version)) {
+            return true;
+        }
+        match version.kind() {
+            "PodCliqueSet" => name == self.set,
+            "PodCliqueScalingGroup" => {
+                let resized = self.resized.iter().map(|(gang, _)| gang);
+                self.whole.iter().chain(resized).any(|gang| is_scaled_by(gang, name))
+            }
+            "PodGang" => self.resized.iter().any(|(gang, _)| gang.name == name),
+            "PodClique" => self.resized.iter().any(|(_, clique)| *clique == name),
+            "Pod" => !stays && self.resized.iter().any(|(_, clique)| version.pod().pod_clique() == Some(clique)),
+            "Event" | "Node" | "Namespace" => true,
+            _ => false,
+        }
+    }
+}
+
+/// Objects that the change does not concern kept uid and resourceVersion from entry `from` to entry `to`
+/// (GANG-10, DEL-02).
+///
+/// # Errors
+/// A violation per write to one.
+pub fn others_untouched(history: &History, from: usize, to: usize, concern: &Concern<'_>) -> Ruling {
+    let (before, after) = (history.before(from), history.before(to));
+    let there = |live: &crate::suite::history::Live, version: Version<'_>| {
+        live.get(version.kind(), version.name()).is_some_and(|object| object["metadata"]["uid"] == version.uid())
+    };
+    let writes = writes(history, from, to);
+    let touched = writes.iter().filter(|write| {
+        let version = write.version;
+        let was = there(&before, version);
+        was && !concern.covers(version, there(&after, version))
+    });
+    none(touched.map(touch))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::suite::expect;
+    use crate::suite::history::testing::{Story, object};
+    use crate::suite::judge::Broken;
+    use crate::suite::target::TARGETS;
+
+    fn written(kind: &str, name: &str, by: &str, time: &str) -> Value {
+        let mut object = object(kind, name);
+        object["metadata"]["managedFields"] = json!([{"manager": by, "operation": "Update", "time": time}]);
+        object
+    }
+
+    fn gangs(replicas: u64, pods: u64) -> Vec<Gang> {
+        expect::gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": replicas, "template": {
+            "cliques": [{"name": "a", "spec": {"replicas": pods, "minAvailable": 1}}],
+        }}}))
+    }
+
+    fn pod(name: &str, by: &str) -> Value {
+        let mut pod = written("Pod", name, by, "1");
+        pod["metadata"]["labels"] = json!({"grove.io/podclique": "w-0-a"});
+        pod
+    }
+
+    fn messages(ruling: Ruling) -> Vec<String> {
+        match ruling {
+            Ok(()) => Vec::new(),
+            Err(Broken::Violated(all)) => all.into_iter().map(|violation| violation.message).collect(),
+            Err(Broken::NotReached(why)) => panic!("{why}"),
+        }
+    }
+
+    fn rests(last: Value, seconds: i64) -> Vec<String> {
+        let story = Story::flat().added(written("PodGang", "w-0", "op", "1")).modified(last).later(seconds);
+        messages(quiet(&story.mark("watched", Value::Null).end(), 2, Duration::from_secs(10)))
+    }
+
+    #[test]
+    fn quiet_is_the_time_before_the_mark() {
+        assert_eq!(
+            rests(written("PodGang", "w-0", "op", "2"), 9),
+            ["PodGang w-0 was written 2 times in the last 10 s, last by op"]
+        );
+        assert!(rests(written("PodGang", "w-0", "op", "2"), 10).is_empty());
+    }
+
+    #[test]
+    fn schedulers_and_kwok_do_not_disturb_a_rest() {
+        let story = |object: Value| {
+            let begin = Story::flat().added(written("PodGroup", "g", "op", "1")).later(10);
+            messages(quiet(&begin.modified(object).mark("watched", Value::Null).end(), 2, Duration::from_secs(10)))
+        };
+        let mut by_scheduler = written("PodGroup", "g", "op", "1");
+        let entry = json!({"manager": "kube-scheduler", "subresource": "status", "time": "2"});
+        by_scheduler["metadata"]["managedFields"].as_array_mut().unwrap().push(entry);
+        assert!(story(by_scheduler).is_empty(), "only the new entry counts");
+        let event = |source: &str| json!({"kind": "Event", "metadata": {"name": "e"}, "source": {"component": source}});
+        assert!(story(event("default-scheduler")).is_empty());
+        assert_eq!(story(event("operator")).len(), 1);
+        assert_eq!(story(written("PodGroup", "g", "op", "1")).len(), 1, "a second write in a second leaves no trace");
+    }
+
+    #[test]
+    fn gang_resources_unwritten() {
+        let begin = || Story::flat().added(written("Workload", "w-0", "op", "1")).added(written("PodGang", "w-0", "op", "1"));
+        let of = |story: Story| messages(no_gang_resource_written(&story.end(), 2, usize::MAX));
+        assert!(of(begin().modified(written("PodGang", "w-0", "op", "2"))).is_empty());
+        assert_eq!(of(begin().modified(written("Workload", "w-0", "op", "2"))), ["Workload w-0 was written by op"]);
+        assert_eq!(of(begin().deleted(written("Workload", "w-0", "op", "1"))).len(), 1);
+    }
+
+    fn touched(before: &[Gang], after: &[Gang], story: Story) -> Vec<String> {
+        let concern = Concern::of(TARGETS[0], "w", before, after);
+        messages(others_untouched(&story.end(), 4, usize::MAX, &concern))
+    }
+
+    fn converged() -> Story {
+        let all = [("PodCliqueSet", "w"), ("PodGang", "w-0"), ("PodClique", "w-0-a")];
+        Story::flat().all_added(all.map(|(kind, name)| written(kind, name, "op", "1"))).added(pod("w-0-a-x", "op"))
+    }
+
+    #[test]
+    fn scaling_the_set_leaves_the_first_replica_alone() {
+        let (one, two) = (gangs(1, 1), gangs(2, 1));
+        let scaled = |story: Story| touched(&one, &two, story);
+        let growing = || converged().modified(written("PodCliqueSet", "w", "me", "2")).added(object("PodGang", "w-1"));
+        assert!(scaled(growing()).is_empty());
+        assert_eq!(scaled(growing().modified(written("PodGang", "w-0", "op", "2"))), ["PodGang w-0 was written by op"]);
+        assert_eq!(scaled(growing().deleted(pod("w-0-a-x", "op"))), ["Pod w-0-a-x was deleted by op"]);
+    }
+
+    #[test]
+    fn scaling_a_clique_leaves_its_remaining_pods_alone() {
+        let (one, two) = (gangs(1, 1), gangs(1, 2));
+        let scaled = |story: Story| touched(&one, &two, story);
+        let growing = || converged().modified(written("PodGang", "w-0", "op", "2")).added(pod("w-0-a-y", "op"));
+        assert!(scaled(growing()).is_empty());
+        assert_eq!(scaled(growing().modified(pod("w-0-a-x", "else"))), ["Pod w-0-a-x was written by else"]);
+        assert!(touched(&two, &one, converged().deleted(pod("w-0-a-x", "op"))).is_empty(), "one of them has to go");
+    }
+}

@@ -1,0 +1,30 @@
+//! How long the harness waits for what, in one place. Every limit is multiplied by the run's scale
+//! (`--timeout-scale`), for slow machines.
+
+use std::time::Duration;
+
+/// A named limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    /// Its name, as wait errors show it.
+    pub name: &'static str,
+    /// Its length at scale 1.
+    pub length: Duration,
+}
+
+const fn seconds(name: &'static str, seconds: u64) -> Limit {
+    Limit { name, length: Duration::from_secs(seconds) }
+}
+
+/// A controller reacts: objects created, changed, removed.
+pub const REACTION: Limit = seconds("reaction", 20);
+/// A scheduler decides about a gang.
+pub const SCHEDULING: Limit = seconds("scheduling", 30);
+/// Garbage collection ends.
+pub const CLEANUP: Limit = seconds("cleanup", 30);
+/// A restarted part is back and has caught up.
+pub const RECOVERY: Limit = seconds("recovery", 60);
+/// The recorder catches up with the API server.
+pub const SETTLE: Limit = seconds("settle", 10);
+/// Nothing may change for so long (GANG-11). Not scaled: it is part of the contract.
+pub const QUIET: Duration = Duration::from_secs(10);

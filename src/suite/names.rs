@@ -1,0 +1,47 @@
+//! Grove's and Kubernetes' names as this suite expects them, stated here once more on purpose: a name that the
+//! controller misspells must not be misspelt the same way by its judge. Source: upstream's API (grove.io/v1alpha1,
+//! scheduler.grove.io/v1alpha1) and Kubernetes 1.36 (scheduling.k8s.io/v1alpha2).
+
+/// Label of pods and PodCliques: the PodGang they belong to.
+pub const POD_GANG: &str = "grove.io/podgang";
+/// Label of pods: the PodClique they belong to.
+pub const POD_CLIQUE: &str = "grove.io/podclique";
+/// Label of pods and PodCliques of scaled PodGangs: the base PodGang.
+pub const BASE_POD_GANG: &str = "grove.io/base-podgang";
+/// Label: index of the PodCliqueSet replica.
+pub const REPLICA_INDEX: &str = "grove.io/podcliqueset-replica-index";
+/// Label: the scaling group.
+pub const SCALING_GROUP: &str = "grove.io/podcliquescalinggroup";
+/// Label: index of the scaling group's replica.
+pub const SCALING_GROUP_REPLICA_INDEX: &str = "grove.io/podcliquescalinggroup-replica-index";
+/// Label of pods: index within the PodClique.
+pub const POD_INDEX: &str = "grove.io/podclique-pod-index";
+/// Label of PodCliques and pods: hash of the pod template.
+pub const POD_TEMPLATE_HASH: &str = "grove.io/pod-template-hash";
+/// Label of PodGangs: the backend that schedules it.
+pub const SCHEDULER_NAME: &str = "grove.io/scheduler-name";
+/// Label of everything that Grove makes for a PodCliqueSet.
+pub const PART_OF: &str = "app.kubernetes.io/part-of";
+/// Label of everything that Grove makes.
+pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+/// Its value.
+pub const MANAGER: &str = "grove-operator";
+/// Grove's scheduling gate.
+pub const GATE: &str = "grove.io/podgang-pending-creation";
+/// Annotation of a PodCliqueSet: how kube-scheduler's gangs are cut.
+pub const GANG_SCOPE: &str = "scheduling.grove.io/gang-scope";
+/// Label of a PodGang whose gang resources somebody else manages.
+pub const EXTERNAL_WORKLOAD: &str = "grove.io/external-workload-managed";
+
+/// Label and taint of the nodes of one trial.
+pub const POOL: &str = "conformance.grove.io/pool";
+/// Label of the harness's canary pods.
+pub const CANARY: &str = "conformance.grove.io/canary";
+/// Label of namespaces and nodes: the run they belong to.
+pub const RUN: &str = "conformance.grove.io/run";
+/// Node label of a rack.
+pub const RACK: &str = "topology.kubernetes.io/rack";
+/// Node label of a block.
+pub const BLOCK: &str = "topology.kubernetes.io/block";
+/// Node label of a host.
+pub const HOST: &str = "kubernetes.io/hostname";

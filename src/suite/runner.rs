@@ -1,0 +1,170 @@
+//! A run: chosen cases on chosen targets, held as concurrently as their lanes allow, written down as a report.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use tokio::task::JoinSet;
+
+use super::arena::Arena;
+use super::case::{Case, Lane};
+use super::clauses::{CLAUSES, Feature};
+use super::target::Target;
+use crate::cluster::ClusterError;
+use crate::cluster::components::Source;
+use crate::report::{
+    API_VERSION, CaseResult, Component, ComponentSource, Features, Implementation, KIND, Outcome, ProfileReport,
+    Provider, Report, Seconds, Settings, Suite, Timings, UnsupportedFeature,
+};
+
+/// What is run.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Every column of the report.
+    pub targets: Vec<Target>,
+    /// Every case that is run.
+    pub chosen: Vec<&'static Case>,
+    /// Every case that is not, by choice.
+    pub left_out: Vec<&'static Case>,
+}
+
+/// Told how a run goes on.
+pub trait Observer: Send + Sync {
+    /// A trial ended.
+    fn ended(&self, target: Target, result: &CaseResult);
+}
+
+/// Runs the plan; per target the results in the order of the plan.
+///
+/// Cases that are alone begin first: they are one behind the other, and the rest fills the time beside them.
+pub async fn hold_all(
+    arena: &Arc<Arena>,
+    plan: &Plan,
+    observer: &Arc<dyn Observer>,
+) -> BTreeMap<Target, Vec<CaseResult>> {
+    let mut trials = JoinSet::new();
+    let mut in_order = plan.chosen.clone();
+    in_order.sort_by_key(|case| case.lane != Lane::Alone);
+    for case in in_order {
+        for target in plan.targets.iter().copied() {
+            let (arena, observer) = (arena.clone(), observer.clone());
+            trials.spawn(async move {
+                let result = arena.hold(case, target).await;
+                observer.ended(target, &result);
+                (target, result)
+            });
+        }
+    }
+    let mut results: BTreeMap<Target, Vec<CaseResult>> =
+        plan.targets.iter().map(|target| (*target, Vec::new())).collect();
+    while let Some(ended) = trials.join_next().await {
+        // A judge that panics is a defect of the suite; it must not look like a case that was never there.
+        match ended {
+            Ok((target, result)) => results.entry(target).or_default().push(result),
+            Err(error) => tracing::error!(%error, "a trial broke off"),
+        }
+    }
+    for (target, of_target) in &mut results {
+        let missing = plan.chosen.iter().filter(|case| of_target.iter().all(|result| result.id != case.id));
+        let broken: Vec<_> = missing
+            .map(|case| {
+                let outcome = Outcome::error("the trial broke off; the log says why");
+                CaseResult::without_running(case.id, case.title, case.clauses_on(*target), &outcome)
+            })
+            .collect();
+        of_target.extend(broken);
+        let left_out = plan.left_out.iter().map(|case| {
+            let outcome = Outcome::not_run_announced("not selected");
+            CaseResult::without_running(case.id, case.title, case.clauses_on(*target), &outcome)
+        });
+        of_target.extend(left_out);
+        let place = |id: &str| super::cases::all().position(|case| case.id == id);
+        of_target.sort_by_key(|result| place(&result.id));
+    }
+    results
+}
+
+/// When a run began, and what it did before its first trial.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    /// Its beginning.
+    pub begin: Instant,
+    /// Building components.
+    pub building: Duration,
+}
+
+/// Writes the results down.
+///
+/// # Errors
+/// [`ClusterError::Api`] if the API server does not say its version.
+pub async fn report(
+    arena: &Arena,
+    results: BTreeMap<Target, Vec<CaseResult>>,
+    clock: Clock,
+    command: String,
+) -> Result<Report, ClusterError> {
+    let settings = &arena.settings;
+    let scheduler = settings.programs.toolbox.get("kube-scheduler")?.version.clone();
+    let profiles = results
+        .into_iter()
+        .map(|(target, cases)| {
+            let variant = Some(format!("{} scope", target.scope()));
+            ProfileReport::new(target.backend.name(), variant, &scheduler, features(target)).conclude(CLAUSES, cases)
+        })
+        .collect();
+    let components = settings
+        .programs
+        .toolbox
+        .programs()
+        .map(|program| Component {
+            name: program.name.clone(),
+            version: program.version.clone(),
+            source: match program.source {
+                Source::Built => ComponentSource::Built,
+                Source::Given => ComponentSource::Path,
+            },
+            digest: format!("sha256:{}", program.sha256),
+        })
+        .collect();
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    Ok(Report {
+        api_version: API_VERSION.into(),
+        kind: KIND.into(),
+        date: Timestamp::now(),
+        suite: Suite { version: version.clone() },
+        command,
+        implementation: Implementation {
+            name: "grove-backend-controller".into(),
+            version,
+            organization: Some("grove-conformance".into()),
+            url: None,
+            ours: true,
+        },
+        provider: Provider {
+            name: "local".into(),
+            kubernetes_version: settings.programs.toolbox.get("kube-apiserver")?.version.clone(),
+            feature_gates: settings.spec.scheduler_gates.0.clone(),
+        },
+        components,
+        settings: Settings { timeout_scale: settings.scale, concurrency: settings.concurrency },
+        profiles,
+        timings: Timings {
+            build_seconds: Seconds::from(clock.building),
+            cluster_ready_seconds: Seconds::from(arena.cluster_ready().unwrap_or_default()),
+            total_seconds: Seconds::from(clock.begin.elapsed()),
+        },
+    })
+}
+
+fn features(target: Target) -> Features {
+    let unsupported = Feature::ALL.iter().copied().filter(|feature| !target.declares(*feature));
+    Features {
+        supported: target.features().to_vec(),
+        unsupported: unsupported
+            .map(|name| UnsupportedFeature { name, reason: target.why_not(name).into() })
+            .collect(),
+        // KUBE-06: the scheduler's own gates cannot be seen from the API; AON-02 and TOPO-02 show them.
+        declared: vec!["GangScheduling".into(), "TopologyAwareWorkloadScheduling".into()],
+    }
+}

@@ -1,0 +1,424 @@
+//! One run of a case on a target: its namespace, its nodes, and the verbs in which drivers speak.
+//!
+//! A driver acts and waits; it does not judge. What it learns that the API server does not keep (an admission answer,
+//! "the barrier has passed") goes into the history as a mark. A wait that runs out stops the driver with everything
+//! that is known about the moment; the judge still speaks about what happened until then.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::case::{Case, Nodes};
+use super::cluster::Ground;
+use super::expect::{self, Gang};
+use super::history::{Header, History, Kind, Live};
+use super::limits::Limit;
+use super::target::{Target, Variant};
+use super::{names, situation};
+use crate::cluster::local::LocalCluster;
+use crate::cluster::nodes::NodeSpec;
+use crate::cluster::{ClusterError, deploy};
+
+/// Why a driver stopped before its end.
+#[derive(Debug, thiserror::Error)]
+pub enum Stop {
+    /// A named wait ran out: the judge decides whether that breaks a clause.
+    #[error("waited {seconds:.1} s ({limit}) for: {condition}\n{situation}")]
+    Wait {
+        /// The condition's name.
+        condition: String,
+        /// The limit's name.
+        limit: &'static str,
+        /// How long.
+        seconds: f64,
+        /// The namespace at that moment.
+        situation: String,
+    },
+    /// The API server refused something that the case needs.
+    #[error("{action}: {reason}")]
+    Refused {
+        /// What was tried.
+        action: String,
+        /// What it said.
+        reason: String,
+    },
+    /// The cluster failed.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+}
+
+/// A case on a target.
+pub struct Trial {
+    /// The case.
+    pub case: &'static Case,
+    /// The target.
+    pub target: Target,
+    /// The cluster.
+    pub ground: Arc<Ground>,
+    /// Its namespace; its node pool has the same name.
+    pub namespace: String,
+    pub(super) scale: f64,
+    submitted: BTreeMap<String, Value>,
+    extra_nodes: u32,
+    /// When its time began, and how much of it the harness spent on itself.
+    pub overhead: Duration,
+    /// From a gang's pods being in the scheduler's hands to the barrier having passed.
+    pub negative_verdict: Option<Duration>,
+}
+
+impl std::fmt::Debug for Trial {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Trial({} on {} in {})", self.case.id, self.target, self.namespace)
+    }
+}
+
+impl Trial {
+    /// Makes the namespace and the nodes.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`].
+    pub async fn begin(
+        case: &'static Case,
+        target: Target,
+        ground: Arc<Ground>,
+        namespace: String,
+        scale: f64,
+    ) -> Result<Self, Stop> {
+        let begin = Instant::now();
+        let mut trial = Self {
+            case,
+            target,
+            ground,
+            namespace,
+            scale,
+            submitted: BTreeMap::new(),
+            extra_nodes: 0,
+            overhead: Duration::ZERO,
+            negative_verdict: None,
+        };
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
+            "name": trial.namespace, "labels": {names::RUN: trial.ground.run}}});
+        deploy::create_unless_there(&trial.ground.client, &namespace).await?;
+        trial.add_nodes(case.nodes).await?;
+        trial.overhead = begin.elapsed();
+        Ok(trial)
+    }
+
+    /// Gives the trial more nodes.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`].
+    pub async fn add_nodes(&mut self, nodes: &[Nodes]) -> Result<(), Stop> {
+        let mut specs = Vec::new();
+        for group in nodes {
+            for _ in 0..group.count {
+                specs.push(self.node(group).object());
+                self.extra_nodes += 1;
+            }
+        }
+        let client = &self.ground.client;
+        futures::future::try_join_all(specs.iter().map(|node| deploy::create_unless_there(client, node))).await?;
+        Ok(())
+    }
+
+    fn node(&self, group: &Nodes) -> NodeSpec {
+        let mut labels = BTreeMap::from([
+            (names::POOL.to_owned(), self.namespace.clone()),
+            (names::RUN.to_owned(), self.ground.run.clone()),
+        ]);
+        for (key, domain) in [(names::RACK, group.rack), (names::BLOCK, group.block)] {
+            if let Some(domain) = domain {
+                labels.insert(key.into(), self.domain(domain));
+            }
+        }
+        NodeSpec {
+            name: format!("{}-{}", self.namespace, self.extra_nodes),
+            labels,
+            taint: Some((names::POOL.into(), self.namespace.clone())),
+            gpus: group.gpus,
+            pods: group.pods,
+        }
+    }
+
+    /// A domain's label value: the case's short name, made unique to the trial.
+    pub fn domain(&self, short: &str) -> String {
+        format!("{}-{short}", self.namespace)
+    }
+
+    /// A PodCliqueSet of the case's manifest, as it will be sent: on the trial's nodes, in the target's gang scope.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`] if the manifest has none of that name.
+    pub fn manifest(&self, name: &str) -> Result<Value, Stop> {
+        let refused = |reason: String| Stop::Refused { action: format!("read the manifest of {}", self.case.id), reason };
+        let documents = crate::yaml::documents(self.case.manifest).map_err(|e| refused(e.to_string()))?;
+        documents
+            .into_iter()
+            .find(|document| document["metadata"]["name"] == name)
+            .map(|document| self.at_home(document))
+            .ok_or_else(|| refused(format!("it has no document named {name}")))
+    }
+
+    /// Moves a PodCliqueSet into the trial: namespace, node pool, gang scope of the target.
+    pub fn at_home(&self, mut pcs: Value) -> Value {
+        pcs["metadata"]["namespace"] = self.namespace.clone().into();
+        if pcs["metadata"]["annotations"][names::GANG_SCOPE].is_null() {
+            pcs["metadata"]["annotations"][names::GANG_SCOPE] = self.target.scope().into();
+        }
+        for clique in pcs["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten() {
+            let pod = &mut clique["spec"]["podSpec"];
+            pod["nodeSelector"][names::POOL] = self.namespace.clone().into();
+            let toleration = json!({"key": names::POOL, "value": self.namespace, "effect": "NoSchedule"});
+            match pod["tolerations"].as_array_mut() {
+                Some(tolerations) => tolerations.push(toleration),
+                None => pod["tolerations"] = json!([toleration]),
+            }
+        }
+        pcs
+    }
+
+    /// Submits a PodCliqueSet of the case's manifest; its gangs as the contract derives them.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`] with admission's reason.
+    pub async fn submit(&mut self, name: &str) -> Result<Vec<Gang>, Stop> {
+        let pcs = self.manifest(name)?;
+        self.submit_value(pcs).await
+    }
+
+    /// Submits a PodCliqueSet that the case has made itself.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`] with admission's reason.
+    pub async fn submit_value(&mut self, pcs: Value) -> Result<Vec<Gang>, Stop> {
+        let name = pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        self.submitted.insert(name.clone(), pcs.clone());
+        self.mark("submitted", json!({"name": name}));
+        self.create("PodCliqueSet", &pcs).await?;
+        Ok(expect::gangs(&pcs))
+    }
+
+    /// Sends an object to be created, whatever comes of it: `Ok` or the API server's refusal.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`] if it did not answer.
+    pub async fn attempt(&self, method: http::Method, kind: &str, name: &str, body: &Value) -> Result<Answer, Stop> {
+        self.attempt_at(method, kind, name, "", body).await
+    }
+
+    async fn attempt_at(
+        &self,
+        method: http::Method,
+        kind: &str,
+        name: &str,
+        tail: &str,
+        body: &Value,
+    ) -> Result<Answer, Stop> {
+        let action = format!("{method} {kind} {name}");
+        let wrong = |reason: String| Stop::Refused { action: action.clone(), reason };
+        let kind = Kind::named(kind).ok_or_else(|| wrong("the history does not hold this kind".into()))?;
+        let collection = kind.path(Some(&self.namespace));
+        let path = if method == http::Method::POST { collection } else { format!("{collection}/{name}{tail}") };
+        let content = if method == http::Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+        let request = http::Request::builder()
+            .method(method)
+            .uri(path)
+            .header(http::header::CONTENT_TYPE, content)
+            .body(if body.is_null() { Vec::new() } else { body.to_string().into_bytes() })
+            .map_err(|e| wrong(e.to_string()))?;
+        match self.ground.client.request::<Value>(request).await {
+            Ok(object) => Ok(Answer::Accepted(object)),
+            Err(kube::Error::Api(status)) => {
+                Ok(Answer::Refused { code: status.code, message: status.message.clone() })
+            }
+            Err(source) => Err(ClusterError::api(action, source).into()),
+        }
+    }
+
+    /// Creates an object.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn create(&self, kind: &str, object: &Value) -> Result<Value, Stop> {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        self.attempt(http::Method::POST, kind, &name, object).await?.accepted(format!("create {kind} {name}"))
+    }
+
+    /// Merge-patches an object.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn patch(&self, kind: &str, name: &str, patch: Value) -> Result<Value, Stop> {
+        self.attempt(http::Method::PATCH, kind, name, &patch).await?.accepted(format!("patch {kind} {name}"))
+    }
+
+    /// Merge-patches a subresource, e.g. `status`.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn patch_sub(&self, kind: &str, name: &str, subresource: &str, patch: Value) -> Result<Value, Stop> {
+        let tail = format!("/{subresource}");
+        self.attempt_at(http::Method::PATCH, kind, name, &tail, &patch)
+            .await?
+            .accepted(format!("patch {kind} {name}{tail}"))
+    }
+
+    /// Sets `spec.replicas` of a PodCliqueSet, PodCliqueScalingGroup or PodClique.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn scale(&self, kind: &str, name: &str, replicas: u32) -> Result<(), Stop> {
+        self.mark("scaled", json!({"kind": kind, "name": name, "replicas": replicas}));
+        self.patch(kind, name, json!({"spec": {"replicas": replicas}})).await.map(drop)
+    }
+
+    /// Deletes an object, in the background mode that kubectl uses.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn delete(&self, kind: &str, name: &str) -> Result<(), Stop> {
+        self.mark("deleted", json!({"kind": kind, "name": name}));
+        let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"});
+        self.attempt(http::Method::DELETE, kind, name, &options)
+            .await?
+            .accepted(format!("delete {kind} {name}"))
+            .map(drop)
+    }
+
+    /// Deletes a pod at once, as a node that vanished would.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn lose_pod(&self, name: &str) -> Result<(), Stop> {
+        let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0});
+        self.mark("pod lost", json!({"name": name}));
+        self.attempt(http::Method::DELETE, "Pod", name, &options).await?.accepted(format!("delete pod {name}")).map(drop)
+    }
+
+    /// Adds a mark to the history: something that the judge needs to know and no object says.
+    pub fn mark(&self, name: &str, detail: Value) {
+        self.ground.recorder.mark(&self.namespace, name, detail);
+    }
+
+    /// Looks at the trial's namespace as it is now.
+    pub fn look<T>(&self, at: impl FnOnce(&Live) -> T) -> T {
+        self.ground.recorder.look(&self.namespace, at)
+    }
+
+    /// Waits until a condition holds of the namespace, by watching.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`] with the moment; [`Stop::Cluster`] if a part of the cluster has died meanwhile.
+    pub async fn until(&self, condition: &str, limit: Limit, holds: impl Fn(&Live) -> bool) -> Result<(), Stop> {
+        let length = limit.length.mul_f64(self.scale);
+        let begin = Instant::now();
+        let mut changes = self.ground.recorder.follow(&self.namespace);
+        let wait = async {
+            while !self.look(&holds) {
+                if changes.changed().await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            }
+        };
+        if tokio::time::timeout(length, wait).await.is_ok() {
+            tracing::debug!(case = self.case.id, condition, seconds = begin.elapsed().as_secs_f64(), "reached");
+            return Ok(());
+        }
+        self.ground.healthy().await?;
+        self.mark("wait ran out", json!({"condition": condition}));
+        Err(Stop::Wait {
+            condition: condition.into(),
+            limit: limit.name,
+            seconds: begin.elapsed().as_secs_f64(),
+            situation: self.look(situation::describe),
+        })
+    }
+
+    /// Waits until so many pods of the workload are bound.
+    ///
+    /// # Errors
+    /// As [`Trial::until`].
+    pub async fn until_bound(&self, count: usize) -> Result<(), Stop> {
+        let condition = format!("{count} pods bound");
+        self.until(&condition, super::limits::SCHEDULING, |live| live.bound() >= count).await
+    }
+
+    /// Waits until every pod of a PodGang that the target's gangs hold is in the scheduler's hands: all of them, or in
+    /// PodGang scope the hard gang alone, whose surplus stays gated until it is bound (KUBE-08).
+    ///
+    /// # Errors
+    /// As [`Trial::until`].
+    pub async fn until_released(&self, gang: &Gang) -> Result<(), Stop> {
+        let count = match self.target.variant {
+            Variant::PodGroup => gang.pods(),
+            Variant::PodGang => gang.minimum(),
+        };
+        let condition = format!("{count} pods of {} released to the scheduler", gang.name);
+        self.until(&condition, super::limits::REACTION, |live| {
+            let of_gang = live.pods().filter(|pod| pod.pod_gang() == Some(&gang.name));
+            of_gang.filter(|pod| pod.gates().is_empty()).count() >= count
+        })
+        .await
+    }
+
+    /// Waits until the scheduler has had every pod of the gang in hand and a whole pass since; leaves the mark
+    /// `scheduler passed`.
+    ///
+    /// # Errors
+    /// As [`Trial::until_released`] and [`Trial::scheduler_passes`].
+    pub async fn scheduler_passes_over(&mut self, gang: &Gang) -> Result<(), Stop> {
+        self.until_released(gang).await?;
+        self.scheduler_passes(&gang.name).await
+    }
+
+    /// The local control plane, for cases that stop or restart a part of it ([`super::case::Lane::Alone`]).
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`] on a cluster that is not the harness's own.
+    pub fn local(&self) -> Result<&Arc<LocalCluster>, Stop> {
+        self.ground.local.as_ref().ok_or_else(|| {
+            ClusterError::Name(format!("{} stops parts of the control plane and needs a local cluster", self.case.id))
+                .into()
+        })
+    }
+
+    /// Everything that happened to the trial so far.
+    pub fn history(&self) -> History {
+        let header = Header::new(self.case.id, self.target, &self.namespace, self.submitted.clone());
+        let pool = self.namespace.clone();
+        self.ground.recorder.history(header, |object| {
+            object["metadata"]["labels"][names::POOL] == pool.as_str()
+                || object["metadata"]["name"] == pool.as_str()
+                || object["kind"] == "ClusterTopologyBinding"
+        })
+    }
+}
+
+/// The API server's answer to an attempt.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    /// Done; the object as it is now.
+    Accepted(Value),
+    /// Refused.
+    Refused {
+        /// HTTP status code.
+        code: u16,
+        /// Its message.
+        message: String,
+    },
+}
+
+impl Answer {
+    /// The object, or a stop that says what was refused.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub fn accepted(self, action: String) -> Result<Value, Stop> {
+        match self {
+            Self::Accepted(object) => Ok(object),
+            Self::Refused { message, .. } => Err(Stop::Refused { action, reason: message }),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! From what a judge found, and how the driver ended, to outcomes: the one place where a finding becomes a verdict.
+
+use super::case::Case;
+use super::deviations;
+use super::history::History;
+use super::judge::{Broken, Finding};
+use super::target::Target;
+use super::trial::Stop;
+use crate::report::{CaseResult, Judgement, Outcome, Seconds, Verdict, Violation};
+
+/// One judgement per clause of the case on the target.
+pub fn judgements(case: &Case, target: Target, history: &History, findings: &[Finding], stop: Option<&Stop>) -> Vec<Judgement> {
+    judged_clauses(case, target)
+        .into_iter()
+        .map(|clause| {
+            let mut found = findings.iter().filter(|finding| finding.clause == clause).peekable();
+            let (outcome, violations) = if found.peek().is_none() {
+                (Outcome::error("the case's judge says nothing about this clause"), Vec::new())
+            } else {
+                outcome(found, history, stop)
+            };
+            let outcome = match deviations::of(case.id, clause, target) {
+                Some(known) => outcome.of_known_deviation(known.reason),
+                None => outcome,
+            };
+            Judgement { clause: clause.into(), outcome, violations }
+        })
+        .collect()
+}
+
+/// The clauses that a case judges on a target: those that the target owes, and those that it is known to break.
+pub fn judged_clauses(case: &Case, target: Target) -> Vec<&'static str> {
+    let owed = case.clauses_on(target);
+    case.clauses
+        .iter()
+        .copied()
+        .filter(|clause| owed.contains(clause) || deviations::of(case.id, clause, target).is_some())
+        .collect()
+}
+
+/// Whether a verdict needs no explanation: what was promised, or what is known to be broken.
+pub fn is_expected(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Pass | Verdict::KnownDeviation)
+}
+
+/// One result of a case that was tried several times: a clause that passed only later is flaky.
+pub fn of_attempts(mut attempts: Vec<CaseResult>) -> CaseResult {
+    let count = attempts.len();
+    let Some(mut last) = attempts.pop() else { unreachable!("a case is tried at least once") };
+    if count == 1 {
+        return last;
+    }
+    for judgement in &mut last.clauses {
+        let earlier = attempts.iter().flat_map(|attempt| &attempt.clauses).filter(|j| j.clause == judgement.clause);
+        judgement.violations.extend(earlier.clone().flat_map(|j| j.violations.iter().cloned()));
+        let outcomes: Vec<_> = earlier.map(|j| j.outcome.clone()).chain([judgement.outcome.clone()]).collect();
+        if let Some(outcome) = Outcome::of_attempts(&outcomes) {
+            judgement.outcome = outcome;
+        }
+    }
+    let seconds = |result: &CaseResult| std::time::Duration::from(result.duration_seconds);
+    let total = attempts.iter().map(seconds).sum::<std::time::Duration>() + seconds(&last);
+    let attempts = u32::try_from(count).unwrap_or(u32::MAX);
+    let judged = CaseResult::new(last.id, last.title, last.clauses);
+    CaseResult {
+        attempts,
+        duration_seconds: Seconds::from(total),
+        overhead_seconds: last.overhead_seconds,
+        negative_verdict_seconds: last.negative_verdict_seconds,
+        reproduce: last.reproduce,
+        artifacts: last.artifacts,
+        ..judged
+    }
+}
+
+fn outcome<'a>(
+    findings: impl Iterator<Item = &'a Finding>,
+    history: &History,
+    stop: Option<&Stop>,
+) -> (Outcome, Vec<Violation>) {
+    // A failing cluster proves nothing about a backend.
+    if let Some(Stop::Cluster(error)) = stop {
+        return (Outcome::error(error.to_string()), Vec::new());
+    }
+    let mut violations = Vec::new();
+    let mut not_reached = None;
+    for finding in findings {
+        match &finding.ruling {
+            Ok(()) => {}
+            Err(Broken::Violated(found)) => violations.extend(found.iter().cloned()),
+            Err(Broken::NotReached(reason)) => not_reached = Some(reason.clone()),
+        }
+    }
+    if let Some(first) = violations.first() {
+        let reason = match stop {
+            Some(stop) => format!("{}\n{stop}", first.message),
+            None => first.message.clone(),
+        };
+        return (Outcome::fail(reason), violations);
+    }
+    if let Some(gap) = history.gaps().next() {
+        let reason = format!("the watch on {} has a gap ({}): what was not seen may have happened", gap.kind, gap.reason);
+        return (Outcome::error(reason), violations);
+    }
+    // A clause that holds so far is not shown by a case that stopped half way.
+    match (stop, not_reached) {
+        (Some(stop), _) => (Outcome::error(format!("the case stopped before its end: {stop}")), violations),
+        (None, Some(reason)) => (Outcome::error(reason), violations),
+        (None, None) => (Outcome::pass(), violations),
+    }
+}

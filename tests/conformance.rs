@@ -1,0 +1,97 @@
+//! The conformance cases as `cargo test` sees them: one test per case and target, on clusters brought up once.
+//!
+//! `cargo test --test conformance -- aon` filters by name, as with any test. Without Go (and without built components)
+//! every test fails with the reason; nothing is skipped silently.
+
+use std::sync::{Arc, OnceLock};
+
+use grove_conformance::cluster::ClusterError;
+use grove_conformance::cluster::components::{Component, Overrides, Progress, Toolbox};
+use grove_conformance::cluster::local::{ClusterSpec, Programs};
+use grove_conformance::cluster::process::Launcher;
+use grove_conformance::report::Verdict;
+use grove_conformance::suite::arena::{Arena, Settings};
+use grove_conformance::suite::case::Case;
+use grove_conformance::suite::cases;
+use grove_conformance::suite::target::{TARGETS, Target};
+use grove_conformance::suite::verdict::judged_clauses;
+use libtest_mimic::{Arguments, Failed, Trial};
+use tokio::runtime::Runtime;
+
+/// Builds are slow enough to be worth a line each.
+struct Lines;
+
+#[allow(clippy::print_stderr)]
+impl Progress for Lines {
+    fn building(&self, component: &Component) {
+        eprintln!("building {} {} (once; cached afterwards)", component.name, component.version);
+    }
+    fn compiled(&self, _: &Component, _: usize) {}
+    fn built(&self, component: &Component, seconds: f64) {
+        eprintln!("built {} in {seconds:.0} s", component.name);
+    }
+    fn waiting(&self, component: &Component) {
+        eprintln!("waiting for another process that builds {}", component.name);
+    }
+}
+
+fn arena(runtime: &Runtime) -> Result<Arena, ClusterError> {
+    let toolbox = runtime.block_on(Toolbox::prepare(&Overrides::new(), &Lines))?;
+    Ok(Arena::new(Settings {
+        run: format!("test-{}", std::process::id()),
+        spec: ClusterSpec::default(),
+        attach: None,
+        programs: Programs {
+            toolbox,
+            launcher: Launcher::new(env!("CARGO_BIN_EXE_grove-conformance")),
+            controller: env!("CARGO_BIN_EXE_grove-backend-controller").into(),
+        },
+        scale: 1.0,
+        concurrency: 10,
+        retries: 0,
+        out: concat!(env!("CARGO_TARGET_TMPDIR"), "/conformance").into(),
+        keep: false,
+        reproduce: "grove-conformance run".into(),
+    }))
+}
+
+type Shared = Arc<OnceLock<Result<Arena, String>>>;
+
+fn hold(case: &'static Case, target: Target, shared: &Shared, runtime: &Runtime) -> Result<(), Failed> {
+    let arena = shared.get_or_init(|| arena(runtime).map_err(|error| error.to_string()));
+    let arena = arena.as_ref().map_err(Failed::from)?;
+    let result = runtime.block_on(arena.hold(case, target));
+    match result.outcome.verdict {
+        Verdict::Pass | Verdict::KnownDeviation | Verdict::Unsupported => Ok(()),
+        verdict => {
+            let reason = result.outcome.reason.unwrap_or_default();
+            let artifacts = result.artifacts.map(|path| arena.settings.out.join(path).display().to_string());
+            Err(format!("{verdict}: {reason}\nartifacts: {}", artifacts.unwrap_or_default()).into())
+        }
+    }
+}
+
+fn main() -> std::process::ExitCode {
+    let mut arguments = Arguments::from_args();
+    // A trial waits most of its time; the arena bounds how many are on a cluster at once.
+    arguments.test_threads.get_or_insert(16);
+    let runtime = Arc::new(Runtime::new().expect("a runtime starts"));
+    let shared: Shared = Arc::default();
+    let mut trials = Vec::new();
+    for target in TARGETS {
+        for case in cases::all() {
+            // A case of which the target owes no clause is not a test of it; the report names it with its reason.
+            if judged_clauses(case, target).is_empty() {
+                continue;
+            }
+            let name = format!("{}::{}::{}", target.backend.name(), target.scope(), case.id.replace('/', "::"));
+            let (shared, runtime) = (shared.clone(), runtime.clone());
+            trials.push(Trial::test(name, move || hold(case, target, &shared, &runtime)));
+        }
+    }
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if let Some(Ok(arena)) = Arc::into_inner(shared).and_then(OnceLock::into_inner) {
+        let _ = runtime.block_on(arena.close());
+    }
+    conclusion.exit_code()
+}
