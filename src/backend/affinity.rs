@@ -18,11 +18,19 @@ pub(crate) fn in_domain(key: &str, domain: &str) -> NodeSelectorRequirement {
 }
 
 /// Adds a requirement to a pod spec that is about to be created.
-pub(crate) fn require(pod_spec: &mut Map<String, Value>, requirement: &NodeSelectorRequirement) {
-    let affinity = pod_spec.get("affinity").cloned().and_then(|value| serde_json::from_value(value).ok());
-    let affinity: Affinity = affinity.unwrap_or_default();
+///
+/// # Errors
+/// The pod spec's own affinity is none.
+pub(crate) fn require(
+    pod_spec: &mut Map<String, Value>,
+    requirement: &NodeSelectorRequirement,
+) -> serde_json::Result<()> {
+    let affinity =
+        pod_spec.get("affinity").cloned().map(serde_json::from_value::<Option<Affinity>>).transpose()?;
+    let affinity = affinity.flatten().unwrap_or_default();
     pod_spec
         .insert("affinity".to_owned(), json!(with_requirements(affinity, std::slice::from_ref(requirement))));
+    Ok(())
 }
 
 /// The affinity with `requirements` in each of its required terms.
@@ -45,6 +53,10 @@ pub(crate) fn with_requirements(
 mod tests {
     use super::*;
 
+    fn terms(spec: &Value) -> &Value {
+        &spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    }
+
     #[test]
     fn a_requirement_goes_into_every_alternative() {
         let mut spec = json!({"affinity": {
@@ -54,14 +66,23 @@ mod tests {
                 {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]},
             ]}},
         }});
-        require(spec.as_object_mut().unwrap(), &exists("rack"));
-        insta::assert_snapshot!(spec, @r#"{"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"gpu","operator":"Exists"},{"key":"rack","operator":"Exists"}]},{"matchExpressions":[{"key":"rack","operator":"Exists"}],"matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]}]}},"podAffinity":{}}}"#);
+        require(spec.as_object_mut().unwrap(), &exists("rack")).unwrap();
+        assert_eq!(spec["affinity"]["podAffinity"], json!({}), "the rest is kept");
+        assert_eq!(
+            terms(&spec),
+            &json!([
+                {"matchExpressions": [{"key": "gpu", "operator": "Exists"}, {"key": "rack", "operator": "Exists"}]},
+                {"matchExpressions": [{"key": "rack", "operator": "Exists"}],
+                 "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]},
+            ])
+        );
     }
 
     #[test]
     fn a_pod_without_affinity_gets_one_term() {
         let mut spec = json!({});
-        require(spec.as_object_mut().unwrap(), &in_domain("rack", "r1"));
-        insta::assert_snapshot!(spec, @r#"{"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"rack","operator":"In","values":["r1"]}]}]}}}}"#);
+        require(spec.as_object_mut().unwrap(), &in_domain("rack", "r1")).unwrap();
+        let domain = json!({"key": "rack", "operator": "In", "values": ["r1"]});
+        assert_eq!(terms(&spec), &json!([{"matchExpressions": [domain]}]));
     }
 }

@@ -118,6 +118,9 @@ pub struct GangState<'a> {
 pub enum Release {
     /// Not yet; why, for the log. A change to any pod of the gang asks again.
     Hold(String),
+    /// Never: the API server dropped its membership, which cannot be set later. It is deleted, still gated, and another
+    /// one is created in its place (KUBE-06).
+    Replace(String),
     /// Now, with these requirements added to the pod's required node affinity in the same request.
     Now(Vec<NodeSelectorRequirement>),
 }

@@ -9,6 +9,7 @@ use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use grove_conformance::controller::install::{InstallOptions, NAMESPACE, WebhookTarget, objects};
 use grove_conformance::controller::{Fault, Options, run_controller};
+use grove_conformance::yaml;
 use tracing_subscriber::EnvFilter;
 
 /// Grove's reference backend controller: PodCliqueSets to gangs of pods.
@@ -136,7 +137,7 @@ fn install_manifests(arguments: InstallArguments) -> anyhow::Result<()> {
     };
     let mut out = std::io::stdout().lock();
     for object in objects(&InstallOptions { webhooks, ca_bundle })? {
-        writeln!(out, "---\n{}", serde_yaml::to_string(&object)?.trim_end())?;
+        writeln!(out, "---\n{}", yaml::write(&object)?.trim_end())?;
     }
     Ok(())
 }

@@ -7,9 +7,10 @@ use super::args::ControlsArgs;
 use super::output::{self, Talk};
 use super::{Failure, programs, run, run_id, select};
 use crate::report::{self, Exit, Verdict};
-use crate::suite::arena::Settings;
+use crate::suite::arena::{Arena, Settings};
 use crate::suite::case::Lane;
 use crate::suite::cases;
+use crate::suite::clauses::CLAUSES;
 use crate::suite::controls::{CONTROLS, Control};
 use crate::suite::runner::{Clock, Plan};
 
@@ -51,9 +52,9 @@ async fn run_one(control: &'static Control, args: &ControlsArgs) -> Result<bool,
     };
     // Cases that are alone configure the controller themselves: they would mend what is broken here.
     let (chosen, left_out) = cases::all().partition(|case| case.lane == Lane::Shared);
-    let plan = Plan { targets: vec![control.target()], chosen, left_out };
+    let plan = Plan { targets: vec![control.target()], chosen, left_out, clauses: CLAUSES.to_vec() };
     let clock = Clock { begin, building: Duration::ZERO };
-    let (report, _) = run::hold(settings, &plan, &talk, clock).await?;
+    let (report, _) = run::hold(Arc::new(Arena::new(settings)), &plan, &talk, clock).await?;
     talk.end();
     report::write_all(&args.report_dir.join(control.name), &report)
         .map_err(|e| Failure::Infrastructure(e.to_string()))?;

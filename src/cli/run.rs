@@ -9,6 +9,7 @@ use super::{Failure, clusters, programs, run_id, select};
 use crate::cluster::local::ClusterSpec;
 use crate::report::{self, Exit, Report};
 use crate::suite::arena::{Arena, Settings};
+use crate::suite::clauses::CLAUSES;
 use crate::suite::runner::{self, Clock, Observer, Plan};
 use crate::suite::workload;
 
@@ -42,7 +43,17 @@ pub async fn run(args: &RunArgs) -> Result<Exit, Failure> {
         keep: args.keep,
         reproduce: reproduce(args),
     };
-    let (report, exit) = hold(settings, &plan, &talk, clock).await?;
+    let arena = Arc::new(Arena::new(settings));
+    if let (Some(file), [case]) = (&args.workload, plan.chosen.as_slice()) {
+        let ground = arena.ground(case.lane, plan.targets[0]).await.map_err(|e| Failure::Infrastructure(e.to_string()))?;
+        let admitted = workload::admitted(&ground, case).await;
+        drop(ground);
+        if let Err(reason) = admitted {
+            close(arena).await?;
+            return Err(Failure::Usage(format!("--workload {}: {reason}", file.display())));
+        }
+    }
+    let (report, exit) = hold(arena, &plan, &talk, clock).await?;
     let files = report::write_all(&args.report_dir, &report).map_err(|e| Failure::Infrastructure(e.to_string()))?;
     talk.end();
     output::data(&report::terminal(&report));
@@ -67,7 +78,8 @@ fn plan(args: &RunArgs) -> Result<Plan, Failure> {
     let case = workload::case(&text, nodes)
         .map_err(|reason| Failure::Usage(format!("--workload {}: {reason}", file.display())))?;
     let targets = select::targets(&args.backend, args.scope.as_deref())?;
-    Ok(Plan { targets, chosen: vec![case], left_out: Vec::new() })
+    let clauses = CLAUSES.iter().filter(|clause| case.clauses.contains(&clause.id)).copied().collect();
+    Ok(Plan { targets, chosen: vec![case], left_out: Vec::new(), clauses })
 }
 
 /// Brings clusters up, holds the plan's trials, ends the clusters.
@@ -75,22 +87,26 @@ fn plan(args: &RunArgs) -> Result<Plan, Failure> {
 /// # Errors
 /// [`Failure::Infrastructure`] if the shared cluster does not come up.
 pub async fn hold(
-    settings: Settings,
+    arena: Arc<Arena>,
     plan: &Plan,
     talk: &Arc<Talk>,
     clock: Clock,
 ) -> Result<(Report, Exit), Failure> {
     talk.expect(plan.chosen.len() * plan.targets.len());
     talk.now("starting a control plane");
-    let arena = Arc::new(Arena::new(settings));
     let observer: Arc<dyn Observer> = talk.clone();
     let results = runner::hold_all(&arena, plan, &observer).await;
-    let report = runner::report(&arena, results, clock, command()).await?;
-    if let Ok(arena) = Arc::try_unwrap(arena) {
-        arena.close().await?;
-    }
+    let report = runner::report(&arena, plan, results, clock, command()).await?;
+    close(arena).await?;
     let exit = report.exit();
     Ok((report, exit))
+}
+
+async fn close(arena: Arc<Arena>) -> Result<(), Failure> {
+    match Arc::into_inner(arena) {
+        Some(arena) => Ok(arena.close().await?),
+        None => Ok(()),
+    }
 }
 
 fn command() -> String {

@@ -48,7 +48,7 @@ pub fn plan(words: Words<'_>) -> Result<Plan, Failure> {
         let what = [words.cases, words.clauses].concat().join(", ");
         return Err(Failure::Usage(format!("no case is left by {what}: no chosen case judges the chosen clauses")));
     }
-    Ok(Plan { targets, chosen, left_out })
+    Ok(Plan { targets, chosen, left_out, clauses: CLAUSES.to_vec() })
 }
 
 /// The targets of a backend, or the one of a scope.

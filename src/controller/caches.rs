@@ -185,16 +185,16 @@ fn type_meta(resource: &ApiResource) -> TypeMeta {
 
 fn pod_clique_keys(object: &PodClique) -> Vec<String> {
     let namespace = object.namespace().unwrap_or_default();
-    let keyed: [(&str, fn(&str, &str) -> String); 4] = [
-        (LABEL_PART_OF, of),
-        (LABEL_SCALING_GROUP, of_group),
-        (LABEL_POD_GANG, of_gang),
-        (LABEL_BASE_POD_GANG, of_base),
+    let keyed = |label: &str, key: fn(&str, &str) -> String| {
+        object.labels().get(label).map(|value| key(&namespace, value))
+    };
+    let keys = [
+        keyed(LABEL_PART_OF, of),
+        keyed(LABEL_SCALING_GROUP, of_group),
+        keyed(LABEL_POD_GANG, of_gang),
+        keyed(LABEL_BASE_POD_GANG, of_base),
     ];
-    keyed
-        .iter()
-        .filter_map(|(label, key)| object.labels().get(*label).map(|value| key(&namespace, value)))
-        .collect()
+    keys.into_iter().flatten().collect()
 }
 
 fn by_label(object: &impl ResourceExt, label: &str) -> Vec<String> {

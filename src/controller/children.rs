@@ -1,17 +1,20 @@
-//! Bringing the objects under an owner to what they should be: create, patch the difference, delete the rest.
+//! Bringing the objects of one kind under an owner to what they should be: create, patch the difference,
+//! delete the rest.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+use std::hash::Hash;
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
+use futures::future::{self, BoxFuture};
 use futures::{FutureExt, StreamExt, stream};
-use kube::ResourceExt;
+use kube::{Resource, ResourceExt};
 use serde_json::{Map, Value, json};
 
 use super::context::Context;
 use super::error::ReconcileError;
+use super::informer::Informer;
 use super::json_diff::merge_patch;
-use super::ownership::is_controlled_by;
+use super::ownership::{controller, is_controlled_by};
 use super::writes::{self, Writable};
 use crate::api::PodClique;
 
@@ -27,79 +30,114 @@ pub async fn all(writes: Vec<Write<'_>>) -> Result<(), ReconcileError> {
     results.into_iter().collect()
 }
 
-/// What brings one object to what it should be, if anything. `change` gives the patch from what is there.
-///
-/// # Errors
-/// [`ReconcileError::Waiting`] if an object of another owner has the name.
-pub fn ensure<'a, K, O>(
+/// The patch from one object to another, `None` if nothing differs.
+pub type Change<K> = fn(&K, &K) -> serde_json::Result<Option<Value>>;
+
+/// The objects of one kind under one owner.
+pub struct Children<'a, O, K>
+where
+    K: Resource<DynamicType = ()> + 'static,
+{
     context: &'a Context,
     owner: &'a O,
-    existing: Option<Arc<K>>,
-    wanted: K,
-    change: impl FnOnce(&K, &K) -> serde_json::Result<Option<Value>>,
-    is_ours: impl FnOnce(&K) -> bool,
-) -> Result<Option<Write<'a>>, ReconcileError>
+    cache: &'a Informer<K>,
+    change: Change<K>,
+    wanted: HashSet<String>,
+    writes: Vec<Write<'a>>,
+}
+
+impl<'a, O, K> Children<'a, O, K>
 where
-    K: Writable + Send + Sync + 'a,
     O: ResourceExt + Sync,
+    K: Writable + Send + Sync + 'static,
+    K::DynamicType: Hash + Eq + Clone,
 {
-    let Some(existing) = existing else {
-        return Ok(Some(async move { writes::create(&context.client, &wanted, owner).await }.boxed()));
-    };
-    if !is_ours(&existing) || existing.meta().deletion_timestamp.is_some() {
-        let (kind, name) = (K::kind(&()), wanted.name_any());
-        return Err(ReconcileError::Waiting(format!("{kind} {name} of a predecessor has to go first")));
+    /// None wanted yet.
+    pub fn new(context: &'a Context, owner: &'a O, cache: &'a Informer<K>, change: Change<K>) -> Self {
+        Self { context, owner, cache, change, wanted: HashSet::new(), writes: Vec::new() }
     }
-    let patch = change(&existing, &wanted)?;
-    Ok(patch.map(|patch| {
-        async move { writes::patch(&context.client, &*existing, &patch).await.map(drop) }.boxed()
-    }))
-}
 
-/// The deletion of every object of `found` that `owner` controls and nobody wants any more.
-pub fn prune<'a, K, O>(
-    context: &'a Context,
-    owner: &O,
-    found: Vec<Arc<K>>,
-    wanted: &HashSet<String>,
-) -> Vec<Write<'a>>
-where
-    K: Writable + Send + Sync + 'a,
-    O: ResourceExt,
-{
-    let excess = found.into_iter().filter(|object| {
-        let going = object.meta().deletion_timestamp.is_some();
-        !going && is_controlled_by(&**object, owner) && !wanted.contains(&object.name_any())
-    });
-    excess.map(|object| async move { writes::delete(&context.client, &*object).await }.boxed()).collect()
-}
+    /// The object of that name, if it is the owner's.
+    pub fn get(&self, name: &str) -> Option<Arc<K>> {
+        let found = self.cache.get(self.owner.namespace().as_deref(), name);
+        found.filter(|found| self.is_ours(found))
+    }
 
-/// The patch that gives `existing` the wanted labels, annotations and spec. Other labels and annotations
-/// stay.
-pub fn change<K: ResourceExt>(existing: &K, wanted: &K, specs: [Value; 2]) -> Option<Value> {
-    let [existing_spec, wanted_spec] = specs;
-    let missing = |existing: &std::collections::BTreeMap<String, String>,
-                   wanted: &std::collections::BTreeMap<String, String>| {
-        let missing = wanted.iter().filter(|(key, value)| existing.get(*key) != Some(value));
-        missing.map(|(key, value)| (key.clone(), json!(value))).collect::<Map<_, _>>()
-    };
-    let mut metadata = Map::new();
-    for (field, missing) in [
-        ("labels", missing(existing.labels(), wanted.labels())),
-        ("annotations", missing(existing.annotations(), wanted.annotations())),
-    ] {
-        if !missing.is_empty() {
-            metadata.insert(field.to_owned(), Value::Object(missing));
+    /// This object should exist just so.
+    pub fn want(&mut self, wanted: K) {
+        let name = wanted.name_any();
+        let existing = self.cache.get(self.owner.namespace().as_deref(), &name);
+        self.wanted.insert(name);
+        let write = match existing {
+            None => Ok(Some(self.create(wanted))),
+            Some(found) => self.adjust(&found, &wanted),
+        };
+        match write {
+            Ok(write) => self.writes.extend(write),
+            // It fails with the others made, so that one object in the way does not hold up the rest.
+            Err(error) => self.writes.push(future::ready(Err(error)).boxed()),
         }
     }
+
+    /// Every write that is due, with the deletion of what is under the owner and not wanted. `key` is the
+    /// owner's in the cache's index.
+    pub fn finish(mut self, key: &str) -> Vec<Write<'a>> {
+        let (context, mut writes) = (self.context, std::mem::take(&mut self.writes));
+        let excess = self.cache.indexed(key).into_iter().filter(|found| {
+            let going = found.meta().deletion_timestamp.is_some();
+            !going && self.is_ours(found) && !self.wanted.contains(&found.name_any())
+        });
+        writes.extend(
+            excess.map(|found| async move { writes::delete(&context.client, &*found).await }.boxed()),
+        );
+        writes
+    }
+
+    fn create(&self, wanted: K) -> Write<'a> {
+        let (context, owner) = (self.context, self.owner);
+        async move { writes::create(&context.client, &wanted, owner).await }.boxed()
+    }
+
+    fn adjust(&self, found: &Arc<K>, wanted: &K) -> Result<Option<Write<'a>>, ReconcileError> {
+        if !self.is_ours(found) || found.meta().deletion_timestamp.is_some() {
+            let what = format!("{} {} of a predecessor has to go first", K::kind(&()), wanted.name_any());
+            return Err(ReconcileError::Waiting(what));
+        }
+        let (context, found) = (self.context, Arc::clone(found));
+        let patch = (self.change)(&found, wanted)?;
+        Ok(patch.map(|patch| {
+            async move { writes::patch(&context.client, &*found, &patch).await.map(drop) }.boxed()
+        }))
+    }
+
+    fn is_ours(&self, found: &K) -> bool {
+        let disowned = || self.context.faults.no_owner_references && controller(found).is_none();
+        is_controlled_by(found, self.owner) || disowned()
+    }
+}
+
+/// The patch that gives `existing` the labels, annotations and spec that are wanted. Further labels and
+/// annotations stay.
+pub fn change<K: ResourceExt>(existing: &K, wanted: &K, [from, to]: [Value; 2]) -> Option<Value> {
     let mut patch = Map::new();
+    let labels = missing(existing.labels(), wanted.labels());
+    let annotations = missing(existing.annotations(), wanted.annotations());
+    let metadata = [("labels", labels), ("annotations", annotations)];
+    let metadata: Map<_, _> =
+        metadata.into_iter().filter_map(|(key, map)| Some((key.to_owned(), map?))).collect();
     if !metadata.is_empty() {
         patch.insert("metadata".to_owned(), Value::Object(metadata));
     }
-    if let Some(spec) = merge_patch(&existing_spec, &wanted_spec) {
+    if let Some(spec) = merge_patch(&from, &to) {
         patch.insert("spec".to_owned(), spec);
     }
     (!patch.is_empty()).then_some(Value::Object(patch))
+}
+
+fn missing(existing: &BTreeMap<String, String>, wanted: &BTreeMap<String, String>) -> Option<Value> {
+    let missing = wanted.iter().filter(|(key, value)| existing.get(*key) != Some(value));
+    let missing: Map<_, _> = missing.map(|(key, value)| (key.clone(), json!(value))).collect();
+    (!missing.is_empty()).then_some(Value::Object(missing))
 }
 
 /// The patch from one PodClique to another; `replicas` belong to whoever scales the object.

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::backend::{DEFAULT_SCHEDULER, Profile, Registry, SchedulerBackend};
+use crate::yaml;
 
 const API_VERSION: &str = "operator.config.grove.io/v1alpha1";
 const KIND: &str = "OperatorConfiguration";
@@ -65,11 +66,15 @@ impl Configuration {
     /// Reads a file's text. `default-scheduler` is enabled even if no profile names it.
     ///
     /// # Errors
-    /// The first thing wrong with it; what is wrong within a profile's `config` is found by [`registry`](Self::registry).
+    /// The first thing wrong with it; what is wrong within a profile's `config` is found by
+    /// [`registry`](Self::registry).
     pub fn parse(text: &str) -> Result<Self, ConfigurationError> {
-        let yaml: Value =
-            serde_yaml::from_str(text).map_err(|error| ConfigurationError::new(".", error.to_string()))?;
-        let file: File = serde_path_to_error::deserialize(yaml)
+        let documents =
+            yaml::documents(text).map_err(|error| ConfigurationError::new(".", error.to_string()))?;
+        let Ok([document]) = <[Value; 1]>::try_from(documents) else {
+            return Err(ConfigurationError::new(".", "the file must have one document"));
+        };
+        let file: File = serde_path_to_error::deserialize(document)
             .map_err(|error| ConfigurationError::new(error.path().to_string(), error.inner().to_string()))?;
         for (path, found, wanted) in
             [("apiVersion", &file.api_version, API_VERSION), ("kind", &file.kind, KIND)]

@@ -52,6 +52,9 @@ impl<K> Change<K> {
     }
 }
 
+/// Told of every change.
+type Listener<K> = Box<dyn Fn(&Change<K>) + Send + Sync>;
+
 type Index<K> = Arc<RwLock<HashMap<String, BTreeMap<String, Arc<K>>>>>;
 
 /// The reading end.
@@ -91,7 +94,7 @@ where
     keys: fn(&K) -> Vec<String>,
     index: Index<K>,
     settled: watch::Sender<bool>,
-    listeners: Vec<Box<dyn Fn(&Change<K>) + Send + Sync>>,
+    listeners: Vec<Listener<K>>,
 }
 
 /// A cache of `K`, indexed by what `keys` says of an object.

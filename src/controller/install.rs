@@ -11,7 +11,7 @@ use k8s_openapi::api::admissionregistration::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::admission::{
@@ -19,6 +19,7 @@ use super::admission::{
 };
 use crate::api::crds;
 use crate::api::names::GROVE_GROUP;
+use crate::yaml::{self, YamlError};
 
 /// The controller's namespace.
 pub const NAMESPACE: &str = "grove-system";
@@ -56,9 +57,7 @@ pub struct InstallOptions {
 /// A manifest or an object could not be turned into JSON.
 pub fn objects(options: &InstallOptions) -> Result<Vec<Value>, InstallError> {
     let mut objects = Vec::new();
-    for document in serde_yaml::Deserializer::from_str(RBAC) {
-        objects.push(Value::deserialize(document)?);
-    }
+    objects.extend(yaml::documents(RBAC)?);
     for crd in crds() {
         objects.push(serde_json::to_value(crd)?);
     }
@@ -78,7 +77,7 @@ pub fn objects(options: &InstallOptions) -> Result<Vec<Value>, InstallError> {
 pub enum InstallError {
     /// A manifest of this program is no good.
     #[error("manifest: {0}")]
-    Manifest(#[from] serde_yaml::Error),
+    Manifest(#[from] YamlError),
     /// An object is no good.
     #[error("object: {0}")]
     Object(#[from] serde_json::Error),

@@ -39,6 +39,7 @@ mod pod_clique;
 mod pod_clique_object;
 mod pod_clique_scaling_group;
 mod pod_clique_set;
+mod pod_clique_set_objects;
 mod pod_clique_set_status;
 mod pod_clique_status;
 mod pod_gang;

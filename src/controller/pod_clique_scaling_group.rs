@@ -3,17 +3,16 @@
 //! Replicas up to `minAvailable` belong to the base PodGang, each further one to a scaled PodGang, whose pods
 //! wait for the base (AON-06). PodGangs themselves are the PodCliqueSet's.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use kube::ResourceExt;
 use kube::runtime::controller::Action;
 
 use super::caches::of_group;
-use super::children::{self, Write};
+use super::children::{self, Children};
 use super::context::Context;
 use super::error::ReconcileError;
-use super::ownership::{is_controlled_by, owner_reference};
+use super::ownership::owner_reference;
 use super::pod_clique_object::{Place, pod_clique};
 use crate::api::names;
 use crate::api::{PodClique, PodCliqueScalingGroup, PodCliqueSet, PodCliqueTemplateSpec};
@@ -33,22 +32,11 @@ pub async fn reconcile(
     if context.registry.resolve(&pcs).is_none() {
         return Ok(Action::await_change());
     }
-    let cliques = pod_cliques(&pcs, &pcsg);
-    let namespace = pcsg.namespace().unwrap_or_default();
-    let wanted: HashSet<_> = cliques.iter().map(ResourceExt::name_any).collect();
-    let existing = context.caches.pod_cliques.indexed(&of_group(&namespace, &pcsg.name_any()));
-    let mut writes = children::prune(&context, &*pcsg, existing, &wanted);
-    for clique in cliques {
-        let existing = context.caches.pod_cliques.get(Some(&namespace), &clique.name_any());
-        let is_ours = |found: &PodClique| is_controlled_by(found, &*pcsg);
-        let write =
-            children::ensure(&context, &*pcsg, existing, clique, children::pod_clique_change, is_ours);
-        match write {
-            Ok(write) => writes.extend(write),
-            Err(error) => writes.push(Box::pin(std::future::ready(Err(error))) as Write<'_>),
-        }
-    }
-    children::all(writes).await?;
+    let mut cliques =
+        Children::new(&context, &*pcsg, &context.caches.pod_cliques, children::pod_clique_change);
+    pod_cliques(&pcs, &pcsg).into_iter().for_each(|clique| cliques.want(clique));
+    let key = of_group(&pcsg.namespace().unwrap_or_default(), &pcsg.name_any());
+    children::all(cliques.finish(&key)).await?;
     Ok(Action::await_change())
 }
 
@@ -100,7 +88,7 @@ mod tests {
         let cliques =
             pod_cliques(&serde_json::from_value(pcs).unwrap(), &serde_json::from_value(pcsg).unwrap());
         let gang = |clique: &PodClique| {
-            let label = |key| clique.labels().get(key).map(String::as_str).unwrap_or("-").to_owned();
+            let label = |key| clique.labels().get(key).map_or("-", String::as_str).to_owned();
             let (gang, base) = (label(names::LABEL_POD_GANG), label(names::LABEL_BASE_POD_GANG));
             format!("{} {gang} {base}", clique.name_any())
         };

@@ -1,6 +1,7 @@
 //! The reconciler against a made-up API server.
 
 use kube::runtime::watcher::Event;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::controller::test_api::World;

@@ -30,8 +30,6 @@ pub async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Result<Ac
     let complete = status.replicas == pclq.spec.replicas && status.updated_replicas == status.replicas;
     if complete {
         status.current_pod_template_hash = pclq.labels().get(LABEL_POD_TEMPLATE_HASH).cloned();
-        status.current_pod_clique_set_generation_hash =
-            pcs.status.as_ref().and_then(|status| status.current_generation_hash.clone());
     }
     let before = serde_json::to_value(pclq.status.clone().unwrap_or_default())?;
     if let Some(patch) = merge_patch(&before, &serde_json::to_value(&status)?) {
@@ -139,11 +137,13 @@ mod tests {
     fn pod(name: &str, gated: bool, conditions: &[&str], container: Value) -> Arc<Pod> {
         let conditions: Vec<_> =
             conditions.iter().map(|type_| json!({"type": type_, "status": "True"})).collect();
+        let containers: Vec<_> =
+            Some(container).into_iter().filter(|container| !container.is_null()).collect();
         let gates = if gated { json!([{"name": "g"}]) } else { json!([]) };
         let pod = json!({
             "metadata": {"name": name, "labels": {LABEL_POD_TEMPLATE_HASH: "h"}},
             "spec": {"containers": [], "schedulingGates": gates},
-            "status": {"conditions": conditions, "containerStatuses": if container.is_null() { json!([]) } else { json!([container]) }},
+            "status": {"conditions": conditions, "containerStatuses": containers},
         });
         Arc::new(serde_json::from_value(pod).unwrap())
     }

@@ -71,9 +71,11 @@ impl Gang<'_> {
         if !conditions.iter().any(|condition| condition.type_ == CONDITION_INITIALIZED) {
             let (pending, synced) = tokio::join!(self.say_initialized(false), self.sync(backend));
             // The changed status comes back as an event, and with it the next step.
-            return pending.and(synced);
+            return pending.and(synced.map(drop));
         }
-        self.sync(backend).await?;
+        if !self.sync(backend).await? {
+            return Ok(());
+        }
         let initialized = conditions::is_true(conditions, CONDITION_INITIALIZED);
         let view = GangView::of(&self.context.caches, self.pod_gang);
         let complete = view.is_complete();
@@ -93,8 +95,8 @@ impl Gang<'_> {
         }
     }
 
-    /// Has the backend make what is missing, and lets the gates know.
-    async fn sync(&self, backend: &dyn SchedulerBackend) -> Result<(), ReconcileError> {
+    /// Has the backend make what is missing, and lets the gates know. False if it never will, as things are.
+    async fn sync(&self, backend: &dyn SchedulerBackend) -> Result<bool, ReconcileError> {
         let Context { caches, synced, events, .. } = self.context;
         let existing = caches.gang_resources_of(self.pod_gang);
         match backend.sync_pod_gang(self.pod_gang, &existing).await {
@@ -109,7 +111,7 @@ impl Gang<'_> {
                 if synced.record(self.pod_gang) {
                     self.wake_gates();
                 }
-                Ok(())
+                Ok(true)
             }
             Err(error) => {
                 synced.forget(&self.pod_gang.uid().unwrap_or_default());
@@ -119,7 +121,7 @@ impl Gang<'_> {
                 }
                 match error {
                     // Nothing but a change of the PodGang helps.
-                    ReconcileError::Backend(BackendError::Refused(_)) => Ok(()),
+                    ReconcileError::Backend(BackendError::Refused(_)) => Ok(false),
                     error => Err(error),
                 }
             }

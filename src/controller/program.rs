@@ -90,7 +90,8 @@ pub enum ProgramError {
     /// Grove's CustomResourceDefinitions are not installed.
     #[error(
         "the API server does not serve {missing}; install the CustomResourceDefinitions first: \
-         grove-backend-controller install-manifests --webhook-url URL --ca-bundle FILE | kubectl apply --server-side -f -"
+         grove-backend-controller install-manifests --webhook-url URL --ca-bundle FILE \
+         | kubectl apply --server-side -f -"
     )]
     MissingResources {
         /// What is missing, comma-separated.
@@ -164,16 +165,20 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         caches.settled().await;
         ready.send_replace(true);
         tracing::info!("caches complete");
-        let mut candidate = Candidate::new(client.clone(), &options.namespace, identity());
         if !options.leader_elect {
             reconcile(inboxes, &context, &stopped).await;
             return Ok(());
         }
-        candidate.lead().await;
+        let mut candidate = Candidate::new(client.clone(), &options.namespace, identity());
         tokio::select! {
-            () = reconcile(inboxes, &context, &stopped) => candidate.release().await,
+            () = candidate.lead() => {}
+            () = servers::told(stopped.clone()) => return Ok(()),
+        }
+        tokio::select! {
+            () = reconcile(inboxes, &context, &stopped) => {}
             () = candidate.keep() => return Err(ProgramError::LeadershipLost),
         }
+        candidate.release().await;
         Ok(())
     };
     tokio::pin!(reconcilers);
@@ -215,6 +220,7 @@ async fn reconcile(inboxes: Inboxes, context: &Arc<Context>, stop: &watch::Recei
     } = &context.caches;
     let at_once = |name, concurrency| Settings { name, concurrency, gather: Duration::ZERO };
     let gathered = |name| Settings { name, concurrency: 16, gather: STATUS_PAUSE };
+    context.queues.open(&context.caches);
     let (context, stop) = (|| Arc::clone(context), || stop.clone());
     let mut all = JoinSet::new();
     all.spawn(run(

@@ -1,27 +1,39 @@
 //! The reconcilers' inboxes.
+//!
+//! They stay shut until this process reconciles: on a replica that waits for leadership nobody would empty them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
-use kube::Resource;
 use kube::runtime::reflector::ObjectRef;
+use kube::{Resource, ResourceExt};
 
+use super::caches::Caches;
 use crate::api::{PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
 
 /// The sending end of an inbox. What is sent twice before it is handled is handled once.
-pub struct Queue<K: Resource<DynamicType = ()>>(UnboundedSender<ObjectRef<K>>);
+pub struct Queue<K: Resource<DynamicType = ()>> {
+    sender: UnboundedSender<ObjectRef<K>>,
+    open: Arc<AtomicBool>,
+}
 
 impl<K: Resource<DynamicType = ()>> Clone for Queue<K> {
     fn clone(&self) -> Self {
-        Self(self.0.clone())
+        Self { sender: self.sender.clone(), open: Arc::clone(&self.open) }
     }
 }
 
 impl<K: Resource<DynamicType = ()>> Queue<K> {
-    /// Asks for a reconciliation.
+    /// Asks for a reconciliation. Does nothing while the inboxes are shut.
     pub fn wake(&self, namespace: Option<&str>, name: &str) {
+        if !self.open.load(Ordering::Acquire) {
+            return;
+        }
         let mut object = ObjectRef::new(name);
         object.namespace = namespace.map(str::to_owned);
         // An error means that the reconciler has ended with the program.
-        let _ = self.0.unbounded_send(object);
+        let _ = self.sender.unbounded_send(object);
     }
 }
 
@@ -39,6 +51,29 @@ pub struct Queues {
     pub pod_cliques: Queue<PodClique>,
     pub pod_clique_status: Queue<PodClique>,
     pub pod_gangs: Queue<PodGang>,
+    open: Arc<AtomicBool>,
+}
+
+impl Queues {
+    /// Opens the inboxes, with everything in `caches` in them.
+    pub fn open(&self, caches: &Caches) {
+        self.open.store(true, Ordering::Release);
+        for pcs in caches.pod_clique_sets.store.state() {
+            self.pod_clique_sets.wake(pcs.namespace().as_deref(), &pcs.name_any());
+            self.pod_clique_set_status.wake(pcs.namespace().as_deref(), &pcs.name_any());
+        }
+        for pcsg in caches.scaling_groups.store.state() {
+            self.scaling_groups.wake(pcsg.namespace().as_deref(), &pcsg.name_any());
+            self.scaling_group_status.wake(pcsg.namespace().as_deref(), &pcsg.name_any());
+        }
+        for pclq in caches.pod_cliques.store.state() {
+            self.pod_cliques.wake(pclq.namespace().as_deref(), &pclq.name_any());
+            self.pod_clique_status.wake(pclq.namespace().as_deref(), &pclq.name_any());
+        }
+        for pod_gang in caches.pod_gangs.store.state() {
+            self.pod_gangs.wake(pod_gang.namespace().as_deref(), &pod_gang.name_any());
+        }
+    }
 }
 
 /// The receiving ends.
@@ -52,19 +87,20 @@ pub struct Inboxes {
     pub pod_gangs: Inbox<PodGang>,
 }
 
-/// All inboxes, empty.
+/// All inboxes, empty and shut.
 pub fn queues() -> (Queues, Inboxes) {
-    fn queue<K: Resource<DynamicType = ()>>() -> (Queue<K>, Inbox<K>) {
+    fn queue<K: Resource<DynamicType = ()>>(open: &Arc<AtomicBool>) -> (Queue<K>, Inbox<K>) {
         let (sender, inbox) = unbounded();
-        (Queue(sender), inbox)
+        (Queue { sender, open: Arc::clone(open) }, inbox)
     }
-    let (pod_clique_sets, pcs) = queue();
-    let (pod_clique_set_status, pcs_status) = queue();
-    let (scaling_groups, pcsg) = queue();
-    let (scaling_group_status, pcsg_status) = queue();
-    let (pod_cliques, pclq) = queue();
-    let (pod_clique_status, pclq_status) = queue();
-    let (pod_gangs, gangs) = queue();
+    let open = Arc::new(AtomicBool::new(false));
+    let (pod_clique_sets, pcs) = queue(&open);
+    let (pod_clique_set_status, pcs_status) = queue(&open);
+    let (scaling_groups, pcsg) = queue(&open);
+    let (scaling_group_status, pcsg_status) = queue(&open);
+    let (pod_cliques, pclq) = queue(&open);
+    let (pod_clique_status, pclq_status) = queue(&open);
+    let (pod_gangs, gangs) = queue(&open);
     let queues = Queues {
         pod_clique_sets,
         pod_clique_set_status,
@@ -73,6 +109,7 @@ pub fn queues() -> (Queues, Inboxes) {
         pod_cliques,
         pod_clique_status,
         pod_gangs,
+        open,
     };
     let inboxes = Inboxes {
         pod_clique_sets: pcs,

@@ -18,6 +18,7 @@ use tokio::sync::watch;
 use super::context::Context;
 use super::error::ReconcileError;
 use super::queues::Inbox;
+use super::servers::told;
 
 /// The pause after a first failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -43,7 +44,7 @@ pub async fn run<K, R, F>(
     store: Store<K>,
     inbox: Inbox<K>,
     context: Arc<Context>,
-    mut stop: watch::Receiver<bool>,
+    stop: watch::Receiver<bool>,
     reconcile: R,
 ) where
     K: Resource<DynamicType = ()> + Clone + Send + Sync + 'static,
@@ -53,11 +54,7 @@ pub async fn run<K, R, F>(
     let name = settings.name;
     let failures = Failures::<K>::default();
     let counted = Arc::clone(&failures);
-    let stopped = async move {
-        // An error means that the sender is gone, and the program with it.
-        let _ = stop.wait_for(|stop| *stop).await;
-    };
-    let queue = inbox.take_until(stopped.boxed()).map(Ok::<_, std::convert::Infallible>);
+    let queue = inbox.take_until(told(stop).boxed()).map(Ok::<_, std::convert::Infallible>);
     let one = move |object: Arc<K>, context: Arc<Context>| {
         let (begun, metrics) = (Instant::now(), context.metrics.clone());
         let reference = ObjectRef::from_obj(&*object);

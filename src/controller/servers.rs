@@ -43,6 +43,11 @@ pub struct ServerError {
     source: std::io::Error,
 }
 
+/// Returns once `stop` says true, or its sender is gone.
+pub async fn told(mut stop: watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
 /// `/healthz` and `/readyz`.
 pub fn health(readiness: Readiness) -> Router {
     Router::new()
@@ -86,14 +91,11 @@ pub async fn serve(
     what: &'static str,
     address: SocketAddr,
     router: Router,
-    mut stop: watch::Receiver<bool>,
+    stop: watch::Receiver<bool>,
 ) -> Result<(), ServerError> {
     let failed = |source| ServerError { what, address, source };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
-    let stopped = async move {
-        let _ = stop.wait_for(|stop| *stop).await;
-    };
-    axum::serve(listener, router).with_graceful_shutdown(stopped).await.map_err(failed)
+    axum::serve(listener, router).with_graceful_shutdown(told(stop)).await.map_err(failed)
 }
 
 /// Serves `router` over TLS at `address` until `stop` says true.
@@ -105,14 +107,14 @@ pub async fn serve_tls(
     certificate: &Path,
     key: &Path,
     router: Router,
-    mut stop: watch::Receiver<bool>,
+    stop: watch::Receiver<bool>,
 ) -> Result<(), ServerError> {
     let failed = |source| ServerError { what: "webhooks", address, source };
     let tls = RustlsConfig::from_pem_file(certificate, key).await.map_err(failed)?;
     let handle = Handle::new();
     let stopping = Arc::new(handle.clone());
     tokio::spawn(async move {
-        let _ = stop.wait_for(|stop| *stop).await;
+        told(stop).await;
         stopping.graceful_shutdown(Some(GRACE));
     });
     axum_server::bind_rustls(address, tls)

@@ -43,6 +43,7 @@ impl World {
         let (caches, feeds) = caches(backend.gang_resources());
         let registry = Registry::new(backend.name().to_owned(), [backend]).unwrap();
         let (queues, inboxes) = queues();
+        queues.open(&caches);
         let context = Arc::new(Context {
             events: Events::new(client.clone()),
             client,

@@ -4,6 +4,8 @@
 //! be told from the old and the new object. Status-only changes of children wake only the reconcilers of
 //! status.
 
+use std::sync::Arc;
+
 use k8s_openapi::api::core::v1::{Pod, Service};
 use kube::api::DynamicObject;
 use kube::{Resource, ResourceExt};
@@ -17,12 +19,17 @@ use crate::api::names::{LABEL_PART_OF, LABEL_POD_CLIQUE, LABEL_POD_GANG, LABEL_S
 use crate::api::{PodClique, PodCliqueScalingGroup, PodGang};
 
 /// Connects every feed to the inboxes.
-pub fn connect(feeds: &mut Feeds, context: &std::sync::Arc<Context>) {
+pub fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
     let Context { queues, caches, .. } = &**context;
-    let to = queues.clone();
+    let (to, from) = (queues.clone(), Arc::clone(context));
     feeds.pod_clique_sets.on_change(move |change| {
+        if let Change { old: Some(old), new: None } = change {
+            from.events.forget(&old.uid().unwrap_or_default());
+        }
         if let Some(pcs) = &change.new {
-            to.pod_clique_sets.wake(pcs.namespace().as_deref(), &pcs.name_any());
+            if !is_status_only(change) {
+                to.pod_clique_sets.wake(pcs.namespace().as_deref(), &pcs.name_any());
+            }
             to.pod_clique_set_status.wake(pcs.namespace().as_deref(), &pcs.name_any());
         }
     });
@@ -38,7 +45,7 @@ pub fn connect(feeds: &mut Feeds, context: &std::sync::Arc<Context>) {
     feeds.services.on_change(move |change| service_changed(&to, change));
     let to = queues.clone();
     feeds.scaling_groups.on_change(move |change| scaling_group_changed(&to, change));
-    let (to, from) = (queues.clone(), std::sync::Arc::clone(context));
+    let (to, from) = (queues.clone(), Arc::clone(context));
     feeds.pod_cliques.on_change(move |change| {
         pod_clique_changed(&to, change);
         if let Change { old: Some(old), new: None } = change {
@@ -46,7 +53,7 @@ pub fn connect(feeds: &mut Feeds, context: &std::sync::Arc<Context>) {
             from.events.forget(&old.uid().unwrap_or_default());
         }
     });
-    let (to, from) = (queues.clone(), std::sync::Arc::clone(context));
+    let (to, from) = (queues.clone(), Arc::clone(context));
     feeds.pod_gangs.on_change(move |change| {
         pod_gang_changed(&to, &from.caches, change);
         if let Change { old: Some(old), new: None } = change {
@@ -63,28 +70,29 @@ pub fn connect(feeds: &mut Feeds, context: &std::sync::Arc<Context>) {
 }
 
 fn service_changed(to: &Queues, change: &Change<Service>) {
-    for service in change.objects() {
-        if let Some(pcs) = service.labels().get(LABEL_PART_OF) {
-            to.pod_clique_sets.wake(service.namespace().as_deref(), pcs);
-        }
+    let Some(old) = &change.old else { return };
+    if let Some(pcs) = old.labels().get(LABEL_PART_OF) {
+        to.pod_clique_sets.wake(old.namespace().as_deref(), pcs);
     }
 }
 
 fn scaling_group_changed(to: &Queues, change: &Change<PodCliqueScalingGroup>) {
-    let objects_too = !is_status_only(change);
+    let (itself, owner) = (!is_status_only(change), concerns_owner(change));
     for pcsg in change.objects() {
         let (namespace, pcs) = (pcsg.namespace(), pcsg.labels().get(LABEL_PART_OF));
         to.scaling_group_status.wake(namespace.as_deref(), &pcsg.name_any());
         pcs.inspect(|pcs| to.pod_clique_set_status.wake(namespace.as_deref(), pcs));
-        if objects_too {
+        if itself {
             to.scaling_groups.wake(namespace.as_deref(), &pcsg.name_any());
+        }
+        if owner {
             pcs.inspect(|pcs| to.pod_clique_sets.wake(namespace.as_deref(), pcs));
         }
     }
 }
 
 fn pod_clique_changed(to: &Queues, change: &Change<PodClique>) {
-    let objects_too = !is_status_only(change);
+    let (itself, owner) = (!is_status_only(change), concerns_owner(change));
     for pclq in change.objects() {
         let (namespace, labels) = (pclq.namespace(), pclq.labels());
         let (pcs, pcsg) = (labels.get(LABEL_PART_OF), labels.get(LABEL_SCALING_GROUP));
@@ -94,24 +102,29 @@ fn pod_clique_changed(to: &Queues, change: &Change<PodClique>) {
             (Some(pcs), None) => to.pod_clique_set_status.wake(namespace.as_deref(), pcs),
             (None, None) => {}
         }
-        if objects_too {
+        if itself {
             to.pod_cliques.wake(namespace.as_deref(), &pclq.name_any());
+            labels.get(LABEL_POD_GANG).inspect(|gang| to.pod_gangs.wake(namespace.as_deref(), gang));
+        }
+        if owner {
             pcs.inspect(|pcs| to.pod_clique_sets.wake(namespace.as_deref(), pcs));
             pcsg.inspect(|pcsg| to.scaling_groups.wake(namespace.as_deref(), pcsg));
-            labels.get(LABEL_POD_GANG).inspect(|gang| to.pod_gangs.wake(namespace.as_deref(), gang));
         }
     }
 }
 
 fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
-    let objects_too = !is_status_only(change);
+    let owner = concerns_owner(change) && !is_references_only(change);
+    let appeared_or_gone = change.old.is_some() != change.new.is_some();
     for pod_gang in change.objects() {
-        let namespace = pod_gang.namespace();
+        let (namespace, pcs) = (pod_gang.namespace(), pod_gang.labels().get(LABEL_PART_OF));
         to.pod_gangs.wake(namespace.as_deref(), &pod_gang.name_any());
         wake_pod_cliques(to, caches, namespace.as_deref(), &pod_gang.name_any());
-        if objects_too && let Some(pcs) = pod_gang.labels().get(LABEL_PART_OF) {
-            to.pod_clique_sets.wake(namespace.as_deref(), pcs);
-            to.pod_clique_set_status.wake(namespace.as_deref(), pcs);
+        if owner {
+            pcs.inspect(|pcs| to.pod_clique_sets.wake(namespace.as_deref(), pcs));
+        }
+        if appeared_or_gone {
+            pcs.inspect(|pcs| to.pod_clique_set_status.wake(namespace.as_deref(), pcs));
         }
     }
 }
@@ -162,12 +175,32 @@ fn gang_resource_changed(to: &Queues, change: &Change<DynamicObject>) {
     }
 }
 
+/// Whether an object's owner has to look: it is gone, or somebody has changed it. That it has been created is
+/// the owner's own doing.
+fn concerns_owner<K: Resource<DynamicType = ()>>(change: &Change<K>) -> bool {
+    change.old.is_some() && !is_status_only(change)
+}
+
 /// Whether an object has changed in its status alone.
 fn is_status_only<K: Resource<DynamicType = ()>>(change: &Change<K>) -> bool {
     let Change { old: Some(old), new: Some(new) } = change else { return false };
+    old.meta().generation == new.meta().generation && has_same_metadata(&**old, &**new)
+}
+
+/// Whether only the references of a PodGang to its pods have changed, which are not its owner's.
+fn is_references_only(change: &Change<PodGang>) -> bool {
+    let Change { old: Some(old), new: Some(new) } = change else { return false };
+    let shape = |pod_gang: &PodGang| {
+        let mut spec = pod_gang.spec.clone();
+        spec.podgroups.iter_mut().for_each(|podgroup| podgroup.pod_references.clear());
+        spec
+    };
+    has_same_metadata(&**old, &**new) && shape(old) == shape(new)
+}
+
+fn has_same_metadata<K: Resource<DynamicType = ()>>(old: &K, new: &K) -> bool {
     let (old, new) = (old.meta(), new.meta());
-    old.generation == new.generation
-        && old.uid == new.uid
+    old.uid == new.uid
         && old.labels == new.labels
         && old.annotations == new.annotations
         && old.owner_references == new.owner_references

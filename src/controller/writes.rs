@@ -41,7 +41,8 @@ fn failed<K: Writable>(verb: &str, object: &K, source: kube::Error) -> Reconcile
 /// cache was behind.
 ///
 /// # Errors
-/// [`ReconcileError::Waiting`] if one of the same name has another owner, most likely a deleted predecessor (DEL-08).
+/// [`ReconcileError::Waiting`] if one of the same name has another owner, most likely a deleted predecessor
+/// (DEL-08).
 pub async fn create<K: Writable>(
     client: &Client,
     object: &K,

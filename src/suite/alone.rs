@@ -113,7 +113,10 @@ impl Trial {
     async fn controller_mark(&self, said: Value) -> Result<(), Stop> {
         let cluster = self.local()?;
         let readiness = cluster.controller_ready().await?;
-        self.mark(CONTROLLER, json!({"pid": cluster.pid(Part::Controller), "readiness": readiness, "said": said}));
+        self.mark(
+            CONTROLLER,
+            json!({"pid": cluster.pid(Part::Controller), "readiness": readiness, "said": said}),
+        );
         Ok(())
     }
 
@@ -125,8 +128,11 @@ impl Trial {
     pub async fn until_cluster_watched(&self) -> Result<(), Stop> {
         const SEEN: &str = "conformance.grove.io/watched-for";
         let token = self.namespace.as_str();
-        let touched =
-            [("Namespace", token.to_owned()), ("Node", format!("{token}-0")), ("ClusterTopologyBinding", TOPOLOGY.into())];
+        let touched = [
+            ("Namespace", token.to_owned()),
+            ("Node", format!("{token}-0")),
+            ("ClusterTopologyBinding", TOPOLOGY.into()),
+        ];
         for (kind, name) in &touched {
             self.patch(kind, name, json!({"metadata": {"annotations": {SEEN: token}}})).await?;
         }
@@ -138,9 +144,7 @@ impl Trial {
         let recorder = &self.ground.recorder;
         let mut changes = recorder.follow("");
         let begin = Instant::now();
-        let wait = async {
-            while !recorder.look("", seen) && changes.changed().await.is_ok() {}
-        };
+        let wait = async { while !recorder.look("", seen) && changes.changed().await.is_ok() {} };
         let limit = limits::RECOVERY;
         tokio::time::timeout(limit.length.mul_f64(self.scale), wait).await.map_err(|_| Stop::Wait {
             condition: "the watches on the cluster's objects back".into(),

@@ -3,19 +3,20 @@
 //!
 //! Clusters are brought up when the first trial needs them, so `list` and a filter that leaves nothing cost nothing.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use kube::Client;
-use tokio::sync::{Mutex, OnceCell, Semaphore};
+use tokio::sync::{OnceCell, Semaphore};
 
 use super::artifacts::Artifacts;
 use super::case::{Case, Lane};
 use super::cluster::Ground;
 use super::limits;
-use super::target::Target;
+use super::target::{TARGETS, Target};
 use super::trial::{Stop, Trial};
 use super::verdict;
 use crate::cluster::local::{ClusterSpec, LocalCluster, Programs};
@@ -52,55 +53,77 @@ pub struct Settings {
 pub struct Arena {
     /// How trials are held.
     pub settings: Settings,
-    shared: OnceCell<Result<Arc<Ground>, Arc<ClusterError>>>,
-    alone: OnceCell<Result<Arc<Ground>, Arc<ClusterError>>>,
-    places: Semaphore,
-    alone_place: Mutex<()>,
+    shared: Place,
+    alone: BTreeMap<Target, Place>,
     trials: AtomicU32,
+}
+
+/// A cluster to be, and how many trials it holds at a time.
+#[derive(Debug)]
+struct Place {
+    ground: OnceCell<Result<Arc<Ground>, Arc<ClusterError>>>,
+    seats: Semaphore,
+}
+
+impl Place {
+    fn new(seats: usize) -> Self {
+        Self { ground: OnceCell::new(), seats: Semaphore::new(seats) }
+    }
 }
 
 impl Arena {
     /// Nothing is started yet.
     pub fn new(settings: Settings) -> Self {
-        let places = Semaphore::new(settings.concurrency);
-        Self {
-            settings,
-            shared: OnceCell::new(),
-            alone: OnceCell::new(),
-            places,
-            alone_place: Mutex::new(()),
-            trials: AtomicU32::new(0),
+        let shared = Place::new(settings.concurrency);
+        let alone = TARGETS.into_iter().map(|target| (target, Place::new(1))).collect();
+        Self { settings, shared, alone, trials: AtomicU32::new(0) }
+    }
+
+    /// Where a case is held on a target: with all others, or on the target's own cluster for cases that are alone.
+    fn place(&self, lane: Lane, target: Target) -> &Place {
+        match lane {
+            Lane::Shared => &self.shared,
+            Lane::Alone => self.alone.get(&target).unwrap_or(&self.shared),
         }
     }
 
-    /// The cluster of a lane, brought up at the first call.
+    /// The cluster of a lane and target, brought up at the first call.
     ///
     /// # Errors
     /// What kept it from coming up, the same for every caller.
-    pub async fn ground(&self, lane: Lane) -> Result<Arc<Ground>, Arc<ClusterError>> {
-        let (cell, suffix, attach) = match lane {
-            Lane::Shared => (&self.shared, "a", self.settings.attach.as_ref()),
-            Lane::Alone => (&self.alone, "b", None),
+    pub async fn ground(&self, lane: Lane, target: Target) -> Result<Arc<Ground>, Arc<ClusterError>> {
+        let settings = &self.settings;
+        let (name, attach, spec) = match lane {
+            Lane::Shared => ("shared".to_owned(), settings.attach.as_ref(), settings.spec.clone()),
+            Lane::Alone => {
+                let spec = ClusterSpec { watch_cache: false, ..settings.spec.clone() };
+                (format!("alone-{}", target.scope().to_ascii_lowercase()), None, spec)
+            }
         };
-        cell.get_or_init(|| async { self.bring_up(suffix, attach).await.map(Arc::new).map_err(Arc::new) })
-            .await
-            .clone()
+        let bring_up = || async move {
+            self.bring_up(&format!("{}-{name}", settings.run), spec, attach).await.map(Arc::new).map_err(Arc::new)
+        };
+        self.place(lane, target).ground.get_or_init(bring_up).await.clone()
     }
 
-    async fn bring_up(&self, suffix: &str, attach: Option<&PathBuf>) -> Result<Ground, ClusterError> {
-        let settings = &self.settings;
+    async fn bring_up(
+        &self,
+        name: &str,
+        spec: ClusterSpec,
+        attach: Option<&PathBuf>,
+    ) -> Result<Ground, ClusterError> {
+        let run = &self.settings.run;
         if let Some(kubeconfig) = attach {
             let client: Client = crate::cluster::local::client(kubeconfig).await?;
-            return Ground::prepare(client, None, &settings.run).await;
+            return Ground::prepare(client, None, run).await;
         }
-        let name = format!("{}-{suffix}", settings.run);
-        let cluster = LocalCluster::start(&name, settings.spec.clone(), settings.programs.clone()).await?;
-        Ground::prepare(cluster.client(), Some(Arc::new(cluster)), &settings.run).await
+        let cluster = LocalCluster::start(name, spec, self.settings.programs.clone()).await?;
+        Ground::prepare(cluster.client(), Some(Arc::new(cluster)), run).await
     }
 
     /// Seconds that the shared cluster took to be ready, if the run made one.
     pub fn cluster_ready(&self) -> Option<Duration> {
-        self.shared.get()?.as_ref().ok()?.local.as_ref().map(|local| local.ready_in)
+        self.shared.ground.get()?.as_ref().ok()?.local.as_ref().map(|local| local.ready_in)
     }
 
     /// Holds a case on a target, with the retries that the settings allow.
@@ -123,16 +146,9 @@ impl Arena {
     }
 
     async fn attempt(&self, case: &'static Case, target: Target) -> CaseResult {
-        match case.lane {
-            Lane::Shared => {
-                let _place = self.places.acquire().await;
-                self.attempt_here(case, target).await
-            }
-            Lane::Alone => {
-                let _place = self.alone_place.lock().await;
-                self.attempt_here(case, target).await
-            }
-        }
+        // The semaphore is never closed.
+        let _seat = self.place(case.lane, target).seats.acquire().await;
+        self.attempt_here(case, target).await
     }
 
     async fn attempt_here(&self, case: &'static Case, target: Target) -> CaseResult {
@@ -140,7 +156,7 @@ impl Arena {
             let clauses = verdict::judged_clauses(case, target);
             CaseResult::without_running(case.id, case.title, clauses, &Outcome::error(error.to_string()))
         };
-        let ground = match self.ground(case.lane).await {
+        let ground = match self.ground(case.lane, target).await {
             Ok(ground) => ground,
             Err(error) => return failed(&error),
         };
@@ -198,8 +214,8 @@ impl Arena {
     /// # Errors
     /// [`ClusterError::File`].
     pub async fn close(self) -> Result<(), ClusterError> {
-        for cell in [self.shared, self.alone] {
-            let Some(Ok(ground)) = cell.into_inner() else { continue };
+        for place in std::iter::once(self.shared).chain(self.alone.into_values()) {
+            let Some(Ok(ground)) = place.ground.into_inner() else { continue };
             let Some(ground) = Arc::into_inner(ground) else { continue };
             let Some(local) = ground.local else {
                 deploy::delete_nodes(&ground.client, super::names::RUN, &ground.run).await?;

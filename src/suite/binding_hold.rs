@@ -15,6 +15,9 @@ use axum::{Json, Router};
 use axum_server::Handle;
 use axum_server::tls_rustls::RustlsConfig;
 use k8s_openapi::ByteString;
+use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
+use kube::Api;
+use kube::api::DeleteParams;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -30,7 +33,7 @@ const PROBE: &str = "binding-hold-probe";
 struct Gate {
     /// Bindings that pass.
     passing: usize,
-    /// Bindings of the workload that were asked for.
+    /// Bindings in the namespace that were asked for.
     asked: AtomicUsize,
     /// How many are held.
     held: watch::Sender<usize>,
@@ -65,13 +68,7 @@ impl BindingHold {
         let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(no_port)?;
         socket.set_nonblocking(true).map_err(no_port)?;
         let url = format!("https://{}/bindings", socket.local_addr().map_err(no_port)?);
-        let gate = Arc::new(Gate {
-            passing,
-            asked: AtomicUsize::new(0),
-            held: watch::Sender::new(0),
-            probed: watch::Sender::new(false),
-            over: watch::Sender::new(false),
-        });
+        let gate = Arc::new(Gate::new(passing));
         let router = Router::new().route("/bindings", post(review)).with_state(gate.clone());
         let server = Handle::new();
         let serving = axum_server::from_tcp_rustls(socket, tls).map_err(no_port)?.handle(server.clone());
@@ -79,8 +76,10 @@ impl BindingHold {
         let configuration = format!("hold-{}", trial.namespace);
         let hold = Self { gate, server, configuration };
         deploy::apply(&trial.ground.client, &hold.webhook(&trial.namespace, &url, bundle)).await?;
-        hold.until_asked(trial).await?;
-        Ok(hold)
+        match hold.until_asked(trial).await {
+            Ok(()) => Ok(hold),
+            Err(stop) => hold.refuse_held(trial).await.and(Err(stop)),
+        }
     }
 
     fn webhook(&self, namespace: &str, url: &str, bundle: &str) -> Value {
@@ -115,17 +114,17 @@ impl BindingHold {
                 }
             }
         };
-        within(limits::REACTION, "the webhook asked before bindings", asked).await
+        within(trial, limits::REACTION, "the webhook asked before bindings", asked).await
     }
 
     /// Waits until so many bindings are held.
     ///
     /// # Errors
     /// [`Stop::Wait`].
-    pub async fn until_held(&self, count: usize) -> Result<(), Stop> {
+    pub async fn until_held(&self, trial: &Trial, count: usize) -> Result<(), Stop> {
         let mut held = self.gate.held.subscribe();
         let enough = async { drop(held.wait_for(|held| *held >= count).await) };
-        within(limits::SCHEDULING, &format!("{count} bindings held"), enough).await
+        within(trial, limits::SCHEDULING, &format!("{count} bindings held"), enough).await
     }
 
     /// Refuses what is held and holds nothing any more. The server goes on answering until the hold is dropped, for
@@ -135,7 +134,10 @@ impl BindingHold {
     /// [`Stop::Cluster`] if the webhook cannot be removed.
     pub async fn refuse_held(&self, trial: &Trial) -> Result<(), Stop> {
         self.gate.over.send_replace(true);
-        Ok(deploy::delete_webhook(&trial.ground.client, &self.configuration).await?)
+        let webhooks: Api<ValidatingWebhookConfiguration> = Api::all(trial.ground.client.clone());
+        let failed = |source| ClusterError::api(format!("delete webhook {}", self.configuration), source);
+        webhooks.delete(&self.configuration, &DeleteParams::default()).await.map_err(failed)?;
+        Ok(())
     }
 }
 
@@ -162,6 +164,17 @@ async fn review(State(gate): State<Arc<Gate>>, Json(review): Json<Value>) -> Jso
 }
 
 impl Gate {
+    fn new(passing: usize) -> Self {
+        Self {
+            passing,
+            asked: AtomicUsize::new(0),
+            held: watch::Sender::new(0),
+            probed: watch::Sender::new(false),
+            over: watch::Sender::new(false),
+        }
+    }
+
+    /// Whether one more binding is granted; comes back only when that is known.
     async fn lets_pass(&self) -> bool {
         let mut over = self.over.subscribe();
         if *over.borrow() || self.asked.fetch_add(1, Ordering::Relaxed) < self.passing {
@@ -187,11 +200,37 @@ async fn send_probe(trial: &Trial) -> Result<Value, ClusterError> {
     trial.ground.client.request(request).await.map_err(failed)
 }
 
-async fn within(limit: Limit, condition: &str, reached: impl Future<Output = ()>) -> Result<(), Stop> {
-    tokio::time::timeout(limit.length, reached).await.map_err(|_| Stop::Wait {
+async fn within(
+    trial: &Trial,
+    limit: Limit,
+    condition: &str,
+    reached: impl Future<Output = ()>,
+) -> Result<(), Stop> {
+    let length = limit.length.mul_f64(trial.scale);
+    tokio::time::timeout(length, reached).await.map_err(|_| Stop::Wait {
         condition: condition.into(),
         limit: limit.name,
-        seconds: limit.length.as_secs_f64(),
+        seconds: length.as_secs_f64(),
         situation: String::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_first_pass_the_rest_are_held_and_refused() {
+        let gate = Gate::new(2);
+        assert!(gate.lets_pass().await);
+        assert!(gate.lets_pass().await);
+        let mut third = Box::pin(gate.lets_pass());
+        assert_eq!(third.as_mut().now_or_never(), None);
+        assert_eq!(*gate.held.borrow(), 1);
+        gate.over.send_replace(true);
+        assert!(!third.await, "nobody is left who would know that it was granted");
+        assert!(gate.lets_pass().await, "what is asked for afterwards passes");
+    }
 }

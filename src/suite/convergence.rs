@@ -7,7 +7,41 @@ use serde_json::Value;
 
 use super::expect::{Gang, Group};
 use super::history::{Live, Pod, condition};
-use super::names;
+use super::limits::SCHEDULING;
+use super::trial::{Stop, Trial};
+use super::{names, scaling};
+
+impl Trial {
+    /// Waits until a PodCliqueSet of the trial has become all that it should be, as it was scaled last. The mark
+    /// `converged` is where a judge finds it so.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`] with what it lacks.
+    pub async fn until_converged(&self, set: &str) -> Result<(), Stop> {
+        let history = self.history();
+        let pcs = history.header.submitted.get(set);
+        let gangs = pcs.map(|pcs| scaling::gangs(&history, pcs, history.entries.len())).unwrap_or_default();
+        let waited = self
+            .until(&format!("{set} converged"), SCHEDULING, |live| lacks(live, set, &gangs).is_none())
+            .await;
+        match waited {
+            Ok(()) => {
+                self.mark("converged", serde_json::json!({"name": set}));
+                Ok(())
+            }
+            Err(Stop::Wait { condition, limit, seconds, situation }) => {
+                let lack = self.look(|live| lacks(live, set, &gangs)).unwrap_or_default();
+                Err(Stop::Wait {
+                    condition: format!("{condition} (it lacks {lack})"),
+                    limit,
+                    seconds,
+                    situation,
+                })
+            }
+            Err(stop) => Err(stop),
+        }
+    }
+}
 
 /// The first thing that a PodCliqueSet with these PodGangs still lacks, in words; `None` once it has converged.
 pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<String> {
@@ -21,8 +55,11 @@ pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<String> {
         .or_else(|| gangs.iter().find_map(|gang| gang_lacks(live, gang)))
         .or_else(|| groups().find_map(|group| clique_lacks(live, group)))
         .or_else(|| {
-            let mut scaling_groups = live.of("PodCliqueScalingGroup").filter(|object| is_part_of(object, set));
-            scaling_groups.find_map(|group| counts_lack(group, &["scheduledReplicas", "availableReplicas", "updatedReplicas"]))
+            let mut scaling_groups =
+                live.of("PodCliqueScalingGroup").filter(|object| is_part_of(object, set));
+            scaling_groups.find_map(|group| {
+                counts_lack(group, &["scheduledReplicas", "availableReplicas", "updatedReplicas"])
+            })
         })
         .or_else(|| match live.get("PodCliqueSet", set) {
             Some(pcs) => counts_lack(pcs, &["availableReplicas", "updatedReplicas"]),
@@ -39,17 +76,26 @@ fn gang_lacks(live: &Live, gang: &Gang) -> Option<String> {
         let mut pods: Vec<_> = pods_of(live, group).map(Pod::name).collect();
         pods.sort_unstable();
         let referenced = references(found, &group.clique);
-        (referenced != pods).then(|| format!("the {} pods of {} referred to in PodGang {}", pods.len(), group.clique, gang.name))
+        (referenced != pods).then(|| {
+            format!("the {} pods of {} referred to in PodGang {}", pods.len(), group.clique, gang.name)
+        })
     })
 }
 
 fn clique_lacks(live: &Live, group: &Group) -> Option<String> {
-    let running = pods_of(live, group).filter(|pod| pod.node().is_some() && condition_is(pod.0, "Ready", "True")).count();
+    let running = pods_of(live, group)
+        .filter(|pod| pod.node().is_some() && condition_is(pod.0, "Ready", "True"))
+        .count();
     let all = live.pods().filter(|pod| pod.pod_clique() == Some(&group.clique)).count();
     if running != group.replicas || all != group.replicas {
-        return Some(format!("exactly {} ready pods of {}: {running} of {all} are", group.replicas, group.clique));
+        return Some(format!(
+            "exactly {} ready pods of {}: {running} of {all} are",
+            group.replicas, group.clique
+        ));
     }
-    let Some(clique) = live.get("PodClique", &group.clique) else { return Some(format!("PodClique {}", group.clique)) };
+    let Some(clique) = live.get("PodClique", &group.clique) else {
+        return Some(format!("PodClique {}", group.clique));
+    };
     counts_lack(clique, &["readyReplicas", "scheduledReplicas", "updatedReplicas"])
         .or_else(|| condition_lacks(clique, "PodCliqueScheduled", "True"))
         .or_else(|| condition_lacks(clique, "MinAvailableBreached", "False"))

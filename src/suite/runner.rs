@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use super::arena::Arena;
 use super::case::{Case, Lane};
-use super::clauses::{CLAUSES, Feature};
+use super::clauses::{Clause, Feature};
 use super::target::Target;
 use crate::cluster::ClusterError;
 use crate::cluster::components::Source;
@@ -27,6 +27,8 @@ pub struct Plan {
     pub chosen: Vec<&'static Case>,
     /// Every case that is not, by choice.
     pub left_out: Vec<&'static Case>,
+    /// The clauses that the report speaks about: the whole contract, or what one's own workload can show.
+    pub clauses: Vec<Clause>,
 }
 
 /// Told how a run goes on.
@@ -100,6 +102,7 @@ pub struct Clock {
 /// [`ClusterError::Api`] if the API server does not say its version.
 pub async fn report(
     arena: &Arena,
+    plan: &Plan,
     results: BTreeMap<Target, Vec<CaseResult>>,
     clock: Clock,
     command: String,
@@ -110,7 +113,7 @@ pub async fn report(
         .into_iter()
         .map(|(target, cases)| {
             let variant = Some(format!("{} scope", target.scope()));
-            ProfileReport::new(target.backend.name(), variant, &scheduler, features(target)).conclude(CLAUSES, cases)
+            ProfileReport::new(target.backend.name(), variant, &scheduler, features(target)).conclude(&plan.clauses, cases)
         })
         .collect();
     let components = settings

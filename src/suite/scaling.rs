@@ -28,10 +28,18 @@ pub fn gangs(history: &History, pcs: &Value, until: usize) -> Vec<Gang> {
     (0..replicas).flat_map(|index| replica(pcs, set, index, &scaled)).collect()
 }
 
+/// The PodGangs that a PodCliqueSet had at first and has no longer.
+pub fn lost(history: &History, set: &str) -> Vec<Gang> {
+    let Some(pcs) = history.header.submitted.get(set) else { return Vec::new() };
+    let left = gangs(history, pcs, history.entries.len());
+    expect::gangs(pcs).into_iter().filter(|gang| left.iter().all(|other| other.name != gang.name)).collect()
+}
+
 /// The PodGangs of one replica, the sizes of its own objects put into the template.
 fn replica(pcs: &Value, set: &str, index: u64, scaled: &BTreeMap<&str, u64>) -> Vec<Gang> {
     let base = format!("{set}-{index}");
-    let own_size = |template: &Value| scaled.get(format!("{base}-{}", text(&template["name"])).as_str()).copied();
+    let own_size =
+        |template: &Value| scaled.get(format!("{base}-{}", text(&template["name"])).as_str()).copied();
     let mut pcs = pcs.clone();
     pcs["spec"]["replicas"] = json!(index + 1);
     for clique in pcs["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten() {
@@ -90,6 +98,17 @@ mod tests {
     fn a_group_of_one_replica_of_the_set_grows() {
         let scales = [("PodCliqueSet", "w", 2), ("PodCliqueScalingGroup", "w-1-sg", 2)];
         assert_eq!(after(&scales), [("w-0".into(), 3, 3), ("w-1".into(), 3, 3), ("w-1-sg-0".into(), 1, 1)]);
+    }
+
+    #[test]
+    fn what_scaling_in_takes() {
+        let mut pcs = workload();
+        pcs["spec"]["replicas"] = json!(2);
+        let story = Story::flat()
+            .submitted(pcs)
+            .mark("scaled", json!({"kind": "PodCliqueSet", "name": "w", "replicas": 1}));
+        let lost: Vec<_> = lost(&story.end(), "w").into_iter().map(|gang| gang.name).collect();
+        assert_eq!(lost, ["w-1"]);
     }
 
     #[test]

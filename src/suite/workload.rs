@@ -1,13 +1,265 @@
-//! Your own workload: any PodCliqueSet that admission accepts, judged by the generic clauses.
+//! Your own workload: any PodCliqueSet that admission accepts, on the nodes asked for, judged by the clauses that need
+//! no knowledge of it.
+//!
+//! The arithmetic is the workload's own: N nodes x G GPUs; the hard gangs of all its PodGangs are P pods. The nodes are
+//! given room (allocatable `pods`) for P - 1 of them at first, so that at least one unit is one pod short, with or
+//! without GPUs; then for one more, and everything must be bound; then it is deleted, and nothing may be left.
 
-use super::case::Case;
+use serde_json::{Value, json};
 
-/// Temporary.
-pub fn case(_text: &str, _nodes: (u32, u32)) -> Result<&'static Case, String> {
-    Err("not yet".into())
+use super::case::{Case, Lane, Nodes, nodes};
+use super::cluster::Ground;
+use super::expect::{self, Gang};
+use super::history::{History, Kind};
+use super::judge::{Broken, Finding, binding, cleanup, ensure, finding, gangs, violation};
+use super::limits::SCHEDULING;
+use super::trial::{Stop, Trial};
+use super::{leftovers, names};
+
+/// The id of every workload's case.
+const ID: &str = "workload";
+
+/// Replaying a workload's history needs its judge only; the header holds the rest.
+static REPLAYED: Case = Case {
+    id: ID,
+    title: "Your own workload: whole or not at all, clean afterwards",
+    clauses: &["GANG-01", "GANG-02", "GANG-03", "AON-01", "AON-02", "AON-03", "DEL-01"],
+    nodes: &[],
+    manifest: "",
+    lane: Lane::Shared,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+/// The case that judges a replayed workload.
+pub fn replayed(id: &str) -> Option<&'static Case> {
+    (id == ID).then_some(&REPLAYED)
 }
 
-/// Temporary.
-pub fn replayed(_id: &str) -> Option<&'static Case> {
-    None
+/// Why a file is no workload to judge, or does not fit its nodes.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    /// No YAML.
+    #[error("{0}")]
+    Yaml(#[from] crate::yaml::YamlError),
+    /// Not one PodCliqueSet.
+    #[error("document {document}: {reason}")]
+    Foreign {
+        /// From 1.
+        document: usize,
+        /// What it is instead.
+        reason: String,
+    },
+    /// More or less than one document.
+    #[error("it holds {0} documents; give one PodCliqueSet")]
+    Count(usize),
+    /// It can never be bound on these nodes.
+    #[error("{0}")]
+    DoesNotFit(String),
+    /// Admission refused it.
+    #[error("admission rejects it: {0}")]
+    Rejected(String),
+}
+
+/// The case of a workload on so many nodes of so many GPUs each.
+///
+/// # Errors
+/// [`Unusable`], with the line, field or arithmetic that is wrong.
+pub fn case(text: &str, (count, gpus): (u32, u32)) -> Result<&'static Case, Unusable> {
+    let documents = crate::yaml::documents(text)?;
+    let [pcs] = documents.as_slice() else { return Err(Unusable::Count(documents.len())) };
+    let foreign = |reason: String| Unusable::Foreign { document: 1, reason };
+    for (field, expected) in [("apiVersion", "grove.io/v1alpha1"), ("kind", "PodCliqueSet")] {
+        if pcs[field] != expected {
+            return Err(foreign(format!("{field} is {}, expected {expected}", pcs[field])));
+        }
+    }
+    let name = pcs["metadata"]["name"].as_str().ok_or_else(|| foreign("metadata.name is missing".into()))?;
+    let gangs = expect::gangs(pcs);
+    if gangs.is_empty() {
+        return Err(foreign(format!("PodCliqueSet {name} has no replicas: there is nothing to schedule")));
+    }
+    let mut slots = places(pcs, &gangs, count, gpus)?;
+    // One pod short, on a node that has one.
+    if let Some(taken) = slots.iter_mut().rev().find(|slots| **slots > 0) {
+        *taken -= 1;
+    }
+    let given: Vec<Nodes> = slots.into_iter().map(|slots| nodes(1).gpus(gpus).pods(slots)).collect();
+    // One workload a process: it lives as long as the registry's cases do.
+    let case = Case { nodes: given.leak(), manifest: text.to_owned().leak(), ..REPLAYED };
+    Ok(Box::leak(Box::new(case)))
+}
+
+/// How many pods of the hard gangs each node holds if they are placed first-fit, largest first.
+fn places(pcs: &Value, gangs: &[Gang], count: u32, gpus: u32) -> Result<Vec<u32>, Unusable> {
+    let mut wanted = Vec::new();
+    for group in gangs.iter().flat_map(|gang| &gang.groups) {
+        let template = pcs["spec"]["template"]["cliques"].as_array().into_iter().flatten();
+        let pod = template.into_iter().find(|clique| clique["name"] == group.template.as_str());
+        let each = pod.map_or(0, |clique| gpus_of(&clique["spec"]["podSpec"]));
+        if each > gpus {
+            let reason = format!("a pod of {} asks for {each} GPUs, a node has {gpus}", group.clique);
+            return Err(Unusable::DoesNotFit(reason));
+        }
+        wanted.extend(std::iter::repeat_n(each, group.min));
+    }
+    wanted.sort_unstable_by(|a, b| b.cmp(a));
+    let mut nodes = vec![(gpus, 0_u32); count as usize];
+    let (pods, sum) = (wanted.len(), wanted.iter().sum::<u32>());
+    for each in wanted {
+        // Of those with room, the emptiest: pods are spread as schedulers do by default.
+        let free = nodes.iter_mut().filter(|(free, slots)| *free >= each && *slots < 110);
+        let Some((free, slots)) = free.max_by_key(|(free, slots)| (*free, std::cmp::Reverse(*slots))) else {
+            return Err(Unusable::DoesNotFit(format!(
+                "it does not fit: the hard gangs are {pods} pods with {sum} GPUs, there are {count} nodes of {gpus} GPUs"
+            )));
+        };
+        *free -= each;
+        *slots += 1;
+    }
+    Ok(nodes.into_iter().map(|(_, slots)| slots).collect())
+}
+
+/// The GPUs that a pod asks for.
+fn gpus_of(pod: &Value) -> u32 {
+    let amount = |container: &Value| {
+        let resources = &container["resources"];
+        ["limits", "requests"]
+            .iter()
+            .map(|key| &resources[*key]["nvidia.com/gpu"])
+            .find_map(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()))
+            .and_then(|amount| u32::try_from(amount).ok())
+            .unwrap_or(0)
+    };
+    let of = |containers: &Value| containers.as_array().map_or_else(Vec::new, |all| all.iter().map(amount).collect());
+    let running: u32 = of(&pod["containers"]).iter().sum();
+    running.max(of(&pod["initContainers"]).into_iter().max().unwrap_or(0))
+}
+
+/// Asks admission, without creating anything.
+///
+/// # Errors
+/// [`Unusable::Rejected`] with its reason.
+pub async fn admitted(ground: &Ground, case: &Case) -> Result<(), Unusable> {
+    let Some(mut pcs) = crate::yaml::documents(case.manifest)?.into_iter().next() else { return Ok(()) };
+    pcs["metadata"]["namespace"] = "default".into();
+    let path = Kind::named("PodCliqueSet").map(|kind| kind.path(Some("default"))).unwrap_or_default();
+    let request = http::Request::post(format!("{path}?dryRun=All&fieldValidation=Strict"))
+        .header(http::header::CONTENT_TYPE, "application/json")
+        .body(pcs.to_string().into_bytes());
+    let Ok(request) = request else { return Ok(()) };
+    match ground.client.request::<Value>(request).await {
+        Err(kube::Error::Api(status)) => Err(Unusable::Rejected(status.message.clone())),
+        // What else can go wrong shows in the trial, as what it is.
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let refused = |reason: String| Stop::Refused { action: "read the workload".into(), reason };
+    let documents = crate::yaml::documents(trial.case.manifest).map_err(|e| refused(e.to_string()))?;
+    let Some(pcs) = documents.into_iter().next() else { return Err(refused("it is empty".into())) };
+    let name = pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let gangs = trial.submit_value(trial.at_home(pcs)).await?;
+    for gang in gangs.iter().filter(|gang| gang.base.is_none()) {
+        trial.until_released(gang).await?;
+    }
+    if let Some(first) = gangs.first() {
+        trial.scheduler_passes(&first.name).await?;
+    }
+    trial.more_room().await?;
+    let units: Vec<_> = gangs.iter().flat_map(|gang| gang.units(trial.target)).collect();
+    let whole = trial
+        .until("every hard gang bound", SCHEDULING, |live| binding::whole(live, &units).is_ok())
+        .await;
+    if whole.is_ok() {
+        trial.mark("room for all", Value::Null);
+    }
+    trial.delete("PodCliqueSet", &name).await?;
+    trial.until_nothing_left().await?;
+    whole
+}
+
+impl Trial {
+    /// Lets every node of the trial take as many pods as a kubelet does by default.
+    async fn more_room(&self) -> Result<(), Stop> {
+        let pool = &self.namespace;
+        let own: Vec<String> = self.ground.recorder.look("", |live| {
+            let nodes = live.of("Node").filter(|node| node["metadata"]["labels"][names::POOL] == pool.as_str());
+            nodes.filter_map(|node| node["metadata"]["name"].as_str().map(str::to_owned)).collect()
+        });
+        for node in own {
+            let amount = json!({"pods": "110"});
+            self.patch_sub("Node", &node, "status", json!({"status": {"allocatable": amount, "capacity": amount}})).await?;
+        }
+        Ok(())
+    }
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    let set = || {
+        let name = history.header.submitted.keys().next();
+        name.cloned().ok_or_else(|| Broken::NotReached("nothing was submitted".into()))
+    };
+    // As it was before its deletion: what came after is judged by DEL-01.
+    let before_deletion = || history.reached("deleted").map(|(index, _)| history.upto(index));
+    vec![
+        finding("GANG-01", || gangs::base(&before_deletion()?.end(), &set()?, &history.gangs(&set()?)?)),
+        finding("GANG-02", || gangs::podgroups(&before_deletion()?, &history.gangs(&set()?)?)),
+        finding("GANG-03", || {
+            let history = before_deletion()?;
+            gangs::scaled(&history, &history.end(), &history.gangs(&set()?)?)
+        }),
+        finding("AON-01", || binding::whole(&before_deletion()?.end(), &history.units(&set()?)?)),
+        finding("AON-02", || {
+            let (barrier, _) = history.reached("scheduler passed")?;
+            let short = history.upto(barrier);
+            let units = history.units(&set()?)?;
+            binding::all_or_nothing(&short, &units)?;
+            ensure(binding::whole(&short.end(), &units).is_err(), || {
+                violation("every unit was bound whole, though there was room for one pod less")
+            })
+        }),
+        finding("AON-03", || {
+            history.reached("scheduler passed")?;
+            binding::whole(&before_deletion()?.end(), &history.units(&set()?)?)
+        }),
+        finding("DEL-01", || {
+            history.reached(leftovers::LEFT_OVER)?;
+            cleanup::nothing_left(history)
+        }),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workload(replicas: u32, gpus: u32) -> String {
+        format!(
+            "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {{name: w}}\nspec: {{replicas: 1, template: \
+             {{cliques: [{{name: a, spec: {{replicas: {replicas}, podSpec: {{containers: [{{name: c, resources: \
+             {{limits: {{nvidia.com/gpu: {gpus}}}}}}}]}}}}}}]}}}}\n"
+        )
+    }
+
+    #[test]
+    fn nodes_are_one_slot_short() {
+        let case = case(&workload(4, 8), (8, 8)).unwrap();
+        let slots: Vec<_> = case.nodes.iter().map(|node| node.pods).collect();
+        assert_eq!(slots.iter().sum::<u32>(), 3, "{slots:?}");
+        assert_eq!(slots.len(), 8);
+    }
+
+    #[rstest::rstest]
+    #[case(workload(9, 8), "the hard gangs are 9 pods with 72 GPUs, there are 8 nodes of 8 GPUs")]
+    #[case(workload(1, 16), "a pod of w-0-a asks for 16 GPUs, a node has 8")]
+    #[case("kind: Deployment".into(), "apiVersion is null, expected grove.io/v1alpha1")]
+    #[case("apiVersion: grove.io/v1alpha1\nkind: Pod".into(), "kind is \"Pod\", expected PodCliqueSet")]
+    #[case("a: [".into(), "line 2")]
+    #[case(String::new(), "it holds 0 documents")]
+    fn unusable_files(#[case] text: String, #[case] message: &str) {
+        let error = case(&text, (8, 8)).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
 }

@@ -159,9 +159,9 @@ fn topology(
     let on_set = template.topology_constraint.as_ref();
     let set_refusal = match scope {
         GangScope::PodGroup if !single => Some(
-            "kube-scheduler takes one topology key per PodGroup, and PodGroups of one PodGang would choose domains of \
-             their own; a constraint of the PodCliqueSet needs PodGangs of one podgroup, or annotation \
-             scheduling.grove.io/gang-scope: PodGang",
+            "kube-scheduler takes one topology key per PodGroup, and PodGroups of one PodGang would choose \
+             domains of their own; a constraint of the PodCliqueSet needs PodGangs of one podgroup, or \
+             annotation scheduling.grove.io/gang-scope: PodGang",
         ),
         _ => None,
     };
@@ -171,9 +171,9 @@ fn topology(
         GangScope::PodGang => {
             Some("gang scope PodGang has one PodGroup: only the PodCliqueSet may have a constraint")
         }
-        GangScope::PodGroup if on_set.is_some() => Some(
-            "kube-scheduler takes one topology key per PodGroup, and the PodCliqueSet has a constraint already",
-        ),
+        GangScope::PodGroup if on_set.is_some() => {
+            Some("kube-scheduler takes one topology key per PodGroup, and the PodCliqueSet has one already")
+        }
         GangScope::PodGroup => None,
     };
     for (i, clique) in template.cliques.iter().enumerate() {
@@ -208,7 +208,8 @@ fn check(
         found.errors.push(FieldError::forbidden(format!("{path}.pack.preferred"), message));
     } else if preferred.is_some() {
         found.warnings.push(format!(
-            "{path}.pack.preferred has no effect: scheduler backend {DEFAULT_SCHEDULER} has no preferred topology"
+            "{path}.pack.preferred has no effect: scheduler backend {DEFAULT_SCHEDULER} has no preferred \
+             topology"
         ));
     }
 }

@@ -115,7 +115,9 @@ impl SchedulerBackend for DefaultScheduler {
         }
         set_priority(spec, member.pod_gang);
         for key in required_keys(member) {
-            affinity::require(spec, &affinity::exists(key));
+            affinity::require(spec, &affinity::exists(key)).map_err(|error| {
+                BackendError::Refused(format!("affinity of the pods of {}: {error}", member.pod_clique))
+            })?;
         }
         Ok(())
     }
@@ -136,15 +138,28 @@ impl SchedulerBackend for DefaultScheduler {
             return Ok(Synced::default());
         }
         let plan = plan::plan(pod_gang, self.scope(pod_gang))?;
-        sync::sync(&self.client, pod_gang, &plan, existing).await
+        let synced = sync::sync(&self.client, pod_gang, &plan, existing).await;
+        if let Err(BackendError::Api { .. }) = &synced
+            && let Err(reason) = self.readiness().await
+        {
+            // Say that the API is missing rather than that a path was not found.
+            return Err(BackendError::NotReady { backend: self.name().to_owned(), reason });
+        }
+        synced
     }
 
     async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError> {
-        let whole = self.makes_gang(gang.pod_gang) && self.scope(gang.pod_gang) == GangScope::PodGang;
-        match whole && !release::is_member(pod) {
-            true => release::surplus_pod(&self.client, gang).await,
-            false => Ok(Release::Now(Vec::new())),
+        if !self.makes_gang(gang.pod_gang) || release::is_member(pod) {
+            return Ok(Release::Now(Vec::new()));
         }
+        if !release::is_surplus(pod, gang.pod_gang, self.scope(gang.pod_gang)) {
+            // An API server with the gate off dropped the field. Without it the pod would run loose (KUBE-06).
+            return Ok(match self.readiness().await {
+                Ok(()) => Release::Replace("the API server dropped its spec.schedulingGroup".to_owned()),
+                Err(reason) => Release::Hold(reason),
+            });
+        }
+        release::surplus_pod(&self.client, gang).await
     }
 }
 

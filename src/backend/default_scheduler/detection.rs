@@ -94,8 +94,8 @@ impl Detection {
                 missing.map_or(Ok(()), |resource| Err(format!("API {version} does not serve {resource}")))
             }
             Err(kube::Error::Api(status)) if status.is_not_found() => Err(format!(
-                "API {version} (Workload, PodGroup) is not served; kube-apiserver needs feature gate GenericWorkload \
-                 and --runtime-config={version}=true"
+                "API {version} (Workload, PodGroup) is not served; kube-apiserver needs feature gate \
+                 GenericWorkload and --runtime-config={version}=true"
             )),
             Err(error) => Err(format!("cannot ask the API server for {version}: {error}")),
         }
@@ -154,11 +154,15 @@ fn probe_pod() -> Value {
             "schedulingGroup": {"podGroupName": "grove-workload-api-probe"},
             "schedulingGates": [{"name": "grove.io/probe"}],
             "automountServiceAccountToken": false,
-            "securityContext": {"runAsNonRoot": true, "runAsUser": 65534, "seccompProfile": {"type": "RuntimeDefault"}},
+            "securityContext": {
+                "runAsNonRoot": true, "runAsUser": 65534, "seccompProfile": {"type": "RuntimeDefault"},
+            },
             "containers": [{
                 "name": "probe", "image": "none",
                 "securityContext": {"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}},
-                "resources": {"requests": {"cpu": "1m", "memory": "1Mi"}, "limits": {"cpu": "1m", "memory": "1Mi"}},
+                "resources": {
+                    "requests": {"cpu": "1m", "memory": "1Mi"}, "limits": {"cpu": "1m", "memory": "1Mi"},
+                },
             }],
         },
     })

@@ -20,7 +20,7 @@ async fn answer(server: Server, mut handle: mock::Handle<Request<Body>, Response
     while let Some((request, send)) = handle.next_request().await {
         let path = request.uri().path().to_owned();
         let (status, body) = if path == "/apis/scheduling.k8s.io/v1alpha2" {
-            let resource = |name: &str, kind: &str| json!({"name": name, "singularName": "", "namespaced": true, "kind": kind, "verbs": ["create"]});
+            let resource = |name: &str, kind: &str| json!({"name": name, "singularName": "", "namespaced": true, "kind": kind, "verbs": []});
             match server.served {
                 true => (
                     200,

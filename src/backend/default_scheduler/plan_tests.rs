@@ -33,7 +33,7 @@ fn pod_gang(podgroups: &[(&str, i32)]) -> PodGang {
 
 fn yaml(plan: &Plan) -> String {
     let all: Vec<_> = std::iter::once(&plan.workload).chain(&plan.pod_groups).collect();
-    serde_yaml::to_string(&all).unwrap()
+    crate::yaml::write(&all).unwrap()
 }
 
 #[test]

@@ -8,6 +8,8 @@
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::{Api, Client, ResourceExt};
 
+use super::scope::GangScope;
+use crate::api::PodGang;
 use crate::api::names::{LABEL_POD_CLIQUE, LABEL_POD_INDEX};
 use crate::backend::{BackendError, GangState, Release, affinity};
 
@@ -36,6 +38,20 @@ pub(super) async fn surplus_pod(client: &Client, gang: &GangState<'_>) -> Result
 /// Whether the pod joined the PodGroup of its gang.
 pub(super) fn is_member(pod: &Pod) -> bool {
     pod.spec.as_ref().is_some_and(|spec| spec.scheduling_group.is_some())
+}
+
+/// Whether the pod belongs to no PodGroup by its place: beyond the minimum, in `PodGang` scope (KUBE-08).
+pub(super) fn is_surplus(pod: &Pod, pod_gang: &PodGang, scope: GangScope) -> bool {
+    let podgroups = &pod_gang.spec.podgroups;
+    let podgroup =
+        podgroups.iter().find(|podgroup| pod.labels().get(LABEL_POD_CLIQUE) == Some(&podgroup.name));
+    match (podgroup, index(pod)) {
+        (Some(podgroup), Some(index)) => {
+            scope.pod_group_of("", &podgroup.name, index, Some(podgroup.min_replicas)).is_none()
+        }
+        // No podgroup of the PodGang, or no index: whoever made it, it is no member.
+        _ => scope == GangScope::PodGang,
+    }
 }
 
 /// Why the hard gang does not count as bound.

@@ -49,7 +49,7 @@ async fn ensure(
         found.types.as_ref().is_some_and(|types| types.kind == resource.kind) && found.name_any() == name
     };
     if let Some(found) = existing.iter().find(of_kind) {
-        return Ok(defect(resource, wanted, found));
+        return inspect(resource, wanted, found);
     }
     let namespace = wanted.namespace().unwrap_or_default();
     let api = Api::<DynamicObject>::namespaced_with(client.clone(), &namespace, resource);
@@ -58,13 +58,13 @@ async fn ensure(
         source,
     };
     match api.create(&PostParams::default(), wanted).await {
-        Ok(_) => Ok(None),
+        Ok(created) => inspect(resource, wanted, &created),
         // The cache is behind, or the name is taken.
         Err(kube::Error::Api(status)) if status.is_already_exists() => {
             let found = api.get(&name).await.map_err(|source| failed("get", source))?;
             let what = format!("{} {namespace}/{name}", resource.kind);
             match owner(&found, pod_gang) {
-                Owner::PodGang => Ok(defect(resource, wanted, &found)),
+                Owner::PodGang => inspect(resource, wanted, &found),
                 Owner::Predecessor => {
                     Err(BackendError::Waiting(format!("{what} belongs to a deleted PodGang of this name")))
                 }
@@ -98,12 +98,33 @@ fn owner(object: &DynamicObject, pod_gang: &PodGang) -> Owner {
     }
 }
 
-/// What is wrong with an object that is there.
+/// What is wrong with an object that is there and can be lived with.
+///
+/// # Errors
+/// [`BackendError::Refused`] if it lacks the topology key it should have: required topology is never ignored
+/// (ADM-09), so no pod may follow.
+fn inspect(
+    resource: &ApiResource,
+    wanted: &DynamicObject,
+    found: &DynamicObject,
+) -> Result<Option<String>, BackendError> {
+    let constraints = |object: &DynamicObject| object.data["spec"]["schedulingConstraints"].is_object();
+    if constraints(wanted) && !constraints(found) {
+        return Err(BackendError::Refused(format!(
+            "{} {} has no schedulingConstraints; kube-apiserver drops them while its feature gate \
+             TopologyAwareWorkloadScheduling is off",
+            resource.kind,
+            found.name_any()
+        )));
+    }
+    Ok(defect(resource, wanted, found))
+}
+
 fn defect(resource: &ApiResource, wanted: &DynamicObject, found: &DynamicObject) -> Option<String> {
     let what = format!("{} {}", resource.kind, found.name_any());
     if found.metadata.deletion_timestamp.is_some() {
         return Some(format!(
-            "{what} is being deleted but held by finalizers {:?} until its pods are gone; the gang keeps running",
+            "{what} is being deleted but held by finalizers {:?} until its pods are gone; the gang goes on",
             found.finalizers()
         ));
     }
@@ -134,10 +155,8 @@ fn difference(path: &str, wanted: &Value, found: &Value) -> Option<String> {
             }
         }),
         (Value::Array(wanted), Value::Array(found)) if wanted.len() == found.len() => {
-            let pairs = wanted.iter().zip(found).enumerate();
-            pairs
-                .into_iter()
-                .find_map(|(i, (wanted, found))| difference(&format!("{path}[{i}]"), wanted, found))
+            let mut pairs = wanted.iter().zip(found).enumerate();
+            pairs.find_map(|(i, (wanted, found))| difference(&format!("{path}[{i}]"), wanted, found))
         }
         _ => (wanted != found).then(|| path.to_owned()),
     }
@@ -175,6 +194,19 @@ mod tests {
         found["metadata"] = json!({"name": "g"});
         let defect = defect(&workload_api::pod_groups(), &object(wanted), &object(found));
         assert_eq!(defect.as_deref(), says);
+    }
+
+    #[test]
+    fn a_dropped_topology_key_is_refused() {
+        let constrained = json!({"metadata": {"name": "g"}, "spec": {
+            "schedulingConstraints": {"topology": [{"key": "rack"}]}
+        }});
+        let dropped = json!({"metadata": {"name": "g"}, "spec": {}});
+        let inspect = |found: &Value| {
+            inspect(&workload_api::pod_groups(), &object(constrained.clone()), &object(found.clone()))
+        };
+        assert!(matches!(inspect(&constrained), Ok(None)));
+        assert!(matches!(inspect(&dropped), Err(BackendError::Refused(_))));
     }
 
     #[test]

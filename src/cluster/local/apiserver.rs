@@ -22,6 +22,8 @@ pub struct Apiserver<'a> {
     pub gates: &'a Gates,
     /// API versions that are off by default, as `group/version`.
     pub runtime_config: &'a [String],
+    /// Whether watches are served from memory.
+    pub watch_cache: bool,
 }
 
 /// Arguments of `kube-apiserver`.
@@ -42,6 +44,9 @@ pub fn args(of: &Apiserver<'_>) -> Vec<String> {
         "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition".into(),
     ];
     args.extend(of.gates.flag());
+    if !of.watch_cache {
+        args.push("--watch-cache=false".into());
+    }
     if !of.runtime_config.is_empty() {
         let on: Vec<_> = of.runtime_config.iter().map(|version| format!("{version}=true")).collect();
         args.push(format!("--runtime-config={}", on.join(",")));

@@ -48,6 +48,9 @@ pub struct ClusterSpec {
     pub api_gates: Gates,
     /// API versions that are off by default.
     pub runtime_config: Vec<String>,
+    /// Whether the API server serves watches from memory, as it does by default. Without, a watch can be resumed
+    /// across a restart of the API server: etcd still knows the versions that a fresh cache does not.
+    pub watch_cache: bool,
     /// Gates of the scheduler.
     pub scheduler_gates: Gates,
     /// How the controller under test is configured.
@@ -98,6 +101,7 @@ impl Default for ClusterSpec {
         Self {
             api_gates: Gates::workload_api(),
             runtime_config: vec!["scheduling.k8s.io/v1alpha2".into()],
+            watch_cache: true,
             scheduler_gates: Gates::workload_api(),
             controller: ControllerSpec::default(),
         }

@@ -136,6 +136,7 @@ impl Layout {
                 service_account: &self.service_account,
                 gates: &spec.api_gates,
                 runtime_config: &spec.runtime_config,
+                watch_cache: spec.watch_cache,
             }),
             Part::Scheduler => {
                 let configuration = kube_scheduler::configuration(&self.scheduler).to_string();

@@ -29,6 +29,7 @@ fn apiserver_argv() {
         },
         gates: &Gates::workload_api(),
         runtime_config: &["scheduling.k8s.io/v1alpha2".into()],
+        watch_cache: true,
     }));
 }
 

@@ -33,7 +33,8 @@ pub fn pod_name(pclq: &str) -> String {
 /// Creates the pod.
 ///
 /// # Errors
-/// [`ReconcileError::Unsettled`] if it could not be found out whether it was created; with any other it was not.
+/// [`ReconcileError::Unsettled`] if it could not be found out whether it was created; with any other it was
+/// not.
 pub async fn create(client: &Client, pod: &DynamicObject) -> Result<(), ReconcileError> {
     let (namespace, name) = (pod.namespace().unwrap_or_default(), pod.name_any());
     let resource = ApiResource::erase::<Pod>(&());
@@ -63,7 +64,64 @@ fn is_ambiguous(error: &kube::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use http::{Method, Request, Response};
+    use kube::client::Body;
+    use serde_json::{Value, json};
+    use tower_test::mock;
+
     use super::*;
+    use crate::controller::pod_clique::pod;
+
+    /// Creates a pod where the API server answers `post` and then has `found` under the pod's name.
+    async fn created(post: u16, reason: &str, found: Option<Value>) -> Result<(), ReconcileError> {
+        let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
+        let reason = reason.to_owned();
+        tokio::spawn(async move {
+            while let Some((request, send)) = handle.next_request().await {
+                let status = |code: u16, reason: &str| {
+                    let body = json!({"kind": "Status", "status": "Failure", "reason": reason, "code": code});
+                    (code, body)
+                };
+                let (code, body) = match (request.method(), &found) {
+                    (&Method::POST, _) => status(post, &reason),
+                    (_, Some(found)) => (200, found.clone()),
+                    (_, None) => status(404, "NotFound"),
+                };
+                let body = Body::from(serde_json::to_vec(&body).unwrap());
+                send.send_response(Response::builder().status(code).body(body).unwrap());
+            }
+        });
+        create(&Client::new(service, "default"), &wanted()).await
+    }
+
+    fn wanted() -> DynamicObject {
+        let pcs = json!({"metadata": {"name": "wl"}, "spec": {"template": {"cliques": []}}});
+        let pclq = json!({
+            "metadata": {"name": "wl-0-a", "namespace": "ns", "uid": "uid-of-a"},
+            "spec": {"podSpec": {"containers": []}, "replicas": 1},
+        });
+        let (pcs, pclq) = (serde_json::from_value(pcs).unwrap(), serde_json::from_value(pclq).unwrap());
+        pod::pod(&pcs, &pclq, "wl-0-a-xxxxx", 0)
+    }
+
+    #[tokio::test]
+    async fn a_pod_that_was_created_in_spite_of_the_error_counts() {
+        let ours = serde_json::to_value(wanted()).unwrap();
+        assert!(created(504, "Timeout", Some(ours)).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_pod_that_was_not_created_does_not() {
+        assert!(matches!(created(504, "Timeout", None).await, Err(ReconcileError::Api { .. })));
+        assert!(matches!(created(403, "Forbidden", None).await, Err(ReconcileError::Api { .. })));
+    }
+
+    #[tokio::test]
+    async fn a_pod_of_somebody_else_under_the_name_is_not_ours() {
+        let other = json!({"metadata": {"name": "wl-0-a-xxxxx"}, "spec": {}});
+        let result = created(409, "AlreadyExists", Some(other)).await;
+        assert!(matches!(result, Err(ReconcileError::Api { .. })), "{result:?}");
+    }
 
     #[test]
     fn names_are_fresh_and_valid() {

@@ -49,7 +49,10 @@ pub fn pod(pcs: &PodCliqueSet, pclq: &PodClique, name: &str, index: i32) -> Dyna
 fn environment(pcs: &PodCliqueSet, pclq: &PodClique, replica: i32, namespace: &str) -> Vec<Value> {
     let pcs_name = pcs.name_any();
     let value = |name: &str, value: String| json!({"name": name, "value": value});
-    let from_label = |name: &str, label: &str| json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": format!("metadata.labels['{label}']")}}});
+    let from_label = |name: &str, label: &str| {
+        let path = format!("metadata.labels['{label}']");
+        json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}})
+    };
     let mut variables = vec![
         value(names::ENV_PCS_NAME, pcs_name.clone()),
         value(names::ENV_PCS_INDEX, replica.to_string()),
@@ -123,6 +126,6 @@ mod tests {
             }},
         });
         let (pcs, pclq) = (serde_json::from_value(pcs).unwrap(), serde_json::from_value(pclq).unwrap());
-        insta::assert_snapshot!(serde_yaml::to_string(&pod(&pcs, &pclq, "wl-0-sg-1-a-xxxxx", 1)).unwrap());
+        insta::assert_snapshot!(crate::yaml::write(&pod(&pcs, &pclq, "wl-0-sg-1-a-xxxxx", 1)).unwrap());
     }
 }

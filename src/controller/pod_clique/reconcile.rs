@@ -140,6 +140,10 @@ impl Clique<'_> {
                 tracing::debug!(pod = pod.name_any(), reason, "gate stays");
                 Ok(())
             }
+            Release::Replace(reason) => {
+                tracing::info!(pod = pod.name_any(), reason, "replaced");
+                self.delete(pod).await
+            }
         }
     }
 
@@ -199,3 +203,7 @@ fn reason(error: &ReconcileError) -> String {
         error => error.to_string(),
     }
 }
+
+#[cfg(test)]
+#[path = "reconcile_tests.rs"]
+mod tests;

@@ -186,6 +186,12 @@ impl History {
         live
     }
 
+    /// The history as it was before the entry at `index`.
+    #[must_use]
+    pub fn upto(&self, index: usize) -> Self {
+        Self { header: self.header.clone(), entries: self.entries[..index.min(self.entries.len())].to_vec() }
+    }
+
     /// What there was at the end.
     pub fn end(&self) -> Live {
         self.before(self.entries.len())

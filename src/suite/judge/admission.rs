@@ -135,8 +135,9 @@ impl Reply {
     }
 
     fn of(mark: &Mark) -> Result<Self, Broken> {
-        serde_json::from_value(mark.detail["reply"].clone())
-            .map_err(|error| Broken::NotReached(format!("the mark of {} cannot be read: {error}", mark.detail["title"])))
+        serde_json::from_value(mark.detail["reply"].clone()).map_err(|error| {
+            Broken::NotReached(format!("the mark of {} cannot be read: {error}", mark.detail["title"]))
+        })
     }
 }
 
@@ -157,7 +158,8 @@ pub fn answers(history: &History, attempts: &[Attempt]) -> Ruling {
     let mut violations = Vec::new();
     for attempt in attempts {
         let reply = reply_to(history, attempt)?;
-        violations.extend(attempt.wrong(&reply).map(|wrong| violation(format!("{}: {wrong}", attempt.title))));
+        violations
+            .extend(attempt.wrong(&reply).map(|wrong| violation(format!("{}: {wrong}", attempt.title))));
     }
     none(violations)
 }
@@ -165,7 +167,8 @@ pub fn answers(history: &History, attempts: &[Attempt]) -> Ruling {
 /// The last answer to an attempt.
 fn reply_to(history: &History, attempt: &Attempt) -> Result<Reply, Broken> {
     let made = history.marks(ATTEMPT).filter(|(_, mark)| mark.detail["title"] == attempt.title).last();
-    let (_, mark) = made.ok_or_else(|| Broken::NotReached(format!("{:?} was not attempted", attempt.title)))?;
+    let (_, mark) =
+        made.ok_or_else(|| Broken::NotReached(format!("{:?} was not attempted", attempt.title)))?;
     Reply::of(mark)
 }
 
@@ -193,8 +196,13 @@ pub fn left_nothing(history: &History, attempts: &[Attempt]) -> Ruling {
         }
         let left = history.versions().filter(|version| belongs(version.object, &reply.name));
         violations.extend(left.filter(|version| version.change == Change::Added).map(|version| {
-            violation(format!("{}: refused, and yet there is {} {}", attempt.title, version.kind(), version.name()))
-                .shown_by("left behind", version)
+            violation(format!(
+                "{}: refused, and yet there is {} {}",
+                attempt.title,
+                version.kind(),
+                version.name()
+            ))
+            .shown_by("left behind", version)
         }));
     }
     none(violations)
@@ -228,7 +236,8 @@ pub fn unchanged(history: &History, pcs: &str, since: usize) -> Ruling {
         Some(_) => None,
     });
     let new = is.iter().filter(|(uid, _)| !was.contains_key(*uid));
-    let new = new.map(|(_, object)| violation("a refused update made an object").shown_by_object("new", object));
+    let new =
+        new.map(|(_, object)| violation("a refused update made an object").shown_by_object("new", object));
     none(gone_or_changed.chain(new))
 }
 
@@ -240,7 +249,10 @@ fn asked(object: &Value) -> [&Value; 4] {
 
 /// What was made for a PodCliqueSet, by uid.
 fn objects<'a>(live: &'a Live, pcs: &str) -> BTreeMap<&'a str, &'a Value> {
-    live.all().filter(|object| belongs(object, pcs)).map(|object| (Version::of(object).uid(), object)).collect()
+    live.all()
+        .filter(|object| belongs(object, pcs))
+        .map(|object| (Version::of(object).uid(), object))
+        .collect()
 }
 
 /// The object is gone, and not just about to go.
@@ -253,7 +265,8 @@ pub fn deleted(history: &History, kind: &str, name: &str) -> Ruling {
     }
     let end = history.end();
     none(end.get(kind, name).map(|object| {
-        violation(format!("{kind} {name} was to be deleted and is still there")).shown_by_object("at the end", object)
+        violation(format!("{kind} {name} was to be deleted and is still there"))
+            .shown_by_object("at the end", object)
     }))
 }
 

@@ -13,7 +13,9 @@ pub fn belongs(target: Target, gang: &Gang, version: Version<'_>) -> bool {
     let is_base = gang.base.is_none();
     match version.kind() {
         "PodGang" | "Workload" => name == gang.name,
-        "PodGroup" => schedulers::kube::pod_groups_of(target, gang).iter().any(|group| group.name.matches(name)),
+        "PodGroup" => {
+            schedulers::kube::pod_groups_of(target, gang).iter().any(|group| group.name.matches(name))
+        }
         "PodClique" => has_clique(name),
         "Pod" => version.pod().pod_clique().is_some_and(has_clique),
         "Service" => is_base && name == gang.name,
@@ -24,5 +26,7 @@ pub fn belongs(target: Target, gang: &Gang, version: Version<'_>) -> bool {
 
 /// Whether a PodCliqueScalingGroup has cliques in this PodGang.
 pub fn is_scaled_by(gang: &Gang, scaling_group: &str) -> bool {
-    gang.groups.iter().any(|group| group.scaling_group.as_ref().is_some_and(|(name, _)| name == scaling_group))
+    gang.groups
+        .iter()
+        .any(|group| group.scaling_group.as_ref().is_some_and(|(name, _)| name == scaling_group))
 }

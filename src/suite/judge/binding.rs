@@ -19,11 +19,16 @@ fn bound_of<'a>(live: &'a Live, clique: &'a str) -> impl Iterator<Item = &'a str
 /// Every version in which a pod is bound for the first time.
 pub fn bindings(history: &History) -> impl Iterator<Item = Version<'_>> {
     let mut bound = BTreeSet::new();
-    history.pods().filter(move |version| version.pod().node().is_some() && bound.insert(version.uid().to_owned()))
+    history
+        .pods()
+        .filter(move |version| version.pod().node().is_some() && bound.insert(version.uid().to_owned()))
 }
 
 /// Bindings of the pods of these PodCliques.
-fn bindings_of<'a>(history: &'a History, cliques: &'a [(String, usize)]) -> impl Iterator<Item = Version<'a>> {
+fn bindings_of<'a>(
+    history: &'a History,
+    cliques: &'a [(String, usize)],
+) -> impl Iterator<Item = Version<'a>> {
     bindings(history).filter(|version| {
         let clique = version.pod().pod_clique();
         cliques.iter().any(|(name, _)| clique == Some(name))
@@ -35,20 +40,23 @@ fn bindings_of<'a>(history: &'a History, cliques: &'a [(String, usize)]) -> impl
 /// # Errors
 /// A violation per PodClique that has too few.
 pub fn whole(live: &Live, units: &[Unit]) -> Ruling {
-    let short = units.iter().flat_map(|unit| unit.minimums.iter().map(move |minimum| (unit, minimum))).filter_map(
-        |(unit, (clique, minimum))| {
+    let short = units
+        .iter()
+        .flat_map(|unit| unit.minimums.iter().map(move |minimum| (unit, minimum)))
+        .filter_map(|(unit, (clique, minimum))| {
             let bound = bound_of(live, clique).count();
             (bound < *minimum).then(|| {
-                let short =
-                    violation(format!("{unit} is not bound whole: {bound} of {minimum} pods of {clique} are"));
-                let unbound = live.pods().find(|pod| pod.pod_clique() == Some(clique) && pod.node().is_none());
+                let short = violation(format!(
+                    "{unit} is not bound whole: {bound} of {minimum} pods of {clique} are"
+                ));
+                let unbound =
+                    live.pods().find(|pod| pod.pod_clique() == Some(clique) && pod.node().is_none());
                 match unbound {
                     Some(pod) => short.shown_by_object("not bound", pod.0),
                     None => short,
                 }
             })
-        },
-    );
+        });
     none(short)
 }
 
@@ -74,16 +82,16 @@ pub fn never(history: &History, units: &[Unit], until: Option<usize>) -> Ruling 
     let before = |version: &Version<'_>| version.index < until;
     let mut violations = Vec::new();
     for unit in units {
-        let seen = history
-            .pods()
-            .filter(before)
-            .any(|version| unit.minimums.iter().any(|(clique, _)| version.pod().pod_clique() == Some(clique)));
+        let seen = history.pods().filter(before).any(|version| {
+            unit.minimums.iter().any(|(clique, _)| version.pod().pod_clique() == Some(clique))
+        });
         if !seen {
             return Err(Broken::NotReached(format!("no pod of {unit} ever existed")));
         }
         let bound: Vec<_> = bindings_of(history, &unit.minimums).filter(before).collect();
         if !bound.is_empty() {
-            let message = format!("{} pods of {unit} were bound, though it could not be bound whole", bound.len());
+            let message =
+                format!("{} pods of {unit} were bound, though it could not be bound whole", bound.len());
             violations.push(bound.iter().fold(violation(message), |violation, version| {
                 let node = version.pod().node().unwrap_or_default();
                 violation.shown_by(format!("bound to {node}"), *version)
@@ -111,7 +119,9 @@ pub fn says_why(history: &History, gang: &str) -> Ruling {
     });
     let told = pods.any(|version| version.pod().condition("PodScheduled").is_some_and(denies))
         || pod_groups.any(|version| condition(version.object, "PodGroupScheduled").is_some_and(denies));
-    ensure(told, || violation(format!("neither a pod nor a PodGroup of {gang} ever said why it is not bound")))
+    ensure(told, || {
+        violation(format!("neither a pod nor a PodGroup of {gang} ever said why it is not bound"))
+    })
 }
 
 /// Of several gangs, each given as its units, exactly `winners` are bound whole at `until` (an index; the end if
@@ -128,7 +138,11 @@ pub fn some_whole_others_never(
     let then = history.before(until.unwrap_or(history.entries.len()));
     let (won, lost): (Vec<_>, Vec<_>) = gangs.iter().partition(|units| whole(&then, units).is_ok());
     ensure(won.len() == winners, || {
-        violation(format!("{} of {} gangs are bound whole; there is room for {winners}", won.len(), gangs.len()))
+        violation(format!(
+            "{} of {} gangs are bound whole; there is room for {winners}",
+            won.len(),
+            gangs.len()
+        ))
     })?;
     lost.into_iter().try_for_each(|units| never(history, units, until))
 }
@@ -186,7 +200,9 @@ pub fn all_or_nothing(history: &History, units: &[Unit]) -> Ruling {
 /// A violation for more or fewer.
 pub fn exactly(live: &Live, clique: &str, count: usize) -> Ruling {
     let bound = bound_of(live, clique).count();
-    ensure(bound == count, || violation(format!("{bound} pods of {clique} are bound; there is room for {count}")))
+    ensure(bound == count, || {
+        violation(format!("{bound} pods of {clique} are bound; there is room for {count}"))
+    })
 }
 
 /// The hard gang as one unit, whatever the target promises (AON-08).
@@ -206,7 +222,8 @@ pub fn replaced(history: &History, since: usize, lost: &str) -> Ruling {
         return Err(Broken::NotReached(format!("{lost} was not there to be lost")));
     };
     let place = |pod: Pod<'_>| {
-        let labels = [names::POD_GANG, names::POD_CLIQUE, names::POD_INDEX].map(|key| pod.label(key).map(str::to_owned));
+        let labels = [names::POD_GANG, names::POD_CLIQUE, names::POD_INDEX]
+            .map(|key| pod.label(key).map(str::to_owned));
         (labels, pod.0["spec"]["schedulingGroup"].clone())
     };
     let is_new = |pod: &Pod<'_>| before.pods().all(|other| other.uid() != pod.uid());
@@ -250,9 +267,12 @@ pub fn on_own_nodes(history: &History) -> Ruling {
         .filter(|version| version.label(names::POOL).is_some())
         .map(|version| version.name())
         .collect();
-    none(bindings(history).filter(|version| !own.contains(version.pod().node().unwrap_or_default())).map(|version| {
-        violation(format!("{} is bound to a node of another trial", version.name())).shown_by("bound", version)
-    }))
+    none(bindings(history).filter(|version| !own.contains(version.pod().node().unwrap_or_default())).map(
+        |version| {
+            violation(format!("{} is bound to a node of another trial", version.name()))
+                .shown_by("bound", version)
+        },
+    ))
 }
 
 #[cfg(test)]

@@ -54,7 +54,9 @@ fn bound(cliques: &[&str]) -> Story {
 
 fn messages(ruling: Ruling) -> String {
     match ruling {
-        Err(Broken::Violated(found)) => found.iter().map(|v| v.message.as_str()).collect::<Vec<_>>().join("\n"),
+        Err(Broken::Violated(found)) => {
+            found.iter().map(|v| v.message.as_str()).collect::<Vec<_>>().join("\n")
+        }
         other => panic!("{other:?} is no violation"),
     }
 }
@@ -195,7 +197,8 @@ fn a_replacement_has_the_lost_pods_place() {
 
 #[test]
 fn own_nodes() {
-    let node = |name: &str, labels: Value| json!({"kind": "Node", "metadata": {"name": name, "labels": labels}});
+    let node =
+        |name: &str, labels: Value| json!({"kind": "Node", "metadata": {"name": name, "labels": labels}});
     let own = bound(&["a"]).added(node("n", json!({names::POOL: "ns"}))).end();
     assert_eq!(on_own_nodes(&own), Ok(()));
     let foreign = bound(&["a"]).added(node("n", json!({}))).end();

@@ -6,8 +6,8 @@ use super::belonging::belongs;
 use super::{Broken, Ruling, Shown, ensure, none, violation};
 use crate::suite::expect::Gang;
 use crate::suite::history::{Change, History, Version};
-use crate::suite::trial::LEFT_OVER;
-use crate::suite::{names, trial};
+use crate::suite::leftovers::{LEFT_OVER, is_there_anyway};
+use crate::suite::names;
 
 /// Nothing of the trial is left: neither among the kinds that the history holds nor among any other that the API server
 /// lists in the namespace (DEL-01, DEL-06).
@@ -18,7 +18,7 @@ pub fn nothing_left(history: &History) -> Ruling {
     let (index, mark) = history.reached(LEFT_OVER)?;
     let listed = mark.detail.as_array().into_iter().flatten().map(|object| violation(is_left(object)));
     let live = history.before(index);
-    let seen = live.all().filter(|object| is_namespaced(object) && !trial::is_there_anyway(object));
+    let seen = live.all().filter(|object| is_namespaced(object) && !is_there_anyway(object));
     none(listed.chain(seen.map(|object| violation(is_left(object)).shown_by_object("left", object))))
 }
 
@@ -51,7 +51,9 @@ pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
     let target = history.header.target;
     for gang in gangs {
         let existed = |kind: &str| history.of(kind).any(|version| belongs(target, gang, version));
-        if let Some(kind) = ["PodGang", "Workload", "PodGroup", "PodClique", "Pod"].into_iter().find(|kind| !existed(kind)) {
+        if let Some(kind) =
+            ["PodGang", "Workload", "PodGroup", "PodClique", "Pod"].into_iter().find(|kind| !existed(kind))
+        {
             return Err(Broken::NotReached(format!("there never was a {kind} of {}", gang.name)));
         }
     }
@@ -70,7 +72,9 @@ pub fn namespace_gone(history: &History) -> Ruling {
     ensure(gone, || {
         let end = history.end();
         let found = violation(format!("namespace {namespace} is not gone"));
-        let held = end.all().filter(|object| is_namespaced(object) && object["metadata"]["labels"][names::CANARY].is_null());
+        let held = end
+            .all()
+            .filter(|object| is_namespaced(object) && object["metadata"]["labels"][names::CANARY].is_null());
         held.fold(found, |found, object| found.shown_by_object(is_left(object), object))
     })
 }
@@ -99,10 +103,15 @@ mod tests {
 
     #[test]
     fn nothing_is_left() {
-        let story = || Story::flat().added(object("Node", "n")).added(there("PodGang", "w-0")).added(there("Event", "e"));
+        let story = || {
+            Story::flat().added(object("Node", "n")).added(there("PodGang", "w-0")).added(there("Event", "e"))
+        };
         let gone = || story().deleted(there("PodGang", "w-0"));
         assert!(messages(nothing_left(&gone().mark(LEFT_OVER, json!([])).end())).is_empty());
-        assert_eq!(messages(nothing_left(&story().mark(LEFT_OVER, json!([])).end())), ["PodGang w-0 is left"]);
+        assert_eq!(
+            messages(nothing_left(&story().mark(LEFT_OVER, json!([])).end())),
+            ["PodGang w-0 is left"]
+        );
         let role = json!([{"kind": "Role", "metadata": {
             "name": "r", "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/f"],
         }}]);
@@ -119,8 +128,12 @@ mod tests {
         let mut pod = there("Pod", "w-1-a-x");
         pod["metadata"]["labels"] = json!({"grove.io/podclique": "w-1-a"});
         let all = [
-            there("PodGang", "w-1"), there("Workload", "w-1"), there("PodGroup", "w-1-w-1-a"), there("PodClique", "w-1-a"),
-            pod, there("Service", "w-1"),
+            there("PodGang", "w-1"),
+            there("Workload", "w-1"),
+            there("PodGroup", "w-1-w-1-a"),
+            there("PodClique", "w-1-a"),
+            pod,
+            there("Service", "w-1"),
         ];
         let grown = || Story::flat().added(there("PodGang", "w-0")).all_added(all.clone());
         let but_service = all[..5].iter().cloned().fold(grown(), Story::deleted);

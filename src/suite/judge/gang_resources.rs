@@ -24,7 +24,9 @@ pub fn is_gang_resource(object: &Value) -> bool {
 
 /// The PodGroups that a PodGang should have, as it was created.
 pub fn expected(history: &History, target: Target, pod_gang: &str) -> Vec<PodGroup> {
-    as_created(history, pod_gang).map(|(_, podgroups)| kube::pod_groups(target, pod_gang, &podgroups)).unwrap_or_default()
+    as_created(history, pod_gang)
+        .map(|(_, podgroups)| kube::pod_groups(target, pod_gang, &podgroups))
+        .unwrap_or_default()
 }
 
 /// For each expected PodGroup the one that stands for it. A cut name is recognised by owner and size.
@@ -68,10 +70,13 @@ pub fn owned(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
     });
     let strayed = live.all().filter(|object| is_gang_resource(object)).filter_map(|object| {
         let owner = controller(object).map(|owner| text(&owner["name"]));
-        let by_its_gang = owner.and_then(|name| live.get("PodGang", name)).is_some_and(|gang| is_controlled_by(object, gang));
+        let by_its_gang = owner
+            .and_then(|name| live.get("PodGang", name))
+            .is_some_and(|gang| is_controlled_by(object, gang));
         let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
         (!by_its_gang).then(|| {
-            violation(format!("{kind} {name} is not controlled by a PodGang")).shown_by_object("its owners", object)
+            violation(format!("{kind} {name} is not controlled by a PodGang"))
+                .shown_by_object("its owners", object)
         })
     });
     none(missing.chain(strayed))
@@ -87,7 +92,8 @@ pub fn as_the_pod_gangs_say(history: &History, live: &Live, gangs: &[Gang]) -> R
 }
 
 fn deviations(history: &History, live: &Live, pod_gang: &str) -> Vec<Violation> {
-    let (Some(workload), Some(owner)) = (live.get("Workload", pod_gang), live.get("PodGang", pod_gang)) else {
+    let (Some(workload), Some(owner)) = (live.get("Workload", pod_gang), live.get("PodGang", pod_gang))
+    else {
         return vec![violation(format!("Workload {pod_gang} does not exist"))];
     };
     let expected = expected(history, history.header.target, pod_gang);
@@ -103,8 +109,11 @@ fn deviations(history: &History, live: &Live, pod_gang: &str) -> Vec<Violation> 
     }
     let groups = found(live, owner, &expected);
     let of_gang = live.of("PodGroup").filter(|group| is_controlled_by(group, owner));
-    for extra in of_gang.filter(|group| !groups.iter().flatten().any(|known| known["metadata"] == group["metadata"])) {
-        let message = format!("PodGroup {} stands for no podgroup of {pod_gang}", text(&extra["metadata"]["name"]));
+    for extra in
+        of_gang.filter(|group| !groups.iter().flatten().any(|known| known["metadata"] == group["metadata"]))
+    {
+        let message =
+            format!("PodGroup {} stands for no podgroup of {pod_gang}", text(&extra["metadata"]["name"]));
         violations.push(violation(message).shown_by_object("one too many", extra));
     }
     for (wanted, found) in expected.iter().zip(groups) {
@@ -115,7 +124,9 @@ fn deviations(history: &History, live: &Live, pod_gang: &str) -> Vec<Violation> 
         let faults = faults(pod_gang, templates, wanted, found);
         if !faults.is_empty() {
             let message = format!("PodGroup {}: {}", text(&found["metadata"]["name"]), faults.join("; "));
-            violations.push(violation(message).shown_by_object("it", found).shown_by_object("its Workload", workload));
+            violations.push(
+                violation(message).shown_by_object("it", found).shown_by_object("its Workload", workload),
+            );
         }
     }
     violations
@@ -140,7 +151,10 @@ fn faults(workload: &str, templates: &[Value], wanted: &PodGroup, found: &Value)
         Some(template) => {
             for field in ["schedulingPolicy", "schedulingConstraints", "priorityClassName"] {
                 if template[field] != found["spec"][field] {
-                    faults.push(format!("{field} is {}, its template says {}", found["spec"][field], template[field]));
+                    faults.push(format!(
+                        "{field} is {}, its template says {}",
+                        found["spec"][field], template[field]
+                    ));
                 }
             }
         }
@@ -155,7 +169,9 @@ fn faults(workload: &str, templates: &[Value], wanted: &PodGroup, found: &Value)
 pub fn never_reshaped(history: &History, until: usize) -> Ruling {
     let mut first: BTreeMap<(&str, &str), Version<'_>> = BTreeMap::new();
     let mut violations = Vec::new();
-    for version in history.versions().filter(|version| version.index < until && is_gang_resource(version.object)) {
+    for version in
+        history.versions().filter(|version| version.index < until && is_gang_resource(version.object))
+    {
         let (kind, name) = (version.kind(), version.name());
         let original = *first.entry((kind, name)).or_insert(version);
         let what = match version.change {
@@ -183,7 +199,9 @@ pub fn restored(history: &History, since: usize, kind: &str, name: &str) -> Ruli
         return Err(Broken::NotReached(format!("{kind} {name} did not exist")));
     };
     let Some(found) = end.get(kind, name) else {
-        return Err(violation(format!("{kind} {name} was not restored")).shown_by_object("lost", lost).into());
+        return Err(violation(format!("{kind} {name} was not restored"))
+            .shown_by_object("lost", lost)
+            .into());
     };
     let metadata = |field: &str| (&lost["metadata"][field], &found["metadata"][field]);
     let (old, new) = metadata("uid");
@@ -201,14 +219,19 @@ pub fn restored(history: &History, since: usize, kind: &str, name: &str) -> Ruli
 /// # Errors
 /// A violation if none did.
 pub fn told(history: &History, since: usize, pod_gang: &str, set: &str, about: &str) -> Ruling {
-    let told = history.of("Event").any(|event| event.index > since && is_warning(event.object, pod_gang, set, about));
-    ensure(told, || violation(format!("no Warning event on PodGang {pod_gang} or PodCliqueSet {set} names {about}")))
+    let told = history
+        .of("Event")
+        .any(|event| event.index > since && is_warning(event.object, pod_gang, set, about));
+    ensure(told, || {
+        violation(format!("no Warning event on PodGang {pod_gang} or PodCliqueSet {set} names {about}"))
+    })
 }
 
 /// Whether an Event is a warning on the PodGang or the PodCliqueSet that names `about`.
 pub fn is_warning(event: &Value, pod_gang: &str, set: &str, about: &str) -> bool {
     let on = &event["involvedObject"];
-    let on_them = on["kind"] == "PodGang" && on["name"] == pod_gang || on["kind"] == "PodCliqueSet" && on["name"] == set;
+    let on_them = on["kind"] == "PodGang" && on["name"] == pod_gang
+        || on["kind"] == "PodCliqueSet" && on["name"] == set;
     event["type"] == "Warning" && on_them && text(&event["message"]).contains(about)
 }
 
@@ -227,7 +250,9 @@ pub fn have_priority(live: &Live, gangs: &[Gang], class: &str, kept: bool) -> Ru
     let missing = missing.filter(|object| {
         let spec = &object["spec"];
         match object["kind"] == "Workload" {
-            true => list(&spec["podGroupTemplates"]).iter().any(|template| template["priorityClassName"] != class),
+            true => {
+                list(&spec["podGroupTemplates"]).iter().any(|template| template["priorityClassName"] != class)
+            }
             false => spec["priorityClassName"] != class,
         }
     });

@@ -31,7 +31,9 @@ fn versions<'a>(history: &'a History, name: &'a str) -> impl Iterator<Item = Ver
 
 /// The podgroups of a PodGang as it was created: the first version that has any, with names and `minReplicas`.
 pub fn as_created<'a>(history: &'a History, name: &'a str) -> Option<(Version<'a>, Vec<(String, usize)>)> {
-    versions(history, name).map(|version| (version, podgroups_in(version.object))).find(|(_, found)| !found.is_empty())
+    versions(history, name)
+        .map(|version| (version, podgroups_in(version.object)))
+        .find(|(_, found)| !found.is_empty())
 }
 
 fn podgroups_in(pod_gang: &Value) -> Vec<(String, usize)> {
@@ -42,45 +44,46 @@ fn podgroups_in(pod_gang: &Value) -> Vec<(String, usize)> {
     pod_gang["spec"]["podgroups"].as_array().into_iter().flatten().map(podgroup).collect()
 }
 
-/// Every base PodGang exists and is controlled by the PodCliqueSet, which has no PodGangs beyond `gangs` (GANG-01).
+/// Every base PodGang exists, every PodGang is controlled by the PodCliqueSet, and there are none beyond `gangs`
+/// (GANG-01).
 ///
 /// # Errors
 /// A violation per PodGang that is missing, owned otherwise, or one too many.
 pub fn base(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
+    let missing = absent(live, gangs.iter().filter(|gang| gang.base.is_none()));
+    let pcs = live.get("PodCliqueSet", set);
+    let there = gangs.iter().filter_map(|gang| live.get("PodGang", &gang.name));
+    let strayed = there.filter(|found| !pcs.is_some_and(|pcs| is_controlled_by(found, pcs))).map(|found| {
+        let message = format!("PodGang {} is not controlled by PodCliqueSet {set}", name(found));
+        violation(message).shown_by_object("its owner references", found)
+    });
     let beyond = live.of("PodGang").filter(|found| {
         let of_set = found["metadata"]["labels"][names::PART_OF] == set
             || controller(found).is_some_and(|owner| owner["name"] == set);
-        of_set && !gangs.iter().any(|gang| found["metadata"]["name"] == gang.name.as_str())
+        of_set && !gangs.iter().any(|gang| gang.name == name(found))
     });
     let beyond = beyond.map(|found| {
-        let name = found["metadata"]["name"].as_str().unwrap_or_default();
-        violation(format!("PodGang {name} should not exist")).shown_by_object("there", found)
+        violation(format!("PodGang {} should not exist", name(found))).shown_by_object("there", found)
     });
-    none(exist(live, set, gangs.iter().filter(|gang| gang.base.is_none())).into_iter().chain(beyond))
+    none(missing.chain(strayed).chain(beyond))
 }
 
-/// Every scaled PodGang exists, is controlled by the PodCliqueSet and has exactly its replica's cliques (GANG-03).
+/// Every scaled PodGang exists and has exactly its replica's cliques (GANG-03).
 ///
 /// # Errors
-/// A violation per PodGang that is missing, owned otherwise, or composed otherwise.
-pub fn scaled(history: &History, live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
+/// A violation per PodGang that is missing or composed otherwise.
+pub fn scaled(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
     let scaled = || gangs.iter().filter(|gang| gang.base.is_some());
-    none(exist(live, set, scaled()).into_iter().chain(scaled().flat_map(|gang| composed(history, gang))))
+    none(absent(live, scaled()).chain(scaled().flat_map(|gang| composed(history, gang))))
 }
 
-fn exist<'a>(live: &Live, set: &str, gangs: impl Iterator<Item = &'a Gang>) -> Vec<Violation> {
-    gangs
-        .filter_map(|gang| {
-            let Some(found) = live.get("PodGang", &gang.name) else {
-                return Some(violation(format!("PodGang {} does not exist", gang.name)));
-            };
-            let owned = live.get("PodCliqueSet", set).is_some_and(|pcs| is_controlled_by(found, pcs));
-            (!owned).then(|| {
-                violation(format!("PodGang {} is not controlled by PodCliqueSet {set}", gang.name))
-                    .shown_by_object("its owner references", found)
-            })
-        })
-        .collect()
+fn absent<'a>(live: &'a Live, gangs: impl Iterator<Item = &'a Gang>) -> impl Iterator<Item = Violation> {
+    let absent = gangs.filter(|gang| live.get("PodGang", &gang.name).is_none());
+    absent.map(|gang| violation(format!("PodGang {} does not exist", gang.name)))
+}
+
+fn name(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap_or_default()
 }
 
 /// The podgroups of the base PodGangs: these names in this order in every version, `minReplicas` as of creation
@@ -99,11 +102,16 @@ fn composed(history: &History, gang: &Gang) -> Vec<Violation> {
     };
     let mut violations = Vec::new();
     if found != wanted {
-        let message =
-            format!("PodGang {} was created with podgroups {}, not {}", gang.name, listed(&found), listed(&wanted));
+        let message = format!(
+            "PodGang {} was created with podgroups {}, not {}",
+            gang.name,
+            listed(&found),
+            listed(&wanted)
+        );
         violations.push(violation(message).shown_by("created", created));
     }
-    let names = |podgroups: &[(String, usize)]| podgroups.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    let names =
+        |podgroups: &[(String, usize)]| podgroups.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
     let changed = versions(history, &gang.name)
         .filter(|version| version.index > created.index)
         .find(|version| names(&podgroups_in(version.object)) != names(&found));
@@ -133,7 +141,8 @@ pub fn labelled(history: &History, gangs: &[Gang], target: Target) -> Ruling {
         }
         let other = all.find(|version| version.label(names::SCHEDULER_NAME) != Some(backend))?;
         let label = other.label(names::SCHEDULER_NAME).unwrap_or("absent");
-        let message = format!("label {} of PodGang {} is {label}, not {backend}", names::SCHEDULER_NAME, gang.name);
+        let message =
+            format!("label {} of PodGang {} is {label}, not {backend}", names::SCHEDULER_NAME, gang.name);
         Some(violation(message).shown_by("then", other))
     }))
 }
@@ -146,11 +155,13 @@ pub fn labelled(history: &History, gangs: &[Gang], target: Target) -> Ruling {
 pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
     let mut born: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
     for version in history.pods() {
-        born.entry(version.name()).or_insert((version.pod().pod_clique().unwrap_or_default(), version.revision()));
+        born.entry(version.name())
+            .or_insert((version.pod().pod_clique().unwrap_or_default(), version.revision()));
     }
     none(gangs.iter().filter_map(|gang| {
         let status = |version: &Version<'_>| {
-            condition(version.object, "Initialized").and_then(|found| found["status"].as_str().map(str::to_owned))
+            condition(version.object, "Initialized")
+                .and_then(|found| found["status"].as_str().map(str::to_owned))
         };
         let all: Vec<_> = versions(history, &gang.name).collect();
         let Some(turned) = all.iter().position(|version| status(version).as_deref() == Some("True")) else {
@@ -167,11 +178,14 @@ pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
         }
         let too_soon = gang.groups.iter().find_map(|group| {
             let referenced = references(after[0].object, &group.clique)?;
-            let there = |name: &&str| born.get(*name).is_some_and(|(_, revision)| *revision < after[0].revision());
+            let there =
+                |name: &&str| born.get(*name).is_some_and(|(_, revision)| *revision < after[0].revision());
             let exist = referenced.iter().filter(|reference| there(&reference.1)).count();
-            (exist < group.replicas).then(|| format!("{exist} of {} pods of {}", group.replicas, group.clique))
+            (exist < group.replicas)
+                .then(|| format!("{exist} of {} pods of {}", group.replicas, group.clique))
         })?;
-        let message = format!("PodGang {} became Initialized with {too_soon} existing and referred to", gang.name);
+        let message =
+            format!("PodGang {} became Initialized with {too_soon} existing and referred to", gang.name);
         Some(violation(message).shown_by("Initialized", after[0]))
     }))
 }
@@ -191,7 +205,8 @@ pub fn references_are_the_pods(live: &Live, gangs: &[Gang]) -> Ruling {
         pods.sort_unstable();
         let referenced = references(pod_gang, &group.clique)?;
         (referenced != pods).then(|| {
-            let names = |all: &[(&str, &str)]| all.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
+            let names =
+                |all: &[(&str, &str)]| all.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
             let clique = &group.clique;
             violation(format!("{clique} refers to [{}]; its pods are [{}]", names(&referenced), names(&pods)))
                 .shown_by_object("the references", pod_gang)
@@ -204,7 +219,13 @@ fn references<'a>(pod_gang: &'a Value, podgroup: &str) -> Option<Vec<(&'a str, &
     let podgroups = pod_gang["spec"]["podgroups"].as_array()?;
     let references = podgroups.iter().find(|found| found["name"] == podgroup)?["podReferences"].as_array();
     let text = |value: &'a Value| value.as_str().unwrap_or_default();
-    Some(references.into_iter().flatten().map(|found| (text(&found["namespace"]), text(&found["name"]))).collect())
+    Some(
+        references
+            .into_iter()
+            .flatten()
+            .map(|found| (text(&found["namespace"]), text(&found["name"])))
+            .collect(),
+    )
 }
 
 #[cfg(test)]

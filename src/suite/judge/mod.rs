@@ -10,12 +10,14 @@ pub mod admission;
 pub mod belonging;
 pub mod binding;
 pub mod cleanup;
+pub mod end_state;
 pub mod gang_resources;
 pub mod gangs;
 pub mod order;
 pub mod placement;
 pub mod pods;
 pub mod rest;
+pub mod surplus;
 
 use serde_json::Value;
 

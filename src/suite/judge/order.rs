@@ -17,7 +17,8 @@ use crate::suite::names;
 pub fn creation(history: &History, gangs: &[Gang]) -> Ruling {
     let violations: Vec<_> = gangs.iter().filter_map(|gang| out_of_order(history, &gang.name)).collect();
     none(violations)?;
-    let gated = gangs.iter().find(|gang| first_ungated(history).all(|pod| pod.pod().pod_gang() != Some(&gang.name)));
+    let gated =
+        gangs.iter().find(|gang| first_ungated(history).all(|pod| pod.pod().pod_gang() != Some(&gang.name)));
     match gated {
         Some(gang) => Err(Broken::NotReached(format!("no pod of {} ever lost its gate", gang.name))),
         None => Ok(()),
@@ -50,7 +51,11 @@ fn out_of_order(history: &History, pod_gang: &str) -> Option<Violation> {
         for (what, after) in later.iter().filter_map(|(what, version)| Some((what, (*version)?))) {
             for (missing, before) in phases[..number].iter().flatten() {
                 match before {
-                    None => return Some(violation(format!("{what}, but {missing} never was")).shown_by(what, after)),
+                    None => {
+                        return Some(
+                            violation(format!("{what}, but {missing} never was")).shown_by(what, after),
+                        );
+                    }
                     Some(before) if before.revision() >= after.revision() => {
                         let late = violation(format!("{what} came before {missing}"));
                         return Some(late.shown_by(what, after).shown_by(missing, *before));
@@ -94,7 +99,9 @@ pub fn no_pod_before_its_group(history: &History) -> Ruling {
                     .shown_by("ungated", version)
                     .shown_by("created", *found),
             ),
-            None => Some(violation(format!("{what}, but PodGroup {group} never existed")).shown_by("ungated", version)),
+            None => Some(
+                violation(format!("{what}, but PodGroup {group} never existed")).shown_by("ungated", version),
+            ),
         }
     }))
 }
@@ -146,9 +153,15 @@ mod tests {
     #[rstest::rstest]
     #[case::the_order("GWPCIU", None)]
     #[case::pods_are_made_any_time("CGWPIU", None)]
-    #[case::ungated_first("GWPCUI", Some("the first gate of w-0 removed came before Initialized=True of PodGang w-0"))]
+    #[case::ungated_first(
+        "GWPCUI",
+        Some("the first gate of w-0 removed came before Initialized=True of PodGang w-0")
+    )]
     #[case::ungated_and_never_initialized("GWPCU", Some("but Initialized=True of PodGang w-0 never was"))]
-    #[case::group_after_initialized("GWICPU", Some("Initialized=True of PodGang w-0 came before PodGroup w-0-w-0-a"))]
+    #[case::group_after_initialized(
+        "GWICPU",
+        Some("Initialized=True of PodGang w-0 came before PodGroup w-0-w-0-a")
+    )]
     #[case::group_before_workload("GPWCIU", Some("PodGroup w-0-w-0-a came before Workload w-0"))]
     #[case::no_workload("GPCIU", Some("but Workload w-0 never was"))]
     #[case::workload_before_gang("WGPCIU", Some("Workload w-0 came before PodGang w-0"))]
@@ -157,7 +170,9 @@ mod tests {
         let ruling = creation(&story(steps), &gangs());
         match (broken, ruling) {
             (None, Ok(())) => {}
-            (Some(message), Err(Broken::Violated(all))) => assert!(all[0].message.contains(message), "{all:?}"),
+            (Some(message), Err(Broken::Violated(all))) => {
+                assert!(all[0].message.contains(message), "{all:?}")
+            }
             (_, other) => panic!("{other:?}"),
         }
     }

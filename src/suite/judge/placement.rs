@@ -34,23 +34,34 @@ fn placements<'a>(
         .filter(|version| chosen(version.pod()))
         .map(|pod| Placement { pod, domain: domain(history, pod.pod().node().unwrap_or_default(), key) })
         .collect();
-    if found.is_empty() { Err(Broken::NotReached(format!("no pod of {whose} was ever bound"))) } else { Ok(found) }
+    if found.is_empty() {
+        Err(Broken::NotReached(format!("no pod of {whose} was ever bound")))
+    } else {
+        Ok(found)
+    }
 }
 
-fn in_one_domain<'a>(history: &'a History, key: &str, whose: &str, chosen: impl Fn(Pod<'a>) -> bool) -> Ruling {
+fn in_one_domain<'a>(
+    history: &'a History,
+    key: &str,
+    whose: &str,
+    chosen: impl Fn(Pod<'a>) -> bool,
+) -> Ruling {
     let placements = placements(history, key, whose, chosen)?;
     let domains: BTreeSet<_> = placements.iter().map(|placement| placement.domain).collect();
     if domains.len() == 1 && !domains.contains(&None) {
         return Ok(());
     }
     let names: Vec<_> = domains.into_iter().map(|domain| domain.unwrap_or("none")).collect();
-    let message = format!("the pods of {whose} were bound in {} domains of {key}: {}", names.len(), names.join(", "));
+    let message =
+        format!("the pods of {whose} were bound in {} domains of {key}: {}", names.len(), names.join(", "));
     Err(placements.iter().fold(violation(message), shown).into())
 }
 
 fn shown(violation: Violation, placement: &Placement<'_>) -> Violation {
     let node = placement.pod.pod().node().unwrap_or_default();
-    violation.shown_by(format!("bound to {node}, domain {}", placement.domain.unwrap_or("none")), placement.pod)
+    violation
+        .shown_by(format!("bound to {node}, domain {}", placement.domain.unwrap_or("none")), placement.pod)
 }
 
 /// Every pod that a PodGang ever had bound, surplus included, was bound in one and the same domain (TOPO-01).
@@ -82,7 +93,8 @@ pub fn gang_in(history: &History, gang: &str, key: &str, wanted: &str) -> Ruling
     let placements = placements(history, key, gang, |pod| pod.pod_gang() == Some(gang))?;
     let elsewhere = placements.iter().filter(|placement| placement.domain != Some(wanted));
     none(elsewhere.map(|placement| {
-        let found = violation(format!("{} is not in {wanted}, the only domain with room", placement.pod.name()));
+        let found =
+            violation(format!("{} is not in {wanted}, the only domain with room", placement.pod.name()));
         shown(found, placement)
     }))
 }
@@ -92,16 +104,21 @@ pub fn gang_in(history: &History, gang: &str, key: &str, wanted: &str) -> Ruling
 /// # Errors
 /// A violation per pod that was; [`Broken::NotReached`] if every node has the label, for then none could be.
 pub fn never_unlabelled(history: &History, gang: &str, key: &str) -> Ruling {
-    let unlabelled: BTreeSet<_> =
-        history.of("Node").filter(|version| version.label(key).is_none()).map(|version| version.name()).collect();
+    let unlabelled: BTreeSet<_> = history
+        .of("Node")
+        .filter(|version| version.label(key).is_none())
+        .map(|version| version.name())
+        .collect();
     if unlabelled.is_empty() {
         return Err(Broken::NotReached(format!("every node has the label {key}")));
     }
     let of_gang = bindings(history).filter(|version| version.pod().pod_gang() == Some(gang));
-    none(of_gang.filter(|version| version.pod().node().is_some_and(|node| unlabelled.contains(node))).map(|version| {
-        violation(format!("{} of {gang} is bound to a node without the label {key}", version.name()))
-            .shown_by("bound", version)
-    }))
+    none(of_gang.filter(|version| version.pod().node().is_some_and(|node| unlabelled.contains(node))).map(
+        |version| {
+            violation(format!("{} of {gang} is bound to a node without the label {key}", version.name()))
+                .shown_by("bound", version)
+        },
+    ))
 }
 
 #[cfg(test)]
@@ -125,8 +142,10 @@ mod tests {
 
     /// Nodes 1 and 2 in rack a, 3 in rack b, 4 in none; pods of clique a and b bound as said.
     fn history(bound: &[(&str, &str)]) -> History {
-        let nodes = [node("1", Some("ns-a")), node("2", Some("ns-a")), node("3", Some("ns-b")), node("4", None)];
-        let pods = bound.iter().enumerate().map(|(i, (clique, node))| pod(&format!("p{i}"), clique, Some(node)));
+        let nodes =
+            [node("1", Some("ns-a")), node("2", Some("ns-a")), node("3", Some("ns-b")), node("4", None)];
+        let pods =
+            bound.iter().enumerate().map(|(i, (clique, node))| pod(&format!("p{i}"), clique, Some(node)));
         let pending = pod("pending", "a", None);
         Story::flat().all_added(nodes).added(pending).all_added(pods).end()
     }

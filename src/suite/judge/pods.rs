@@ -40,9 +40,15 @@ pub fn as_they_should_be(history: &History, set: &str, gangs: &[Gang]) -> Ruling
 
 fn faults(pod: Pod<'_>, target: Target, set: &str, gangs: &[Gang]) -> Vec<String> {
     let clique = pod.pod_clique();
-    let place = gangs.iter().find_map(|gang| Some((gang, gang.groups.iter().find(|g| Some(g.clique.as_str()) == clique)?)));
+    let place = gangs
+        .iter()
+        .find_map(|gang| Some((gang, gang.groups.iter().find(|g| Some(g.clique.as_str()) == clique)?)));
     let Some((gang, group)) = place else {
-        return vec![format!("label {} {}, which is no podgroup of {set}", names::POD_CLIQUE, clique.unwrap_or("absent"))];
+        return vec![format!(
+            "label {} {}, which is no podgroup of {set}",
+            names::POD_CLIQUE,
+            clique.unwrap_or("absent")
+        )];
     };
     let index = pod.label(names::POD_INDEX).and_then(|index| index.parse::<usize>().ok());
     let mut faults = label_faults(pod, set, gang, group);
@@ -55,13 +61,21 @@ fn faults(pod: Pod<'_>, target: Target, set: &str, gangs: &[Gang]) -> Vec<String
     }
     match index {
         None => faults.push(format!("no index in label {}", names::POD_INDEX)),
-        Some(index) if index >= group.replicas => faults.push(format!("index {index} of {} pods", group.replicas)),
+        Some(index) if index >= group.replicas => {
+            faults.push(format!("index {index} of {} pods", group.replicas))
+        }
         Some(index) => faults.extend(membership_fault(pod, target, gang, group, index)),
     }
     faults
 }
 
-fn membership_fault(pod: Pod<'_>, target: Target, gang: &Gang, group: &Group, index: usize) -> Option<String> {
+fn membership_fault(
+    pod: Pod<'_>,
+    target: Target,
+    gang: &Gang,
+    group: &Group,
+    index: usize,
+) -> Option<String> {
     let joined = pod.0["spec"]["schedulingGroup"]["podGroupName"].as_str();
     match (schedulers::kube::joins(target, gang, group, index), joined) {
         (Some(wanted), Some(found)) if wanted.matches(found) => None,
@@ -117,9 +131,13 @@ pub fn indexes_are_unique(history: &History) -> Ruling {
         match held.get(&(clique, index)) {
             Some(holder) if holder.uid() == version.uid() && leaves => drop(held.remove(&(clique, index))),
             Some(holder) if holder.uid() != version.uid() && !leaves => violations.push(
-                violation(format!("{} and {} both have index {index} of {clique}", holder.name(), version.name()))
-                    .shown_by("first", *holder)
-                    .shown_by("second", version),
+                violation(format!(
+                    "{} and {} both have index {index} of {clique}",
+                    holder.name(),
+                    version.name()
+                ))
+                .shown_by("first", *holder)
+                .shown_by("second", version),
             ),
             None if !leaves => drop(held.insert((clique, index), version)),
             _ => {}
@@ -178,7 +196,9 @@ mod tests {
     fn said(history: &History) -> Option<String> {
         match as_they_should_be(history, "w", &gangs()) {
             Ok(()) => None,
-            Err(Broken::Violated(all)) => Some(all.into_iter().map(|v| v.message).collect::<Vec<_>>().join("\n")),
+            Err(Broken::Violated(all)) => {
+                Some(all.into_iter().map(|v| v.message).collect::<Vec<_>>().join("\n"))
+            }
             Err(Broken::NotReached(why)) => Some(why),
         }
     }
@@ -188,7 +208,11 @@ mod tests {
         let pods = [standalone("0", Some("w-0-w-0-a")), standalone("1", Some("w-0-w-0-a")), of_scaled_gang()];
         assert_eq!(said(&Story::flat().all_added(pods).end()), None);
         let pods = [standalone("0", Some("w-0")), standalone("1", None)];
-        assert_eq!(said(&Story::whole().all_added(pods).end()), None, "surplus joins no PodGroup in PodGang scope");
+        assert_eq!(
+            said(&Story::whole().all_added(pods).end()),
+            None,
+            "surplus joins no PodGroup in PodGang scope"
+        );
     }
 
     #[test]
@@ -200,20 +224,22 @@ mod tests {
         assert!(said(&Story::flat().added(ungated).end()).unwrap().contains("scheduling gates []"));
     }
 
-    type Spoil = fn(&mut Value);
-
     #[rstest::rstest]
-    #[case::second_gate(|p| p["spec"]["schedulingGates"] = json!([{"name": "grove.io/podgang-pending-creation"}, {"name": "x"}]), "scheduling gates")]
-    #[case::scheduler(|p| p["spec"]["schedulerName"] = json!("other"), "schedulerName \"other\"")]
-    #[case::loose(|p| p["spec"]["schedulingGroup"] = Value::Null, "PodGroup none instead of w-0-sg-0-w-0-sg-1-b")]
-    #[case::base(|p| p["metadata"]["labels"]["grove.io/base-podgang"] = Value::Null, "label grove.io/base-podgang absent")]
-    #[case::replica(|p| p["metadata"]["labels"]["grove.io/podcliqueset-replica-index"] = json!("1"), "replica-index \"1\" instead of \"0\"")]
-    #[case::index(|p| p["metadata"]["labels"]["grove.io/podclique-pod-index"] = json!("1"), "index 1 of 1 pods")]
-    #[case::hash(|p| p["metadata"]["labels"]["grove.io/pod-template-hash"] = json!(""), "no label grove.io/pod-template-hash")]
-    #[case::stranger(|p| p["metadata"]["labels"]["grove.io/podclique"] = json!("w-0-z"), "no podgroup of w")]
-    fn one_thing_wrong(#[case] spoil: Spoil, #[case] message: &str) {
+    #[case::second_gate("/spec/schedulingGates", json!([{"name": "grove.io/podgang-pending-creation"}, {"name": "x"}]), "gates")]
+    #[case::scheduler("/spec/schedulerName", json!("other"), "schedulerName \"other\"")]
+    #[case::loose("/spec/schedulingGroup", Value::Null, "PodGroup none instead of w-0-sg-0-w-0-sg-1-b")]
+    #[case::base(
+        "/metadata/labels/grove.io~1base-podgang",
+        Value::Null,
+        "label grove.io/base-podgang absent"
+    )]
+    #[case::replica("/metadata/labels/grove.io~1podcliqueset-replica-index", json!("1"), "index \"1\" instead of \"0\"")]
+    #[case::index("/metadata/labels/grove.io~1podclique-pod-index", json!("1"), "index 1 of 1 pods")]
+    #[case::hash("/metadata/labels/grove.io~1pod-template-hash", json!(""), "no label grove.io/pod-template-hash")]
+    #[case::stranger("/metadata/labels/grove.io~1podclique", json!("w-0-z"), "no podgroup of w")]
+    fn one_thing_wrong(#[case] field: &str, #[case] value: Value, #[case] message: &str) {
         let mut pod = of_scaled_gang();
-        spoil(&mut pod);
+        *pod.pointer_mut(field).unwrap() = value;
         let said = said(&Story::flat().added(pod).end()).unwrap();
         assert!(said.contains(message), "{said}");
     }

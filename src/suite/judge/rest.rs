@@ -40,11 +40,12 @@ impl Write<'_> {
     }
 }
 
-/// Every write from entry `from` up to entry `to` that nobody makes of its own accord; canaries do not count.
+/// Every write from entry `from` up to entry `to` that nobody makes of its own accord. Canaries do not count, nor does
+/// what is the cluster's and shared with other trials.
 pub fn writes(history: &History, from: usize, to: usize) -> Vec<Write<'_>> {
     let mut latest: BTreeMap<(&str, &str), Version<'_>> = BTreeMap::new();
     let mut found = Vec::new();
-    for version in history.versions().filter(|version| version.index < to && !is_of_canary(version.object)) {
+    for version in history.versions().filter(|version| version.index < to && is_of_workload(version)) {
         let key = (version.kind(), version.name());
         let previous = match version.change {
             Change::Deleted => latest.remove(&key),
@@ -58,25 +59,43 @@ pub fn writes(history: &History, from: usize, to: usize) -> Vec<Write<'_>> {
     found
 }
 
-fn is_of_canary(object: &Value) -> bool {
-    let about = object["involvedObject"]["name"].as_str().unwrap_or_default();
-    object["metadata"]["labels"][names::CANARY].is_string() || about.starts_with("canary-")
+fn is_of_workload(version: &Version<'_>) -> bool {
+    let about = version.object["involvedObject"]["name"].as_str().unwrap_or_default();
+    let of_canary = version.label(names::CANARY).is_some() || about.starts_with("canary-");
+    !of_canary && !["Node", "Namespace", "ClusterTopologyBinding"].contains(&version.kind())
 }
 
 /// The field managers whose entry is new; those with the latest time where a second write within a second left no trace.
 fn writers(previous: Option<&Value>, object: &Value) -> Vec<String> {
     if object["kind"] == "Event" {
         let source = [&object["source"]["component"], &object["reportingComponent"]];
-        return source.into_iter().filter_map(Value::as_str).find(|name| !name.is_empty()).map(str::to_owned).into_iter().collect();
+        return source
+            .into_iter()
+            .filter_map(Value::as_str)
+            .find(|name| !name.is_empty())
+            .map(str::to_owned)
+            .into_iter()
+            .collect();
     }
-    let entries = |object: &Value| object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
-    let before = previous.map(entries).unwrap_or_default();
-    let now = entries(object);
-    let fresh: Vec<_> = now.iter().filter(|entry| !before.contains(entry)).collect();
+    let entries =
+        |object: &Value| object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
+    let (before, now) = (previous.map(entries).unwrap_or_default(), entries(object));
+    let traced = now.iter().any(|entry| !before.contains(entry));
     let newest = now.iter().filter_map(|entry| entry["time"].as_str()).max();
-    let authors = if fresh.is_empty() { now.iter().filter(|entry| entry["time"].as_str() == newest).collect() } else { fresh };
-    let names: BTreeSet<_> = authors.into_iter().filter_map(|entry| entry["manager"].as_str()).collect();
+    let of_status = previous.is_some_and(|previous| is_but_for_its_status(previous, object));
+    let authors = now.iter().filter(|entry| match traced {
+        true => !before.contains(entry),
+        false => entry["time"].as_str() == newest && (!of_status || entry["subresource"] == "status"),
+    });
+    let names: BTreeSet<_> = authors.filter_map(|entry| entry["manager"].as_str()).collect();
     names.into_iter().map(str::to_owned).collect()
+}
+
+/// Whether two versions differ in nothing but their status.
+fn is_but_for_its_status(a: &Value, b: &Value) -> bool {
+    let same = |field: &str| a["metadata"][field] == b["metadata"][field];
+    let fields = ["labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp"];
+    a["spec"] == b["spec"] && fields.into_iter().all(same)
 }
 
 /// Nothing was written in the `length` before the entry at `until` (GANG-11).
@@ -138,12 +157,13 @@ impl<'a> Concern<'a> {
         let lacks = |gangs: &'a [Gang], gang: &Gang| gangs.iter().all(|other| other.name != gang.name);
         let gone = before.iter().filter(|gang| lacks(after, gang));
         let whole = gone.chain(after.iter().filter(|gang| lacks(before, gang))).collect();
-        let resized = after.iter().flat_map(|gang| gang.groups.iter().map(move |group| (gang, group))).filter(
-            |(_, group)| {
+        let resized = after
+            .iter()
+            .flat_map(|gang| gang.groups.iter().map(move |group| (gang, group)))
+            .filter(|(_, group)| {
                 let old = before.iter().flat_map(|gang| &gang.groups).find(|old| old.clique == group.clique);
                 old.is_some_and(|old| old.replicas != group.replicas)
-            },
-        );
+            });
         let resized = resized.map(|(gang, group)| (gang, group.clique.as_str())).collect();
         Self { target, set, whole, resized }
     }
@@ -162,8 +182,10 @@ impl<'a> Concern<'a> {
             }
             "PodGang" => self.resized.iter().any(|(gang, _)| gang.name == name),
             "PodClique" => self.resized.iter().any(|(_, clique)| *clique == name),
-            "Pod" => !stays && self.resized.iter().any(|(_, clique)| version.pod().pod_clique() == Some(clique)),
-            "Event" | "Node" | "Namespace" => true,
+            "Pod" => {
+                !stays && self.resized.iter().any(|(_, clique)| version.pod().pod_clique() == Some(clique))
+            }
+            "Event" => true,
             _ => false,
         }
     }
@@ -177,7 +199,8 @@ impl<'a> Concern<'a> {
 pub fn others_untouched(history: &History, from: usize, to: usize, concern: &Concern<'_>) -> Ruling {
     let (before, after) = (history.before(from), history.before(to));
     let there = |live: &crate::suite::history::Live, version: Version<'_>| {
-        live.get(version.kind(), version.name()).is_some_and(|object| object["metadata"]["uid"] == version.uid())
+        live.get(version.kind(), version.name())
+            .is_some_and(|object| object["metadata"]["uid"] == version.uid())
     };
     let writes = writes(history, from, to);
     let touched = writes.iter().filter(|write| {
@@ -242,7 +265,11 @@ mod tests {
     fn schedulers_and_kwok_do_not_disturb_a_rest() {
         let story = |object: Value| {
             let begin = Story::flat().added(written("PodGroup", "g", "op", "1")).later(10);
-            messages(quiet(&begin.modified(object).mark("watched", Value::Null).end(), 2, Duration::from_secs(10)))
+            messages(quiet(
+                &begin.modified(object).mark("watched", Value::Null).end(),
+                2,
+                Duration::from_secs(10),
+            ))
         };
         let mut by_scheduler = written("PodGroup", "g", "op", "1");
         let entry = json!({"manager": "kube-scheduler", "subresource": "status", "time": "2"});
@@ -251,15 +278,26 @@ mod tests {
         let event = |source: &str| json!({"kind": "Event", "metadata": {"name": "e"}, "source": {"component": source}});
         assert!(story(event("default-scheduler")).is_empty());
         assert_eq!(story(event("operator")).len(), 1);
-        assert_eq!(story(written("PodGroup", "g", "op", "1")).len(), 1, "a second write in a second leaves no trace");
+        assert_eq!(
+            story(written("PodGroup", "g", "op", "1")).len(),
+            1,
+            "a second write in a second leaves no trace"
+        );
     }
 
     #[test]
     fn gang_resources_unwritten() {
-        let begin = || Story::flat().added(written("Workload", "w-0", "op", "1")).added(written("PodGang", "w-0", "op", "1"));
+        let begin = || {
+            Story::flat()
+                .added(written("Workload", "w-0", "op", "1"))
+                .added(written("PodGang", "w-0", "op", "1"))
+        };
         let of = |story: Story| messages(no_gang_resource_written(&story.end(), 2, usize::MAX));
         assert!(of(begin().modified(written("PodGang", "w-0", "op", "2"))).is_empty());
-        assert_eq!(of(begin().modified(written("Workload", "w-0", "op", "2"))), ["Workload w-0 was written by op"]);
+        assert_eq!(
+            of(begin().modified(written("Workload", "w-0", "op", "2"))),
+            ["Workload w-0 was written by op"]
+        );
         assert_eq!(of(begin().deleted(written("Workload", "w-0", "op", "1"))).len(), 1);
     }
 
@@ -270,16 +308,22 @@ mod tests {
 
     fn converged() -> Story {
         let all = [("PodCliqueSet", "w"), ("PodGang", "w-0"), ("PodClique", "w-0-a")];
-        Story::flat().all_added(all.map(|(kind, name)| written(kind, name, "op", "1"))).added(pod("w-0-a-x", "op"))
+        Story::flat()
+            .all_added(all.map(|(kind, name)| written(kind, name, "op", "1")))
+            .added(pod("w-0-a-x", "op"))
     }
 
     #[test]
     fn scaling_the_set_leaves_the_first_replica_alone() {
         let (one, two) = (gangs(1, 1), gangs(2, 1));
         let scaled = |story: Story| touched(&one, &two, story);
-        let growing = || converged().modified(written("PodCliqueSet", "w", "me", "2")).added(object("PodGang", "w-1"));
+        let growing =
+            || converged().modified(written("PodCliqueSet", "w", "me", "2")).added(object("PodGang", "w-1"));
         assert!(scaled(growing()).is_empty());
-        assert_eq!(scaled(growing().modified(written("PodGang", "w-0", "op", "2"))), ["PodGang w-0 was written by op"]);
+        assert_eq!(
+            scaled(growing().modified(written("PodGang", "w-0", "op", "2"))),
+            ["PodGang w-0 was written by op"]
+        );
         assert_eq!(scaled(growing().deleted(pod("w-0-a-x", "op"))), ["Pod w-0-a-x was deleted by op"]);
     }
 
@@ -287,9 +331,13 @@ mod tests {
     fn scaling_a_clique_leaves_its_remaining_pods_alone() {
         let (one, two) = (gangs(1, 1), gangs(1, 2));
         let scaled = |story: Story| touched(&one, &two, story);
-        let growing = || converged().modified(written("PodGang", "w-0", "op", "2")).added(pod("w-0-a-y", "op"));
+        let growing =
+            || converged().modified(written("PodGang", "w-0", "op", "2")).added(pod("w-0-a-y", "op"));
         assert!(scaled(growing()).is_empty());
         assert_eq!(scaled(growing().modified(pod("w-0-a-x", "else"))), ["Pod w-0-a-x was written by else"]);
-        assert!(touched(&two, &one, converged().deleted(pod("w-0-a-x", "op"))).is_empty(), "one of them has to go");
+        assert!(
+            touched(&two, &one, converged().deleted(pod("w-0-a-x", "op"))).is_empty(),
+            "one of them has to go"
+        );
     }
 }

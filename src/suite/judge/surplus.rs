@@ -1,14 +1,15 @@
 //! The hard gang and its surplus, where one PodGroup holds the hard gang of a whole PodGang (KUBE-08): which pods are
-//! in it, when the others are released, and where they may go.
+//! in it, when the others are released, and where they may go. The PodGroup itself is a matter of
+//! [`super::gang_resources`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
 use super::binding::bindings;
-use super::{Broken, Ruling, Shown, ensure, none, violation};
+use super::{Broken, Ruling, Shown, none, violation};
 use crate::suite::expect::{Gang, Group};
-use crate::suite::history::{Change, History, Pod, Version};
+use crate::suite::history::{Change, History, Pod};
 use crate::suite::{names, schedulers};
 
 /// The podgroup of a pod of this gang.
@@ -25,34 +26,6 @@ fn index(pod: Pod<'_>) -> Option<usize> {
     pod.label(names::POD_INDEX)?.parse().ok()
 }
 
-/// The one PodGroup of a PodGang is named like it and wants exactly the hard gang; a second one never was.
-///
-/// # Errors
-/// A violation for a missing one, a wrong `minCount`, or one too many.
-pub fn one_pod_group(history: &History, gang: &Gang) -> Ruling {
-    let of_gang = |version: &Version<'_>| {
-        let mut owners = version.object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
-        owners.any(|owner| owner["kind"] == "PodGang" && owner["name"] == gang.name.as_str())
-    };
-    let found: BTreeMap<&str, Version<'_>> =
-        history.of("PodGroup").filter(of_gang).map(|version| (version.name(), version)).collect();
-    let wanted: Vec<_> = schedulers::kube::pod_groups_of(history.header.target, gang);
-    let names: Vec<_> = found.keys().copied().collect();
-    ensure(found.len() == wanted.len() && wanted.iter().all(|w| names.iter().any(|name| w.name.matches(name))), || {
-        let wanted: Vec<_> = wanted.iter().map(|w| w.name.to_string()).collect();
-        violation(format!("{} has PodGroups [{}] instead of [{}]", gang.name, names.join(", "), wanted.join(", ")))
-    })?;
-    none(found.values().flat_map(|version| wanted.iter().map(move |wanted| (version, wanted))).filter_map(
-        |(version, wanted)| {
-            let count = &version.object["spec"]["schedulingPolicy"]["gang"]["minCount"];
-            (wanted.name.matches(version.name()) && *count != json!(wanted.min_count)).then(|| {
-                violation(format!("PodGroup {} has minCount {count} instead of {}", version.name(), wanted.min_count))
-                    .shown_by("the PodGroup", *version)
-            })
-        },
-    ))
-}
-
 /// Exactly the pods of the lowest indexes of each podgroup ever joined the gang's PodGroup, replacements included.
 ///
 /// # Errors
@@ -66,17 +39,22 @@ pub fn members_have_the_lowest_indexes(history: &History, gang: &Gang) -> Ruling
     none(of_gang.filter(|version| seen.insert(version.uid())).filter_map(|version| {
         let pod = version.pod();
         let joined = pod.0["spec"]["schedulingGroup"]["podGroupName"].as_str();
-        let wanted = podgroup(gang, pod).zip(index(pod)).map(|(group, index)| {
-            schedulers::kube::joins(history.header.target, gang, group, index)
-        });
+        let wanted = podgroup(gang, pod)
+            .zip(index(pod))
+            .map(|(group, index)| schedulers::kube::joins(history.header.target, gang, group, index));
         let fault = match (wanted, joined) {
             (None, _) => format!("{} has no index", pod.name()),
             (Some(None), None) => return None,
             (Some(Some(name)), Some(joined)) if name.matches(joined) => return None,
             (Some(wanted), joined) => {
                 let text = |name: Option<String>| name.unwrap_or_else(|| "no PodGroup".into());
-                let (wanted, joined) = (text(wanted.map(|name| name.to_string())), text(joined.map(str::to_owned)));
-                format!("{} with index {} is in {joined}, not in {wanted}", pod.name(), index(pod).unwrap_or_default())
+                let (wanted, joined) =
+                    (text(wanted.map(|name| name.to_string())), text(joined.map(str::to_owned)));
+                format!(
+                    "{} with index {} is in {joined}, not in {wanted}",
+                    pod.name(),
+                    index(pod).unwrap_or_default()
+                )
             }
         };
         Some(violation(fault).shown_by("created", version))
@@ -128,7 +106,9 @@ pub fn released_after_the_hard_gang(history: &History, gang: &Gang) -> Ruling {
 pub fn released_into_the_domain(history: &History, gang: &Gang, key: &str) -> Ruling {
     let mut members = bindings(history).filter(|version| podgroup(gang, version.pod()).is_some());
     let node = members.find_map(|version| version.pod().node()).unwrap_or_default();
-    let Some(domain) = history.of("Node").find(|version| version.name() == node).and_then(|node| node.label(key)) else {
+    let Some(domain) =
+        history.of("Node").find(|version| version.name() == node).and_then(|node| node.label(key))
+    else {
         return Err(Broken::NotReached(format!("no pod of {} is in a domain of {key}", gang.name)));
     };
     let mut seen = BTreeSet::new();
@@ -136,8 +116,11 @@ pub fn released_into_the_domain(history: &History, gang: &Gang, key: &str) -> Ru
         is_surplus(gang, version.pod()) && version.pod().gates().is_empty() && seen.insert(version.uid())
     });
     none(released.filter(|version| !is_held_in(version.object, key, domain)).map(|version| {
-        violation(format!("surplus pod {} was released without node affinity to {key}={domain}", version.name()))
-            .shown_by("released", version)
+        violation(format!(
+            "surplus pod {} was released without node affinity to {key}={domain}",
+            version.name()
+        ))
+        .shown_by("released", version)
     }))
 }
 
@@ -154,7 +137,7 @@ fn is_held_in(pod: &Value, key: &str, domain: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::history::testing::{Story, owned};
+    use crate::suite::history::testing::Story;
 
     const KEY: &str = names::RACK;
 
@@ -166,7 +149,8 @@ mod tests {
     }
 
     fn pod(index: usize, gated: bool, node: Option<&str>) -> Value {
-        let labels = json!({names::POD_GANG: "g-0", names::POD_CLIQUE: "g-0-a", names::POD_INDEX: index.to_string()});
+        let labels =
+            json!({names::POD_GANG: "g-0", names::POD_CLIQUE: "g-0-a", names::POD_INDEX: index.to_string()});
         let gates = if gated { json!([{"name": names::GATE}]) } else { Value::Null };
         let group = if index == 0 { json!({"podGroupName": "g-0"}) } else { Value::Null };
         json!({"kind": "Pod", "metadata": {"name": format!("p{index}"), "labels": labels}, "spec": {
@@ -185,31 +169,11 @@ mod tests {
         Story::whole().added(node).all_added([pod(0, true, None), pod(1, true, None)])
     }
 
-    fn pod_group(name: &str, min_count: u32) -> Value {
-        let spec = json!({"schedulingPolicy": {"gang": {"minCount": min_count}}});
-        owned(json!({"kind": "PodGroup", "metadata": {"name": name}, "spec": spec}), "PodGang", "g-0")
-    }
-
     fn message(ruling: Ruling) -> String {
         match ruling {
             Err(Broken::Violated(found)) => found[0].message.clone(),
             other => panic!("{other:?} is no violation"),
         }
-    }
-
-    #[test]
-    fn one_pod_group_of_the_hard_gang() {
-        assert_eq!(one_pod_group(&begin().added(pod_group("g-0", 1)).end(), &gang()), Ok(()));
-        insta::assert_snapshot!(
-            message(one_pod_group(&begin().added(pod_group("g-0", 2)).end(), &gang())),
-            @"PodGroup g-0 has minCount 2 instead of 1"
-        );
-        let two = begin().all_added([pod_group("g-0", 1), pod_group("g-0-g-0-a", 1)]).end();
-        insta::assert_snapshot!(
-            message(one_pod_group(&two, &gang())),
-            @"g-0 has PodGroups [g-0, g-0-g-0-a] instead of [g-0]"
-        );
-        assert!(one_pod_group(&begin().end(), &gang()).is_err());
     }
 
     #[test]

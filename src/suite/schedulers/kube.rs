@@ -76,9 +76,13 @@ impl Name {
 
     /// Whether the API takes a name here.
     fn fits(&self, name: &str) -> bool {
-        let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.' && self.dots;
+        let inner =
+            |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.' && self.dots;
         let outer = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-        name.len() <= self.limit && name.chars().all(inner) && outer(name.chars().next()) && outer(name.chars().last())
+        name.len() <= self.limit
+            && name.chars().all(inner)
+            && outer(name.chars().next())
+            && outer(name.chars().last())
     }
 
     /// Whether `found` is this name, or a cut of it where it does not fit.
@@ -115,7 +119,9 @@ mod tests {
     fn one_pod_group_per_podgroup_or_one_for_all() {
         let podgroups = [("w-0-a".to_owned(), 2), ("w-0-b".to_owned(), 3)];
         let [flat, whole] = TARGETS.map(|target| pod_groups(target, "w-0", &podgroups));
-        let names = |groups: &[PodGroup]| groups.iter().map(|g| (g.name.to_string(), g.min_count)).collect::<Vec<_>>();
+        let names = |groups: &[PodGroup]| {
+            groups.iter().map(|g| (g.name.to_string(), g.min_count)).collect::<Vec<_>>()
+        };
         assert_eq!(names(&flat), [("w-0-w-0-a".to_owned(), 2), ("w-0-w-0-b".to_owned(), 3)]);
         assert_eq!(names(&whole), [("w-0".to_owned(), 5)]);
     }

@@ -1,6 +1,24 @@
-//! Cases of this group.
+//! Deletion and cleanup.
+
+mod capacity_freed;
+mod controller_down;
+mod everything_gone;
+mod namespace_removed;
+mod pending_deleted;
+mod replica_removed;
+mod same_name_again;
+mod scaled_gang_removed;
 
 use crate::suite::case::Case;
 
-/// The cases, in the order of the contract.
-pub const CASES: &[&Case] = &[];
+/// The cases of this group, in the order of the contract.
+pub const CASES: &[&Case] = &[
+    &everything_gone::CASE,
+    &replica_removed::CASE,
+    &scaled_gang_removed::CASE,
+    &pending_deleted::CASE,
+    &capacity_freed::CASE,
+    &controller_down::CASE,
+    &namespace_removed::CASE,
+    &same_name_again::CASE,
+];

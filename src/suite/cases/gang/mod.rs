@@ -1,6 +1,25 @@
-//! Cases of this group.
+//! Gang creation.
+
+mod at_rest;
+mod by_hand;
+mod foreign_changes;
+mod healed_while_pending;
+mod healed_while_running;
+mod priority;
+mod scaling;
+mod scheduler_label;
+mod shape;
 
 use crate::suite::case::Case;
 
-/// The cases, in the order of the contract.
-pub const CASES: &[&Case] = &[];
+/// The cases of this group, in the order of the contract.
+pub const CASES: &[&Case] = &[
+    &shape::CASE,
+    &scheduler_label::CASE,
+    &foreign_changes::CASE,
+    &scaling::CASE,
+    &at_rest::CASE,
+    &healed_while_running::CASE,
+    &healed_while_pending::CASE,
+    &priority::CASE,
+];

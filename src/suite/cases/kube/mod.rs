@@ -1,6 +1,27 @@
-//! Cases of this group.
+//! kube-scheduler on the Workload API.
+
+mod declared_gates;
+mod escape_hatch;
+mod gang_resources;
+mod hands_off;
+mod names_and_limits;
+mod never_reshaped;
+mod pass_through;
+mod pod_gang_scope;
+mod podgroup_later;
+mod topology_keys;
 
 use crate::suite::case::Case;
 
-/// The cases, in the order of the contract.
-pub const CASES: &[&Case] = &[];
+/// The cases of this group, in the order of the contract.
+pub const CASES: &[&Case] = &[
+    &gang_resources::CASE,
+    &never_reshaped::CASE,
+    &names_and_limits::CASE,
+    &declared_gates::CASE,
+    &topology_keys::CASE,
+    &pod_gang_scope::CASE,
+    &pass_through::CASE,
+    &podgroup_later::CASE,
+    &escape_hatch::CASE,
+];

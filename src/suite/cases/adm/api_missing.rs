@@ -1,0 +1,112 @@
+//! `running`, 2 + 2 pods, all of the hard gang, loses a pod while the API server serves no Workload API. Then the API
+//! comes back without topology keys, in the end with them; the controller stays the process that was started without.
+
+use serde_json::Value;
+
+use super::attempts::{required, template};
+use crate::cluster::local::{Gates, Part};
+use crate::suite::alone::{self, API_SERVER_RESTARTED};
+use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::history::History;
+use crate::suite::judge::admission::{self, Attempt, CONTROLLER, admitted, answers, refused};
+use crate::suite::judge::{Broken, Finding, Ruling, ensure, finding, violation};
+use crate::suite::limits;
+use crate::suite::trial::{Stop, Trial};
+
+/// ADM-10, KUBE-06.
+pub const CASE: Case = Case {
+    id: "adm/api-missing",
+    title: "Without the Workload API gangs are refused by its name; when it comes, no restart is needed",
+    clauses: &["ADM-10", "KUBE-06"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("api_missing.yaml"),
+    lane: Lane::Alone,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const API: &str = "scheduling.k8s.io/v1alpha2";
+const TOPOLOGY_GATE: &str = "TopologyAwareWorkloadScheduling";
+
+const WITHOUT_API: &[Attempt] = &[refused("a gang without the API", &[API], |_| {})];
+/// An API server with the gate off drops the key without an error.
+const WITHOUT_TOPOLOGY: &[Attempt] = &[
+    admitted("a gang as soon as the API is there", |_| {}),
+    refused("a topology constraint without its gate", &[TOPOLOGY_GATE], |pcs| {
+        template(pcs)["topologyConstraint"] = required("rack");
+    }),
+];
+const WITH_ALL: &[Attempt] = &[
+    admitted("a gang with all there", |_| {}),
+    admitted("a topology constraint with all there", |pcs| {
+        template(pcs)["topologyConstraint"] = required("rack")
+    }),
+];
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit("running").await?;
+    trial.until_bound(4).await?;
+    alone::restored(trial, |trial| Box::pin(without_the_api(trial))).await?;
+    trial.creates_until(&trial.manifest("new")?, WITH_ALL, limits::RECOVERY).await?;
+    trial.look_at_controller().await?;
+    trial.until_cluster_watched().await?;
+    trial.submit("new").await?;
+    trial.until_bound(6).await
+}
+
+async fn without_the_api(trial: &mut Trial) -> Result<(), Stop> {
+    // They would not find the API again for 30 s; with them gone, only the controller has to.
+    trial.take_away(Part::Scheduler).await?;
+    trial.take_away(Part::ControllerManager).await?;
+    let was = trial.local()?.spec();
+    trial
+        .restart_api_server(|spec| {
+            spec.api_gates = Gates::default();
+            spec.runtime_config.clear();
+        })
+        .await?;
+    trial.restart_controller(was.controller).await?;
+    for pod in trial.look(|live| live.pods().take(1).map(|pod| pod.name().to_owned()).collect::<Vec<_>>()) {
+        trial.lose_pod(&pod).await?;
+    }
+    let new = trial.manifest("new")?;
+    trial.creates(&new, WITHOUT_API).await?;
+    trial
+        .restart_api_server(|spec| {
+            spec.api_gates = was.api_gates.with(TOPOLOGY_GATE, false);
+            spec.runtime_config = was.runtime_config;
+        })
+        .await?;
+    trial.creates_until(&new, WITHOUT_TOPOLOGY, limits::RECOVERY).await?;
+    trial.look_at_controller().await
+}
+
+/// What the controller said at its start, and what it says in its readiness, names the API.
+fn names_what_is_missing(history: &History) -> Ruling {
+    let (_, controller) = history.reached(CONTROLLER)?;
+    let contains = |line: &Value| line.as_str().is_some_and(|line| line.contains(API));
+    let lines =
+        controller.detail["said"].as_array().ok_or_else(|| Broken::NotReached("no log was read".into()))?;
+    ensure(lines.iter().any(contains), || {
+        violation(format!("started without {API}, the controller did not say so"))
+    })?;
+    let readiness = &controller.detail["readiness"];
+    ensure(contains(readiness), || violation(format!("readiness does not name {API}: {readiness}")))
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding("ADM-10", || {
+            answers(history, WITHOUT_API)?;
+            names_what_is_missing(history)
+        }),
+        finding("KUBE-06", || {
+            history.reached(API_SERVER_RESTARTED)?;
+            answers(history, WITHOUT_API)?;
+            answers(history, WITHOUT_TOPOLOGY)?;
+            answers(history, WITH_ALL)?;
+            admission::one_process(history)?;
+            admission::no_loose_pods(history)
+        }),
+    ]
+}

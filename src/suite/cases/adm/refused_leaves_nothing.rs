@@ -1,0 +1,70 @@
+//! `shape`, 2 + 1 pods, runs; creates beside it and updates of it are refused. `after`, 1 pod, is sent last: once it is
+//! bound, the controller has seen everything that came before it.
+
+use serde_json::{Value, json};
+
+use super::attempts::{clique, group};
+use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::history::History;
+use crate::suite::judge::admission::{self, Attempt, answers, refused};
+use crate::suite::judge::{Finding, finding};
+use crate::suite::trial::{Stop, Trial};
+
+/// ADM-05.
+pub const CASE: Case = Case {
+    id: "adm/refused-leaves-nothing",
+    title: "A refused create leaves no object behind, and a refused update no change",
+    clauses: &["ADM-05"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("refused_leaves_nothing.yaml"),
+    lane: Lane::Shared,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const CREATES: &[Attempt] = &[
+    refused("created with a scheduler that is not enabled", &["kai-scheduler"], |pcs| {
+        clique(pcs, 0)["spec"]["podSpec"]["schedulerName"] = "kai-scheduler".into();
+        clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = "kai-scheduler".into();
+    }),
+    refused("created with too high a minimum", &["minAvailable"], |pcs| {
+        clique(pcs, 0)["spec"]["minAvailable"] = 3.into();
+    }),
+];
+
+const UPDATES: &[Attempt] = &[
+    refused("updated to another minimum", &["minAvailable"], |pcs| {
+        clique(pcs, 0)["spec"]["minAvailable"] = 1.into();
+    }),
+    refused("updated to another minimum and more replicas", &["minAvailable"], |pcs| {
+        pcs["spec"]["replicas"] = 2.into();
+        clique(pcs, 0)["spec"]["minAvailable"] = 1.into();
+    }),
+    refused("updated to another member and another label", &["cliqueNames"], |pcs| {
+        pcs["metadata"]["labels"]["team"] = "changed".into();
+        group(pcs, 0)["cliqueNames"] = json!(["prefill"]);
+    }),
+];
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit("shape").await?;
+    trial.until_bound(3).await?;
+    trial.creates(&trial.manifest("shape")?, CREATES).await?;
+    trial.mark("updates begin", Value::Null);
+    trial.updates("shape", UPDATES).await?;
+    trial.submit("after").await?;
+    trial.until_bound(4).await?;
+    trial.mark("seen", Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("ADM-05", || {
+        history.reached("seen")?;
+        answers(history, CREATES)?;
+        answers(history, UPDATES)?;
+        admission::left_nothing(history, CREATES)?;
+        let (begin, _) = history.reached("updates begin")?;
+        admission::unchanged(history, "shape", begin)
+    })]
+}

@@ -1,0 +1,35 @@
+//! 4 nodes x 8 GPUs; a gang of clique fits, 2 pods x 8 GPUs, and clique overflows, 5 pods x 8 GPUs: more than there
+//! are nodes, whatever is bound first.
+
+use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::history::History;
+use crate::suite::judge::{Finding, binding, finding};
+use crate::suite::trial::{Stop, Trial};
+
+/// AON-08.
+pub const CASE: Case = Case {
+    id: "aon/across-cliques",
+    title: "One clique fits and the other does not: neither is bound",
+    clauses: &["AON-08"],
+    nodes: &[nodes(4).gpus(8)],
+    manifest: include_str!("across_cliques.yaml"),
+    lane: Lane::Shared,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    for gang in trial.submit("across").await? {
+        trial.scheduler_passes_over(&gang).await?;
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AON-08", || {
+        history.reached("scheduler passed")?;
+        // The whole hard gang, also where the target promises less: then this is its known deviation.
+        let hard_gangs: Vec<_> = history.gangs("across")?.iter().map(binding::hard_gang).collect();
+        binding::never(history, &hard_gangs, None)
+    })]
+}

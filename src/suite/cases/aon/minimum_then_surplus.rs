@@ -1,0 +1,51 @@
+//! A gang of 3 with 2 surplus pods, each x 8 GPUs. 2 nodes x 8 GPUs: not even the minimum. With a third node: the
+//! minimum and nothing more. With a fourth and fifth: all.
+
+use serde_json::Value;
+
+use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::history::History;
+use crate::suite::judge::{Finding, binding, finding};
+use crate::suite::limits;
+use crate::suite::trial::{Stop, Trial};
+
+/// AON-05.
+pub const CASE: Case = Case {
+    id: "aon/minimum-then-surplus",
+    title: "Without room for the minimum nothing is bound, with just that room the minimum is, and surplus comes last",
+    clauses: &["AON-05"],
+    nodes: &[nodes(2).gpus(8)],
+    manifest: include_str!("minimum_then_surplus.yaml"),
+    lane: Lane::Shared,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let gangs = trial.submit("elastic").await?;
+    for gang in &gangs {
+        trial.scheduler_passes_over(gang).await?;
+    }
+    trial.mark("too small even for the minimum", Value::Null);
+    trial.add_nodes(&[nodes(1).gpus(8)]).await?;
+    trial.until_bound(3).await?;
+    trial
+        .until("surplus released", limits::REACTION, |live| live.pods().all(|pod| pod.gates().is_empty()))
+        .await?;
+    trial.canaries().await?;
+    trial.mark("room for the minimum", Value::Null);
+    trial.add_nodes(&[nodes(2).gpus(8)]).await?;
+    trial.until_bound(5).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AON-05", || {
+        let units = history.units("elastic")?;
+        let (too_small, _) = history.reached("too small even for the minimum")?;
+        binding::never(history, &units, Some(too_small))?;
+        binding::all_or_nothing(history, &units)?;
+        let (just_enough, _) = history.reached("room for the minimum")?;
+        binding::exactly(&history.before(just_enough), "elastic-0-worker", 3)?;
+        binding::all(&history.end(), &history.gangs("elastic")?)
+    })]
+}

@@ -1,0 +1,50 @@
+//! 6 nodes x 8 GPUs; a base gang of 1 leader and 2 workers and two scaled gangs of 2 workers, each pod x 8 GPUs: room
+//! for the base, one scaled gang, and half of the other. One more node makes the other whole.
+
+use serde_json::Value;
+
+use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::history::History;
+use crate::suite::judge::{Finding, binding, finding};
+use crate::suite::trial::{Stop, Trial};
+
+/// AON-07.
+pub const CASE: Case = Case {
+    id: "aon/scaled-is-whole-or-not",
+    title: "A scaled gang without room is not bound at all, and its base gang runs on",
+    clauses: &["AON-07"],
+    nodes: &[nodes(6).gpus(8)],
+    manifest: include_str!("scaled_is_whole_or_not.yaml"),
+    lane: Lane::Shared,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let gangs = trial.submit("serving").await?;
+    trial.until_bound(3).await?;
+    trial.mark("base bound", Value::Null);
+    for gang in gangs.iter().filter(|gang| gang.base.is_some()) {
+        trial.until_released(gang).await?;
+    }
+    trial.until_bound(5).await?;
+    trial.canaries().await?;
+    trial.add_nodes(&[nodes(1).gpus(8)]).await?;
+    trial.until_bound(7).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AON-07", || {
+        let (base_bound, _) = history.reached("base bound")?;
+        let (barrier, _) = history.reached("scheduler passed")?;
+        let gangs = history.gangs("serving")?;
+        let scaled: Vec<_> = gangs
+            .iter()
+            .filter(|gang| gang.base.is_some())
+            .map(|gang| gang.units(history.header.target))
+            .collect();
+        binding::some_whole_others_never(history, &scaled, 1, Some(barrier))?;
+        binding::others_untouched(history, base_bound, &[])?;
+        binding::all(&history.end(), &gangs)
+    })]
+}

@@ -1,0 +1,46 @@
+//! A running PodCliqueSet is deleted while the controller is down; the controller comes back.
+
+use futures::future::BoxFuture;
+
+use crate::cluster::local::Part;
+use crate::suite::alone;
+use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::history::History;
+use crate::suite::judge::{Finding, cleanup, finding};
+use crate::suite::trial::{Stop, Trial};
+
+/// DEL-06.
+pub const CASE: Case = Case {
+    id: "del/controller-down",
+    title: "A PodCliqueSet deleted while the controller is down is gone after it returns",
+    clauses: &["DEL-06"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("controller_down.yaml"),
+    lane: Lane::Alone,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "orphaned";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit(SET).await?;
+    trial.until_converged(SET).await?;
+    alone::restored(trial, without_controller).await?;
+    trial.until_nothing_left().await
+}
+
+fn without_controller(trial: &mut Trial) -> BoxFuture<'_, Result<(), Stop>> {
+    Box::pin(async {
+        trial.take_away(Part::Controller).await?;
+        trial.delete("PodCliqueSet", SET).await
+    })
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("DEL-06", || {
+        history.reached("part taken away")?;
+        history.reached("deleted")?;
+        cleanup::nothing_left(history)
+    })]
+}

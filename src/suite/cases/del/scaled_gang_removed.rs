@@ -1,0 +1,37 @@
+//! A scaling group of 3 replicas, minimum 1: two scaled PodGangs of 2 pods; scaled in to 1.
+
+use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::history::History;
+use crate::suite::judge::{Finding, cleanup, finding};
+use crate::suite::scaling;
+use crate::suite::trial::{Stop, Trial};
+
+/// DEL-03.
+pub const CASE: Case = Case {
+    id: "del/scaled-gang-removed",
+    title: "Scaling a scaling group in removes its scaled PodGangs with their pods and gang resources",
+    clauses: &["DEL-03"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("scaled_gang_removed.yaml"),
+    lane: Lane::Shared,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "narrowed";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit(SET).await?;
+    trial.until_converged(SET).await?;
+    trial.scale("PodCliqueScalingGroup", "narrowed-0-model", 1).await?;
+    let gangs = scaling::lost(&trial.history(), SET);
+    trial.until_converged(SET).await?;
+    trial.until_gone(&gangs).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("DEL-03", || {
+        history.reached("scaled")?;
+        cleanup::removed(history, &scaling::lost(history, SET))
+    })]
+}

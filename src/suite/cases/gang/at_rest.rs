@@ -1,0 +1,36 @@
+//! 2 replicas with base and scaled PodGangs, surplus and a scaling group, all bound and ready: then 10 s of nothing.
+
+use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::history::History;
+use crate::suite::judge::{Finding, finding, rest};
+use crate::suite::limits::QUIET;
+use crate::suite::quiet::WATCHED;
+use crate::suite::trial::{Stop, Trial};
+
+/// GANG-11.
+pub const CASE: Case = Case {
+    id: "gang/at-rest",
+    title: "A converged, bound workload changes in no object for 10 s",
+    clauses: &["GANG-11"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("at_rest.yaml"),
+    lane: Lane::Shared,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "resting";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit(SET).await?;
+    trial.until_converged(SET).await?;
+    trial.quiet_for(QUIET).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("GANG-11", || {
+        history.reached("converged")?;
+        let (watched, _) = history.reached(WATCHED)?;
+        rest::quiet(history, watched, QUIET)
+    })]
+}

@@ -1,0 +1,32 @@
+//! What cases do to gang resources behind the backend's back, and how they wait for it to notice (GANG-12).
+
+use serde_json::{Value, json};
+
+use crate::suite::limits::REACTION;
+use crate::suite::trial::{Stop, Trial};
+
+/// The uid of an object as it is now.
+pub fn uid(trial: &Trial, kind: &str, name: &str) -> Option<String> {
+    trial.look(|live| live.get(kind, name)?["metadata"]["uid"].as_str().map(str::to_owned))
+}
+
+/// Waits until there is another object of that name than the one that was lost.
+pub async fn until_restored(trial: &Trial, kind: &str, name: &str, lost: Option<String>) -> Result<(), Stop> {
+    trial
+        .until(&format!("{kind} {name} restored"), REACTION, |live| {
+            live.get(kind, name).is_some_and(|object| object["metadata"]["uid"].as_str() != lost.as_deref())
+        })
+        .await
+}
+
+/// Deletes an object and waits until it has been restored.
+pub async fn delete_until_restored(trial: &Trial, kind: &str, name: &str) -> Result<(), Stop> {
+    let lost = uid(trial, kind, name);
+    trial.delete(kind, name).await?;
+    until_restored(trial, kind, name, lost).await
+}
+
+/// Takes the finalizers off a PodGroup that is being deleted, so that it goes in spite of its pods.
+pub async fn release(trial: &Trial, pod_group: &str) -> Result<(), Stop> {
+    trial.patch("PodGroup", pod_group, json!({"metadata": {"finalizers": Value::Null}})).await.map(drop)
+}

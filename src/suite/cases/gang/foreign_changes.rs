@@ -1,0 +1,51 @@
+//! A PodGang of 2 pods gets a foreign annotation and a foreign status; then its clique grows to 3, a change of
+//! generation that the backend has to react to, so that the others are behind it.
+
+use serde_json::json;
+
+use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::history::History;
+use crate::suite::judge::{Broken, Finding, finding, gang_resources, gangs, rest};
+use crate::suite::scaling;
+use crate::suite::trial::{Stop, Trial};
+
+/// GANG-09.
+pub const CASE: Case = Case {
+    id: "gang/foreign-changes",
+    title: "A foreign annotation and a foreign status on a PodGang cause no write to its gang resources",
+    clauses: &["GANG-09"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("foreign_changes.yaml"),
+    lane: Lane::Shared,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "poked";
+const POD_GANG: &str = "poked-0";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit(SET).await?;
+    trial.until_converged(SET).await?;
+    trial.mark("poked", json!({"name": POD_GANG}));
+    trial
+        .patch("PodGang", POD_GANG, json!({"metadata": {"annotations": {"example.com/note": "not for you"}}}))
+        .await?;
+    trial.patch_sub("PodGang", POD_GANG, "status", json!({"status": {"phase": "Running"}})).await?;
+    trial.scale("PodClique", "poked-0-worker", 3).await?;
+    trial.until_converged(SET).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("GANG-09", || {
+        let (poked, _) = history.reached("poked")?;
+        rest::no_gang_resource_written(history, poked, history.entries.len())?;
+        if history.marks("converged").count() < 2 {
+            return Err(Broken::NotReached("the backend has not dealt with the new generation".into()));
+        }
+        let (end, gangs) =
+            (history.end(), scaling::gangs(history, history.submitted(SET)?, history.entries.len()));
+        gangs::references_are_the_pods(&end, &gangs)?;
+        gang_resources::owned(history, &end, &gangs)
+    })]
+}

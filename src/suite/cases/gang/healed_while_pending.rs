@@ -1,0 +1,56 @@
+//! 2 nodes x 8 GPUs; gang of 3 pods x 8 GPUs: one short. Its Workload and its PodGroup are deleted while it is pending;
+//! then a third node comes.
+
+use super::by_hand;
+use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::history::History;
+use crate::suite::judge::{Broken, Finding, binding, finding, gang_resources};
+use crate::suite::schedulers::kube;
+use crate::suite::trial::{Stop, Trial};
+
+/// GANG-12.
+pub const CASE: Case = Case {
+    id: "gang/healed-while-pending",
+    title: "Gang resources deleted under a pending gang are restored, and it is bound whole once there is room",
+    clauses: &["GANG-12"],
+    nodes: &[nodes(2).gpus(8)],
+    manifest: include_str!("healed_while_pending.yaml"),
+    lane: Lane::Shared,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "healed";
+const POD_GANG: &str = "healed-0";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let gangs = trial.submit(SET).await?;
+    let group = kube::pod_groups_of(trial.target, &gangs[0]).remove(0).name.wanted;
+    trial.scheduler_passes_over(&gangs[0]).await?;
+
+    by_hand::delete_until_restored(trial, "Workload", POD_GANG).await?;
+    let lost = by_hand::uid(trial, "PodGroup", &group);
+    trial.delete("PodGroup", &group).await?;
+    by_hand::release(trial, &group).await?;
+    by_hand::until_restored(trial, "PodGroup", &group, lost).await?;
+
+    trial.add_nodes(&[nodes(1).gpus(8)]).await?;
+    trial.until_bound(3).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("GANG-12", || {
+        let deleted: Vec<_> = history.marks("deleted").collect();
+        let [(workload, _), (group, mark)] = deleted[..] else {
+            return Err(Broken::NotReached("not everything was deleted".into()));
+        };
+        gang_resources::restored(history, workload, "Workload", POD_GANG)?;
+        gang_resources::restored(
+            history,
+            group,
+            "PodGroup",
+            mark.detail["name"].as_str().unwrap_or_default(),
+        )?;
+        binding::whole(&history.end(), &history.units(SET)?)
+    })]
+}

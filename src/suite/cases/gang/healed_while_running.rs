@@ -1,0 +1,99 @@
+//! A running gang of 3 pods. By hand: its Workload is deleted; its PodGroup is deleted, which the finalizer
+//! `scheduling.k8s.io/podgroup-protection` holds while there are pods; the finalizer is taken off, so that it is gone;
+//! the Workload loses its owner reference, which a backend that may only create (proposal 531) cannot give back.
+
+use serde_json::json;
+
+use super::by_hand;
+use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::history::{History, Live, revision};
+use crate::suite::judge::gangs::{controller, is_controlled_by};
+use crate::suite::judge::{Broken, Finding, Ruling, binding, finding, gang_resources};
+use crate::suite::limits::REACTION;
+use crate::suite::schedulers::kube;
+use crate::suite::trial::{Stop, Trial};
+
+/// GANG-12.
+pub const CASE: Case = Case {
+    id: "gang/healed-while-running",
+    title: "Gang resources deleted or edited under a running gang are restored, or it is told, and the gang is unharmed",
+    clauses: &["GANG-12"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("healed_while_running.yaml"),
+    lane: Lane::Shared,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "healed";
+const POD_GANG: &str = "healed-0";
+const HELD: &str = "the PodGroup is held";
+const DISOWNED: &str = "the Workload is disowned";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let gangs = trial.submit(SET).await?;
+    let group = kube::pod_groups_of(trial.target, &gangs[0]).remove(0).name.wanted;
+    trial.until_converged(SET).await?;
+
+    by_hand::delete_until_restored(trial, "Workload", POD_GANG).await?;
+
+    let lost = by_hand::uid(trial, "PodGroup", &group);
+    let since = newest_event(trial);
+    trial.delete("PodGroup", &group).await?;
+    trial
+        .until("a warning about the deleted PodGroup", REACTION, |live| is_told(live, since, &group))
+        .await?;
+    trial.mark(HELD, json!({"name": group}));
+    by_hand::release(trial, &group).await?;
+    by_hand::until_restored(trial, "PodGroup", &group, lost).await?;
+
+    let since = newest_event(trial);
+    trial.mark(DISOWNED, json!({"name": POD_GANG}));
+    trial.patch("Workload", POD_GANG, json!({"metadata": {"ownerReferences": null}})).await?;
+    trial
+        .until("its owner, or a warning", REACTION, |live| is_owned(live) || is_told(live, since, "Workload"))
+        .await
+}
+
+/// The resourceVersion of the newest event: a warning after it is about what is done next.
+fn newest_event(trial: &Trial) -> u64 {
+    trial.look(|live| live.of("Event").map(revision).max().unwrap_or(0))
+}
+
+fn is_told(live: &Live, since: u64, about: &str) -> bool {
+    let mut news = live.of("Event").filter(|event| revision(event) > since);
+    news.any(|event| gang_resources::is_warning(event, POD_GANG, SET, about))
+}
+
+fn is_owned(live: &Live) -> bool {
+    let (workload, pod_gang) = (live.get("Workload", POD_GANG), live.get("PodGang", POD_GANG));
+    workload.zip(pod_gang).is_some_and(|(workload, pod_gang)| is_controlled_by(workload, pod_gang))
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("GANG-12", || {
+        let (converged, _) = history.reached("converged")?;
+        let mut deleted = history.marks("deleted");
+        let mut next = || deleted.next().ok_or_else(|| Broken::NotReached("nothing was deleted yet".into()));
+        let (workload, _) = next()?;
+        let (group, mark) = next()?;
+        let name = mark.detail["name"].as_str().unwrap_or_default();
+        // The owner was taken away later, so the Workload is judged before that.
+        restored_by(history, group, workload, "Workload", POD_GANG)?;
+        gang_resources::told(history, group, POD_GANG, SET, name)?;
+        gang_resources::restored(history, group, "PodGroup", name)?;
+        let (disowned, _) = history.reached(DISOWNED)?;
+        let orphaned =
+            history.end().get("Workload", POD_GANG).is_none_or(|workload| controller(workload).is_none());
+        if orphaned {
+            gang_resources::told(history, disowned, POD_GANG, SET, "Workload")?;
+        }
+        binding::others_untouched(history, converged, &[])
+    })]
+}
+
+/// The same as [`gang_resources::restored`], as it was at the entry `by`.
+fn restored_by(history: &History, by: usize, since: usize, kind: &str, name: &str) -> Ruling {
+    let until = History { header: history.header.clone(), entries: history.entries[..by].to_vec() };
+    gang_resources::restored(&until, since, kind, name)
+}

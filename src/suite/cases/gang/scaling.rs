@@ -1,0 +1,70 @@
+//! A clique 2 -> 3, a scaling group 1 -> 3 (two scaled PodGangs of 3 pods), the set 1 -> 2; then all of it back.
+
+use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::history::History;
+use crate::suite::judge::rest::Concern;
+use crate::suite::judge::{Broken, Finding, Ruling, finding, gang_resources, gangs, rest};
+use crate::suite::scaling;
+use crate::suite::trial::{Stop, Trial};
+
+/// GANG-10.
+pub const CASE: Case = Case {
+    id: "gang/scaling",
+    title: "Scaling a clique, a scaling group and a set, out and in, changes what it concerns and nothing else",
+    clauses: &["GANG-10"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("scaling.yaml"),
+    lane: Lane::Shared,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "scaled";
+const CLIQUE: (&str, &str) = ("PodClique", "scaled-0-router");
+const GROUP: (&str, &str) = ("PodCliqueScalingGroup", "scaled-0-model");
+const WHOLE: (&str, &str) = ("PodCliqueSet", SET);
+const STEPS: [((&str, &str), u32); 6] =
+    [(CLIQUE, 3), (GROUP, 3), (WHOLE, 2), (WHOLE, 1), (GROUP, 1), (CLIQUE, 2)];
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit(SET).await?;
+    trial.until_converged(SET).await?;
+    for ((kind, name), replicas) in STEPS {
+        trial.scale(kind, name, replicas).await?;
+        trial.until_converged(SET).await?;
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("GANG-10", || {
+        for (number, (scaled, _)) in history.marks("scaled").enumerate() {
+            let (converged, _) = history.marks("converged").nth(number + 1).ok_or_else(|| {
+                Broken::NotReached(format!("it did not converge after step {}", number + 1))
+            })?;
+            step(history, scaled, converged)?;
+        }
+        match history.marks("scaled").count() == STEPS.len() {
+            true => Ok(()),
+            false => Err(Broken::NotReached("not every step was taken".into())),
+        }
+    })]
+}
+
+/// One scaling, from its mark to the converged state after it.
+fn step(history: &History, scaled: usize, converged: usize) -> Ruling {
+    let pcs = history.submitted(SET)?;
+    let (before, after) = (scaling::gangs(history, pcs, scaled), scaling::gangs(history, pcs, scaled + 1));
+    let live = history.before(converged);
+    gangs::base(&live, SET, &after)?;
+    gangs::scaled(history, &live, &after)?;
+    gangs::references_are_the_pods(&live, &after)?;
+    gang_resources::owned(history, &live, &after)?;
+    gang_resources::as_the_pod_gangs_say(history, &live, &after)?;
+    rest::others_untouched(
+        history,
+        scaled,
+        converged,
+        &Concern::of(history.header.target, SET, &before, &after),
+    )
+}

@@ -1,0 +1,57 @@
+//! The scheduler's own feature gates cannot be seen from the API; the profile declares them, here as off. The
+//! PodCliqueSet is one clique, so that a topology constraint is admissible in either gang scope.
+
+use serde_json::json;
+
+use crate::cluster::local::ControllerSpec;
+use crate::suite::alone;
+use crate::suite::case::{Case, Lane};
+use crate::suite::cases::adm::attempts::{required, template};
+use crate::suite::history::History;
+use crate::suite::judge::admission::{Attempt, admitted, answers, refused};
+use crate::suite::judge::{Finding, finding};
+use crate::suite::trial::{Stop, Trial};
+
+/// KUBE-06.
+pub const CASE: Case = Case {
+    id: "kube/declared-gates",
+    title: "What needs a scheduler gate that the profile declares off is refused, and the gate named",
+    clauses: &["KUBE-06"],
+    nodes: &[],
+    manifest: include_str!("declared_gates.yaml"),
+    lane: Lane::Alone,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const GANGS: &str = "GangScheduling";
+const TOPOLOGY: &str = "TopologyAwareWorkloadScheduling";
+
+const WITHOUT_GANGS: &[Attempt] = &[refused("a gang without GangScheduling", &[GANGS], |_| {})];
+const WITHOUT_TOPOLOGY: &[Attempt] = &[
+    admitted("a gang without TopologyAwareWorkloadScheduling", |_| {}),
+    refused("a topology constraint without TopologyAwareWorkloadScheduling", &[TOPOLOGY], |pcs| {
+        template(pcs)["topologyConstraint"] = required("rack");
+    }),
+];
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    alone::restored(trial, |trial| Box::pin(declare(trial))).await
+}
+
+async fn declare(trial: &mut Trial) -> Result<(), Stop> {
+    let solo = trial.manifest("solo")?;
+    for (gate, attempts) in [(GANGS, WITHOUT_GANGS), (TOPOLOGY, WITHOUT_TOPOLOGY)] {
+        let profile = json!({"gangScheduling": true, "schedulerFeatureGates": {gate: false}});
+        trial.restart_controller(ControllerSpec::with_profile(profile)).await?;
+        trial.creates(&solo, attempts).await?;
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KUBE-06", || {
+        answers(history, WITHOUT_GANGS)?;
+        answers(history, WITHOUT_TOPOLOGY)
+    })]
+}

@@ -1,0 +1,44 @@
+//! `brought`, 2 pods, in a PodGroup of 2 that the user has made.
+
+use serde_json::json;
+
+use super::hands_off;
+use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::history::History;
+use crate::suite::judge::{Finding, binding, finding};
+use crate::suite::trial::{Stop, Trial};
+
+/// KUBE-15.
+pub const CASE: Case = Case {
+    id: "kube/escape-hatch",
+    title: "Pods that bring a scheduling group keep it, and nothing is made for them",
+    clauses: &["KUBE-15"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("escape_hatch.yaml"),
+    lane: Lane::Shared,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const MINE: &str = "mine";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let group = json!({
+        "apiVersion": "scheduling.k8s.io/v1alpha2",
+        "kind": "PodGroup",
+        "metadata": {"name": MINE},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}},
+    });
+    trial.create("PodGroup", &group).await?;
+    trial.submit("brought").await?;
+    trial.until_bound(2).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KUBE-15", || {
+        hands_off::pods_are_in(history, Some(MINE))?;
+        hands_off::no_gang_resources(history, &[MINE])?;
+        hands_off::marked_external(history)?;
+        binding::whole(&history.end(), &history.units("brought")?)
+    })]
+}

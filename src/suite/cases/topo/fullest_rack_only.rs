@@ -1,0 +1,34 @@
+//! Rack wide: 3 nodes x 8 and 6 nodes x 4 GPUs, all 48 free. Rack deep: 3 nodes x 16 GPUs, of which a filler pod takes
+//! 16: 32 of 48 free. A gang of 4 pods x 8 GPUs that must be in one rack: wide has room for 3 of them, deep for 4.
+
+use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::history::History;
+use crate::suite::judge::{Finding, binding, finding, placement};
+use crate::suite::names::RACK;
+use crate::suite::trial::{Stop, Trial};
+
+/// TOPO-03.
+pub const CASE: Case = Case {
+    id: "topo/fullest-rack-only",
+    title: "The only rack with room is used, though another has more free GPUs, more nodes and is empty",
+    clauses: &["TOPO-03"],
+    nodes: &[nodes(3).gpus(8).rack("wide"), nodes(6).gpus(4).rack("wide"), nodes(3).gpus(16).rack("deep")],
+    manifest: include_str!("fullest_rack_only.yaml"),
+    lane: Lane::Shared,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit("filler").await?;
+    trial.until_bound(1).await?;
+    trial.submit("packed").await?;
+    trial.until_bound(5).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TOPO-03", || {
+        placement::gang_in(history, "packed-0", RACK, &placement::domain_named(history, "deep"))?;
+        binding::whole(&history.end(), &history.units("packed")?)
+    })]
+}

@@ -1,0 +1,32 @@
+//! 3 racks of 2 nodes x 16 GPUs; a gang of 2 with 2 surplus pods, each x 8 GPUs: all 4 fit into any rack, and a
+//! scheduler that spreads pods, as kube-scheduler does, puts them on 4 of 6 empty nodes, which no rack has.
+
+use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::history::History;
+use crate::suite::judge::{Finding, binding, finding, placement};
+use crate::suite::names::RACK;
+use crate::suite::trial::{Stop, Trial};
+
+/// TOPO-01.
+pub const CASE: Case = Case {
+    id: "topo/one-rack",
+    title: "All pods of a gang that must be in one rack are, surplus included",
+    clauses: &["TOPO-01"],
+    nodes: &[nodes(2).gpus(16).rack("a"), nodes(2).gpus(16).rack("b"), nodes(2).gpus(16).rack("c")],
+    manifest: include_str!("one_rack.yaml"),
+    lane: Lane::Shared,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit("packed").await?;
+    trial.until_bound(4).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TOPO-01", || {
+        placement::gang_in_one_domain(history, "packed-0", RACK)?;
+        binding::all(&history.end(), &history.gangs("packed")?)
+    })]
+}

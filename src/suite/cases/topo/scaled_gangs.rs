@@ -1,0 +1,36 @@
+//! 3 racks of 2 nodes x 16 GPUs; a base gang and two scaled ones of 4 pods x 8 GPUs each: every gang fills a rack, so
+//! one that is spread takes the room of another.
+
+use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::history::History;
+use crate::suite::judge::{Finding, binding, finding, placement};
+use crate::suite::names::RACK;
+use crate::suite::trial::{Stop, Trial};
+
+/// TOPO-10.
+pub const CASE: Case = Case {
+    id: "topo/scaled-gangs",
+    title: "Scaled gangs obey the PodCliqueSet's constraint, each in a rack of its own",
+    clauses: &["TOPO-10"],
+    nodes: &[nodes(2).gpus(16).rack("a"), nodes(2).gpus(16).rack("b"), nodes(2).gpus(16).rack("c")],
+    manifest: include_str!("scaled_gangs.yaml"),
+    lane: Lane::Shared,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit("packed").await?;
+    trial.until_bound(12).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TOPO-10", || {
+        let gangs = history.gangs("packed")?;
+        gangs
+            .iter()
+            .filter(|gang| gang.base.is_some())
+            .try_for_each(|gang| placement::gang_in_one_domain(history, &gang.name, RACK))?;
+        binding::all(&history.end(), &gangs)
+    })]
+}

@@ -1,0 +1,46 @@
+//! A rack of 2 nodes x 8 GPUs and 4 nodes x 8 GPUs without a rack. elastic, a gang of 2 with 2 surplus pods x 8 GPUs,
+//! fills the rack with its minimum; homeless, a gang of 3 pods x 8 GPUs, never fits it; unconstrained, 2 pods, shows
+//! that the nodes without a rack do take pods.
+
+use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::history::History;
+use crate::suite::judge::{Finding, binding, finding, placement};
+use crate::suite::limits;
+use crate::suite::names::RACK;
+use crate::suite::trial::{Stop, Trial};
+
+/// TOPO-11.
+pub const CASE: Case = Case {
+    id: "topo/unlabelled-nodes",
+    title: "Nodes without the level's label take no pod of a constrained gang, however much room they have",
+    clauses: &["TOPO-11"],
+    nodes: &[nodes(2).gpus(8).rack("a"), nodes(4).gpus(8)],
+    manifest: include_str!("unlabelled_nodes.yaml"),
+    lane: Lane::Shared,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit("elastic").await?;
+    trial.until_bound(2).await?;
+    trial
+        .until("surplus released", limits::REACTION, |live| live.pods().all(|pod| pod.gates().is_empty()))
+        .await?;
+    for gang in trial.submit("homeless").await? {
+        trial.scheduler_passes_over(&gang).await?;
+    }
+    trial.submit("unconstrained").await?;
+    trial.until_bound(4).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TOPO-11", || {
+        history.reached("scheduler passed")?;
+        placement::never_unlabelled(history, "elastic-0", RACK)?;
+        placement::never_unlabelled(history, "homeless-0", RACK)?;
+        let end = history.end();
+        binding::exactly(&end, "elastic-0-worker", 2)?;
+        binding::whole(&end, &history.units("unconstrained")?)
+    })]
+}
