@@ -6,16 +6,19 @@
 //! - `registry`: which backends are enabled and who serves what
 //! - `affinity`: required node affinity of pods
 //! - `default_scheduler`: kube-scheduler through the Workload API
+//! - `external`: any scheduler that reads PodGangs itself
 
 pub(crate) mod affinity;
 mod default_scheduler;
+mod external;
 mod profiles;
 mod registry;
 mod scheduler_backend;
 mod validation;
 
 pub use default_scheduler::{DefaultScheduler, DefaultSchedulerConfig, GangScope, SchedulerFeatureGates};
-pub use profiles::{Profile, ProfileError};
+pub use external::{External, ExternalConfig};
+pub use profiles::{Profile, ProfileError, ProfileType};
 pub use registry::{DEFAULT_SCHEDULER, Registry, Served};
 pub use scheduler_backend::{
     BackendError, GangState, Membership, Release, SchedulerBackend, Synced, TopologyBackend,

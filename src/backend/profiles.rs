@@ -6,18 +6,32 @@
 use std::sync::Arc;
 
 use kube::Client;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{DEFAULT_SCHEDULER, DefaultScheduler, SchedulerBackend};
+use super::registry::BUILT_IN;
+use super::{DEFAULT_SCHEDULER, DefaultScheduler, External, SchedulerBackend};
+
+/// Longest value of a label: the name becomes that of `grove.io/scheduler-name`.
+const MAX_NAME: usize = 63;
 
 /// A profile as the configuration file has it.
 #[derive(Clone, Debug)]
 pub struct Profile {
     /// schedulerName.
     pub name: String,
+    /// What kind of backend it is; `None` for the built-in one of that name.
+    pub type_: Option<ProfileType>,
     /// The backend's own configuration, an object.
     pub config: Option<Value>,
+}
+
+/// Kinds of backends that go by any name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum ProfileType {
+    /// A scheduler that reads PodGangs itself.
+    External,
 }
 
 /// Why a profile is no good.
@@ -40,14 +54,23 @@ impl Profile {
         client: &Client,
         namespace: &str,
     ) -> Result<Arc<dyn SchedulerBackend>, ProfileError> {
-        match self.name.as_str() {
-            DEFAULT_SCHEDULER => {
+        let bad_name = |message| Err(ProfileError { path: "name".to_owned(), message });
+        match (self.type_, self.name.as_str()) {
+            (Some(ProfileType::External), name) if BUILT_IN.contains(&name) => {
+                bad_name(format!("{name:?} is the name of a built-in scheduler backend"))
+            }
+            (Some(ProfileType::External), name) if !is_label_value(name) => bad_name(format!(
+                "{name:?}: must be the value of a label: at most {MAX_NAME} letters, digits, '-', '_' and '.', \
+                 a letter or digit at either end"
+            )),
+            (Some(ProfileType::External), name) => Ok(Arc::new(External::new(name, self.config()?))),
+            (None, DEFAULT_SCHEDULER) => {
                 Ok(Arc::new(DefaultScheduler::new(client.clone(), self.config()?, namespace)))
             }
-            name => Err(ProfileError {
-                path: "name".to_owned(),
-                message: format!("no scheduler backend {name:?}; supported: {DEFAULT_SCHEDULER}"),
-            }),
+            (None, name) => bad_name(format!(
+                "no scheduler backend {name:?}; supported: {DEFAULT_SCHEDULER}, and with type: External any scheduler \
+                 that reads PodGangs itself"
+            )),
         }
     }
 
@@ -61,4 +84,10 @@ impl Profile {
             ProfileError { path, message: error.into_inner().to_string() }
         })
     }
+}
+
+fn is_label_value(name: &str) -> bool {
+    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let outer = |c: char| c.is_ascii_alphanumeric();
+    name.len() <= MAX_NAME && name.starts_with(outer) && name.ends_with(outer) && name.chars().all(inner)
 }

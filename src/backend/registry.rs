@@ -12,7 +12,8 @@ use crate::api::PodCliqueSet;
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
 
 /// Scheduler names that Grove reserves for a backend, enabled here or not.
-const KNOWN: [&str; 4] = [DEFAULT_SCHEDULER, "kai-scheduler", "koord-scheduler", "volcano"];
+pub(super) const BUILT_IN: [&str; 5] =
+    [DEFAULT_SCHEDULER, "kai-scheduler", "koord-scheduler", "lpx-scheduler", "volcano"];
 
 /// The enabled backends.
 #[derive(Clone)]
@@ -74,13 +75,57 @@ impl Registry {
     }
 
     /// The backend of a PodGang by the value of its `grove.io/scheduler-name` label. An absent label, and one
-    /// that names no scheduler Grove knows, mean the default (GANG-04).
-    pub fn serve(&self, label: Option<&str>) -> Served {
+    /// that names no scheduler, mean the default (GANG-04).
+    ///
+    /// Schedulers that are not enabled are the built-in ones, and the one that the PodGang's own PodCliqueSet
+    /// asks for: once an External profile is gone, nothing else tells its name from a slip of the pen.
+    pub fn serve(&self, label: Option<&str>, pcs: Option<&PodCliqueSet>) -> Served {
         let name = label.unwrap_or(&self.default_name);
+        let asked_for = || pcs.is_some_and(|pcs| self.scheduler_name(pcs) == name);
         match (self.get(name), self.get(&self.default_name)) {
             (Some(backend), _) => Served::By(backend),
-            (None, Some(default)) if !KNOWN.contains(&name) => Served::By(default),
+            (None, Some(default)) if !BUILT_IN.contains(&name) && !asked_for() => Served::By(default),
             _ => Served::Disabled(name.to_owned()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::backend::{External, ExternalConfig};
+
+    fn asking_for(scheduler: &str) -> PodCliqueSet {
+        let clique = json!({"name": "a", "spec": {"replicas": 1, "podSpec": {"schedulerName": scheduler}}});
+        let spec = json!({"replicas": 1, "template": {"cliques": [clique]}});
+        serde_json::from_value(json!({"metadata": {"name": "wl"}, "spec": spec})).unwrap()
+    }
+
+    #[rstest::rstest]
+    #[case::absent(None, None, Some("default"))]
+    #[case::enabled(Some("other"), None, Some("other"))]
+    #[case::no_scheduler(Some("slip"), None, Some("default"))]
+    #[case::no_scheduler_and_not_asked_for(Some("slip"), Some("default"), Some("default"))]
+    #[case::built_in(Some("volcano"), None, None)]
+    #[case::disabled_since(Some("gone"), Some("gone"), None)]
+    fn who_serves_a_pod_gang(
+        #[case] label: Option<&str>,
+        #[case] asked_for: Option<&str>,
+        #[case] served_by: Option<&str>,
+    ) {
+        let backends = ["default", "other"].map(|name| {
+            Arc::new(External::new(name, ExternalConfig::default())) as Arc<dyn SchedulerBackend>
+        });
+        let registry = Registry::new("default", backends).unwrap();
+        let found = match registry.serve(label, asked_for.map(asking_for).as_ref()) {
+            Served::By(backend) => Some(backend.name().to_owned()),
+            Served::Disabled(name) => {
+                assert_eq!(Some(name.as_str()), label);
+                None
+            }
+        };
+        assert_eq!(found.as_deref(), served_by);
     }
 }

@@ -79,10 +79,13 @@ fn api_of(client: &Client, object: &Value) -> (Api<DynamicObject>, String, Strin
 /// [`ClusterError::Api`].
 pub async fn delete_namespace_and_nodes(client: &Client, namespace: &str, label: &str) -> Result<(), ClusterError> {
     let namespaces: Api<Namespace> = Api::all(client.clone());
-    namespaces
-        .delete(namespace, &DeleteParams::background())
-        .await
-        .map_err(|source| ClusterError::api(format!("delete namespace {namespace}"), source))?;
+    match namespaces.delete(namespace, &DeleteParams::background()).await {
+        // Gone already: the case itself has deleted it.
+        Err(kube::Error::Api(status)) if status.is_not_found() => {}
+        other => {
+            other.map_err(|source| ClusterError::api(format!("delete namespace {namespace}"), source))?;
+        }
+    }
     delete_nodes(client, label, namespace).await
 }
 

@@ -10,7 +10,7 @@ use kube::Client;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::backend::{DEFAULT_SCHEDULER, Profile, Registry, SchedulerBackend};
+use crate::backend::{DEFAULT_SCHEDULER, Profile, ProfileType, Registry, SchedulerBackend};
 use crate::yaml;
 
 const API_VERSION: &str = "operator.config.grove.io/v1alpha1";
@@ -58,7 +58,8 @@ struct Scheduler {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct FileProfile {
     name: String,
-    #[serde(default)]
+    #[serde(rename = "type")]
+    type_: Option<ProfileType>,
     config: Option<Value>,
 }
 
@@ -84,17 +85,17 @@ impl Configuration {
             }
         }
         let mut profiles: Vec<Profile> = Vec::new();
-        for (i, FileProfile { name, config }) in file.scheduler.profiles.into_iter().enumerate() {
+        for (i, FileProfile { name, type_, config }) in file.scheduler.profiles.into_iter().enumerate() {
             if profiles.iter().any(|profile| profile.name == name) {
                 return Err(ConfigurationError::new(
                     format!("scheduler.profiles[{i}].name"),
                     format!("{name:?} occurs twice"),
                 ));
             }
-            profiles.push(Profile { name, config });
+            profiles.push(Profile { name, type_, config });
         }
         if !profiles.iter().any(|profile| profile.name == DEFAULT_SCHEDULER) {
-            profiles.push(Profile { name: DEFAULT_SCHEDULER.to_owned(), config: None });
+            profiles.push(Profile { name: DEFAULT_SCHEDULER.to_owned(), type_: None, config: None });
         }
         let default_profile_name =
             file.scheduler.default_profile_name.unwrap_or_else(|| DEFAULT_SCHEDULER.to_owned());
@@ -157,6 +158,16 @@ mod tests {
         );
     }
 
+    #[tokio::test]
+    async fn an_external_scheduler_may_be_the_default() {
+        let registry = start(&file(
+            "{defaultProfileName: outside, profiles: [{name: outside, type: External, config: {topologyConstraints: true}}]}",
+        ));
+        assert!(registry.is_ok_and(|registry| {
+            registry.default_name() == "outside" && registry.get(DEFAULT_SCHEDULER).is_some()
+        }));
+    }
+
     #[rstest::rstest]
     #[case::field("{profiles: [], shceduler: 1}", "scheduler.shceduler")]
     #[case::value(
@@ -171,6 +182,26 @@ mod tests {
     #[case::backend("{profiles: [{name: default-scheduler}, {name: slurm}]}", "scheduler.profiles[1].name")]
     #[case::twice(
         "{profiles: [{name: default-scheduler}, {name: default-scheduler}]}",
+        "scheduler.profiles[1].name"
+    )]
+    #[case::type_("{profiles: [{name: outside, type: Outside}]}", "scheduler.profiles[0].type")]
+    #[case::external_field(
+        "{profiles: [{name: outside, type: External, config: {topology: true}}]}",
+        "scheduler.profiles[0].config.topology"
+    )]
+    #[case::external_value(
+        "{profiles: [{name: outside, type: External, config: {topologyConstraints: rack}}]}",
+        "scheduler.profiles[0].config.topologyConstraints"
+    )]
+    #[case::shadowed("{profiles: [{name: volcano, type: External}]}", "scheduler.profiles[0].name")]
+    #[case::shadowed_default(
+        "{profiles: [{name: default-scheduler, type: External}]}",
+        "scheduler.profiles[0].name"
+    )]
+    #[case::no_label("{profiles: [{name: a/b, type: External}]}", "scheduler.profiles[0].name")]
+    #[case::no_name("{profiles: [{name: '', type: External}]}", "scheduler.profiles[0].name")]
+    #[case::external_twice(
+        "{profiles: [{name: outside, type: External}, {name: outside, type: External}]}",
         "scheduler.profiles[1].name"
     )]
     #[case::default("{defaultProfileName: volcano, profiles: []}", "scheduler.defaultProfileName")]

@@ -55,6 +55,12 @@ impl SyncedGangs {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(uid);
     }
 
+    /// Whether they stand, be it for an earlier generation.
+    pub fn stand(&self, pod_gang: &PodGang) -> bool {
+        let synced = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        synced.contains_key(&pod_gang.uid().unwrap_or_default())
+    }
+
     /// Whether they stand for the PodGang's current generation.
     pub fn is_current(&self, pod_gang: &PodGang) -> bool {
         let synced = self.0.lock().unwrap_or_else(PoisonError::into_inner);

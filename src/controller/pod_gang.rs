@@ -45,7 +45,8 @@ pub async fn reconcile(pod_gang: Arc<PodGang>, context: Arc<Context>) -> Result<
         return Ok(Action::await_change());
     }
     let gang = Gang { context: &context, pod_gang: &pod_gang };
-    match context.registry.serve(pod_gang.labels().get(LABEL_SCHEDULER_NAME).map(String::as_str)) {
+    let scheduler = pod_gang.labels().get(LABEL_SCHEDULER_NAME).map(String::as_str);
+    match context.registry.serve(scheduler, context.caches.set_of(&*pod_gang).as_deref()) {
         Served::By(backend) => gang.reconcile(&*backend).await?,
         Served::Disabled(name) => {
             let note =

@@ -19,6 +19,10 @@ use crate::cluster::local::{ClusterSpec, ControllerSpec, LocalCluster, Part};
 /// again. A judge of such a case speaks only about what a list shows as well.
 pub const API_SERVER_RESTARTED: &str = "API server restarted";
 
+/// Name of the mark behind which [`restored`] puts everything back. What that does to a workload is not the case's: its
+/// judge speaks about the history up to here.
+pub const PUT_BACK: &str = "put back";
+
 /// Runs `change`, which may stop, restart and reconfigure parts, and then puts everything back as it was, whatever
 /// came of it. Parts that run as they did are not touched.
 ///
@@ -31,6 +35,7 @@ pub async fn restored(
     let cluster = trial.local()?.clone();
     let was = cluster.spec();
     let outcome = change(trial).await;
+    trial.mark(PUT_BACK, Value::Null);
     put_back(&cluster, was).await?;
     outcome
 }

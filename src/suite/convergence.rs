@@ -141,3 +141,80 @@ fn is_part_of(object: &Value, set: &str) -> bool {
 fn name(object: &Value) -> &str {
     object["metadata"]["name"].as_str().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::suite::expect;
+    use crate::suite::history::testing::{Story, object};
+
+    /// One PodClique of one pod, converged.
+    fn converged() -> Vec<Value> {
+        let labelled = |kind: &str, name: &str| {
+            let mut object = object(kind, name);
+            object["metadata"]["labels"] = json!({"app.kubernetes.io/part-of": "w"});
+            object["metadata"]["generation"] = json!(1);
+            object
+        };
+        let scaled = |mut object: Value, counts: &[&str]| {
+            object["spec"] = json!({"replicas": 1});
+            object["status"] = json!({"observedGeneration": 1});
+            counts.iter().for_each(|count| object["status"][*count] = json!(1));
+            object
+        };
+        let conditions = |mut object: Value, all: &[(&str, &str)]| {
+            let all = all.iter().map(|(of_type, status)| json!({"type": of_type, "status": status}));
+            object["status"]["conditions"] = all.collect();
+            object
+        };
+        let mut pod_gang = conditions(labelled("PodGang", "w-0"), &[("Initialized", "True")]);
+        pod_gang["spec"] =
+            json!({"podgroups": [{"name": "w-0-a", "podReferences": [{"namespace": "ns", "name": "p"}]}]});
+        let clique = scaled(
+            labelled("PodClique", "w-0-a"),
+            &["readyReplicas", "scheduledReplicas", "updatedReplicas"],
+        );
+        let clique = conditions(clique, &[("PodCliqueScheduled", "True"), ("MinAvailableBreached", "False")]);
+        let mut pod = conditions(labelled("Pod", "p"), &[("Ready", "True")]);
+        pod["metadata"]["labels"]["grove.io/podclique"] = json!("w-0-a");
+        pod["spec"] = json!({"nodeName": "n"});
+        let pcs = scaled(labelled("PodCliqueSet", "w"), &["availableReplicas", "updatedReplicas"]);
+        vec![pod_gang, clique, pod, pcs]
+    }
+
+    fn lack(objects: Vec<Value>) -> Option<String> {
+        let gangs = expect::gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
+            "cliques": [{"name": "a", "spec": {"replicas": 1}}],
+        }}}));
+        lacks(&Story::flat().all_added(objects).end().end(), "w", &gangs)
+    }
+
+    #[rstest::rstest]
+    #[case::not_initialized(0, "/status/conditions/0/status", "Initialized=True on PodGang w-0")]
+    #[case::not_referred_to(
+        0,
+        "/spec/podgroups/0/podReferences",
+        "the 1 pods of w-0-a referred to in PodGang w-0"
+    )]
+    #[case::not_observed(1, "/status/observedGeneration", "PodClique w-0-a with its generation observed")]
+    #[case::not_counted(1, "/status/scheduledReplicas", "PodClique w-0-a with scheduledReplicas 1")]
+    #[case::unhealthy(1, "/status/conditions/1/status", "MinAvailableBreached=False on w-0-a")]
+    #[case::not_bound(2, "/spec/nodeName", "exactly 1 ready pods of w-0-a: 0 of 1 are")]
+    #[case::not_available(3, "/status/availableReplicas", "PodCliqueSet w with availableReplicas 1")]
+    fn what_is_missing(#[case] object: usize, #[case] field: &str, #[case] message: &str) {
+        let mut objects = converged();
+        assert_eq!(lack(objects.clone()), None);
+        *objects[object].pointer_mut(field).unwrap() = Value::Null;
+        assert_eq!(lack(objects).as_deref(), Some(message));
+    }
+
+    #[test]
+    fn what_has_to_go() {
+        let mut beyond = converged()[0].clone();
+        beyond["metadata"]["name"] = json!("w-1");
+        let objects = converged().into_iter().chain([beyond]).collect();
+        assert_eq!(lack(objects).as_deref(), Some("PodGang w-1 to go"));
+    }
+}

@@ -18,7 +18,7 @@ mod start;
 #[cfg(test)]
 mod tests;
 
-pub use spec::{ClusterSpec, ControllerSpec, Gates};
+pub use spec::{ClusterSpec, ControllerSpec, EXTERNAL_SCHEDULER, Gates};
 pub use start::{Part, Programs};
 
 use std::collections::BTreeMap;

@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+/// A second scheduler that the controller is told of beside the default: an External one, of which there is no process.
+/// Its pods are released and never bound; what is promised about more than one backend is shown by it.
+pub const EXTERNAL_SCHEDULER: &str = "conformance-external";
+
 /// Feature gates, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gates(pub BTreeMap<String, bool>);
@@ -75,17 +79,29 @@ impl Default for ControllerSpec {
 }
 
 impl ControllerSpec {
-    /// The default-scheduler profile with this `config`.
+    /// The default-scheduler profile with this `config`, and that of [`EXTERNAL_SCHEDULER`].
     pub fn with_profile(config: Value) -> Self {
         let configuration = json!({
             "apiVersion": "operator.config.grove.io/v1alpha1",
             "kind": "OperatorConfiguration",
             "scheduler": {
                 "defaultProfileName": "default-scheduler",
-                "profiles": [{"name": "default-scheduler", "config": config}],
+                "profiles": [
+                    {"name": "default-scheduler", "config": config},
+                    {"name": EXTERNAL_SCHEDULER, "type": "External"},
+                ],
             },
         });
         Self { configuration, faults: Vec::new(), leader_election: false }
+    }
+
+    /// The same without the profile of that name.
+    #[must_use]
+    pub fn without_profile(mut self, name: &str) -> Self {
+        if let Some(profiles) = self.configuration["scheduler"]["profiles"].as_array_mut() {
+            profiles.retain(|profile| profile["name"] != name);
+        }
+        self
     }
 
     /// The same with a fault.

@@ -36,7 +36,9 @@ pub async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Result<Ac
     let gang = pclq.labels().get(LABEL_POD_GANG).and_then(|gang| context.caches.gang_of_set(&pcs, gang));
     let Some(pod_gang) = gang else { return Ok(Action::await_change()) };
     let scheduler = pod_gang.labels().get(LABEL_SCHEDULER_NAME).map(String::as_str);
-    let Served::By(backend) = context.registry.serve(scheduler) else { return Ok(Action::await_change()) };
+    let Served::By(backend) = context.registry.serve(scheduler, Some(&pcs)) else {
+        return Ok(Action::await_change());
+    };
     let clique =
         Clique { context: &context, pcs: &pcs, pclq: &pclq, pod_gang: &pod_gang, backend: &*backend };
     let pods = own_pods(&context.caches, &pclq);
@@ -79,8 +81,11 @@ impl Clique<'_> {
         let finished = finished.filter(undeleted);
         let surplus = pods.iter().filter(|pod| pod.uid().is_some_and(|uid| plan.delete.contains(&uid)));
         let deletions = finished.chain(surplus).map(|pod| self.delete(pod).boxed());
+        // No pod before its gang resources stand. Pods name their PodGroup: those of a new PodGang would keep a deleted
+        // one's PodGroup of the same name alive by its finalizer, and with it the name taken, for ever (DEL-08).
+        let create = if self.context.synced.stand(self.pod_gang) { plan.create.as_slice() } else { &[] };
         let writes: Vec<Write<'_>> =
-            deletions.chain(plan.create.iter().map(|index| self.create(*index).boxed())).collect();
+            deletions.chain(create.iter().map(|index| self.create(*index).boxed())).collect();
         let result = children::all(writes).await;
         match &result {
             Ok(_) => self.context.events.settled(self.pclq, REASON_POD_CREATE_FAILED),

@@ -270,19 +270,21 @@ pub fn deleted(history: &History, kind: &str, name: &str) -> Ruling {
     }))
 }
 
-/// No pod was ever without both a scheduling gate and a scheduling group, nor bound without a group: for a workload
-/// whose pods all belong to the hard gang, none ran as a loose pod (KUBE-06).
+/// No pod of the target's scheduler was ever without both a scheduling gate and a scheduling group, nor bound without a
+/// group: for a workload whose pods all belong to the hard gang, none ran as a loose pod (KUBE-06).
 ///
 /// A pod's group never changes, so one that came while a watch was away is seen when it lists again.
 ///
 /// # Errors
 /// A violation per pod; [`Broken::NotReached`] if there never was a pod.
 pub fn no_loose_pods(history: &History) -> Ruling {
-    if history.pods().next().is_none() {
+    let scheduler = history.header.target.backend.name();
+    let of_target = |version: &Version<'_>| version.object["spec"]["schedulerName"] == scheduler;
+    if !history.pods().any(|version| of_target(&version)) {
         return Err(Broken::NotReached("there never was a pod".into()));
     }
     let mut loose: BTreeMap<&str, Version<'_>> = BTreeMap::new();
-    for version in history.pods() {
+    for version in history.pods().filter(of_target) {
         let pod = version.pod();
         let group = &version.object["spec"]["schedulingGroup"]["podGroupName"];
         if !group.is_string() && (pod.gates().is_empty() || pod.node().is_some()) {

@@ -141,12 +141,18 @@ fn what_was_deleted_is_gone() {
 }
 
 fn pod(spec: Value) -> Value {
-    json!({"kind": "Pod", "metadata": {"name": "pod"}, "spec": spec})
+    let mut pod =
+        json!({"kind": "Pod", "metadata": {"name": "pod"}, "spec": {"schedulerName": "default-scheduler"}});
+    for (field, value) in spec.as_object().into_iter().flatten() {
+        pod["spec"][field] = value.clone();
+    }
+    pod
 }
 
 #[rstest]
 #[case::gated(json!({"schedulingGates": [{"name": names::GATE}]}), true)]
 #[case::in_a_group(json!({"schedulingGroup": {"podGroupName": "g"}, "nodeName": "n"}), true)]
+#[case::of_another_scheduler(json!({"schedulerName": "another"}), true)]
 #[case::released(json!({}), false)]
 #[case::bound(json!({"nodeName": "n"}), false)]
 fn loose_pods(#[case] spec: Value, #[case] holds: bool) {

@@ -1,12 +1,13 @@
 //! Judges: pure functions from a history to findings.
 //!
 //! A case's judge states, per clause, a ruling: [`finding`] wraps it. Rulings are built from the sentences of
-//! [`binding`] (what was bound, when), [`gangs`] (what a PodCliqueSet became), [`gang_resources`] (what the backend made
+//! [`binding`] (what was bound, when), [`backends`] (whose scheduler's it is), [`gangs`] (what a PodCliqueSet became), [`gang_resources`] (what the backend made
 //! of it), [`pods`] (how pods were created), [`order`] (what came before what), [`placement`] (where pods are), [`rest`]
 //! (what changed that should not) and [`cleanup`] (what is left).
 //! A judge never looks at a cluster, a clock or another judge; what it says holds for the same history for ever.
 
 pub mod admission;
+pub mod backends;
 pub mod belonging;
 pub mod binding;
 pub mod cleanup;

@@ -132,12 +132,14 @@ pub fn no_gang_resource_written(history: &History, from: usize, to: usize) -> Ru
 
 fn touch(write: &Write<'_>) -> Violation {
     let version = write.version;
-    let verb = if version.change == Change::Deleted { "deleted" } else { "written" };
-    let found = violation(format!("{} {} was {verb} by {}", version.kind(), version.name(), write.authors()));
-    match write.previous {
-        Some(previous) => found.shown_by("before", previous).shown_by(verb, version),
-        None => found.shown_by(verb, version),
-    }
+    // Nothing tells who deleted an object.
+    let what = match version.change {
+        Change::Deleted => "deleted".to_owned(),
+        Change::Added | Change::Modified => format!("written by {}", write.authors()),
+    };
+    let found = violation(format!("{} {} was {what}", version.kind(), version.name()));
+    let found = write.previous.into_iter().fold(found, |found, previous| found.shown_by("before", previous));
+    found.shown_by("after", version)
 }
 
 /// What a change from some PodGangs to others is about.
@@ -275,6 +277,16 @@ mod tests {
         let entry = json!({"manager": "kube-scheduler", "subresource": "status", "time": "2"});
         by_scheduler["metadata"]["managedFields"].as_array_mut().unwrap().push(entry);
         assert!(story(by_scheduler).is_empty(), "only the new entry counts");
+        let begin = || {
+            let mut group = written("PodGroup", "g", "kube-scheduler", "1");
+            let creation = json!({"manager": "op", "operation": "Update", "time": "1"});
+            group["metadata"]["managedFields"].as_array_mut().unwrap().push(creation);
+            group["metadata"]["managedFields"][0]["subresource"] = json!("status");
+            group
+        };
+        let again =
+            Story::flat().added(begin()).later(10).modified(begin()).mark("watched", Value::Null).end();
+        assert!(quiet(&again, 2, Duration::from_secs(10)).is_ok(), "a status is told from the rest");
         let event = |source: &str| json!({"kind": "Event", "metadata": {"name": "e"}, "source": {"component": source}});
         assert!(story(event("default-scheduler")).is_empty());
         assert_eq!(story(event("operator")).len(), 1);
@@ -324,7 +336,7 @@ mod tests {
             scaled(growing().modified(written("PodGang", "w-0", "op", "2"))),
             ["PodGang w-0 was written by op"]
         );
-        assert_eq!(scaled(growing().deleted(pod("w-0-a-x", "op"))), ["Pod w-0-a-x was deleted by op"]);
+        assert_eq!(scaled(growing().deleted(pod("w-0-a-x", "op"))), ["Pod w-0-a-x was deleted"]);
     }
 
     #[test]

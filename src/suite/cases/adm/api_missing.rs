@@ -1,15 +1,17 @@
 //! `running`, 2 + 2 pods, all of the hard gang, loses a pod while the API server serves no Workload API. Then the API
 //! comes back without topology keys, in the end with them; the controller stays the process that was started without.
+//! `other`, 2 pods, is for another enabled scheduler, which needs no such API, and is released without it.
 
 use serde_json::Value;
 
 use super::attempts::{required, template};
-use crate::cluster::local::{Gates, Part};
+use crate::cluster::local::{EXTERNAL_SCHEDULER, Gates, Part};
 use crate::suite::alone::{self, API_SERVER_RESTARTED};
 use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::expect;
 use crate::suite::history::History;
 use crate::suite::judge::admission::{self, Attempt, CONTROLLER, admitted, answers, refused};
-use crate::suite::judge::{Broken, Finding, Ruling, ensure, finding, violation};
+use crate::suite::judge::{Broken, Finding, Ruling, backends, ensure, finding, violation};
 use crate::suite::limits;
 use crate::suite::trial::{Stop, Trial};
 
@@ -29,6 +31,9 @@ const API: &str = "scheduling.k8s.io/v1alpha2";
 const TOPOLOGY_GATE: &str = "TopologyAwareWorkloadScheduling";
 
 const WITHOUT_API: &[Attempt] = &[refused("a gang without the API", &[API], |_| {})];
+const OTHER: &str = "other";
+const OF_ANOTHER: &[Attempt] =
+    &[admitted("one of another backend without the API", |pcs| pcs["metadata"]["name"] = OTHER.into())];
 /// An API server with the gate off drops the key without an error.
 const WITHOUT_TOPOLOGY: &[Attempt] = &[
     admitted("a gang as soon as the API is there", |_| {}),
@@ -71,6 +76,9 @@ async fn without_the_api(trial: &mut Trial) -> Result<(), Stop> {
     }
     let new = trial.manifest("new")?;
     trial.creates(&new, WITHOUT_API).await?;
+    let other = trial.manifest(OTHER)?;
+    trial.creates(&other, OF_ANOTHER).await?;
+    trial.until_released(&expect::gangs(&other)[0]).await?;
     trial
         .restart_api_server(|spec| {
             spec.api_gates = was.api_gates.with(TOPOLOGY_GATE, false);
@@ -98,7 +106,9 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("ADM-10", || {
             answers(history, WITHOUT_API)?;
-            names_what_is_missing(history)
+            names_what_is_missing(history)?;
+            answers(history, OF_ANOTHER)?;
+            backends::serves(history, OTHER, EXTERNAL_SCHEDULER)
         }),
         finding("KUBE-06", || {
             history.reached(API_SERVER_RESTARTED)?;

@@ -32,6 +32,13 @@ pub fn group(pcs: &mut Value, index: usize) -> &mut Value {
     &mut pcs["spec"]["template"]["podCliqueScalingGroups"][index]
 }
 
+/// Gives all cliques to a scheduler.
+pub fn on(pcs: &mut Value, scheduler: &str) {
+    for clique in template(pcs)["cliques"].as_array_mut().into_iter().flatten() {
+        clique["spec"]["podSpec"]["schedulerName"] = scheduler.into();
+    }
+}
+
 /// A topology constraint that packs into `domain` of the topology that all trials share.
 pub fn required(domain: &str) -> Value {
     json!({"topologyName": crate::suite::cluster::TOPOLOGY, "pack": {"required": domain}})

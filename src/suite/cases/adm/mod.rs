@@ -1,14 +1,15 @@
 //! Admission of PodCliqueSets.
 //!
 //! Most cases are a table of variations of one PodCliqueSet with `replicas: 0`, so that what is admitted costs nothing;
-//! [`attempts`] sends them. ADM-11 has no case yet: it disables a backend under live workloads, and default-scheduler,
-//! which is always enabled, is the only one.
+//! [`attempts`] sends them. What is said about a backend that is not the target's is shown by a second one, which the
+//! harness enables beside it.
 
 pub(super) mod attempts;
 
 mod api_missing;
-mod backend_not_enabled;
+mod backend_disabled;
 mod backend_rules;
+mod enabled_backends;
 mod immutable_shape;
 mod never_blocked;
 mod one_backend;
@@ -22,7 +23,7 @@ use crate::suite::case::Case;
 /// The cases of this group, in the order of the contract.
 pub const CASES: &[&Case] = &[
     &one_backend::CASE,
-    &backend_not_enabled::CASE,
+    &enabled_backends::CASE,
     &immutable_shape::CASE,
     &structure::CASE,
     &refused_leaves_nothing::CASE,
@@ -31,4 +32,5 @@ pub const CASES: &[&Case] = &[
     &never_blocked::CASE,
     &unhonourable_topology::CASE,
     &api_missing::CASE,
+    &backend_disabled::CASE,
 ];

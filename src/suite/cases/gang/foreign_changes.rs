@@ -40,12 +40,12 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-09", || {
         let (poked, _) = history.reached("poked")?;
         rest::no_gang_resource_written(history, poked, history.entries.len())?;
-        if history.marks("converged").count() < 2 {
-            return Err(Broken::NotReached("the backend has not dealt with the new generation".into()));
+        let gangs = scaling::gangs(history, history.submitted(SET)?, history.entries.len());
+        gangs::references_are_the_pods(&history.end(), &gangs)?;
+        gang_resources::owned(history, &history.end(), &gangs)?;
+        match history.marks("converged").count() {
+            2.. => Ok(()),
+            _ => Err(Broken::NotReached("the backend has not dealt with the new generation".into())),
         }
-        let (end, gangs) =
-            (history.end(), scaling::gangs(history, history.submitted(SET)?, history.entries.len()));
-        gangs::references_are_the_pods(&end, &gangs)?;
-        gang_resources::owned(history, &end, &gangs)
     })]
 }

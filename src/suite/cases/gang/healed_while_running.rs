@@ -8,7 +8,7 @@ use super::by_hand;
 use crate::suite::case::{Case, Lane, nodes};
 use crate::suite::history::{History, Live, revision};
 use crate::suite::judge::gangs::{controller, is_controlled_by};
-use crate::suite::judge::{Broken, Finding, Ruling, binding, finding, gang_resources};
+use crate::suite::judge::{Broken, Finding, binding, finding, gang_resources};
 use crate::suite::limits::REACTION;
 use crate::suite::schedulers::kube;
 use crate::suite::trial::{Stop, Trial};
@@ -27,7 +27,6 @@ pub const CASE: Case = Case {
 
 const SET: &str = "healed";
 const POD_GANG: &str = "healed-0";
-const HELD: &str = "the PodGroup is held";
 const DISOWNED: &str = "the Workload is disowned";
 
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
@@ -43,7 +42,6 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     trial
         .until("a warning about the deleted PodGroup", REACTION, |live| is_told(live, since, &group))
         .await?;
-    trial.mark(HELD, json!({"name": group}));
     by_hand::release(trial, &group).await?;
     by_hand::until_restored(trial, "PodGroup", &group, lost).await?;
 
@@ -74,26 +72,21 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-12", || {
         let (converged, _) = history.reached("converged")?;
         let mut deleted = history.marks("deleted");
-        let mut next = || deleted.next().ok_or_else(|| Broken::NotReached("nothing was deleted yet".into()));
-        let (workload, _) = next()?;
-        let (group, mark) = next()?;
+        let not_yet = || Broken::NotReached("not everything was deleted".into());
+        let (workload, _) = deleted.next().ok_or_else(not_yet)?;
+        let group = deleted.next();
+        // Its owner was taken away later, so the Workload is judged before that.
+        let then = group.map_or(history.entries.len(), |(index, _)| index);
+        gang_resources::restored(&history.upto(then), workload, "Workload", POD_GANG)?;
+        let (group, mark) = group.ok_or_else(not_yet)?;
         let name = mark.detail["name"].as_str().unwrap_or_default();
-        // The owner was taken away later, so the Workload is judged before that.
-        restored_by(history, group, workload, "Workload", POD_GANG)?;
         gang_resources::told(history, group, POD_GANG, SET, name)?;
         gang_resources::restored(history, group, "PodGroup", name)?;
         let (disowned, _) = history.reached(DISOWNED)?;
-        let orphaned =
-            history.end().get("Workload", POD_GANG).is_none_or(|workload| controller(workload).is_none());
-        if orphaned {
+        let end = history.end();
+        if end.get("Workload", POD_GANG).is_none_or(|workload| controller(workload).is_none()) {
             gang_resources::told(history, disowned, POD_GANG, SET, "Workload")?;
         }
         binding::others_untouched(history, converged, &[])
     })]
-}
-
-/// The same as [`gang_resources::restored`], as it was at the entry `by`.
-fn restored_by(history: &History, by: usize, since: usize, kind: &str, name: &str) -> Ruling {
-    let until = History { header: history.header.clone(), entries: history.entries[..by].to_vec() };
-    gang_resources::restored(&until, since, kind, name)
 }

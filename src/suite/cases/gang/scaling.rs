@@ -39,10 +39,11 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-10", || {
         for (number, (scaled, _)) in history.marks("scaled").enumerate() {
-            let (converged, _) = history.marks("converged").nth(number + 1).ok_or_else(|| {
-                Broken::NotReached(format!("it did not converge after step {}", number + 1))
-            })?;
-            step(history, scaled, converged)?;
+            let converged = history.marks("converged").nth(number + 1).map(|(index, _)| index);
+            step(history, scaled, converged.unwrap_or(history.entries.len()))?;
+            if converged.is_none() {
+                return Err(Broken::NotReached(format!("it did not converge after step {}", number + 1)));
+            }
         }
         match history.marks("scaled").count() == STEPS.len() {
             true => Ok(()),
@@ -51,20 +52,15 @@ fn judge(history: &History) -> Vec<Finding> {
     })]
 }
 
-/// One scaling, from its mark to the converged state after it.
-fn step(history: &History, scaled: usize, converged: usize) -> Ruling {
+/// One scaling, from its mark to the state after it.
+fn step(history: &History, scaled: usize, until: usize) -> Ruling {
     let pcs = history.submitted(SET)?;
     let (before, after) = (scaling::gangs(history, pcs, scaled), scaling::gangs(history, pcs, scaled + 1));
-    let live = history.before(converged);
+    let live = history.before(until);
     gangs::base(&live, SET, &after)?;
     gangs::scaled(history, &live, &after)?;
     gangs::references_are_the_pods(&live, &after)?;
     gang_resources::owned(history, &live, &after)?;
     gang_resources::as_the_pod_gangs_say(history, &live, &after)?;
-    rest::others_untouched(
-        history,
-        scaled,
-        converged,
-        &Concern::of(history.header.target, SET, &before, &after),
-    )
+    rest::others_untouched(history, scaled, until, &Concern::of(history.header.target, SET, &before, &after))
 }

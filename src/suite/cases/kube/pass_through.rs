@@ -41,9 +41,12 @@ async fn without_gangs(trial: &mut Trial) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("KUBE-13", || {
-            hands_off::pods_are_in(history, None)?;
-            hands_off::no_gang_resources(history, &[])?;
-            binding::whole(&history.end(), &history.units("loose")?)
+            // What is put back schedules gangs again.
+            let (until, _) = history.reached(alone::PUT_BACK)?;
+            let without_gangs = history.upto(until);
+            hands_off::pods_are_in(&without_gangs, None)?;
+            hands_off::no_gang_resources(&without_gangs, &[])?;
+            binding::whole(&without_gangs.end(), &without_gangs.units("loose")?)
         }),
         finding("KUBE-15", || answers(history, BROUGHT)),
     ]
