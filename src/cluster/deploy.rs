@@ -89,6 +89,19 @@ pub async fn delete_namespace_and_nodes(client: &Client, namespace: &str, label:
     delete_nodes(client, label, namespace).await
 }
 
+/// Lets the PodCliqueSets of a namespace and the nodes that carry `label=namespace` go, without waiting.
+///
+/// # Errors
+/// [`ClusterError::Api`].
+pub async fn delete_workloads_and_nodes(client: &Client, namespace: &str, label: &str) -> Result<(), ClusterError> {
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("grove.io", "v1alpha1", "PodCliqueSet"));
+    let sets: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &resource);
+    sets.delete_collection(&DeleteParams::background(), &ListParams::default())
+        .await
+        .map_err(|source| ClusterError::api(format!("delete the PodCliqueSets of {namespace}"), source))?;
+    delete_nodes(client, label, namespace).await
+}
+
 /// Deletes the nodes that carry `label=value`.
 ///
 /// # Errors

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use kube::{Client, ResourceExt};
 
 use super::caches::Caches;
+use super::ending::EndingNamespaces;
 use super::events::Events;
 use super::faults::Faults;
 use super::metrics::Metrics;
@@ -32,6 +33,8 @@ pub struct Context {
     pub synced: SyncedGangs,
     /// Pods written but not yet in the cache.
     pub expectations: Expectations,
+    /// Namespaces that are being deleted.
+    pub ending: EndingNamespaces,
     /// Faults that are on.
     pub faults: Faults,
 }

@@ -25,6 +25,7 @@ mod conditions;
 mod configuration;
 mod context;
 mod error;
+mod ending;
 mod events;
 mod faults;
 mod gang_composition;

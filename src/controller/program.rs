@@ -18,6 +18,7 @@ use super::admission::{self, AdmissionState};
 use super::api_layer::ApiLayer;
 use super::caches::{Caches, caches};
 use super::configuration::{Configuration, ConfigurationError};
+use super::ending::EndingNamespaces;
 use super::context::{Context, SyncedGangs};
 use super::events::Events;
 use super::faults::Faults;
@@ -35,7 +36,7 @@ use super::{
 /// How long what has begun may take when the process is told to end.
 const GRACE: Duration = Duration::from_secs(4);
 /// How long changes gather before a status is written.
-const STATUS_PAUSE: Duration = Duration::from_millis(50);
+const STATUS_PAUSE: Duration = Duration::from_millis(120);
 /// The group versions without which nothing works, and what of each.
 const REQUIRED: [(&str, &[&str]); 2] = [
     (
@@ -140,6 +141,7 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         metrics: metrics.clone(),
         synced: SyncedGangs::default(),
         expectations: Expectations::default(),
+        ending: EndingNamespaces::default(),
         faults: options.faults.clone(),
     });
     triggers::connect(&mut feeds, &context);

@@ -58,9 +58,17 @@ pub async fn run<K, R, F>(
     let one = move |object: Arc<K>, context: Arc<Context>| {
         let (begun, metrics) = (Instant::now(), context.metrics.clone());
         let reference = ObjectRef::from_obj(&*object);
-        let (work, counted) = (reconcile(object, context), Arc::clone(&counted));
+        let (work, counted) = (reconcile(object, Arc::clone(&context)), Arc::clone(&counted));
         async move {
-            let result = quiet_if_namespace_gone(work.await, &reference);
+            let namespace = reference.namespace.clone().unwrap_or_default();
+            if let Some(rest) = context.ending.rest(&namespace) {
+                return Ok(Action::requeue(rest));
+            }
+            let result = work.await;
+            if result.as_ref().is_err_and(ReconcileError::is_namespace_gone) {
+                context.ending.note(&namespace);
+            }
+            let result = quiet_if_namespace_gone(result, &reference);
             metrics.reconciled(name, begun.elapsed(), result.is_err());
             let mut failures = counted.lock().unwrap_or_else(PoisonError::into_inner);
             match &result {

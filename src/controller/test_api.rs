@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tower_test::mock;
 
 use super::caches::{Feeds, caches};
+use super::ending::EndingNamespaces;
 use super::context::{Context, SyncedGangs};
 use super::events::Events;
 use super::faults::Faults;
@@ -53,6 +54,7 @@ impl World {
             metrics: Metrics::default(),
             synced: SyncedGangs::default(),
             expectations: Expectations::default(),
+            ending: EndingNamespaces::default(),
             faults: Faults::default(),
         });
         Self { context, feeds, inboxes, writes }

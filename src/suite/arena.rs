@@ -15,7 +15,7 @@ use tokio::sync::{OnceCell, Semaphore};
 use super::artifacts::Artifacts;
 use super::case::{Case, Lane};
 use super::cluster::Ground;
-use super::limits;
+use super::{limits, names};
 use super::target::{TARGETS, Target};
 use super::trial::{Stop, Trial};
 use super::verdict;
@@ -199,10 +199,14 @@ impl Arena {
         result
     }
 
-    /// Lets the trial's objects go without waiting for it: the next trial has names and nodes of its own.
+    /// Lets the trial's objects go without waiting for it: the next trial has names and nodes of its own. On a cluster
+    /// that ends with the run the namespace stays; its deletion costs the API server more than most trials.
     async fn clean(&self, trial: &Trial) {
-        let client = &trial.ground.client;
-        let gone = deploy::delete_namespace_and_nodes(client, &trial.namespace, super::names::POOL).await;
+        let (client, pool) = (&trial.ground.client, &trial.namespace);
+        let gone = match trial.ground.local {
+            Some(_) => deploy::delete_workloads_and_nodes(client, pool, names::POOL).await,
+            None => deploy::delete_namespace_and_nodes(client, pool, names::POOL).await,
+        };
         if let Err(error) = gone {
             tracing::debug!(namespace = trial.namespace, %error, "cleaning up");
         }
@@ -218,7 +222,7 @@ impl Arena {
             let Some(Ok(ground)) = place.ground.into_inner() else { continue };
             let Some(ground) = Arc::into_inner(ground) else { continue };
             let Some(local) = ground.local else {
-                deploy::delete_nodes(&ground.client, super::names::RUN, &ground.run).await?;
+                deploy::delete_nodes(&ground.client, names::RUN, &ground.run).await?;
                 continue;
             };
             drop(ground.recorder);

@@ -43,6 +43,7 @@ fn world() -> World {
     });
     world.feeds.pod_clique_sets.take(Event::Apply(serde_json::from_value(pcs).unwrap()));
     world.feeds.pod_gangs.take(Event::Apply(pod_gang(false, &[])));
+    world.context.synced.record(&pod_gang(false, &[]));
     world
 }
 
@@ -138,4 +139,14 @@ async fn nothing_is_created_for_a_set_that_is_gone() {
     let pcs = world.context.caches.pod_clique_sets.get(Some("ns"), "wl").unwrap();
     world.feeds.pod_clique_sets.take(Event::Delete((*pcs).clone()));
     assert_eq!(step(&mut world, &pod_clique(2)).await, []);
+}
+
+/// DEL-08: pods name their PodGroup, and would keep a deleted one of that name alive by its finalizer.
+#[tokio::test]
+async fn no_pod_before_the_gang_resources_stand() {
+    let mut world = world();
+    world.context.synced.forget("uid-of-gang");
+    assert_eq!(step(&mut world, &pod_clique(2)).await, []);
+    world.context.synced.record(&pod_gang(false, &[]));
+    assert_eq!(step(&mut world, &pod_clique(2)).await.len(), 2);
 }
