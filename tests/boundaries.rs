@@ -33,8 +33,14 @@ fn arrows_go_one_way(#[case] folder: &str, #[case] forbidden: &[&str]) {
         let text = std::fs::read_to_string(&path).unwrap();
         for module in forbidden {
             let import = format!("crate::{module}::");
-            let line = text.lines().position(|line| !line.trim_start().starts_with("//") && line.contains(&import));
-            assert!(line.is_none(), "{}:{}: {folder} must not use {module}", path.display(), line.unwrap_or(0) + 1);
+            let line =
+                text.lines().position(|line| !line.trim_start().starts_with("//") && line.contains(&import));
+            assert!(
+                line.is_none(),
+                "{}:{}: {folder} must not use {module}",
+                path.display(),
+                line.unwrap_or(0) + 1
+            );
         }
     }
 }

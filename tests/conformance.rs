@@ -84,7 +84,8 @@ fn main() -> std::process::ExitCode {
             if judged_clauses(case, target).is_empty() {
                 continue;
             }
-            let name = format!("{}::{}::{}", target.backend.name(), target.scope(), case.id.replace('/', "::"));
+            let name =
+                format!("{}::{}::{}", target.backend.name(), target.scope(), case.id.replace('/', "::"));
             let (shared, runtime) = (shared.clone(), runtime.clone());
             trials.push(Trial::test(name, move || hold(case, target, &shared, &runtime)));
         }

@@ -36,7 +36,8 @@ pub async fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     let mut starts = Vec::new();
     for number in 0..STARTS {
         talk.now(&format!("cluster start {} of {STARTS}", number + 1));
-        let cluster = LocalCluster::start(&format!("{run}-{number}"), ClusterSpec::default(), programs.clone()).await?;
+        let cluster =
+            LocalCluster::start(&format!("{run}-{number}"), ClusterSpec::default(), programs.clone()).await?;
         starts.push(cluster.ready_in);
         cluster.stop(false).await?;
     }
@@ -53,20 +54,29 @@ pub async fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     for number in 0..SMALL_GANGS {
         talk.now(&format!("small gang {} of {SMALL_GANGS}", number + 1));
         let name = format!("small-{number}");
-        latencies.push(timed(&ground, &pod_clique_set(&name, 1, PODS_PER_GANG), |live| {
-            of(live, &name).filter(|pod| pod["spec"]["nodeName"].is_string()).count() == PODS_PER_GANG
-        }).await?);
+        latencies.push(
+            timed(&ground, &pod_clique_set(&name, 1, PODS_PER_GANG), |live| {
+                of(live, &name).filter(|pod| pod["spec"]["nodeName"].is_string()).count() == PODS_PER_GANG
+            })
+            .await?,
+        );
     }
     print(&format!("PodCliqueSet of {PODS_PER_GANG} pods, submit to all bound"), &mut latencies);
     talk.now(&format!("{GANGS} PodGangs of {PODS_PER_GANG} pods"));
     let pods = GANGS * PODS_PER_GANG;
     let ungated = timed(&ground, &pod_clique_set("many", GANGS, PODS_PER_GANG), |live| {
-        of(live, "many").filter(|pod| pod["spec"]["schedulingGates"].as_array().is_none_or(Vec::is_empty)).count() == pods
+        of(live, "many")
+            .filter(|pod| pod["spec"]["schedulingGates"].as_array().is_none_or(Vec::is_empty))
+            .count()
+            == pods
     })
     .await?;
     talk.end();
     let rate = pods as f64 / ungated.as_secs_f64();
-    output::data(&format!("{pods} pods of {GANGS} PodGangs created, referenced, ungated: {:.1} s, {rate:.0} pods/s", ungated.as_secs_f64()));
+    output::data(&format!(
+        "{pods} pods of {GANGS} PodGangs created, referenced, ungated: {:.1} s, {rate:.0} pods/s",
+        ungated.as_secs_f64()
+    ));
     if let Some(peak) = cluster.pid(Part::Controller).and_then(peak_memory) {
         output::data(&format!("controller, peak resident memory: {} MB", peak / 1000));
     }

@@ -14,7 +14,10 @@ pub fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
         output::data(&format!("removed the folder of cluster {name}"));
     }
     for found in home::clusters()? {
-        output::say(&format!("cluster {} is up and stays; end it with `grove-conformance down {0}`", found.name));
+        output::say(&format!(
+            "cluster {} is up and stays; end it with `grove-conformance down {0}`",
+            found.name
+        ));
     }
     if args.components {
         let cache = home::cache();

@@ -48,9 +48,9 @@ fn is_live(name: &str) -> Result<bool, Failure> {
 /// [`Failure::Usage`] if there is none of that name.
 pub fn kubeconfig(name: &str) -> Result<PathBuf, Failure> {
     let there = if is_live(name)? { read_card(name) } else { None };
-    there
-        .map(|card| card.kubeconfig)
-        .ok_or_else(|| Failure::Usage(format!("no cluster {name:?} is up; start it with `grove-conformance up {name}`")))
+    there.map(|card| card.kubeconfig).ok_or_else(|| {
+        Failure::Usage(format!("no cluster {name:?} is up; start it with `grove-conformance up {name}`"))
+    })
 }
 
 /// Starts a supervisor and waits until its cluster is ready.
@@ -71,7 +71,8 @@ pub async fn up(args: &UpArgs) -> Result<Exit, Failure> {
     // Built here, where progress can be seen.
     programs(&args.cluster_args, &talk).await?;
     talk.now("starting a control plane");
-    let infrastructure = |e: std::io::Error| Failure::Infrastructure(format!("cannot start the supervisor: {e}"));
+    let infrastructure =
+        |e: std::io::Error| Failure::Infrastructure(format!("cannot start the supervisor: {e}"));
     let log = home::state().join(format!("supervisor-{}.log", args.name));
     home::write(&log, "")?;
     let out = std::fs::File::options().append(true).open(&log).map_err(infrastructure)?;
@@ -135,7 +136,8 @@ pub async fn supervise(args: &UpArgs) -> Result<Exit, Failure> {
     let text = serde_json::to_string_pretty(&card).map_err(|e| Failure::Infrastructure(e.to_string()))?;
     let unfinished = card_file(&args.name).with_extension("unfinished");
     home::write(&unfinished, text)?;
-    std::fs::rename(&unfinished, card_file(&args.name)).map_err(|e| Failure::Infrastructure(e.to_string()))?;
+    std::fs::rename(&unfinished, card_file(&args.name))
+        .map_err(|e| Failure::Infrastructure(e.to_string()))?;
     loop {
         if let Some(death) = cluster.dead() {
             return Err(death.into());
@@ -161,12 +163,15 @@ fn node(index: u32, gpus: u32) -> NodeSpec {
 pub async fn down(name: &str) -> Result<Exit, Failure> {
     let card = if is_live(name)? { read_card(name) } else { None };
     let Some(card) = card else {
-        return Err(Failure::Usage(format!("no cluster {name:?} is up; `grove-conformance status` lists them")));
+        return Err(Failure::Usage(format!(
+            "no cluster {name:?} is up; `grove-conformance status` lists them"
+        )));
     };
     let supervisor = i32::try_from(card.supervisor).ok().and_then(Pid::from_raw);
     if let Some(pid) = supervisor {
-        kill_process(pid, Signal::TERM)
-            .map_err(|e| Failure::Infrastructure(format!("cannot end the supervisor {}: {e}", card.supervisor)))?;
+        kill_process(pid, Signal::TERM).map_err(|e| {
+            Failure::Infrastructure(format!("cannot end the supervisor {}: {e}", card.supervisor))
+        })?;
     }
     let begin = Instant::now();
     while is_live(name)? {

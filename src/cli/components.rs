@@ -1,8 +1,8 @@
 //! `components`: the programs that clusters are made of.
 
+use super::Failure;
 use super::args::{ComponentsArgs, ComponentsVerb};
 use super::output::{self, Talk};
-use super::Failure;
 use crate::cluster::components::{CATALOGUE, Overrides, Source, Toolbox};
 use crate::report::Exit;
 

@@ -25,7 +25,9 @@ pub async fn controls(args: &ControlsArgs) -> Result<Exit, Failure> {
             return Err(select::unknown("control", name, &all, ""));
         }
     }
-    let chosen = CONTROLS.iter().filter(|control| args.names.is_empty() || args.names.iter().any(|n| n == control.name));
+    let chosen = CONTROLS
+        .iter()
+        .filter(|control| args.names.is_empty() || args.names.iter().any(|n| n == control.name));
     let mut exit = Exit::Conformant;
     for control in chosen {
         if !run_one(control, args).await? {
@@ -59,10 +61,18 @@ async fn run_one(control: &'static Control, args: &ControlsArgs) -> Result<bool,
     report::write_all(&args.report_dir.join(control.name), &report)
         .map_err(|e| Failure::Infrastructure(e.to_string()))?;
     let clauses = report.profiles.iter().flat_map(|profile| &profile.clauses);
-    let red = clauses.filter(|clause| clause.outcome.verdict == Verdict::Fail).map(|clause| clause.id.clone()).collect();
+    let red = clauses
+        .filter(|clause| clause.outcome.verdict == Verdict::Fail)
+        .map(|clause| clause.id.clone())
+        .collect();
     let outcome = control.judge(red);
     let mark = if outcome.is_sound() { "seen" } else { "WRONG" };
-    output::data(&format!("{mark:<6}{:<36}{} ({:.0} s)", control.name, control.title, begin.elapsed().as_secs_f64()));
+    output::data(&format!(
+        "{mark:<6}{:<36}{} ({:.0} s)",
+        control.name,
+        control.title,
+        begin.elapsed().as_secs_f64()
+    ));
     output::data(&format!("      red: {}", outcome.red.join(" ")));
     for set in &outcome.missing {
         output::data(&format!("      should be red and is not: {}", set.join(" or ")));

@@ -32,11 +32,14 @@ pub async fn doctor() -> Result<Exit, Failure> {
         "go",
         match go {
             Ok(go) => Ok(format!("{} {}", go.version, go.target)),
-            Err(error) if unbuilt.is_empty() => Ok(format!("not usable, and not needed: all is built ({error})")),
+            Err(error) if unbuilt.is_empty() => {
+                Ok(format!("not usable, and not needed: all is built ({error})"))
+            }
             Err(error) => Err(error.to_string()),
         },
     );
-    let built = if unbuilt.is_empty() { "all built".into() } else { format!("to be built: {}", unbuilt.join(", ")) };
+    let built =
+        if unbuilt.is_empty() { "all built".into() } else { format!("to be built: {}", unbuilt.join(", ")) };
     check("components", Ok(built));
     for (what, path, mib, variable) in [
         ("cache", home::cache(), 4096, home::CACHE_VARIABLE),
@@ -45,8 +48,13 @@ pub async fn doctor() -> Result<Exit, Failure> {
         let space = home::require_space(&path, mib, "to be sure", variable);
         check(what, space.map(|()| path.display().to_string()).map_err(|e| e.to_string()));
     }
-    let left: Vec<_> = home::clusters()?.into_iter().filter(|found| !found.live).map(|found| found.name).collect();
-    let remains = if left.is_empty() { "none".into() } else { format!("{}; `grove-conformance clean` removes them", left.join(", ")) };
+    let left: Vec<_> =
+        home::clusters()?.into_iter().filter(|found| !found.live).map(|found| found.name).collect();
+    let remains = if left.is_empty() {
+        "none".into()
+    } else {
+        format!("{}; `grove-conformance clean` removes them", left.join(", "))
+    };
     check("left by killed runs", Ok(remains));
     Ok(if sound { Exit::Conformant } else { Exit::Inconclusive })
 }

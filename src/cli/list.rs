@@ -16,7 +16,10 @@ pub fn list(args: &ListArgs) -> Exit {
 
 fn table(header: [&str; 3]) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_header(header);
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_header(header);
     table
 }
 
@@ -48,7 +51,11 @@ mod tests {
         for case in super::cases::all() {
             assert!(!case.clauses.is_empty(), "{} judges nothing", case.id);
             for id in case.clauses {
-                assert!(crate::suite::clauses::clause(id).is_some(), "{} names {id}, which is no clause", case.id);
+                assert!(
+                    crate::suite::clauses::clause(id).is_some(),
+                    "{} names {id}, which is no clause",
+                    case.id
+                );
             }
         }
     }

@@ -97,7 +97,8 @@ async fn dispatch(verb: Verb) -> Result<Exit, Failure> {
 /// Ctrl-C and SIGTERM drop the verb: every cluster that it owns is killed by being dropped.
 async fn interruptible(verb: Verb) -> Result<Exit, Failure> {
     use tokio::signal::unix::{SignalKind, signal};
-    let listen = |kind| signal(kind).map_err(|e| Failure::Infrastructure(format!("cannot listen to signals: {e}")));
+    let listen =
+        |kind| signal(kind).map_err(|e| Failure::Infrastructure(format!("cannot listen to signals: {e}")));
     let (mut interrupt, mut terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
     let ended = tokio::select! {
         ended = dispatch(verb) => return ended,
@@ -114,7 +115,11 @@ async fn programs(args: &ClusterArgs, talk: &output::Talk) -> Result<Programs, F
     let mut overrides: Overrides = args.bins.iter().cloned().collect();
     let controller = overrides.remove("grove-backend-controller");
     let toolbox = Toolbox::prepare(&overrides, talk).await?;
-    Ok(Programs { toolbox, launcher: Launcher::new(own()?), controller: controller.map_or_else(sibling, Ok)? })
+    Ok(Programs {
+        toolbox,
+        launcher: Launcher::new(own()?),
+        controller: controller.map_or_else(sibling, Ok)?,
+    })
 }
 
 /// This program.
@@ -136,7 +141,11 @@ fn sibling() -> Result<PathBuf, Failure> {
 
 /// A short id for a run: time of day and process, so that two runs side by side differ.
 fn run_id() -> String {
-    format!("{:x}", (u64::from(std::process::id()) << 20 | jiff::Timestamp::now().as_second() as u64 & 0xf_ffff) & 0xfff_ffff)
+    format!(
+        "{:x}",
+        (u64::from(std::process::id()) << 20 | jiff::Timestamp::now().as_second() as u64 & 0xf_ffff)
+            & 0xfff_ffff
+    )
 }
 
 /// Says why the launcher could not become the program it was asked for (the words go to that program's log).

@@ -46,7 +46,13 @@ impl Default for Talk {
         if terminal {
             bar.enable_steady_tick(Duration::from_millis(120));
         }
-        Self { bar, terminal, total: AtomicUsize::new(0), done: AtomicUsize::new(0), building: Mutex::new(None) }
+        Self {
+            bar,
+            terminal,
+            total: AtomicUsize::new(0),
+            done: AtomicUsize::new(0),
+            building: Mutex::new(None),
+        }
     }
 }
 
@@ -85,7 +91,10 @@ impl Progress for Talk {
         if self.terminal || packages >= *last + 100 {
             *last = packages;
             let seconds = begin.elapsed().as_secs();
-            self.now(&format!("building {} {}: {packages} packages, {seconds} s", component.name, component.version));
+            self.now(&format!(
+                "building {} {}: {packages} packages, {seconds} s",
+                component.name, component.version
+            ));
         }
     }
 
@@ -103,8 +112,10 @@ impl Observer for Talk {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         let total = self.total.load(Ordering::Relaxed);
         let seconds = Duration::from(result.duration_seconds).as_secs_f64();
-        let line =
-            format!("[{done}/{total}] {:<15} {:<40} {target} {seconds:.1} s", result.outcome.verdict, result.id);
+        let line = format!(
+            "[{done}/{total}] {:<15} {:<40} {target} {seconds:.1} s",
+            result.outcome.verdict, result.id
+        );
         match result.outcome.verdict {
             Verdict::Pass | Verdict::Unsupported | Verdict::KnownDeviation => self.now(&line),
             Verdict::Fail | Verdict::Flaky | Verdict::Error | Verdict::NotRun => {

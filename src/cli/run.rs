@@ -45,7 +45,10 @@ pub async fn run(args: &RunArgs) -> Result<Exit, Failure> {
     };
     let arena = Arc::new(Arena::new(settings));
     if let (Some(file), [case]) = (&args.workload, plan.chosen.as_slice()) {
-        let ground = arena.ground(case.lane, plan.targets[0]).await.map_err(|e| Failure::Infrastructure(e.to_string()))?;
+        let ground = arena
+            .ground(case.lane, plan.targets[0])
+            .await
+            .map_err(|e| Failure::Infrastructure(e.to_string()))?;
         let admitted = workload::admitted(&ground, case).await;
         drop(ground);
         if let Err(reason) = admitted {
@@ -54,7 +57,8 @@ pub async fn run(args: &RunArgs) -> Result<Exit, Failure> {
         }
     }
     let (report, exit) = hold(arena, &plan, &talk, clock).await?;
-    let files = report::write_all(&args.report_dir, &report).map_err(|e| Failure::Infrastructure(e.to_string()))?;
+    let files =
+        report::write_all(&args.report_dir, &report).map_err(|e| Failure::Infrastructure(e.to_string()))?;
     talk.end();
     output::data(&report::terminal(&report));
     for file in files {
@@ -120,7 +124,8 @@ fn command() -> String {
 /// The words of a command that runs one case again as this run does.
 fn reproduce(args: &RunArgs) -> String {
     let mut words = vec!["grove-conformance run".to_owned()];
-    words.extend(args.cluster_args.bins.iter().map(|(name, path)| format!("--bin {name}={}", path.display())));
+    words
+        .extend(args.cluster_args.bins.iter().map(|(name, path)| format!("--bin {name}={}", path.display())));
     if let (Some(file), Some(nodes)) = (&args.workload, &args.nodes) {
         words.push(format!("--workload {} --nodes {nodes}", file.display()));
     }

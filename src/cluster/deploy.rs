@@ -23,13 +23,15 @@ pub const FIELD_MANAGER: &str = "grove-conformance";
 pub async fn install_controller(client: &Client, options: &InstallOptions) -> Result<(), ClusterError> {
     let objects = install::objects(options)
         .map_err(|e| ClusterError::Name(format!("the controller's manifests cannot be made: {e}")))?;
-    let (namespaces, rest): (Vec<_>, Vec<_>) = objects.iter().partition(|object| object["kind"] == "Namespace");
+    let (namespaces, rest): (Vec<_>, Vec<_>) =
+        objects.iter().partition(|object| object["kind"] == "Namespace");
     for namespace in namespaces {
         apply(client, namespace).await?;
     }
     try_join_all(rest.iter().map(|object| apply(client, object))).await?;
     let crds = rest.iter().filter(|object| object["kind"] == "CustomResourceDefinition");
-    try_join_all(crds.map(|crd| established(client, crd["metadata"]["name"].as_str().unwrap_or_default()))).await?;
+    try_join_all(crds.map(|crd| established(client, crd["metadata"]["name"].as_str().unwrap_or_default())))
+        .await?;
     Ok(())
 }
 
@@ -77,7 +79,11 @@ fn api_of(client: &Client, object: &Value) -> (Api<DynamicObject>, String, Strin
 ///
 /// # Errors
 /// [`ClusterError::Api`].
-pub async fn delete_namespace_and_nodes(client: &Client, namespace: &str, label: &str) -> Result<(), ClusterError> {
+pub async fn delete_namespace_and_nodes(
+    client: &Client,
+    namespace: &str,
+    label: &str,
+) -> Result<(), ClusterError> {
     let namespaces: Api<Namespace> = Api::all(client.clone());
     match namespaces.delete(namespace, &DeleteParams::background()).await {
         // Gone already: the case itself has deleted it.
@@ -93,7 +99,11 @@ pub async fn delete_namespace_and_nodes(client: &Client, namespace: &str, label:
 ///
 /// # Errors
 /// [`ClusterError::Api`].
-pub async fn delete_workloads_and_nodes(client: &Client, namespace: &str, label: &str) -> Result<(), ClusterError> {
+pub async fn delete_workloads_and_nodes(
+    client: &Client,
+    namespace: &str,
+    label: &str,
+) -> Result<(), ClusterError> {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("grove.io", "v1alpha1", "PodCliqueSet"));
     let sets: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &resource);
     sets.delete_collection(&DeleteParams::background(), &ListParams::default())
@@ -109,7 +119,10 @@ pub async fn delete_workloads_and_nodes(client: &Client, namespace: &str, label:
 pub async fn delete_nodes(client: &Client, label: &str, value: &str) -> Result<(), ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
     nodes
-        .delete_collection(&DeleteParams::background(), &ListParams::default().labels(&format!("{label}={value}")))
+        .delete_collection(
+            &DeleteParams::background(),
+            &ListParams::default().labels(&format!("{label}={value}")),
+        )
         .await
         .map(drop)
         .map_err(|source| ClusterError::api(format!("delete the nodes {label}={value}"), source))

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
     /// No Go toolchain, or one that cannot serve the component's `go.mod`.
-    #[error("{reason}\nGo builds the components once; install Go {needed} or newer and put it on PATH, or give every program with --bin NAME=PATH")]
+    #[error(
+        "{reason}\nGo builds the components once; install Go {needed} or newer and put it on PATH, or give every program with --bin NAME=PATH"
+    )]
     Go {
         /// What `go` answered, or that it is not on PATH.
         reason: String,
@@ -81,13 +83,17 @@ pub enum ClusterError {
         last: String,
     },
     /// No free loopback port could be reserved.
-    #[error("no free port on 127.0.0.1 could be reserved: {0}; stop what holds the ports or run `grove-conformance clean`")]
+    #[error(
+        "no free port on 127.0.0.1 could be reserved: {0}; stop what holds the ports or run `grove-conformance clean`"
+    )]
     Ports(String),
     /// A cluster name that is taken, unknown or not usable.
     #[error("{0}")]
     Name(String),
     /// The user may not do what an installation needs.
-    #[error("the API server refused to {action}: {reason}\nthe identity in the kubeconfig needs the rights of cluster-admin to install CRDs, RBAC and webhooks")]
+    #[error(
+        "the API server refused to {action}: {reason}\nthe identity in the kubeconfig needs the rights of cluster-admin to install CRDs, RBAC and webhooks"
+    )]
     Forbidden {
         /// What was tried.
         action: String,

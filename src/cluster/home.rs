@@ -15,11 +15,9 @@ pub const STATE_VARIABLE: &str = "GROVE_CONFORMANCE_STATE";
 
 fn folder(variable: &str, xdg: &str, below_home: &str) -> PathBuf {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    set(variable)
-        .or_else(|| set(xdg).map(|base| base.join("grove-conformance")))
-        .unwrap_or_else(|| {
-            set("HOME").unwrap_or_else(std::env::temp_dir).join(below_home).join("grove-conformance")
-        })
+    set(variable).or_else(|| set(xdg).map(|base| base.join("grove-conformance"))).unwrap_or_else(|| {
+        set("HOME").unwrap_or_else(std::env::temp_dir).join(below_home).join("grove-conformance")
+    })
 }
 
 /// The folder of built components.
@@ -74,7 +72,8 @@ pub fn require_space(
     variable: &'static str,
 ) -> Result<(), ClusterError> {
     make(path)?;
-    let stat = rustix::fs::statvfs(path).map_err(|e| ClusterError::File { path: path.into(), source: e.into() })?;
+    let stat =
+        rustix::fs::statvfs(path).map_err(|e| ClusterError::File { path: path.into(), source: e.into() })?;
     let free_mib = stat.f_bavail.saturating_mul(stat.f_frsize) / (1024 * 1024);
     if free_mib < needed_mib {
         return Err(ClusterError::Disk { path: path.into(), free_mib, needed_mib, purpose, variable });

@@ -89,7 +89,12 @@ impl Launcher {
 }
 
 fn failed(name: &str, what: &str, log: &Path) -> ClusterError {
-    ClusterError::Process { process: name.into(), what: what.into(), log: log.into(), tail: home::tail(log, 15) }
+    ClusterError::Process {
+        process: name.into(),
+        what: what.into(),
+        log: log.into(),
+        tail: home::tail(log, 15),
+    }
 }
 
 /// A running (or ended) child.

@@ -25,7 +25,9 @@ impl EndingNamespaces {
     /// For how much longer its objects should rest.
     pub fn rest(&self, namespace: &str) -> Option<Duration> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get(namespace).and_then(|noted| BELIEVED.checked_sub(noted.elapsed())).filter(|rest| !rest.is_zero())
+        all.get(namespace)
+            .and_then(|noted| BELIEVED.checked_sub(noted.elapsed()))
+            .filter(|rest| !rest.is_zero())
     }
 }
 

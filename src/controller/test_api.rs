@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use tower_test::mock;
 
 use super::caches::{Feeds, caches};
-use super::ending::EndingNamespaces;
 use super::context::{Context, SyncedGangs};
+use super::ending::EndingNamespaces;
 use super::events::Events;
 use super::faults::Faults;
 use super::informer::Feed;

@@ -26,16 +26,10 @@ impl CaseResult {
         clauses: impl IntoIterator<Item = T>,
         outcome: &Outcome,
     ) -> Self {
-        let judgement = |clause: T| Judgement {
-            clause: clause.into(),
-            outcome: outcome.clone(),
-            violations: Vec::new(),
-        };
+        let judgement =
+            |clause: T| Judgement { clause: clause.into(), outcome: outcome.clone(), violations: Vec::new() };
         let judgements = clauses.into_iter().map(judgement).collect();
-        Self {
-            attempts: 0,
-            ..Self::new(id, title, judgements)
-        }
+        Self { attempts: 0, ..Self::new(id, title, judgements) }
     }
 
     /// A case that ran once, with no durations or artifacts yet.
@@ -61,14 +55,8 @@ impl Features {
         if self.supported.contains(&feature) {
             return None;
         }
-        let known = self
-            .unsupported
-            .iter()
-            .find(|unsupported| unsupported.name == feature);
-        Some(known.map_or_else(
-            || format!("{feature} is not declared"),
-            |known| known.reason.clone(),
-        ))
+        let known = self.unsupported.iter().find(|unsupported| unsupported.name == feature);
+        Some(known.map_or_else(|| format!("{feature} is not declared"), |known| known.reason.clone()))
     }
 }
 
@@ -155,15 +143,10 @@ impl ProfileReport {
         for case in &mut cases {
             for judgement in &mut case.clauses {
                 let violations = std::mem::take(&mut judgement.violations).into_iter();
-                if let Some(clause) = self
-                    .clauses
-                    .iter_mut()
-                    .find(|clause| clause.id == judgement.clause)
-                {
-                    clause.violations.extend(violations.map(|violation| Violation {
-                        case: case.id.clone(),
-                        ..violation
-                    }));
+                if let Some(clause) = self.clauses.iter_mut().find(|clause| clause.id == judgement.clause) {
+                    clause
+                        .violations
+                        .extend(violations.map(|violation| Violation { case: case.id.clone(), ..violation }));
                 }
             }
         }
@@ -182,11 +165,7 @@ pub fn summarize(clauses: &[ClauseResult]) -> Summary {
             Some(_) => &mut summary.extended,
         };
         by_level.add(clause.outcome.verdict);
-        let by_source = if clause.is_own() {
-            &mut summary.own
-        } else {
-            &mut summary.upstream
-        };
+        let by_source = if clause.is_own() { &mut summary.own } else { &mut summary.upstream };
         by_source.add(clause.outcome.verdict);
     }
     summary
@@ -224,11 +203,7 @@ mod tests {
     };
 
     fn judgement(clause: &str, outcome: Outcome) -> Judgement {
-        Judgement {
-            clause: clause.to_owned(),
-            outcome,
-            violations: Vec::new(),
-        }
+        Judgement { clause: clause.to_owned(), outcome, violations: Vec::new() }
     }
 
     fn flat() -> ProfileReport {
@@ -236,13 +211,7 @@ mod tests {
     }
 
     fn outcome(profile: &ProfileReport, id: &str) -> Outcome {
-        profile
-            .clauses
-            .iter()
-            .find(|clause| clause.id == id)
-            .unwrap()
-            .outcome
-            .clone()
+        profile.clauses.iter().find(|clause| clause.id == id).unwrap().outcome.clone()
     }
 
     #[test]
@@ -267,30 +236,13 @@ mod tests {
         ];
         let profile = flat().conclude(CLAUSES, cases);
         assert_eq!(outcome(&profile, "AON-01"), Outcome::pass());
-        let broken = profile
-            .clauses
-            .iter()
-            .find(|clause| clause.id == "AON-02")
-            .unwrap();
+        let broken = profile.clauses.iter().find(|clause| clause.id == "AON-02").unwrap();
         assert_eq!(broken.outcome.verdict, Verdict::Fail);
         assert_eq!(broken.artifacts.as_deref(), Some("cases/short"));
-        assert_eq!(
-            broken.violations,
-            [Violation {
-                case: "aon/short".to_owned(),
-                ..short
-            }]
-        );
+        assert_eq!(broken.violations, [Violation { case: "aon/short".to_owned(), ..short }]);
         assert_eq!(profile.cases[0].outcome, Outcome::pass());
-        assert_eq!(
-            profile.cases[1].outcome.verdict,
-            Verdict::Fail,
-            "one clause of the case is broken"
-        );
-        assert!(
-            profile.cases[1].clauses[1].violations.is_empty(),
-            "stored once, with the clause"
-        );
+        assert_eq!(profile.cases[1].outcome.verdict, Verdict::Fail, "one clause of the case is broken");
+        assert!(profile.cases[1].clauses[1].violations.is_empty(), "stored once, with the clause");
     }
 
     #[test]
@@ -298,18 +250,12 @@ mod tests {
         let mut profile = flat();
         profile.features = Features {
             supported: vec![Feature::TopologyRequired],
-            unsupported: vec![UnsupportedFeature {
-                name: Feature::AtomicPodGang,
-                reason: "flat".to_owned(),
-            }],
+            unsupported: vec![UnsupportedFeature { name: Feature::AtomicPodGang, reason: "flat".to_owned() }],
             declared: Vec::new(),
         };
         let profile = profile.conclude(CLAUSES, Vec::new());
         assert_eq!(outcome(&profile, "AON-08"), Outcome::unsupported("flat"));
-        assert_eq!(
-            outcome(&profile, "TOPO-08"),
-            Outcome::unsupported("TopologyPreferred is not declared")
-        );
+        assert_eq!(outcome(&profile, "TOPO-08"), Outcome::unsupported("TopologyPreferred is not declared"));
         assert_eq!(outcome(&profile, "TOPO-01").verdict, Verdict::NotRun);
         assert!(!outcome(&profile, "AON-01").announced);
         assert_eq!(profile.summary.core.pass + profile.summary.extended.pass, 0);
@@ -318,11 +264,7 @@ mod tests {
     #[test]
     fn a_documented_finding_on_an_unsupported_feature_shows() {
         let finding = Outcome::fail("").of_known_deviation("PodGroups are scheduled one by one");
-        let cases = vec![CaseResult::new(
-            "aon/across",
-            "",
-            vec![judgement("AON-08", finding.clone())],
-        )];
+        let cases = vec![CaseResult::new("aon/across", "", vec![judgement("AON-08", finding.clone())])];
         assert_eq!(outcome(&flat().conclude(CLAUSES, cases), "AON-08"), finding);
     }
 
@@ -332,42 +274,12 @@ mod tests {
         let cases = vec![CaseResult::new(
             "aon/all",
             "",
-            vec![
-                judgement("AON-01", Outcome::pass()),
-                judgement("AON-10", Outcome::fail("blocked")),
-            ],
+            vec![judgement("AON-01", Outcome::pass()), judgement("AON-10", Outcome::fail("blocked"))],
         )];
         let summary = flat().conclude(contract, cases).summary;
-        assert_eq!(
-            summary.core,
-            Counts {
-                pass: 1,
-                fail: 1,
-                ..Counts::default()
-            }
-        );
-        assert_eq!(
-            summary.extended,
-            Counts {
-                unsupported: 2,
-                ..Counts::default()
-            }
-        );
-        assert_eq!(
-            summary.upstream,
-            Counts {
-                pass: 1,
-                unsupported: 1,
-                ..Counts::default()
-            }
-        );
-        assert_eq!(
-            summary.own,
-            Counts {
-                fail: 1,
-                unsupported: 1,
-                ..Counts::default()
-            }
-        );
+        assert_eq!(summary.core, Counts { pass: 1, fail: 1, ..Counts::default() });
+        assert_eq!(summary.extended, Counts { unsupported: 2, ..Counts::default() });
+        assert_eq!(summary.upstream, Counts { pass: 1, unsupported: 1, ..Counts::default() });
+        assert_eq!(summary.own, Counts { fail: 1, unsupported: 1, ..Counts::default() });
     }
 }

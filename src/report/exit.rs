@@ -77,11 +77,7 @@ mod tests {
     use crate::report::fixture;
 
     fn flaky() -> Outcome {
-        Outcome {
-            verdict: Verdict::Flaky,
-            announced: false,
-            reason: Some("attempt 2 passed".to_owned()),
-        }
+        Outcome { verdict: Verdict::Flaky, announced: false, reason: Some("attempt 2 passed".to_owned()) }
     }
 
     #[rstest]
@@ -104,11 +100,7 @@ mod tests {
     #[test]
     fn a_profile_without_clauses_does_not_hide_behind_a_green_one() {
         let mut report = fixture::report();
-        for clause in report
-            .profiles
-            .iter_mut()
-            .flat_map(|profile| &mut profile.clauses)
-        {
+        for clause in report.profiles.iter_mut().flat_map(|profile| &mut profile.clauses) {
             clause.outcome = Outcome::pass();
         }
         assert_eq!(report.exit().code(), 0);

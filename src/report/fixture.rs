@@ -9,9 +9,8 @@ use super::{
 use crate::suite::clauses::{Clause, Feature, clause};
 
 /// A small contract: enough for each verdict, tier, level and kind of source.
-const CONTRACT: [&str; 10] = [
-    "ADM-01", "AON-01", "AON-02", "AON-08", "AON-10", "TOPO-01", "TOPO-08", "DEL-05", "DEL-06", "DEL-07",
-];
+const CONTRACT: [&str; 10] =
+    ["ADM-01", "AON-01", "AON-02", "AON-08", "AON-10", "TOPO-01", "TOPO-08", "DEL-05", "DEL-06", "DEL-07"];
 
 /// Snapshots within this scope hide what changes from one release of this crate to the next.
 pub(super) fn redacted() -> insta::internals::SettingsBindDropGuard {
@@ -30,9 +29,7 @@ pub(super) fn report() -> Report {
         api_version: API_VERSION.to_owned(),
         kind: KIND.to_owned(),
         date: time("2026-12-01T10:00:42Z"),
-        suite: Suite {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-        },
+        suite: Suite { version: env!("CARGO_PKG_VERSION").to_owned() },
         command: "grove-conformance run --backend default-scheduler".to_owned(),
         implementation: Implementation {
             name: "grove-backend-controller".to_owned(),
@@ -44,20 +41,13 @@ pub(super) fn report() -> Report {
         provider: Provider {
             name: "local".to_owned(),
             kubernetes_version: "v1.36.4".to_owned(),
-            feature_gates: [
-                ("GenericWorkload".to_owned(), true),
-                ("GangScheduling".to_owned(), true),
-            ]
-            .into(),
+            feature_gates: [("GenericWorkload".to_owned(), true), ("GangScheduling".to_owned(), true)].into(),
         },
         components: vec![
             component("kube-apiserver", ComponentSource::Built, "a1"),
             component("kube-scheduler", ComponentSource::Path, "b2"),
         ],
-        settings: Settings {
-            timeout_scale: 1.5,
-            concurrency: 4,
-        },
+        settings: Settings { timeout_scale: 1.5, concurrency: 4 },
         profiles: vec![flat(), pod_gang_scope()],
         timings: Timings {
             build_seconds: seconds(12),
@@ -80,18 +70,8 @@ pub(super) fn violation(message: &str) -> Violation {
     Violation::new(
         message,
         [
-            bind(
-                "short-0-worker-x7k2p",
-                "pool-3-node-0",
-                "812",
-                "2026-12-01T10:00:07.120Z",
-            ),
-            bind(
-                "short-0-worker-m4dqz",
-                "pool-3-node-1",
-                "815",
-                "2026-12-01T10:00:07.131Z",
-            ),
+            bind("short-0-worker-x7k2p", "pool-3-node-0", "812", "2026-12-01T10:00:07.120Z"),
+            bind("short-0-worker-m4dqz", "pool-3-node-1", "815", "2026-12-01T10:00:07.131Z"),
         ],
     )
 }
@@ -108,28 +88,15 @@ fn flat() -> ProfileReport {
     };
     let bound = "2 of 5 pods were bound though only 4 fit";
     let judged = vec![
-        case(
-            "adm/one-backend",
-            "two scheduler names",
-            &[("ADM-01", Outcome::pass())],
-            310,
-        ),
-        case(
-            "aon/fits",
-            "4 nodes, 4 pods",
-            &[("AON-01", Outcome::pass())],
-            1_204,
-        ),
+        case("adm/one-backend", "two scheduler names", &[("ADM-01", Outcome::pass())], 310),
+        case("aon/fits", "4 nodes, 4 pods", &[("AON-01", Outcome::pass())], 1_204),
         failed(bound),
         CaseResult {
             negative_verdict_seconds: Some(seconds(2_050)),
             ..case(
                 "aon/across-cliques",
                 "clique B does not fit",
-                &[(
-                    "AON-08",
-                    Outcome::fail("").of_known_deviation("PodGroups are scheduled one by one"),
-                )],
+                &[("AON-08", Outcome::fail("").of_known_deviation("PodGroups are scheduled one by one"))],
                 3_417,
             )
         },
@@ -146,27 +113,16 @@ fn flat() -> ProfileReport {
         case(
             "topo/required",
             "a gang in one rack, beside one that needs a preferred level | both",
-            &[
-                ("TOPO-01", Outcome::pass()),
-                ("TOPO-08", Outcome::unsupported(topology)),
-            ],
+            &[("TOPO-01", Outcome::pass()), ("TOPO-08", Outcome::unsupported(topology))],
             2_500,
         ),
         case(
             "del/capacity-is-given-on",
             "a waiting unit takes over",
-            &[(
-                "DEL-05",
-                Outcome::error("the watch of pods has a gap between 901 and 977"),
-            )],
+            &[("DEL-05", Outcome::error("the watch of pods has a gap between 901 and 977"))],
             9_999,
         ),
-        CaseResult::without_running(
-            "del/controller-down",
-            "deleted meanwhile",
-            ["DEL-06"],
-            &filtered_out(),
-        ),
+        CaseResult::without_running("del/controller-down", "deleted meanwhile", ["DEL-06"], &filtered_out()),
     ];
     profile("PodGroup scope", features, judged)
 }
@@ -187,21 +143,13 @@ fn pod_gang_scope() -> ProfileReport {
         ("DEL-06", Outcome::pass()),
         ("DEL-07", Outcome::pass()),
     ];
-    profile(
-        "PodGang scope",
-        features,
-        vec![case("all/kept", "every promise is kept", &all, 7_000)],
-    )
+    profile("PodGang scope", features, vec![case("all/kept", "every promise is kept", &all, 7_000)])
 }
 
 fn failed(message: &str) -> CaseResult {
     let folder = "cases/default-scheduler-podgroup-scope/aon/one-pod-short";
-    let mut short = case(
-        "aon/one-pod-short",
-        "5 pods, 4 nodes",
-        &[("AON-02", Outcome::fail(message))],
-        4_321,
-    );
+    let mut short =
+        case("aon/one-pod-short", "5 pods, 4 nodes", &[("AON-02", Outcome::fail(message))], 4_321);
     short.clauses[0].violations = vec![violation(message)];
     CaseResult {
         overhead_seconds: Some(seconds(640)),
@@ -224,17 +172,11 @@ fn case(id: &str, title: &str, found: &[(&str, Outcome)], millis: u64) -> CaseRe
         violations: Vec::new(),
     };
     let case = CaseResult::new(id, title, found.iter().map(judgement).collect());
-    CaseResult {
-        duration_seconds: seconds(millis),
-        ..case
-    }
+    CaseResult { duration_seconds: seconds(millis), ..case }
 }
 
 fn flaky() -> Outcome {
-    let attempts = [
-        Outcome::fail("the smaller gang was not bound within 30 s"),
-        Outcome::pass(),
-    ];
+    let attempts = [Outcome::fail("the smaller gang was not bound within 30 s"), Outcome::pass()];
     Outcome::of_attempts(&attempts).unwrap()
 }
 
@@ -243,20 +185,12 @@ fn filtered_out() -> Outcome {
 }
 
 fn missing(name: Feature, reason: &str) -> UnsupportedFeature {
-    UnsupportedFeature {
-        name,
-        reason: reason.to_owned(),
-    }
+    UnsupportedFeature { name, reason: reason.to_owned() }
 }
 
 fn component(name: &str, source: ComponentSource, byte: &str) -> Component {
     let digest = format!("sha256:{}", byte.repeat(32));
-    Component {
-        name: name.to_owned(),
-        version: "v1.36.4".to_owned(),
-        source,
-        digest,
-    }
+    Component { name: name.to_owned(), version: "v1.36.4".to_owned(), source, digest }
 }
 
 fn seconds(millis: u64) -> Seconds {

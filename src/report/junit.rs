@@ -25,20 +25,13 @@ fn suite(report: &Report, profile: &ProfileReport) -> TestSuite {
     let mut suite = TestSuite::new(profile.title());
     let implementation = &report.implementation;
     suite.add_properties([
-        Property::new(
-            "implementation",
-            format!("{} {}", implementation.name, implementation.version),
-        ),
+        Property::new("implementation", format!("{} {}", implementation.name, implementation.version)),
         Property::new("kubernetes", report.provider.kubernetes_version.as_str()),
         Property::new("provider", report.provider.name.as_str()),
         Property::new("scheduler", profile.version.as_str()),
         Property::new("suite", report.suite.version.as_str()),
     ]);
-    let time = profile
-        .cases
-        .iter()
-        .map(|case| Duration::from(case.duration_seconds))
-        .sum();
+    let time = profile.cases.iter().map(|case| Duration::from(case.duration_seconds)).sum();
     suite.set_time(time);
     suite.add_test_cases(profile.cases.iter().map(|case| test_case(profile, case)));
     let without_case = profile.clauses.iter().filter(|clause| clause.cases.is_empty());
@@ -56,14 +49,10 @@ fn test_case(profile: &ProfileReport, case: &CaseResult) -> TestCase {
         status.set_description(description(profile, case));
     }
     let mut test_case = TestCase::new(case.id.as_str(), status);
-    test_case
-        .set_classname(profile.title())
-        .set_time(case.duration_seconds.into());
+    test_case.set_classname(profile.title()).set_time(case.duration_seconds.into());
     test_case.add_property(Property::new("title", case.title.as_str()));
     test_case.add_properties(
-        case.clauses
-            .iter()
-            .map(|judgement| Property::new("clause", judgement.clause.as_str())),
+        case.clauses.iter().map(|judgement| Property::new("clause", judgement.clause.as_str())),
     );
     test_case
 }
@@ -92,21 +81,14 @@ fn description(profile: &ProfileReport, case: &CaseResult) -> String {
     let mut lines = Vec::new();
     for judgement in &case.clauses {
         let reason = judgement.outcome.reason.as_deref().unwrap_or("kept");
-        lines.push(format!(
-            "{} {}: {reason}",
-            judgement.clause, judgement.outcome.verdict
-        ));
+        lines.push(format!("{} {}: {reason}", judgement.clause, judgement.outcome.verdict));
     }
     let violations = profile.clauses.iter().flat_map(|clause| &clause.violations);
     for violation in violations.filter(|violation| violation.case == case.id) {
         lines.push(violation.message.clone());
         lines.extend(violation.proof.iter().map(|proof| format!("  {proof}")));
     }
-    lines.extend(
-        case.reproduce
-            .iter()
-            .map(|command| format!("reproduce: {command}")),
-    );
+    lines.extend(case.reproduce.iter().map(|command| format!("reproduce: {command}")));
     lines.extend(case.artifacts.iter().map(|folder| format!("artifacts: {folder}")));
     lines.join("\n")
 }

@@ -21,21 +21,9 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     write_summary(out, report)?;
     write_matrix(out, report)?;
     write_broken(out, &overview::findings(report, &[Verdict::Fail, Verdict::Flaky]))?;
-    write_reasons(
-        out,
-        "Not judged",
-        &overview::findings(report, &[Verdict::Error, Verdict::NotRun]),
-    )?;
-    write_reasons(
-        out,
-        "Known deviations",
-        &overview::findings(report, &[Verdict::KnownDeviation]),
-    )?;
-    write_reasons(
-        out,
-        "Unsupported",
-        &overview::findings(report, &[Verdict::Unsupported]),
-    )?;
+    write_reasons(out, "Not judged", &overview::findings(report, &[Verdict::Error, Verdict::NotRun]))?;
+    write_reasons(out, "Known deviations", &overview::findings(report, &[Verdict::KnownDeviation]))?;
+    write_reasons(out, "Unsupported", &overview::findings(report, &[Verdict::Unsupported]))?;
     write_slowest(out, report)?;
     write_how(out, report)
 }
@@ -43,11 +31,7 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
 fn write_head(out: &mut String, report: &Report) -> fmt::Result {
     let implementation = &report.implementation;
     let exit = report.exit();
-    writeln!(
-        out,
-        "# Conformance of {} {}\n",
-        implementation.name, implementation.version
-    )?;
+    writeln!(out, "# Conformance of {} {}\n", implementation.name, implementation.version)?;
     writeln!(
         out,
         "**{}** (exit code {}), {}, suite {}.",
@@ -74,10 +58,7 @@ fn sentence(exit: Exit) -> &'static str {
 fn write_summary(out: &mut String, report: &Report) -> fmt::Result {
     writeln!(out, "\n## Summary\n")?;
     let verdicts: Vec<&str> = Verdict::ALL.iter().map(|verdict| verdict.as_str()).collect();
-    write_row(
-        out,
-        ["profile", "clauses"].into_iter().chain(verdicts.iter().copied()),
-    )?;
+    write_row(out, ["profile", "clauses"].into_iter().chain(verdicts.iter().copied()))?;
     write_rule(out, 2 + verdicts.len())?;
     for profile in &report.profiles {
         for (name, counts) in profile.summary.named() {
@@ -96,21 +77,14 @@ fn write_matrix(out: &mut String, report: &Report) -> fmt::Result {
     write_rule(out, 5 + report.profiles.len())?;
     for row in overview::matrix(report) {
         let clause = row.clause;
-        let facts = [
-            clause.id.clone(),
-            clause.tier.to_string(),
-            clause.level.to_string(),
-            clause.source.clone(),
-        ];
+        let facts =
+            [clause.id.clone(), clause.tier.to_string(), clause.level.to_string(), clause.source.clone()];
         let verdicts = row.verdicts.iter().map(|verdict| match verdict {
             Some(verdict @ (Verdict::Fail | Verdict::Flaky | Verdict::Error)) => format!("**{verdict}**"),
             Some(verdict) => verdict.to_string(),
             None => "-".to_owned(),
         });
-        write_row(
-            out,
-            facts.into_iter().chain(verdicts).chain([clause.text.clone()]),
-        )?;
+        write_row(out, facts.into_iter().chain(verdicts).chain([clause.text.clone()]))?;
     }
     Ok(())
 }
@@ -121,13 +95,7 @@ fn write_broken(out: &mut String, broken: &[Finding<'_>]) -> fmt::Result {
     }
     writeln!(out, "\n## Broken")?;
     for Finding { profile, clause } in broken {
-        writeln!(
-            out,
-            "\n### {} on {}: {}\n",
-            clause.id,
-            profile.title(),
-            clause.outcome.verdict
-        )?;
+        writeln!(out, "\n### {} on {}: {}\n", clause.id, profile.title(), clause.outcome.verdict)?;
         writeln!(out, "> {}\n", escaped(&clause.text))?;
         if let Some(reason) = clause.reason_beyond_violations() {
             writeln!(out, "{}\n", escaped(reason))?;
@@ -168,14 +136,7 @@ fn write_slowest(out: &mut String, report: &Report) -> fmt::Result {
     write_row(out, ["case", "profile", "duration"])?;
     write_rule(out, 3)?;
     for (profile, case) in overview::slowest(report) {
-        write_row(
-            out,
-            [
-                format!("`{}`", case.id),
-                profile.title(),
-                case.duration_seconds.to_string(),
-            ],
-        )?;
+        write_row(out, [format!("`{}`", case.id), profile.title(), case.duration_seconds.to_string()])?;
     }
     Ok(())
 }
@@ -184,24 +145,13 @@ fn write_how(out: &mut String, report: &Report) -> fmt::Result {
     let (provider, settings, timings) = (&report.provider, &report.settings, &report.timings);
     writeln!(out, "\n## How it was run\n")?;
     writeln!(out, "- command: `{}`", report.command)?;
-    writeln!(
-        out,
-        "- provider: {}, Kubernetes {}",
-        provider.name, provider.kubernetes_version
-    )?;
+    writeln!(out, "- provider: {}, Kubernetes {}", provider.name, provider.kubernetes_version)?;
     if !provider.feature_gates.is_empty() {
-        let gates: Vec<String> = provider
-            .feature_gates
-            .iter()
-            .map(|(name, on)| format!("{name}={on}"))
-            .collect();
+        let gates: Vec<String> =
+            provider.feature_gates.iter().map(|(name, on)| format!("{name}={on}")).collect();
         writeln!(out, "- feature gates: {}", gates.join(", "))?;
     }
-    for profile in report
-        .profiles
-        .iter()
-        .filter(|profile| !profile.features.declared.is_empty())
-    {
+    for profile in report.profiles.iter().filter(|profile| !profile.features.declared.is_empty()) {
         writeln!(
             out,
             "- declared, not seen, on {}: {}",
@@ -209,16 +159,8 @@ fn write_how(out: &mut String, report: &Report) -> fmt::Result {
             profile.features.declared.join(", ")
         )?;
     }
-    writeln!(
-        out,
-        "- timeouts × {}, {} cases at once",
-        settings.timeout_scale, settings.concurrency
-    )?;
-    let (build, ready, total) = (
-        timings.build_seconds,
-        timings.cluster_ready_seconds,
-        timings.total_seconds,
-    );
+    writeln!(out, "- timeouts × {}, {} cases at once", settings.timeout_scale, settings.concurrency)?;
+    let (build, ready, total) = (timings.build_seconds, timings.cluster_ready_seconds, timings.total_seconds);
     writeln!(out, "- build {build}, cluster ready {ready}, total {total}\n")?;
     write_row(out, ["component", "version", "digest"])?;
     write_rule(out, 3)?;

@@ -307,11 +307,7 @@ pub struct Violation {
 impl Violation {
     /// A violation as a judge states it; [`ProfileReport::conclude`] adds the case.
     pub fn new(message: impl Into<String>, proof: impl IntoIterator<Item = Proof>) -> Self {
-        Self {
-            case: String::new(),
-            message: message.into(),
-            proof: proof.into_iter().collect(),
-        }
+        Self { case: String::new(), message: message.into(), proof: proof.into_iter().collect() }
     }
 }
 

@@ -37,40 +37,26 @@ impl ClauseResult {
     /// The reason, where no violation says the same.
     pub(super) fn reason_beyond_violations(&self) -> Option<&str> {
         let reason = self.outcome.reason.as_deref()?;
-        self.violations
-            .iter()
-            .all(|violation| violation.message != reason)
-            .then_some(reason)
+        self.violations.iter().all(|violation| violation.message != reason).then_some(reason)
     }
 }
 
 impl Summary {
     /// The four counts with their names.
     pub(super) fn named(&self) -> [(&'static str, Counts); 4] {
-        [
-            ("core", self.core),
-            ("extended", self.extended),
-            ("upstream", self.upstream),
-            ("own", self.own),
-        ]
+        [("core", self.core), ("extended", self.extended), ("upstream", self.upstream), ("own", self.own)]
     }
 }
 
 /// Such as `40 pass, 1 fail, 2 not-run`; verdicts that do not occur are left out.
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counts = Verdict::ALL
-            .map(|verdict| (self.of(verdict), verdict))
-            .into_iter();
+        let counts = Verdict::ALL.map(|verdict| (self.of(verdict), verdict)).into_iter();
         let words: Vec<String> = counts
             .filter(|(count, _)| *count > 0)
             .map(|(count, verdict)| format!("{count} {verdict}"))
             .collect();
-        f.pad(&if words.is_empty() {
-            "none".to_owned()
-        } else {
-            words.join(", ")
-        })
+        f.pad(&if words.is_empty() { "none".to_owned() } else { words.join(", ") })
     }
 }
 
@@ -82,10 +68,7 @@ pub(super) fn matrix(report: &Report) -> Vec<Row<'_>> {
             let row = match rows.iter().position(|row| row.clause.id == clause.id) {
                 Some(known) => known,
                 None => {
-                    rows.push(Row {
-                        clause,
-                        verdicts: vec![None; report.profiles.len()],
-                    });
+                    rows.push(Row { clause, verdicts: vec![None; report.profiles.len()] });
                     rows.len() - 1
                 }
             };
@@ -97,14 +80,11 @@ pub(super) fn matrix(report: &Report) -> Vec<Row<'_>> {
 
 /// Every clause result with one of the verdicts, profile by profile.
 pub(super) fn findings<'a>(report: &'a Report, verdicts: &[Verdict]) -> Vec<Finding<'a>> {
-    let all = report.profiles.iter().flat_map(|profile| {
-        profile
-            .clauses
-            .iter()
-            .map(move |clause| Finding { profile, clause })
-    });
-    all.filter(|finding| verdicts.contains(&finding.clause.outcome.verdict))
-        .collect()
+    let all = report
+        .profiles
+        .iter()
+        .flat_map(|profile| profile.clauses.iter().map(move |clause| Finding { profile, clause }));
+    all.filter(|finding| verdicts.contains(&finding.clause.outcome.verdict)).collect()
 }
 
 /// The cases that took longest, slowest first.
@@ -140,12 +120,7 @@ mod tests {
 
     #[test]
     fn counts_name_what_occurs() {
-        let counts = Counts {
-            pass: 3,
-            flaky: 1,
-            not_run: 2,
-            ..Counts::default()
-        };
+        let counts = Counts { pass: 3, flaky: 1, not_run: 2, ..Counts::default() };
         assert_eq!(counts.to_string(), "3 pass, 1 flaky, 2 not-run");
         assert_eq!(Counts::default().to_string(), "none");
     }
@@ -153,10 +128,7 @@ mod tests {
     #[test]
     fn slowest_cases_come_first_and_those_not_run_do_not_come() {
         let report = fixture::report();
-        let ids: Vec<&str> = slowest(&report)
-            .iter()
-            .map(|(_, case)| case.id.as_str())
-            .collect();
+        let ids: Vec<&str> = slowest(&report).iter().map(|(_, case)| case.id.as_str()).collect();
         let expected = [
             "del/capacity-is-given-on",
             "all/kept",

@@ -33,15 +33,10 @@ mod tests {
     #[test]
     fn the_schema_names_every_verdict_level_and_feature() {
         let schema = schema();
-        let verdicts = schema
-            .pointer("/$defs/Verdict/oneOf")
-            .and_then(|values| values.as_array())
-            .map(Vec::len);
+        let verdicts =
+            schema.pointer("/$defs/Verdict/oneOf").and_then(|values| values.as_array()).map(Vec::len);
         assert_eq!(verdicts, Some(7));
-        let levels = schema
-            .pointer("/$defs/Level/enum")
-            .and_then(|values| values.as_array())
-            .map(Vec::len);
+        let levels = schema.pointer("/$defs/Level/enum").and_then(|values| values.as_array()).map(Vec::len);
         assert_eq!(levels, Some(9), "core and eight features");
         let clause = schema.pointer("/$defs/ClauseResult/properties/verdict");
         assert!(clause.is_some(), "the outcome lies flat beside the clause");

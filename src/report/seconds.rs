@@ -15,9 +15,7 @@ pub struct Seconds {
 
 impl From<Duration> for Seconds {
     fn from(duration: Duration) -> Self {
-        Self {
-            millis: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
-        }
+        Self { millis: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX) }
     }
 }
 
@@ -38,17 +36,13 @@ impl TryFrom<f64> for Seconds {
 
     fn try_from(seconds: f64) -> Result<Self, Self::Error> {
         // Half a millisecond more: the nearest float may lie just below the millisecond it stands for.
-        Ok(Duration::try_from_secs_f64(seconds)?
-            .saturating_add(Duration::from_micros(500))
-            .into())
+        Ok(Duration::try_from_secs_f64(seconds)?.saturating_add(Duration::from_micros(500)).into())
     }
 }
 
 impl std::iter::Sum for Seconds {
     fn sum<I: Iterator<Item = Seconds>>(durations: I) -> Self {
-        Self {
-            millis: durations.fold(0, |sum, duration| sum.saturating_add(duration.millis)),
-        }
+        Self { millis: durations.fold(0, |sum, duration| sum.saturating_add(duration.millis)) }
     }
 }
 

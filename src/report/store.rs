@@ -73,10 +73,7 @@ pub fn write_all(folder: &Path, report: &Report) -> Result<Vec<PathBuf>, StoreEr
         ("junit.xml", xml),
         ("report.md", markdown(report)),
     ];
-    fs::create_dir_all(folder).map_err(|source| StoreError::Io {
-        path: folder.to_owned(),
-        source,
-    })?;
+    fs::create_dir_all(folder).map_err(|source| StoreError::Io { path: folder.to_owned(), source })?;
     files
         .into_iter()
         .map(|(name, text)| {
@@ -91,10 +88,7 @@ pub fn write_all(folder: &Path, report: &Report) -> Result<Vec<PathBuf>, StoreEr
 
 fn write_atomically(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
     let readable = fs::Permissions::from_mode(0o644);
-    let mut file = tempfile::Builder::new()
-        .prefix(".report-")
-        .permissions(readable)
-        .tempfile_in(folder)?;
+    let mut file = tempfile::Builder::new().prefix(".report-").permissions(readable).tempfile_in(folder)?;
     file.write_all(text.as_bytes())?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
@@ -114,24 +108,14 @@ pub fn read(path: &Path) -> Result<Report, StoreError> {
 
     impl Default for Head {
         fn default() -> Self {
-            Self {
-                api_version: "no apiVersion".to_owned(),
-                kind: "and no kind".to_owned(),
-            }
+            Self { api_version: "no apiVersion".to_owned(), kind: "and no kind".to_owned() }
         }
     }
 
-    let text = fs::read_to_string(path).map_err(|source| StoreError::Io {
-        path: path.to_owned(),
-        source,
-    })?;
+    let text = fs::read_to_string(path).map_err(|source| StoreError::Io { path: path.to_owned(), source })?;
     let Head { api_version, kind } = parse(path, &text)?;
     if (api_version.as_str(), kind.as_str()) != (API_VERSION, KIND) {
-        return Err(StoreError::NotAReport {
-            path: path.to_owned(),
-            api_version,
-            kind,
-        });
+        return Err(StoreError::NotAReport { path: path.to_owned(), api_version, kind });
     }
     parse(path, &text)
 }
@@ -142,10 +126,7 @@ fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, StoreError> 
     } else {
         serde_yaml::from_str(text).map_err(|error| error.to_string())
     };
-    parsed.map_err(|message| StoreError::Malformed {
-        path: path.to_owned(),
-        message,
-    })
+    parsed.map_err(|message| StoreError::Malformed { path: path.to_owned(), message })
 }
 
 #[cfg(test)]
@@ -159,11 +140,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         fs::write(&path, text).unwrap();
-        read(&path).map_err(|error| {
-            error
-                .to_string()
-                .replace(&folder.path().display().to_string(), "")
-        })
+        read(&path).map_err(|error| error.to_string().replace(&folder.path().display().to_string(), ""))
     }
 
     #[test]
@@ -179,16 +156,10 @@ mod tests {
         let reports = folder.path().join("new/reports");
         for _ in 0..2 {
             let paths = write_all(&reports, &report).unwrap();
-            let names: Vec<_> = paths
-                .iter()
-                .map(|path| path.file_name().unwrap().to_str().unwrap())
-                .collect();
+            let names: Vec<_> =
+                paths.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
             assert_eq!(names, ["report.yaml", "report.json", "junit.xml", "report.md"]);
-            assert_eq!(
-                fs::read_dir(&reports).unwrap().count(),
-                4,
-                "nothing temporary stays"
-            );
+            assert_eq!(fs::read_dir(&reports).unwrap().count(), 4, "nothing temporary stays");
         }
         for name in ["report.yaml", "report.json"] {
             let read = read(&reports.join(name)).unwrap();
@@ -217,24 +188,14 @@ mod tests {
     )]
     fn what_is_no_report_is_refused_by_name(#[case] name: &str, #[case] text: &str, #[case] message: &str) {
         let error = stored(name, text).unwrap_err();
-        assert!(
-            error.starts_with(&format!("/{name}: ")) && error.contains(message),
-            "{error}"
-        );
+        assert!(error.starts_with(&format!("/{name}: ")) && error.contains(message), "{error}");
     }
 
     #[test]
     fn a_misspelt_verdict_is_named_with_its_place() {
         let yaml = serde_yaml::to_string(&fixture::report()).unwrap();
-        let error = stored(
-            "report.yaml",
-            &yaml.replacen("verdict: fail", "verdict: failed", 1),
-        )
-        .unwrap_err();
-        assert!(
-            error.contains("profiles[0]") && error.contains("unknown variant `failed`"),
-            "{error}"
-        );
+        let error = stored("report.yaml", &yaml.replacen("verdict: fail", "verdict: failed", 1)).unwrap_err();
+        assert!(error.contains("profiles[0]") && error.contains("unknown variant `failed`"), "{error}");
     }
 
     #[test]

@@ -26,13 +26,7 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     write_reasons(out, report)?;
     writeln!(out, "slowest cases")?;
     for (profile, case) in overview::slowest(report) {
-        writeln!(
-            out,
-            "{:>9}  {}  {}",
-            case.duration_seconds.to_string(),
-            case.id,
-            profile.title()
-        )?;
+        writeln!(out, "{:>9}  {}  {}", case.duration_seconds.to_string(), case.id, profile.title())?;
     }
     writeln!(out)?;
     for profile in &report.profiles {
@@ -57,36 +51,17 @@ fn matrix(report: &Report) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     let titles = report.profiles.iter().map(|profile| profile.title());
-    table.set_header(
-        ["clause", "tier", "level"]
-            .map(str::to_owned)
-            .into_iter()
-            .chain(titles),
-    );
+    table.set_header(["clause", "tier", "level"].map(str::to_owned).into_iter().chain(titles));
     for row in overview::matrix(report) {
-        let facts = [
-            row.clause.id.clone(),
-            row.clause.tier.to_string(),
-            row.clause.level.to_string(),
-        ];
+        let facts = [row.clause.id.clone(), row.clause.tier.to_string(), row.clause.level.to_string()];
         let verdict = |verdict: &Option<Verdict>| verdict.map_or("-", Verdict::as_str).to_owned();
         table.add_row(facts.into_iter().chain(row.verdicts.iter().map(verdict)));
     }
-    table
-        .lines()
-        .map(|line| line.trim_end().to_owned())
-        .collect::<Vec<_>>()
-        .join("\n")
+    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
 fn write_broken(out: &mut String, Finding { profile, clause }: &Finding<'_>) -> fmt::Result {
-    writeln!(
-        out,
-        "{} {}  {}",
-        clause.id,
-        clause.outcome.verdict,
-        profile.title()
-    )?;
+    writeln!(out, "{} {}  {}", clause.id, clause.outcome.verdict, profile.title())?;
     writeln!(out, "  promise: {}", clause.text)?;
     if let Some(reason) = clause.reason_beyond_violations() {
         writeln!(out, "  reason: {reason}")?;
@@ -109,25 +84,12 @@ fn write_broken(out: &mut String, Finding { profile, clause }: &Finding<'_>) -> 
 /// One line for each clause that nobody could judge or that deviates. What is unsupported shows in the matrix
 /// and in the other renderings, with its reason.
 fn write_reasons(out: &mut String, report: &Report) -> fmt::Result {
-    let findings = overview::findings(
-        report,
-        &[Verdict::Error, Verdict::NotRun, Verdict::KnownDeviation],
-    );
+    let findings = overview::findings(report, &[Verdict::Error, Verdict::NotRun, Verdict::KnownDeviation]);
     for Finding { profile, clause } in &findings {
         let reason = clause.outcome.reason.as_deref().unwrap_or_default();
-        writeln!(
-            out,
-            "{} {}  {}: {reason}",
-            clause.id,
-            clause.outcome.word(),
-            profile.title()
-        )?;
+        writeln!(out, "{} {}  {}: {reason}", clause.id, clause.outcome.word(), profile.title())?;
     }
-    if findings.is_empty() {
-        Ok(())
-    } else {
-        writeln!(out)
-    }
+    if findings.is_empty() { Ok(()) } else { writeln!(out) }
 }
 
 #[cfg(test)]

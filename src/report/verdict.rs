@@ -79,11 +79,7 @@ pub struct Outcome {
 impl Outcome {
     /// The promise was kept.
     pub fn pass() -> Self {
-        Self {
-            verdict: Verdict::Pass,
-            announced: false,
-            reason: None,
-        }
+        Self { verdict: Verdict::Pass, announced: false, reason: None }
     }
 
     /// The promise was broken.
@@ -103,10 +99,7 @@ impl Outcome {
 
     /// Not run, as asked for or announced.
     pub fn not_run_announced(reason: impl Into<String>) -> Self {
-        Self {
-            announced: true,
-            ..Self::not_run(reason)
-        }
+        Self { announced: true, ..Self::not_run(reason) }
     }
 
     /// The harness could not tell.
@@ -115,11 +108,7 @@ impl Outcome {
     }
 
     fn with(verdict: Verdict, reason: impl Into<String>) -> Self {
-        Self {
-            verdict,
-            announced: false,
-            reason: Some(reason.into()),
-        }
+        Self { verdict, announced: false, reason: Some(reason.into()) }
     }
 
     /// The verdict as tables print it.
@@ -147,24 +136,17 @@ impl Outcome {
             return Some(worst);
         }
         let first = worst.reason.unwrap_or_else(|| worst.verdict.to_string());
-        Some(Self::with(
-            Verdict::Flaky,
-            format!("attempt {} passed; before: {first}", attempts.len()),
-        ))
+        Some(Self::with(Verdict::Flaky, format!("attempt {} passed; before: {first}", attempts.len())))
     }
 
     /// One outcome from several: the one with the highest precedence, with the distinct reasons of all that
     /// share it; `None` of nothing.
     pub fn fold<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Option<Outcome> {
-        outcomes
-            .into_iter()
-            .fold(None, |decisive: Option<Outcome>, outcome| match decisive {
-                Some(decisive) if decisive.precedence() > outcome.precedence() => Some(decisive),
-                Some(decisive) if decisive.precedence() == outcome.precedence() => {
-                    Some(decisive.joined(outcome))
-                }
-                _ => Some(outcome.clone()),
-            })
+        outcomes.into_iter().fold(None, |decisive: Option<Outcome>, outcome| match decisive {
+            Some(decisive) if decisive.precedence() > outcome.precedence() => Some(decisive),
+            Some(decisive) if decisive.precedence() == outcome.precedence() => Some(decisive.joined(outcome)),
+            _ => Some(outcome.clone()),
+        })
     }
 
     /// The table behind [`Outcome::fold`]. What sets exit code 1 comes before what sets 3. Below them, a part
@@ -234,12 +216,7 @@ mod tests {
 
     #[test]
     fn reasons_are_kept_once_each() {
-        let parts = [
-            Outcome::fail("a"),
-            Outcome::pass(),
-            Outcome::fail("b"),
-            Outcome::fail("a"),
-        ];
+        let parts = [Outcome::fail("a"), Outcome::pass(), Outcome::fail("b"), Outcome::fail("a")];
         assert_eq!(Outcome::fold(&parts), Some(Outcome::fail("a; b")));
         assert_eq!(Outcome::fold(&[]), None);
     }
@@ -263,10 +240,7 @@ mod tests {
     #[case("error", "error")]
     #[case("announced", "not-run")]
     fn a_known_deviation_that_passes_is_a_failure(#[case] judged: &str, #[case] verdict: &str) {
-        assert_eq!(
-            outcome(judged).of_known_deviation("documented").verdict.as_str(),
-            verdict
-        );
+        assert_eq!(outcome(judged).of_known_deviation("documented").verdict.as_str(), verdict);
     }
 
     #[test]

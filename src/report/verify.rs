@@ -16,10 +16,7 @@ use crate::suite::clauses::clause;
 pub struct HandEdited(pub Vec<Discrepancy>);
 
 fn indented(discrepancies: &[Discrepancy]) -> String {
-    discrepancies
-        .iter()
-        .map(|discrepancy| format!("\n  {discrepancy}"))
-        .collect()
+    discrepancies.iter().map(|discrepancy| format!("\n  {discrepancy}")).collect()
 }
 
 /// One place where a document does not agree with itself.
@@ -43,28 +40,16 @@ pub fn verify(report: &Report) -> Result<(), HandEdited> {
         .iter()
         .flat_map(|profile| {
             let what = contradictions(profile, same_contract).into_iter();
-            what.map(|what| Discrepancy {
-                profile: profile.title(),
-                what,
-            })
+            what.map(|what| Discrepancy { profile: profile.title(), what })
         })
         .collect();
-    if discrepancies.is_empty() {
-        Ok(())
-    } else {
-        Err(HandEdited(discrepancies))
-    }
+    if discrepancies.is_empty() { Ok(()) } else { Err(HandEdited(discrepancies)) }
 }
 
 fn contradictions(profile: &ProfileReport, same_contract: bool) -> Vec<String> {
     let mut found = duplicates("clause", profile.clauses.iter().map(|clause| &clause.id));
     found.extend(duplicates("case", profile.cases.iter().map(|case| &case.id)));
-    found.extend(
-        profile
-            .cases
-            .iter()
-            .flat_map(|case| case_contradictions(profile, case)),
-    );
+    found.extend(profile.cases.iter().flat_map(|case| case_contradictions(profile, case)));
     for clause in &profile.clauses {
         found.extend(clause_contradiction(profile, clause));
         if same_contract && !is_of_contract(clause) {
@@ -79,9 +64,7 @@ fn contradictions(profile: &ProfileReport, same_contract: bool) -> Vec<String> {
 
 fn duplicates<'a>(what: &str, ids: impl Iterator<Item = &'a String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    ids.filter(|id| !seen.insert(*id))
-        .map(|id| format!("{what} {id} is listed twice"))
-        .collect()
+    ids.filter(|id| !seen.insert(*id)).map(|id| format!("{what} {id} is listed twice")).collect()
 }
 
 fn case_contradictions(profile: &ProfileReport, case: &CaseResult) -> Vec<String> {
@@ -89,24 +72,15 @@ fn case_contradictions(profile: &ProfileReport, case: &CaseResult) -> Vec<String
     let follows = CaseResult::judged(&case.clauses);
     if case.outcome != follows {
         let (written, follows) = (case.outcome.word(), follows.word());
-        found.push(format!(
-            "case {} says {written}, its clauses say {follows}",
-            case.id
-        ));
+        found.push(format!("case {} says {written}, its clauses say {follows}", case.id));
     }
     for judgement in &case.clauses {
         if !profile.clauses.iter().any(|clause| clause.id == judgement.clause) {
-            found.push(format!(
-                "case {} judges {}, which is not listed",
-                case.id, judgement.clause
-            ));
+            found.push(format!("case {} judges {}, which is not listed", case.id, judgement.clause));
         }
         if judgement.outcome.verdict != Verdict::Pass && judgement.outcome.reason.is_none() {
             let verdict = judgement.outcome.verdict;
-            found.push(format!(
-                "case {} says {verdict} of {} without a reason",
-                case.id, judgement.clause
-            ));
+            found.push(format!("case {} says {verdict} of {} without a reason", case.id, judgement.clause));
         }
     }
     found
@@ -114,26 +88,14 @@ fn case_contradictions(profile: &ProfileReport, case: &CaseResult) -> Vec<String
 
 fn clause_contradiction(profile: &ProfileReport, clause: &ClauseResult) -> Option<String> {
     let follows = clause.judged_by(&profile.features, &profile.cases);
-    let missing = clause
-        .level
-        .feature()
-        .and_then(|feature| profile.features.missing(feature));
+    let missing = clause.level.feature().and_then(|feature| profile.features.missing(feature));
     if clause.outcome != follows.outcome {
         let (written, follows) = (clause.outcome.word(), follows.outcome.word());
-        Some(format!(
-            "clause {} says {written}, its cases say {follows}",
-            clause.id
-        ))
+        Some(format!("clause {} says {written}, its cases say {follows}", clause.id))
     } else if *clause != follows {
-        Some(format!(
-            "clause {} has cases, duration, reproduce or artifacts of its own",
-            clause.id
-        ))
+        Some(format!("clause {} has cases, duration, reproduce or artifacts of its own", clause.id))
     } else if let (Verdict::Pass, Some(reason)) = (clause.outcome.verdict, missing) {
-        Some(format!(
-            "clause {} passes without its feature: {reason}",
-            clause.id
-        ))
+        Some(format!("clause {} passes without its feature: {reason}", clause.id))
     } else {
         None
     }
@@ -141,12 +103,8 @@ fn clause_contradiction(profile: &ProfileReport, clause: &ClauseResult) -> Optio
 
 fn is_of_contract(written: &ClauseResult) -> bool {
     clause(&written.id).is_some_and(|clause| {
-        (
-            written.tier,
-            written.level,
-            written.source.as_str(),
-            written.text.as_str(),
-        ) == (clause.tier, clause.level, clause.source, clause.text)
+        (written.tier, written.level, written.source.as_str(), written.text.as_str())
+            == (clause.tier, clause.level, clause.source, clause.text)
     })
 }
 
@@ -158,19 +116,11 @@ mod tests {
     use crate::report::{Outcome, fixture};
 
     fn clause_mut<'a>(report: &'a mut Report, id: &str) -> &'a mut ClauseResult {
-        report.profiles[0]
-            .clauses
-            .iter_mut()
-            .find(|clause| clause.id == id)
-            .unwrap()
+        report.profiles[0].clauses.iter_mut().find(|clause| clause.id == id).unwrap()
     }
 
     fn case_mut<'a>(report: &'a mut Report, id: &str) -> &'a mut CaseResult {
-        report.profiles[0]
-            .cases
-            .iter_mut()
-            .find(|case| case.id == id)
-            .unwrap()
+        report.profiles[0].cases.iter_mut().find(|case| case.id == id).unwrap()
     }
 
     #[test]

@@ -15,10 +15,10 @@ use tokio::sync::{OnceCell, Semaphore};
 use super::artifacts::Artifacts;
 use super::case::{Case, Lane};
 use super::cluster::Ground;
-use super::{limits, names};
 use super::target::{TARGETS, Target};
 use super::trial::{Stop, Trial};
 use super::verdict;
+use super::{limits, names};
 use crate::cluster::local::{ClusterSpec, LocalCluster, Programs};
 use crate::cluster::{ClusterError, deploy};
 use crate::report::{CaseResult, Outcome, Seconds};
@@ -101,7 +101,10 @@ impl Arena {
             }
         };
         let bring_up = || async move {
-            self.bring_up(&format!("{}-{name}", settings.run), spec, attach).await.map(Arc::new).map_err(Arc::new)
+            self.bring_up(&format!("{}-{name}", settings.run), spec, attach)
+                .await
+                .map(Arc::new)
+                .map_err(Arc::new)
         };
         self.place(lane, target).ground.get_or_init(bring_up).await.clone()
     }
@@ -130,7 +133,11 @@ impl Arena {
     pub async fn hold(&self, case: &'static Case, target: Target) -> CaseResult {
         let clauses = verdict::judged_clauses(case, target);
         if clauses.is_empty() {
-            let why = case.undeclared(target).into_iter().map(|feature| target.why_not(feature)).collect::<Vec<_>>();
+            let why = case
+                .undeclared(target)
+                .into_iter()
+                .map(|feature| target.why_not(feature))
+                .collect::<Vec<_>>();
             let outcome = Outcome::unsupported(why.join("; "));
             return CaseResult::without_running(case.id, case.title, case.clauses.iter().copied(), &outcome);
         }

@@ -68,7 +68,9 @@ impl Artifacts {
         for (path, from) in &self.logs {
             let mut text = Vec::new();
             let mut log = File::open(path).map_err(|e| e.to_string())?;
-            log.seek(SeekFrom::Start(*from)).and_then(|_| log.read_to_end(&mut text)).map_err(|e| e.to_string())?;
+            log.seek(SeekFrom::Start(*from))
+                .and_then(|_| log.read_to_end(&mut text))
+                .map_err(|e| e.to_string())?;
             if let Some(name) = path.file_name() {
                 home::write(&folder.join(name), text).map_err(|e| e.to_string())?;
             }

@@ -99,12 +99,20 @@ impl Case {
         if !judged.is_empty() {
             return Vec::new();
         }
-        self.clauses.iter().filter_map(|id| feature(id)).filter(|feature| !target.declares(*feature)).collect()
+        self.clauses
+            .iter()
+            .filter_map(|id| feature(id))
+            .filter(|feature| !target.declares(*feature))
+            .collect()
     }
 
     /// The clauses that it judges on a target: core ones, and extended ones of declared features.
     pub fn clauses_on(&self, target: Target) -> Vec<&'static str> {
-        self.clauses.iter().copied().filter(|id| feature(id).is_none_or(|feature| target.declares(feature))).collect()
+        self.clauses
+            .iter()
+            .copied()
+            .filter(|id| feature(id).is_none_or(|feature| target.declares(feature)))
+            .collect()
     }
 }
 

@@ -37,7 +37,11 @@ impl Ground {
     ///
     /// # Errors
     /// [`ClusterError::Forbidden`], [`ClusterError::Api`].
-    pub async fn prepare(client: Client, local: Option<Arc<LocalCluster>>, run: &str) -> Result<Self, ClusterError> {
+    pub async fn prepare(
+        client: Client,
+        local: Option<Arc<LocalCluster>>,
+        run: &str,
+    ) -> Result<Self, ClusterError> {
         let recorder = Recorder::start(client.clone()).await;
         let binding = json!({
             "apiVersion": "grove.io/v1alpha1",
@@ -52,7 +56,8 @@ impl Ground {
         deploy::apply(&client, &binding).await?;
         let node = crate::cluster::nodes::NodeSpec {
             name: "canary".into(),
-            labels: [(names::CANARY.to_owned(), "true".to_owned()), (names::RUN.to_owned(), run.to_owned())].into(),
+            labels: [(names::CANARY.to_owned(), "true".to_owned()), (names::RUN.to_owned(), run.to_owned())]
+                .into(),
             taint: Some((names::CANARY.into(), "true".into())),
             gpus: 0,
             pods: 1000,

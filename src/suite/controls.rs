@@ -118,8 +118,11 @@ impl Control {
     /// Holds the clauses that turned red against what the control says.
     pub fn judge(&self, red: Vec<String>) -> Outcome {
         let is_red = |id: &str| red.iter().any(|clause| clause == id);
-        let missing = self.must.iter().filter(|set| !set.iter().any(|id| is_red(id))).map(|set| set.to_vec()).collect();
-        let allowed = |id: &String| self.may.contains(&id.as_str()) || self.must.iter().any(|set| set.contains(&id.as_str()));
+        let missing =
+            self.must.iter().filter(|set| !set.iter().any(|id| is_red(id))).map(|set| set.to_vec()).collect();
+        let allowed = |id: &String| {
+            self.may.contains(&id.as_str()) || self.must.iter().any(|set| set.contains(&id.as_str()))
+        };
         let unexpected = red.iter().filter(|id| !allowed(id)).cloned().collect();
         Outcome { red, missing, unexpected }
     }

@@ -52,6 +52,7 @@ pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<String> {
     };
     surplus("PodGang", &|name| gangs.iter().any(|gang| gang.name == name))
         .or_else(|| surplus("PodClique", &|name| groups().any(|group| group.clique == name)))
+        .or_else(|| ["Workload", "PodGroup"].into_iter().find_map(|kind| orphan(live, kind)))
         .or_else(|| gangs.iter().find_map(|gang| gang_lacks(live, gang)))
         .or_else(|| groups().find_map(|group| clique_lacks(live, group)))
         .or_else(|| {
@@ -65,6 +66,17 @@ pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<String> {
             Some(pcs) => counts_lack(pcs, &["availableReplicas", "updatedReplicas"]),
             None => Some(format!("PodCliqueSet {set}")),
         })
+}
+
+/// A gang resource whose PodGang has gone before it: it waits for the garbage collector, or for its last pod.
+fn orphan(live: &Live, kind: &str) -> Option<String> {
+    let orphaned = |object: &&Value| {
+        let owners = object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+        let mut gangs =
+            owners.filter(|owner| owner["kind"] == "PodGang").filter_map(|owner| owner["name"].as_str());
+        gangs.any(|gang| live.get("PodGang", gang).is_none())
+    };
+    live.of(kind).find(orphaned).map(|object| format!("{kind} {} to go", name(object)))
 }
 
 fn gang_lacks(live: &Live, gang: &Gang) -> Option<String> {

@@ -57,8 +57,9 @@ pub fn gangs(pcs: &Value) -> Vec<Gang> {
     let set = text(&pcs["metadata"]["name"]);
     let template = &pcs["spec"]["template"];
     let clique = |name: &str| list(&template["cliques"]).find(|clique| clique["name"] == name);
-    let grouped =
-        |name: &str| list(&template["podCliqueScalingGroups"]).any(|sg| list(&sg["cliqueNames"]).any(|c| c == name));
+    let grouped = |name: &str| {
+        list(&template["podCliqueScalingGroups"]).any(|sg| list(&sg["cliqueNames"]).any(|c| c == name))
+    };
     let group = |prefix: &str, template: &Value, scaling_group: Option<(String, usize)>| {
         let name = text(&template["name"]);
         let replicas = count(&template["spec"]["replicas"], 1).max(1);
@@ -76,9 +77,10 @@ pub fn gangs(pcs: &Value) -> Vec<Gang> {
             let replicas = count(&sg["replicas"], 1);
             let min = count(&sg["minAvailable"], 1);
             for j in 0..replicas {
-                let members = list(&sg["cliqueNames"]).filter_map(|member| clique(text(member))).map(|clique| {
-                    group(&format!("{base}-{name}-{j}"), clique, Some((format!("{base}-{name}"), j)))
-                });
+                let members =
+                    list(&sg["cliqueNames"]).filter_map(|member| clique(text(member))).map(|clique| {
+                        group(&format!("{base}-{name}-{j}"), clique, Some((format!("{base}-{name}"), j)))
+                    });
                 if j < min {
                     groups.extend(members);
                 } else {
@@ -132,7 +134,8 @@ impl Unit {
 
 impl std::fmt::Display for Unit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let parts: Vec<_> = self.minimums.iter().map(|(clique, count)| format!("{count} of {clique}")).collect();
+        let parts: Vec<_> =
+            self.minimums.iter().map(|(clique, count)| format!("{count} of {clique}")).collect();
         write!(f, "the unit of {} ({})", self.gang, parts.join(", "))
     }
 }

@@ -14,8 +14,8 @@ use super::target::Target;
 use crate::cluster::ClusterError;
 use crate::cluster::components::Source;
 use crate::report::{
-    API_VERSION, CaseResult, Component, ComponentSource, Features, Implementation, KIND, Outcome, ProfileReport,
-    Provider, Report, Seconds, Settings, Suite, Timings, UnsupportedFeature,
+    API_VERSION, CaseResult, Component, ComponentSource, Features, Implementation, KIND, Outcome,
+    ProfileReport, Provider, Report, Seconds, Settings, Suite, Timings, UnsupportedFeature,
 };
 
 /// What is run.
@@ -113,7 +113,8 @@ pub async fn report(
         .into_iter()
         .map(|(target, cases)| {
             let variant = Some(format!("{} scope", target.scope()));
-            ProfileReport::new(target.backend.name(), variant, &scheduler, features(target)).conclude(&plan.clauses, cases)
+            ProfileReport::new(target.backend.name(), variant, &scheduler, features(target))
+                .conclude(&plan.clauses, cases)
         })
         .collect();
     let components = settings

@@ -50,7 +50,9 @@ impl Target {
     /// The features that the backend declares, from the contract's tables.
     pub fn features(self) -> &'static [Feature] {
         match self.variant {
-            Variant::PodGroup => &[Feature::TopologyRequired, Feature::TopologyPerClique, Feature::SelfHealing],
+            Variant::PodGroup => {
+                &[Feature::TopologyRequired, Feature::TopologyPerClique, Feature::SelfHealing]
+            }
             Variant::PodGang => &[Feature::AtomicPodGang, Feature::TopologyRequired, Feature::SelfHealing],
         }
     }

@@ -119,7 +119,8 @@ impl Trial {
             }
         }
         let client = &self.ground.client;
-        futures::future::try_join_all(specs.iter().map(|node| deploy::create_unless_there(client, node))).await?;
+        futures::future::try_join_all(specs.iter().map(|node| deploy::create_unless_there(client, node)))
+            .await?;
         Ok(())
     }
 
@@ -152,7 +153,10 @@ impl Trial {
     /// # Errors
     /// [`Stop::Refused`] if the manifest has none of that name.
     pub fn manifest(&self, name: &str) -> Result<Value, Stop> {
-        let refused = |reason: String| Stop::Refused { action: format!("read the manifest of {}", self.case.id), reason };
+        let refused = |reason: String| Stop::Refused {
+            action: format!("read the manifest of {}", self.case.id),
+            reason,
+        };
         let documents = crate::yaml::documents(self.case.manifest).map_err(|e| refused(e.to_string()))?;
         documents
             .into_iter()
@@ -204,7 +208,13 @@ impl Trial {
     ///
     /// # Errors
     /// [`Stop::Cluster`] if it did not answer.
-    pub async fn attempt(&self, method: http::Method, kind: &str, name: &str, body: &Value) -> Result<Answer, Stop> {
+    pub async fn attempt(
+        &self,
+        method: http::Method,
+        kind: &str,
+        name: &str,
+        body: &Value,
+    ) -> Result<Answer, Stop> {
         self.attempt_at(method, kind, name, "", body).await
     }
 
@@ -220,8 +230,10 @@ impl Trial {
         let wrong = |reason: String| Stop::Refused { action: action.clone(), reason };
         let kind = Kind::named(kind).ok_or_else(|| wrong("the history does not hold this kind".into()))?;
         let collection = kind.path(Some(&self.namespace));
-        let path = if method == http::Method::POST { collection } else { format!("{collection}/{name}{tail}") };
-        let content = if method == http::Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+        let path =
+            if method == http::Method::POST { collection } else { format!("{collection}/{name}{tail}") };
+        let content =
+            if method == http::Method::PATCH { "application/merge-patch+json" } else { "application/json" };
         let request = http::Request::builder()
             .method(method)
             .uri(path)
@@ -258,7 +270,13 @@ impl Trial {
     ///
     /// # Errors
     /// [`Stop::Refused`].
-    pub async fn patch_sub(&self, kind: &str, name: &str, subresource: &str, patch: Value) -> Result<Value, Stop> {
+    pub async fn patch_sub(
+        &self,
+        kind: &str,
+        name: &str,
+        subresource: &str,
+        patch: Value,
+    ) -> Result<Value, Stop> {
         let tail = format!("/{subresource}");
         self.attempt_at(http::Method::PATCH, kind, name, &tail, &patch)
             .await?
@@ -294,7 +312,10 @@ impl Trial {
     pub async fn lose_pod(&self, name: &str) -> Result<(), Stop> {
         let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0});
         self.mark("pod lost", json!({"name": name}));
-        self.attempt(http::Method::DELETE, "Pod", name, &options).await?.accepted(format!("delete pod {name}")).map(drop)
+        self.attempt(http::Method::DELETE, "Pod", name, &options)
+            .await?
+            .accepted(format!("delete pod {name}"))
+            .map(drop)
     }
 
     /// Adds a mark to the history: something that the judge needs to know and no object says.
@@ -311,7 +332,12 @@ impl Trial {
     ///
     /// # Errors
     /// [`Stop::Wait`] with the moment; [`Stop::Cluster`] if a part of the cluster has died meanwhile.
-    pub async fn until(&self, condition: &str, limit: Limit, holds: impl Fn(&Live) -> bool) -> Result<(), Stop> {
+    pub async fn until(
+        &self,
+        condition: &str,
+        limit: Limit,
+        holds: impl Fn(&Live) -> bool,
+    ) -> Result<(), Stop> {
         let length = limit.length.mul_f64(self.scale);
         let begin = Instant::now();
         let mut changes = self.ground.recorder.follow(&self.namespace);
@@ -323,7 +349,12 @@ impl Trial {
             }
         };
         if tokio::time::timeout(length, wait).await.is_ok() {
-            tracing::debug!(case = self.case.id, condition, seconds = begin.elapsed().as_secs_f64(), "reached");
+            tracing::debug!(
+                case = self.case.id,
+                condition,
+                seconds = begin.elapsed().as_secs_f64(),
+                "reached"
+            );
             return Ok(());
         }
         self.ground.healthy().await?;
@@ -379,8 +410,11 @@ impl Trial {
     /// [`Stop::Cluster`] on a cluster that is not the harness's own.
     pub fn local(&self) -> Result<&Arc<LocalCluster>, Stop> {
         self.ground.local.as_ref().ok_or_else(|| {
-            ClusterError::Name(format!("{} stops parts of the control plane and needs a local cluster", self.case.id))
-                .into()
+            ClusterError::Name(format!(
+                "{} stops parts of the control plane and needs a local cluster",
+                self.case.id
+            ))
+            .into()
         })
     }
 

@@ -9,7 +9,13 @@ use super::trial::Stop;
 use crate::report::{CaseResult, Judgement, Outcome, Seconds, Verdict, Violation};
 
 /// One judgement per clause of the case on the target.
-pub fn judgements(case: &Case, target: Target, history: &History, findings: &[Finding], stop: Option<&Stop>) -> Vec<Judgement> {
+pub fn judgements(
+    case: &Case,
+    target: Target,
+    history: &History,
+    findings: &[Finding],
+    stop: Option<&Stop>,
+) -> Vec<Judgement> {
     judged_clauses(case, target)
         .into_iter()
         .map(|clause| {
@@ -51,9 +57,11 @@ pub fn of_attempts(mut attempts: Vec<CaseResult>) -> CaseResult {
         return last;
     }
     for judgement in &mut last.clauses {
-        let earlier = attempts.iter().flat_map(|attempt| &attempt.clauses).filter(|j| j.clause == judgement.clause);
+        let earlier =
+            attempts.iter().flat_map(|attempt| &attempt.clauses).filter(|j| j.clause == judgement.clause);
         judgement.violations.extend(earlier.clone().flat_map(|j| j.violations.iter().cloned()));
-        let outcomes: Vec<_> = earlier.map(|j| j.outcome.clone()).chain([judgement.outcome.clone()]).collect();
+        let outcomes: Vec<_> =
+            earlier.map(|j| j.outcome.clone()).chain([judgement.outcome.clone()]).collect();
         if let Some(outcome) = Outcome::of_attempts(&outcomes) {
             judgement.outcome = outcome;
         }
@@ -99,7 +107,10 @@ fn outcome<'a>(
         return (Outcome::fail(reason), violations);
     }
     if let Some(gap) = history.gaps().next() {
-        let reason = format!("the watch on {} has a gap ({}): what was not seen may have happened", gap.kind, gap.reason);
+        let reason = format!(
+            "the watch on {} has a gap ({}): what was not seen may have happened",
+            gap.kind, gap.reason
+        );
         return (Outcome::error(reason), violations);
     }
     // A clause that holds so far is not shown by a case that stopped half way.

@@ -131,7 +131,9 @@ fn gpus_of(pod: &Value) -> u32 {
             .and_then(|amount| u32::try_from(amount).ok())
             .unwrap_or(0)
     };
-    let of = |containers: &Value| containers.as_array().map_or_else(Vec::new, |all| all.iter().map(amount).collect());
+    let of = |containers: &Value| {
+        containers.as_array().map_or_else(Vec::new, |all| all.iter().map(amount).collect())
+    };
     let running: u32 = of(&pod["containers"]).iter().sum();
     running.max(of(&pod["initContainers"]).into_iter().max().unwrap_or(0))
 }
@@ -169,9 +171,8 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     }
     trial.more_room().await?;
     let units: Vec<_> = gangs.iter().flat_map(|gang| gang.units(trial.target)).collect();
-    let whole = trial
-        .until("every hard gang bound", SCHEDULING, |live| binding::whole(live, &units).is_ok())
-        .await;
+    let whole =
+        trial.until("every hard gang bound", SCHEDULING, |live| binding::whole(live, &units).is_ok()).await;
     if whole.is_ok() {
         trial.mark("room for all", Value::Null);
     }
@@ -185,12 +186,19 @@ impl Trial {
     async fn more_room(&self) -> Result<(), Stop> {
         let pool = &self.namespace;
         let own: Vec<String> = self.ground.recorder.look("", |live| {
-            let nodes = live.of("Node").filter(|node| node["metadata"]["labels"][names::POOL] == pool.as_str());
+            let nodes =
+                live.of("Node").filter(|node| node["metadata"]["labels"][names::POOL] == pool.as_str());
             nodes.filter_map(|node| node["metadata"]["name"].as_str().map(str::to_owned)).collect()
         });
         for node in own {
             let amount = json!({"pods": "110"});
-            self.patch_sub("Node", &node, "status", json!({"status": {"allocatable": amount, "capacity": amount}})).await?;
+            self.patch_sub(
+                "Node",
+                &node,
+                "status",
+                json!({"status": {"allocatable": amount, "capacity": amount}}),
+            )
+            .await?;
         }
         Ok(())
     }

@@ -69,9 +69,14 @@ impl Toolchain {
 pub fn key(component: &Component, go: &Toolchain) -> String {
     let mut hash = Sha256::new();
     let module = component.module;
-    for part in
-        [module.go_mod, module.go_sum, module.ldflags, component.package, go.version.as_str(), go.target.as_str()]
-    {
+    for part in [
+        module.go_mod,
+        module.go_sum,
+        module.ldflags,
+        component.package,
+        go.version.as_str(),
+        go.target.as_str(),
+    ] {
         hash.update(part.as_bytes());
         hash.update([0]);
     }
@@ -115,7 +120,15 @@ pub async fn build(
     let folder = materialise(component.module)?;
     home::write(log, "")?;
     let mut go = Command::new("go")
-        .args(["build", "-v", "-trimpath", "-mod=readonly", "-buildvcs=false", "-ldflags", component.module.ldflags])
+        .args([
+            "build",
+            "-v",
+            "-trimpath",
+            "-mod=readonly",
+            "-buildvcs=false",
+            "-ldflags",
+            component.module.ldflags,
+        ])
         .arg("-o")
         .arg(target)
         .arg(component.package)

@@ -80,7 +80,11 @@ mod tests {
         for component in &CATALOGUE {
             let module = component.package.split("/cmd/").next().unwrap_or_default();
             let line = format!("{module} {}", component.version);
-            assert!(component.module.go_mod.contains(&line), "{}: go.mod does not pin {line}", component.name);
+            assert!(
+                component.module.go_mod.contains(&line),
+                "{}: go.mod does not pin {line}",
+                component.name
+            );
         }
     }
 

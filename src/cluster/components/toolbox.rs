@@ -163,7 +163,8 @@ async fn say_version(path: &Path) -> Result<String, String> {
 }
 
 async fn given(component: &Component, path: &Path) -> Result<Program, ClusterError> {
-    let refused = |reason: String| ClusterError::Override { name: component.name.into(), path: path.into(), reason };
+    let refused =
+        |reason: String| ClusterError::Override { name: component.name.into(), path: path.into(), reason };
     let path = path.canonicalize().map_err(|e| refused(e.to_string()))?;
     let version = say_version(&path).await.map_err(refused)?;
     let sha256 = digest(&path)?;
@@ -206,7 +207,10 @@ async fn cached_or_built(
     home::write(&folder.join("built.json"), text)?;
     progress.built(component, seconds);
     read(component, &folder).map(|program| Program { built_in: Some(seconds), ..program }).ok_or_else(|| {
-        ClusterError::Corrupt { component: component.name.into(), reason: "it vanished after its build".into() }
+        ClusterError::Corrupt {
+            component: component.name.into(),
+            reason: "it vanished after its build".into(),
+        }
     })
 }
 
@@ -215,7 +219,8 @@ fn folder(component: &Component, go: &Toolchain) -> PathBuf {
 }
 
 fn read(component: &Component, folder: &Path) -> Option<Program> {
-    let built: BuiltBy = serde_json::from_str(&std::fs::read_to_string(folder.join("built.json")).ok()?).ok()?;
+    let built: BuiltBy =
+        serde_json::from_str(&std::fs::read_to_string(folder.join("built.json")).ok()?).ok()?;
     let path = folder.join(component.name);
     path.is_file().then_some(Program {
         name: built.name,
@@ -228,8 +233,12 @@ fn read(component: &Component, folder: &Path) -> Option<Program> {
 }
 
 async fn hold(component: &Component, path: &Path, progress: &dyn Progress) -> Result<File, ClusterError> {
-    let file =
-        File::options().create(true).truncate(false).write(true).open(path).map_err(ClusterError::file(path))?;
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(path)
+        .map_err(ClusterError::file(path))?;
     if file.try_lock().is_err() {
         progress.waiting(component);
     }

@@ -27,7 +27,8 @@ pub const ADMIN: Identity =
 pub const CONTROLLER_MANAGER: Identity =
     Identity { file: "kube-controller-manager", user: "system:kube-controller-manager", group: None };
 /// kube-scheduler.
-pub const SCHEDULER: Identity = Identity { file: "kube-scheduler", user: "system:kube-scheduler", group: None };
+pub const SCHEDULER: Identity =
+    Identity { file: "kube-scheduler", user: "system:kube-scheduler", group: None };
 /// KWOK plays every kubelet.
 pub const KWOK: Identity = Identity { file: "kwok", user: "kwok", group: Some("system:masters") };
 /// The reference backend controller speaks for the service account that its RBAC binds.
@@ -81,7 +82,8 @@ impl Authority {
         params.distinguished_name.push(DnType::CommonName, "grove-conformance");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
-        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().map_err(wrong)?).map_err(wrong)?;
+        let issuer =
+            CertifiedIssuer::self_signed(params, KeyPair::generate().map_err(wrong)?).map_err(wrong)?;
         home::write(&folder.join("ca.crt"), issuer.pem())?;
         Ok(Self { issuer, folder: folder.into() })
     }
@@ -101,7 +103,8 @@ impl Authority {
     /// # Errors
     /// [`ClusterError::Certificates`], [`ClusterError::File`].
     pub fn serving(&self, name: &str, names: &[&str]) -> Result<KeyFiles, ClusterError> {
-        let names: Vec<String> = names.iter().chain(&["127.0.0.1", "localhost"]).map(|n| (*n).to_owned()).collect();
+        let names: Vec<String> =
+            names.iter().chain(&["127.0.0.1", "localhost"]).map(|n| (*n).to_owned()).collect();
         let mut params = CertificateParams::new(names).map_err(wrong)?;
         params.distinguished_name.push(DnType::CommonName, name);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];

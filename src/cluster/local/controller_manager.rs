@@ -19,7 +19,13 @@ const CONTROLLERS: [&str; 6] = [
 ];
 
 /// Arguments of `kube-controller-manager`.
-pub fn args(kubeconfig: &Path, service_account_key: &Path, ca: &Path, serving: &KeyFiles, gates: &Gates) -> Vec<String> {
+pub fn args(
+    kubeconfig: &Path,
+    service_account_key: &Path,
+    ca: &Path,
+    serving: &KeyFiles,
+    gates: &Gates,
+) -> Vec<String> {
     let mut controllers = CONTROLLERS.join(",");
     if gates.is_on("GenericWorkload") {
         controllers = format!("{controllers},{PODGROUP_PROTECTION}");

@@ -140,9 +140,11 @@ impl LocalCluster {
         match tokio::time::timeout(Duration::from_secs(5), get(&self.client, "/readyz")).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(last)) => Err(ClusterError::NotReady { what: "the API server".into(), seconds: 5, last }),
-            Err(_) => {
-                Err(ClusterError::NotReady { what: "the API server".into(), seconds: 5, last: "no answer".into() })
-            }
+            Err(_) => Err(ClusterError::NotReady {
+                what: "the API server".into(),
+                seconds: 5,
+                last: "no answer".into(),
+            }),
         }
     }
 
@@ -299,7 +301,8 @@ async fn get(client: &Client, path: &str) -> Result<String, String> {
 /// # Errors
 /// [`ClusterError::Api`] if the file cannot be used.
 pub async fn client(kubeconfig: &Path) -> Result<Client, ClusterError> {
-    let unusable = |reason: String| ClusterError::Name(format!("kubeconfig {}: {reason}", kubeconfig.display()));
+    let unusable =
+        |reason: String| ClusterError::Name(format!("kubeconfig {}: {reason}", kubeconfig.display()));
     let file = Kubeconfig::read_from(kubeconfig).map_err(|e| unusable(e.to_string()))?;
     let mut config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
         .await

@@ -38,8 +38,12 @@ pub fn reserve() -> Result<Port, ClusterError> {
             }
         };
         let path = folder().join(number.to_string());
-        let file =
-            File::options().create(true).truncate(false).write(true).open(&path).map_err(ClusterError::file(&path))?;
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(ClusterError::file(&path))?;
         if file.try_lock().is_ok() {
             return Ok(Port { number, _lock: file });
         }

@@ -30,7 +30,13 @@ impl Gates {
     /// Only the named ones.
     #[must_use]
     pub fn only(&self, names: &[&str]) -> Self {
-        Self(self.0.iter().filter(|(name, _)| names.contains(&name.as_str())).map(|(n, v)| (n.clone(), *v)).collect())
+        Self(
+            self.0
+                .iter()
+                .filter(|(name, _)| names.contains(&name.as_str()))
+                .map(|(n, v)| (n.clone(), *v))
+                .collect(),
+        )
     }
 
     /// Whether a gate is on; one that is not named is off (all of the Workload API's are, by default).

@@ -97,7 +97,11 @@ impl Layout {
             folder: folder.into(),
             etcd: (ports::reserve()?, ports::reserve()?),
             kwok: ports::reserve()?,
-            controller: ControllerPorts { webhook: webhook.number, health: health.number, metrics: metrics.number },
+            controller: ControllerPorts {
+                webhook: webhook.number,
+                health: health.number,
+                metrics: metrics.number,
+            },
             serving: authority.serving("loopback", &["kubernetes", "kubernetes.default.svc"])?,
             ca_bundle: authority.bundle(),
             ca: authority.bundle_file(),
@@ -121,7 +125,12 @@ impl Layout {
     ///
     /// # Errors
     /// [`ClusterError::File`].
-    pub fn process(&self, part: Part, spec: &ClusterSpec, programs: &Programs) -> Result<ProcessSpec, ClusterError> {
+    pub fn process(
+        &self,
+        part: Part,
+        spec: &ClusterSpec,
+        programs: &Programs,
+    ) -> Result<ProcessSpec, ClusterError> {
         let write = |name: &str, content: String| {
             let path = self.folder.join("config").join(name);
             home::write(&path, content).map(|()| path)
@@ -157,7 +166,13 @@ impl Layout {
             Part::Controller => {
                 let configuration = spec.controller.configuration.to_string();
                 let path = write("operator-configuration.yaml", configuration)?;
-                controller::args(&self.controller_config, &path, self.controller, &self.serving, &spec.controller)
+                controller::args(
+                    &self.controller_config,
+                    &path,
+                    self.controller,
+                    &self.serving,
+                    &spec.controller,
+                )
             }
         };
         let program = match part {

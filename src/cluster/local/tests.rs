@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::spec::{ControllerSpec, Gates};
 use super::certs::{KeyFiles, ServiceAccountKeys};
+use super::spec::{ControllerSpec, Gates};
 use super::{apiserver, controller, controller_manager, etcd, kwok};
 use crate::cluster::schedulers::kube_scheduler;
 
@@ -61,7 +61,11 @@ fn scheduler_argv_and_configuration() {
 
 #[test]
 fn kwok_argv() {
-    insta::assert_yaml_snapshot!(kwok::args(Path::new("DIR/kwok.kubeconfig"), Path::new("DIR/kwok-stages.yaml"), 1004));
+    insta::assert_yaml_snapshot!(kwok::args(
+        Path::new("DIR/kwok.kubeconfig"),
+        Path::new("DIR/kwok-stages.yaml"),
+        1004
+    ));
 }
 
 #[test]

@@ -18,7 +18,8 @@ pub fn configuration(kubeconfig: &Path) -> Value {
 
 /// Arguments of `kube-scheduler`.
 pub fn args(configuration: &Path, gates: &Gates) -> Vec<String> {
-    let mut args = vec![format!("--config={}", configuration.display()), "--secure-port=0".into(), "-v=3".into()];
+    let mut args =
+        vec![format!("--config={}", configuration.display()), "--secure-port=0".into(), "-v=3".into()];
     args.extend(gates.flag());
     args
 }

@@ -85,6 +85,7 @@ async fn the_gate_comes_off_last_of_all() {
     let all = names(&pods);
     let with = |world: &mut World, gang: PodGang| world.feeds.pod_gangs.take(Event::Apply(gang));
 
+    world.context.synced.forget("uid-of-gang");
     with(&mut world, pod_gang(true, &all));
     assert_eq!(step(&mut world, &pclq).await, [], "the backend has not synced");
     world.context.synced.record(&pod_gang(true, &all));

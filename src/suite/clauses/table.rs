@@ -14,32 +14,17 @@ use Feature::{
 };
 
 const fn contract(id: &'static str, text: &'static str, source: &'static str) -> Clause {
-    Clause {
-        id,
-        tier: Tier::Contract,
-        level: Level::Core,
-        text,
-        source,
-    }
+    Clause { id, tier: Tier::Contract, level: Level::Core, text, source }
 }
 
 const fn scheduling(id: &'static str, text: &'static str, source: &'static str) -> Clause {
-    Clause {
-        id,
-        tier: Tier::Scheduling,
-        level: Level::Core,
-        text,
-        source,
-    }
+    Clause { id, tier: Tier::Scheduling, level: Level::Core, text, source }
 }
 
 impl Clause {
     /// Owed only by backends that declare the feature.
     const fn of(self, feature: Feature) -> Clause {
-        Clause {
-            level: Level::Extended(feature),
-            ..self
-        }
+        Clause { level: Level::Extended(feature), ..self }
     }
 }
 

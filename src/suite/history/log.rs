@@ -144,7 +144,9 @@ pub enum HistoryError {
         reason: String,
     },
     /// No header, and none was given.
-    #[error("this history has no header; name the case it belongs to with --case and its PodCliqueSet with --manifest")]
+    #[error(
+        "this history has no header; name the case it belongs to with --case and its PodCliqueSet with --manifest"
+    )]
     NoHeader,
 }
 

@@ -60,7 +60,8 @@ impl Kind {
 
     /// Where its objects are served; `None` for the whole cluster.
     pub fn path(&self, namespace: Option<&str>) -> String {
-        let root = if self.api_version == "v1" { "/api/v1".into() } else { format!("/apis/{}", self.api_version) };
+        let root =
+            if self.api_version == "v1" { "/api/v1".into() } else { format!("/apis/{}", self.api_version) };
         match namespace {
             Some(namespace) if self.namespaced => format!("{root}/namespaces/{namespace}/{}", self.plural),
             _ => format!("{root}/{}", self.plural),
@@ -80,7 +81,12 @@ struct Log {
 
 impl Default for Log {
     fn default() -> Self {
-        Self { entries: Vec::new(), live: Live::default(), seen: HashMap::new(), length: watch::Sender::new(0) }
+        Self {
+            entries: Vec::new(),
+            live: Live::default(),
+            seen: HashMap::new(),
+            length: watch::Sender::new(0),
+        }
     }
 }
 
@@ -160,12 +166,14 @@ impl Recorder {
     /// A namespace's log, with the nodes and topology bindings that `belongs` picks from the cluster's.
     pub fn history(&self, header: Header, belongs: impl Fn(&Value) -> bool) -> History {
         let logs = self.logs.read().unwrap_or_else(PoisonError::into_inner);
-        let entries_of = |namespace: &str| logs.by_namespace.get(namespace).map_or(&[][..], |log| &log.entries);
+        let entries_of =
+            |namespace: &str| logs.by_namespace.get(namespace).map_or(&[][..], |log| &log.entries);
         let of_cluster = entries_of("").iter().filter(|entry| match &entry.what {
             What::Object(recorded) => belongs(&recorded.object),
             What::Gap(_) | What::Mark(_) => false,
         });
-        let mut entries: Vec<Entry> = entries_of(&header.namespace).iter().chain(of_cluster).cloned().collect();
+        let mut entries: Vec<Entry> =
+            entries_of(&header.namespace).iter().chain(of_cluster).cloned().collect();
         // Stable: entries of one log keep their order.
         entries.sort_by_key(|entry| entry.at);
         History { header, entries }
@@ -181,7 +189,8 @@ impl Recorder {
     pub async fn settle(&self, namespace: &str, limit: Duration) -> bool {
         let mut length = self.follow(namespace);
         let kinds = KINDS.iter().filter(|kind| kind.namespaced && kind.kind != "Event");
-        let listed = futures::future::join_all(kinds.map(|kind| list(&self.client, kind, Some(namespace)))).await;
+        let listed =
+            futures::future::join_all(kinds.map(|kind| list(&self.client, kind, Some(namespace)))).await;
         let wanted: BTreeMap<(String, String), u64> = listed
             .into_iter()
             .flatten()
@@ -193,7 +202,9 @@ impl Recorder {
                 let there = {
                     let logs = self.logs.read().unwrap_or_else(PoisonError::into_inner);
                     let log = logs.by_namespace.get(namespace);
-                    wanted.iter().all(|(id, at)| log.and_then(|log| log.seen.get(id)).is_some_and(|seen| seen >= at))
+                    wanted
+                        .iter()
+                        .all(|(id, at)| log.and_then(|log| log.seen.get(id)).is_some_and(|seen| seen >= at))
                 };
                 if there || length.changed().await.is_err() {
                     return;
@@ -210,7 +221,8 @@ impl Recorder {
 
 /// Lists a kind: the list's resourceVersion and its items, with their kind filled in.
 async fn list(client: &Client, kind: &Kind, namespace: Option<&str>) -> kube::Result<(String, Vec<Value>)> {
-    let request = http::Request::get(kind.path(namespace)).body(Vec::new()).map_err(kube::Error::HttpError)?;
+    let request =
+        http::Request::get(kind.path(namespace)).body(Vec::new()).map_err(kube::Error::HttpError)?;
     let mut list: Value = client.request(request).await?;
     let version = list["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned();
     let items = match list["items"].take() {

@@ -47,9 +47,14 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
 
     let since = newest_event(trial);
     trial.mark(DISOWNED, json!({"name": POD_GANG}));
-    trial.patch("Workload", POD_GANG, json!({"metadata": {"ownerReferences": null}})).await?;
+    let disowned =
+        revision(&trial.patch("Workload", POD_GANG, json!({"metadata": {"ownerReferences": null}})).await?);
     trial
-        .until("its owner, or a warning", REACTION, |live| is_owned(live) || is_told(live, since, "Workload"))
+        .until("its owner, or a warning", REACTION, |live| {
+            let is_seen =
+                live.get("Workload", POD_GANG).is_none_or(|workload| revision(workload) >= disowned);
+            is_seen && (is_owned(live) || is_told(live, since, "Workload"))
+        })
         .await
 }
 
