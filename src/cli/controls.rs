@@ -8,7 +8,6 @@ use super::output::{self, Talk};
 use super::{Failure, programs, run, run_id, select};
 use crate::report::{self, Exit, Verdict};
 use crate::suite::arena::{Arena, Settings};
-use crate::suite::case::Lane;
 use crate::suite::cases;
 use crate::suite::clauses::CLAUSES;
 use crate::suite::controls::{CONTROLS, Control};
@@ -52,8 +51,7 @@ async fn run_one(control: &'static Control, args: &ControlsArgs) -> Result<bool,
         keep: false,
         reproduce: format!("grove-conformance controls {}", control.name),
     };
-    // Cases that are alone configure the controller themselves: they would mend what is broken here.
-    let (chosen, left_out) = cases::all().partition(|case| case.lane == Lane::Shared);
+    let (chosen, left_out) = cases::all().partition(|case| control.runs(case));
     let plan = Plan { targets: vec![control.target()], chosen, left_out, clauses: CLAUSES.to_vec() };
     let clock = Clock { begin, building: Duration::ZERO };
     let (report, _) = run::hold(Arc::new(Arena::new(settings)), &plan, &talk, clock).await?;

@@ -5,6 +5,7 @@
 
 use serde_json::json;
 
+use super::case::{Case, Lane};
 use super::target::{Target, Variant};
 use crate::cluster::local::{ClusterSpec, ControllerSpec};
 
@@ -19,6 +20,8 @@ pub struct Control {
     pub spec: fn() -> ClusterSpec,
     /// In which variant it is run.
     pub variant: Variant,
+    /// The groups of cases that are run; empty for all. A breakage that leaves no gang at all says nothing about most.
+    pub groups: &'static [&'static str],
     /// At least one of each of these sets must turn red.
     pub must: &'static [&'static [&'static str]],
     /// These may.
@@ -32,14 +35,17 @@ pub const CONTROLS: &[Control] = &[
         title: "kube-scheduler with the gate GangScheduling off",
         spec: || scheduler_gate("GangScheduling"),
         variant: Variant::PodGroup,
+        groups: &[],
         must: &[&["AON-02"]],
-        may: &["AON-04", "AON-05", "AON-07", "AON-09"],
+        // TOPO-02: the pods that one domain has room for are bound, each for itself.
+        may: &["AON-04", "AON-05", "AON-07", "AON-09", "TOPO-02"],
     },
     Control {
         name: "scheduler-without-topology",
         title: "kube-scheduler with the gate TopologyAwareWorkloadScheduling off",
         spec: || scheduler_gate("TopologyAwareWorkloadScheduling"),
         variant: Variant::PodGroup,
+        groups: &[],
         must: &[&["TOPO-02"]],
         may: &["TOPO-01", "TOPO-03", "TOPO-06", "TOPO-10"],
     },
@@ -48,40 +54,52 @@ pub const CONTROLS: &[Control] = &[
         title: "the default-scheduler profile with gangScheduling: false",
         spec: || controller(ControllerSpec::with_profile(json!({"gangScheduling": false}))),
         variant: Variant::PodGroup,
+        groups: &["aon"],
         must: &[&["AON-02"]],
-        may: &[],
+        may: &["AON-04", "AON-05", "AON-07", "AON-09"],
     },
     Control {
         name: "no-owner-references",
         title: "a controller that creates objects without owner references",
         spec: || fault("no-owner-references"),
         variant: Variant::PodGroup,
+        groups: &[],
         must: &[&["GANG-01", "GANG-08"], &["DEL-01"]],
-        may: &[],
+        // What is scaled in or deleted leaves its PodGang behind, and that its gang resources.
+        may: &["GANG-10", "DEL-02", "DEL-03", "DEL-04", "DEL-08"],
     },
     Control {
         name: "early-ungating",
         title: "a controller that removes scheduling gates as soon as it sees a pod",
         spec: || fault("early-ungate"),
         variant: Variant::PodGroup,
+        groups: &[],
         must: &[&["GANG-07"]],
-        may: &[],
+        // Pods of a scaled PodGang are in the scheduler's hands before their base is bound.
+        may: &["AON-06", "AON-07"],
     },
     Control {
         name: "podgroup-dropped",
         title: "a controller that leaves the last podgroup out of each PodGang",
         spec: || fault("drop-podgroup"),
         variant: Variant::PodGroup,
+        groups: &[],
         must: &[&["GANG-02"]],
-        may: &[],
+        // The pods of the dropped podgroup stay gated for ever; TOPO-06's constrained clique is one.
+        may: &[
+            "AON-01", "AON-02", "AON-03", "AON-04", "AON-05", "AON-06", "AON-07", "AON-09", "AON-10",
+            "AON-11", "TOPO-06",
+        ],
     },
     Control {
         name: "restless",
         title: "a controller that writes on every reconcile",
         spec: || fault("write-on-reconcile"),
         variant: Variant::PodGroup,
+        groups: &[],
         must: &[&["GANG-11"]],
-        may: &[],
+        // They hold resourceVersions of objects that should not be touched against each other.
+        may: &["GANG-10", "DEL-02"],
     },
 ];
 
@@ -113,6 +131,11 @@ impl Control {
     /// The target it is run on.
     pub fn target(&self) -> Target {
         Target { backend: super::target::Backend::DefaultScheduler, variant: self.variant }
+    }
+
+    /// Whether a case is run: cases that are alone configure the controller themselves, and would mend what is broken.
+    pub fn runs(&self, case: &Case) -> bool {
+        case.lane == Lane::Shared && (self.groups.is_empty() || self.groups.contains(&case.group()))
     }
 
     /// Holds the clauses that turned red against what the control says.
