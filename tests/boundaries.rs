@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 fn sources(folder: &str) -> Vec<PathBuf> {
     fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
-        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        for entry in std::fs::read_dir(folder).expect("the folder is there").flatten() {
             let path = entry.path();
             if path.is_dir() {
                 walk(&path, found);

@@ -17,6 +17,7 @@ mod run;
 mod select;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Parser;
 
@@ -105,9 +106,11 @@ async fn interruptible(verb: Verb) -> Result<Exit, Failure> {
         _ = interrupt.recv() => "interrupted",
         _ = terminate.recv() => "terminated",
     };
+    let gone = crate::cluster::process::all_ended(Duration::from_secs(10)).await;
     // The folders of the clusters that were dropped are nobody's now.
     let _ = crate::cluster::home::remove_abandoned();
-    Err(Failure::Infrastructure(format!("{ended}; nothing is left running")))
+    let left = if gone { "nothing is left running" } else { "its processes end with this one" };
+    Err(Failure::Infrastructure(format!("{ended}; {left}")))
 }
 
 /// Prepares the programs of a cluster, building what is missing.

@@ -120,14 +120,15 @@ impl Observer for Talk {
             Verdict::Pass | Verdict::Unsupported | Verdict::KnownDeviation => self.now(&line),
             Verdict::Fail | Verdict::Flaky | Verdict::Error | Verdict::NotRun => {
                 self.line(&line);
-                if let Some(reason) = &result.outcome.reason {
-                    self.line(&indented(reason));
-                }
+                let reason = result.outcome.reason.as_deref().unwrap_or_default();
+                // One broken cluster breaks many trials; the report has the whole reason of each.
+                let shown = if result.outcome.verdict == Verdict::Error { 1 } else { usize::MAX };
+                self.line(&indented(reason, shown));
             }
         }
     }
 }
 
-fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+fn indented(text: &str, lines: usize) -> String {
+    text.lines().take(lines).map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
 }

@@ -17,6 +17,15 @@ use tokio::sync::watch;
 
 use super::{ClusterError, home};
 
+/// How many children of this process have not ended.
+static LIVE: std::sync::LazyLock<watch::Sender<usize>> = std::sync::LazyLock::new(|| watch::Sender::new(0));
+
+/// Waits until every child of this process has ended; `false` if `limit` runs out first.
+pub async fn all_ended(limit: Duration) -> bool {
+    let mut live = LIVE.subscribe();
+    tokio::time::timeout(limit, live.wait_for(|count| *count == 0)).await.is_ok()
+}
+
 /// The hidden verb that [`exec`] serves.
 pub const EXEC_VERB: &str = "__exec";
 
@@ -73,8 +82,10 @@ impl Launcher {
             .spawn(move || match command.spawn() {
                 Err(error) => drop(spawned.send(Err(error))),
                 Ok(mut child) => {
+                    LIVE.send_modify(|count| *count += 1);
                     drop(spawned.send(Ok(child.id())));
                     let status = child.wait();
+                    LIVE.send_modify(|count| *count -= 1);
                     ended.send_replace(Some(status.ok()));
                 }
             })

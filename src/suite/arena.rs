@@ -234,7 +234,9 @@ impl Arena {
             };
             drop(ground.recorder);
             if let Some(cluster) = Arc::into_inner(local) {
-                cluster.stop(self.settings.keep).await?;
+                // The logs of a part that ended by itself are named in the report.
+                let keep = self.settings.keep || cluster.dead().is_some();
+                cluster.stop(keep).await?;
             }
         }
         Ok(())

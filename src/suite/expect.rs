@@ -44,7 +44,7 @@ fn count(value: &Value, otherwise: usize) -> usize {
     value.as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(otherwise)
 }
 
-fn list<'a>(value: &'a Value) -> impl Iterator<Item = &'a Value> {
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 

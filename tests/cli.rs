@@ -1,0 +1,201 @@
+//! The command line as a user meets it: texts, exit codes, and what is left when an owner is killed.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// The program, with a home of its own.
+struct Cli {
+    home: TempDir,
+}
+
+impl Cli {
+    fn new() -> Self {
+        Self { home: tempfile::tempdir().expect("a folder can be made") }
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_grove-conformance"));
+        command
+            .args(args)
+            .current_dir(self.home.path())
+            .env("GROVE_CONFORMANCE_STATE", self.home.path().join("state"))
+            .env_remove("RUST_LOG");
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().expect("the program runs")
+    }
+
+    fn file(&self, name: &str, text: &str) -> String {
+        let path = self.home.path().join(name);
+        std::fs::write(&path, text).expect("a file can be written");
+        path.display().to_string()
+    }
+
+    /// A folder for PATH with a `go` of this text in it, beside an empty component cache.
+    fn with_go(&self, args: &[&str], script: Option<&str>) -> Output {
+        let folder = self.home.path().join("bin");
+        std::fs::create_dir_all(&folder).expect("a folder can be made");
+        if let Some(script) = script {
+            let go = folder.join("go");
+            std::fs::write(&go, format!("#!/bin/sh\n{script}\n")).expect("a script can be written");
+            std::fs::set_permissions(&go, std::fs::Permissions::from_mode(0o755)).expect("it can be run");
+        }
+        self.command(args)
+            .env("PATH", &folder)
+            .env("GROVE_CONFORMANCE_CACHE", self.home.path().join("cache"))
+            .output()
+            .expect("the program runs")
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[rstest::rstest]
+#[case(&["run", "--frobnicate"], "--frobnicate")]
+#[case(&["run", "--backend", "default-schedular"], "did you mean \"default-scheduler\"?")]
+#[case(&["run", "--scope", "Podgang"], "did you mean \"PodGang\"?")]
+#[case(&["run", "--case", "aon/fits-hole"], "did you mean \"aon/fits-whole\"?")]
+#[case(&["run", "--clause", "AONN-02"], "did you mean \"AON-02\"?")]
+#[case(&["run", "--cluster", "nowhere"], "no cluster \"nowhere\" is up")]
+#[case(&["run", "--workload", "nowhere.yaml", "--nodes", "8x8"], "nowhere.yaml")]
+#[case(&["run", "--workload", "w.yaml"], "--nodes")]
+#[case(&["run", "--bin", "kubelet=/bin/true"], "no component has that name")]
+#[case(&["run", "--bin", "etcd=/nowhere"], "No such file")]
+#[case(&["controls", "nothing"], "unknown control")]
+#[case(&["down", "nowhere"], "no cluster \"nowhere\" is up")]
+#[case(&["replay", "nowhere.jsonl"], "nowhere.jsonl")]
+fn words_that_do_not_serve_are_usage_errors(#[case] args: &[&str], #[case] says: &str) {
+    let output = Cli::new().run(args);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains(says), "{}", stderr(&output));
+}
+
+#[test]
+fn foreign_yaml_names_its_line_or_field() {
+    let cli = Cli::new();
+    for (text, says) in
+        [("kind: [", "line"), ("apiVersion: apps/v1\nkind: Deployment\n", "apiVersion is \"apps/v1\"")]
+    {
+        let file = cli.file("w.yaml", text);
+        let output = cli.run(&["run", "--workload", &file, "--nodes", "8x8"]);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains(says), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn help_is_whole() {
+    insta::assert_snapshot!(stdout(&Cli::new().run(&["--help"])));
+    insta::assert_snapshot!(stdout(&Cli::new().run(&["run", "--help"])));
+}
+
+#[test]
+fn the_list_of_cases_is_whole() {
+    let output = Cli::new().run(&["list"]);
+    assert_eq!(output.status.code(), Some(0));
+    let lines: Vec<_> = stdout(&output).lines().map(|line| line.trim_end().to_owned()).collect();
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[rstest::rstest]
+#[case::no_go(None, "`go` cannot be run")]
+#[case::old_go(
+    Some("echo 'go: go.mod requires go >= 1.26.0 (running go 1.21.0)' >&2; exit 1"),
+    "running go 1.21.0"
+)]
+#[case::does_not_compile(
+    Some("case $1 in env) echo go1.26.8 linux amd64;; *) echo 'main.go:1: syntax error' >&2; exit 1;; esac"),
+    "main.go:1: syntax error"
+)]
+fn a_toolchain_that_cannot_build_is_infrastructure(#[case] go: Option<&str>, #[case] says: &str) {
+    let output = Cli::new().with_go(&["components", "build"], go);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(stderr(&output).contains(says), "{}", stderr(&output));
+}
+
+/// A recording as kubectl makes it, of a gang of two of which one pod is bound before the barrier.
+fn recording(bound: bool) -> String {
+    let pod = |name: &str, version: u32, node: &str| {
+        let spec = if node.is_empty() { "{}".to_owned() } else { format!(r#"{{"nodeName":"{node}"}}"#) };
+        format!(
+            r#"{{"type":"MODIFIED","object":{{"kind":"Pod","metadata":{{"name":"{name}","uid":"{name}","namespace":"n","resourceVersion":"{version}","labels":{{"grove.io/podgang":"short-0","grove.io/podclique":"short-0-worker"}}}},"spec":{spec},"status":{{"conditions":[{{"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"0/1 nodes"}}]}}}}}}"#
+        )
+    };
+    [
+        pod("a", 1, ""),
+        pod("b", 2, ""),
+        pod("a", 3, if bound { "node-1" } else { "" }),
+        r#"{"type":"MARK","mark":"scheduler passed"}"#.to_owned(),
+        pod("a", 4, "node-1"),
+        pod("b", 5, "node-2"),
+    ]
+    .join("\n")
+}
+
+#[rstest::rstest]
+#[case::bound_early(true, 1, "AON-02 fail")]
+#[case::never_bound_early(false, 0, "AON-02 pass")]
+fn a_recording_is_judged_offline(#[case] bound: bool, #[case] code: i32, #[case] says: &str) {
+    let cli = Cli::new();
+    let manifest = cli.file(
+        "short.yaml",
+        "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {name: short}\nspec: {replicas: 1, template: \
+         {cliques: [{name: worker, spec: {replicas: 2, podSpec: {}}}]}}\n",
+    );
+    let history = cli.file("history.jsonl", &recording(bound));
+    let args =
+        ["replay", &history, "--case", "aon/one-pod-short", "--manifest", &manifest, "--namespace", "n"];
+    let output = cli.run(&args);
+    assert_eq!(output.status.code(), Some(code), "{}{}", stdout(&output), stderr(&output));
+    assert!(stdout(&output).contains(says), "{}", stdout(&output));
+    if bound {
+        assert!(stdout(&output).contains("resourceVersion 3"), "the proof is missing: {}", stdout(&output));
+    }
+}
+
+/// The processes that have this folder in their command line.
+fn processes_of(folder: &Path) -> usize {
+    let folder = folder.display().to_string();
+    std::fs::read_dir("/proc")
+        .expect("this is Linux")
+        .flatten()
+        .filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok())
+        .filter(|line| String::from_utf8_lossy(line).contains(&folder))
+        .count()
+}
+
+/// Needs the components, and with them Go once.
+#[test]
+fn nothing_outlives_a_killed_owner() {
+    let cli = Cli::new();
+    let up = cli.run(&["up", "orphan"]);
+    assert_eq!(up.status.code(), Some(0), "{}", stderr(&up));
+    let state = cli.home.path().join("state");
+    assert!(processes_of(&state) >= 6, "a control plane is at least six processes");
+    let card =
+        std::fs::read_to_string(state.join("clusters/orphan/cluster.json")).expect("the cluster has a card");
+    let card: serde_json::Value = serde_json::from_str(&card).expect("it is JSON");
+    let supervisor = card["supervisor"].to_string();
+    let killed = Command::new("kill").args(["-9", &supervisor]).status().expect("kill runs");
+    assert!(killed.success());
+    let begin = Instant::now();
+    while processes_of(&state) > 0 {
+        assert!(begin.elapsed() < Duration::from_secs(10), "{} processes are left", processes_of(&state));
+        std::thread::yield_now();
+    }
+    let clean = cli.run(&["clean"]);
+    assert!(stdout(&clean).contains("orphan"), "{}", stdout(&clean));
+    assert!(!state.join("clusters/orphan").exists());
+}
