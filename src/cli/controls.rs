@@ -38,7 +38,7 @@ pub async fn controls(args: &ControlsArgs) -> Result<Exit, Failure> {
 
 async fn run_one(control: &'static Control, args: &ControlsArgs) -> Result<bool, Failure> {
     let begin = Instant::now();
-    let talk = Arc::new(Talk::default());
+    let talk = Arc::new(Talk::brief());
     let settings = Settings {
         run: run_id(),
         spec: (control.spec)(),

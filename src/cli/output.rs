@@ -28,6 +28,8 @@ pub fn say(text: &str) {
 
 /// Builds and trials as they go.
 pub struct Talk {
+    /// How many lines of a failure's reason are shown.
+    reason_lines: usize,
     bar: ProgressBar,
     terminal: bool,
     total: AtomicUsize,
@@ -47,6 +49,7 @@ impl Default for Talk {
             bar.enable_steady_tick(Duration::from_millis(120));
         }
         Self {
+            reason_lines: usize::MAX,
             bar,
             terminal,
             total: AtomicUsize::new(0),
@@ -57,6 +60,11 @@ impl Default for Talk {
 }
 
 impl Talk {
+    /// For runs in which failures are what is expected: a line each.
+    pub fn brief() -> Self {
+        Self { reason_lines: 1, ..Self::default() }
+    }
+
     /// Says a line that stays.
     pub fn line(&self, text: &str) {
         if self.terminal { self.bar.println(text) } else { say(text) }
@@ -122,7 +130,7 @@ impl Observer for Talk {
                 self.line(&line);
                 let reason = result.outcome.reason.as_deref().unwrap_or_default();
                 // One broken cluster breaks many trials; the report has the whole reason of each.
-                let shown = if result.outcome.verdict == Verdict::Error { 1 } else { usize::MAX };
+                let shown = if result.outcome.verdict == Verdict::Error { 1 } else { self.reason_lines };
                 self.line(&indented(reason, shown));
             }
         }

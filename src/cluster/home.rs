@@ -131,17 +131,24 @@ fn lock_file(home: &Path) -> PathBuf {
 }
 
 fn try_hold(home: &Path) -> Result<Option<File>, ClusterError> {
-    let path = lock_file(home);
+    try_lock(&lock_file(home))
+}
+
+/// Takes a lock file, made if it is not there; `None` if a live process holds it.
+///
+/// # Errors
+/// [`ClusterError::File`].
+pub fn try_lock(path: &Path) -> Result<Option<File>, ClusterError> {
     let file = File::options()
         .create(true)
         .truncate(false)
         .write(true)
-        .open(&path)
-        .map_err(ClusterError::file(&path))?;
+        .open(path)
+        .map_err(ClusterError::file(path))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(std::fs::TryLockError::WouldBlock) => Ok(None),
-        Err(std::fs::TryLockError::Error(source)) => Err(ClusterError::File { path, source }),
+        Err(std::fs::TryLockError::Error(source)) => Err(ClusterError::File { path: path.into(), source }),
     }
 }
 

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::HeaderValue;
+use http::header::USER_AGENT;
 use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
@@ -286,7 +288,7 @@ async fn reconcile(inboxes: Inboxes, context: &Arc<Context>, stop: &watch::Recei
 
 async fn connect(options: &Options, metrics: Metrics) -> Result<Client, ProgramError> {
     let failed = |error: &dyn std::error::Error| ProgramError::Connection(error.to_string());
-    let config = match &options.kubeconfig {
+    let mut config = match &options.kubeconfig {
         Some(path) => {
             let kubeconfig = Kubeconfig::read_from(path).map_err(|error| failed(&error))?;
             let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
@@ -295,6 +297,8 @@ async fn connect(options: &Options, metrics: Metrics) -> Result<Client, ProgramE
         None => Config::infer().await.map_err(|error| failed(&error))?,
     };
     let layer = ApiLayer::new(metrics, options.faults.exit_after_write.clone());
+    // Whoever reads an object's managedFields sees who wrote it.
+    config.headers.push((USER_AGENT, HeaderValue::from_static("grove-backend-controller")));
     let builder = ClientBuilder::try_from(config).map_err(|error| failed(&error))?;
     Ok(builder.with_layer(&layer).build())
 }

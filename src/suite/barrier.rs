@@ -9,29 +9,34 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use super::expect::Gang;
 use super::limits;
 use super::names;
 use super::trial::{Stop, Trial};
 
 impl Trial {
-    /// Waits until every pod of the PodGang is out of its gate, the scheduler has had a whole pass with them, and it
-    /// has said so. The mark `scheduler passed` is where a judge may say "until here, never".
+    /// Waits until every pod of the PodGang is in the scheduler's hands, and the scheduler has had a whole pass since.
     ///
     /// # Errors
     /// [`Stop::Wait`] if the pods are not released, or the scheduler does not bind a canary.
-    pub async fn scheduler_passes(&mut self, gang: &str) -> Result<(), Stop> {
-        self.until(&format!("the pods of {gang} released to the scheduler"), limits::REACTION, |live| {
-            let mut pods = live.pods().filter(|pod| pod.pod_gang() == Some(gang)).peekable();
-            pods.peek().is_some() && pods.any(|pod| pod.gates().is_empty())
-        })
-        .await?;
+    pub async fn scheduler_passes_over(&mut self, gang: &Gang) -> Result<(), Stop> {
+        self.until_released(gang).await?;
+        self.scheduler_passes().await
+    }
+
+    /// The same for pods that are in the scheduler's hands already: from here on the time to the negative verdict counts.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`] if the scheduler does not bind a canary.
+    pub async fn scheduler_passes(&mut self) -> Result<(), Stop> {
         let visible = Instant::now();
         self.canaries().await?;
         self.negative_verdict = Some(visible.elapsed());
         Ok(())
     }
 
-    /// The barrier alone: two canaries, one after the other.
+    /// The barrier: two canaries, one after the other. The mark `scheduler passed` is where a judge may say "until here,
+    /// never".
     ///
     /// # Errors
     /// [`Stop::Wait`] if the scheduler does not bind a canary.

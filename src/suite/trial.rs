@@ -394,16 +394,6 @@ impl Trial {
         .await
     }
 
-    /// Waits until the scheduler has had every pod of the gang in hand and a whole pass since; leaves the mark
-    /// `scheduler passed`.
-    ///
-    /// # Errors
-    /// As [`Trial::until_released`] and [`Trial::scheduler_passes`].
-    pub async fn scheduler_passes_over(&mut self, gang: &Gang) -> Result<(), Stop> {
-        self.until_released(gang).await?;
-        self.scheduler_passes(&gang.name).await
-    }
-
     /// The local control plane, for cases that stop or restart a part of it ([`super::case::Lane::Alone`]).
     ///
     /// # Errors

@@ -166,9 +166,7 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     for gang in gangs.iter().filter(|gang| gang.base.is_none()) {
         trial.until_released(gang).await?;
     }
-    if let Some(first) = gangs.first() {
-        trial.scheduler_passes(&first.name).await?;
-    }
+    trial.scheduler_passes().await?;
     trial.more_room().await?;
     let units: Vec<_> = gangs.iter().flat_map(|gang| gang.units(trial.target)).collect();
     let whole =

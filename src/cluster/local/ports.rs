@@ -37,15 +37,8 @@ pub fn reserve() -> Result<Port, ClusterError> {
                 continue;
             }
         };
-        let path = folder().join(number.to_string());
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(ClusterError::file(&path))?;
-        if file.try_lock().is_ok() {
-            return Ok(Port { number, _lock: file });
+        if let Some(lock) = home::try_lock(&folder().join(number.to_string()))? {
+            return Ok(Port { number, _lock: lock });
         }
     }
     Err(ClusterError::Ports(last))

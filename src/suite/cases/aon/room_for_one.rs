@@ -22,7 +22,7 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     for gang in trial.submit("rival").await? {
         trial.until_released(&gang).await?;
     }
-    trial.scheduler_passes("rival-0").await?;
+    trial.scheduler_passes().await?;
     trial.submit("small").await?;
     trial.until_bound(4).await?;
     trial.canaries().await
