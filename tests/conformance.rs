@@ -51,7 +51,7 @@ fn arena(runtime: &Runtime) -> Result<Arena, ClusterError> {
         retries: 0,
         out: concat!(env!("CARGO_TARGET_TMPDIR"), "/conformance").into(),
         keep: false,
-        reproduce: "grove-conformance run".into(),
+        reproduce: "grove-conformance run --case {case} --scope {scope}".into(),
     }))
 }
 

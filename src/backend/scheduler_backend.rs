@@ -147,6 +147,9 @@ pub enum BackendError {
     /// The gang can never be expressed; pods stay gated.
     #[error("{0}")]
     Refused(String),
+    /// An object of somebody else has the name of a gang resource; that it goes is worth a retry.
+    #[error("{0} exists and is not controlled by this PodGang")]
+    NameTaken(String),
     /// Something of a deleted PodGang of the same name has to go first (DEL-08).
     #[error("waiting: {0}")]
     Waiting(String),

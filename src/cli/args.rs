@@ -93,7 +93,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub concurrency: usize,
     /// Factor on every limit, for slow machines.
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
     pub timeout_scale: f64,
     /// Try a failed case again so often; one that passes then is reported as flaky.
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -143,7 +143,7 @@ pub struct ControlsArgs {
     #[arg(long, value_name = "DIR", default_value = "conformance-report/controls")]
     pub report_dir: PathBuf,
     /// Factor on every limit, for slow machines.
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
     pub timeout_scale: f64,
     /// How clusters are made.
     #[command(flatten)]
@@ -214,5 +214,12 @@ fn name_and_path(raw: &str) -> Result<(String, PathBuf), String> {
     match raw.split_once('=') {
         Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.into(), path.into())),
         _ => Err("expected NAME=PATH, e.g. kube-scheduler=./my-scheduler".into()),
+    }
+}
+
+fn factor(raw: &str) -> Result<f64, String> {
+    match raw.parse::<f64>() {
+        Ok(factor) if (0.01..=100.0).contains(&factor) => Ok(factor),
+        _ => Err("expected a number between 0.01 and 100".into()),
     }
 }

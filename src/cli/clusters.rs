@@ -92,6 +92,8 @@ pub async fn up(args: &UpArgs) -> Result<Exit, Failure> {
         .process_group(0)
         .spawn()
         .map_err(infrastructure)?;
+    // Ctrl-C before the cluster is ready ends its supervisor too, which is in a group of its own.
+    let mut guard = Unless { pid: Some(supervisor.id()) };
     let begin = Instant::now();
     let card = loop {
         if let Some(card) = read_card(&args.name) {
@@ -107,10 +109,25 @@ pub async fn up(args: &UpArgs) -> Result<Exit, Failure> {
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     };
+    guard.pid = None;
     talk.end();
     output::say(&format!("cluster {:?} is ready after {:.1} s", args.name, card.ready_seconds));
     output::data(&format!("export KUBECONFIG={}", card.kubeconfig.display()));
     Ok(Exit::Conformant)
+}
+
+/// Terminates a process when it is dropped, unless it was disarmed.
+struct Unless {
+    pid: Option<u32>,
+}
+
+impl Drop for Unless {
+    fn drop(&mut self) {
+        let pid = self.pid.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+        if let Some(pid) = pid {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+    }
 }
 
 /// Owns a cluster until it is ended.

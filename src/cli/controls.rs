@@ -54,7 +54,9 @@ async fn run_one(control: &'static Control, args: &ControlsArgs) -> Result<bool,
     let (chosen, left_out) = cases::all().partition(|case| control.runs(case));
     let plan = Plan { targets: vec![control.target()], chosen, left_out, clauses: CLAUSES.to_vec() };
     let clock = Clock { begin, building: Duration::ZERO };
-    let (report, _) = run::hold(Arc::new(Arena::new(settings)), &plan, &talk, clock).await?;
+    let arena = Arc::new(Arena::new(settings));
+    let report = run::hold(&arena, &plan, &talk, clock).await?;
+    run::close(arena).await;
     talk.end();
     report::write_all(&args.report_dir.join(control.name), &report)
         .map_err(|e| Failure::Infrastructure(e.to_string()))?;

@@ -117,6 +117,12 @@ async fn interruptible(verb: Verb) -> Result<Exit, Failure> {
 async fn programs(args: &ClusterArgs, talk: &output::Talk) -> Result<Programs, Failure> {
     let mut overrides: Overrides = args.bins.iter().cloned().collect();
     let controller = overrides.remove("grove-backend-controller");
+    if let Some(path) = controller.as_ref().filter(|path| !path.is_file()) {
+        return Err(Failure::Usage(format!(
+            "--bin grove-backend-controller={}: no such file",
+            path.display()
+        )));
+    }
     let toolbox = Toolbox::prepare(&overrides, talk).await?;
     Ok(Programs {
         toolbox,

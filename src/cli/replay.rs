@@ -9,6 +9,7 @@ use super::{Failure, output, select};
 use crate::report::{CaseResult, Exit, exit_code};
 use crate::suite::cases;
 use crate::suite::history::{Header, History};
+use crate::suite::trial::Stop;
 use crate::suite::{verdict, workload};
 
 /// Judges.
@@ -28,7 +29,8 @@ pub fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
         })?,
     };
     let findings = (case.judge)(&history);
-    let judgements = verdict::judgements(case, history.header.target, &history, &findings, None);
+    let stop = Stop::recorded(&history);
+    let judgements = verdict::judgements(case, history.header.target, &history, &findings, stop.as_ref());
     let result = CaseResult::new(case.id, case.title, judgements);
     output::data(&format!("{} on {}: {}", case.id, history.header.target, result.outcome.verdict));
     for judgement in &result.clauses {

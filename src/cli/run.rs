@@ -49,22 +49,27 @@ pub async fn run(args: &RunArgs) -> Result<Exit, Failure> {
             .ground(case.lane, plan.targets[0])
             .await
             .map_err(|e| Failure::Infrastructure(e.to_string()))?;
-        let admitted = workload::admitted(&ground, case).await;
+        let admitted = workload::admitted(&ground, case, &plan.targets).await;
         drop(ground);
         if let Err(reason) = admitted {
-            close(arena).await?;
-            return Err(Failure::Usage(format!("--workload {}: {reason}", file.display())));
+            close(arena).await;
+            return Err(match reason {
+                workload::Unusable::Unasked(reason) => Failure::Infrastructure(reason),
+                reason => Failure::Usage(format!("--workload {}: {reason}", file.display())),
+            });
         }
     }
-    let (report, exit) = hold(arena, &plan, &talk, clock).await?;
+    let report = hold(&arena, &plan, &talk, clock).await?;
+    // Written before anything is ended: whatever goes wrong with the clusters now, the verdicts are not lost.
     let files =
         report::write_all(&args.report_dir, &report).map_err(|e| Failure::Infrastructure(e.to_string()))?;
+    close(arena).await;
     talk.end();
     output::data(&report::terminal(&report));
     for file in files {
         output::say(&format!("wrote {}", file.display()));
     }
-    Ok(exit)
+    Ok(report.exit())
 }
 
 fn plan(args: &RunArgs) -> Result<Plan, Failure> {
@@ -81,35 +86,36 @@ fn plan(args: &RunArgs) -> Result<Plan, Failure> {
     let nodes = select::nodes(args.nodes.as_deref().unwrap_or_default())?;
     let case = workload::case(&text, nodes)
         .map_err(|reason| Failure::Usage(format!("--workload {}: {reason}", file.display())))?;
-    let targets = select::targets(&args.backend, args.scope.as_deref())?;
+    // A workload that names its gang scope is judged by that one.
+    let scope = workload::scope(case).or_else(|| args.scope.clone());
+    let targets = select::targets(&args.backend, scope.as_deref())?;
     let clauses = CLAUSES.iter().filter(|clause| case.clauses.contains(&clause.id)).copied().collect();
     Ok(Plan { targets, chosen: vec![case], left_out: Vec::new(), clauses })
 }
 
-/// Brings clusters up, holds the plan's trials, ends the clusters.
+/// Brings clusters up and holds the plan's trials.
 ///
 /// # Errors
-/// [`Failure::Infrastructure`] if the shared cluster does not come up.
+/// [`Failure::Infrastructure`] if the report cannot be made.
 pub async fn hold(
-    arena: Arc<Arena>,
+    arena: &Arc<Arena>,
     plan: &Plan,
     talk: &Arc<Talk>,
     clock: Clock,
-) -> Result<(Report, Exit), Failure> {
+) -> Result<Report, Failure> {
     talk.expect(plan.chosen.len() * plan.targets.len());
     talk.now("starting a control plane");
     let observer: Arc<dyn Observer> = talk.clone();
-    let results = runner::hold_all(&arena, plan, &observer).await;
-    let report = runner::report(&arena, plan, results, clock, command()).await?;
-    close(arena).await?;
-    let exit = report.exit();
-    Ok((report, exit))
+    let results = runner::hold_all(arena, plan, &observer).await;
+    Ok(runner::report(arena, plan, results, clock, command()).await?)
 }
 
-async fn close(arena: Arc<Arena>) -> Result<(), Failure> {
-    match Arc::into_inner(arena) {
-        Some(arena) => Ok(arena.close().await?),
-        None => Ok(()),
+/// Ends the run's clusters. What goes wrong is said; it changes no verdict.
+pub async fn close(arena: Arc<Arena>) {
+    if let Some(arena) = Arc::into_inner(arena) {
+        for error in arena.close().await {
+            output::say(&format!("clean-up: {error}"));
+        }
     }
 }
 
@@ -121,13 +127,19 @@ fn command() -> String {
     words.join(" ")
 }
 
-/// The words of a command that runs one case again as this run does.
+/// The words of a command that holds one trial again as this run does.
 fn reproduce(args: &RunArgs) -> String {
+    let quoted = |path: &std::path::Path| format!("'{}'", path.display());
     let mut words = vec!["grove-conformance run".to_owned()];
-    words
-        .extend(args.cluster_args.bins.iter().map(|(name, path)| format!("--bin {name}={}", path.display())));
-    if let (Some(file), Some(nodes)) = (&args.workload, &args.nodes) {
-        words.push(format!("--workload {} --nodes {nodes}", file.display()));
+    words.extend(args.cluster_args.bins.iter().map(|(name, path)| format!("--bin {name}={}", quoted(path))));
+    words.extend(args.cluster.iter().map(|name| format!("--cluster {name}")));
+    if args.timeout_scale != 1.0 {
+        words.push(format!("--timeout-scale {}", args.timeout_scale));
     }
+    match (&args.workload, &args.nodes) {
+        (Some(file), Some(nodes)) => words.push(format!("--workload {} --nodes {nodes}", quoted(file))),
+        _ => words.push("--case {case}".into()),
+    }
+    words.push("--scope {scope}".into());
     words.join(" ")
 }

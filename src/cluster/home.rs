@@ -134,6 +134,12 @@ fn try_hold(home: &Path) -> Result<Option<File>, ClusterError> {
     try_lock(&lock_file(home))
 }
 
+/// Whether a live process holds a cluster's folder. Looks without making the lock, which may be about to go.
+fn is_held(home: &Path) -> bool {
+    let lock = File::options().write(true).open(lock_file(home));
+    lock.is_ok_and(|file| matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)))
+}
+
 /// Takes a lock file, made if it is not there; `None` if a live process holds it.
 ///
 /// # Errors
@@ -182,7 +188,7 @@ pub fn clusters() -> Result<Vec<Found>, ClusterError> {
     let Ok(entries) = std::fs::read_dir(&root) else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for entry in entries.flatten().filter(|entry| entry.path().is_dir()) {
-        let live = try_hold(&entry.path())?.is_none();
+        let live = is_held(&entry.path());
         found.push(Found { name: entry.file_name().to_string_lossy().into_owned(), live });
     }
     found.sort_by(|a, b| a.name.cmp(&b.name));
@@ -197,8 +203,12 @@ pub fn remove_abandoned() -> Result<Vec<String>, ClusterError> {
     let mut removed = Vec::new();
     for found in clusters()?.into_iter().filter(|found| !found.live) {
         let path = cluster(&found.name);
-        std::fs::remove_dir_all(&path).map_err(ClusterError::file(&path))?;
-        removed.push(found.name);
+        match std::fs::remove_dir_all(&path) {
+            Ok(()) => removed.push(found.name),
+            // Its owner was quicker.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(source) => return Err(ClusterError::File { path, source }),
+        }
     }
     Ok(removed)
 }

@@ -17,15 +17,14 @@ pub const REPORTER: &str = "grove-backend-controller";
 
 /// Publishes events.
 pub struct Events {
-    recorder: Recorder,
+    client: Client,
     said: Mutex<HashMap<(String, &'static str), String>>,
 }
 
 impl Events {
     /// Publishes through `client`.
     pub fn new(client: Client) -> Self {
-        let reporter = Reporter { controller: REPORTER.to_owned(), instance: Some(REPORTER.to_owned()) };
-        Self { recorder: Recorder::new(client, reporter), said: Mutex::default() }
+        Self { client, said: Mutex::default() }
     }
 
     /// Warns about `object` unless the last warning of this reason said the same.
@@ -42,7 +41,10 @@ impl Events {
             action: "Reconcile".to_owned(),
             secondary: None,
         };
-        if let Err(error) = self.recorder.publish(&event, &object.object_ref(&())).await {
+        // A recorder that lives on counts a new note of the same reason as a repetition of the old one, which it keeps.
+        let reporter = Reporter { controller: REPORTER.to_owned(), instance: Some(REPORTER.to_owned()) };
+        let recorder = Recorder::new(self.client.clone(), reporter);
+        if let Err(error) = recorder.publish(&event, &object.object_ref(&())).await {
             tracing::debug!(%error, reason, "event not published");
         }
     }

@@ -4,13 +4,14 @@
 //! judged by how long it has not changed on this machine's own clock, never by comparing clocks. A leader
 //! that cannot renew in time ends its process: another one may have taken over.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use kube::Client;
 use kube::api::{Api, PostParams};
+use tokio::time::Instant;
 
 /// Name of the lease.
 pub const LEASE_NAME: &str = "grove-backend-controller";
@@ -38,10 +39,8 @@ impl Candidate {
     /// Returns once this process leads.
     pub async fn lead(&mut self) {
         loop {
-            match self.attempt().await {
-                Ok(true) => return tracing::info!(identity = self.identity, "leading"),
-                Ok(false) => {}
-                Err(error) => tracing::warn!(%error, "cannot acquire the lease, trying again"),
+            if self.attempt_within(GIVES_UP).await == Some(true) {
+                return tracing::info!(identity = self.identity, "leading");
             }
             tokio::time::sleep(PAUSE).await;
         }
@@ -52,10 +51,12 @@ impl Candidate {
         let mut renewed = Instant::now();
         while renewed.elapsed() < GIVES_UP {
             tokio::time::sleep(PAUSE).await;
-            match self.attempt().await {
-                Ok(true) => renewed = Instant::now(),
-                Ok(false) => break,
-                Err(error) => tracing::warn!(%error, "cannot renew the lease, trying again"),
+            // Others count from when the lease was written, which is no earlier than this.
+            let begun = Instant::now();
+            match self.attempt_within(GIVES_UP.saturating_sub(renewed.elapsed())).await {
+                Some(true) => renewed = begun,
+                Some(false) => break,
+                None => {}
             }
         }
         tracing::error!(identity = self.identity, "leadership lost");
@@ -73,6 +74,16 @@ impl Candidate {
         if let Err(error) = self.leases.replace(LEASE_NAME, &PostParams::default(), &lease).await {
             tracing::debug!(%error, "lease not released");
         }
+    }
+
+    /// One attempt, cut off after `limit`. None if it failed or was not answered in time.
+    async fn attempt_within(&mut self, limit: Duration) -> Option<bool> {
+        match tokio::time::timeout(limit, self.attempt()).await {
+            Ok(Ok(leads)) => return Some(leads),
+            Ok(Err(error)) => tracing::warn!(%error, "cannot acquire or renew the lease"),
+            Err(_) => tracing::warn!(?limit, "no answer about the lease in time"),
+        }
+        None
     }
 
     /// Takes or renews the lease if it may be. False if another one holds it.
@@ -132,7 +143,18 @@ fn renewed(old: Option<&LeaseSpec>, identity: &str) -> LeaseSpec {
 
 #[cfg(test)]
 mod tests {
+    use http::{Request, Response};
+    use kube::client::Body;
+    use tower_test::mock;
+
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_leader_without_answers_gives_up_before_its_lease_runs_out() {
+        let (service, _silent) = mock::pair::<Request<Body>, Response<Body>>();
+        let mut candidate = Candidate::new(Client::new(service, "default"), "ns", "me".to_owned());
+        assert!(tokio::time::timeout(HOLDS, candidate.keep()).await.is_ok());
+    }
 
     #[rstest::rstest]
     #[case::free(None, 0, true)]

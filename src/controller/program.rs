@@ -28,7 +28,7 @@ use super::leader::Candidate;
 use super::metrics::Metrics;
 use super::pod_clique::Expectations;
 use super::queues::{Inboxes, queues};
-use super::reconcile_loop::{Settings, run};
+use super::reconcile_loop::{Settings, ended_as_told, run};
 use super::servers::{self, Readiness, ServerError};
 use super::{
     pod_clique, pod_clique_scaling_group, pod_clique_set, pod_clique_set_status, pod_clique_status, pod_gang,
@@ -170,8 +170,7 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         ready.send_replace(true);
         tracing::info!("caches complete");
         if !options.leader_elect {
-            reconcile(inboxes, &context, &stopped).await;
-            return Ok(());
+            return reconcile(inboxes, &context, &stopped).await;
         }
         let mut candidate = Candidate::new(client.clone(), &options.namespace, identity());
         tokio::select! {
@@ -179,7 +178,7 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
             () = servers::told(stopped.clone()) => return Ok(()),
         }
         tokio::select! {
-            () = reconcile(inboxes, &context, &stopped) => {}
+            result = reconcile(inboxes, &context, &stopped) => result?,
             () = candidate.keep() => return Err(ProgramError::LeadershipLost),
         }
         candidate.release().await;
@@ -209,8 +208,12 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
     ended
 }
 
-/// All reconcilers; ends when told to and what has begun is done.
-async fn reconcile(inboxes: Inboxes, context: &Arc<Context>, stop: &watch::Receiver<bool>) {
+/// All reconcilers; ends when told to and what has begun is done, or with an error when one of them ends before.
+async fn reconcile(
+    inboxes: Inboxes,
+    context: &Arc<Context>,
+    stop: &watch::Receiver<bool>,
+) -> Result<(), ProgramError> {
     let Inboxes { pod_clique_sets, pod_clique_set_status: pcs_status, scaling_groups, .. } = inboxes;
     let Inboxes {
         scaling_group_status: pcsg_status,
@@ -283,7 +286,10 @@ async fn reconcile(inboxes: Inboxes, context: &Arc<Context>, stop: &watch::Recei
         stop(),
         pod_gang::reconcile,
     ));
-    while all.join_next().await.is_some() {}
+    match ended_as_told(all, &stop()).await {
+        true => Ok(()),
+        false => Err(ProgramError::Ended("a reconciler")),
+    }
 }
 
 async fn connect(options: &Options, metrics: Metrics) -> Result<Client, ProgramError> {

@@ -14,6 +14,7 @@ use kube::runtime::controller::{Action, Config};
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::{applier, controller};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 use super::context::Context;
 use super::error::ReconcileError;
@@ -100,6 +101,21 @@ pub async fn run<K, R, F>(
         .await;
 }
 
+/// Waits until all reconcilers have ended as `stop` asked. False as soon as one ends or panics unasked: the
+/// others go too, as part of a controller looks healthy and is not.
+pub async fn ended_as_told(mut reconcilers: JoinSet<()>, stop: &watch::Receiver<bool>) -> bool {
+    while let Some(result) = reconcilers.join_next().await {
+        if let Err(error) = result {
+            tracing::error!(%error, "reconciler failed");
+        }
+        if !*stop.borrow() {
+            reconcilers.shutdown().await;
+            return false;
+        }
+    }
+    true
+}
+
 fn pause(failures: u32) -> Duration {
     FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1))).min(LONGEST_PAUSE)
 }
@@ -131,6 +147,21 @@ fn report<K: Resource<DynamicType = ()>>(reconciler: &str, object: &ObjectRef<K>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[rstest::rstest]
+    #[case::told(true, false, true)]
+    #[case::unasked(false, false, false)]
+    #[case::panicked(false, true, false)]
+    #[tokio::test]
+    async fn no_reconciler_may_end_unasked(#[case] asked: bool, #[case] panics: bool, #[case] well: bool) {
+        let (_keep, stop) = watch::channel(asked);
+        let mut reconcilers = JoinSet::new();
+        reconcilers.spawn(async move { assert!(!panics, "as the case wants") });
+        if !asked {
+            reconcilers.spawn(std::future::pending());
+        }
+        assert_eq!(ended_as_told(reconcilers, &stop).await, well);
+    }
 
     #[rstest::rstest]
     #[case(1, 50)]

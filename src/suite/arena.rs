@@ -16,7 +16,7 @@ use super::artifacts::Artifacts;
 use super::case::{Case, Lane};
 use super::cluster::Ground;
 use super::target::{TARGETS, Target};
-use super::trial::{Stop, Trial};
+use super::trial::{STOPPED, Stop, Trial};
 use super::verdict;
 use super::{limits, names};
 use crate::cluster::local::{ClusterSpec, LocalCluster, Programs};
@@ -44,7 +44,7 @@ pub struct Settings {
     pub out: PathBuf,
     /// Whether clusters and their folders stay after a failure.
     pub keep: bool,
-    /// How the run was called, for reproduce commands.
+    /// A command that holds one trial again, with `{case}` and `{scope}` in it.
     pub reproduce: String,
 }
 
@@ -143,7 +143,7 @@ impl Arena {
         }
         let mut attempts: Vec<CaseResult> = Vec::new();
         loop {
-            let result = self.attempt(case, target).await;
+            let result = self.attempt(case, target, attempts.len()).await;
             let passed = verdict::is_expected(result.outcome.verdict);
             attempts.push(result);
             if passed || attempts.len() > self.settings.retries as usize {
@@ -152,13 +152,13 @@ impl Arena {
         }
     }
 
-    async fn attempt(&self, case: &'static Case, target: Target) -> CaseResult {
+    async fn attempt(&self, case: &'static Case, target: Target, attempt: usize) -> CaseResult {
         // The semaphore is never closed.
         let _seat = self.place(case.lane, target).seats.acquire().await;
-        self.attempt_here(case, target).await
+        self.attempt_here(case, target, attempt).await
     }
 
-    async fn attempt_here(&self, case: &'static Case, target: Target) -> CaseResult {
+    async fn attempt_here(&self, case: &'static Case, target: Target, attempt: usize) -> CaseResult {
         let failed = |error: &ClusterError| {
             let clauses = verdict::judged_clauses(case, target);
             CaseResult::without_running(case.id, case.title, clauses, &Outcome::error(error.to_string()))
@@ -173,7 +173,7 @@ impl Arena {
         let begin = Instant::now();
         let number = self.trials.fetch_add(1, Ordering::Relaxed);
         let namespace = format!("{}-{}-{number}", case.id.replace('/', "-"), self.settings.run);
-        let mut artifacts = Artifacts::begin(&self.settings.out, case, target, &ground);
+        let mut artifacts = Artifacts::begin(&self.settings.out, case, target, &ground, attempt);
         let trial = Trial::begin(case, target, ground.clone(), namespace, self.settings.scale).await;
         let mut trial = match trial {
             Ok(trial) => trial,
@@ -192,6 +192,9 @@ impl Arena {
                 Stop::Cluster(ClusterError::NotReady { what, seconds: limits::SETTLE.length.as_secs(), last })
             })
         });
+        if let Some(stop) = &stop {
+            trial.mark(STOPPED, stop.detail());
+        }
         let history = trial.history();
         let findings = (case.judge)(&history);
         let judgements = verdict::judgements(case, target, &history, &findings, stop.as_ref());
@@ -199,7 +202,7 @@ impl Arena {
         result.artifacts = artifacts.keep(&history, &result, stop.as_ref());
         self.clean(&trial).await;
         result.reproduce =
-            Some(format!("{} --case {} --scope {}", self.settings.reproduce, case.id, target.scope()));
+            Some(self.settings.reproduce.replace("{case}", case.id).replace("{scope}", target.scope()));
         result.duration_seconds = Seconds::from(begin.elapsed());
         result.overhead_seconds = Some(Seconds::from(trial.overhead + judging.elapsed()));
         result.negative_verdict_seconds = trial.negative_verdict.map(Seconds::from);
@@ -220,26 +223,25 @@ impl Arena {
         trial.ground.recorder.forget(&trial.namespace);
     }
 
-    /// Ends the clusters that this run made.
-    ///
-    /// # Errors
-    /// [`ClusterError::File`].
-    pub async fn close(self) -> Result<(), ClusterError> {
+    /// Ends the clusters that this run made, all of them; what went wrong.
+    pub async fn close(self) -> Vec<ClusterError> {
+        let mut errors = Vec::new();
         for place in std::iter::once(self.shared).chain(self.alone.into_values()) {
             let Some(Ok(ground)) = place.ground.into_inner() else { continue };
             let Some(ground) = Arc::into_inner(ground) else { continue };
-            let Some(local) = ground.local else {
-                deploy::delete_nodes(&ground.client, names::RUN, &ground.run).await?;
-                continue;
+            let ended = match ground.local {
+                None => deploy::delete_nodes(&ground.client, names::RUN, &ground.run).await,
+                Some(local) => {
+                    drop(ground.recorder);
+                    let Some(cluster) = Arc::into_inner(local) else { continue };
+                    // The logs of a part that ended by itself are named in the report.
+                    let keep = self.settings.keep || cluster.dead().is_some();
+                    cluster.stop(keep).await
+                }
             };
-            drop(ground.recorder);
-            if let Some(cluster) = Arc::into_inner(local) {
-                // The logs of a part that ended by itself are named in the report.
-                let keep = self.settings.keep || cluster.dead().is_some();
-                cluster.stop(keep).await?;
-            }
+            errors.extend(ended.err());
         }
-        Ok(())
+        errors
     }
 }
 

@@ -23,8 +23,11 @@ pub struct Artifacts {
 
 impl Artifacts {
     /// Notes how long the logs are.
-    pub fn begin(out: &Path, case: &Case, target: Target, ground: &Ground) -> Self {
-        let folder = PathBuf::from("artifacts").join(target.scope()).join(case.id.replace('/', "-"));
+    pub fn begin(out: &Path, case: &Case, target: Target, ground: &Ground, attempt: usize) -> Self {
+        let name = case.id.replace('/', "-");
+        // A retry keeps the evidence of what it tries again.
+        let name = if attempt == 0 { name } else { format!("{name}-retry-{attempt}") };
+        let folder = PathBuf::from("artifacts").join(target.scope()).join(name);
         let mut logs = Vec::new();
         if let Some(local) = &ground.local {
             for name in ["grove-backend-controller", "kube-scheduler"] {
@@ -50,6 +53,8 @@ impl Artifacts {
 
     fn write(&self, history: &History, result: &CaseResult, stop: Option<&Stop>) -> Result<(), String> {
         let folder = self.out.join(&self.folder);
+        // What an earlier run or attempt left there would pass for this one's.
+        let _ = std::fs::remove_dir_all(&folder);
         home::make(&folder).map_err(|e| e.to_string())?;
         let file = File::create(folder.join("history.jsonl")).map_err(|e| e.to_string())?;
         history.write(BufWriter::new(file)).map_err(|e| e.to_string())?;

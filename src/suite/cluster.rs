@@ -7,6 +7,7 @@ use kube::Client;
 use serde_json::json;
 
 use super::history::Recorder;
+use super::limits::SETTLE;
 use super::names;
 use crate::cluster::local::LocalCluster;
 use crate::cluster::{ClusterError, deploy};
@@ -42,7 +43,12 @@ impl Ground {
         local: Option<Arc<LocalCluster>>,
         run: &str,
     ) -> Result<Self, ClusterError> {
-        let recorder = Recorder::start(client.clone()).await;
+        let recorder =
+            Recorder::start(client.clone(), SETTLE.length).await.map_err(|kind| ClusterError::NotReady {
+                what: format!("the list of {}", kind.plural),
+                seconds: SETTLE.length.as_secs(),
+                last: "the API server does not let this identity list it, or does not answer".into(),
+            })?;
         let binding = json!({
             "apiVersion": "grove.io/v1alpha1",
             "kind": "ClusterTopologyBinding",

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::expect::Gang;
 use super::history::{Change, Version};
 use super::judge::belonging::belongs;
-use super::limits::CLEANUP;
+use super::limits::{CLEANUP, NAMESPACE_END};
 use super::names;
 use super::trial::{Stop, Trial};
 use crate::cluster::ClusterError;
@@ -45,7 +45,9 @@ impl Trial {
         let mut changes = self.ground.recorder.follow(&self.namespace);
         loop {
             let left = self.leftovers(&kinds).await?;
-            if left.is_empty() || begin.elapsed() > limit {
+            // The watches may tell of a deletion later than a list shows it.
+            let unseen = self.look(|live| live.all().any(|object| !is_there_anyway(object)));
+            if (left.is_empty() && !unseen) || begin.elapsed() > limit {
                 self.ground.healthy().await?;
                 self.mark(LEFT_OVER, left.into());
                 return Ok(());
@@ -73,7 +75,7 @@ impl Trial {
     /// # Errors
     /// [`Stop::Cluster`] if a part of the cluster has died meanwhile.
     pub async fn until_namespace_gone(&self) -> Result<(), Stop> {
-        let limit = CLEANUP.length.mul_f64(self.scale);
+        let limit = NAMESPACE_END.length.mul_f64(self.scale);
         let mut changes = self.ground.recorder.follow("");
         let gone = || {
             let history = self.history();

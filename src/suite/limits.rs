@@ -22,6 +22,8 @@ pub const REACTION: Limit = seconds("reaction", 20);
 pub const SCHEDULING: Limit = seconds("scheduling", 30);
 /// Garbage collection ends.
 pub const CLEANUP: Limit = seconds("cleanup", 30);
+/// A namespace ends. Its controller looks again only after a pause that grows while pods and finalizers are left.
+pub const NAMESPACE_END: Limit = seconds("namespace end", 90);
 /// A restarted part is back and has caught up.
 pub const RECOVERY: Limit = seconds("recovery", 60);
 /// The recorder catches up with the API server.

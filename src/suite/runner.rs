@@ -11,11 +11,12 @@ use super::arena::Arena;
 use super::case::{Case, Lane};
 use super::clauses::{Clause, Feature};
 use super::target::Target;
+use super::verdict::judged_clauses;
 use crate::cluster::ClusterError;
 use crate::cluster::components::Source;
 use crate::report::{
     API_VERSION, CaseResult, Component, ComponentSource, Features, Implementation, KIND, Outcome,
-    ProfileReport, Provider, Report, Seconds, Settings, Suite, Timings, UnsupportedFeature,
+    ProfileReport, Provider, Report, Seconds, Settings, Suite, Timings, UnsupportedFeature, Verdict,
 };
 
 /// What is run.
@@ -72,13 +73,13 @@ pub async fn hold_all(
         let broken: Vec<_> = missing
             .map(|case| {
                 let outcome = Outcome::error("the trial broke off; the log says why");
-                CaseResult::without_running(case.id, case.title, case.clauses_on(*target), &outcome)
+                CaseResult::without_running(case.id, case.title, judged_clauses(case, *target), &outcome)
             })
             .collect();
         of_target.extend(broken);
         let left_out = plan.left_out.iter().map(|case| {
             let outcome = Outcome::not_run_announced("not selected");
-            CaseResult::without_running(case.id, case.title, case.clauses_on(*target), &outcome)
+            CaseResult::without_running(case.id, case.title, judged_clauses(case, *target), &outcome)
         });
         of_target.extend(left_out);
         let place = |id: &str| super::cases::all().position(|case| case.id == id);
@@ -113,7 +114,7 @@ pub async fn report(
         .into_iter()
         .map(|(target, cases)| {
             let variant = Some(format!("{} scope", target.scope()));
-            ProfileReport::new(target.backend.name(), variant, &scheduler, features(target))
+            ProfileReport::new(target.backend.name(), variant, &scheduler, features(target, &cases))
                 .conclude(&plan.clauses, cases)
         })
         .collect();
@@ -161,14 +162,23 @@ pub async fn report(
     })
 }
 
-fn features(target: Target) -> Features {
+fn features(target: Target, cases: &[CaseResult]) -> Features {
+    let shown = |clause: &str| {
+        let judgements = cases.iter().flat_map(|case| &case.clauses);
+        judgements.filter(|judgement| judgement.clause == clause).any(|j| j.outcome.verdict == Verdict::Pass)
+    };
+    let declared = [("GangScheduling", "AON-02"), ("TopologyAwareWorkloadScheduling", "TOPO-02")];
     let unsupported = Feature::ALL.iter().copied().filter(|feature| !target.declares(*feature));
     Features {
         supported: target.features().to_vec(),
         unsupported: unsupported
             .map(|name| UnsupportedFeature { name, reason: target.why_not(name).into() })
             .collect(),
-        // KUBE-06: the scheduler's own gates cannot be seen from the API; AON-02 and TOPO-02 show them.
-        declared: vec!["GangScheduling".into(), "TopologyAwareWorkloadScheduling".into()],
+        // KUBE-06: the scheduler's own gates cannot be seen from the API; they are declared until a clause has shown them.
+        declared: declared
+            .iter()
+            .filter(|(_, clause)| !shown(clause))
+            .map(|(gate, _)| (*gate).into())
+            .collect(),
     }
 }

@@ -49,6 +49,26 @@ pub enum Stop {
     Cluster(#[from] ClusterError),
 }
 
+/// The mark that says how a driver stopped before its end, so that a replay judges as the run did.
+pub const STOPPED: &str = "stopped";
+
+impl Stop {
+    /// As the detail of the mark [`STOPPED`].
+    pub fn detail(&self) -> Value {
+        json!({"cluster": matches!(self, Self::Cluster(_)), "reason": self.to_string()})
+    }
+
+    /// From the mark [`STOPPED`] of a history, if it has one.
+    pub fn recorded(history: &History) -> Option<Self> {
+        let (_, mark) = history.marks(STOPPED).next()?;
+        let reason = mark.detail["reason"].as_str().unwrap_or_default().to_owned();
+        Some(match mark.detail["cluster"] == true {
+            true => Self::Cluster(ClusterError::Name(reason)),
+            false => Self::Refused { action: "the driver stopped".into(), reason },
+        })
+    }
+}
+
 /// A case on a target.
 pub struct Trial {
     /// The case.
@@ -242,7 +262,9 @@ impl Trial {
             .map_err(|e| wrong(e.to_string()))?;
         match self.ground.client.request::<Value>(request).await {
             Ok(object) => Ok(Answer::Accepted(object)),
-            Err(kube::Error::Api(status)) => {
+            // A request that admission or validation denies is an answer; one that the API server or a webhook could not
+            // deal with is a failing cluster.
+            Err(kube::Error::Api(status)) if status.code < 500 && status.code != 429 => {
                 Ok(Answer::Refused { code: status.code, message: status.message.clone() })
             }
             Err(source) => Err(ClusterError::api(action, source).into()),

@@ -90,6 +90,14 @@ fn outcome<'a>(
     if let Some(Stop::Cluster(error)) = stop {
         return (Outcome::error(error.to_string()), Vec::new());
     }
+    // What a lost watch did not show may have happened, and what went meanwhile looks as if it were still there.
+    if let Some(gap) = history.gaps().next() {
+        let reason = format!(
+            "the watch on {} has a gap ({}): what was not seen may have happened",
+            gap.kind, gap.reason
+        );
+        return (Outcome::error(reason), Vec::new());
+    }
     let mut violations = Vec::new();
     let mut not_reached = None;
     for finding in findings {
@@ -105,13 +113,6 @@ fn outcome<'a>(
             None => first.message.clone(),
         };
         return (Outcome::fail(reason), violations);
-    }
-    if let Some(gap) = history.gaps().next() {
-        let reason = format!(
-            "the watch on {} has a gap ({}): what was not seen may have happened",
-            gap.kind, gap.reason
-        );
-        return (Outcome::error(reason), violations);
     }
     // A clause that holds so far is not shown by a case that stopped half way.
     match (stop, not_reached) {

@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 
 use super::case::{Case, Lane, Nodes, nodes};
 use super::cluster::Ground;
-use super::expect::{self, Gang};
+use super::expect::{self, Gang, Group};
 use super::history::{History, Kind};
 use super::judge::{Broken, Finding, binding, cleanup, ensure, finding, gangs, violation};
 use super::limits::SCHEDULING;
+use super::target::Target;
 use super::trial::{Stop, Trial};
 use super::{leftovers, names};
 
@@ -59,6 +60,9 @@ pub enum Unusable {
     /// Admission refused it.
     #[error("admission rejects it: {0}")]
     Rejected(String),
+    /// Admission could not be asked: no fault of the file.
+    #[error("admission could not be asked: {0}")]
+    Unasked(String),
 }
 
 /// The case of a workload on so many nodes of so many GPUs each.
@@ -79,7 +83,9 @@ pub fn case(text: &str, (count, gpus): (u32, u32)) -> Result<&'static Case, Unus
     if gangs.is_empty() {
         return Err(foreign(format!("PodCliqueSet {name} has no replicas: there is nothing to schedule")));
     }
-    let mut slots = places(pcs, &gangs, count, gpus)?;
+    // Surplus may be placed before another hard gang: all pods must fit, whatever the order.
+    places(pcs, &gangs, count, gpus, |group| group.replicas)?;
+    let mut slots = places(pcs, &gangs, count, gpus, |group| group.min)?;
     // One pod short, on a node that has one.
     if let Some(taken) = slots.iter_mut().rev().find(|slots| **slots > 0) {
         *taken -= 1;
@@ -90,8 +96,14 @@ pub fn case(text: &str, (count, gpus): (u32, u32)) -> Result<&'static Case, Unus
     Ok(Box::leak(Box::new(case)))
 }
 
-/// How many pods of the hard gangs each node holds if they are placed first-fit, largest first.
-fn places(pcs: &Value, gangs: &[Gang], count: u32, gpus: u32) -> Result<Vec<u32>, Unusable> {
+/// How many pods each node holds if `of` each podgroup are placed, largest first, each on the emptiest node.
+fn places(
+    pcs: &Value,
+    gangs: &[Gang],
+    count: u32,
+    gpus: u32,
+    of: fn(&Group) -> usize,
+) -> Result<Vec<u32>, Unusable> {
     let mut wanted = Vec::new();
     for group in gangs.iter().flat_map(|gang| &gang.groups) {
         let template = pcs["spec"]["template"]["cliques"].as_array().into_iter().flatten();
@@ -101,7 +113,7 @@ fn places(pcs: &Value, gangs: &[Gang], count: u32, gpus: u32) -> Result<Vec<u32>
             let reason = format!("a pod of {} asks for {each} GPUs, a node has {gpus}", group.clique);
             return Err(Unusable::DoesNotFit(reason));
         }
-        wanted.extend(std::iter::repeat_n(each, group.min));
+        wanted.extend(std::iter::repeat_n(each, of(group)));
     }
     wanted.sort_unstable_by(|a, b| b.cmp(a));
     let mut nodes = vec![(gpus, 0_u32); count as usize];
@@ -111,7 +123,7 @@ fn places(pcs: &Value, gangs: &[Gang], count: u32, gpus: u32) -> Result<Vec<u32>
         let free = nodes.iter_mut().filter(|(free, slots)| *free >= each && *slots < 110);
         let Some((free, slots)) = free.max_by_key(|(free, slots)| (*free, std::cmp::Reverse(*slots))) else {
             return Err(Unusable::DoesNotFit(format!(
-                "it does not fit: the hard gangs are {pods} pods with {sum} GPUs, there are {count} nodes of {gpus} GPUs"
+                "it does not fit: it is {pods} pods with {sum} GPUs, there are {count} nodes of {gpus} GPUs"
             )));
         };
         *free -= each;
@@ -138,23 +150,35 @@ fn gpus_of(pod: &Value) -> u32 {
     running.max(of(&pod["initContainers"]).into_iter().max().unwrap_or(0))
 }
 
-/// Asks admission, without creating anything.
+/// The gang scope that a workload names itself.
+pub fn scope(case: &Case) -> Option<String> {
+    let pcs = crate::yaml::documents(case.manifest).ok()?.into_iter().next()?;
+    pcs["metadata"]["annotations"][names::GANG_SCOPE].as_str().map(str::to_owned)
+}
+
+/// Asks admission about the workload in every target's gang scope, without creating anything.
 ///
 /// # Errors
-/// [`Unusable::Rejected`] with its reason.
-pub async fn admitted(ground: &Ground, case: &Case) -> Result<(), Unusable> {
+/// [`Unusable::Rejected`] with its reason; [`Unusable::Unasked`] if it did not answer.
+pub async fn admitted(ground: &Ground, case: &Case, targets: &[Target]) -> Result<(), Unusable> {
     let Some(mut pcs) = crate::yaml::documents(case.manifest)?.into_iter().next() else { return Ok(()) };
     pcs["metadata"]["namespace"] = "default".into();
     let path = Kind::named("PodCliqueSet").map(|kind| kind.path(Some("default"))).unwrap_or_default();
-    let request = http::Request::post(format!("{path}?dryRun=All&fieldValidation=Strict"))
-        .header(http::header::CONTENT_TYPE, "application/json")
-        .body(pcs.to_string().into_bytes());
-    let Ok(request) = request else { return Ok(()) };
-    match ground.client.request::<Value>(request).await {
-        Err(kube::Error::Api(status)) => Err(Unusable::Rejected(status.message.clone())),
-        // What else can go wrong shows in the trial, as what it is.
-        Ok(_) | Err(_) => Ok(()),
+    for target in targets {
+        pcs["metadata"]["annotations"][names::GANG_SCOPE] = target.scope().into();
+        let request = http::Request::post(format!("{path}?dryRun=All&fieldValidation=Strict"))
+            .header(http::header::CONTENT_TYPE, "application/json")
+            .body(pcs.to_string().into_bytes())
+            .map_err(|e| Unusable::Unasked(e.to_string()))?;
+        match ground.client.request::<Value>(request).await {
+            Ok(_) => {}
+            Err(kube::Error::Api(status)) if (400..500).contains(&status.code) => {
+                return Err(Unusable::Rejected(format!("{} ({target})", status.message)));
+            }
+            Err(error) => return Err(Unusable::Unasked(error.to_string())),
+        }
     }
+    Ok(())
 }
 
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
@@ -221,7 +245,10 @@ fn judge(history: &History) -> Vec<Finding> {
             let (barrier, _) = history.reached("scheduler passed")?;
             let short = history.upto(barrier);
             let units = history.units(&set()?)?;
-            binding::all_or_nothing(&short, &units)?;
+            // A scaled PodGang may be on its way to being whole at the barrier; base PodGangs have had their pass.
+            let bases = history.gangs(&set()?)?.into_iter().filter(|gang| gang.base.is_none());
+            let based: Vec<_> = bases.flat_map(|gang| gang.units(history.header.target)).collect();
+            binding::all_or_nothing(&short, &based)?;
             ensure(binding::whole(&short.end(), &units).is_err(), || {
                 violation("every unit was bound whole, though there was room for one pod less")
             })
@@ -258,7 +285,7 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case(workload(9, 8), "the hard gangs are 9 pods with 72 GPUs, there are 8 nodes of 8 GPUs")]
+    #[case(workload(9, 8), "it is 9 pods with 72 GPUs, there are 8 nodes of 8 GPUs")]
     #[case(workload(1, 16), "a pod of w-0-a asks for 16 GPUs, a node has 8")]
     #[case("kind: Deployment".into(), "apiVersion is null, expected grove.io/v1alpha1")]
     #[case("apiVersion: grove.io/v1alpha1\nkind: Pod".into(), "kind is \"Pod\", expected PodCliqueSet")]

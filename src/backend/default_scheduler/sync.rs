@@ -19,7 +19,7 @@ use crate::backend::{BackendError, Synced};
 /// Creates what is missing of `plan`.
 ///
 /// # Errors
-/// A request that failed, or [`BackendError::Refused`] if an object of somebody else has the name.
+/// A request that failed, or [`BackendError::NameTaken`] if an object of somebody else has the name.
 pub(super) async fn sync(
     client: &Client,
     pod_gang: &PodGang,
@@ -68,9 +68,12 @@ async fn ensure(
                 Owner::Predecessor => {
                     Err(BackendError::Waiting(format!("{what} belongs to a deleted PodGang of this name")))
                 }
-                Owner::Other => {
-                    Err(BackendError::Refused(format!("{what} exists and is not controlled by this PodGang")))
-                }
+                // The API has no way to give it back by creating, and a running gang is not to suffer (GANG-12).
+                Owner::Nobody if is_as_planned(wanted, &found) => Ok(Some(format!(
+                    "{what} has lost its owner reference, which cannot be given back: it will not be \
+                     collected with its PodGang"
+                ))),
+                Owner::Nobody | Owner::Other => Err(BackendError::NameTaken(what)),
             }
         }
         Err(source) => Err(failed("create", source)),
@@ -83,7 +86,9 @@ enum Owner {
     PodGang,
     /// A deleted PodGang of the same name, whose garbage is yet to be collected.
     Predecessor,
-    /// Somebody else, or nobody.
+    /// Nobody: its owner reference was taken away, or somebody made it by hand.
+    Nobody,
+    /// Somebody else.
     Other,
 }
 
@@ -94,8 +99,13 @@ fn owner(object: &DynamicObject, pod_gang: &PodGang) -> Owner {
         Some(owner) if owner.kind == PodGang::kind(&()) && owner.name == pod_gang.name_any() => {
             Owner::Predecessor
         }
-        _ => Owner::Other,
+        Some(_) => Owner::Other,
+        None => Owner::Nobody,
     }
+}
+
+fn is_as_planned(wanted: &DynamicObject, found: &DynamicObject) -> bool {
+    difference("spec", &wanted.data["spec"], &found.data["spec"]).is_none()
 }
 
 /// What is wrong with an object that is there and can be lived with.
@@ -164,9 +174,13 @@ fn difference(path: &str, wanted: &Value, found: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use http::{Method, Request, Response};
+    use kube::client::Body;
     use serde_json::json;
+    use tower_test::mock;
 
     use super::*;
+    use crate::api::PodGangSpec;
 
     fn object(value: Value) -> DynamicObject {
         serde_json::from_value(value).unwrap()
@@ -207,6 +221,51 @@ mod tests {
         };
         assert!(matches!(inspect(&constrained), Ok(None)));
         assert!(matches!(inspect(&dropped), Err(BackendError::Refused(_))));
+    }
+
+    /// What comes of a planned Workload whose name is taken by `found`.
+    async fn beside(found: Value) -> Result<Option<String>, BackendError> {
+        let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
+        tokio::spawn(async move {
+            while let Some((request, send)) = handle.next_request().await {
+                let taken =
+                    json!({"kind": "Status", "status": "Failure", "reason": "AlreadyExists", "code": 409});
+                let (code, answer) = match *request.method() {
+                    Method::GET => (200, &found),
+                    _ => (409, &taken),
+                };
+                let answer = Body::from(serde_json::to_vec(answer).unwrap());
+                send.send_response(Response::builder().status(code).body(answer).unwrap());
+            }
+        });
+        let mut pod_gang = PodGang::new("g", PodGangSpec::default());
+        pod_gang.metadata.uid = Some("mine".to_owned());
+        let wanted = object(json!({"metadata": {"name": "g", "namespace": "ns"}, "spec": {"min": 2}}));
+        let client = Client::new(service, "default");
+        ensure(&client, &pod_gang, &workload_api::workloads(), &wanted, &[]).await
+    }
+
+    fn taken_by(kind: &str, name: &str, uid: &str) -> Value {
+        let owner = json!({"apiVersion": "v1", "kind": kind, "name": name, "uid": uid, "controller": true});
+        json!({"metadata": {"name": "g", "namespace": "ns", "ownerReferences": [owner]}, "spec": {"min": 2}})
+    }
+
+    #[tokio::test]
+    async fn a_disowned_one_as_planned_is_told_and_the_gang_goes_on() {
+        let disowned = |min| json!({"metadata": {"name": "g", "namespace": "ns"}, "spec": {"min": min}});
+        let warning = beside(disowned(2)).await.unwrap().unwrap();
+        assert!(warning.starts_with("Workload ns/g has lost its owner reference"), "{warning}");
+        assert!(matches!(beside(disowned(3)).await, Err(BackendError::NameTaken(_))));
+    }
+
+    #[tokio::test]
+    async fn one_of_another_owner_keeps_the_name_until_it_goes() {
+        assert_eq!(beside(taken_by("PodGang", "g", "mine")).await.unwrap(), None);
+        let before = beside(taken_by("PodGang", "g", "before")).await;
+        assert!(matches!(before, Err(BackendError::Waiting(_))), "{before:?}");
+        let other = beside(taken_by("Job", "g", "other")).await.unwrap_err();
+        assert_eq!(other.to_string(), "Workload ns/g exists and is not controlled by this PodGang");
+        assert!(matches!(other, BackendError::NameTaken(_)));
     }
 
     #[test]

@@ -242,8 +242,12 @@ async fn hold(component: &Component, path: &Path, progress: &dyn Progress) -> Re
     if file.try_lock().is_err() {
         progress.waiting(component);
     }
-    let at = path.to_owned();
-    tokio::task::spawn_blocking(move || file.lock().map(|()| file).map_err(ClusterError::file(at)))
-        .await
-        .map_err(|e| ClusterError::Name(format!("waiting for a build was cut short: {e}")))?
+    // Asked again and again rather than waited for: a blocked thread would keep Ctrl-C waiting too.
+    while let Err(error) = file.try_lock() {
+        if let std::fs::TryLockError::Error(source) = error {
+            return Err(ClusterError::File { path: path.into(), source });
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    }
+    Ok(file)
 }

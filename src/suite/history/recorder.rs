@@ -120,20 +120,25 @@ pub struct Recorder {
 
 impl Recorder {
     /// Starts watching; returns when every kind that is served has been listed once.
-    pub async fn start(client: Client) -> Self {
+    ///
+    /// # Errors
+    /// The kind that could not be listed in `limit`.
+    pub async fn start(client: Client, limit: Duration) -> Result<Self, &'static Kind> {
         let logs = Arc::new(RwLock::new(Logs::default()));
         let mut tasks = JoinSet::new();
         let mut ready = Vec::new();
         for kind in &KINDS {
             let (listed, is_listed) = watch::channel(false);
-            ready.push(is_listed);
+            ready.push((kind, is_listed));
             tasks.spawn(follow(client.clone(), kind, logs.clone(), listed));
         }
-        for mut is_listed in ready {
-            // A kind that is not served yet says so at once as well; an error means that its task is gone.
-            let _ = is_listed.wait_for(|listed| *listed).await;
+        for (kind, mut is_listed) in ready {
+            // A kind that is not served says so at once.
+            if !matches!(tokio::time::timeout(limit, is_listed.wait_for(|listed| *listed)).await, Ok(Ok(_))) {
+                return Err(kind);
+            }
         }
-        Self { client, logs, _tasks: tasks }
+        Ok(Self { client, logs, _tasks: tasks })
     }
 
     /// The client that watches.
@@ -191,12 +196,15 @@ impl Recorder {
         let kinds = KINDS.iter().filter(|kind| kind.namespaced && kind.kind != "Event");
         let listed =
             futures::future::join_all(kinds.map(|kind| list(&self.client, kind, Some(namespace)))).await;
-        let wanted: BTreeMap<(String, String), u64> = listed
-            .into_iter()
-            .flatten()
-            .flat_map(|(_, items)| items)
-            .map(|item| (identity(&item), revision(&item)))
-            .collect();
+        let mut wanted: BTreeMap<(String, String), u64> = BTreeMap::new();
+        for list in listed {
+            match list {
+                Ok((_, items)) => wanted.extend(items.iter().map(|item| (identity(item), revision(item)))),
+                // A kind that is not served has no objects.
+                Err(kube::Error::Api(status)) if status.code == 404 => {}
+                Err(_) => return false,
+            }
+        }
         let caught_up = async {
             loop {
                 let there = {

@@ -2,6 +2,7 @@
 
 use crate::suite::expect::Gang;
 use crate::suite::history::Version;
+use crate::suite::names;
 use crate::suite::schedulers;
 use crate::suite::target::Target;
 
@@ -18,10 +19,16 @@ pub fn belongs(target: Target, gang: &Gang, version: Version<'_>) -> bool {
         }
         "PodClique" => has_clique(name),
         "Pod" => version.pod().pod_clique().is_some_and(has_clique),
-        "Service" => is_base && name == gang.name,
+        "Service" => is_base && (name == gang.name || is_of_replica(gang, version)),
         "PodCliqueScalingGroup" => is_base && is_scaled_by(gang, name),
         _ => false,
     }
+}
+
+/// Whether an object's labels say that it is of this base PodGang's replica of the PodCliqueSet, whatever its name.
+fn is_of_replica(gang: &Gang, version: Version<'_>) -> bool {
+    let labels = (version.label(names::PART_OF), version.label(names::REPLICA_INDEX));
+    matches!(labels, (Some(set), Some(index)) if gang.name == format!("{set}-{index}"))
 }
 
 /// Whether a PodCliqueScalingGroup has cliques in this PodGang.

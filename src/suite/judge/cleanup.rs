@@ -45,8 +45,8 @@ fn is_namespaced(object: &Value) -> bool {
 /// Everything that belonged to these PodGangs is gone at the end (DEL-02, DEL-03).
 ///
 /// # Errors
-/// A violation per object that is left; [`Broken::NotReached`] if a PodGang never had gang resources or pods, for then
-/// their absence says nothing.
+/// A violation per object that is left; [`Broken::NotReached`] if a PodGang never had gang resources, pods or,
+/// if it is a base PodGang, a headless Service, for then their absence says nothing.
 pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
     let target = history.header.target;
     for gang in gangs {
@@ -55,6 +55,11 @@ pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
             ["PodGang", "Workload", "PodGroup", "PodClique", "Pod"].into_iter().find(|kind| !existed(kind))
         {
             return Err(Broken::NotReached(format!("there never was a {kind} of {}", gang.name)));
+        }
+        let is_headless = |service: &Version<'_>| service.object["spec"]["clusterIP"] == "None";
+        let mut services = history.of("Service").filter(|service| belongs(target, gang, *service));
+        if gang.base.is_none() && !services.any(|service| is_headless(&service)) {
+            return Err(Broken::NotReached(format!("there never was a headless Service of {}", gang.name)));
         }
     }
     let end = history.end();
@@ -127,19 +132,36 @@ mod tests {
         }}}));
         let mut pod = there("Pod", "w-1-a-x");
         pod["metadata"]["labels"] = json!({"grove.io/podclique": "w-1-a"});
+        // Recognised by its labels: the name is not in the contract.
+        let mut service = there("Service", "headless-1");
+        service["metadata"]["labels"] =
+            json!({"app.kubernetes.io/part-of": "w", "grove.io/podcliqueset-replica-index": "1"});
+        service["spec"] = json!({"clusterIP": "None"});
+        let mut of_other = service.clone();
+        of_other["metadata"]["name"] = json!("headless-0");
+        of_other["metadata"]["labels"]["grove.io/podcliqueset-replica-index"] = json!("0");
         let all = [
             there("PodGang", "w-1"),
             there("Workload", "w-1"),
             there("PodGroup", "w-1-w-1-a"),
             there("PodClique", "w-1-a"),
             pod,
-            there("Service", "w-1"),
+            service,
         ];
-        let grown = || Story::flat().added(there("PodGang", "w-0")).all_added(all.clone());
+        let begin = || Story::flat().added(there("PodGang", "w-0")).added(of_other.clone());
+        let grown = || begin().all_added(all.clone());
         let but_service = all[..5].iter().cloned().fold(grown(), Story::deleted);
-        assert_eq!(messages(removed(&but_service.end(), &gangs[1..])), ["Service w-1 is left"]);
+        assert_eq!(messages(removed(&but_service.end(), &gangs[1..])), ["Service headless-1 is left"]);
         let gone = all.iter().cloned().fold(grown(), Story::deleted);
         assert!(messages(removed(&gone.end(), &gangs[1..])).is_empty());
+        let told = |service: Option<Value>| {
+            let objects: Vec<_> = all[..5].iter().cloned().chain(service).collect();
+            let story = objects.iter().cloned().fold(begin(), Story::added);
+            messages(removed(&objects.into_iter().fold(story, Story::deleted).end(), &gangs[1..]))
+        };
+        let none = ["not reached: there never was a headless Service of w-1"];
+        assert_eq!(told(None), none);
+        assert_eq!(told(Some(there("Service", "w-1"))), none, "it has an address");
         let never = Story::flat().added(there("PodGang", "w-1")).deleted(there("PodGang", "w-1"));
         assert!(messages(removed(&never.end(), &gangs[1..]))[0].starts_with("not reached"));
     }

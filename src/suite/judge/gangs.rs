@@ -177,10 +177,14 @@ pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
             return Some(violation(message).shown_by("True", after[0]).shown_by("not True", *back));
         }
         let too_soon = gang.groups.iter().find_map(|group| {
-            let referenced = references(after[0].object, &group.clique)?;
-            let there =
-                |name: &&str| born.get(*name).is_some_and(|(_, revision)| *revision < after[0].revision());
-            let exist = referenced.iter().filter(|reference| there(&reference.1)).count();
+            // A podgroup that the PodGang lacks refers to no pod.
+            let referenced = references(after[0].object, &group.clique).unwrap_or_default();
+            let there = |name: &str| {
+                born.get(name).is_some_and(|(clique, revision)| {
+                    *clique == group.clique && *revision < after[0].revision()
+                })
+            };
+            let exist = referenced.iter().filter(|(_, name)| there(name)).count();
             (exist < group.replicas)
                 .then(|| format!("{exist} of {} pods of {}", group.replicas, group.clique))
         })?;
@@ -193,17 +197,22 @@ pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
 /// `podReferences` of every podgroup are its live pods, sorted by name (GANG-06).
 ///
 /// # Errors
-/// A violation per podgroup that refers to others, or in another order.
+/// A violation per podgroup that its PodGang lacks, or that refers to others, or in another order.
 pub fn references_are_the_pods(live: &Live, gangs: &[Gang]) -> Ruling {
-    none(gangs.iter().flat_map(|gang| &gang.groups).filter_map(|group| {
-        let pod_gang = live.of("PodGang").find(|found| references(found, &group.clique).is_some())?;
+    let groups = gangs.iter().flat_map(|gang| gang.groups.iter().map(move |group| (gang, group)));
+    none(groups.filter_map(|(gang, group)| {
+        let found = live.get("PodGang", &gang.name);
+        let Some((pod_gang, referenced)) =
+            found.and_then(|found| Some((found, references(found, &group.clique)?)))
+        else {
+            return Some(violation(format!("PodGang {} has no podgroup {}", gang.name, group.clique)));
+        };
         let mut pods: Vec<(&str, &str)> = live
             .pods()
             .filter(|pod| pod.pod_clique() == Some(&group.clique) && !pod.is_terminating())
             .map(|pod| (pod.0["metadata"]["namespace"].as_str().unwrap_or_default(), pod.name()))
             .collect();
         pods.sort_unstable();
-        let referenced = references(pod_gang, &group.clique)?;
         (referenced != pods).then(|| {
             let names =
                 |all: &[(&str, &str)]| all.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", ");

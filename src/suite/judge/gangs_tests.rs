@@ -118,10 +118,14 @@ fn the_label_names_the_backend_at_all_times() {
     assert_eq!(said(labelled(&history, &gangs(), TARGETS[0])).len(), 1);
 }
 
+/// Only clique a of the base PodGang.
+fn only_a() -> [Gang; 1] {
+    [Gang { groups: gangs()[0].groups[..1].to_vec(), ..gangs()[0].clone() }]
+}
+
 /// The one pod of clique a is there before or after the gang says so.
 fn becoming_initialized(steps: &[Value]) -> Vec<String> {
-    let gang = [Gang { groups: gangs()[0].groups[..1].to_vec(), ..gangs()[0].clone() }];
-    said(initialized(&Story::flat().all_added(steps.iter().cloned()).end(), &gang))
+    said(initialized(&Story::flat().all_added(steps.iter().cloned()).end(), &only_a()))
 }
 
 #[test]
@@ -136,6 +140,11 @@ fn initialized_once_every_pod_exists_and_is_referred_to() {
     );
     let not_referred = becoming_initialized(&[pending.clone(), pod("p", "w-0-a"), step(&[], Some("True"))]);
     assert_eq!(not_referred.len(), 1);
+    let of_another = becoming_initialized(&[pending.clone(), pod("p", "w-0-sg-0-b"), done.clone()]);
+    assert_eq!(of_another, too_soon, "a pod of another clique does not count");
+    let without = pod_gang("w-0", &[], Some("True"));
+    let lacking = becoming_initialized(&[pending.clone(), pod("p", "w-0-a"), without]);
+    assert_eq!(lacking, too_soon, "a podgroup that is not there refers to nothing");
     let never_false = becoming_initialized(&[pod("p", "w-0-a"), done.clone()]);
     assert_eq!(never_false, ["PodGang w-0 never said Initialized=False"]);
     let back = becoming_initialized(&[pending.clone(), pod("p", "w-0-a"), done, pending]);
@@ -151,5 +160,19 @@ fn references_at_convergence(#[case] referenced: &[&str], #[case] holds: bool) {
     let pods = ["p1", "p2"].map(|name| pod(name, "w-0-a"));
     let history =
         Story::flat().all_added(pods).added(pod_gang("w-0", &[("w-0-a", 1, referenced)], None)).end();
-    assert_eq!(references_are_the_pods(&history.end(), &gangs()).is_ok(), holds);
+    assert_eq!(references_are_the_pods(&history.end(), &only_a()).is_ok(), holds);
+}
+
+#[test]
+fn a_podgroup_of_the_gang_that_is_lacking_is_told() {
+    let history = Story::flat()
+        .added(pod_gang("w-0", &[("w-0-sg-0-b", 1, &[])], None))
+        .added(pod_gang("v-0", &[("w-0-a", 1, &["p"])], None))
+        .added(pod("p", "w-0-a"))
+        .end();
+    assert_eq!(
+        said(references_are_the_pods(&history.end(), &only_a())),
+        ["PodGang w-0 has no podgroup w-0-a"],
+        "also where another PodGang has it"
+    );
 }

@@ -1,9 +1,7 @@
 //! What changed that should not have: quiet at rest, unrelated objects left alone.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
-use jiff::SignedDuration;
 use serde_json::Value;
 
 use super::belonging::{belongs, is_scaled_by};
@@ -98,25 +96,19 @@ fn is_but_for_its_status(a: &Value, b: &Value) -> bool {
     a["spec"] == b["spec"] && fields.into_iter().all(same)
 }
 
-/// Nothing was written in the `length` before the entry at `until` (GANG-11).
+/// Nothing was written between the entries at `from` and `until`, two marks (GANG-11).
 ///
 /// # Errors
 /// A violation per object that was, with how often and by whom.
-pub fn quiet(history: &History, until: usize, length: Duration) -> Ruling {
-    let Some(end) = history.entries.get(until) else { return Ok(()) };
-    let begin = end.at - SignedDuration::try_from(length).unwrap_or(SignedDuration::MAX);
+pub fn quiet(history: &History, from: usize, until: usize) -> Ruling {
     let mut by_object: BTreeMap<(&str, &str), Vec<Write<'_>>> = BTreeMap::new();
-    for write in writes(history, 0, until).into_iter().filter(|write| write.version.at > begin) {
+    for write in writes(history, from, until) {
         by_object.entry((write.version.kind(), write.version.name())).or_default().push(write);
     }
     none(by_object.into_iter().filter_map(|((kind, name), writes)| {
         let last = writes.last()?;
-        let message = format!(
-            "{kind} {name} was written {} times in the last {} s, last by {}",
-            writes.len(),
-            length.as_secs(),
-            last.authors()
-        );
+        let message =
+            format!("{kind} {name} was written {} times at rest, last by {}", writes.len(), last.authors());
         Some(violation(message).shown_by("first", writes[0].version).shown_by("last", last.version))
     }))
 }
@@ -249,30 +241,31 @@ mod tests {
         }
     }
 
-    fn rests(last: Value, seconds: i64) -> Vec<String> {
-        let story = Story::flat().added(written("PodGang", "w-0", "op", "1")).modified(last).later(seconds);
-        messages(quiet(&story.mark("watched", Value::Null).end(), 2, Duration::from_secs(10)))
+    /// A PodGang is made, `rest` happens between the marks, and `after` behind them.
+    fn at_rest(made: Value, rest: impl Fn(Story) -> Story, after: impl Fn(Story) -> Story) -> Vec<String> {
+        let story = rest(Story::flat().added(made).mark("converged", Value::Null));
+        let history = after(story.mark("watched", Value::Null)).end();
+        let place = |name| history.reached(name).unwrap().0;
+        messages(quiet(&history, place("converged"), place("watched")))
     }
 
     #[test]
-    fn quiet_is_the_time_before_the_mark() {
+    fn every_write_between_the_marks_disturbs_a_rest() {
+        let gang = || written("PodGang", "w-0", "op", "1");
+        let write = |story: Story| story.modified(written("PodGang", "w-0", "op", "2"));
         assert_eq!(
-            rests(written("PodGang", "w-0", "op", "2"), 9),
-            ["PodGang w-0 was written 2 times in the last 10 s, last by op"]
+            at_rest(gang(), |story| write(story).later(20), |story| story),
+            ["PodGang w-0 was written 1 times at rest, last by op"],
+            "however long it is quiet thereafter"
         );
-        assert!(rests(written("PodGang", "w-0", "op", "2"), 10).is_empty());
+        assert!(at_rest(gang(), |story| story.later(10), write).is_empty());
     }
 
     #[test]
     fn schedulers_and_kwok_do_not_disturb_a_rest() {
-        let story = |object: Value| {
-            let begin = Story::flat().added(written("PodGroup", "g", "op", "1")).later(10);
-            messages(quiet(
-                &begin.modified(object).mark("watched", Value::Null).end(),
-                2,
-                Duration::from_secs(10),
-            ))
-        };
+        let again =
+            |made: Value, object: Value| at_rest(made, |story| story.modified(object.clone()), |story| story);
+        let story = |object: Value| again(written("PodGroup", "g", "op", "1"), object);
         let mut by_scheduler = written("PodGroup", "g", "op", "1");
         let entry = json!({"manager": "kube-scheduler", "subresource": "status", "time": "2"});
         by_scheduler["metadata"]["managedFields"].as_array_mut().unwrap().push(entry);
@@ -284,9 +277,7 @@ mod tests {
             group["metadata"]["managedFields"][0]["subresource"] = json!("status");
             group
         };
-        let again =
-            Story::flat().added(begin()).later(10).modified(begin()).mark("watched", Value::Null).end();
-        assert!(quiet(&again, 2, Duration::from_secs(10)).is_ok(), "a status is told from the rest");
+        assert!(again(begin(), begin()).is_empty(), "a status is told from the rest");
         let event = |source: &str| json!({"kind": "Event", "metadata": {"name": "e"}, "source": {"component": source}});
         assert!(story(event("default-scheduler")).is_empty());
         assert_eq!(story(event("operator")).len(), 1);

@@ -24,13 +24,13 @@ const SET: &str = "resting";
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     trial.submit(SET).await?;
     trial.until_converged(SET).await?;
-    trial.quiet_for(QUIET).await
+    trial.watch_rest(QUIET).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-11", || {
-        history.reached("converged")?;
+        let (converged, _) = history.reached("converged")?;
         let (watched, _) = history.reached(WATCHED)?;
-        rest::quiet(history, watched, QUIET)
+        rest::quiet(history, converged, watched)
     })]
 }

@@ -1,17 +1,21 @@
 //! Three PodGangs made by hand: with the label of the default backend, with none, and with one that names no backend.
-//! There is no PodCliqueSet that would put the labels right.
+//! There is no PodCliqueSet that would put the labels right. A fourth, made before them, is labelled for a scheduler that
+//! reads PodGangs itself: once the other three stand, the controller has been past it.
+
+use serde_json::Value;
 
 use crate::suite::case::{Case, Lane};
 use crate::suite::expect::Gang;
 use crate::suite::history::History;
-use crate::suite::judge::{Finding, finding, gang_resources};
+use crate::suite::judge::gangs::is_controlled_by;
+use crate::suite::judge::{Finding, Ruling, Shown, finding, gang_resources, none, violation};
 use crate::suite::limits::REACTION;
 use crate::suite::trial::{Stop, Trial};
 
 /// GANG-04.
 pub const CASE: Case = Case {
     id: "gang/scheduler-label",
-    title: "A PodGang whose scheduler label is absent or names no backend is served by the default one",
+    title: "A PodGang is served by the backend its scheduler label names, and by the default one if that is none",
     clauses: &["GANG-04"],
     nodes: &[],
     manifest: include_str!("scheduler_label.yaml"),
@@ -21,23 +25,103 @@ pub const CASE: Case = Case {
 };
 
 const POD_GANGS: [&str; 3] = ["labelled", "unlabelled", "mislabelled"];
+const EXTERNAL: &str = "external";
+const STOOD: &str = "gang resources of every other PodGang stood";
 
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    for name in POD_GANGS {
+    for name in [EXTERNAL].into_iter().chain(POD_GANGS) {
         trial.create("PodGang", &trial.manifest(name)?).await?;
     }
     trial
         .until("gang resources of every PodGang", REACTION, |live| {
-            let has_workload = POD_GANGS.iter().all(|name| live.get("Workload", name).is_some());
-            has_workload && live.of("PodGroup").count() >= POD_GANGS.len()
+            POD_GANGS.iter().all(|name| {
+                let owner = live.get("PodGang", name);
+                let has_group = |owner| live.of("PodGroup").any(|group| is_controlled_by(group, owner));
+                live.get("Workload", name).is_some() && owner.is_some_and(has_group)
+            })
         })
-        .await
+        .await?;
+    trial.mark(STOOD, Value::Null);
+    Ok(())
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     let gangs = POD_GANGS.map(|name| Gang { name: name.into(), base: None, groups: Vec::new() });
     vec![finding("GANG-04", || {
         gang_resources::owned(history, &history.end(), &gangs)?;
-        gang_resources::as_the_pod_gangs_say(history, &history.end(), &gangs)
+        gang_resources::as_the_pod_gangs_say(history, &history.end(), &gangs)?;
+        history.reached(STOOD)?;
+        never_served(history, EXTERNAL)
     })]
+}
+
+/// There never was a Workload or a PodGroup for a PodGang, by name or by owner.
+fn never_served(history: &History, pod_gang: &str) -> Ruling {
+    let expected = gang_resources::expected(history, history.header.target, pod_gang);
+    let named = |name: &str| name == pod_gang || expected.iter().any(|group| group.name.matches(name));
+    let owned = |object: &Value| {
+        let owners = object["metadata"]["ownerReferences"].as_array();
+        owners.into_iter().flatten().any(|owner| owner["kind"] == "PodGang" && owner["name"] == pod_gang)
+    };
+    let made = history.versions().filter(|version| gang_resources::is_gang_resource(version.object));
+    none(made.filter(|version| named(version.name()) || owned(version.object)).map(|version| {
+        let message = format!("{} {} was made for PodGang {pod_gang}", version.kind(), version.name());
+        violation(message).shown_by("it", version)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::cluster::local::EXTERNAL_SCHEDULER;
+    use crate::suite::history::testing::{Story, object, owned};
+    use crate::suite::names;
+
+    fn external() -> Value {
+        let documents = crate::yaml::documents(CASE.manifest).unwrap();
+        let mut found = documents.into_iter().filter(|document| document["metadata"]["name"] == EXTERNAL);
+        found.next().unwrap()
+    }
+
+    #[test]
+    fn the_manifest_names_the_external_profile() {
+        assert_eq!(external()["metadata"]["labels"][names::SCHEDULER_NAME], EXTERNAL_SCHEDULER);
+    }
+
+    #[rstest::rstest]
+    #[case::of_another(owned(object("Workload", "labelled"), "PodGang", "labelled"), true)]
+    #[case::its_workload(object("Workload", "external"), false)]
+    #[case::its_pod_group(object("PodGroup", "external-external-a"), false)]
+    #[case::owned_by_it(owned(object("PodGroup", "g"), "PodGang", "external"), false)]
+    fn nothing_was_ever_made_for_it(#[case] made: Value, #[case] holds: bool) {
+        let story = Story::flat().added(external()).added(made.clone()).deleted(made);
+        assert_eq!(never_served(&story.end(), EXTERNAL).is_ok(), holds);
+    }
+
+    /// Three PodGangs as they should be, and the fourth.
+    fn served(made: &[Value]) -> Ruling {
+        let mut story = Story::flat();
+        for gang in crate::yaml::documents(CASE.manifest).unwrap() {
+            story = story.added(gang);
+        }
+        for name in POD_GANGS {
+            let policy = json!({"gang": {"minCount": 2}});
+            let podgroup = format!("{name}-a");
+            let mut workload = owned(object("Workload", name), "PodGang", name);
+            workload["spec"] = json!({"podGroupTemplates": [{"name": podgroup, "schedulingPolicy": policy}]});
+            let mut group = owned(object("PodGroup", &format!("{name}-{podgroup}")), "PodGang", name);
+            group["spec"] = json!({"schedulingPolicy": policy, "podGroupTemplateRef": {"workload":
+                {"workloadName": name, "podGroupTemplateName": podgroup}}});
+            story = story.added(workload).added(group);
+        }
+        judge(&story.all_added(made.iter().cloned()).mark(STOOD, Value::Null).end()).remove(0).ruling
+    }
+
+    #[test]
+    fn the_case_asks_for_three_and_not_the_fourth() {
+        assert_eq!(served(&[]), Ok(()));
+        assert!(served(&[owned(object("Workload", EXTERNAL), "PodGang", EXTERNAL)]).is_err());
+    }
 }
