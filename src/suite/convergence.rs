@@ -52,6 +52,20 @@ pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<String> {
     };
     surplus("PodGang", &|name| gangs.iter().any(|gang| gang.name == name))
         .or_else(|| surplus("PodClique", &|name| groups().any(|group| group.clique == name)))
+        .or_else(|| {
+            let mut pods = live.pods().filter(|pod| pod.label(names::PART_OF) == Some(set));
+            let gone = pods.find(|pod| !gangs.iter().any(|gang| pod.pod_gang() == Some(&gang.name)));
+            gone.map(|pod| format!("Pod {} to go", pod.name()))
+        })
+        .or_else(|| {
+            let replicas = gangs.iter().filter(|gang| gang.base.is_none()).count();
+            let kinds = ["Service", "PodCliqueScalingGroup"];
+            let mut of_set =
+                kinds.into_iter().flat_map(|kind| live.of(kind)).filter(|object| is_part_of(object, set));
+            of_set.find(|object| replica(object).is_some_and(|index| index >= replicas)).map(|object| {
+                format!("{} {} to go", object["kind"].as_str().unwrap_or_default(), name(object))
+            })
+        })
         .or_else(|| ["Workload", "PodGroup"].into_iter().find_map(|kind| orphan(live, kind)))
         .or_else(|| gangs.iter().find_map(|gang| gang_lacks(live, gang)))
         .or_else(|| groups().find_map(|group| clique_lacks(live, group)))
@@ -66,6 +80,11 @@ pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<String> {
             Some(pcs) => counts_lack(pcs, &["availableReplicas", "updatedReplicas"]),
             None => Some(format!("PodCliqueSet {set}")),
         })
+}
+
+/// The index of the PodCliqueSet replica that an object belongs to.
+fn replica(object: &Value) -> Option<usize> {
+    object["metadata"]["labels"][names::REPLICA_INDEX].as_str()?.parse().ok()
 }
 
 /// A gang resource whose PodGang has gone before it: it waits for the garbage collector, or for its last pod.
@@ -191,6 +210,7 @@ mod tests {
         let clique = conditions(clique, &[("PodCliqueScheduled", "True"), ("MinAvailableBreached", "False")]);
         let mut pod = conditions(labelled("Pod", "p"), &[("Ready", "True")]);
         pod["metadata"]["labels"]["grove.io/podclique"] = json!("w-0-a");
+        pod["metadata"]["labels"]["grove.io/podgang"] = json!("w-0");
         pod["spec"] = json!({"nodeName": "n"});
         let pcs = scaled(labelled("PodCliqueSet", "w"), &["availableReplicas", "updatedReplicas"]);
         vec![pod_gang, clique, pod, pcs]
@@ -214,6 +234,7 @@ mod tests {
     #[case::not_counted(1, "/status/scheduledReplicas", "PodClique w-0-a with scheduledReplicas 1")]
     #[case::unhealthy(1, "/status/conditions/1/status", "MinAvailableBreached=False on w-0-a")]
     #[case::not_bound(2, "/spec/nodeName", "exactly 1 ready pods of w-0-a: 0 of 1 are")]
+    #[case::of_a_gang_that_is_gone(2, "/metadata/labels/grove.io~1podgang", "Pod p to go")]
     #[case::not_available(3, "/status/availableReplicas", "PodCliqueSet w with availableReplicas 1")]
     fn what_is_missing(#[case] object: usize, #[case] field: &str, #[case] message: &str) {
         let mut objects = converged();
