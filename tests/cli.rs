@@ -165,6 +165,31 @@ fn a_recording_is_judged_offline(#[case] bound: bool, #[case] code: i32, #[case]
     }
 }
 
+/// Needs the components, and with them Go once.
+#[rstest::rstest]
+#[case::admitted("", 0, "AON-02   scheduling  core   pass")]
+#[case::rejected(
+    "    cliqueStartupType: CliqueStartupTypeInOrder\n",
+    2,
+    "startup order is not supported yet"
+)]
+fn a_workload_of_ones_own_is_judged_or_refused(#[case] field: &str, #[case] code: i32, #[case] says: &str) {
+    let cli = Cli::new();
+    let file = cli.file(
+        "mine.yaml",
+        &format!(
+            "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {{name: mine}}\nspec:\n  replicas: 1\n  template:\n\
+             {field}    cliques:\n    - name: worker\n      spec:\n        roleName: worker\n        replicas: 3\n        \
+             podSpec: {{containers: [{{name: c, image: registry.k8s.io/pause:3.10}}]}}\n"
+        ),
+    );
+    let output = cli.run(&["run", "--workload", &file, "--nodes", "2x0", "--scope", "PodGroup"]);
+    let all = format!("{}{}", stdout(&output), stderr(&output));
+    assert_eq!(output.status.code(), Some(code), "{all}");
+    assert!(all.contains(says), "{all}");
+    assert_eq!(processes_of(&cli.home.path().join("state")), 0, "processes are left");
+}
+
 /// The processes that have this folder in their command line.
 fn processes_of(folder: &Path) -> usize {
     let folder = folder.display().to_string();
