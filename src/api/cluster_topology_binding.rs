@@ -33,6 +33,14 @@ pub struct ClusterTopologyBindingSpec {
     pub scheduler_topology_bindings: Vec<SchedulerTopologyBinding>,
 }
 
+impl ClusterTopologyBindingSpec {
+    /// Name of the topology resource that the binding refers to for this scheduler, if it does.
+    pub fn reference(&self, scheduler: &str) -> Option<&str> {
+        let mut bound = self.scheduler_topology_bindings.iter();
+        bound.find(|bound| bound.scheduler_name == scheduler).map(|bound| bound.topology_reference.as_str())
+    }
+}
+
 /// A domain and the node label that tells its instances apart.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -11,10 +11,12 @@ use async_trait::async_trait;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{ApiResource, DynamicObject};
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-use super::{BackendError, FieldError, GangState, Membership, Release, SchedulerBackend, Synced, Validation};
-use crate::api::{PodCliqueSet, PodCliqueSetTemplateSpec, PodGang, TopologyConstraint};
+use super::template::{Constrained, constraints};
+use super::{
+    BackendError, FieldError, GangState, Membership, Release, SchedulerBackend, Synced, Validation, pod_spec,
+};
+use crate::api::PodCliqueSet;
 
 /// The `config` of an External profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -62,7 +64,7 @@ impl SchedulerBackend for External {
         }
         let undeclared =
             format!("the profile of scheduler {} does not declare topologyConstraints", self.name);
-        for (path, constraint) in constraints(&pcs.spec.template) {
+        for Constrained { path, constraint, .. } in constraints(&pcs.spec.template) {
             if constraint.required_domain().is_some() {
                 let message = format!("{undeclared}: nobody would keep a required constraint");
                 found.errors.push(FieldError::forbidden(path, message));
@@ -74,11 +76,7 @@ impl SchedulerBackend for External {
     }
 
     fn prepare_pod(&self, pod: &mut DynamicObject, member: &Membership<'_>) -> Result<(), BackendError> {
-        let Some(spec) = pod.data.get_mut("spec").and_then(Value::as_object_mut) else {
-            return Err(BackendError::Refused(format!("a pod of {} has no spec", member.pod_clique)));
-        };
-        spec.insert("schedulerName".to_owned(), json!(self.name));
-        Ok(())
+        pod_spec::schedule_by(&self.name, pod, member).map(drop)
     }
 
     fn gang_resources(&self) -> Vec<ApiResource> {
@@ -87,7 +85,7 @@ impl SchedulerBackend for External {
 
     async fn sync_pod_gang(
         &self,
-        _pod_gang: &PodGang,
+        _gang: &GangState<'_>,
         _existing: &[Arc<DynamicObject>],
     ) -> Result<Synced, BackendError> {
         Ok(Synced::default())
@@ -98,24 +96,12 @@ impl SchedulerBackend for External {
     }
 }
 
-/// Every topology constraint of a PodCliqueSet, with its path.
-fn constraints(template: &PodCliqueSetTemplateSpec) -> impl Iterator<Item = (String, &TopologyConstraint)> {
-    let path = "spec.template";
-    let set = template.topology_constraint.iter().map(move |c| (format!("{path}.topologyConstraint"), c));
-    let cliques = template.cliques.iter().enumerate().filter_map(move |(i, clique)| {
-        Some((format!("{path}.cliques[{i}].topologyConstraint"), clique.topology_constraint.as_ref()?))
-    });
-    let groups = template.pod_clique_scaling_groups.iter().enumerate().filter_map(move |(i, group)| {
-        let path = format!("{path}.podCliqueScalingGroups[{i}].topologyConstraint");
-        Some((path, group.topology_constraint.as_ref()?))
-    });
-    set.chain(cliques).chain(groups)
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
-    use crate::api::PodGangSpec;
+    use crate::api::{PodGang, PodGangSpec};
 
     fn backend(topology_constraints: bool) -> External {
         External::new("outside", ExternalConfig { topology_constraints })
@@ -161,7 +147,10 @@ mod tests {
     #[tokio::test]
     async fn nothing_is_created() {
         let pod_gang = PodGang::new("wl-0", PodGangSpec::default());
-        assert_eq!(backend(false).sync_pod_gang(&pod_gang, &[]).await.unwrap(), Synced::default());
+        assert_eq!(
+            backend(false).sync_pod_gang(&GangState::without_pods(&pod_gang), &[]).await.unwrap(),
+            Synced::default()
+        );
         assert!(backend(false).gang_resources().is_empty());
         assert_eq!(backend(false).readiness().await, Ok(()));
     }

@@ -10,11 +10,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::names::{MAX_LABEL, is_label_value};
 use super::registry::BUILT_IN;
-use super::{DEFAULT_SCHEDULER, DefaultScheduler, External, SchedulerBackend};
-
-/// Longest value of a label: the name becomes that of `grove.io/scheduler-name`.
-const MAX_NAME: usize = 63;
+use super::{
+    DEFAULT_SCHEDULER, DefaultScheduler, External, KAI_SCHEDULER, KOORD_SCHEDULER, Kai, Koordinator,
+    SchedulerBackend, VOLCANO, Volcano,
+};
 
 /// A profile as the configuration file has it.
 #[derive(Clone, Debug)]
@@ -33,6 +34,11 @@ pub enum ProfileType {
     /// A scheduler that reads PodGangs itself.
     External,
 }
+
+/// The `config` of a backend that has none.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoConfig {}
 
 /// Why a profile is no good.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,17 +65,27 @@ impl Profile {
             (Some(ProfileType::External), name) if BUILT_IN.contains(&name) => {
                 bad_name(format!("{name:?} is the name of a built-in scheduler backend"))
             }
+            // It becomes the value of `grove.io/scheduler-name`.
             (Some(ProfileType::External), name) if !is_label_value(name) => bad_name(format!(
-                "{name:?}: must be the value of a label: at most {MAX_NAME} letters, digits, '-', '_' and '.', \
+                "{name:?}: must be the value of a label: at most {MAX_LABEL} letters, digits, '-', '_' and '.', \
                  a letter or digit at either end"
             )),
             (Some(ProfileType::External), name) => Ok(Arc::new(External::new(name, self.config()?))),
             (None, DEFAULT_SCHEDULER) => {
                 Ok(Arc::new(DefaultScheduler::new(client.clone(), self.config()?, namespace)))
             }
+            (None, KAI_SCHEDULER) => {
+                let NoConfig {} = self.config()?;
+                Ok(Arc::new(Kai::new(client.clone())))
+            }
+            (None, KOORD_SCHEDULER) => Ok(Arc::new(Koordinator::new(client.clone(), self.config()?))),
+            (None, VOLCANO) => {
+                let NoConfig {} = self.config()?;
+                Ok(Arc::new(Volcano::new(client.clone())))
+            }
             (None, name) => bad_name(format!(
-                "no scheduler backend {name:?}; supported: {DEFAULT_SCHEDULER}, and with type: External any scheduler \
-                 that reads PodGangs itself"
+                "no scheduler backend {name:?}; supported: {DEFAULT_SCHEDULER}, {KAI_SCHEDULER}, {KOORD_SCHEDULER}, \
+                 {VOLCANO}, and with type: External any scheduler that reads PodGangs itself"
             )),
         }
     }
@@ -84,10 +100,4 @@ impl Profile {
             ProfileError { path, message: error.into_inner().to_string() }
         })
     }
-}
-
-fn is_label_value(name: &str) -> bool {
-    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let outer = |c: char| c.is_ascii_alphanumeric();
-    name.len() <= MAX_NAME && name.starts_with(outer) && name.ends_with(outer) && name.chars().all(inner)
 }

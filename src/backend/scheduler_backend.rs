@@ -5,10 +5,11 @@
 //! or scales pods and never writes PodGang status: that is the reconcilers'. What differs between schedulers
 //! lives behind this trait and nowhere else.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use k8s_openapi::api::core::v1::{NodeSelectorRequirement, Pod};
+use k8s_openapi::api::core::v1::{Node, NodeSelectorRequirement, Pod};
 use kube::api::{ApiResource, DynamicObject};
 
 use super::Validation;
@@ -52,14 +53,14 @@ pub trait SchedulerBackend: Send + Sync {
     fn gang_resources(&self) -> Vec<ApiResource>;
 
     /// Brings the scheduler's gang resources into being, parents first. Idempotent: writes nothing if nothing
-    /// is missing. `existing` are the gang resources that the PodGang owns as the caller's cache has them,
+    /// is missing. Called for every change of the PodGang, and when a pod of it is released. `existing` are the gang resources that the PodGang owns as the caller's cache has them,
     /// possibly a little late, each with its `types`.
     ///
     /// # Errors
     /// [`BackendError::Refused`] if they can never exist as asked, else what failed and is worth a retry.
     async fn sync_pod_gang(
         &self,
-        pod_gang: &PodGang,
+        gang: &GangState<'_>,
         existing: &[Arc<DynamicObject>],
     ) -> Result<Synced, BackendError>;
 
@@ -69,20 +70,72 @@ pub trait SchedulerBackend: Send + Sync {
     /// The API server could not be asked.
     async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError>;
 
+    /// Labels that a pod gets in the very request that takes its gate off: membership for a scheduler that would take a
+    /// gated pod for one that it may bind. Everything else a pod needs it has from its creation on.
+    fn release_labels(&self, _pod_gang: &PodGang, _pod: &Pod) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
+
     /// The backend's topology resources, where the scheduler has such (TOPO-09).
     fn topology(&self) -> Option<&dyn TopologyBackend> {
         None
     }
 }
 
-/// A scheduler with a topology resource of its own that follows a ClusterTopologyBinding.
+/// A scheduler with a topology resource of its own that follows a ClusterTopologyBinding (TOPO-09).
 #[async_trait]
 pub trait TopologyBackend: Send + Sync {
-    /// Creates or compares the topology resource of `binding`.
+    /// The kinds of its topology resources. The caller watches them, and the nodes, and calls the other two
+    /// again when one changes.
+    fn topology_resources(&self) -> Vec<ApiResource>;
+
+    /// Brings the topology resources of `binding` into being, controlled by it, so that they go with it
+    /// (DEL-09). Idempotent: writes nothing if nothing differs.
     ///
     /// # Errors
     /// What failed and is worth a retry.
-    async fn sync_topology(&self, binding: &ClusterTopologyBinding) -> Result<(), BackendError>;
+    async fn sync_topology(
+        &self,
+        binding: &ClusterTopologyBinding,
+        cluster: &TopologyView<'_>,
+    ) -> Result<TopologyState, BackendError>;
+
+    /// Compares `binding` with the topology resource that its `schedulerTopologyBindings` refers to, which is
+    /// somebody else's. Writes nothing.
+    ///
+    /// # Errors
+    /// What failed and is worth a retry.
+    async fn compare_topology(
+        &self,
+        binding: &ClusterTopologyBinding,
+        reference: &str,
+        cluster: &TopologyView<'_>,
+    ) -> Result<TopologyState, BackendError>;
+}
+
+/// What topology resources are made from, as the caller's caches have it, possibly a little late.
+#[derive(Clone, Copy, Debug)]
+pub struct TopologyView<'a> {
+    /// Every ClusterTopologyBinding: where a scheduler can hold only one, who came first holds it.
+    pub bindings: &'a [Arc<ClusterTopologyBinding>],
+    /// Every node; of each the metadata only.
+    pub nodes: &'a [Arc<Node>],
+    /// Every topology resource of the backend's kinds, whoever owns it, each with its `types`.
+    pub existing: &'a [Arc<DynamicObject>],
+}
+
+/// How a scheduler's topology resources stand to a ClusterTopologyBinding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TopologyState {
+    /// They say the same.
+    InSync,
+    /// They differ; in what.
+    Drift(String),
+    /// The one referred to does not exist; which.
+    NotFound(String),
+    /// They cannot be had, and a retry does not help: why, such as another owner or another binding that
+    /// holds the only place.
+    Refused(String),
 }
 
 /// The place in a gang that a pod is created for.
@@ -111,6 +164,13 @@ pub struct GangState<'a> {
     pub pod_gang: &'a PodGang,
     /// Every pod of it that is neither finished nor being deleted.
     pub pods: &'a [Arc<Pod>],
+}
+
+impl<'a> GangState<'a> {
+    /// A PodGang that has no pods yet.
+    pub fn without_pods(pod_gang: &'a PodGang) -> Self {
+        Self { pod_gang, pods: &[] }
+    }
 }
 
 /// Whether a gated pod goes to the scheduler.

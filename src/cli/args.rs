@@ -60,13 +60,17 @@ pub struct ClusterArgs {
     /// Use this program instead of building it, e.g. kube-scheduler=./my-scheduler. May be repeated.
     #[arg(long = "bin", value_name = "NAME=PATH", value_parser = name_and_path)]
     pub bins: Vec<(String, PathBuf)>,
+    /// A folder with KAI's programs (kai-scheduler, kai-binder, and kai-podgrouper if there is one) and its four CRDs.
+    #[arg(long, value_name = "DIR", env = "GROVE_CONFORMANCE_KAI_DIR")]
+    pub kai_dir: Option<PathBuf>,
 }
 
 /// Arguments of `run`.
 #[derive(Debug, Clone, Args)]
 pub struct RunArgs {
-    /// Only this backend. There is one so far.
-    #[arg(long, value_name = "NAME", default_value = "default-scheduler")]
+    /// This backend (default-scheduler, volcano, koord-scheduler, kai-scheduler, external), or all of them in one control
+    /// plane.
+    #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
     pub backend: String,
     /// Only this gang scope of kube-scheduler: PodGroup or PodGang.
     #[arg(long, value_name = "SCOPE")]
@@ -128,9 +132,12 @@ pub struct ReplayArgs {
     /// Its namespace.
     #[arg(long, value_name = "NAME")]
     pub namespace: Option<String>,
-    /// Its gang scope.
-    #[arg(long, value_name = "SCOPE", default_value = "PodGroup")]
-    pub scope: String,
+    /// The backend it is judged by.
+    #[arg(long, value_name = "NAME", default_value = "default-scheduler")]
+    pub backend: String,
+    /// Its gang scope, for default-scheduler: PodGroup (default) or PodGang.
+    #[arg(long, value_name = "SCOPE")]
+    pub scope: Option<String>,
 }
 
 /// Arguments of `controls`.
@@ -156,6 +163,9 @@ pub struct UpArgs {
     /// The cluster's name.
     #[arg(default_value = "dev")]
     pub name: String,
+    /// The backends whose schedulers run in it: one of `run --backend`, or all.
+    #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
+    pub backend: String,
     /// Nodes to begin with: how many, and GPUs of each (8x8 is 8 nodes of 8 GPUs, 4 to a rack, 8 to a block).
     #[arg(long, value_name = "NODESxGPUS")]
     pub nodes: Option<String>,

@@ -14,6 +14,7 @@ use super::output::{self, Talk};
 use super::{Failure, programs, run_id};
 use crate::cluster::local::{ClusterSpec, LocalCluster, Part};
 use crate::cluster::nodes::NodeSpec;
+use crate::cluster::schedulers::Scheduler;
 use crate::cluster::{ClusterError, deploy};
 use crate::report::Exit;
 use crate::suite::cluster::Ground;
@@ -31,7 +32,8 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// [`Failure::Infrastructure`].
 pub async fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     let talk = Talk::default();
-    let programs = programs(&args.cluster_args, &talk).await?;
+    let schedulers = [Scheduler::Kube].into();
+    let programs = programs(&args.cluster_args, &schedulers, &talk).await?;
     let run = run_id();
     let mut starts = Vec::new();
     for number in 0..STARTS {
@@ -44,7 +46,7 @@ pub async fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     print("cluster ready", &mut starts);
     let cluster = LocalCluster::start(&format!("{run}-bench"), ClusterSpec::default(), programs).await?;
     let cluster = Arc::new(cluster);
-    let ground = Ground::prepare(cluster.client(), Some(cluster.clone()), &run).await?;
+    let ground = Ground::prepare(cluster.client(), Some(cluster.clone()), &schedulers, &run).await?;
     for index in 0..50 {
         let name = format!("bench-{index}");
         let node = NodeSpec { name, labels: [].into(), taint: None, gpus: 8, pods: 110 };

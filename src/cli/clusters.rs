@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::args::UpArgs;
 use super::output::{self, Talk};
-use super::{Failure, own, programs, select};
+use super::{Failure, cluster_spec, own, programs, select};
 use crate::cluster::local::{ClusterSpec, LocalCluster};
 use crate::cluster::nodes::NodeSpec;
 use crate::cluster::{deploy, home};
@@ -69,7 +69,8 @@ pub async fn up(args: &UpArgs) -> Result<Exit, Failure> {
     }
     let talk = Talk::default();
     // Built here, where progress can be seen.
-    programs(&args.cluster_args, &talk).await?;
+    let spec = spec(args)?;
+    programs(&args.cluster_args, &spec.schedulers, &talk).await?;
     talk.now("starting a control plane");
     let infrastructure =
         |e: std::io::Error| Failure::Infrastructure(format!("cannot start the supervisor: {e}"));
@@ -77,12 +78,15 @@ pub async fn up(args: &UpArgs) -> Result<Exit, Failure> {
     home::write(&log, "")?;
     let out = std::fs::File::options().append(true).open(&log).map_err(infrastructure)?;
     let mut command = Command::new(own()?);
-    command.arg("__supervise").arg(&args.name);
+    command.arg("__supervise").arg(&args.name).arg("--backend").arg(&args.backend);
     if let Some(nodes) = &args.nodes {
         command.arg("--nodes").arg(nodes);
     }
     for (name, path) in &args.cluster_args.bins {
         command.arg("--bin").arg(format!("{name}={}", path.display()));
+    }
+    if let Some(path) = &args.cluster_args.kai_dir {
+        command.arg("--kai-dir").arg(path);
     }
     let _ = std::fs::remove_file(card_file(&args.name));
     let mut supervisor = command
@@ -116,6 +120,12 @@ pub async fn up(args: &UpArgs) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
+/// The cluster that `up` was asked for.
+fn spec(args: &UpArgs) -> Result<ClusterSpec, Failure> {
+    let targets = select::targets(&args.backend, None)?;
+    cluster_spec(&args.cluster_args, &targets.iter().map(|target| target.scheduler()).collect())
+}
+
 /// Terminates a process when it is dropped, unless it was disarmed.
 struct Unless {
     pid: Option<u32>,
@@ -137,8 +147,9 @@ impl Drop for Unless {
 pub async fn supervise(args: &UpArgs) -> Result<Exit, Failure> {
     // The terminal that `up` was called from may go.
     let hangup = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup());
-    let programs = programs(&args.cluster_args, &Talk::default()).await?;
-    let cluster = LocalCluster::start(&args.name, ClusterSpec::default(), programs).await?;
+    let spec = spec(args)?;
+    let programs = programs(&args.cluster_args, &spec.schedulers, &Talk::default()).await?;
+    let cluster = LocalCluster::start(&args.name, spec, programs).await?;
     if let Some(word) = &args.nodes {
         let (count, gpus) = select::nodes(word)?;
         for index in 0..count {

@@ -39,11 +39,12 @@ pub async fn controls(args: &ControlsArgs) -> Result<Exit, Failure> {
 async fn run_one(control: &'static Control, args: &ControlsArgs) -> Result<bool, Failure> {
     let begin = Instant::now();
     let talk = Arc::new(Talk::brief());
+    let spec = (control.spec)();
     let settings = Settings {
         run: run_id(),
-        spec: (control.spec)(),
+        programs: programs(&args.cluster_args, &spec.schedulers, &talk).await?,
+        spec,
         attach: None,
-        programs: programs(&args.cluster_args, &talk).await?,
         scale: args.timeout_scale,
         concurrency: 16,
         retries: 0,
@@ -52,7 +53,7 @@ async fn run_one(control: &'static Control, args: &ControlsArgs) -> Result<bool,
         reproduce: format!("grove-conformance controls {}", control.name),
     };
     let (chosen, left_out) = cases::all().partition(|case| control.runs(case));
-    let plan = Plan { targets: vec![control.target()], chosen, left_out, clauses: CLAUSES.to_vec() };
+    let plan = Plan { targets: vec![control.target], chosen, left_out, clauses: CLAUSES.to_vec() };
     let clock = Clock { begin, building: Duration::ZERO };
     let arena = Arc::new(Arena::new(settings));
     let report = run::hold(&arena, &plan, &talk, clock).await?;

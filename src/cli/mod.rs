@@ -16,6 +16,7 @@ mod replay;
 mod run;
 mod select;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -23,9 +24,10 @@ use clap::Parser;
 
 use self::args::{Cli, ClusterArgs, Verb};
 use crate::cluster::ClusterError;
-use crate::cluster::components::{Overrides, Toolbox};
-use crate::cluster::local::Programs;
+use crate::cluster::components::{Overrides, Toolbox, components_for};
+use crate::cluster::local::{ClusterSpec, Programs};
 use crate::cluster::process::Launcher;
+use crate::cluster::schedulers::{KaiDir, Scheduler};
 use crate::report::Exit;
 
 /// The client reports every refused connection as an error; while a control plane starts they are no news.
@@ -113,8 +115,26 @@ async fn interruptible(verb: Verb) -> Result<Exit, Failure> {
     Err(Failure::Infrastructure(format!("{ended}; {left}")))
 }
 
-/// Prepares the programs of a cluster, building what is missing.
-async fn programs(args: &ClusterArgs, talk: &output::Talk) -> Result<Programs, Failure> {
+/// A cluster with these schedulers, as the command line wants it.
+///
+/// # Errors
+/// [`Failure::Usage`] for a `--kai-dir` that lacks something.
+fn cluster_spec(args: &ClusterArgs, schedulers: &BTreeSet<Scheduler>) -> Result<ClusterSpec, Failure> {
+    let kai = match &args.kai_dir {
+        Some(path) if schedulers.contains(&Scheduler::Kai) => {
+            Some(KaiDir::open(path).map_err(|error| Failure::Usage(error.to_string()))?)
+        }
+        _ => None,
+    };
+    Ok(ClusterSpec { kai, ..ClusterSpec::with(schedulers.iter().copied()) })
+}
+
+/// Prepares the programs of a cluster with these schedulers, building what is missing.
+async fn programs(
+    args: &ClusterArgs,
+    schedulers: &BTreeSet<Scheduler>,
+    talk: &output::Talk,
+) -> Result<Programs, Failure> {
     let mut overrides: Overrides = args.bins.iter().cloned().collect();
     let controller = overrides.remove("grove-backend-controller");
     if let Some(path) = controller.as_ref().filter(|path| !path.is_file()) {
@@ -123,7 +143,7 @@ async fn programs(args: &ClusterArgs, talk: &output::Talk) -> Result<Programs, F
             path.display()
         )));
     }
-    let toolbox = Toolbox::prepare(&overrides, talk).await?;
+    let toolbox = Toolbox::prepare_only(components_for(schedulers), &overrides, talk).await?;
     Ok(Programs {
         toolbox,
         launcher: Launcher::new(own()?),

@@ -1,12 +1,12 @@
 //! `run`: the suite, or one's own workload, against a cluster; the report; the exit code.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::args::RunArgs;
 use super::output::{self, Talk};
-use super::{Failure, clusters, programs, run_id, select};
-use crate::cluster::local::ClusterSpec;
+use super::{Failure, cluster_spec, clusters, programs, run_id, select};
 use crate::report::{self, Exit, Report};
 use crate::suite::arena::{Arena, Settings};
 use crate::suite::clauses::CLAUSES;
@@ -27,13 +27,15 @@ pub async fn run(args: &RunArgs) -> Result<Exit, Failure> {
     };
     let talk = Arc::new(Talk::default());
     let building = Instant::now();
-    let programs = programs(&args.cluster_args, &talk).await?;
+    let schedulers: BTreeSet<_> = plan.targets.iter().map(|target| target.scheduler()).collect();
+    let spec = cluster_spec(&args.cluster_args, &schedulers)?;
+    let programs = programs(&args.cluster_args, &spec.schedulers, &talk).await?;
     let clock = Clock { begin, building: building.elapsed() };
     std::fs::create_dir_all(&args.report_dir)
         .map_err(|e| Failure::Usage(format!("--report-dir {}: {e}", args.report_dir.display())))?;
     let settings = Settings {
         run: run_id(),
-        spec: ClusterSpec::default(),
+        spec,
         attach,
         programs,
         scale: args.timeout_scale,
@@ -140,6 +142,7 @@ fn reproduce(args: &RunArgs) -> String {
         (Some(file), Some(nodes)) => words.push(format!("--workload {} --nodes {nodes}", quoted(file))),
         _ => words.push("--case {case}".into()),
     }
-    words.push("--scope {scope}".into());
+    words.extend(args.cluster_args.kai_dir.iter().map(|path| format!("--kai-dir {}", quoted(path))));
+    words.push("{target}".into());
     words.join(" ")
 }

@@ -7,6 +7,9 @@ use crate::suite::clauses::CLAUSES;
 use crate::suite::runner::Plan;
 use crate::suite::target::{TARGETS, Target};
 
+/// The word for every backend at once.
+const ALL: &str = "all";
+
 /// What `run` was asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Words<'a> {
@@ -52,6 +55,10 @@ pub fn plan(words: Words<'_>) -> Result<Plan, Failure> {
             "no case is left by {what}: no chosen case judges the chosen clauses"
         )));
     }
+    if !chosen.iter().any(|case: &&Case| targets.iter().any(|target| case.is_for(*target))) {
+        let what = [words.cases, words.clauses].concat().join(", ");
+        return Err(Failure::Usage(format!("{what}: nothing of it is for backend {}", words.backend)));
+    }
     Ok(Plan { targets, chosen, left_out, clauses: CLAUSES.to_vec() })
 }
 
@@ -60,18 +67,24 @@ pub fn plan(words: Words<'_>) -> Result<Plan, Failure> {
 /// # Errors
 /// [`Failure::Usage`].
 pub fn targets(backend: &str, scope: Option<&str>) -> Result<Vec<Target>, Failure> {
-    let of_backend: Vec<_> = TARGETS.into_iter().filter(|target| target.backend.name() == backend).collect();
+    let is_meant = |target: &Target| backend == ALL || target.name() == backend;
+    let of_backend: Vec<_> = TARGETS.into_iter().filter(is_meant).collect();
     if of_backend.is_empty() {
-        let all: Vec<_> = TARGETS.iter().map(|target| target.backend.name()).collect();
+        let all: Vec<_> = TARGETS.iter().map(|target| target.name()).chain([ALL]).collect();
         return Err(unknown("backend", backend, &all, ""));
     }
     let Some(scope) = scope else { return Ok(of_backend) };
-    let chosen: Vec<_> = of_backend.iter().copied().filter(|target| target.scope() == scope).collect();
-    if chosen.is_empty() {
-        let all: Vec<_> = of_backend.iter().map(|target| target.scope()).collect();
+    let all: Vec<_> = of_backend.iter().filter_map(|target| target.scope()).collect();
+    if all.is_empty() {
+        return Err(Failure::Usage(format!(
+            "backend {backend} has no gang scopes; --scope is default-scheduler's"
+        )));
+    }
+    if !all.contains(&scope) {
         return Err(unknown("gang scope", scope, &all, ""));
     }
-    Ok(chosen)
+    // The other backends have no scope to choose.
+    Ok(of_backend.into_iter().filter(|target| target.scope().is_none_or(|of| of == scope)).collect())
 }
 
 /// A usage error about a word, with the nearest one that exists.

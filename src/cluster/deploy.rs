@@ -1,7 +1,10 @@
-//! Installs the reference backend controller through the API: namespace, RBAC, CRDs, admission webhooks.
+//! Installs the reference backend controller through the API: namespace, RBAC, CRDs, admission webhooks; and what
+//! schedulers need.
 //!
-//! The objects are the controller's own ([`crate::controller::install`]); this module only applies them, by
-//! server-side apply, and waits until the CRDs are served.
+//! The objects are the controller's own ([`crate::controller::install`]) and the schedulers'; this module only
+//! applies them, by server-side apply, and waits until the CRDs are served.
+
+use std::time::{Duration, Instant};
 
 use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::{Namespace, Node};
@@ -23,6 +26,14 @@ pub const FIELD_MANAGER: &str = "grove-conformance";
 pub async fn install_controller(client: &Client, options: &InstallOptions) -> Result<(), ClusterError> {
     let objects = install::objects(options)
         .map_err(|e| ClusterError::Name(format!("the controller's manifests cannot be made: {e}")))?;
+    install(client, &objects).await
+}
+
+/// Applies objects, namespaces first, and waits until the CRDs among them are established.
+///
+/// # Errors
+/// As [`install_controller`].
+pub async fn install(client: &Client, objects: &[Value]) -> Result<(), ClusterError> {
     let (namespaces, rest): (Vec<_>, Vec<_>) =
         objects.iter().partition(|object| object["kind"] == "Namespace");
     for namespace in namespaces {
@@ -45,6 +56,29 @@ pub async fn apply(client: &Client, object: &Value) -> Result<(), ClusterError> 
         .await
         .map(drop)
         .map_err(|source| ClusterError::api(format!("apply {kind} {name}"), source))
+}
+
+/// Applies one object of a kind whose CRD was established just now, and its status if it has one. The API server
+/// may take a moment longer to serve the kind, and answers 404 until then.
+///
+/// # Errors
+/// [`ClusterError::Forbidden`], [`ClusterError::Api`]; a 404 after 10 s.
+pub async fn apply_when_served(client: &Client, object: &Value) -> Result<(), ClusterError> {
+    let begin = Instant::now();
+    while let Err(error) = apply(client, object).await {
+        if !error.is_not_found() || begin.elapsed() > Duration::from_secs(10) {
+            return Err(error);
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    if object["status"].is_null() {
+        return Ok(());
+    }
+    let (api, kind, name) = api_of(client, object);
+    api.patch_status(&name, &PatchParams::apply(FIELD_MANAGER).force(), &Patch::Apply(object))
+        .await
+        .map(drop)
+        .map_err(|source| ClusterError::api(format!("apply the status of {kind} {name}"), source))
 }
 
 /// Creates one object with its status (which server-side apply ignores); one that is there already is left alone.
@@ -128,16 +162,17 @@ pub async fn delete_nodes(client: &Client, label: &str, value: &str) -> Result<(
         .map_err(|source| ClusterError::api(format!("delete the nodes {label}={value}"), source))
 }
 
-async fn established(client: &Client, name: &str) -> Result<(), ClusterError> {
+/// Waits until a CRD is served.
+///
+/// # Errors
+/// [`ClusterError::NotReady`].
+pub async fn established(client: &Client, name: &str) -> Result<(), ClusterError> {
     use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
     use kube::runtime::{conditions::is_crd_established, wait::await_condition};
     let crds: Api<CustomResourceDefinition> = Api::all(client.clone());
     let not_ready = |last: String| ClusterError::NotReady { what: format!("CRD {name}"), seconds: 30, last };
-    match tokio::time::timeout(
-        std::time::Duration::from_secs(30),
-        await_condition(crds, name, is_crd_established()),
-    )
-    .await
+    match tokio::time::timeout(Duration::from_secs(30), await_condition(crds, name, is_crd_established()))
+        .await
     {
         Ok(Ok(_)) => Ok(()),
         Ok(Err(error)) => Err(not_ready(error.to_string())),

@@ -60,6 +60,22 @@ pub enum ClusterError {
         /// Why it does not serve.
         reason: String,
     },
+    /// A folder given with `--kai-dir` that lacks something.
+    #[error("--kai-dir {}: it lacks {}", path.display(), missing.join("; "))]
+    KaiDir {
+        /// The folder.
+        path: PathBuf,
+        /// Everything that is not below it.
+        missing: Vec<String>,
+    },
+    /// A manifest that is no YAML.
+    #[error("{}: {reason}", path.display())]
+    Manifest {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A child process ended or did not start.
     #[error("{process} {what}; log: {}\n{tail}", log.display())]
     Process {
@@ -130,6 +146,11 @@ impl ClusterError {
             }
             source => Self::Api { action: action.into(), source: Box::new(source) },
         }
+    }
+
+    /// Whether it is the API server's answer that there is no such object or kind.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Api { source, .. } if matches!(&**source, kube::Error::Api(status) if status.is_not_found()))
     }
 
     /// Wraps a file error with its path.

@@ -1,11 +1,11 @@
 //! Where real clusters come from.
 //!
-//! - [`components`] builds etcd, Kubernetes and KWOK from pinned Go modules and caches the programs;
+//! - [`components`] builds etcd, Kubernetes, KWOK and the schedulers from pinned Go modules and caches the programs;
 //! - [`process`] starts them so that none outlives its owner;
 //! - [`local`] makes one control plane of them, with KWOK nodes, on loopback ports of its own;
-//! - [`schedulers`] holds, one file per scheduler, how each is configured and started;
+//! - [`schedulers`] holds, one file per scheduler, how each is configured and started, and what it needs of the API;
 //! - [`nodes`] describes the nodes a case asks for;
-//! - [`deploy`] installs the controller under test through the API;
+//! - [`deploy`] installs the controller under test, and what schedulers need, through the API;
 //! - [`home`] says where caches and state live, and finds what killed runs left.
 //!
 //! Data goes on to `suite`, which only sees an API server and, for a few cases, [`local::LocalCluster`]'s

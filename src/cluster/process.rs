@@ -139,6 +139,13 @@ impl Process {
         self.exit.borrow().as_ref().and_then(|status| status.as_ref().and_then(ExitStatus::code))
     }
 
+    /// Its resident memory in bytes, while it runs.
+    pub fn resident_bytes(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).ok()?;
+        let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        kilobytes.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+    }
+
     /// Sends a signal; a process that has ended is left alone.
     pub fn signal(&self, signal: Signal) {
         if self.exit.borrow().is_none()

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Pod, Service};
-use kube::api::{ApiResource, DynamicObject, TypeMeta};
+use k8s_openapi::api::core::v1::{Node, Pod, Service};
+use kube::api::{ApiResource, DynamicObject, ObjectMeta, PartialObjectMeta, TypeMeta};
 use kube::runtime::watcher;
 use kube::{Api, Client, Resource, ResourceExt};
 use tokio::task::JoinSet;
@@ -17,6 +17,7 @@ use crate::api::names::{
     LABEL_SCALING_GROUP, MANAGED_BY_GROVE,
 };
 use crate::api::{ClusterTopologyBinding, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
+use crate::backend::Registry;
 
 /// The reading ends.
 #[derive(Clone)]
@@ -38,6 +39,10 @@ pub struct Caches {
     pub topologies: Informer<ClusterTopologyBinding>,
     /// The backends' gang resources, one cache per kind, by PodGang ([`of`]).
     pub gang_resources: Vec<Informer<DynamicObject>>,
+    /// The backends' topology resources, whoever owns them, one cache per kind.
+    pub topology_resources: Vec<Informer<DynamicObject>>,
+    /// The names and labels of the nodes, where an enabled backend has topology resources.
+    pub nodes: Option<Informer<Node>>,
 }
 
 /// The writing ends.
@@ -58,6 +63,10 @@ pub struct Feeds {
     pub topologies: Feed<ClusterTopologyBinding>,
     /// See [`Caches::gang_resources`].
     pub gang_resources: Vec<(ApiResource, Feed<DynamicObject>)>,
+    /// See [`Caches::topology_resources`].
+    pub topology_resources: Vec<(ApiResource, Feed<DynamicObject>)>,
+    /// See [`Caches::nodes`].
+    pub nodes: Option<Feed<Node>>,
 }
 
 /// Index key of what belongs to the object of that name.
@@ -80,8 +89,8 @@ pub fn of_base(namespace: &str, base: &str) -> String {
     format!("base:{namespace}/{base}")
 }
 
-/// All caches, empty. `gang_resources` are the kinds of the enabled backends.
-pub fn caches(gang_resources: Vec<ApiResource>) -> (Caches, Feeds) {
+/// All caches that the enabled backends need, empty.
+pub fn caches(registry: &Registry) -> (Caches, Feeds) {
     let (pod_clique_sets, pcs_feed) = informer((), |_: &PodCliqueSet| Vec::new());
     let (pod_cliques, pclq_feed) = informer((), pod_clique_keys);
     let (scaling_groups, pcsg_feed) =
@@ -90,8 +99,9 @@ pub fn caches(gang_resources: Vec<ApiResource>) -> (Caches, Feeds) {
     let (pods, pod_feed) = informer((), |object: &Pod| by_label(object, LABEL_POD_CLIQUE));
     let (services, service_feed) = informer((), |object: &Service| by_label(object, LABEL_PART_OF));
     let (topologies, topology_feed) = informer((), |_: &ClusterTopologyBinding| Vec::new());
-    let (gang_caches, gang_feeds) = gang_resources
-        .into_iter()
+    let (gang_caches, gang_feeds) = registry
+        .iter()
+        .flat_map(|backend| backend.gang_resources())
         .map(|resource| {
             let (cache, feed) = informer(resource.clone(), |object: &DynamicObject| {
                 pod_gang_of(object)
@@ -102,6 +112,16 @@ pub fn caches(gang_resources: Vec<ApiResource>) -> (Caches, Feeds) {
             (cache, (resource, feed))
         })
         .unzip();
+    let topology_backends = || registry.iter().filter_map(|backend| backend.topology());
+    let (topology_caches, topology_feeds) = topology_backends()
+        .flat_map(|backend| backend.topology_resources())
+        .map(|resource| {
+            let (cache, feed) = informer(resource.clone(), |_: &DynamicObject| Vec::new());
+            (cache, (resource, feed))
+        })
+        .unzip();
+    let are_nodes_read = topology_backends().next().is_some();
+    let (nodes, node_feed) = are_nodes_read.then(|| informer((), |_: &Node| Vec::new())).unzip();
     let caches = Caches {
         pod_clique_sets,
         pod_cliques,
@@ -111,6 +131,8 @@ pub fn caches(gang_resources: Vec<ApiResource>) -> (Caches, Feeds) {
         services,
         topologies,
         gang_resources: gang_caches,
+        topology_resources: topology_caches,
+        nodes,
     };
     let feeds = Feeds {
         pod_clique_sets: pcs_feed,
@@ -121,6 +143,8 @@ pub fn caches(gang_resources: Vec<ApiResource>) -> (Caches, Feeds) {
         services: service_feed,
         topologies: topology_feed,
         gang_resources: gang_feeds,
+        topology_resources: topology_feeds,
+        nodes: node_feed,
     };
     (caches, feeds)
 }
@@ -135,8 +159,11 @@ impl Caches {
         self.pods.settled().await;
         self.services.settled().await;
         self.topologies.settled().await;
-        for cache in &self.gang_resources {
+        for cache in self.gang_resources.iter().chain(&self.topology_resources) {
             cache.settled().await;
+        }
+        if let Some(nodes) = &self.nodes {
+            nodes.settled().await;
         }
     }
 
@@ -146,6 +173,12 @@ impl Caches {
         let found = self.gang_resources.iter().flat_map(|cache| cache.indexed(&key));
         found.filter(|object| super::ownership::is_controlled_by(&**object, pod_gang)).collect()
     }
+
+    /// Every topology resource of these kinds.
+    pub fn topology_resources_of(&self, kinds: &[ApiResource]) -> Vec<Arc<DynamicObject>> {
+        let caches = self.topology_resources.iter().filter(|cache| kinds.contains(&cache.dyntype));
+        caches.flat_map(|cache| cache.store.state()).collect()
+    }
 }
 
 impl Feeds {
@@ -153,22 +186,28 @@ impl Feeds {
     pub fn watch(self, client: &Client, tasks: &mut JoinSet<()>) {
         let all = watcher::Config::default;
         let ours = || watcher::Config::default().labels(&format!("{LABEL_MANAGED_BY}={MANAGED_BY_GROVE}"));
-        tasks.spawn(self.pod_clique_sets.run(Api::all(client.clone()), all(), |_, ()| {}));
-        tasks.spawn(self.pod_cliques.run(Api::all(client.clone()), all(), |_, ()| {}));
-        tasks.spawn(self.scaling_groups.run(Api::all(client.clone()), all(), |_, ()| {}));
-        tasks.spawn(self.pod_gangs.run(Api::all(client.clone()), all(), |_, ()| {}));
-        tasks.spawn(self.pods.run(Api::all(client.clone()), ours(), |pod, ()| trim_pod(pod)));
-        tasks.spawn(self.services.run(Api::all(client.clone()), ours(), |_, ()| {}));
-        tasks.spawn(self.topologies.run(Api::all(client.clone()), all(), |_, ()| {}));
-        for (resource, feed) in self.gang_resources {
-            let api = Api::all_with(client.clone(), &resource);
-            tasks.spawn(feed.run(api, all(), |object, resource| object.types = Some(type_meta(resource))));
+        tasks.spawn(self.pod_clique_sets.run(Api::all(client.clone()), all(), whole));
+        tasks.spawn(self.pod_cliques.run(Api::all(client.clone()), all(), whole));
+        tasks.spawn(self.scaling_groups.run(Api::all(client.clone()), all(), whole));
+        tasks.spawn(self.pod_gangs.run(Api::all(client.clone()), all(), whole));
+        tasks.spawn(self.pods.run(Api::all(client.clone()), ours(), trimmed_pod));
+        tasks.spawn(self.services.run(Api::all(client.clone()), ours(), whole));
+        tasks.spawn(self.topologies.run(Api::all(client.clone()), all(), whole));
+        for (resource, feed) in self.gang_resources.into_iter().chain(self.topology_resources) {
+            tasks.spawn(feed.run(Api::all_with(client.clone(), &resource), all(), typed));
+        }
+        if let Some(nodes) = self.nodes {
+            tasks.spawn(nodes.run(Api::all(client.clone()), all(), labelled));
         }
     }
 }
 
-/// Takes off what only a kubelet needs; there may be thousands of pods.
-fn trim_pod(pod: &mut Pod) {
+fn whole<K>(object: K, (): &()) -> K {
+    object
+}
+
+/// Without what only a kubelet needs; there may be thousands of pods.
+fn trimmed_pod(mut pod: Pod, (): &()) -> Pod {
     pod.annotations_mut().clear();
     if let Some(spec) = &mut pod.spec {
         spec.containers.clear();
@@ -176,11 +215,18 @@ fn trim_pod(pod: &mut Pod) {
         spec.volumes = None;
         spec.tolerations = None;
     }
+    pod
+}
+
+/// A node's name and labels. Its status, which is large and changes all the time, is not even asked for.
+fn labelled(node: PartialObjectMeta<Node>, (): &()) -> Node {
+    Node { metadata: ObjectMeta { annotations: None, ..node.metadata }, ..Node::default() }
 }
 
 /// Items of a list do not say what they are.
-fn type_meta(resource: &ApiResource) -> TypeMeta {
-    TypeMeta { api_version: resource.api_version.clone(), kind: resource.kind.clone() }
+fn typed(object: DynamicObject, resource: &ApiResource) -> DynamicObject {
+    let types = TypeMeta { api_version: resource.api_version.clone(), kind: resource.kind.clone() };
+    DynamicObject { types: Some(types), ..object }
 }
 
 fn pod_clique_keys(object: &PodClique) -> Vec<String> {

@@ -193,6 +193,10 @@ mod tests {
         "{profiles: [{name: outside, type: External, config: {topologyConstraints: rack}}]}",
         "scheduler.profiles[0].config.topologyConstraints"
     )]
+    #[case::koordinator_value(
+        "{profiles: [{name: koord-scheduler, config: {gangMode: strict}}]}",
+        "scheduler.profiles[0].config.gangMode"
+    )]
     #[case::shadowed("{profiles: [{name: volcano, type: External}]}", "scheduler.profiles[0].name")]
     #[case::shadowed_default(
         "{profiles: [{name: default-scheduler, type: External}]}",

@@ -16,8 +16,23 @@ pub struct Faults {
     pub drop_podgroup: bool,
     /// Every second a PodGang is written for no reason.
     pub write_on_reconcile: bool,
+    /// Every PodGang gets a Volcano PodGroup of its name beside what its backend makes (COEX-02).
+    pub foreign_resource: bool,
+    /// The last entry is left out of Koordinator's list of gangs that go together (KOORD-07).
+    pub forget_member: bool,
+    /// Gang resources that have a queue are in the queue `wrong`.
+    pub wrong_queue: bool,
+    /// KAI PodGroups have no subgroups (KAI-01).
+    pub omit_subgroups: bool,
     /// The process exits after so many writes in a namespace (AON-13).
     pub exit_after_write: Option<ExitAfterWrite>,
+}
+
+impl Faults {
+    /// Whether a fault is on that changes what backends write.
+    pub fn spoils_gang_resources(&self) -> bool {
+        self.forget_member || self.wrong_queue || self.omit_subgroups
+    }
 }
 
 /// See [`Faults::exit_after_write`].
@@ -40,6 +55,14 @@ pub enum Fault {
     DropPodgroup,
     /// See [`Faults::write_on_reconcile`].
     WriteOnReconcile,
+    /// See [`Faults::foreign_resource`].
+    ForeignResource,
+    /// See [`Faults::forget_member`].
+    ForgetMember,
+    /// See [`Faults::wrong_queue`].
+    WrongQueue,
+    /// See [`Faults::omit_subgroups`].
+    OmitSubgroups,
     /// See [`Faults::exit_after_write`].
     ExitAfterWrite(ExitAfterWrite),
 }
@@ -58,6 +81,10 @@ impl FromStr for Fault {
             ("early-ungate", _) => Ok(Self::EarlyUngate),
             ("drop-podgroup", _) => Ok(Self::DropPodgroup),
             ("write-on-reconcile", _) => Ok(Self::WriteOnReconcile),
+            ("foreign-resource", _) => Ok(Self::ForeignResource),
+            ("forget-member", _) => Ok(Self::ForgetMember),
+            ("wrong-queue", _) => Ok(Self::WrongQueue),
+            ("omit-subgroups", _) => Ok(Self::OmitSubgroups),
             (_, Some(rest)) => {
                 exit_after_write(rest).ok_or_else(|| format!("{text:?}: want N@NAMESPACE, N > 0"))
             }
@@ -75,6 +102,10 @@ impl FromIterator<Fault> for Faults {
                 Fault::EarlyUngate => on.early_ungate = true,
                 Fault::DropPodgroup => on.drop_podgroup = true,
                 Fault::WriteOnReconcile => on.write_on_reconcile = true,
+                Fault::ForeignResource => on.foreign_resource = true,
+                Fault::ForgetMember => on.forget_member = true,
+                Fault::WrongQueue => on.wrong_queue = true,
+                Fault::OmitSubgroups => on.omit_subgroups = true,
                 Fault::ExitAfterWrite(exit) => on.exit_after_write = Some(exit),
             }
         }
@@ -92,6 +123,9 @@ mod tests {
         let exit = ExitAfterWrite { count: 7, namespace: "ns".into() };
         assert_eq!(parse("exit-after-write=7@ns"), Ok(Fault::ExitAfterWrite(exit)));
         assert_eq!(parse("early-ungate"), Ok(Fault::EarlyUngate));
+        let both: Faults =
+            ["foreign-resource", "wrong-queue"].map(|name| parse(name).unwrap()).into_iter().collect();
+        assert_eq!(both, Faults { foreign_resource: true, wrong_queue: true, ..Faults::default() });
         for wrong in ["exit-after-write=0@ns", "exit-after-write=7", "early", ""] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

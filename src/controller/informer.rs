@@ -64,7 +64,8 @@ where
 {
     /// The objects by name.
     pub store: Store<K>,
-    dyntype: K::DynamicType,
+    /// Which kind they are of.
+    pub dyntype: K::DynamicType,
     index: Index<K>,
     settled: watch::Receiver<bool>,
 }
@@ -145,13 +146,17 @@ where
         self.listeners.push(Box::new(listener));
     }
 
-    /// Watches until the process ends. `trim` takes off what no reconciler reads, to save memory.
-    pub async fn run(mut self, api: Api<K>, config: watcher::Config, trim: fn(&mut K, &K::DynamicType)) {
+    /// Watches until the process ends. `keep` makes of what is watched what is cached, without what no
+    /// reconciler reads, to save memory.
+    pub async fn run<W>(mut self, api: Api<W>, config: watcher::Config, keep: fn(W, &K::DynamicType) -> K)
+    where
+        W: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+    {
         let dyntype = self.dyntype.clone();
         let events = watch_objects(api, config).backoff(Pause).map_ok(move |event| {
-            event.modify(|object| {
+            map(event, |mut object: W| {
                 object.managed_fields_mut().clear();
-                trim(object, &dyntype);
+                keep(object, &dyntype)
             })
         });
         let each = events.for_each(|event| {
@@ -219,13 +224,26 @@ where
     fn failed(&self, error: &watcher::Error) {
         let kind = K::kind(&self.dyntype);
         if let watcher::Error::InitialListFailed(kube::Error::Api(status)) = error
-            && status.is_not_found()
+            // Where the whole API group is missing, the answer is no Status, and has no reason.
+            && status.code == 404
         {
             tracing::debug!(%kind, "not served");
             self.settled.send_replace(true);
         } else {
             tracing::warn!(%kind, %error, "watch failed, trying again");
         }
+    }
+}
+
+/// The event with what `keep` makes of its object.
+fn map<W, K>(event: watcher::Event<W>, keep: impl FnOnce(W) -> K) -> watcher::Event<K> {
+    use watcher::Event;
+    match event {
+        Event::Apply(object) => Event::Apply(keep(object)),
+        Event::Delete(object) => Event::Delete(keep(object)),
+        Event::Init => Event::Init,
+        Event::InitApply(object) => Event::InitApply(keep(object)),
+        Event::InitDone => Event::InitDone,
     }
 }
 

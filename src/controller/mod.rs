@@ -5,22 +5,26 @@
 //! of its own.
 //!
 //! - `program`: start and end; `configuration`: the configuration file; `install`: manifests
-//! - `informer`, `caches`, `triggers`, `queues`, `reconcile_loop`: from a watch event to a reconciliation
+//! - `informer`, `caches`, `triggers`, `queues`, `reconcilers`, `reconcile_loop`: from a watch event to a
+//!   reconciliation
 //! - `context`: what reconcilers share; `ownership`: who owns what
-//! - `pod_clique_set`, `pod_clique_scaling_group`, `pod_clique`, `pod_gang`: reconcilers of objects
-//! - `pod_clique_set_status`, `scaling_group_status`, `pod_clique_status`, `conditions`: reconcilers of
-//!   status
+//! - `pod_clique_set`, `pod_clique_scaling_group`, `pod_clique`, `pod_gang`, `cluster_topology_binding`:
+//!   reconcilers of objects
+//! - `pod_clique_set_status`, `scaling_group_status`, `pod_clique_status`: reconcilers of status;
+//!   `cluster_topology_binding_status`, `conditions`: what a status says
 //! - `gang_composition`, `topology_translation`, `pod_gang_object`, `pod_clique_object`: what the objects
 //!   look like
 //! - `gang_view`: a PodGang and its pods
 //! - `children`, `writes`, `json_diff`: writing no more than what differs
 //! - `admission`: webhooks; `servers`: the HTTP sides; `leader`: one leader at a time
-//! - `events`, `metrics`, `api_layer`, `faults`: what it tells, and how it is made to fail
+//! - `events`, `metrics`, `api_layer`: what it tells; `faults`, `spoiling`: how it is made to fail
 
 pub mod admission;
 mod api_layer;
 mod caches;
 mod children;
+mod cluster_topology_binding;
+mod cluster_topology_binding_status;
 mod conditions;
 mod configuration;
 mod context;
@@ -48,8 +52,10 @@ mod pod_gang_object;
 mod program;
 mod queues;
 mod reconcile_loop;
+mod reconcilers;
 mod scaling_group_status;
 mod servers;
+mod spoiling;
 #[cfg(test)]
 mod test_api;
 mod topology_translation;

@@ -17,12 +17,13 @@ use super::context::Context;
 use super::error::ReconcileError;
 use super::gang_view::GangView;
 use super::ownership::controller;
+use super::spoiling::create_foreign_resource;
 use super::writes;
 use crate::api::PodGang;
 use crate::api::names::{
     CONDITION_INITIALIZED, LABEL_SCHEDULER_NAME, REASON_PODS_CREATED, REASON_PODS_CREATION_PENDING,
 };
-use crate::backend::{BackendError, SchedulerBackend, Served};
+use crate::backend::{BackendError, GangState, SchedulerBackend, Served};
 
 /// Reason of the event on a PodGang whose backend is not enabled (ADM-11).
 const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
@@ -53,6 +54,9 @@ pub async fn reconcile(pod_gang: Arc<PodGang>, context: Arc<Context>) -> Result<
                 format!("scheduler backend {name:?} is not enabled (any more); the gang is left as it is");
             context.events.warn(&*pod_gang, REASON_BACKEND_DISABLED, &note).await;
         }
+    }
+    if context.faults.foreign_resource {
+        create_foreign_resource(&context.client, &pod_gang).await;
     }
     match context.faults.write_on_reconcile {
         true => gang.write_for_no_reason().await,
@@ -100,7 +104,9 @@ impl Gang<'_> {
     async fn sync(&self, backend: &dyn SchedulerBackend) -> Result<bool, ReconcileError> {
         let Context { caches, synced, events, .. } = self.context;
         let existing = caches.gang_resources_of(self.pod_gang);
-        match backend.sync_pod_gang(self.pod_gang, &existing).await {
+        let pods = GangView::of(caches, self.pod_gang).pods();
+        let gang = GangState { pod_gang: self.pod_gang, pods: &pods };
+        match backend.sync_pod_gang(&gang, &existing).await {
             Ok(found) => {
                 events.settled(self.pod_gang, REASON_SYNC_FAILED);
                 match found.warnings.is_empty() {

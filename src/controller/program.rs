@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 
 use super::admission::{self, AdmissionState};
 use super::api_layer::ApiLayer;
-use super::caches::{Caches, caches};
+use super::caches::caches;
 use super::configuration::{Configuration, ConfigurationError};
 use super::context::{Context, SyncedGangs};
 use super::ending::EndingNamespaces;
@@ -27,18 +27,14 @@ use super::faults::Faults;
 use super::leader::Candidate;
 use super::metrics::Metrics;
 use super::pod_clique::Expectations;
-use super::queues::{Inboxes, queues};
-use super::reconcile_loop::{Settings, ended_as_told, run};
+use super::queues::queues;
+use super::reconcilers::reconcile;
 use super::servers::{self, Readiness, ServerError};
-use super::{
-    pod_clique, pod_clique_scaling_group, pod_clique_set, pod_clique_set_status, pod_clique_status, pod_gang,
-    scaling_group_status, triggers,
-};
+use super::spoiling::SpoilingLayer;
+use super::triggers;
 
 /// How long what has begun may take when the process is told to end.
 const GRACE: Duration = Duration::from_secs(4);
-/// How long changes gather before a status is written.
-const STATUS_PAUSE: Duration = Duration::from_millis(120);
 /// The group versions without which nothing works, and what of each.
 const REQUIRED: [(&str, &[&str]); 2] = [
     (
@@ -132,7 +128,7 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
     }
     let (stop, stopped) = watch::channel(false);
     let (ready, readiness) = watch::channel(false);
-    let (caches, mut feeds) = caches(registry.iter().flat_map(|backend| backend.gang_resources()).collect());
+    let (caches, mut feeds) = caches(&registry);
     let (queues, inboxes) = queues();
     let context = Arc::new(Context {
         client: client.clone(),
@@ -169,8 +165,12 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         caches.settled().await;
         ready.send_replace(true);
         tracing::info!("caches complete");
+        let work = async {
+            let as_told = reconcile(inboxes, &context, &stopped).await;
+            as_told.then_some(()).ok_or(ProgramError::Ended("a reconciler"))
+        };
         if !options.leader_elect {
-            return reconcile(inboxes, &context, &stopped).await;
+            return work.await;
         }
         let mut candidate = Candidate::new(client.clone(), &options.namespace, identity());
         tokio::select! {
@@ -178,7 +178,7 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
             () = servers::told(stopped.clone()) => return Ok(()),
         }
         tokio::select! {
-            result = reconcile(inboxes, &context, &stopped) => result?,
+            result = work => result?,
             () = candidate.keep() => return Err(ProgramError::LeadershipLost),
         }
         candidate.release().await;
@@ -208,90 +208,6 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
     ended
 }
 
-/// All reconcilers; ends when told to and what has begun is done, or with an error when one of them ends before.
-async fn reconcile(
-    inboxes: Inboxes,
-    context: &Arc<Context>,
-    stop: &watch::Receiver<bool>,
-) -> Result<(), ProgramError> {
-    let Inboxes { pod_clique_sets, pod_clique_set_status: pcs_status, scaling_groups, .. } = inboxes;
-    let Inboxes {
-        scaling_group_status: pcsg_status,
-        pod_cliques,
-        pod_clique_status: pclq_status,
-        pod_gangs,
-        ..
-    } = inboxes;
-    let Caches {
-        pod_clique_sets: sets, scaling_groups: groups, pod_cliques: cliques, pod_gangs: gangs, ..
-    } = &context.caches;
-    let at_once = |name, concurrency| Settings { name, concurrency, gather: Duration::ZERO };
-    let gathered = |name| Settings { name, concurrency: 16, gather: STATUS_PAUSE };
-    context.queues.open(&context.caches);
-    let (context, stop) = (|| Arc::clone(context), || stop.clone());
-    let mut all = JoinSet::new();
-    all.spawn(run(
-        at_once("pod_clique_set", 16),
-        sets.store.clone(),
-        pod_clique_sets,
-        context(),
-        stop(),
-        pod_clique_set::reconcile,
-    ));
-    all.spawn(run(
-        gathered("pod_clique_set_status"),
-        sets.store.clone(),
-        pcs_status,
-        context(),
-        stop(),
-        pod_clique_set_status::reconcile,
-    ));
-    all.spawn(run(
-        at_once("scaling_group", 16),
-        groups.store.clone(),
-        scaling_groups,
-        context(),
-        stop(),
-        pod_clique_scaling_group::reconcile,
-    ));
-    all.spawn(run(
-        gathered("scaling_group_status"),
-        groups.store.clone(),
-        pcsg_status,
-        context(),
-        stop(),
-        scaling_group_status::reconcile,
-    ));
-    all.spawn(run(
-        at_once("pod_clique", 32),
-        cliques.store.clone(),
-        pod_cliques,
-        context(),
-        stop(),
-        pod_clique::reconcile,
-    ));
-    all.spawn(run(
-        gathered("pod_clique_status"),
-        cliques.store.clone(),
-        pclq_status,
-        context(),
-        stop(),
-        pod_clique_status::reconcile,
-    ));
-    all.spawn(run(
-        at_once("pod_gang", 32),
-        gangs.store.clone(),
-        pod_gangs,
-        context(),
-        stop(),
-        pod_gang::reconcile,
-    ));
-    match ended_as_told(all, &stop()).await {
-        true => Ok(()),
-        false => Err(ProgramError::Ended("a reconciler")),
-    }
-}
-
 async fn connect(options: &Options, metrics: Metrics) -> Result<Client, ProgramError> {
     let failed = |error: &dyn std::error::Error| ProgramError::Connection(error.to_string());
     let mut config = match &options.kubeconfig {
@@ -303,10 +219,11 @@ async fn connect(options: &Options, metrics: Metrics) -> Result<Client, ProgramE
         None => Config::infer().await.map_err(|error| failed(&error))?,
     };
     let layer = ApiLayer::new(metrics, options.faults.exit_after_write.clone());
+    let spoiling = SpoilingLayer::new(&options.faults);
     // Whoever reads an object's managedFields sees who wrote it.
     config.headers.push((USER_AGENT, HeaderValue::from_static("grove-backend-controller")));
     let builder = ClientBuilder::try_from(config).map_err(|error| failed(&error))?;
-    Ok(builder.with_layer(&layer).build())
+    Ok(builder.with_layer(&layer).with_layer(&spoiling).build())
 }
 
 async fn require_resources(client: &Client) -> Result<(), ProgramError> {
@@ -314,7 +231,7 @@ async fn require_resources(client: &Client) -> Result<(), ProgramError> {
     for (version, resources) in REQUIRED {
         let served = match client.list_api_group_resources(version).await {
             Ok(list) => list.resources.into_iter().map(|resource| resource.name).collect(),
-            Err(kube::Error::Api(status)) if status.is_not_found() => Vec::new(),
+            Err(kube::Error::Api(status)) if status.code == 404 => Vec::new(),
             Err(error) => return Err(ProgramError::Connection(error.to_string())),
         };
         let absent = resources.iter().filter(|resource| !served.iter().any(|name| name == *resource));

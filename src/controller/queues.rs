@@ -10,7 +10,7 @@ use kube::runtime::reflector::ObjectRef;
 use kube::{Resource, ResourceExt};
 
 use super::caches::Caches;
-use crate::api::{PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
+use crate::api::{ClusterTopologyBinding, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
 
 /// The sending end of an inbox. What is sent twice before it is handled is handled once.
 pub struct Queue<K: Resource<DynamicType = ()>> {
@@ -51,6 +51,7 @@ pub struct Queues {
     pub pod_cliques: Queue<PodClique>,
     pub pod_clique_status: Queue<PodClique>,
     pub pod_gangs: Queue<PodGang>,
+    pub topologies: Queue<ClusterTopologyBinding>,
     open: Arc<AtomicBool>,
 }
 
@@ -73,6 +74,14 @@ impl Queues {
         for pod_gang in caches.pod_gangs.store.state() {
             self.pod_gangs.wake(pod_gang.namespace().as_deref(), &pod_gang.name_any());
         }
+        self.wake_topologies(caches);
+    }
+
+    /// Asks for a reconciliation of every ClusterTopologyBinding.
+    pub fn wake_topologies(&self, caches: &Caches) {
+        for binding in caches.topologies.store.state() {
+            self.topologies.wake(None, &binding.name_any());
+        }
     }
 }
 
@@ -85,6 +94,7 @@ pub struct Inboxes {
     pub pod_cliques: Inbox<PodClique>,
     pub pod_clique_status: Inbox<PodClique>,
     pub pod_gangs: Inbox<PodGang>,
+    pub topologies: Inbox<ClusterTopologyBinding>,
 }
 
 /// All inboxes, empty and shut.
@@ -101,6 +111,7 @@ pub fn queues() -> (Queues, Inboxes) {
     let (pod_cliques, pclq) = queue(&open);
     let (pod_clique_status, pclq_status) = queue(&open);
     let (pod_gangs, gangs) = queue(&open);
+    let (topologies, bindings) = queue(&open);
     let queues = Queues {
         pod_clique_sets,
         pod_clique_set_status,
@@ -109,6 +120,7 @@ pub fn queues() -> (Queues, Inboxes) {
         pod_cliques,
         pod_clique_status,
         pod_gangs,
+        topologies,
         open,
     };
     let inboxes = Inboxes {
@@ -119,6 +131,7 @@ pub fn queues() -> (Queues, Inboxes) {
         pod_cliques: pclq,
         pod_clique_status: pclq_status,
         pod_gangs: gangs,
+        topologies: bindings,
     };
     (queues, inboxes)
 }

@@ -34,15 +34,19 @@ pub struct World {
 impl World {
     /// An empty world with kube-scheduler's gangs on. Must be made inside a runtime.
     pub fn new() -> Self {
+        let config = DefaultSchedulerConfig { gang_scheduling: true, ..DefaultSchedulerConfig::default() };
+        Self::of(|client| Arc::new(DefaultScheduler::new(client.clone(), config, "grove-system")))
+    }
+
+    /// An empty world of one backend. Must be made inside a runtime.
+    pub fn of(backend: impl FnOnce(&Client) -> Arc<dyn SchedulerBackend>) -> Self {
         let (service, handle) = mock::pair::<Request<Body>, Response<Body>>();
         let writes = Arc::default();
         tokio::spawn(answer(handle, Arc::clone(&writes)));
         let client = Client::new(service, "default");
-        let config = DefaultSchedulerConfig { gang_scheduling: true, ..DefaultSchedulerConfig::default() };
-        let backend: Arc<dyn SchedulerBackend> =
-            Arc::new(DefaultScheduler::new(client.clone(), config, "grove-system"));
-        let (caches, feeds) = caches(backend.gang_resources());
+        let backend = backend(&client);
         let registry = Registry::new(backend.name().to_owned(), [backend]).unwrap();
+        let (caches, feeds) = caches(&registry);
         let (queues, inboxes) = queues();
         queues.open(&caches);
         let context = Arc::new(Context {
@@ -125,7 +129,9 @@ async fn answer(
 
 fn patched(path: &str) -> Value {
     let name = path.trim_end_matches("/status").rsplit('/').next().unwrap_or_default();
-    let spec = match path.split('/').rev().find(|part| part.starts_with("pod")) {
+    let is_plural = |part: &&str| part.starts_with("pod") || part.starts_with("cluster");
+    let spec = match path.split('/').rev().find(is_plural) {
+        Some("clustertopologybindings") => json!({"levels": []}),
         Some("podgangs") => json!({"podgroups": []}),
         Some("podcliquesets") => json!({"template": {"cliques": []}}),
         Some("podcliquescalinggroups") => json!({"cliqueNames": []}),

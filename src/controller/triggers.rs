@@ -14,9 +14,10 @@ use super::caches::{Caches, Feeds, of_base, of_gang, pod_gang_of};
 use super::context::Context;
 use super::gang_view::{is_bound, is_live};
 use super::informer::Change;
+use super::pod_clique::is_gated;
 use super::queues::Queues;
 use crate::api::names::{LABEL_PART_OF, LABEL_POD_CLIQUE, LABEL_POD_GANG, LABEL_SCALING_GROUP};
-use crate::api::{PodClique, PodCliqueScalingGroup, PodGang};
+use crate::api::{ClusterTopologyBinding, PodClique, PodCliqueScalingGroup, PodGang};
 
 /// Connects every feed to the inboxes.
 pub fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
@@ -33,14 +34,21 @@ pub fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
             to.pod_clique_set_status.wake(pcs.namespace().as_deref(), &pcs.name_any());
         }
     });
-    let to = queues.clone();
-    let sets = caches.pod_clique_sets.clone();
-    feeds.topologies.on_change(move |_| {
-        for pcs in sets.store.state() {
-            to.pod_clique_sets.wake(pcs.namespace().as_deref(), &pcs.name_any());
-            to.pod_clique_set_status.wake(pcs.namespace().as_deref(), &pcs.name_any());
+    let (to, from) = (queues.clone(), Arc::clone(context));
+    feeds.topologies.on_change(move |change| {
+        topology_changed(&to, &from.caches, change);
+        if let Change { old: Some(old), new: None } = change {
+            from.events.forget(&old.uid().unwrap_or_default());
         }
     });
+    for (_, feed) in &mut feeds.topology_resources {
+        let (to, caches) = (queues.clone(), caches.clone());
+        feed.on_change(move |change| topology_source_changed(&to, &caches, change));
+    }
+    if let Some(nodes) = &mut feeds.nodes {
+        let (to, caches) = (queues.clone(), caches.clone());
+        nodes.on_change(move |change| topology_source_changed(&to, &caches, change));
+    }
     let to = queues.clone();
     feeds.services.on_change(move |change| service_changed(&to, change));
     let to = queues.clone();
@@ -66,6 +74,26 @@ pub fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
     for (_, feed) in &mut feeds.gang_resources {
         let to = queues.clone();
         feed.on_change(move |change| gang_resource_changed(&to, change));
+    }
+}
+
+/// All bindings are woken by one: where a scheduler can hold only one, another may be next.
+fn topology_changed(to: &Queues, caches: &Caches, change: &Change<ClusterTopologyBinding>) {
+    if is_status_only(change) {
+        change.objects().for_each(|binding| to.topologies.wake(None, &binding.name_any()));
+        return;
+    }
+    to.wake_topologies(caches);
+    for pcs in caches.pod_clique_sets.store.state() {
+        to.pod_clique_sets.wake(pcs.namespace().as_deref(), &pcs.name_any());
+        to.pod_clique_set_status.wake(pcs.namespace().as_deref(), &pcs.name_any());
+    }
+}
+
+/// A node or a topology resource: any binding may be about it, and there are few.
+fn topology_source_changed<K: Resource>(to: &Queues, caches: &Caches, change: &Change<K>) {
+    if !is_status_only(change) {
+        to.wake_topologies(caches);
     }
 }
 
@@ -135,6 +163,7 @@ fn pod_changed(to: &Queues, caches: &Caches, change: &Change<Pod>) {
     };
     let turned = |[before, after]: [bool; 2]| before != after;
     let live_turned = turned(before_and_after(is_live));
+    let released_turned = turned(before_and_after(|pod| is_live(pod) && !is_gated(pod)));
     let bound_turned = turned(before_and_after(|pod| is_live(pod) && is_bound(pod)));
     // A pod that is going ends an expectation, one that is gone lets its index be used again.
     let own_too = !is_status_only(change) || live_turned || bound_turned;
@@ -147,7 +176,7 @@ fn pod_changed(to: &Queues, caches: &Caches, change: &Change<Pod>) {
         }
     }
     if let Some(pod_gang) = labels.get(LABEL_POD_GANG) {
-        if live_turned {
+        if live_turned || released_turned {
             to.pod_gangs.wake(namespace.as_deref(), pod_gang);
         }
         // Surplus pods wait for the hard gang, scaled gangs for their base (KUBE-08, AON-06).
@@ -182,7 +211,7 @@ fn concerns_owner<K: Resource<DynamicType = ()>>(change: &Change<K>) -> bool {
 }
 
 /// Whether an object has changed in its status alone.
-fn is_status_only<K: Resource<DynamicType = ()>>(change: &Change<K>) -> bool {
+fn is_status_only<K: Resource>(change: &Change<K>) -> bool {
     let Change { old: Some(old), new: Some(new) } = change else { return false };
     old.meta().generation == new.meta().generation && has_same_metadata(&**old, &**new)
 }
@@ -198,7 +227,7 @@ fn is_references_only(change: &Change<PodGang>) -> bool {
     has_same_metadata(&**old, &**new) && shape(old) == shape(new)
 }
 
-fn has_same_metadata<K: Resource<DynamicType = ()>>(old: &K, new: &K) -> bool {
+fn has_same_metadata<K: Resource>(old: &K, new: &K) -> bool {
     let (old, new) = (old.meta(), new.meta());
     old.uid == new.uid
         && old.labels == new.labels

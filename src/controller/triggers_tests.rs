@@ -6,6 +6,8 @@ use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::backend::TopologyState;
+use crate::controller::admission::fixture::FakeBackend;
 use crate::controller::queues::Inbox;
 use crate::controller::test_api::World;
 
@@ -78,4 +80,40 @@ async fn a_gang_resource_wakes_its_pod_gang_even_when_it_is_gone() {
     assert_eq!(drain(&mut world.inboxes.pod_gangs), ["wl-0"]);
     feed.take(Event::Delete(object));
     assert_eq!(drain(&mut world.inboxes.pod_gangs), ["wl-0"]);
+}
+
+#[tokio::test]
+async fn bindings_are_woken_by_labels_and_not_by_heartbeats() {
+    let topology = Some(TopologyState::InSync);
+    let mut world = World::of(|_| Arc::new(FakeBackend { topology, ..FakeBackend::ready("fake") }));
+    connect(&mut world.feeds, &world.context);
+    for name in ["a", "b"] {
+        let binding = json!({"metadata": {"name": name}, "spec": {"levels": []}});
+        world.feeds.topologies.take(Event::Apply(serde_json::from_value(binding).unwrap()));
+    }
+    drain(&mut world.inboxes.topologies);
+    let node = |rack: &str, version: &str| {
+        let metadata = json!({"name": "n", "labels": {"rack": rack}, "resourceVersion": version});
+        json!({ "metadata": metadata })
+    };
+    let nodes = world.feeds.nodes.as_mut().unwrap();
+    for (case, node, woken) in [
+        ("new", node("r0", "1"), vec!["a", "b"]),
+        ("heartbeat", node("r0", "2"), vec![]),
+        ("moved", node("r1", "3"), vec!["a", "b"]),
+    ] {
+        nodes.take(Event::Apply(serde_json::from_value(node).unwrap()));
+        assert_eq!(drain(&mut world.inboxes.topologies), woken, "{case}");
+    }
+    let resource: DynamicObject = serde_json::from_value(json!({"metadata": {"name": "t"}})).unwrap();
+    let feed = &mut world.feeds.topology_resources[0].1;
+    feed.take(Event::Apply(resource.clone()));
+    drain(&mut world.inboxes.topologies);
+    feed.take(Event::Delete(resource));
+    assert_eq!(drain(&mut world.inboxes.topologies), ["a", "b"]);
+}
+
+#[tokio::test]
+async fn without_topology_backends_no_node_is_watched() {
+    assert!(world().feeds.nodes.is_none());
 }

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, Preconditions};
-use kube::core::NamespaceResourceScope;
+use kube::core::{ClusterResourceScope, NamespaceResourceScope};
 use kube::{Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -32,9 +32,12 @@ pub fn api<K: Writable>(client: &Client, object: &impl ResourceExt) -> Api<K> {
     Api::namespaced(client.clone(), &object.namespace().unwrap_or_default())
 }
 
-fn failed<K: Writable>(verb: &str, object: &K, source: kube::Error) -> ReconcileError {
-    let (kind, namespace, name) = (K::kind(&()), object.namespace().unwrap_or_default(), object.name_any());
-    ReconcileError::Api { action: format!("{verb} {kind} {namespace}/{name}"), source }
+fn failed<K: Resource<DynamicType = ()>>(verb: &str, object: &K, source: kube::Error) -> ReconcileError {
+    let name = match object.namespace() {
+        Some(namespace) => format!("{namespace}/{}", object.name_any()),
+        None => object.name_any(),
+    };
+    ReconcileError::Api { action: format!("{verb} {} {name}", K::kind(&())), source }
 }
 
 /// Creates `object`, which `owner` controls. One that is there already and has the same owner is as good: the
@@ -77,7 +80,21 @@ pub async fn patch_status<K: Writable>(
     object: &K,
     patch: &Value,
 ) -> Result<(), ReconcileError> {
-    let api = api::<K>(client, object);
+    patch_status_in(api::<K>(client, object), object, patch).await
+}
+
+/// As [`patch_status`], of an object without a namespace.
+pub async fn patch_cluster_status<K>(client: &Client, object: &K, patch: &Value) -> Result<(), ReconcileError>
+where
+    K: Resource<DynamicType = (), Scope = ClusterResourceScope> + Clone + Debug + DeserializeOwned,
+{
+    patch_status_in(Api::all(client.clone()), object, patch).await
+}
+
+async fn patch_status_in<K>(api: Api<K>, object: &K, patch: &Value) -> Result<(), ReconcileError>
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
+{
     match api.patch_status(&object.name_any(), &PatchParams::default(), &Patch::Merge(patch)).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),

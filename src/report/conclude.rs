@@ -3,8 +3,8 @@
 //! Pure: the same cases give the same clauses and counts, which is what `verify` relies on.
 
 use super::{
-    CaseResult, ClauseResult, Counts, Features, Judgement, Outcome, ProfileReport, Seconds, Summary, Verdict,
-    Violation,
+    CaseResult, ClauseResult, Features, Judgement, Outcome, ProfileReport, Seconds, Summary, Verdict,
+    Violation, summarize,
 };
 use crate::suite::clauses::{Clause, Feature, OWN};
 
@@ -67,6 +67,7 @@ impl ClauseResult {
             id: clause.id.to_owned(),
             tier: clause.tier,
             level: clause.level,
+            class: clause.class(),
             source: clause.source.to_owned(),
             text: clause.text.to_owned(),
             outcome: Outcome::not_run(NO_CASE),
@@ -129,17 +130,18 @@ impl ProfileReport {
         }
     }
 
-    /// The profile with what its cases found: one result per clause of `contract`, in that order, and the
-    /// counts over them. A clause that no case judged is unsupported where its feature is missing, else not
-    /// run. Judgements about clauses outside `contract` are kept with their cases, and [`super::verify()`]
-    /// reports them.
+    /// The profile with what its cases found: one result per clause of `contract` that speaks about the
+    /// backend, in that order, and the counts over them. A clause that no case judged is unsupported where its
+    /// feature is missing, else not run. Judgements about other clauses are kept with their cases, and
+    /// [`super::verify()`] reports them.
     pub fn conclude<'a>(
         mut self,
         contract: impl IntoIterator<Item = &'a Clause>,
         mut cases: Vec<CaseResult>,
     ) -> Self {
         let clause = |clause| ClauseResult::unjudged(clause).judged_by(&self.features, &cases);
-        self.clauses = contract.into_iter().map(clause).collect();
+        let owed = contract.into_iter().filter(|clause| clause.is_owed_by(&self.backend));
+        self.clauses = owed.map(clause).collect();
         for case in &mut cases {
             for judgement in &mut case.clauses {
                 let violations = std::mem::take(&mut judgement.violations).into_iter();
@@ -156,50 +158,12 @@ impl ProfileReport {
     }
 }
 
-/// Counts the clauses by verdict: once by level, once by whose promise it is.
-pub fn summarize(clauses: &[ClauseResult]) -> Summary {
-    let mut summary = Summary::default();
-    for clause in clauses {
-        let by_level = match clause.level.feature() {
-            None => &mut summary.core,
-            Some(_) => &mut summary.extended,
-        };
-        by_level.add(clause.outcome.verdict);
-        let by_source = if clause.is_own() { &mut summary.own } else { &mut summary.upstream };
-        by_source.add(clause.outcome.verdict);
-    }
-    summary
-}
-
-impl Counts {
-    fn add(&mut self, verdict: Verdict) {
-        *self.slot(verdict) += 1;
-    }
-
-    /// How many clauses have the verdict.
-    pub fn of(mut self, verdict: Verdict) -> usize {
-        *self.slot(verdict)
-    }
-
-    fn slot(&mut self, verdict: Verdict) -> &mut usize {
-        match verdict {
-            Verdict::Pass => &mut self.pass,
-            Verdict::Fail => &mut self.fail,
-            Verdict::KnownDeviation => &mut self.known_deviation,
-            Verdict::Unsupported => &mut self.unsupported,
-            Verdict::NotRun => &mut self.not_run,
-            Verdict::Error => &mut self.error,
-            Verdict::Flaky => &mut self.flaky,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
         report::{UnsupportedFeature, fixture},
-        suite::clauses::{CLAUSES, clause},
+        suite::clauses::CLAUSES,
     };
 
     fn judgement(clause: &str, outcome: Outcome) -> Judgement {
@@ -269,17 +233,12 @@ mod tests {
     }
 
     #[test]
-    fn summaries_cut_the_same_clauses_twice() {
-        let contract = ["AON-01", "AON-08", "AON-10", "GANG-12"].map(|id| clause(id).unwrap());
-        let cases = vec![CaseResult::new(
-            "aon/all",
-            "",
-            vec![judgement("AON-01", Outcome::pass()), judgement("AON-10", Outcome::fail("blocked"))],
-        )];
-        let summary = flat().conclude(contract, cases).summary;
-        assert_eq!(summary.core, Counts { pass: 1, fail: 1, ..Counts::default() });
-        assert_eq!(summary.extended, Counts { unsupported: 2, ..Counts::default() });
-        assert_eq!(summary.upstream, Counts { pass: 1, unsupported: 1, ..Counts::default() });
-        assert_eq!(summary.own, Counts { fail: 1, unsupported: 1, ..Counts::default() });
+    fn a_clause_about_another_backend_is_neither_listed_nor_counted() {
+        let profile = ProfileReport::new("volcano", None, "v1.14.1", Features::default());
+        let profile = profile.conclude(CLAUSES, Vec::new());
+        let listed = |prefix: &str| profile.clauses.iter().any(|clause| clause.id.starts_with(prefix));
+        assert!(listed("AON-") && listed("COEX-") && listed("VOL-"));
+        assert!(!listed("KUBE-") && !listed("KOORD-") && !listed("KAI-") && !listed("EXT-"));
+        assert_eq!(profile.summary.backend_specific.total(), 4);
     }
 }

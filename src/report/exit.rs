@@ -74,7 +74,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::report::fixture;
+    use crate::report::{fixture, verify};
 
     fn flaky() -> Outcome {
         Outcome { verdict: Verdict::Flaky, announced: false, reason: Some("attempt 2 passed".to_owned()) }
@@ -95,6 +95,16 @@ mod tests {
     #[case::nothing_judged(vec![], 3)]
     fn the_exit_code_follows_from_outcomes(#[case] outcomes: Vec<Outcome>, #[case] code: u8) {
         assert_eq!(exit_code(&outcomes).code(), code);
+    }
+
+    #[test]
+    fn a_scheduler_that_was_not_there_is_no_reason_for_red_and_one_that_died_is() {
+        let mut report = fixture::all_backends();
+        report.profiles.retain(|profile| profile.backend != "default-scheduler");
+        assert_eq!(verify(&report), Ok(()));
+        assert_eq!(report.exit().code(), 3, "Koordinator's scheduler died");
+        report.profiles.retain(|profile| profile.backend != "koord-scheduler");
+        assert_eq!(report.exit().code(), 0, "KAI's was announced as not there");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! One hand-made report in which every verdict occurs, and the one place where snapshots are redacted.
+//! Hand-made reports, one in which every verdict occurs and one of all backends, and the one place where
+//! snapshots are redacted.
 
 use std::time::Duration;
 
@@ -6,11 +7,13 @@ use super::{
     API_VERSION, CaseResult, Component, ComponentSource, Features, Implementation, Judgement, KIND, Outcome,
     ProfileReport, Proof, Provider, Report, Seconds, Settings, Suite, Timings, UnsupportedFeature, Violation,
 };
-use crate::suite::clauses::{Clause, Feature, clause};
+use crate::suite::clauses::{Clause, Feature, Tier, clause};
 
-/// A small contract: enough for each verdict, tier, level and kind of source.
-const CONTRACT: [&str; 10] =
-    ["ADM-01", "AON-01", "AON-02", "AON-08", "AON-10", "TOPO-01", "TOPO-08", "DEL-05", "DEL-06", "DEL-07"];
+/// A small contract: enough for each verdict, tier, level, kind of source and backend.
+const CONTRACT: [&str; 15] = [
+    "ADM-01", "AON-01", "AON-02", "AON-08", "AON-10", "TOPO-01", "TOPO-08", "DEL-05", "DEL-06", "DEL-07",
+    "KAI-01", "KUBE-01", "VOL-01", "KOORD-01", "EXT-01",
+];
 
 /// Snapshots within this scope hide what changes from one release of this crate to the next.
 pub(super) fn redacted() -> insta::internals::SettingsBindDropGuard {
@@ -57,6 +60,22 @@ pub(super) fn report() -> Report {
     }
 }
 
+/// The same run, had it gone over every backend: Koordinator's scheduler died, KAI's was not there.
+pub(super) fn all_backends() -> Report {
+    let mut report = report();
+    report.profiles.extend([
+        clean(
+            "volcano",
+            "v1.14.1",
+            &[Feature::AtomicPodGang, Feature::TopologyRequired, Feature::TopologyPreferred],
+        ),
+        scheduling_lost("koord-scheduler", "v1.8.0", &Outcome::error("koord-scheduler ended with signal 9")),
+        scheduling_lost("kai-scheduler", "none", &Outcome::not_run_announced("KAI binaries not found")),
+        clean("external:my-scheduler", "v0.3.0", &[]),
+    ]);
+    report
+}
+
 /// One violation, proven by two binds.
 pub(super) fn violation(message: &str) -> Violation {
     let bind = |pod: &str, node: &str, resource_version: &str, at: &str| Proof {
@@ -90,6 +109,7 @@ fn flat() -> ProfileReport {
     let judged = vec![
         case("adm/one-backend", "two scheduler names", &[("ADM-01", Outcome::pass())], 310),
         case("aon/fits", "4 nodes, 4 pods", &[("AON-01", Outcome::pass())], 1_204),
+        case("kube/gang-resources", "one PodGroup per podgroup", &[("KUBE-01", Outcome::pass())], 800),
         failed(bound),
         CaseResult {
             negative_verdict_seconds: Some(seconds(2_050)),
@@ -142,8 +162,37 @@ fn pod_gang_scope() -> ProfileReport {
         ("DEL-05", Outcome::pass()),
         ("DEL-06", Outcome::pass()),
         ("DEL-07", Outcome::pass()),
+        ("KUBE-01", Outcome::pass()),
     ];
     profile("PodGang scope", features, vec![case("all/kept", "every promise is kept", &all, 7_000)])
+}
+
+/// A backend that keeps whatever it promises.
+fn clean(backend: &str, version: &str, supported: &[Feature]) -> ProfileReport {
+    judged_as(backend, version, supported, |_| Outcome::pass())
+}
+
+/// A backend of which only what needs no scheduler could be judged.
+fn scheduling_lost(backend: &str, version: &str, outcome: &Outcome) -> ProfileReport {
+    let features = [Feature::AtomicPodGang, Feature::TopologyRequired];
+    judged_as(backend, version, &features, |clause| match clause.tier {
+        Tier::Contract => Outcome::pass(),
+        Tier::Scheduling => outcome.clone(),
+    })
+}
+
+fn judged_as(
+    backend: &str,
+    version: &str,
+    supported: &[Feature],
+    outcome: impl Fn(&Clause) -> Outcome,
+) -> ProfileReport {
+    let features = Features { supported: supported.to_vec(), ..Features::default() };
+    let owed = contract().into_iter().filter(|clause| clause.is_owed_by(backend));
+    let judged = owed.filter(|clause| clause.feature().is_none_or(|feature| supported.contains(&feature)));
+    let found: Vec<(&str, Outcome)> = judged.map(|clause| (clause.id, outcome(clause))).collect();
+    let cases = vec![case("all/judged", "whatever is owed", &found, 1_000)];
+    ProfileReport::new(backend, None, version, features).conclude(contract(), cases)
 }
 
 fn failed(message: &str) -> CaseResult {
@@ -160,9 +209,12 @@ fn failed(message: &str) -> CaseResult {
 }
 
 fn profile(variant: &str, features: Features, cases: Vec<CaseResult>) -> ProfileReport {
-    let contract: Vec<&Clause> = CONTRACT.iter().map(|id| clause(id).unwrap()).collect();
     ProfileReport::new("default-scheduler", Some(variant.to_owned()), "v1.36.4", features)
-        .conclude(contract, cases)
+        .conclude(contract(), cases)
+}
+
+fn contract() -> Vec<&'static Clause> {
+    CONTRACT.iter().map(|id| clause(id).unwrap()).collect()
 }
 
 fn case(id: &str, title: &str, found: &[(&str, Outcome)], millis: u64) -> CaseResult {

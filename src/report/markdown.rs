@@ -4,8 +4,10 @@
 use std::fmt::{self, Write};
 
 use super::{
-    Exit, Report, Verdict,
+    Exit, Outcome, Report, Verdict,
+    matrix::{LEGEND, matrix},
     overview::{self, Finding},
+    reasons::reasons,
 };
 
 /// The report as Markdown (GitHub's flavour).
@@ -21,9 +23,9 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     write_summary(out, report)?;
     write_matrix(out, report)?;
     write_broken(out, &overview::findings(report, &[Verdict::Fail, Verdict::Flaky]))?;
-    write_reasons(out, "Not judged", &overview::findings(report, &[Verdict::Error, Verdict::NotRun]))?;
-    write_reasons(out, "Known deviations", &overview::findings(report, &[Verdict::KnownDeviation]))?;
-    write_reasons(out, "Unsupported", &overview::findings(report, &[Verdict::Unsupported]))?;
+    write_reasons(out, report, "Not judged", &[Verdict::Error, Verdict::NotRun])?;
+    write_reasons(out, report, "Known deviations", &[Verdict::KnownDeviation])?;
+    write_reasons(out, report, "Unsupported", &[Verdict::Unsupported])?;
     write_slowest(out, report)?;
     write_how(out, report)
 }
@@ -58,35 +60,53 @@ fn sentence(exit: Exit) -> &'static str {
 fn write_summary(out: &mut String, report: &Report) -> fmt::Result {
     writeln!(out, "\n## Summary\n")?;
     let verdicts: Vec<&str> = Verdict::ALL.iter().map(|verdict| verdict.as_str()).collect();
-    write_row(out, ["profile", "clauses"].into_iter().chain(verdicts.iter().copied()))?;
+    write_row(out, ["profile", "scheduler"].into_iter().chain(verdicts.iter().copied()))?;
     write_rule(out, 2 + verdicts.len())?;
     for profile in &report.profiles {
-        for (name, counts) in profile.summary.named() {
-            let cells = Verdict::ALL.map(|verdict| counts.of(verdict).to_string());
-            write_row(out, [profile.title(), name.to_owned()].into_iter().chain(cells))?;
+        let all = profile.summary.all();
+        let cells = Verdict::ALL.map(|verdict| all.of(verdict).to_string());
+        write_row(out, [profile.title(), profile.version.clone()].into_iter().chain(cells))?;
+    }
+    writeln!(out, "\nClauses kept of clauses owed; what is unsupported is not owed. {CLASSES}\n")?;
+    write_row(out, ["kept/owed".to_owned()].into_iter().chain(heads(report)))?;
+    write_rule(out, 1 + report.profiles.len())?;
+    for (name, kept) in overview::counts(report) {
+        write_row(out, [name.to_owned()].into_iter().chain(kept))?;
+    }
+    Ok(())
+}
+
+/// What three rows of the counts are.
+const CLASSES: &str = "Agnostic (the controller alone), sensitive (the scheduler too) and capability-bound \
+    (a declared feature) are the classes of Grove's proposal 592.";
+
+fn write_matrix(out: &mut String, report: &Report) -> fmt::Result {
+    writeln!(out, "\n## Clauses\n\n{}\n", LEGEND.join(" "))?;
+    let head = ["clause", "tier", "level", "source"].map(str::to_owned);
+    write_row(out, head.into_iter().chain(heads(report)).chain(["promise".to_owned()]))?;
+    write_rule(out, 5 + report.profiles.len())?;
+    for section in matrix(report) {
+        let blank = vec![String::new(); 3 + report.profiles.len()];
+        let (id, title) = (format!("**{}**", section.id), format!("**{}**", section.title));
+        write_row(out, [vec![id], blank, vec![title]].concat())?;
+        for row in section.rows {
+            let clause = row.clause;
+            let facts =
+                [clause.id.clone(), clause.tier.to_string(), clause.level.to_string(), clause.source.clone()];
+            let verdicts = row.outcomes.iter().map(|outcome| outcome.map(cell).unwrap_or_default());
+            write_row(out, facts.into_iter().chain(verdicts).chain([clause.text.clone()]))?;
         }
     }
     Ok(())
 }
 
-fn write_matrix(out: &mut String, report: &Report) -> fmt::Result {
-    writeln!(out, "\n## Clauses\n")?;
-    let titles = report.profiles.iter().map(|profile| profile.title());
-    let head = ["clause", "tier", "level", "source"].map(str::to_owned);
-    write_row(out, head.into_iter().chain(titles).chain(["promise".to_owned()]))?;
-    write_rule(out, 5 + report.profiles.len())?;
-    for row in overview::matrix(report) {
-        let clause = row.clause;
-        let facts =
-            [clause.id.clone(), clause.tier.to_string(), clause.level.to_string(), clause.source.clone()];
-        let verdicts = row.verdicts.iter().map(|verdict| match verdict {
-            Some(verdict @ (Verdict::Fail | Verdict::Flaky | Verdict::Error)) => format!("**{verdict}**"),
-            Some(verdict) => verdict.to_string(),
-            None => "-".to_owned(),
-        });
-        write_row(out, facts.into_iter().chain(verdicts).chain([clause.text.clone()]))?;
-    }
-    Ok(())
+fn heads(report: &Report) -> impl Iterator<Item = String> {
+    report.profiles.iter().map(|profile| profile.head().join(" "))
+}
+
+fn cell(outcome: &Outcome) -> String {
+    let word = outcome.cell();
+    if outcome.is_red() { format!("**{word}**") } else { word }
 }
 
 fn write_broken(out: &mut String, broken: &[Finding<'_>]) -> fmt::Result {
@@ -116,17 +136,17 @@ fn write_broken(out: &mut String, broken: &[Finding<'_>]) -> fmt::Result {
     Ok(())
 }
 
-fn write_reasons(out: &mut String, heading: &str, findings: &[Finding<'_>]) -> fmt::Result {
-    if findings.is_empty() {
+fn write_reasons(out: &mut String, report: &Report, heading: &str, verdicts: &[Verdict]) -> fmt::Result {
+    let reasons = reasons(report, verdicts);
+    if reasons.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n## {heading}\n")?;
-    write_row(out, ["clause", "profile", "verdict", "reason"])?;
-    write_rule(out, 4)?;
-    for Finding { profile, clause } in findings {
-        let outcome = &clause.outcome;
-        let reason = outcome.reason.clone().unwrap_or_default();
-        write_row(out, [clause.id.clone(), profile.title(), outcome.word(), reason])?;
+    write_row(out, ["verdict", "reason", "clauses"])?;
+    write_rule(out, 3)?;
+    for reason in reasons {
+        let why = reason.outcome.reason.clone().unwrap_or_default();
+        write_row(out, [reason.outcome.word(), why, reason.lines(report).join("; ")])?;
     }
     Ok(())
 }
@@ -200,6 +220,12 @@ mod tests {
     fn the_text_of_every_verdict() {
         let _redacted = fixture::redacted();
         insta::assert_snapshot!(markdown(&fixture::report()));
+    }
+
+    #[test]
+    fn the_text_of_all_backends() {
+        let _redacted = fixture::redacted();
+        insta::assert_snapshot!(markdown(&fixture::all_backends()));
     }
 
     #[test]

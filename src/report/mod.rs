@@ -7,9 +7,9 @@
 //! with itself. [`write_all`] stores the [`Report`] as YAML and JSON, and JUnit XML and Markdown with it.
 //!
 //! - `model` and `seconds`: the versioned document; `verdict`: outcomes, and how several become one;
-//!   `conclude`: from cases to clauses and summaries; `exit`: the exit code table; `verify`: the check for
-//!   edits by hand.
-//! - `overview`: the matrix and lists that the texts share; `markdown`, `terminal`, `junit`: renderings.
+//!   `conclude`: from cases to clauses; `summary`: their counts; `exit`: the exit code table; `verify`: the
+//!   check for edits by hand.
+//! - `matrix`, `reasons`, `overview`: what the texts share; `markdown`, `terminal`, `junit`: renderings.
 //! - `schema`: the published JSON Schema; `store`: the files.
 //!
 //! The module knows no judge, no cluster and no backend: of the suite it reads the clause table only.
@@ -20,27 +20,29 @@ mod exit;
 mod fixture;
 mod junit;
 mod markdown;
+mod matrix;
 mod model;
 mod overview;
+mod reasons;
 mod schema;
 mod seconds;
 mod store;
+mod summary;
 mod terminal;
 mod verdict;
 mod verify;
 
-pub use conclude::summarize;
 pub use exit::{Exit, exit_code};
 pub use junit::junit;
 pub use markdown::markdown;
 pub use model::{
-    API_VERSION, CaseResult, ClauseResult, Component, ComponentSource, Counts, Features, Implementation,
-    Judgement, KIND, ProfileReport, Proof, Provider, Report, Settings, Suite, Summary, Timings,
-    UnsupportedFeature, Violation,
+    API_VERSION, CaseResult, ClauseResult, Component, ComponentSource, Features, Implementation, Judgement,
+    KIND, ProfileReport, Proof, Provider, Report, Settings, Suite, Timings, UnsupportedFeature, Violation,
 };
 pub use schema::schema;
 pub use seconds::Seconds;
 pub use store::{StoreError, read, write_all};
+pub use summary::{Counts, Summary, summarize};
 pub use terminal::terminal;
 pub use verdict::{Outcome, Verdict};
 pub use verify::{Discrepancy, HandEdited, verify};

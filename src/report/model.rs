@@ -11,8 +11,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Outcome, Seconds};
-use crate::suite::clauses::{Feature, Level, Tier};
+use super::{Outcome, Seconds, Summary};
+use crate::suite::clauses::{Class, Feature, Level, Tier};
 
 /// The `apiVersion` this program writes and reads.
 pub const API_VERSION: &str = "conformance.grove.io/v1alpha1";
@@ -140,7 +140,8 @@ pub struct Timings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProfileReport {
-    /// The backend's name as pods carry it in `schedulerName`.
+    /// The backend's name as pods carry it in `schedulerName`, after `external:` if its scheduler reads
+    /// PodGangs itself.
     pub backend: String,
     /// How it was configured, where it has a choice, such as `PodGang scope`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -151,7 +152,7 @@ pub struct ProfileReport {
     pub features: Features,
     /// Counts over `clauses`.
     pub summary: Summary,
-    /// One entry per clause of the contract, in its order.
+    /// One entry per clause of the contract that speaks about the backend, in the contract's order.
     pub clauses: Vec<ClauseResult>,
     /// One entry per case, in the order of the suite.
     pub cases: Vec<CaseResult>,
@@ -181,40 +182,6 @@ pub struct UnsupportedFeature {
     pub reason: String,
 }
 
-/// Counts of clauses, cut twice: by level, and by whose promise it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Summary {
-    /// Clauses every backend owes.
-    pub core: Counts,
-    /// Clauses owed with a feature.
-    pub extended: Counts,
-    /// Promises of Grove, its proposals and the project brief, core and extended.
-    pub upstream: Counts,
-    /// Promises that are ours alone, core and extended.
-    pub own: Counts,
-}
-
-/// Clauses by verdict.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Counts {
-    /// Kept.
-    pub pass: usize,
-    /// Broken.
-    pub fail: usize,
-    /// Broken as documented.
-    pub known_deviation: usize,
-    /// Not promised.
-    pub unsupported: usize,
-    /// Not looked at.
-    pub not_run: usize,
-    /// Could not be told.
-    pub error: usize,
-    /// Kept on a retry only.
-    pub flaky: usize,
-}
-
 /// What became of one clause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -225,6 +192,8 @@ pub struct ClauseResult {
     pub tier: Tier,
     /// Who owes it.
     pub level: Level,
+    /// What its verdict depends on.
+    pub class: Class,
     /// Whose promise it is.
     pub source: String,
     /// The promise.

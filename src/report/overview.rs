@@ -1,19 +1,9 @@
-//! What the readable renderings share: titles, the matrix of clauses and profiles, and the lists under it.
+//! What the readable renderings share besides the matrix and the reasons: titles, counts and lists.
 
-use std::fmt;
-
-use super::{CaseResult, ClauseResult, Counts, ProfileReport, Report, Summary, Verdict};
+use super::{CaseResult, ClauseResult, ProfileReport, Report, Summary, Verdict};
 
 /// How many cases the list of slowest cases names.
 const SLOWEST: usize = 5;
-
-/// One clause across the profiles.
-pub(super) struct Row<'a> {
-    /// The clause as the first profile that lists it has it.
-    pub clause: &'a ClauseResult,
-    /// Its verdict in each profile, in their order; `None` where the profile's contract lacks it.
-    pub verdicts: Vec<Option<Verdict>>,
-}
 
 /// A clause's result with the profile it belongs to.
 pub(super) struct Finding<'a> {
@@ -31,6 +21,13 @@ impl ProfileReport {
             None => self.backend.clone(),
         }
     }
+
+    /// Backend and variant as the head of a narrow column, in lines, such as `default` over `PodGang`.
+    pub(super) fn head(&self) -> Vec<&str> {
+        let backend = self.backend.strip_suffix("-scheduler").unwrap_or(&self.backend).split(':');
+        let variant = self.variant.iter().map(|variant| variant.strip_suffix(" scope").unwrap_or(variant));
+        backend.chain(variant).collect()
+    }
 }
 
 impl ClauseResult {
@@ -41,41 +38,12 @@ impl ClauseResult {
     }
 }
 
-impl Summary {
-    /// The four counts with their names.
-    pub(super) fn named(&self) -> [(&'static str, Counts); 4] {
-        [("core", self.core), ("extended", self.extended), ("upstream", self.upstream), ("own", self.own)]
-    }
-}
-
-/// Such as `40 pass, 1 fail, 2 not-run`; verdicts that do not occur are left out.
-impl fmt::Display for Counts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counts = Verdict::ALL.map(|verdict| (self.of(verdict), verdict)).into_iter();
-        let words: Vec<String> = counts
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, verdict)| format!("{count} {verdict}"))
-            .collect();
-        f.pad(&if words.is_empty() { "none".to_owned() } else { words.join(", ") })
-    }
-}
-
-/// Clauses down, profiles across. Clauses come in the order in which the profiles list them.
-pub(super) fn matrix(report: &Report) -> Vec<Row<'_>> {
-    let mut rows: Vec<Row<'_>> = Vec::new();
-    for (column, profile) in report.profiles.iter().enumerate() {
-        for clause in &profile.clauses {
-            let row = match rows.iter().position(|row| row.clause.id == clause.id) {
-                Some(known) => known,
-                None => {
-                    rows.push(Row { clause, verdicts: vec![None; report.profiles.len()] });
-                    rows.len() - 1
-                }
-            };
-            rows[row].verdicts[column] = Some(clause.outcome.verdict);
-        }
-    }
-    rows
+/// The counts down, profiles across: the name of each count, and what each profile keeps of what it owes.
+pub(super) fn counts(report: &Report) -> impl Iterator<Item = (&'static str, Vec<String>)> + '_ {
+    Summary::CUTS.into_iter().map(|(name, cut)| {
+        let kept = report.profiles.iter().map(|profile| cut(&profile.summary).kept_of_owed());
+        (name, kept.collect())
+    })
 }
 
 /// Every clause result with one of the verdicts, profile by profile.
@@ -104,26 +72,6 @@ pub(super) fn slowest(report: &Report) -> Vec<(&ProfileReport, &CaseResult)> {
 mod tests {
     use super::*;
     use crate::report::fixture;
-
-    #[test]
-    fn a_clause_of_one_profile_only_has_its_own_row() {
-        let mut report = fixture::report();
-        let dropped = report.profiles[0].clauses.remove(0);
-        let rows = matrix(&report);
-        let row = rows.last().unwrap();
-        assert_eq!(
-            (row.clause.id.as_str(), row.verdicts.as_slice()),
-            (dropped.id.as_str(), &[None, Some(Verdict::Pass)][..])
-        );
-        assert_eq!(rows[0].verdicts, [Some(Verdict::Pass), Some(Verdict::Pass)]);
-    }
-
-    #[test]
-    fn counts_name_what_occurs() {
-        let counts = Counts { pass: 3, flaky: 1, not_run: 2, ..Counts::default() };
-        assert_eq!(counts.to_string(), "3 pass, 1 flaky, 2 not-run");
-        assert_eq!(Counts::default().to_string(), "none");
-    }
 
     #[test]
     fn slowest_cases_come_first_and_those_not_run_do_not_come() {

@@ -7,8 +7,11 @@ use comfy_table::{Table, presets};
 
 use super::{
     Report, Verdict,
+    matrix::{LEGEND, Row, matrix},
     overview::{self, Finding},
+    reasons::reasons,
 };
+use crate::suite::clauses::Tier;
 
 /// The report as text, ending in a newline.
 pub fn terminal(report: &Report) -> String {
@@ -19,7 +22,7 @@ pub fn terminal(report: &Report) -> String {
 }
 
 fn write_report(out: &mut String, report: &Report) -> fmt::Result {
-    writeln!(out, "{}\n", matrix(report))?;
+    write_matrix(out, report)?;
     for finding in overview::findings(report, &[Verdict::Fail, Verdict::Flaky]) {
         write_broken(out, &finding)?;
     }
@@ -28,13 +31,7 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     for (profile, case) in overview::slowest(report) {
         writeln!(out, "{:>9}  {}  {}", case.duration_seconds.to_string(), case.id, profile.title())?;
     }
-    writeln!(out)?;
-    for profile in &report.profiles {
-        writeln!(out, "{} {}", profile.title(), profile.version)?;
-        for (name, counts) in profile.summary.named() {
-            writeln!(out, "  {name:<9} {counts}")?;
-        }
-    }
+    write_counts(out, report)?;
     let exit = report.exit();
     let implementation = &report.implementation;
     writeln!(
@@ -47,17 +44,69 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     )
 }
 
-fn matrix(report: &Report) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    let titles = report.profiles.iter().map(|profile| profile.title());
-    table.set_header(["clause", "tier", "level"].map(str::to_owned).into_iter().chain(titles));
-    for row in overview::matrix(report) {
-        let facts = [row.clause.id.clone(), row.clause.tier.to_string(), row.clause.level.to_string()];
-        let verdict = |verdict: &Option<Verdict>| verdict.map_or("-", Verdict::as_str).to_owned();
-        table.add_row(facts.into_iter().chain(row.verdicts.iter().map(verdict)));
+/// Narrow enough for six profiles in 80 columns.
+fn write_matrix(out: &mut String, report: &Report) -> fmt::Result {
+    let sections = matrix(report);
+    let rows = || sections.iter().flat_map(|section| &section.rows);
+    let mut head = vec!["clause".to_owned(), String::new()];
+    head.extend(heads(report));
+    head.push(" feature".to_owned());
+    let lines = aligned(head, rows().map(cells));
+    let (head, mut body) = lines.split_at(lines.len() - rows().count());
+    for line in head {
+        writeln!(out, " {line}")?;
     }
-    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+    for section in &sections {
+        let (lines, rest) = body.split_at(section.rows.len());
+        body = rest;
+        writeln!(out, "{}", section.title)?;
+        for line in lines {
+            writeln!(out, " {line}")?;
+        }
+    }
+    let [verdicts, blank] = LEGEND;
+    writeln!(out, "{verdicts}\n{blank}; C: contract, S: scheduling\n")
+}
+
+fn cells(row: &Row<'_>) -> Vec<String> {
+    let tier = match row.clause.tier {
+        Tier::Contract => "C",
+        Tier::Scheduling => "S",
+    };
+    let feature = row.clause.level.feature().map(|feature| format!(" {feature}"));
+    let outcomes =
+        row.outcomes.iter().map(|outcome| outcome.map(|outcome| outcome.cell()).unwrap_or_default());
+    let facts = [row.clause.id.clone(), tier.to_owned()];
+    facts.into_iter().chain(outcomes).chain([feature.unwrap_or_default()]).collect()
+}
+
+/// The counts that compare profiles, then each profile's verdicts on a line of its own.
+fn write_counts(out: &mut String, report: &Report) -> fmt::Result {
+    let head = ["kept/owed".to_owned()].into_iter().chain(heads(report)).collect();
+    let rows = overview::counts(report).map(|(name, kept)| [vec![name.to_owned()], kept].concat());
+    writeln!(out)?;
+    for line in aligned(head, rows) {
+        writeln!(out, "{line}")?;
+    }
+    writeln!(out)?;
+    for profile in &report.profiles {
+        writeln!(out, "{} {}: {}", profile.title(), profile.version, profile.summary.all())?;
+    }
+    Ok(())
+}
+
+fn heads(report: &Report) -> impl Iterator<Item = String> {
+    report.profiles.iter().map(|profile| profile.head().join("\n"))
+}
+
+/// The table as lines, a space between columns; a head may have several lines, a row has one.
+fn aligned(head: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> Vec<String> {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(head).add_rows(rows);
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 1));
+    }
+    table.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
 fn write_broken(out: &mut String, Finding { profile, clause }: &Finding<'_>) -> fmt::Result {
@@ -81,15 +130,18 @@ fn write_broken(out: &mut String, Finding { profile, clause }: &Finding<'_>) -> 
     writeln!(out)
 }
 
-/// One line for each clause that nobody could judge or that deviates. What is unsupported shows in the matrix
-/// and in the other renderings, with its reason.
+/// Each reason once, the most pressing first, with every place it holds.
 fn write_reasons(out: &mut String, report: &Report) -> fmt::Result {
-    let findings = overview::findings(report, &[Verdict::Error, Verdict::NotRun, Verdict::KnownDeviation]);
-    for Finding { profile, clause } in &findings {
-        let reason = clause.outcome.reason.as_deref().unwrap_or_default();
-        writeln!(out, "{} {}  {}: {reason}", clause.id, clause.outcome.word(), profile.title())?;
+    let verdicts = [Verdict::Error, Verdict::NotRun, Verdict::KnownDeviation, Verdict::Unsupported];
+    let reasons = reasons(report, &verdicts);
+    for reason in &reasons {
+        let why = reason.outcome.reason.as_deref().unwrap_or_default();
+        writeln!(out, "{}: {why}", reason.outcome.word())?;
+        for line in reason.lines(report) {
+            writeln!(out, "  {line}")?;
+        }
     }
-    if findings.is_empty() { Ok(()) } else { writeln!(out) }
+    if reasons.is_empty() { Ok(()) } else { writeln!(out) }
 }
 
 #[cfg(test)]
@@ -101,5 +153,19 @@ mod tests {
     fn the_text_of_every_verdict() {
         let _redacted = fixture::redacted();
         insta::assert_snapshot!(terminal(&fixture::report()));
+    }
+
+    #[test]
+    fn the_text_of_all_backends() {
+        let _redacted = fixture::redacted();
+        insta::assert_snapshot!(terminal(&fixture::all_backends()));
+    }
+
+    #[test]
+    fn the_matrix_of_six_profiles_fits_a_narrow_terminal() {
+        let mut text = String::new();
+        write_matrix(&mut text, &fixture::all_backends()).unwrap();
+        let widest = text.lines().max_by_key(|line| line.len()).unwrap();
+        assert!(widest.len() <= 80, "{widest}");
     }
 }

@@ -52,8 +52,8 @@ fn contradictions(profile: &ProfileReport, same_contract: bool) -> Vec<String> {
     found.extend(profile.cases.iter().flat_map(|case| case_contradictions(profile, case)));
     for clause in &profile.clauses {
         found.extend(clause_contradiction(profile, clause));
-        if same_contract && !is_of_contract(clause) {
-            found.push(format!("clause {} does not read as in the contract", clause.id));
+        if same_contract {
+            found.extend(contract_contradiction(profile, clause));
         }
     }
     if profile.summary != summarize(&profile.clauses) {
@@ -101,11 +101,21 @@ fn clause_contradiction(profile: &ProfileReport, clause: &ClauseResult) -> Optio
     }
 }
 
-fn is_of_contract(written: &ClauseResult) -> bool {
-    clause(&written.id).is_some_and(|clause| {
-        (written.tier, written.level, written.source.as_str(), written.text.as_str())
-            == (clause.tier, clause.level, clause.source, clause.text)
-    })
+fn contract_contradiction(profile: &ProfileReport, written: &ClauseResult) -> Option<String> {
+    let promised =
+        (written.tier, written.level, written.class, written.source.as_str(), written.text.as_str());
+    match clause(&written.id) {
+        Some(clause)
+            if promised != (clause.tier, clause.level, clause.class(), clause.source, clause.text) =>
+        {
+            Some(format!("clause {} does not read as in the contract", written.id))
+        }
+        Some(clause) if !clause.is_owed_by(&profile.backend) => {
+            Some(format!("clause {} is about another backend", written.id))
+        }
+        Some(_) => None,
+        None => Some(format!("clause {} is not in the contract", written.id)),
+    }
 }
 
 #[cfg(test)]
@@ -113,7 +123,10 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::report::{Outcome, fixture};
+    use crate::{
+        report::{Outcome, fixture},
+        suite::clauses::Class,
+    };
 
     fn clause_mut<'a>(report: &'a mut Report, id: &str) -> &'a mut ClauseResult {
         report.profiles[0].clauses.iter_mut().find(|clause| clause.id == id).unwrap()
@@ -164,6 +177,18 @@ mod tests {
     #[case::softer_words(
         |report: &mut Report| clause_mut(report, "AON-02").text = "Mostly".to_owned(),
         "clause AON-02 does not read as in the contract"
+    )]
+    #[case::other_class(
+        |report: &mut Report| clause_mut(report, "AON-02").class = Class::BackendSpecific,
+        "clause AON-02 does not read as in the contract"
+    )]
+    #[case::other_backend(
+        |report: &mut Report| report.profiles[0].backend = "volcano".to_owned(),
+        "clause KUBE-01 is about another backend"
+    )]
+    #[case::invented(
+        |report: &mut Report| clause_mut(report, "AON-02").id = "AON-99".to_owned(),
+        "clause AON-99 is not in the contract"
     )]
     #[case::no_reason(
         |report: &mut Report| case_mut(report, "aon/one-pod-short").clauses[0].outcome.reason = None,

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::cluster::TOPOLOGY;
 use super::history::Live;
 use super::judge::admission::CONTROLLER;
+use super::judge::configuration::{Flaw, STARTED};
 use super::limits;
 use super::trial::{Stop, Trial};
 use crate::cluster::ClusterError;
@@ -43,7 +44,7 @@ pub async fn restored(
 async fn put_back(cluster: &LocalCluster, was: ClusterSpec) -> Result<(), ClusterError> {
     let now = cluster.spec();
     cluster.respecify(|spec| *spec = was.clone());
-    for part in Part::ALL {
+    for part in cluster.parts() {
         if cluster.pid(part).is_some() && !concerns(part, &now, &was) {
             continue;
         }
@@ -52,7 +53,7 @@ async fn put_back(cluster: &LocalCluster, was: ClusterSpec) -> Result<(), Cluste
         match part {
             Part::Apiserver => cluster.apiserver_ready().await?,
             Part::Controller => drop(cluster.controller_ready().await?),
-            Part::Etcd | Part::Scheduler | Part::Kwok | Part::ControllerManager => {}
+            _ => {}
         }
     }
     Ok(())
@@ -64,9 +65,9 @@ fn concerns(part: Part, a: &ClusterSpec, b: &ClusterSpec) -> bool {
     let api = (&a.api_gates, &a.runtime_config) != (&b.api_gates, &b.runtime_config);
     match part {
         Part::Etcd => false,
-        Part::Apiserver | Part::Kwok | Part::ControllerManager => api,
-        Part::Scheduler => api || a.scheduler_gates != b.scheduler_gates,
         Part::Controller => a.controller != b.controller,
+        Part::KubeScheduler => api || a.scheduler_gates != b.scheduler_gates,
+        _ => api,
     }
 }
 
@@ -79,6 +80,30 @@ impl Trial {
         self.local()?.stop_part(part, Signal::KILL).await;
         self.mark("part taken away", json!({"part": part.program()}));
         Ok(())
+    }
+
+    /// Takes the target's scheduler away, every process of it, as a crash of its machine would.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`] on a cluster that is not the harness's own.
+    pub async fn kill_scheduler(&self) -> Result<(), Stop> {
+        let cluster = self.local()?;
+        for part in cluster.spec().parts_of(self.target.scheduler()) {
+            cluster.stop_part(part, Signal::KILL).await;
+        }
+        Ok(())
+    }
+
+    /// Starts the target's scheduler again.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`].
+    pub async fn start_scheduler(&self) -> Result<(), Stop> {
+        let cluster = self.local()?;
+        for part in cluster.spec().parts_of(self.target.scheduler()) {
+            cluster.start_part(part).await?;
+        }
+        Ok(cluster.scheduler_ready(self.target.scheduler()).await?)
     }
 
     /// Starts the API server again with a changed specification; returns when it is ready.
@@ -105,6 +130,30 @@ impl Trial {
         cluster.restart_controller(spec).await?;
         let said = controller_log(cluster).split_off(before);
         self.controller_mark(json!(said)).await
+    }
+
+    /// Starts the controller with each of these flaws in its configuration, one after the other, and leaves a mark with
+    /// how it ended and what it said. There is no controller afterwards.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`].
+    pub async fn start_with_flaws(&self, flaws: &[Flaw]) -> Result<(), Stop> {
+        let cluster = self.local()?;
+        let was = cluster.spec().controller;
+        for flaw in flaws {
+            let mut flawed = was.clone();
+            (flaw.edit)(&mut flawed.configuration);
+            cluster.stop_part(Part::Controller, Signal::KILL).await;
+            let before = controller_log(cluster).len();
+            cluster.respecify(|spec| spec.controller = flawed);
+            cluster.start_part(Part::Controller).await?;
+            // One that does not end is what the judge is to hear of.
+            let code = cluster.ended(Part::Controller, limits::REACTION.length).await.ok().flatten();
+            let said = controller_log(cluster).split_off(before);
+            self.mark(STARTED, json!({"title": flaw.title, "code": code, "said": said}));
+        }
+        cluster.stop_part(Part::Controller, Signal::KILL).await;
+        Ok(())
     }
 
     /// Leaves a mark with the controller's process id and its readiness.
@@ -176,9 +225,9 @@ mod tests {
 
     #[rstest]
     #[case::api(|spec: &mut ClusterSpec| spec.runtime_config.clear(), &[
-        Part::Apiserver, Part::Scheduler, Part::Kwok, Part::ControllerManager,
+        Part::Apiserver, Part::KubeScheduler, Part::Kwok, Part::ControllerManager,
     ])]
-    #[case::scheduler(|spec: &mut ClusterSpec| spec.scheduler_gates = Default::default(), &[Part::Scheduler])]
+    #[case::scheduler(|spec: &mut ClusterSpec| spec.scheduler_gates = Default::default(), &[Part::KubeScheduler])]
     #[case::controller(
         |spec: &mut ClusterSpec| spec.controller = ControllerSpec::with_profile(json!({})),
         &[Part::Controller]
@@ -188,7 +237,7 @@ mod tests {
         let was = ClusterSpec::default();
         let mut now = was.clone();
         change(&mut now);
-        let concerned: Vec<_> = Part::ALL.into_iter().filter(|part| concerns(*part, &now, &was)).collect();
+        let concerned: Vec<_> = was.parts().filter(|part| concerns(*part, &now, &was)).collect();
         assert_eq!(concerned, parts);
     }
 }

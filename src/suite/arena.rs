@@ -19,7 +19,8 @@ use super::target::{TARGETS, Target};
 use super::trial::{STOPPED, Stop, Trial};
 use super::verdict;
 use super::{limits, names};
-use crate::cluster::local::{ClusterSpec, LocalCluster, Programs};
+use crate::cluster::local::{ClusterSpec, LocalCluster, Part, Programs};
+use crate::cluster::schedulers::Scheduler;
 use crate::cluster::{ClusterError, deploy};
 use crate::report::{CaseResult, Outcome, Seconds};
 
@@ -44,7 +45,7 @@ pub struct Settings {
     pub out: PathBuf,
     /// Whether clusters and their folders stay after a failure.
     pub keep: bool,
-    /// A command that holds one trial again, with `{case}` and `{scope}` in it.
+    /// A command that holds one trial again, with `{case}` and `{target}` in it.
     pub reproduce: String,
 }
 
@@ -96,8 +97,9 @@ impl Arena {
         let (name, attach, spec) = match lane {
             Lane::Shared => ("shared".to_owned(), settings.attach.as_ref(), settings.spec.clone()),
             Lane::Alone => {
-                let spec = ClusterSpec { watch_cache: false, ..settings.spec.clone() };
-                (format!("alone-{}", target.scope().to_ascii_lowercase()), None, spec)
+                let spec = settings.spec.clone().narrowed_to(target.scheduler());
+                let spec = ClusterSpec { watch_cache: false, ..spec };
+                (format!("alone-{}", target.slug()), None, spec)
             }
         };
         let bring_up = || async move {
@@ -118,10 +120,11 @@ impl Arena {
         let run = &self.settings.run;
         if let Some(kubeconfig) = attach {
             let client: Client = crate::cluster::local::client(kubeconfig).await?;
-            return Ground::prepare(client, None, run).await;
+            return Ground::prepare(client, None, &self.settings.spec.schedulers, run).await;
         }
+        let schedulers = spec.schedulers.clone();
         let cluster = LocalCluster::start(name, spec, self.settings.programs.clone()).await?;
-        Ground::prepare(cluster.client(), Some(Arc::new(cluster)), run).await
+        Ground::prepare(cluster.client(), Some(Arc::new(cluster)), &schedulers, run).await
     }
 
     /// Seconds that the shared cluster took to be ready, if the run made one.
@@ -129,9 +132,44 @@ impl Arena {
         self.shared.ground.get()?.as_ref().ok()?.local.as_ref().map(|local| local.ready_in)
     }
 
+    /// Why nothing can be said about a target's scheduler: it is not in the clusters of this run. What the API server
+    /// alone shows is judged all the same.
+    fn absent(&self, target: Target) -> Option<&'static str> {
+        let missing = target.scheduler() == Scheduler::Kai && self.settings.spec.kai.is_none();
+        missing.then_some(
+            "KAI binaries not found (--kai-dir): a stand-in binds the pods, one by one, and only what the API server \
+             shows is judged",
+        )
+    }
+
+    /// Why a case cannot be held in the clusters of this run.
+    fn lacks(&self, case: &Case) -> Option<&'static str> {
+        let pod_grouper =
+            || self.settings.spec.parts_of(Scheduler::Kai).any(|part| part == Part::KaiPodGrouper);
+        match case.group() {
+            "kai"
+                if case.clauses.contains(&"KAI-07") && self.settings.spec.kai.is_some() && !pod_grouper() =>
+            {
+                Some("KAI's podgrouper is not in the folder of --kai-dir")
+            }
+            "coex" if self.settings.attach.is_some() => {
+                Some("who has bound a pod is read from the audit log of a cluster of the harness's own")
+            }
+            "coex" if self.settings.spec.schedulers.len() < 2 => {
+                Some("one scheduler only; run --backend all")
+            }
+            _ => None,
+        }
+    }
+
     /// Holds a case on a target, with the retries that the settings allow.
     pub async fn hold(&self, case: &'static Case, target: Target) -> CaseResult {
         let clauses = verdict::judged_clauses(case, target);
+        let absent = || self.absent(target).filter(|_| !clauses.iter().any(|id| verdict::is_contract(id)));
+        if let Some(reason) = self.lacks(case).or_else(absent) {
+            let outcome = Outcome::not_run_announced(reason);
+            return CaseResult::without_running(case.id, case.title, clauses, &outcome);
+        }
         if clauses.is_empty() {
             let why = case
                 .undeclared(target)
@@ -170,6 +208,10 @@ impl Arena {
         if let Some(death) = ground.local.as_ref().and_then(|local| local.dead()) {
             return failed(&death);
         }
+        let failures = ground.local.as_ref().map(|local| local.failed_schedulers()).unwrap_or_default();
+        if let Some(reason) = failures.get(&target.scheduler()) {
+            return failed(&ClusterError::Name(format!("backend {} is not run: {reason}", target.backend())));
+        }
         let begin = Instant::now();
         let number = self.trials.fetch_add(1, Ordering::Relaxed);
         let namespace = format!("{}-{}-{number}", case.id.replace('/', "-"), self.settings.run);
@@ -197,12 +239,20 @@ impl Arena {
         }
         let history = trial.history();
         let findings = (case.judge)(&history);
-        let judgements = verdict::judgements(case, target, &history, &findings, stop.as_ref());
+        let mut judgements = verdict::judgements(case, target, &history, &findings, stop.as_ref());
+        if let Some(reason) = self.absent(target) {
+            for judgement in
+                judgements.iter_mut().filter(|judgement| !verdict::is_contract(&judgement.clause))
+            {
+                judgement.outcome = Outcome::not_run_announced(reason);
+                judgement.violations.clear();
+            }
+        }
         let mut result = CaseResult::new(case.id, case.title, judgements);
         result.artifacts = artifacts.keep(&history, &result, stop.as_ref());
         self.clean(&trial).await;
         result.reproduce =
-            Some(self.settings.reproduce.replace("{case}", case.id).replace("{scope}", target.scope()));
+            Some(self.settings.reproduce.replace("{case}", case.id).replace("{target}", &target.words()));
         result.duration_seconds = Seconds::from(begin.elapsed());
         result.overhead_seconds = Some(Seconds::from(trial.overhead + judging.elapsed()));
         result.negative_verdict_seconds = trial.negative_verdict.map(Seconds::from);
@@ -213,6 +263,9 @@ impl Arena {
     /// that ends with the run the namespace stays; its deletion costs the API server more than most trials.
     async fn clean(&self, trial: &Trial) {
         let (client, pool) = (&trial.ground.client, &trial.namespace);
+        if let Err(error) = trial.clear_cluster().await {
+            tracing::debug!(namespace = trial.namespace, %error, "cleaning up");
+        }
         let gone = match trial.ground.local {
             Some(_) => deploy::delete_workloads_and_nodes(client, pool, names::POOL).await,
             None => deploy::delete_namespace_and_nodes(client, pool, names::POOL).await,

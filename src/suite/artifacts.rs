@@ -11,6 +11,7 @@ use super::target::Target;
 use super::trial::Stop;
 use super::verdict;
 use crate::cluster::home;
+use crate::cluster::local::Part;
 use crate::report::CaseResult;
 
 /// The folder of a trial, and where the logs stood when it began.
@@ -27,11 +28,12 @@ impl Artifacts {
         let name = case.id.replace('/', "-");
         // A retry keeps the evidence of what it tries again.
         let name = if attempt == 0 { name } else { format!("{name}-retry-{attempt}") };
-        let folder = PathBuf::from("artifacts").join(target.scope()).join(name);
+        let folder = PathBuf::from("artifacts").join(target.slug()).join(name);
         let mut logs = Vec::new();
         if let Some(local) = &ground.local {
-            for name in ["grove-backend-controller", "kube-scheduler"] {
-                let path = local.logs().join(format!("{name}.log"));
+            let parts = std::iter::once(&Part::Controller).chain(target.scheduler().parts());
+            for part in parts {
+                let path = local.logs().join(format!("{}.log", part.program()));
                 let length = std::fs::metadata(&path).map(|meta| meta.len()).unwrap_or(0);
                 logs.push((path, length));
             }

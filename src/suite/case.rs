@@ -3,7 +3,7 @@
 
 use futures::future::BoxFuture;
 
-use super::clauses::{self, Feature, Level};
+use super::clauses::{self, Clause, Feature};
 use super::history::History;
 use super::judge::Finding;
 use super::target::Target;
@@ -24,6 +24,8 @@ pub struct Case {
     pub manifest: &'static str,
     /// Whether it shares its cluster.
     pub lane: Lane,
+    /// The targets that it is about; all if there are none. Others keep its clauses by another case.
+    pub only: &'static [Target],
     /// Acts.
     pub drive: for<'a> fn(&'a mut Trial) -> BoxFuture<'a, Result<(), Stop>>,
     /// Judges.
@@ -49,7 +51,7 @@ pub struct Nodes {
     pub gpus: u32,
     /// Pods each may hold.
     pub pods: u32,
-    /// Their block, unique to the trial.
+    /// Their block, unique to the trial; racks that say none are all in one.
     pub block: Option<&'static str>,
     /// Their rack, unique to the trial.
     pub rack: Option<&'static str>,
@@ -92,33 +94,28 @@ impl Case {
         self.id.split('/').next().unwrap_or(self.id)
     }
 
-    /// The features that its clauses need and the target does not declare: with any, nothing it shows would be a
-    /// promise of the target.
+    /// Whether it says anything about a target: some clause is its backend's to keep, if it declares the feature.
+    pub fn is_for(&self, target: Target) -> bool {
+        let is_meant = self.only.is_empty() || self.only.contains(&target);
+        is_meant && self.known_clauses().any(|clause| target.concerns(clause))
+    }
+
+    /// The features that its clauses need and the target does not declare, where nothing it shows would be a promise of
+    /// the target.
     pub fn undeclared(&self, target: Target) -> Vec<Feature> {
-        let judged = self.clauses_on(target);
-        if !judged.is_empty() {
+        if !self.clauses_on(target).is_empty() {
             return Vec::new();
         }
-        self.clauses
-            .iter()
-            .filter_map(|id| feature(id))
-            .filter(|feature| !target.declares(*feature))
-            .collect()
+        let owed = self.known_clauses().filter(|clause| target.concerns(clause));
+        owed.filter_map(Clause::feature).filter(|feature| !target.declares(*feature)).collect()
     }
 
-    /// The clauses that it judges on a target: core ones, and extended ones of declared features.
+    /// The clauses that it judges on a target.
     pub fn clauses_on(&self, target: Target) -> Vec<&'static str> {
-        self.clauses
-            .iter()
-            .copied()
-            .filter(|id| feature(id).is_none_or(|feature| target.declares(feature)))
-            .collect()
+        self.known_clauses().filter(|clause| target.owes(clause)).map(|clause| clause.id).collect()
     }
-}
 
-fn feature(id: &str) -> Option<Feature> {
-    match clauses::clause(id).map(|clause| clause.level) {
-        Some(Level::Extended(feature)) => Some(feature),
-        Some(Level::Core) | None => None,
+    fn known_clauses(&self) -> impl Iterator<Item = &'static Clause> {
+        self.clauses.iter().filter_map(|id| clauses::clause(id))
     }
 }

@@ -2,18 +2,23 @@
 //!
 //! A clause is one promise with an id that never changes its meaning. Cases name the clauses they judge,
 //! reports count clauses, and this table is the only place that says what a clause demands, how it is
-//! judged ([`Tier`]), of whom ([`Level`]) and whose promise it is ([`Clause::source`]).
+//! judged ([`Tier`]), of whom ([`Level`], and [`Group::backend`] where it is about one backend's own
+//! resources) and whose promise it is ([`Clause::source`]).
 //!
 //! The module is plain data: it knows no cluster, no case and no verdict. The runner reads it to plan, and
 //! `crate::report` reads it to name and to count what was judged.
 
+mod group;
+mod level;
 mod table;
 
-use std::{borrow::Cow, fmt, str::FromStr};
+use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use group::{EXTERNAL, GROUPS, Group, group};
+pub use level::{Feature, Level, UnknownFeature, UnknownLevel};
 pub use table::CLAUSES;
 
 /// One promise of the contract.
@@ -23,13 +28,13 @@ pub struct Clause {
     pub id: &'static str,
     /// What the clause is judged on.
     pub tier: Tier,
-    /// Which backends owe it.
+    /// Which of the backends it concerns owe it.
     pub level: Level,
     /// The promise itself.
     pub text: &'static str,
-    /// Who made the promise, comma-separated: `G375`, `G525`, `G531`, `G537` (Grove proposals), `GROVE`
-    /// (upstream's behaviour, with the e2e scenario where there is one), `BRIEF` (the four promises this
-    /// suite exists for), `OWN` (ours, beyond upstream).
+    /// Who made the promise, comma-separated: `G375`, `G525`, `G531`, `G537`, `G787` (Grove proposals),
+    /// `GROVE` (upstream's behaviour, with the e2e scenario where there is one), `BRIEF` (the four promises
+    /// this suite exists for), `OWN` (ours, beyond upstream).
     pub source: &'static str,
 }
 
@@ -40,14 +45,36 @@ impl Clause {
         self.source == OWN
     }
 
-    /// The part of the id before the number, such as `AON`.
-    pub fn group(&self) -> &'static str {
-        self.id.split_once('-').map_or(self.id, |(group, _)| group)
+    /// The part of the contract it belongs to.
+    pub fn group(&self) -> Option<&'static Group> {
+        group(self.id)
+    }
+
+    /// The `schedulerName` of the only backend it speaks about; `None` where it speaks about all.
+    pub fn backend(&self) -> Option<&'static str> {
+        self.group().and_then(|group| group.backend)
+    }
+
+    /// Whether it speaks about the backend of that name at all; with a feature, that backend must also
+    /// declare it. `external:NAME` owes what [`EXTERNAL`] owes.
+    pub fn is_owed_by(&self, backend: &str) -> bool {
+        let kind = backend.split_once(':').map_or(backend, |(kind, _)| kind);
+        self.backend().is_none_or(|own| own == kind)
     }
 
     /// The feature a backend must declare to owe this clause; `None` for core.
     pub fn feature(&self) -> Option<Feature> {
         self.level.feature()
+    }
+
+    /// Its class in Grove's proposal 592.
+    pub fn class(&self) -> Class {
+        match (self.backend(), self.level, self.tier) {
+            (Some(_), _, _) => Class::BackendSpecific,
+            (None, Level::Extended(_), _) => Class::CapabilityBound,
+            (None, Level::Core, Tier::Contract) => Class::Agnostic,
+            (None, Level::Core, Tier::Scheduling) => Class::Sensitive,
+        }
     }
 }
 
@@ -78,163 +105,60 @@ impl fmt::Display for Tier {
     }
 }
 
-/// Which backends owe a clause. Written `core` or `ext:<Feature>`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub enum Level {
-    /// Every backend.
-    Core,
-    /// Backends that declare the feature; for the others the clause is *unsupported*, never *pass*.
-    Extended(Feature),
+/// What a clause's verdict depends on: the three classes into which Grove's proposal 592 sorts the suites it
+/// runs on several backends, and a fourth for what one backend alone promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Class {
+    /// The controller alone: every backend, no scheduler needed.
+    Agnostic,
+    /// What the backend's scheduler does: every backend, and each may differ.
+    Sensitive,
+    /// A feature: only backends that declare it.
+    CapabilityBound,
+    /// One backend's own resources: no other is asked.
+    BackendSpecific,
 }
-
-impl Level {
-    /// The feature of an extended clause.
-    pub fn feature(self) -> Option<Feature> {
-        match self {
-            Level::Core => None,
-            Level::Extended(feature) => Some(feature),
-        }
-    }
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Level::Core => f.pad("core"),
-            Level::Extended(feature) => f.pad(&format!("ext:{feature}")),
-        }
-    }
-}
-
-impl From<Level> for String {
-    fn from(level: Level) -> Self {
-        level.to_string()
-    }
-}
-
-impl TryFrom<String> for Level {
-    type Error = UnknownLevel;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        match text.strip_prefix("ext:") {
-            None if text == "core" => Ok(Level::Core),
-            Some(name) if let Ok(feature) = name.parse() => Ok(Level::Extended(feature)),
-            _ => Err(UnknownLevel(text)),
-        }
-    }
-}
-
-impl JsonSchema for Level {
-    fn schema_name() -> Cow<'static, str> {
-        "Level".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let levels: Vec<String> = std::iter::once(Level::Core)
-            .chain(Feature::ALL.into_iter().map(Level::Extended))
-            .map(String::from)
-            .collect();
-        json_schema!({
-            "description": "Which backends owe the clause: all (core), or those that declare the feature.",
-            "type": "string",
-            "enum": levels,
-        })
-    }
-}
-
-/// A level that is neither `core` nor `ext:` with a known feature.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown level {0:?}: expected core or ext:<Feature>")]
-pub struct UnknownLevel(pub String);
-
-/// What a backend may promise beyond core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-pub enum Feature {
-    /// The hard gang of a whole PodGang is bound atomically, not each podgroup for itself.
-    AtomicPodGang,
-    /// A required topology level holds all pods of a gang in one domain.
-    TopologyRequired,
-    /// Constraints on scaling groups.
-    TopologyPerGroup,
-    /// Constraints on cliques.
-    TopologyPerClique,
-    /// Constraints on PodCliqueSet, scaling group and clique at once.
-    TopologyNested,
-    /// Preferred topology levels.
-    TopologyPreferred,
-    /// ClusterTopologyBindings become, or are compared with, the backend's own topology resource.
-    TopologyResource,
-    /// Backend resources that were deleted or edited by hand are restored.
-    SelfHealing,
-}
-
-impl Feature {
-    /// Every feature, in the order of the contract.
-    pub const ALL: [Feature; 8] = [
-        Feature::AtomicPodGang,
-        Feature::TopologyRequired,
-        Feature::TopologyPerGroup,
-        Feature::TopologyPerClique,
-        Feature::TopologyNested,
-        Feature::TopologyPreferred,
-        Feature::TopologyResource,
-        Feature::SelfHealing,
-    ];
-}
-
-impl fmt::Display for Feature {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The contract spells features as the variants are spelt.
-        f.pad(&format!("{self:?}"))
-    }
-}
-
-impl FromStr for Feature {
-    type Err = UnknownFeature;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Feature::ALL
-            .into_iter()
-            .find(|feature| feature.to_string() == name)
-            .ok_or_else(|| UnknownFeature(name.to_owned()))
-    }
-}
-
-/// A name that is no [`Feature`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown feature {0:?}")]
-pub struct UnknownFeature(pub String);
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
+
     use super::*;
 
-    /// The numbers of each group. KUBE-02 and 03 do not exist; 09 to 12 belong to Kubernetes 1.37.
+    /// The numbers of each group, in the contract's order. KUBE-02 and 03 and VOL-04 do not exist. Not judged
+    /// yet: KUBE-09 to 12 (Kubernetes 1.37), EXT-03 (external schedulers), and the groups KLT (kubelets) and
+    /// TRN (TrainJobs).
     fn contract() -> Vec<String> {
-        let groups: [(&str, Vec<u32>); 6] = [
+        let numbers: [(&str, Vec<u32>); 11] = [
             ("ADM", (1..=11).collect()),
             ("GANG", (1..=13).collect()),
             ("AON", (1..=13).collect()),
             ("TOPO", (1..=11).collect()),
             ("DEL", (1..=9).collect()),
+            ("COEX", vec![1, 2]),
+            ("KAI", vec![1, 2, 3, 4, 5, 6, 8, 7]),
             ("KUBE", vec![1, 4, 5, 6, 7, 8, 13, 14, 15]),
+            ("VOL", vec![1, 2, 3, 5]),
+            ("KOORD", (1..=7).collect()),
+            ("EXT", vec![1, 2]),
         ];
-        groups
+        assert_eq!(numbers.each_ref().map(|(group, _)| *group), GROUPS.each_ref().map(|group| group.id));
+        numbers
             .iter()
             .flat_map(|(group, numbers)| numbers.iter().map(move |number| format!("{group}-{number:02}")))
             .collect()
     }
 
     #[test]
-    fn ids_are_complete_unique_and_sorted_by_group() {
+    fn ids_are_complete_and_in_the_order_of_the_contract() {
         let ids: Vec<&str> = CLAUSES.iter().map(|clause| clause.id).collect();
         assert_eq!(ids, contract());
     }
 
     #[test]
     fn every_clause_says_what_it_demands_and_who_demands_it() {
-        let known = ["G375", "G525", "G531", "G537", "GROVE", "BRIEF", OWN];
+        let known = ["G375", "G525", "G531", "G537", "G787", "GROVE", "BRIEF", OWN];
         for clause in CLAUSES {
             assert!(
                 clause.text.len() > 15 && !clause.text.contains("  "),
@@ -253,17 +177,39 @@ mod tests {
     fn only_a_source_of_exactly_own_is_ours() {
         let is_own = |id| clause(id).map(Clause::is_own);
         assert_eq!(is_own("ADM-05"), Some(true));
+        assert_eq!(is_own("VOL-05"), Some(true));
         assert_eq!(is_own("DEL-02"), Some(false), "GROVE, OWN (Services)");
         assert_eq!(is_own("AON-02"), Some(false));
         assert_eq!(is_own("AON-99"), None);
     }
 
-    #[test]
-    fn a_level_is_read_as_it_is_written() {
-        for clause in CLAUSES {
-            assert_eq!(Level::try_from(clause.level.to_string()), Ok(clause.level));
-        }
-        let unknown = Level::try_from("ext:Telepathy".to_owned());
-        assert_eq!(unknown, Err(UnknownLevel("ext:Telepathy".to_owned())));
+    #[rstest]
+    #[case("AON-01", "default-scheduler", true)]
+    #[case("COEX-02", "volcano", true)]
+    #[case("KUBE-07", "default-scheduler", true)]
+    #[case("KUBE-07", "koord-scheduler", false)]
+    #[case("KAI-04", "kai-scheduler", true)]
+    #[case("VOL-05", "kai-scheduler", false)]
+    #[case("EXT-01", "external:my-scheduler", true)]
+    #[case("AON-01", "external:my-scheduler", true)]
+    #[case("EXT-01", "volcano", false)]
+    fn only_its_own_backend_owes_a_clause_about_one(
+        #[case] id: &str,
+        #[case] backend: &str,
+        #[case] owed: bool,
+    ) {
+        assert_eq!(clause(id).unwrap().is_owed_by(backend), owed);
+    }
+
+    #[rstest]
+    #[case("GANG-01", Class::Agnostic)]
+    #[case("COEX-02", Class::Agnostic)]
+    #[case("AON-02", Class::Sensitive)]
+    #[case("AON-08", Class::CapabilityBound)]
+    #[case("GANG-12", Class::CapabilityBound)]
+    #[case("KUBE-07", Class::BackendSpecific)]
+    #[case("KAI-07", Class::BackendSpecific)]
+    fn a_class_follows_from_tier_level_and_group(#[case] id: &str, #[case] class: Class) {
+        assert_eq!(clause(id).unwrap().class(), class);
     }
 }

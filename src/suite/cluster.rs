@@ -1,15 +1,17 @@
 //! The cluster that trials run on, as they see it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::history::Recorder;
 use super::limits::SETTLE;
 use super::names;
 use crate::cluster::local::LocalCluster;
+use crate::cluster::schedulers::Scheduler;
 use crate::cluster::{ClusterError, deploy};
 
 /// An API server with its recorder, and the switches of its parts where the harness owns them.
@@ -33,6 +35,20 @@ impl std::fmt::Debug for Ground {
 /// The topology binding that every trial may use: block, rack and host, by upstream's keys.
 pub const TOPOLOGY: &str = "conformance-topology";
 
+/// Its levels, widest first: domains and node-label keys.
+pub const LEVELS: [(&str, &str); 3] = [("block", names::BLOCK), ("rack", names::RACK), ("host", names::HOST)];
+
+/// A ClusterTopologyBinding with these levels.
+pub fn binding(name: &str, levels: &[(&str, &str)]) -> Value {
+    let levels: Vec<_> = levels.iter().map(|(domain, key)| json!({"domain": domain, "key": key})).collect();
+    json!({
+        "apiVersion": "grove.io/v1alpha1",
+        "kind": "ClusterTopologyBinding",
+        "metadata": {"name": name},
+        "spec": {"levels": levels},
+    })
+}
+
 impl Ground {
     /// Starts recording on a cluster and creates what all trials share: the topology binding and the canaries' node.
     ///
@@ -41,25 +57,17 @@ impl Ground {
     pub async fn prepare(
         client: Client,
         local: Option<Arc<LocalCluster>>,
+        schedulers: &BTreeSet<Scheduler>,
         run: &str,
     ) -> Result<Self, ClusterError> {
-        let recorder =
-            Recorder::start(client.clone(), SETTLE.length).await.map_err(|kind| ClusterError::NotReady {
+        let recorder = Recorder::start(client.clone(), schedulers, SETTLE.length).await.map_err(|kind| {
+            ClusterError::NotReady {
                 what: format!("the list of {}", kind.plural),
                 seconds: SETTLE.length.as_secs(),
                 last: "the API server does not let this identity list it, or does not answer".into(),
-            })?;
-        let binding = json!({
-            "apiVersion": "grove.io/v1alpha1",
-            "kind": "ClusterTopologyBinding",
-            "metadata": {"name": TOPOLOGY},
-            "spec": {"levels": [
-                {"domain": "block", "key": names::BLOCK},
-                {"domain": "rack", "key": names::RACK},
-                {"domain": "host", "key": names::HOST},
-            ]},
-        });
-        deploy::apply(&client, &binding).await?;
+            }
+        })?;
+        deploy::apply(&client, &binding(TOPOLOGY, &LEVELS)).await?;
         let node = crate::cluster::nodes::NodeSpec {
             name: "canary".into(),
             labels: [(names::CANARY.to_owned(), "true".to_owned()), (names::RUN.to_owned(), run.to_owned())]

@@ -6,8 +6,9 @@
 use serde_json::json;
 
 use super::case::{Case, Lane};
-use super::target::{Target, Variant};
+use super::target::Target;
 use crate::cluster::local::{ClusterSpec, ControllerSpec};
+use crate::cluster::schedulers::{Scheduler, koord_scheduler, volcano};
 
 /// A deliberate breakage.
 #[derive(Debug, Clone, Copy)]
@@ -18,8 +19,8 @@ pub struct Control {
     pub title: &'static str,
     /// The cluster.
     pub spec: fn() -> ClusterSpec,
-    /// In which variant it is run.
-    pub variant: Variant,
+    /// The target it is run on.
+    pub target: Target,
     /// The groups of cases that are run; empty for all. A breakage that leaves no gang at all says nothing about most.
     pub groups: &'static [&'static str],
     /// At least one of each of these sets must turn red.
@@ -34,7 +35,7 @@ pub const CONTROLS: &[Control] = &[
         name: "scheduler-without-gang-scheduling",
         title: "kube-scheduler with the gate GangScheduling off",
         spec: || scheduler_gate("GangScheduling"),
-        variant: Variant::PodGroup,
+        target: Target::KubePodGroup,
         groups: &[],
         must: &[&["AON-02"]],
         // TOPO-02: the pods that one domain has room for are bound, each for itself.
@@ -44,7 +45,7 @@ pub const CONTROLS: &[Control] = &[
         name: "scheduler-without-topology",
         title: "kube-scheduler with the gate TopologyAwareWorkloadScheduling off",
         spec: || scheduler_gate("TopologyAwareWorkloadScheduling"),
-        variant: Variant::PodGroup,
+        target: Target::KubePodGroup,
         groups: &[],
         must: &[&["TOPO-02"]],
         may: &["TOPO-01", "TOPO-03", "TOPO-06", "TOPO-10"],
@@ -53,7 +54,7 @@ pub const CONTROLS: &[Control] = &[
         name: "backend-without-gang-scheduling",
         title: "the default-scheduler profile with gangScheduling: false",
         spec: || controller(ControllerSpec::with_profile(json!({"gangScheduling": false}))),
-        variant: Variant::PodGroup,
+        target: Target::KubePodGroup,
         groups: &["aon"],
         must: &[&["AON-02"]],
         may: &["AON-04", "AON-05", "AON-07", "AON-09"],
@@ -62,7 +63,7 @@ pub const CONTROLS: &[Control] = &[
         name: "no-owner-references",
         title: "a controller that creates objects without owner references",
         spec: || fault("no-owner-references"),
-        variant: Variant::PodGroup,
+        target: Target::KubePodGroup,
         groups: &[],
         must: &[&["GANG-01", "GANG-08"], &["DEL-01"]],
         // What is scaled in or deleted leaves its PodGang behind, and that its gang resources.
@@ -72,7 +73,7 @@ pub const CONTROLS: &[Control] = &[
         name: "early-ungating",
         title: "a controller that removes scheduling gates as soon as it sees a pod",
         spec: || fault("early-ungate"),
-        variant: Variant::PodGroup,
+        target: Target::KubePodGroup,
         groups: &[],
         must: &[&["GANG-07"]],
         // Pods of a scaled PodGang are in the scheduler's hands before their base is bound.
@@ -82,7 +83,7 @@ pub const CONTROLS: &[Control] = &[
         name: "podgroup-dropped",
         title: "a controller that leaves the last podgroup out of each PodGang",
         spec: || fault("drop-podgroup"),
-        variant: Variant::PodGroup,
+        target: Target::KubePodGroup,
         groups: &[],
         must: &[&["GANG-02"]],
         // The pods of the dropped podgroup are never referred to (GANG-06) and stay gated for ever; TOPO-06's constrained
@@ -96,11 +97,84 @@ pub const CONTROLS: &[Control] = &[
         name: "restless",
         title: "a controller that writes on every reconcile",
         spec: || fault("write-on-reconcile"),
-        variant: Variant::PodGroup,
+        target: Target::KubePodGroup,
         groups: &[],
         must: &[&["GANG-11"]],
         // They hold resourceVersions of objects that should not be touched against each other.
         may: &["GANG-10", "DEL-02"],
+    },
+    Control {
+        name: "volcano-without-gang",
+        title: "vc-scheduler without its plugin gang",
+        spec: || plugin_off(Scheduler::Volcano, volcano::GANG),
+        target: Target::Volcano,
+        groups: &["aon"],
+        must: &[&["AON-02"]],
+        may: &["AON-04", "AON-05", "AON-06", "AON-07", "AON-08", "AON-09"],
+    },
+    Control {
+        name: "volcano-without-topology",
+        title: "vc-scheduler without its plugin network-topology-aware",
+        spec: || plugin_off(Scheduler::Volcano, volcano::NETWORK_TOPOLOGY),
+        target: Target::Volcano,
+        groups: &["topo"],
+        must: &[&["TOPO-02"]],
+        may: &["TOPO-01", "TOPO-03", "TOPO-06", "TOPO-10", "TOPO-11"],
+    },
+    Control {
+        name: "koordinator-without-coscheduling",
+        title: "koord-scheduler without its plugin Coscheduling",
+        spec: || plugin_off(Scheduler::Koordinator, koord_scheduler::COSCHEDULING),
+        target: Target::Koordinator,
+        groups: &["aon"],
+        must: &[&["AON-02"]],
+        may: &["AON-04", "AON-05", "AON-06", "AON-07", "AON-08", "AON-09"],
+    },
+    Control {
+        name: "koordinator-without-topology",
+        title: "koord-scheduler with awareNetworkTopology: false",
+        spec: || plugin_off(Scheduler::Koordinator, koord_scheduler::NETWORK_TOPOLOGY),
+        target: Target::Koordinator,
+        groups: &["topo"],
+        // It refuses gangs with a constraint instead of ignoring the constraint: what must be bound is not.
+        must: &[&["TOPO-01", "TOPO-02", "TOPO-03"]],
+        may: &["TOPO-10", "TOPO-11"],
+    },
+    Control {
+        name: "koordinator-member-forgotten",
+        title: "a controller that leaves the last member out of the groups annotation",
+        spec: || fault_beside(Scheduler::Koordinator, "forget-member"),
+        target: Target::Koordinator,
+        groups: &["gang", "koord"],
+        must: &[&["KOORD-01", "KOORD-07"]],
+        may: &["GANG-08", "GANG-10", "GANG-12"],
+    },
+    Control {
+        name: "volcano-wrong-queue",
+        title: "a controller that sends every gang to a queue that nobody asked for",
+        spec: || fault_beside(Scheduler::Volcano, "wrong-queue"),
+        target: Target::Volcano,
+        groups: &["vol"],
+        must: &[&["VOL-03"]],
+        may: &["VOL-01", "VOL-02", "VOL-05"],
+    },
+    Control {
+        name: "kai-without-subgroups",
+        title: "a controller whose PodGroups have no subgroups",
+        spec: || fault_beside(Scheduler::Kai, "omit-subgroups"),
+        target: Target::Kai,
+        groups: &["gang", "kai"],
+        must: &[&["KAI-01"]],
+        may: &["GANG-08", "GANG-10", "GANG-12", "KAI-06"],
+    },
+    Control {
+        name: "foreign-resource",
+        title: "a controller that writes another backend's gang resource",
+        spec: || fault_beside(Scheduler::Volcano, "foreign-resource"),
+        target: Target::KubePodGroup,
+        groups: &["coex"],
+        must: &[&["COEX-02"]],
+        may: &[],
     },
 ];
 
@@ -111,6 +185,17 @@ fn scheduler_gate(off: &str) -> ClusterSpec {
 
 fn controller(controller: ControllerSpec) -> ClusterSpec {
     ClusterSpec { controller, ..ClusterSpec::default() }
+}
+
+/// A cluster with this scheduler, which lacks a plugin.
+fn plugin_off(scheduler: Scheduler, plugin: &'static str) -> ClusterSpec {
+    ClusterSpec { plugins_off: vec![(scheduler, plugin)], ..ClusterSpec::with([scheduler]) }
+}
+
+/// A cluster with this scheduler, and a controller with a fault.
+fn fault_beside(scheduler: Scheduler, name: &str) -> ClusterSpec {
+    let spec = ClusterSpec::with([scheduler]);
+    ClusterSpec { controller: spec.controller.clone().with_fault(name), ..spec }
 }
 
 fn fault(name: &str) -> ClusterSpec {
@@ -129,14 +214,11 @@ pub struct Outcome {
 }
 
 impl Control {
-    /// The target it is run on.
-    pub fn target(&self) -> Target {
-        Target { backend: super::target::Backend::DefaultScheduler, variant: self.variant }
-    }
-
     /// Whether a case is run: cases that are alone configure the controller themselves, and would mend what is broken.
     pub fn runs(&self, case: &Case) -> bool {
-        case.lane == Lane::Shared && (self.groups.is_empty() || self.groups.contains(&case.group()))
+        case.lane == Lane::Shared
+            && case.is_for(self.target)
+            && (self.groups.is_empty() || self.groups.contains(&case.group()))
     }
 
     /// Holds the clauses that turned red against what the control says.

@@ -9,7 +9,7 @@ use super::expect::{Gang, Group};
 use super::history::{Live, Pod, condition};
 use super::limits::SCHEDULING;
 use super::trial::{Stop, Trial};
-use super::{names, scaling};
+use super::{names, scaling, schedulers};
 
 impl Trial {
     /// Waits until a PodCliqueSet of the trial has become all that it should be, as it was scaled last. The mark
@@ -66,7 +66,7 @@ pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<String> {
                 format!("{} {} to go", object["kind"].as_str().unwrap_or_default(), name(object))
             })
         })
-        .or_else(|| ["Workload", "PodGroup"].into_iter().find_map(|kind| orphan(live, kind)))
+        .or_else(|| schedulers::kinds().find_map(|(kind, _)| orphan(live, kind)))
         .or_else(|| gangs.iter().find_map(|gang| gang_lacks(live, gang)))
         .or_else(|| groups().find_map(|group| clique_lacks(live, group)))
         .or_else(|| {

@@ -3,7 +3,8 @@
 
 use serde_json::Value;
 
-use super::target::{Target, Variant};
+use super::clauses::Feature;
+use super::target::Target;
 
 /// A PodGang that should exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,11 +103,11 @@ impl Gang {
     /// The units that the target promises to bind whole.
     pub fn units(&self, target: Target) -> Vec<Unit> {
         let minimum = |group: &Group| (group.clique.clone(), group.min);
-        match target.variant {
-            Variant::PodGang => {
+        match target.declares(Feature::AtomicPodGang) {
+            true => {
                 vec![Unit { gang: self.name.clone(), minimums: self.groups.iter().map(minimum).collect() }]
             }
-            Variant::PodGroup => self
+            false => self
                 .groups
                 .iter()
                 .map(|group| Unit { gang: self.name.clone(), minimums: vec![minimum(group)] })

@@ -28,6 +28,8 @@ pub fn is_there_anyway(object: &Value) -> bool {
         "Event" => true,
         "ServiceAccount" => metadata["name"] == "default",
         "ConfigMap" => metadata["name"] == "kube-root-ca.crt",
+        // KAI's, named as the pod.
+        "BindRequest" => metadata["name"].as_str().is_some_and(|name| name.starts_with("canary-")),
         _ => metadata["labels"][names::CANARY].is_string(),
     }
 }

@@ -26,6 +26,8 @@ pub const CLEANUP: Limit = seconds("cleanup", 30);
 pub const NAMESPACE_END: Limit = seconds("namespace end", 90);
 /// A restarted part is back and has caught up.
 pub const RECOVERY: Limit = seconds("recovery", 60);
+/// A scheduler, or the backend for it, takes in what domains new nodes are in; Koordinator looks every 10 s.
+pub const TOPOLOGY_TREE: Limit = seconds("topology tree", 30);
 /// The recorder catches up with the API server.
 pub const SETTLE: Limit = seconds("settle", 10);
 /// Nothing may change for so long (GANG-11). Not scaled: it is part of the contract.

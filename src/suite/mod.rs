@@ -8,6 +8,7 @@
 //!   [`schedulers`]: what the backend should make of its PodGangs. [`names`]: the names they should use.
 //! - [`cases`]: the cases, one file each with its manifest beside it. [`deviations`]: what real schedulers do wrong.
 //! - [`arena`]: brings clusters up and holds trials; [`barrier`]: the proof that nothing happened; [`limits`]: waits.
+//! - [`domains`], [`hyper_nodes`]: topology domains, and when a scheduler knows them.
 //! - [`alone`]: the control plane taken apart and put back. [`artifacts`], [`situation`]: what a red result shows.
 //!
 //! Nothing here may use `api`, `controller` or `backend`: the suite states names and expectations itself, or a
@@ -24,13 +25,18 @@ pub mod clauses;
 pub mod cluster;
 pub mod controls;
 mod convergence;
+mod crds;
 pub mod deviations;
+pub mod domains;
 pub mod expect;
 pub mod history;
+pub mod hyper_nodes;
 pub mod judge;
 pub mod leftovers;
 pub mod limits;
 pub mod names;
+mod provoke;
+pub mod queues;
 pub mod quiet;
 pub mod runner;
 pub mod scaling;

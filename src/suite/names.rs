@@ -32,6 +32,12 @@ pub const GATE: &str = "grove.io/podgang-pending-creation";
 pub const GANG_SCOPE: &str = "scheduling.grove.io/gang-scope";
 /// Label of a PodGang whose gang resources somebody else manages.
 pub const EXTERNAL_WORKLOAD: &str = "grove.io/external-workload-managed";
+/// Annotation of a PodCliqueSet: its queue, where the backend is Volcano's.
+pub const VOLCANO_QUEUE: &str = "scheduling.grove.io/volcano-queue";
+/// Label, or annotation, of a PodCliqueSet or its cliques: the queue, where the backend is KAI's.
+pub const KAI_QUEUE: &str = "kai.scheduler/queue";
+/// Condition of a ClusterTopologyBinding: whether a scheduler's topology resource says otherwise.
+pub const TOPOLOGY_DRIFT: &str = "SchedulerTopologyDrift";
 
 /// Label and taint of the nodes of one trial.
 pub const POOL: &str = "conformance.grove.io/pool";

@@ -10,10 +10,11 @@ use tokio::task::JoinSet;
 use super::arena::Arena;
 use super::case::{Case, Lane};
 use super::clauses::{Clause, Feature};
-use super::target::Target;
+use super::target::{KUBE, Target};
 use super::verdict::judged_clauses;
 use crate::cluster::ClusterError;
 use crate::cluster::components::Source;
+use crate::cluster::schedulers::{KaiDir, Scheduler};
 use crate::report::{
     API_VERSION, CaseResult, Component, ComponentSource, Features, Implementation, KIND, Outcome,
     ProfileReport, Provider, Report, Seconds, Settings, Suite, Timings, UnsupportedFeature, Verdict,
@@ -50,7 +51,7 @@ pub async fn hold_all(
     let mut in_order = plan.chosen.clone();
     in_order.sort_by_key(|case| case.lane != Lane::Alone);
     for case in in_order {
-        for target in plan.targets.iter().copied() {
+        for target in plan.targets.iter().copied().filter(|target| case.is_for(*target)) {
             let (arena, observer) = (arena.clone(), observer.clone());
             trials.spawn(async move {
                 let result = arena.hold(case, target).await;
@@ -69,7 +70,9 @@ pub async fn hold_all(
         }
     }
     for (target, of_target) in &mut results {
-        let missing = plan.chosen.iter().filter(|case| of_target.iter().all(|result| result.id != case.id));
+        let is_missing =
+            |case: &&&Case| case.is_for(*target) && of_target.iter().all(|result| result.id != case.id);
+        let missing = plan.chosen.iter().filter(is_missing);
         let broken: Vec<_> = missing
             .map(|case| {
                 let outcome = Outcome::error("the trial broke off; the log says why");
@@ -77,7 +80,7 @@ pub async fn hold_all(
             })
             .collect();
         of_target.extend(broken);
-        let left_out = plan.left_out.iter().map(|case| {
+        let left_out = plan.left_out.iter().filter(|case| case.is_for(*target)).map(|case| {
             let outcome = Outcome::not_run_announced("not selected");
             CaseResult::without_running(case.id, case.title, judged_clauses(case, *target), &outcome)
         });
@@ -109,15 +112,14 @@ pub async fn report(
     command: String,
 ) -> Result<Report, ClusterError> {
     let settings = &arena.settings;
-    let scheduler = settings.programs.toolbox.get("kube-scheduler")?.version.clone();
-    let profiles = results
-        .into_iter()
-        .map(|(target, cases)| {
-            let variant = Some(format!("{} scope", target.scope()));
-            ProfileReport::new(target.backend.name(), variant, &scheduler, features(target, &cases))
-                .conclude(&plan.clauses, cases)
-        })
-        .collect();
+    let profile = |(target, cases): (Target, Vec<CaseResult>)| -> Result<_, ClusterError> {
+        let variant = target.scope().map(|scope| format!("{scope} scope"));
+        let version = version(settings, target)?;
+        let clauses = plan.clauses.iter().filter(|clause| target.concerns(clause));
+        Ok(ProfileReport::new(target.name(), variant, &version, features(target, &cases))
+            .conclude(clauses, cases))
+    };
+    let profiles = results.into_iter().map(profile).collect::<Result<_, _>>()?;
     let components = settings
         .programs
         .toolbox
@@ -162,12 +164,29 @@ pub async fn report(
     })
 }
 
+/// The version of a target's scheduler in the clusters of this run.
+fn version(settings: &super::arena::Settings, target: Target) -> Result<String, ClusterError> {
+    if target == Target::External {
+        return Ok("none".into());
+    }
+    let program = match target.scheduler() {
+        Scheduler::Kube => "kube-scheduler",
+        Scheduler::Volcano => "vc-scheduler",
+        Scheduler::Koordinator => "koord-scheduler",
+        Scheduler::Kai => {
+            return settings.spec.kai.as_ref().map_or_else(|| Ok("none".into()), KaiDir::version);
+        }
+    };
+    settings.programs.toolbox.get(program).map(|program| program.version.clone())
+}
+
 fn features(target: Target, cases: &[CaseResult]) -> Features {
     let shown = |clause: &str| {
         let judgements = cases.iter().flat_map(|case| &case.clauses);
         judgements.filter(|judgement| judgement.clause == clause).any(|j| j.outcome.verdict == Verdict::Pass)
     };
-    let declared = [("GangScheduling", "AON-02"), ("TopologyAwareWorkloadScheduling", "TOPO-02")];
+    let gates = [("GangScheduling", "AON-02"), ("TopologyAwareWorkloadScheduling", "TOPO-02")];
+    let declared = if KUBE.contains(&target) { &gates[..] } else { &[] };
     let unsupported = Feature::ALL.iter().copied().filter(|feature| !target.declares(*feature));
     Features {
         supported: target.features().to_vec(),

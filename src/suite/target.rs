@@ -1,59 +1,118 @@
-//! What is judged: a backend in one of its variants, with the features it declares.
+//! What is judged: a backend in one of its mappings, with the features it declares. A column of the report.
 
 use serde::{Deserialize, Serialize};
 
-use super::clauses::Feature;
+use super::clauses::{self, Clause, Feature, Tier};
+use crate::cluster::local::EXTERNAL_SCHEDULER;
+use crate::cluster::schedulers::Scheduler;
 
-/// How kube-scheduler's gangs are cut out of a PodGang.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Variant {
-    /// One gang per podgroup: the flat mapping of proposal 531.
-    PodGroup,
-    /// One gang per PodGang.
-    PodGang,
-}
-
-/// A column of the report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Target {
-    /// The schedulerName of the backend.
-    pub backend: Backend,
-    /// Its variant.
-    pub variant: Variant,
-}
-
-/// A backend of the suite. A new one is a variant here, its declared features and its expectations in
+/// A column of the report. A new backend is a line here, its declared features, and its expectations in
 /// `suite/schedulers/`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Backend {
-    /// kube-scheduler on the Workload API.
-    #[serde(rename = "default-scheduler")]
-    DefaultScheduler,
+pub enum Target {
+    /// kube-scheduler on the Workload API, one gang per podgroup: the flat mapping of proposal 531.
+    #[serde(rename = "default-scheduler-podgroup")]
+    KubePodGroup,
+    /// kube-scheduler, one gang per PodGang.
+    #[serde(rename = "default-scheduler-podgang")]
+    KubePodGang,
+    /// Volcano.
+    #[serde(rename = "volcano")]
+    Volcano,
+    /// Koordinator.
+    #[serde(rename = "koord-scheduler")]
+    Koordinator,
+    /// KAI.
+    #[serde(rename = "kai-scheduler")]
+    Kai,
+    /// A profile of type External, of whose scheduler there is no process: what is promised of such profiles alone.
+    #[serde(rename = "external")]
+    External,
 }
 
-impl Backend {
-    /// The schedulerName.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::DefaultScheduler => "default-scheduler",
-        }
-    }
-}
-
-/// All columns of a default run.
-pub const TARGETS: [Target; 2] = [
-    Target { backend: Backend::DefaultScheduler, variant: Variant::PodGroup },
-    Target { backend: Backend::DefaultScheduler, variant: Variant::PodGang },
+/// Every column, in the order of the report.
+pub const TARGETS: [Target; 6] = [
+    Target::KubePodGroup,
+    Target::KubePodGang,
+    Target::Volcano,
+    Target::Koordinator,
+    Target::Kai,
+    Target::External,
 ];
 
+/// The columns of kube-scheduler.
+pub const KUBE: &[Target] = &[Target::KubePodGroup, Target::KubePodGang];
+
 impl Target {
+    /// The scheduler that it is about; beside an External profile there is only the one that every cluster has.
+    pub fn scheduler(self) -> Scheduler {
+        match self {
+            Self::KubePodGroup | Self::KubePodGang | Self::External => Scheduler::Kube,
+            Self::Volcano => Scheduler::Volcano,
+            Self::Koordinator => Scheduler::Koordinator,
+            Self::Kai => Scheduler::Kai,
+        }
+    }
+
+    /// The schedulerName of the backend.
+    pub fn backend(self) -> &'static str {
+        match self {
+            Self::External => EXTERNAL_SCHEDULER,
+            _ => self.scheduler().name(),
+        }
+    }
+
+    /// The backend in reports and on the command line: its schedulerName, but where that is the user's.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::External => clauses::EXTERNAL,
+            _ => self.backend(),
+        }
+    }
+
+    /// The value of kube-scheduler's gang-scope annotation; the other backends have one mapping only.
+    pub fn scope(self) -> Option<&'static str> {
+        match self {
+            Self::KubePodGroup => Some("PodGroup"),
+            Self::KubePodGang => Some("PodGang"),
+            Self::Volcano | Self::Koordinator | Self::Kai | Self::External => None,
+        }
+    }
+
+    /// As a part of file and cluster names.
+    pub fn slug(self) -> String {
+        match self.scope() {
+            Some(scope) => format!("{}-{}", self.name(), scope.to_ascii_lowercase()),
+            None => self.name().to_owned(),
+        }
+    }
+
+    /// The words of the command line that choose it.
+    pub fn words(self) -> String {
+        match self.scope() {
+            Some(scope) => format!("--backend {} --scope {scope}", self.name()),
+            None => format!("--backend {}", self.name()),
+        }
+    }
+
     /// The features that the backend declares, from the contract's tables.
     pub fn features(self) -> &'static [Feature] {
-        match self.variant {
-            Variant::PodGroup => {
+        match self {
+            Self::KubePodGroup => {
                 &[Feature::TopologyRequired, Feature::TopologyPerClique, Feature::SelfHealing]
             }
-            Variant::PodGang => &[Feature::AtomicPodGang, Feature::TopologyRequired, Feature::SelfHealing],
+            Self::KubePodGang | Self::Koordinator => {
+                &[Feature::AtomicPodGang, Feature::TopologyRequired, Feature::SelfHealing]
+            }
+            Self::Volcano => &[
+                Feature::AtomicPodGang,
+                Feature::TopologyRequired,
+                Feature::TopologyPerClique,
+                Feature::TopologyResource,
+                Feature::SelfHealing,
+            ],
+            Self::Kai => &Feature::ALL,
+            Self::External => &[],
         }
     }
 
@@ -62,28 +121,60 @@ impl Target {
         self.features().contains(&feature)
     }
 
-    /// The variant's value of the gang-scope annotation.
-    pub fn scope(self) -> &'static str {
-        match self.variant {
-            Variant::PodGroup => "PodGroup",
-            Variant::PodGang => "PodGang",
-        }
+    /// Whether a clause speaks about it: not another backend's own, and of an External profile not what its scheduler
+    /// would have to do.
+    pub fn concerns(self, clause: &Clause) -> bool {
+        clause.is_owed_by(self.name()) && (self != Self::External || clause.backend().is_some())
+    }
+
+    /// Whether a clause is its to keep: one that speaks about it, and core or of a feature that it declares.
+    pub fn owes(self, clause: &Clause) -> bool {
+        self.concerns(clause) && clause.feature().is_none_or(|feature| self.declares(feature))
+    }
+
+    /// Whether a clause can be judged where the scheduler itself does not run: on the API server alone.
+    pub fn is_contract(clause: &Clause) -> bool {
+        clause.tier == Tier::Contract
     }
 
     /// Why a feature is not declared, for reports.
     pub fn why_not(self, feature: Feature) -> &'static str {
-        match (self.variant, feature) {
-            (Variant::PodGroup, Feature::AtomicPodGang) => {
+        match (self, feature) {
+            (Self::KubePodGroup, Feature::AtomicPodGang) => {
                 "kube-scheduler 1.36 schedules each PodGroup for itself; no PodGroup spans the cliques of a PodGang"
             }
-            (Variant::PodGang, Feature::TopologyPerClique) => {
+            (Self::KubePodGang, Feature::TopologyPerClique) => {
                 "one PodGroup holds the whole hard gang, and it has room for one topology key only"
             }
-            (_, Feature::TopologyPerGroup | Feature::TopologyNested) => {
+            (Self::KubePodGroup | Self::KubePodGang, Feature::TopologyPerGroup | Feature::TopologyNested) => {
                 "a Workload of 1.36 has no level between PodGang and PodGroup"
             }
-            (_, Feature::TopologyPreferred) => "schedulingConstraints of 1.36 know required keys only",
-            (_, Feature::TopologyResource) => "kube-scheduler has no topology resource; it reads node labels",
+            (Self::KubePodGroup | Self::KubePodGang, Feature::TopologyPreferred) => {
+                "schedulingConstraints of 1.36 know required keys only"
+            }
+            (Self::KubePodGroup | Self::KubePodGang, Feature::TopologyResource) => {
+                "kube-scheduler has no topology resource; it reads node labels"
+            }
+            (Self::Volcano, Feature::TopologyPerGroup) => {
+                "a PodGroup has a subgroup per podgroup and none for the podgroups of a scaling group together"
+            }
+            (Self::Volcano, Feature::TopologyNested) => {
+                "networkTopology has two levels, the job's and the subgroup's; three cannot be said"
+            }
+            (Self::Volcano, Feature::TopologyPreferred) => {
+                "networkTopology is either hard or soft; a preferred level beside a required one cannot be said, and \
+                 soft alone scores nodes only"
+            }
+            (
+                Self::Koordinator,
+                Feature::TopologyPerGroup | Feature::TopologyPerClique | Feature::TopologyNested,
+            ) => "Koordinator honours one network-topology-spec per GangGroup",
+            (Self::Koordinator, Feature::TopologyPreferred) => {
+                "Koordinator 1.8 does not read PreferGather: it always packs to the lowest layer that holds the gang"
+            }
+            (Self::Koordinator, Feature::TopologyResource) => {
+                "ClusterNetworkTopology is the administrator's; the backend reads it"
+            }
             _ => "not declared",
         }
     }
@@ -91,6 +182,23 @@ impl Target {
 
 impl std::fmt::Display for Target {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} ({} scope)", self.backend.name(), self.scope())
+        match self.scope() {
+            Some(scope) => write!(f, "{} ({scope} scope)", self.name()),
+            None => f.write_str(self.name()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::clauses::CLAUSES;
+
+    #[test]
+    fn an_external_profile_owes_what_is_promised_of_such_profiles_and_nothing_else() {
+        let owed = |target: Target| CLAUSES.iter().filter(move |clause| target.owes(clause)).map(|clause| clause.id);
+        assert_eq!(owed(Target::External).collect::<Vec<_>>(), ["EXT-01", "EXT-02"]);
+        let others = TARGETS.into_iter().filter(|target| *target != Target::External);
+        assert!(others.flat_map(owed).all(|id| !id.starts_with("EXT-")));
     }
 }

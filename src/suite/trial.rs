@@ -5,7 +5,7 @@
 //! that is known about the moment; the judge still speaks about what happened until then.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -15,8 +15,8 @@ use super::cluster::Ground;
 use super::expect::{self, Gang};
 use super::history::{Header, History, Kind, Live};
 use super::limits::Limit;
-use super::target::{Target, Variant};
-use super::{names, situation};
+use super::target::Target;
+use super::{hyper_nodes, names, schedulers, situation};
 use crate::cluster::local::LocalCluster;
 use crate::cluster::nodes::NodeSpec;
 use crate::cluster::{ClusterError, deploy};
@@ -81,7 +81,10 @@ pub struct Trial {
     pub namespace: String,
     pub(super) scale: f64,
     submitted: BTreeMap<String, Value>,
-    extra_nodes: u32,
+    /// The nodes that it was given.
+    pub(super) nodes: Vec<NodeSpec>,
+    /// What it made that lies in no namespace.
+    of_the_cluster: Mutex<Vec<Value>>,
     /// When its time began, and how much of it the harness spent on itself.
     pub overhead: Duration,
     /// From a gang's pods being in the scheduler's hands to the barrier having passed.
@@ -114,7 +117,8 @@ impl Trial {
             namespace,
             scale,
             submitted: BTreeMap::new(),
-            extra_nodes: 0,
+            nodes: Vec::new(),
+            of_the_cluster: Mutex::default(),
             overhead: Duration::ZERO,
             negative_verdict: None,
         };
@@ -126,22 +130,23 @@ impl Trial {
         Ok(trial)
     }
 
-    /// Gives the trial more nodes.
+    /// Gives the trial more nodes; returns when the target's scheduler knows what domains they are in.
     ///
     /// # Errors
-    /// [`Stop::Cluster`].
+    /// [`Stop::Cluster`]; [`Stop::Wait`] if their domains stay unknown.
     pub async fn add_nodes(&mut self, nodes: &[Nodes]) -> Result<(), Stop> {
-        let mut specs = Vec::new();
+        let first = self.nodes.len();
         for group in nodes {
             for _ in 0..group.count {
-                specs.push(self.node(group).object());
-                self.extra_nodes += 1;
+                let node = self.node(group);
+                self.nodes.push(node);
             }
         }
         let client = &self.ground.client;
-        futures::future::try_join_all(specs.iter().map(|node| deploy::create_unless_there(client, node)))
+        let objects: Vec<_> = self.nodes[first..].iter().map(NodeSpec::object).collect();
+        futures::future::try_join_all(objects.iter().map(|node| deploy::create_unless_there(client, node)))
             .await?;
-        Ok(())
+        self.until_domains_known().await
     }
 
     fn node(&self, group: &Nodes) -> NodeSpec {
@@ -149,13 +154,15 @@ impl Trial {
             (names::POOL.to_owned(), self.namespace.clone()),
             (names::RUN.to_owned(), self.ground.run.clone()),
         ]);
-        for (key, domain) in [(names::RACK, group.rack), (names::BLOCK, group.block)] {
+        // A rack stands in a block: some schedulers leave a node that lacks one level's label out of every level.
+        let block = group.block.or(group.rack.map(|_| "block"));
+        for (key, domain) in [(names::RACK, group.rack), (names::BLOCK, block)] {
             if let Some(domain) = domain {
                 labels.insert(key.into(), self.domain(domain));
             }
         }
         NodeSpec {
-            name: format!("{}-{}", self.namespace, self.extra_nodes),
+            name: format!("{}-{}", self.namespace, self.nodes.len()),
             labels,
             taint: Some((names::POOL.into(), self.namespace.clone())),
             gpus: group.gpus,
@@ -168,11 +175,19 @@ impl Trial {
         format!("{}-{short}", self.namespace)
     }
 
-    /// A PodCliqueSet of the case's manifest, as it will be sent: on the trial's nodes, in the target's gang scope.
+    /// A PodCliqueSet of the case's manifest, as it will be sent: on the trial's nodes, for the target's backend.
     ///
     /// # Errors
     /// [`Stop::Refused`] if the manifest has none of that name.
     pub fn manifest(&self, name: &str) -> Result<Value, Stop> {
+        self.manifest_for(self.target, name)
+    }
+
+    /// The same for another target's backend.
+    ///
+    /// # Errors
+    /// As [`Trial::manifest`].
+    pub fn manifest_for(&self, target: Target, name: &str) -> Result<Value, Stop> {
         let refused = |reason: String| Stop::Refused {
             action: format!("read the manifest of {}", self.case.id),
             reason,
@@ -181,16 +196,18 @@ impl Trial {
         documents
             .into_iter()
             .find(|document| document["metadata"]["name"] == name)
-            .map(|document| self.at_home(document))
+            .map(|document| self.at_home_for(target, document))
             .ok_or_else(|| refused(format!("it has no document named {name}")))
     }
 
-    /// Moves a PodCliqueSet into the trial: namespace, node pool, gang scope of the target.
-    pub fn at_home(&self, mut pcs: Value) -> Value {
+    /// Moves a PodCliqueSet into the trial: namespace, node pool, and the target's backend unless it names another.
+    pub fn at_home(&self, pcs: Value) -> Value {
+        self.at_home_for(self.target, pcs)
+    }
+
+    fn at_home_for(&self, target: Target, mut pcs: Value) -> Value {
         pcs["metadata"]["namespace"] = self.namespace.clone().into();
-        if pcs["metadata"]["annotations"][names::GANG_SCOPE].is_null() {
-            pcs["metadata"]["annotations"][names::GANG_SCOPE] = self.target.scope().into();
-        }
+        schedulers::of(target).claim(&mut pcs);
         for clique in pcs["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten() {
             let pod = &mut clique["spec"]["podSpec"];
             pod["nodeSelector"][names::POOL] = self.namespace.clone().into();
@@ -271,13 +288,36 @@ impl Trial {
         }
     }
 
-    /// Creates an object.
+    /// Creates an object. One that lies in no namespace is deleted with the trial.
     ///
     /// # Errors
     /// [`Stop::Refused`].
     pub async fn create(&self, kind: &str, object: &Value) -> Result<Value, Stop> {
         let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-        self.attempt(http::Method::POST, kind, &name, object).await?.accepted(format!("create {kind} {name}"))
+        let made = self.attempt(http::Method::POST, kind, &name, object).await?;
+        let mut made = made.accepted(format!("create {kind} {name}"))?;
+        made["kind"] = kind.into();
+        if Kind::named(kind).is_some_and(|kind| !kind.namespaced) {
+            self.of_the_cluster.lock().unwrap_or_else(PoisonError::into_inner).push(made.clone());
+        }
+        Ok(made)
+    }
+
+    /// Deletes what it made that lies in no namespace, as far as it is still there.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`].
+    pub async fn clear_cluster(&self) -> Result<(), Stop> {
+        let made = std::mem::take(&mut *self.of_the_cluster.lock().unwrap_or_else(PoisonError::into_inner));
+        for object in made.iter().rev() {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            // Nothing else that has the name by now.
+            let this_one = json!({"apiVersion": "v1", "kind": "DeleteOptions",
+                "preconditions": {"uid": object["metadata"]["uid"]}});
+            let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
+            self.attempt(http::Method::DELETE, &kind, &name, &this_one).await?;
+        }
+        Ok(())
     }
 
     /// Merge-patches an object.
@@ -360,11 +400,39 @@ impl Trial {
         limit: Limit,
         holds: impl Fn(&Live) -> bool,
     ) -> Result<(), Stop> {
+        self.until_in(&self.namespace, condition, limit, holds).await
+    }
+
+    /// The same of the objects that lie in no namespace.
+    ///
+    /// # Errors
+    /// As [`Trial::until`].
+    pub async fn until_in_cluster(
+        &self,
+        condition: &str,
+        limit: Limit,
+        holds: impl Fn(&Live) -> bool,
+    ) -> Result<(), Stop> {
+        self.until_in("", condition, limit, holds).await
+    }
+
+    /// The same of any namespace.
+    ///
+    /// # Errors
+    /// As [`Trial::until`].
+    pub async fn until_in(
+        &self,
+        namespace: &str,
+        condition: &str,
+        limit: Limit,
+        holds: impl Fn(&Live) -> bool,
+    ) -> Result<(), Stop> {
         let length = limit.length.mul_f64(self.scale);
         let begin = Instant::now();
-        let mut changes = self.ground.recorder.follow(&self.namespace);
+        let recorder = &self.ground.recorder;
+        let mut changes = recorder.follow(namespace);
         let wait = async {
-            while !self.look(&holds) {
+            while !recorder.look(namespace, &holds) {
                 if changes.changed().await.is_err() {
                     std::future::pending::<()>().await;
                 }
@@ -398,15 +466,15 @@ impl Trial {
         self.until(&condition, super::limits::SCHEDULING, |live| live.bound() >= count).await
     }
 
-    /// Waits until every pod of a PodGang that the target's gangs hold is in the scheduler's hands: all of them, or in
-    /// PodGang scope the hard gang alone, whose surplus stays gated until it is bound (KUBE-08).
+    /// Waits until every pod of a PodGang that the target's gangs hold is in the scheduler's hands: all of them, or,
+    /// where surplus stays gated until the hard gang is bound (KUBE-08, Koordinator), the hard gang alone.
     ///
     /// # Errors
     /// As [`Trial::until`].
     pub async fn until_released(&self, gang: &Gang) -> Result<(), Stop> {
-        let count = match self.target.variant {
-            Variant::PodGroup => gang.pods(),
-            Variant::PodGang => gang.minimum(),
+        let count = match self.target {
+            Target::KubePodGang | Target::Koordinator => gang.minimum(),
+            _ => gang.pods(),
         };
         let condition = format!("{count} pods of {} released to the scheduler", gang.name);
         self.until(&condition, super::limits::REACTION, |live| {
@@ -434,10 +502,13 @@ impl Trial {
     pub fn history(&self) -> History {
         let header = Header::new(self.case.id, self.target, &self.namespace, self.submitted.clone());
         let pool = self.namespace.clone();
-        self.ground.recorder.history(header, |object| {
-            object["metadata"]["labels"][names::POOL] == pool.as_str()
-                || object["metadata"]["name"] == pool.as_str()
-                || object["kind"] == "ClusterTopologyBinding"
+        self.ground.recorder.history(header, |object| match object["kind"].as_str().unwrap_or_default() {
+            "ClusterTopologyBinding" | "Topology" => true,
+            "HyperNode" => hyper_nodes::mentions(object, &pool),
+            _ => {
+                object["metadata"]["labels"][names::POOL] == pool.as_str()
+                    || object["metadata"]["name"] == pool.as_str()
+            }
         })
     }
 }

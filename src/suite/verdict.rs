@@ -1,6 +1,7 @@
 //! From what a judge found, and how the driver ended, to outcomes: the one place where a finding becomes a verdict.
 
 use super::case::Case;
+use super::clauses;
 use super::deviations;
 use super::history::History;
 use super::judge::{Broken, Finding};
@@ -36,12 +37,17 @@ pub fn judgements(
 
 /// The clauses that a case judges on a target: those that the target owes, and those that it is known to break.
 pub fn judged_clauses(case: &Case, target: Target) -> Vec<&'static str> {
-    let owed = case.clauses_on(target);
+    let owed = if case.is_for(target) { case.clauses_on(target) } else { Vec::new() };
     case.clauses
         .iter()
         .copied()
         .filter(|clause| owed.contains(clause) || deviations::of(case.id, clause, target).is_some())
         .collect()
+}
+
+/// Whether a clause is judged on the API server alone.
+pub fn is_contract(clause: &str) -> bool {
+    clauses::clause(clause).is_some_and(Target::is_contract)
 }
 
 /// Whether a verdict needs no explanation: what was promised, or what is known to be broken.

@@ -15,7 +15,7 @@ use super::judge::{Broken, Finding, binding, cleanup, ensure, finding, gangs, vi
 use super::limits::SCHEDULING;
 use super::target::Target;
 use super::trial::{Stop, Trial};
-use super::{leftovers, names};
+use super::{leftovers, names, schedulers};
 
 /// The id of every workload's case.
 const ID: &str = "workload";
@@ -28,6 +28,7 @@ static REPLAYED: Case = Case {
     nodes: &[],
     manifest: "",
     lane: Lane::Shared,
+    only: &[],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };
@@ -156,7 +157,7 @@ pub fn scope(case: &Case) -> Option<String> {
     pcs["metadata"]["annotations"][names::GANG_SCOPE].as_str().map(str::to_owned)
 }
 
-/// Asks admission about the workload in every target's gang scope, without creating anything.
+/// Asks admission about the workload for every target's backend, without creating anything.
 ///
 /// # Errors
 /// [`Unusable::Rejected`] with its reason; [`Unusable::Unasked`] if it did not answer.
@@ -165,7 +166,8 @@ pub async fn admitted(ground: &Ground, case: &Case, targets: &[Target]) -> Resul
     pcs["metadata"]["namespace"] = "default".into();
     let path = Kind::named("PodCliqueSet").map(|kind| kind.path(Some("default"))).unwrap_or_default();
     for target in targets {
-        pcs["metadata"]["annotations"][names::GANG_SCOPE] = target.scope().into();
+        let mut pcs = pcs.clone();
+        schedulers::of(*target).claim(&mut pcs);
         let request = http::Request::post(format!("{path}?dryRun=All&fieldValidation=Strict"))
             .header(http::header::CONTENT_TYPE, "application/json")
             .body(pcs.to_string().into_bytes())

@@ -8,12 +8,12 @@ use kube::ResourceExt;
 
 use super::config::DefaultSchedulerConfig;
 use super::detection::Support;
-use super::{GangScope, names, plan, workload_api};
+use super::{GangScope, plan, workload_api};
 use crate::api::names::ANNOTATION_GANG_SCOPE;
-use crate::api::{PodCliqueSet, PodCliqueSetTemplateSpec, TopologyConstraint};
+use crate::api::{PodCliqueSet, PodCliqueSetTemplateSpec};
+use crate::backend::names::is_dns_label;
+use crate::backend::template::{Place, PodGroupCounts, TEMPLATE, constraints, podgroup_counts};
 use crate::backend::{DEFAULT_SCHEDULER, FieldError, Validation};
-
-const TEMPLATE: &str = "spec.template";
 
 /// Checks `pcs`; `old` is the stored object on an update, `support` what the cluster has.
 pub(super) fn validate(
@@ -110,7 +110,7 @@ fn object_names(pcs: &PodCliqueSet, found: &mut Validation) {
     let groups = groups.map(|(i, g)| (format!("{TEMPLATE}.podCliqueScalingGroups[{i}].name"), &g.name));
     let name = pcs.name_any();
     let all = std::iter::once(("metadata.name".to_owned(), &name)).chain(cliques).chain(groups);
-    let bad = all.filter(|(_, name)| !names::is_dns_label(name)).map(|(path, name)| {
+    let bad = all.filter(|(_, name)| !is_dns_label(name)).map(|(path, name)| {
         FieldError::invalid(
             path,
             format!("{name:?} becomes part of host names and must be a DNS label (RFC 1123)"),
@@ -119,21 +119,8 @@ fn object_names(pcs: &PodCliqueSet, found: &mut Validation) {
     found.errors.extend(bad);
 }
 
-/// Podgroups of the base PodGang and, per scaling group, of each scaled one.
-fn podgroup_counts(template: &PodCliqueSetTemplateSpec) -> (usize, Vec<usize>) {
-    let groups = &template.pod_clique_scaling_groups;
-    let grouped = |name: &String| groups.iter().any(|group| group.clique_names.contains(name));
-    let standalone = template.cliques.iter().filter(|clique| !grouped(&clique.name)).count();
-    let in_base = groups.iter().map(|group| {
-        let replicas = usize::try_from(group.min_available.unwrap_or(1)).unwrap_or(0);
-        replicas.saturating_mul(group.clique_names.len())
-    });
-    let base = in_base.fold(standalone, usize::saturating_add);
-    (base, groups.iter().map(|group| group.clique_names.len()).collect())
-}
-
 fn podgroup_limit(template: &PodCliqueSetTemplateSpec, found: &mut Validation) {
-    let (base, scaled) = podgroup_counts(template);
+    let PodGroupCounts { base, scaled } = podgroup_counts(template);
     let advice = format!("annotation {ANNOTATION_GANG_SCOPE}: PodGang has no such limit");
     if base > workload_api::MAX_TEMPLATES {
         let message = format!("the base PodGang would have {}; {advice}", plan::too_many_podgroups(base));
@@ -154,63 +141,36 @@ fn topology(
     support: Option<&Support>,
     found: &mut Validation,
 ) {
-    let (base, scaled) = podgroup_counts(template);
+    let missing = support.and_then(|support| support.topology.as_ref().err());
+    for constrained in constraints(template) {
+        let refusal = refusal(template, scope, constrained.place);
+        match refusal.or(missing.map(String::as_str)) {
+            Some(reason) => found.errors.push(constrained.refused(DEFAULT_SCHEDULER, reason)),
+            None => constrained.required_only(DEFAULT_SCHEDULER, found),
+        }
+    }
+}
+
+/// Why no constraint can be honoured at this place.
+fn refusal(template: &PodCliqueSetTemplateSpec, scope: GangScope, place: Place) -> Option<&'static str> {
+    let PodGroupCounts { base, scaled } = podgroup_counts(template);
     let single = base <= 1 && scaled.iter().all(|podgroups| *podgroups == 1);
-    let on_set = template.topology_constraint.as_ref();
-    let set_refusal = match scope {
-        GangScope::PodGroup if !single => Some(
+    match (place, scope) {
+        (Place::PodCliqueSet, GangScope::PodGroup) if !single => Some(
             "kube-scheduler takes one topology key per PodGroup, and PodGroups of one PodGang would choose \
              domains of their own; a constraint of the PodCliqueSet needs PodGangs of one podgroup, or \
              annotation scheduling.grove.io/gang-scope: PodGang",
         ),
-        _ => None,
-    };
-    check(on_set, &format!("{TEMPLATE}.topologyConstraint"), set_refusal, support, found);
-
-    let clique_refusal = match scope {
-        GangScope::PodGang => {
+        (Place::Clique, GangScope::PodGang) => {
             Some("gang scope PodGang has one PodGroup: only the PodCliqueSet may have a constraint")
         }
-        GangScope::PodGroup if on_set.is_some() => {
+        (Place::Clique, GangScope::PodGroup) if template.topology_constraint.is_some() => {
             Some("kube-scheduler takes one topology key per PodGroup, and the PodCliqueSet has one already")
         }
-        GangScope::PodGroup => None,
-    };
-    for (i, clique) in template.cliques.iter().enumerate() {
-        let path = format!("{TEMPLATE}.cliques[{i}].topologyConstraint");
-        check(clique.topology_constraint.as_ref(), &path, clique_refusal, support, found);
-    }
-    for (i, group) in template.pod_clique_scaling_groups.iter().enumerate() {
-        let path = format!("{TEMPLATE}.podCliqueScalingGroups[{i}].topologyConstraint");
-        let refusal =
-            Some("kube-scheduler cannot keep the PodGroups of a scaling-group replica in one domain");
-        check(group.topology_constraint.as_ref(), &path, refusal, support, found);
-    }
-}
-
-fn check(
-    constraint: Option<&TopologyConstraint>,
-    path: &str,
-    refusal: Option<&str>,
-    support: Option<&Support>,
-    found: &mut Validation,
-) {
-    let Some(constraint) = constraint else { return };
-    let (required, preferred) = (constraint.required_domain(), constraint.preferred_domain());
-    let missing = support.and_then(|support| support.topology.as_ref().err());
-    if let Some(reason) = refusal.map(str::to_owned).or_else(|| missing.cloned()) {
-        let message =
-            format!("scheduler backend {DEFAULT_SCHEDULER} cannot honour this constraint: {reason}");
-        found.errors.push(FieldError::forbidden(path, message));
-    } else if required.is_none() && preferred.is_some() {
-        let message =
-            format!("scheduler backend {DEFAULT_SCHEDULER} has no preferred topology; use pack.required");
-        found.errors.push(FieldError::forbidden(format!("{path}.pack.preferred"), message));
-    } else if preferred.is_some() {
-        found.warnings.push(format!(
-            "{path}.pack.preferred has no effect: scheduler backend {DEFAULT_SCHEDULER} has no preferred \
-             topology"
-        ));
+        (Place::ScalingGroup, _) => {
+            Some("kube-scheduler cannot keep the PodGroups of a scaling-group replica in one domain")
+        }
+        (Place::PodCliqueSet | Place::Clique, _) => None,
     }
 }
 

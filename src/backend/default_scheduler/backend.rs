@@ -6,17 +6,17 @@ use async_trait::async_trait;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{ApiResource, DynamicObject};
 use kube::{Client, ResourceExt};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::config::DefaultSchedulerConfig;
 use super::detection::{Detection, Support};
 use super::scope::ANNOTATION_PINNED_SCOPE;
 use super::{GangScope, admission, plan, release, sync, workload_api};
 use crate::api::names::LABEL_EXTERNAL_WORKLOAD;
-use crate::api::{PodCliqueSet, PodGang, PodGangTopologyConstraint};
+use crate::api::{PodCliqueSet, PodGang};
 use crate::backend::{
     BackendError, DEFAULT_SCHEDULER, GangState, Membership, Release, SchedulerBackend, Synced, Validation,
-    affinity,
+    pod_spec,
 };
 
 /// kube-scheduler.
@@ -96,10 +96,7 @@ impl SchedulerBackend for DefaultScheduler {
     }
 
     fn prepare_pod(&self, pod: &mut DynamicObject, member: &Membership<'_>) -> Result<(), BackendError> {
-        let Some(spec) = pod.data.get_mut("spec").and_then(Value::as_object_mut) else {
-            return Err(BackendError::Refused(format!("a pod of {} has no spec", member.pod_clique)));
-        };
-        spec.insert("schedulerName".to_owned(), json!(self.name()));
+        let spec = pod_spec::schedule_by(self.name(), pod, member)?;
         if !self.makes_gang(member.pod_gang) {
             return Ok(());
         }
@@ -113,13 +110,9 @@ impl SchedulerBackend for DefaultScheduler {
         if let Some(pod_group) = joins {
             spec.insert("schedulingGroup".to_owned(), json!({ "podGroupName": pod_group }));
         }
-        set_priority(spec, member.pod_gang);
-        for key in required_keys(member) {
-            affinity::require(spec, &affinity::exists(key)).map_err(|error| {
-                BackendError::Refused(format!("affinity of the pods of {}: {error}", member.pod_clique))
-            })?;
-        }
-        Ok(())
+        // The priority of a PodGroup counts only with the gate WorkloadAwarePreemption; that of pods always does.
+        pod_spec::inherit_priority(spec, member.pod_gang);
+        pod_spec::require_levels(spec, member)
     }
 
     fn gang_resources(&self) -> Vec<ApiResource> {
@@ -131,9 +124,10 @@ impl SchedulerBackend for DefaultScheduler {
 
     async fn sync_pod_gang(
         &self,
-        pod_gang: &PodGang,
+        gang: &GangState<'_>,
         existing: &[Arc<DynamicObject>],
     ) -> Result<Synced, BackendError> {
+        let pod_gang = gang.pod_gang;
         if !self.makes_gang(pod_gang) {
             return Ok(Synced::default());
         }
@@ -161,28 +155,6 @@ impl SchedulerBackend for DefaultScheduler {
         }
         release::surplus_pod(&self.client, gang).await
     }
-}
-
-/// kube-scheduler orders and preempts by the pods' own priority; that of a PodGroup counts only with the gate
-/// WorkloadAwarePreemption. So the gang's priority goes into its pods, where they name none (GANG-13).
-fn set_priority(spec: &mut Map<String, Value>, pod_gang: &PodGang) {
-    let named = spec.get("priorityClassName").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
-    if let (false, Some(class)) = (named, &pod_gang.spec.priority_class_name) {
-        spec.insert("priorityClassName".to_owned(), json!(class));
-    }
-}
-
-/// The node-label keys that pack this pod. Its nodes must have them, so that no pod of a constrained gang can
-/// land outside every domain (TOPO-11).
-fn required_keys<'a>(member: &Membership<'a>) -> impl Iterator<Item = &'a str> {
-    let spec = &member.pod_gang.spec;
-    let pod_clique = member.pod_clique;
-    let podgroup = spec.podgroups.iter().find(move |podgroup| podgroup.name == pod_clique);
-    let constraints =
-        [spec.topology_constraint.as_ref(), podgroup.and_then(|p| p.topology_constraint.as_ref())];
-    let required =
-        |constraint: &'a PodGangTopologyConstraint| constraint.pack_constraint.as_ref()?.required.as_deref();
-    constraints.into_iter().flatten().filter_map(required)
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! What kube-scheduler's pods look like.
 
+use serde_json::Value;
 use tower_test::mock;
 
 use super::*;
 use crate::api::names::ANNOTATION_GANG_SCOPE;
-use crate::api::{PodGangPackConstraint, PodGangSpec, PodGroup};
+use crate::api::{PodGangPackConstraint, PodGangSpec, PodGangTopologyConstraint, PodGroup};
 
 fn backend(gang_scheduling: bool) -> DefaultScheduler {
     let (service, _handle) =
@@ -60,7 +61,10 @@ async fn a_pod_of_an_external_workload_keeps_its_group() {
     gang.labels_mut().insert(LABEL_EXTERNAL_WORKLOAD.into(), "true".into());
     let own = json!({"schedulingGroup": {"podGroupName": "mine"}});
     assert_eq!(prepared(&backend(true), &gang, 0, own)["schedulingGroup"]["podGroupName"], "mine");
-    assert_eq!(backend(true).sync_pod_gang(&gang, &[]).await.unwrap(), Synced::default());
+    assert_eq!(
+        backend(true).sync_pod_gang(&GangState::without_pods(&gang), &[]).await.unwrap(),
+        Synced::default()
+    );
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@
 //!
 //! - `config`: the profile's `config`
 //! - `scope`: what a PodGroup spans, and which pod is in it
-//! - `names`: names the API takes
+//! - `names`: names of templates and PodGroups
 //! - `workload_api`: the API's types
 //! - `plan`: PodGang -> Workload and PodGroups
 //! - `sync`: brings a plan into being, never changes what is there

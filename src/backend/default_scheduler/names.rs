@@ -1,53 +1,23 @@
-//! Names of Workloads, templates and PodGroups that the API takes (KUBE-01).
+//! Names of templates and PodGroups that the Workload API takes (KUBE-01).
 //!
 //! All are functions of names alone, so that a pod's PodGroup is known from its labels without a lookup.
-//! Where a name is too long or has a character the API refuses, it is cut and ends in a hash of the whole.
 
-use sha2::{Digest, Sha256};
-
-/// Longest DNS label: the API's limit for the name of a PodGroup template.
-const MAX_LABEL: usize = 63;
-/// Longest DNS subdomain: the API's limit for the name of an object.
-const MAX_SUBDOMAIN: usize = 253;
-/// Hexadecimal digits of the hash that ends a cut name.
-const HASH_DIGITS: usize = 8;
+use crate::backend::names::{MAX_SUBDOMAIN, dns_label, within};
 
 /// The PodGroup of one podgroup: `<podgang>-<podgroup>`.
 pub(super) fn flat_pod_group(pod_gang: &str, podgroup: &str) -> String {
-    let name = format!("{pod_gang}-{podgroup}");
-    if name.len() <= MAX_SUBDOMAIN { name } else { cut(&name, &name, MAX_SUBDOMAIN) }
+    within(MAX_SUBDOMAIN, format!("{pod_gang}-{podgroup}"))
 }
 
 /// The template of one podgroup in a Workload: the podgroup's name where that is a DNS label.
 pub(super) fn template(podgroup: &str) -> String {
-    if is_dns_label(podgroup) {
-        podgroup.to_owned()
-    } else {
-        cut(podgroup, &podgroup.replace('.', "-"), MAX_LABEL)
-    }
-}
-
-/// Whether `name` is a DNS label (RFC 1123) of at most 63 characters.
-pub(super) fn is_dns_label(name: &str) -> bool {
-    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    !name.is_empty()
-        && name.len() <= MAX_LABEL
-        && name.chars().all(inner)
-        && !name.starts_with('-')
-        && !name.ends_with('-')
-}
-
-/// The head of `readable` and a hash of `whole`, together at most `limit` characters.
-fn cut(whole: &str, readable: &str, limit: usize) -> String {
-    let digest = Sha256::digest(whole.as_bytes());
-    let hash: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    let head: String = readable.chars().take(limit - HASH_DIGITS - 1).collect();
-    format!("{}-{}", head.trim_end_matches(['-', '.']), &hash[..HASH_DIGITS])
+    dns_label(podgroup)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::names::is_dns_label;
 
     #[test]
     fn short_names_stay_as_they_are() {

@@ -18,9 +18,7 @@ use crate::api::names::{
 };
 use crate::api::{PodGang, PodGangTopologyConstraint};
 use crate::backend::BackendError;
-
-/// Longest value of a label.
-const MAX_LABEL_VALUE: usize = 63;
+use crate::backend::names::MAX_LABEL;
 
 /// The objects of one PodGang. The Workload is created first: a PodGroup whose template is missing is refused
 /// by the API server.
@@ -199,7 +197,7 @@ fn adopt(object: &mut DynamicObject, pod_gang: &PodGang) {
 
 /// Labels are for people here: a name that is too long for a label value goes without.
 fn label(object: &mut DynamicObject, key: &str, value: &str) {
-    if value.len() <= MAX_LABEL_VALUE {
+    if value.len() <= MAX_LABEL {
         object.labels_mut().insert(key.to_owned(), value.to_owned());
     }
 }

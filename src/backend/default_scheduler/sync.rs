@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use futures::future;
 use kube::api::{Api, ApiResource, DynamicObject, PostParams};
-use kube::{Client, Resource, ResourceExt};
+use kube::{Client, ResourceExt};
 use serde_json::Value;
 
 use super::plan::Plan;
 use super::workload_api;
 use crate::api::PodGang;
+use crate::backend::gang_objects::{Owner, owner};
 use crate::backend::{BackendError, Synced};
 
 /// Creates what is missing of `plan`.
@@ -77,30 +78,6 @@ async fn ensure(
             }
         }
         Err(source) => Err(failed("create", source)),
-    }
-}
-
-/// Who controls an object that has the name of a planned one.
-enum Owner {
-    /// The PodGang at hand.
-    PodGang,
-    /// A deleted PodGang of the same name, whose garbage is yet to be collected.
-    Predecessor,
-    /// Nobody: its owner reference was taken away, or somebody made it by hand.
-    Nobody,
-    /// Somebody else.
-    Other,
-}
-
-fn owner(object: &DynamicObject, pod_gang: &PodGang) -> Owner {
-    let controller = object.owner_references().iter().find(|owner| owner.controller == Some(true));
-    match controller {
-        Some(owner) if Some(&owner.uid) == pod_gang.meta().uid.as_ref() => Owner::PodGang,
-        Some(owner) if owner.kind == PodGang::kind(&()) && owner.name == pod_gang.name_any() => {
-            Owner::Predecessor
-        }
-        Some(_) => Owner::Other,
-        None => Owner::Nobody,
     }
 }
 

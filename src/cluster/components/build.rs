@@ -100,6 +100,41 @@ fn materialise(module: &'static Module) -> Result<PathBuf, ClusterError> {
     Ok(folder)
 }
 
+/// The folder with the source of a component's Go module, downloaded if it is not there any more.
+///
+/// # Errors
+/// [`ClusterError::Go`] if Go cannot be run or cannot get it.
+pub async fn source(component: &'static Component) -> Result<PathBuf, ClusterError> {
+    let module = component.module;
+    let path = component.module_path();
+    let missing = |reason: String| ClusterError::Go { reason, needed: module.go_version().into() };
+    let folder = materialise(module)?;
+    let go = async |args: &[&str]| {
+        let answer = Command::new("go")
+            .args(args)
+            .arg(path)
+            .current_dir(&folder)
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output()
+            .await
+            .map_err(|e| missing(format!("`go` cannot be run: {e}")))?;
+        if answer.status.success() {
+            Ok(String::from_utf8_lossy(&answer.stdout).trim().to_owned())
+        } else {
+            let said = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
+            Err(missing(format!("`go {}` for {path} failed: {said}", args.join(" "))))
+        }
+    };
+    const WHERE: [&str; 5] = ["list", "-mod=readonly", "-m", "-f", "{{.Dir}}"];
+    let mut found = go(&WHERE).await?;
+    if found.is_empty() {
+        go(&["mod", "download"]).await?;
+        found = go(&WHERE).await?;
+    }
+    if found.is_empty() { Err(missing(format!("Go has no source of {path}"))) } else { Ok(found.into()) }
+}
+
 /// Builds one program to `target`; `packages` is called with the number of packages compiled so far.
 ///
 /// # Errors

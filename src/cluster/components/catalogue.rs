@@ -1,5 +1,9 @@
 //! What can be built. A new program is one entry here and, if its module is new, a folder in `components/`.
 
+use std::collections::BTreeSet;
+
+use crate::cluster::schedulers::Scheduler;
+
 /// A Go module with pinned requirements.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Module {
@@ -24,6 +28,8 @@ pub struct Component {
     pub package: &'static str,
     /// Where it is pinned.
     pub module: &'static Module,
+    /// The scheduler that it is needed for, if only for that.
+    pub scheduler: Option<Scheduler>,
 }
 
 macro_rules! module {
@@ -45,23 +51,70 @@ static KUBERNETES: Module = module!(
 );
 static ETCD: Module = module!("etcd", "-s -w");
 static KWOK: Module = module!("kwok", "-s -w");
+static VOLCANO: Module = module!("volcano", "-s -w -X volcano.sh/volcano/pkg/version.Version=v1.14.1");
+static KOORDINATOR: Module = module!(
+    "koordinator",
+    // It has no version of its own; the gates follow the kube-scheduler inside, and build metadata does not touch them.
+    "-s -w -X k8s.io/component-base/version.gitVersion=v1.35.2+koordinator.v1.8.0 \
+     -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=35"
+);
 
 /// Every program that can be built, in the order in which builds share the most work.
-pub static CATALOGUE: [Component; 5] = [
-    Component { name: "etcd", version: "v3.6.10", package: "go.etcd.io/etcd/server/v3", module: &ETCD },
-    kubernetes("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
-    kubernetes("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager"),
-    kubernetes("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler"),
-    Component { name: "kwok", version: "v0.8.0", package: "sigs.k8s.io/kwok/cmd/kwok", module: &KWOK },
+pub static CATALOGUE: [Component; 7] = [
+    Component {
+        name: "etcd",
+        version: "v3.6.10",
+        package: "go.etcd.io/etcd/server/v3",
+        module: &ETCD,
+        scheduler: None,
+    },
+    kubernetes("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", None),
+    kubernetes("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager", None),
+    kubernetes("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler", Some(Scheduler::Kube)),
+    Component {
+        name: "kwok",
+        version: "v0.8.0",
+        package: "sigs.k8s.io/kwok/cmd/kwok",
+        module: &KWOK,
+        scheduler: None,
+    },
+    Component {
+        name: "vc-scheduler",
+        version: "v1.14.1",
+        package: "volcano.sh/volcano/cmd/scheduler",
+        module: &VOLCANO,
+        scheduler: Some(Scheduler::Volcano),
+    },
+    Component {
+        name: "koord-scheduler",
+        version: "v1.8.0",
+        package: "github.com/koordinator-sh/koordinator/cmd/koord-scheduler",
+        module: &KOORDINATOR,
+        scheduler: Some(Scheduler::Koordinator),
+    },
 ];
 
-const fn kubernetes(name: &'static str, package: &'static str) -> Component {
-    Component { name, version: "v1.36.4", package, module: &KUBERNETES }
+const fn kubernetes(name: &'static str, package: &'static str, scheduler: Option<Scheduler>) -> Component {
+    Component { name, version: "v1.36.4", package, module: &KUBERNETES, scheduler }
+}
+
+/// The programs of a cluster with these schedulers.
+pub fn components_for(schedulers: &BTreeSet<Scheduler>) -> impl Iterator<Item = &'static Component> {
+    CATALOGUE
+        .iter()
+        .filter(|component| component.scheduler.is_none_or(|needed_for| schedulers.contains(&needed_for)))
 }
 
 /// The program of that name.
 pub fn component(name: &str) -> Option<&'static Component> {
     CATALOGUE.iter().find(|component| component.name == name)
+}
+
+impl Component {
+    /// Path of the Go module that the program comes from, by which its `go.mod` requires it.
+    pub fn module_path(&self) -> &'static str {
+        self.package.split("/cmd/").next().unwrap_or(self.package)
+    }
 }
 
 impl Module {
@@ -78,8 +131,7 @@ mod tests {
     #[test]
     fn versions_are_the_pinned_ones() {
         for component in &CATALOGUE {
-            let module = component.package.split("/cmd/").next().unwrap_or_default();
-            let line = format!("{module} {}", component.version);
+            let line = format!("{} {}", component.module_path(), component.version);
             assert!(
                 component.module.go_mod.contains(&line),
                 "{}: go.mod does not pin {line}",
@@ -91,5 +143,13 @@ mod tests {
     #[test]
     fn the_stamp_is_the_pinned_version() {
         assert!(KUBERNETES.ldflags.contains("gitVersion=v1.36.4 "), "{}", KUBERNETES.ldflags);
+    }
+
+    #[test]
+    fn a_cluster_of_one_scheduler_needs_no_other() {
+        let names: Vec<_> =
+            components_for(&BTreeSet::from([Scheduler::Kube])).map(|component| component.name).collect();
+        assert_eq!(names, ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"]);
+        assert_eq!(components_for(&Scheduler::ALL.into()).count(), CATALOGUE.len());
     }
 }

@@ -3,12 +3,13 @@
 //! `components/<module>/go.mod` at the top of the repository pins every version; the files are embedded here, so
 //! an installed binary needs no checkout. [`catalogue`] lists the programs, [`toolbox`] hands out their paths
 //! (building what is missing), [`build`] runs Go. A program built once is kept in the cache folder under a hash of
-//! everything that went into it: it is rebuilt when that changes and never otherwise.
+//! everything that went into it: it is rebuilt when that changes and never otherwise. What else a module has (CRDs) is
+//! read from its [`source`].
 
 mod build;
 mod catalogue;
 mod toolbox;
 
-pub use build::{BuiltBy, Toolchain};
-pub use catalogue::{CATALOGUE, Component, component};
-pub use toolbox::{Overrides, Program, Progress, Source, Toolbox};
+pub use build::{BuiltBy, Toolchain, source};
+pub use catalogue::{CATALOGUE, Component, component, components_for};
+pub use toolbox::{Overrides, Program, Progress, Source, Toolbox, digest};

@@ -140,7 +140,11 @@ impl Toolbox {
     }
 }
 
-fn digest(path: &Path) -> Result<String, ClusterError> {
+/// SHA-256 of a file, hex.
+///
+/// # Errors
+/// [`ClusterError::File`].
+pub fn digest(path: &Path) -> Result<String, ClusterError> {
     let mut hash = Sha256::new();
     let mut file = File::open(path).map_err(ClusterError::file(path))?;
     let mut buffer = vec![0; 1 << 20];
@@ -156,7 +160,9 @@ fn digest(path: &Path) -> Result<String, ClusterError> {
 async fn say_version(path: &Path) -> Result<String, String> {
     let answer = Command::new(path).arg("--version").output().await.map_err(|e| e.to_string())?;
     let text = String::from_utf8_lossy(&answer.stdout);
-    match text.lines().next() {
+    // Most say it in one line; Volcano's line follows one about its API.
+    let said = text.lines().find(|line| line.starts_with("Version:")).or_else(|| text.lines().next());
+    match said {
         Some(line) if answer.status.success() => Ok(line.trim().to_owned()),
         _ => Err(format!("`--version` {}", answer.status)),
     }

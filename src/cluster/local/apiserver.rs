@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::audit;
 use super::certs::{KeyFiles, ServiceAccountKeys};
 use super::spec::Gates;
 
@@ -24,6 +25,10 @@ pub struct Apiserver<'a> {
     pub runtime_config: &'a [String],
     /// Whether watches are served from memory.
     pub watch_cache: bool,
+    /// Audit policy.
+    pub audit_policy: &'a Path,
+    /// Where the audit log goes.
+    pub audit_log: &'a Path,
 }
 
 /// Arguments of `kube-apiserver`.
@@ -43,6 +48,7 @@ pub fn args(of: &Apiserver<'_>) -> Vec<String> {
         // Pods here need no token, and KWOK's nodes no taints from a lifecycle controller.
         "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition".into(),
     ];
+    args.extend(audit::args(of.audit_policy, of.audit_log));
     args.extend(of.gates.flag());
     if !of.watch_cache {
         args.push("--watch-cache=false".into());

@@ -26,9 +26,6 @@ pub const ADMIN: Identity =
 /// kube-controller-manager; its controllers act as service accounts of their own.
 pub const CONTROLLER_MANAGER: Identity =
     Identity { file: "kube-controller-manager", user: "system:kube-controller-manager", group: None };
-/// kube-scheduler.
-pub const SCHEDULER: Identity =
-    Identity { file: "kube-scheduler", user: "system:kube-scheduler", group: None };
 /// KWOK plays every kubelet.
 pub const KWOK: Identity = Identity { file: "kwok", user: "kwok", group: Some("system:masters") };
 /// The reference backend controller speaks for the service account that its RBAC binds.

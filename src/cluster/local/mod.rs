@@ -1,46 +1,61 @@
-//! One control plane of local processes: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, KWOK and the
+//! One control plane of local processes: etcd, kube-apiserver, kube-controller-manager, the schedulers, KWOK and the
 //! controller under test, on loopback ports of its own, with a CA, credentials and a folder of its own.
 //!
-//! One file per component says how it is started; this one knows the order. Everything a case may want to break is
-//! a [`Part`]: it can be stopped, started again, or started otherwise, and [`LocalCluster::dead`] tells a part that
-//! ended by itself from one that was stopped on purpose.
+//! One file per component says how it is started, `bring_up` knows the order, `readiness` when a part works. Everything
+//! a case may want to break is a [`Part`]: it can be stopped, started again, or started otherwise, and
+//! [`LocalCluster::dead`] tells a part that ended by itself from one that was stopped on purpose.
+//!
+//! A scheduler other than kube-scheduler that does not come up is given up, and the cluster goes on without it:
+//! [`LocalCluster::failed_schedulers`] says why.
 
 mod apiserver;
+mod audit;
+mod bring_up;
 mod certs;
 mod controller;
 mod controller_manager;
 mod etcd;
 mod kwok;
+mod part;
 mod ports;
+mod readiness;
 mod spec;
 mod start;
 
 #[cfg(test)]
 mod tests;
 
+pub use audit::Binding;
+pub use part::Part;
 pub use spec::{ClusterSpec, ControllerSpec, EXTERNAL_SCHEDULER, Gates};
-pub use start::{Part, Programs};
+pub use start::Programs;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use rustix::process::Signal;
 
-use super::home::{self, ClusterHome};
+use super::ClusterError;
+use super::home::ClusterHome;
 use super::process::Process;
-use super::{ClusterError, deploy};
-use crate::controller::install::{InstallOptions, WebhookTarget};
-
-/// What a cluster's folder may grow to.
-const CLUSTER_MIB: u64 = 1024;
+use super::schedulers::Scheduler;
 
 /// The parts that should be running. Dropping it kills them.
 #[derive(Default)]
 struct Processes(Mutex<BTreeMap<Part, Process>>);
+
+/// Why a scheduler is not up.
+#[derive(Debug, Clone)]
+enum NotUp {
+    /// It is being started.
+    Starting,
+    /// It was given up, for this reason.
+    Failed(String),
+}
 
 /// A running control plane. Dropping it kills its processes; [`LocalCluster::stop`] ends it in order.
 pub struct LocalCluster {
@@ -49,51 +64,14 @@ pub struct LocalCluster {
     layout: start::Layout,
     spec: Mutex<ClusterSpec>,
     processes: Processes,
+    /// The schedulers beside kube-scheduler that are not, or not yet, up.
+    not_up: Mutex<BTreeMap<Scheduler, NotUp>>,
     client: Client,
-    /// From the first process to a controller that answers `/readyz`.
+    /// From the first process to a controller that answers `/readyz`, and schedulers that are up or given up.
     pub ready_in: Duration,
 }
 
 impl LocalCluster {
-    /// Brings a control plane up.
-    ///
-    /// # Errors
-    /// [`ClusterError::Name`], [`ClusterError::Disk`], [`ClusterError::Ports`] before anything runs;
-    /// [`ClusterError::Process`] with the log of a component that ended; [`ClusterError::NotReady`]. Whatever ran by
-    /// then is killed.
-    pub async fn start(name: &str, spec: ClusterSpec, programs: Programs) -> Result<Self, ClusterError> {
-        home::require_space(&home::state(), CLUSTER_MIB, "for a cluster", home::STATE_VARIABLE)?;
-        let home = ClusterHome::take(name)?;
-        let begin = Instant::now();
-        let layout = start::Layout::new(&home.path)?;
-        let client = client(&layout.admin).await?;
-        let mut cluster = Self {
-            home,
-            programs,
-            layout,
-            spec: Mutex::new(spec),
-            processes: Processes::default(),
-            client,
-            ready_in: Duration::ZERO,
-        };
-        cluster.start_part(Part::Etcd).await?;
-        cluster.start_part(Part::Apiserver).await?;
-        cluster.apiserver_ready().await?;
-        cluster.start_part(Part::Scheduler).await?;
-        cluster.start_part(Part::Kwok).await?;
-        let options = InstallOptions {
-            webhooks: WebhookTarget::Url(cluster.layout.webhook_url()),
-            ca_bundle: cluster.layout.ca_bundle.clone().into_bytes(),
-        };
-        deploy::install_controller(&cluster.client, &options).await?;
-        // After the CRDs: its garbage collector looks for new kinds only every 30 s.
-        cluster.start_part(Part::ControllerManager).await?;
-        cluster.start_part(Part::Controller).await?;
-        cluster.controller_ready().await?;
-        cluster.ready_in = begin.elapsed();
-        Ok(cluster)
-    }
-
     /// A client with the rights of the cluster's administrator.
     pub fn client(&self) -> Client {
         self.client.clone()
@@ -107,6 +85,10 @@ impl LocalCluster {
     /// The folder with its logs.
     pub fn logs(&self) -> PathBuf {
         self.home.path.join("logs")
+    }
+
+    fn log(&self, part: Part) -> PathBuf {
+        self.logs().join(format!("{}.log", part.program()))
     }
 
     /// How it was asked to be.
@@ -124,12 +106,48 @@ impl LocalCluster {
         change(&mut self.spec.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// The first part that should be running and has ended, as an error with its log.
-    pub fn dead(&self) -> Option<ClusterError> {
-        self.lock().values().find_map(Process::death)
+    /// The parts that should be there: those of its specification but for the schedulers that were given up.
+    pub fn parts(&self) -> Vec<Part> {
+        let failed = self.failed_schedulers();
+        let given_up =
+            |part: &Part| part.scheduler().is_some_and(|scheduler| failed.contains_key(&scheduler));
+        self.spec().parts().filter(|part| !given_up(part)).collect()
     }
 
-    /// Whether the controller answers, the API server is ready and no part has ended.
+    /// The schedulers that did not come up and that the cluster does without: each with the reason and the last lines
+    /// of its log.
+    pub fn failed_schedulers(&self) -> BTreeMap<Scheduler, String> {
+        let not_up = self.not_up();
+        let failed = |(scheduler, why): (&Scheduler, &NotUp)| match why {
+            NotUp::Failed(reason) => Some((*scheduler, reason.clone())),
+            NotUp::Starting => None,
+        };
+        not_up.iter().filter_map(failed).collect()
+    }
+
+    /// Who has bound which pod in a namespace, by the API server's audit log. A binding is in it once its request was
+    /// answered, which can be a moment after a watch has shown the pod.
+    ///
+    /// # Errors
+    /// [`ClusterError::File`].
+    pub fn bindings(&self, namespace: &str) -> Result<Vec<Binding>, ClusterError> {
+        audit::bindings(&self.layout.audit_log(), namespace)
+    }
+
+    /// Resident memory of all its parts, in bytes.
+    pub fn resident_bytes(&self) -> u64 {
+        self.lock().values().filter_map(Process::resident_bytes).sum()
+    }
+
+    /// The first part that should be running and has ended, as an error with its log. A scheduler that was given up, or
+    /// is just being started, does not count.
+    pub fn dead(&self) -> Option<ClusterError> {
+        let not_up = self.not_up().clone();
+        let counts = |part: &Part| part.scheduler().is_none_or(|scheduler| !not_up.contains_key(&scheduler));
+        self.lock().iter().filter(|(part, _)| counts(part)).find_map(|(_, process)| process.death())
+    }
+
+    /// Whether the API server is ready and no part has ended.
     ///
     /// # Errors
     /// What is wrong.
@@ -137,26 +155,17 @@ impl LocalCluster {
         if let Some(death) = self.dead() {
             return Err(death);
         }
-        match tokio::time::timeout(Duration::from_secs(5), get(&self.client, "/readyz")).await {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(last)) => Err(ClusterError::NotReady { what: "the API server".into(), seconds: 5, last }),
-            Err(_) => Err(ClusterError::NotReady {
-                what: "the API server".into(),
-                seconds: 5,
-                last: "no answer".into(),
-            }),
-        }
+        self.apiserver_answers().await
     }
 
     /// Starts a part as the specification says now.
     ///
     /// # Errors
-    /// [`ClusterError::Process`], [`ClusterError::File`].
+    /// [`ClusterError::Process`], [`ClusterError::File`]; [`ClusterError::Name`] if its program was not prepared.
     pub async fn start_part(&self, part: Part) -> Result<(), ClusterError> {
         let spec = self.spec();
         let process = self.layout.process(part, &spec, &self.programs)?;
-        let log = self.logs().join(format!("{}.log", process.name));
-        let running = self.programs.launcher.start(&process, &log).await?;
+        let running = self.programs.launcher.start(&process, &self.log(part)).await?;
         self.lock().insert(part, running);
         Ok(())
     }
@@ -203,32 +212,6 @@ impl LocalCluster {
         self.controller_ready().await.map(drop)
     }
 
-    /// Waits until the API server is ready.
-    ///
-    /// # Errors
-    /// [`ClusterError::NotReady`], or the death of a part.
-    pub async fn apiserver_ready(&self) -> Result<(), ClusterError> {
-        self.ready("the API server", &self.client, "/readyz").await.map(drop)
-    }
-
-    /// Waits until the controller says that it is ready; its detail.
-    ///
-    /// # Errors
-    /// [`ClusterError::NotReady`], or the death of a part.
-    pub async fn controller_ready(&self) -> Result<String, ClusterError> {
-        let client = self.plain_client(self.layout.controller.health)?;
-        self.ready("the backend controller", &client, "/readyz").await
-    }
-
-    /// The controller's metrics, in the text format.
-    ///
-    /// # Errors
-    /// [`ClusterError::NotReady`].
-    pub async fn controller_metrics(&self) -> Result<String, ClusterError> {
-        let client = self.plain_client(self.layout.controller.metrics)?;
-        self.ready("the controller's metrics", &client, "/metrics").await
-    }
-
     /// The process id of a part that runs.
     pub fn pid(&self, part: Part) -> Option<u32> {
         self.lock().get(&part).map(|process| process.pid)
@@ -246,34 +229,12 @@ impl LocalCluster {
         if keep { Ok(()) } else { self.home.remove() }
     }
 
+    fn not_up(&self) -> std::sync::MutexGuard<'_, BTreeMap<Scheduler, NotUp>> {
+        self.not_up.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<Part, Process>> {
         self.processes.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn plain_client(&self, port: u16) -> Result<Client, ClusterError> {
-        let url = format!("http://127.0.0.1:{port}");
-        let url = url.parse().map_err(|_| ClusterError::Name(format!("{url} is no address")))?;
-        Client::try_from(kube::Config::new(url)).map_err(|source| ClusterError::api("connect", source))
-    }
-
-    /// Asks until the answer is 200. A question every 25 ms is no load for a process that is just starting.
-    async fn ready(&self, what: &str, client: &Client, path: &str) -> Result<String, ClusterError> {
-        const SECONDS: u64 = 60;
-        let begin = Instant::now();
-        loop {
-            let last = match tokio::time::timeout(Duration::from_secs(2), get(client, path)).await {
-                Ok(Ok(text)) => return Ok(text),
-                Ok(Err(last)) => last,
-                Err(_) => "no answer".into(),
-            };
-            if let Some(death) = self.dead() {
-                return Err(death);
-            }
-            if begin.elapsed() > Duration::from_secs(SECONDS) {
-                return Err(ClusterError::NotReady { what: what.into(), seconds: SECONDS, last });
-            }
-            tokio::time::sleep(Duration::from_millis(25)).await;
-        }
     }
 }
 
@@ -289,11 +250,6 @@ impl Drop for Processes {
             process.signal(Signal::KILL);
         }
     }
-}
-
-async fn get(client: &Client, path: &str) -> Result<String, String> {
-    let request = http::Request::get(path).body(Vec::new()).map_err(|e| e.to_string())?;
-    client.request_text(request).await.map_err(|e| e.to_string())
 }
 
 /// A client for a kubeconfig file.

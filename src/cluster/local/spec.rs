@@ -1,8 +1,11 @@
 //! What a local cluster should be like. The default is what a conformance run uses; negative controls change a part.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
+
+use super::Part;
+use crate::cluster::schedulers::{KaiDir, Scheduler};
 
 /// A second scheduler that the controller is told of beside the default: an External one, of which there is no process.
 /// Its pods are released and never bound; what is promised about more than one backend is shown by it.
@@ -65,6 +68,13 @@ pub struct ClusterSpec {
     pub scheduler_gates: Gates,
     /// How the controller under test is configured.
     pub controller: ControllerSpec,
+    /// The schedulers; kube-scheduler is always among them.
+    pub schedulers: BTreeSet<Scheduler>,
+    /// Plugins (or arguments of plugins) that a scheduler other than kube-scheduler is started without, by the names
+    /// that its file in [`crate::cluster::schedulers`] has for them; none but in negative controls.
+    pub plugins_off: Vec<(Scheduler, &'static str)>,
+    /// KAI's programs and CRDs. Without, KAI has its minimal CRDs and kube-scheduler stands in for it.
+    pub kai: Option<KaiDir>,
 }
 
 /// The reference backend controller's configuration file and hidden flags.
@@ -101,6 +111,41 @@ impl ControllerSpec {
         Self { configuration, faults: Vec::new(), leader_election: false }
     }
 
+    /// One profile for each of these schedulers, and that of [`EXTERNAL_SCHEDULER`].
+    pub fn for_schedulers(schedulers: &BTreeSet<Scheduler>) -> Self {
+        Self::default().with_schedulers(schedulers)
+    }
+
+    /// The same with a profile, which configures nothing, for each of these schedulers that has none.
+    #[must_use]
+    pub fn with_schedulers(mut self, schedulers: &BTreeSet<Scheduler>) -> Self {
+        for scheduler in schedulers {
+            self.profile(scheduler.name());
+        }
+        self
+    }
+
+    /// The same with this `config` of the profile of that name.
+    #[must_use]
+    pub fn with_profile_config(mut self, name: &str, config: Value) -> Self {
+        if let Some(profile) = self.profile(name) {
+            profile["config"] = config;
+        }
+        self
+    }
+
+    /// The profile of that name; one that is not there is put before the External one.
+    fn profile(&mut self, name: &str) -> Option<&mut Value> {
+        let profiles = self.configuration["scheduler"]["profiles"].as_array_mut()?;
+        let place = profiles.iter().position(|profile| profile["name"] == name).unwrap_or_else(|| {
+            let end =
+                profiles.iter().position(|profile| profile["type"] == "External").unwrap_or(profiles.len());
+            profiles.insert(end, json!({"name": name}));
+            end
+        });
+        profiles.get_mut(place)
+    }
+
     /// The same without the profile of that name.
     #[must_use]
     pub fn without_profile(mut self, name: &str) -> Self {
@@ -126,6 +171,110 @@ impl Default for ClusterSpec {
             watch_cache: true,
             scheduler_gates: Gates::workload_api(),
             controller: ControllerSpec::default(),
+            schedulers: BTreeSet::from([Scheduler::Kube]),
+            plugins_off: Vec::new(),
+            kai: None,
         }
+    }
+}
+
+impl ClusterSpec {
+    /// The default one with these schedulers beside kube-scheduler, and the controller's profiles for them.
+    pub fn with(schedulers: impl IntoIterator<Item = Scheduler>) -> Self {
+        let mut spec = Self::default();
+        spec.schedulers.extend(schedulers);
+        spec.controller = ControllerSpec::for_schedulers(&spec.schedulers);
+        spec
+    }
+
+    /// The same with one scheduler beside kube-scheduler at most, and the controller without the profiles of the others.
+    #[must_use]
+    pub fn narrowed_to(mut self, scheduler: Scheduler) -> Self {
+        for other in std::mem::take(&mut self.schedulers) {
+            if other == Scheduler::Kube || other == scheduler {
+                self.schedulers.insert(other);
+            } else {
+                self.controller = self.controller.without_profile(other.name());
+            }
+        }
+        self
+    }
+
+    /// The parts that the cluster has, in the order in which they are started.
+    pub fn parts(&self) -> impl Iterator<Item = Part> {
+        Part::ALL.into_iter().filter(|part| self.has(*part))
+    }
+
+    /// The processes of one of its schedulers; none where KAI has a stand-in.
+    pub fn parts_of(&self, scheduler: Scheduler) -> impl Iterator<Item = Part> {
+        self.parts().filter(move |part| part.scheduler() == Some(scheduler))
+    }
+
+    fn has(&self, part: Part) -> bool {
+        let wanted = part.scheduler().is_none_or(|scheduler| self.schedulers.contains(&scheduler));
+        let from_kai = part.scheduler() == Some(Scheduler::Kai);
+        wanted && (!from_kai || self.kai.as_ref().is_some_and(|kai| kai.program(part).is_some()))
+    }
+
+    /// The schedulers for whose pods kube-scheduler stands in.
+    pub fn stood_in_for(&self) -> Vec<&'static str> {
+        let without = |scheduler: &&Scheduler| self.parts_of(**scheduler).next().is_none();
+        self.schedulers.iter().filter(without).map(|scheduler| scheduler.name()).collect()
+    }
+
+    /// The user who posts `pods/binding` for a scheduler's pods in this cluster.
+    pub fn binder(&self, scheduler: Scheduler) -> &'static str {
+        let stand_in = self.stood_in_for().contains(&scheduler.name());
+        if stand_in { Scheduler::Kube.user() } else { scheduler.user() }
+    }
+
+    /// What a scheduler is started without.
+    pub fn off(&self, scheduler: Scheduler) -> Vec<&'static str> {
+        self.plugins_off.iter().filter(|(of, _)| *of == scheduler).map(|(_, name)| *name).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_has_the_parts_of_its_schedulers_only() {
+        let kube: Vec<_> = ClusterSpec::default().parts().collect();
+        assert_eq!(
+            kube,
+            [
+                Part::Etcd,
+                Part::Apiserver,
+                Part::KubeScheduler,
+                Part::Kwok,
+                Part::ControllerManager,
+                Part::Controller
+            ]
+        );
+        let all = ClusterSpec::with(Scheduler::ALL);
+        assert_eq!(all.parts().count(), kube.len() + 2, "KAI has no processes without its folder");
+        assert_eq!(all.stood_in_for(), ["kai-scheduler"]);
+        assert_eq!(all.binder(Scheduler::Kai), "system:kube-scheduler");
+        assert_eq!(all.binder(Scheduler::Volcano), "system:volcano-scheduler");
+    }
+
+    #[test]
+    fn the_controller_has_a_profile_for_each_scheduler() {
+        let spec = ControllerSpec::for_schedulers(&Scheduler::ALL.into())
+            .with_profile_config("koord-scheduler", json!({"gangMode": "Strict"}));
+        insta::assert_yaml_snapshot!(spec.configuration["scheduler"]["profiles"], @r"
+        - config:
+            gangScheduling: true
+          name: default-scheduler
+        - name: volcano
+        - config:
+            gangMode: Strict
+          name: koord-scheduler
+        - name: kai-scheduler
+        - name: conformance-external
+          type: External
+        ");
+        assert_eq!(ControllerSpec::for_schedulers(&[Scheduler::Kube].into()), ControllerSpec::default());
     }
 }

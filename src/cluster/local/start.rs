@@ -1,56 +1,23 @@
 //! Which files and ports a cluster has, and how each part is started from them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::certs::{self, Authority, KeyFiles, ServiceAccountKeys};
+use super::certs::{self, Authority, Identity, KeyFiles, ServiceAccountKeys};
 use super::controller::{self, ControllerPorts};
+use super::part::Part;
 use super::ports::{self, Port};
 use super::spec::ClusterSpec;
-use super::{apiserver, controller_manager, etcd, kwok};
+use super::{apiserver, audit, controller_manager, etcd, kwok};
 use crate::cluster::components::Toolbox;
 use crate::cluster::process::{Launcher, ProcessSpec};
-use crate::cluster::schedulers::kube_scheduler;
+use crate::cluster::schedulers::{Place, Scheduler, kai, koord_scheduler, kube_scheduler, volcano};
 use crate::cluster::{ClusterError, home};
-
-/// A process of the control plane, in the order in which they are started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
-    /// etcd.
-    Etcd,
-    /// kube-apiserver.
-    Apiserver,
-    /// kube-scheduler.
-    Scheduler,
-    /// KWOK, the kubelets.
-    Kwok,
-    /// kube-controller-manager.
-    ControllerManager,
-    /// The controller under test.
-    Controller,
-}
-
-impl Part {
-    /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Etcd, Self::Apiserver, Self::Scheduler, Self::Kwok, Self::ControllerManager, Self::Controller];
-
-    /// The program's name, which is its log's name too.
-    pub fn program(self) -> &'static str {
-        match self {
-            Self::Etcd => "etcd",
-            Self::Apiserver => "kube-apiserver",
-            Self::Scheduler => "kube-scheduler",
-            Self::Kwok => "kwok",
-            Self::ControllerManager => "kube-controller-manager",
-            Self::Controller => "grove-backend-controller",
-        }
-    }
-}
 
 /// The programs of a cluster.
 #[derive(Debug, Clone)]
 pub struct Programs {
-    /// Kubernetes, etcd, KWOK.
+    /// Kubernetes, etcd, KWOK, and the schedulers that are built.
     pub toolbox: Toolbox,
     /// Starts them.
     pub launcher: Launcher,
@@ -77,9 +44,9 @@ pub struct Layout {
     /// Kubeconfig of the administrator.
     pub admin: PathBuf,
     controller_manager: PathBuf,
-    scheduler: PathBuf,
     kwok_config: PathBuf,
     controller_config: PathBuf,
+    schedulers: BTreeMap<Part, (Place, [Port; 2])>,
 }
 
 impl Layout {
@@ -87,12 +54,26 @@ impl Layout {
     ///
     /// # Errors
     /// [`ClusterError::Ports`], [`ClusterError::Certificates`], [`ClusterError::File`].
-    pub fn new(folder: &Path) -> Result<Self, ClusterError> {
+    pub fn new(folder: &Path, spec: &ClusterSpec) -> Result<Self, ClusterError> {
         let api = ports::reserve()?;
         let controller_ports = [ports::reserve()?, ports::reserve()?, ports::reserve()?];
         let server = format!("https://127.0.0.1:{}", api.number);
         let authority = Authority::new(&folder.join("pki"))?;
         let [webhook, health, metrics] = &controller_ports;
+        let mut schedulers = BTreeMap::new();
+        for part in spec.parts() {
+            let Some(user) = user(part) else { continue };
+            let identity = Identity { file: part.program(), user, group: None };
+            let ports = [ports::reserve()?, ports::reserve()?];
+            let place = Place {
+                kubeconfig: authority.kubeconfig(identity, &server)?,
+                folder: folder.join(part.program()),
+                health: ports[0].number,
+                other: ports[1].number,
+            };
+            home::make(&place.folder)?;
+            schedulers.insert(part, (place, ports));
+        }
         Ok(Self {
             folder: folder.into(),
             etcd: (ports::reserve()?, ports::reserve()?),
@@ -108,11 +89,11 @@ impl Layout {
             service_account: authority.service_account_keys()?,
             admin: authority.kubeconfig(certs::ADMIN, &server)?,
             controller_manager: authority.kubeconfig(certs::CONTROLLER_MANAGER, &server)?,
-            scheduler: authority.kubeconfig(certs::SCHEDULER, &server)?,
             kwok_config: authority.kubeconfig(certs::KWOK, &server)?,
             controller_config: authority.kubeconfig(certs::CONTROLLER, &server)?,
             api,
             _controller_ports: controller_ports,
+            schedulers,
         })
     }
 
@@ -121,20 +102,42 @@ impl Layout {
         format!("https://127.0.0.1:{}", self.controller.webhook)
     }
 
+    /// Where the API server writes down who has bound what.
+    pub fn audit_log(&self) -> PathBuf {
+        self.folder.join(audit::FILE)
+    }
+
+    /// Where a scheduler's process lives.
+    ///
+    /// # Errors
+    /// [`ClusterError::Name`] for a part that the cluster was not made with.
+    pub fn place(&self, part: Part) -> Result<&Place, ClusterError> {
+        let missing = || ClusterError::Name(format!("the cluster was made without {}", part.program()));
+        self.schedulers.get(&part).map(|(place, _)| place).ok_or_else(missing)
+    }
+
     /// How a part is started; writes its configuration file if it has one.
     ///
     /// # Errors
-    /// [`ClusterError::File`].
+    /// [`ClusterError::File`]; [`ClusterError::Name`] for a program that was not prepared.
     pub fn process(
         &self,
         part: Part,
         spec: &ClusterSpec,
         programs: &Programs,
     ) -> Result<ProcessSpec, ClusterError> {
-        let write = |name: &str, content: String| {
-            let path = self.folder.join("config").join(name);
-            home::write(&path, content).map(|()| path)
+        let kai = spec.kai.as_ref().and_then(|kai| kai.program(part));
+        let program = match (part, kai) {
+            (Part::Controller, _) => programs.controller.clone(),
+            (_, Some(program)) => program.into(),
+            (_, None) => programs.toolbox.get(part.program())?.path.clone(),
         };
+        let (args, env) = self.command(part, spec)?;
+        Ok(ProcessSpec { name: part.program().into(), program, args, env })
+    }
+
+    fn command(&self, part: Part, spec: &ClusterSpec) -> Result<Command, ClusterError> {
+        let config = self.folder.join("config");
         let args = match part {
             Part::Etcd => etcd::args(&self.folder.join("etcd"), self.etcd.0.number, self.etcd.1.number),
             Part::Apiserver => apiserver::args(&apiserver::Apiserver {
@@ -146,14 +149,43 @@ impl Layout {
                 gates: &spec.api_gates,
                 runtime_config: &spec.runtime_config,
                 watch_cache: spec.watch_cache,
+                audit_policy: &write(&config, "audit-policy.yaml", audit::policy())?,
+                audit_log: &self.audit_log(),
             }),
-            Part::Scheduler => {
-                let configuration = kube_scheduler::configuration(&self.scheduler).to_string();
-                kube_scheduler::args(&write("kube-scheduler.yaml", configuration)?, &spec.scheduler_gates)
+            Part::KubeScheduler => {
+                let place = self.place(part)?;
+                let configuration = kube_scheduler::configuration(&place.kubeconfig, &spec.stood_in_for());
+                let path = write(&place.folder, "scheduler.yaml", configuration)?;
+                kube_scheduler::args(&path, &spec.scheduler_gates)
+            }
+            Part::VolcanoScheduler => {
+                let place = self.place(part)?;
+                let configuration = volcano::configuration(&spec.off(Scheduler::Volcano));
+                let path = write(&place.folder, "scheduler.conf", configuration)?;
+                return Ok((volcano::args(place, &path), volcano::environment(place)));
+            }
+            Part::KoordScheduler => {
+                let place = self.place(part)?;
+                let off = spec.off(Scheduler::Koordinator);
+                let configuration = koord_scheduler::configuration(&place.kubeconfig, &off);
+                koord_scheduler::args(place, &write(&place.folder, "scheduler.yaml", configuration)?)
+            }
+            Part::KaiScheduler => {
+                let place = self.place(part)?;
+                let path = write(&place.folder, "scheduler.yaml", kai::configuration())?;
+                return Ok((kai::scheduler_args(place, &path), kai::environment(place)));
+            }
+            Part::KaiBinder => {
+                let place = self.place(part)?;
+                return Ok((kai::binder_args(place), kai::environment(place)));
+            }
+            Part::KaiPodGrouper => {
+                let place = self.place(part)?;
+                return Ok((kai::pod_grouper_args(place), kai::environment(place)));
             }
             Part::Kwok => kwok::args(
                 &self.kwok_config,
-                &write("kwok-stages.yaml", kwok::STAGES.into())?,
+                &write(&config, "kwok-stages.yaml", kwok::STAGES)?,
                 self.kwok.number,
             ),
             Part::ControllerManager => controller_manager::args(
@@ -164,22 +196,35 @@ impl Layout {
                 &spec.api_gates,
             ),
             Part::Controller => {
-                let configuration = spec.controller.configuration.to_string();
-                let path = write("operator-configuration.yaml", configuration)?;
-                controller::args(
+                let path = write(&config, "operator-configuration.yaml", &spec.controller.configuration)?;
+                let args = controller::args(
                     &self.controller_config,
                     &path,
                     self.controller,
                     &self.serving,
                     &spec.controller,
-                )
+                );
+                return Ok((args, vec![("NO_COLOR".into(), "1".into())]));
             }
         };
-        let program = match part {
-            Part::Controller => programs.controller.clone(),
-            _ => programs.toolbox.get(part.program())?.path.clone(),
-        };
-        let env = if part == Part::Controller { vec![("NO_COLOR".into(), "1".into())] } else { Vec::new() };
-        Ok(ProcessSpec { name: part.program().into(), program, args, env })
+        Ok((args, Vec::new()))
+    }
+}
+
+/// Arguments and environment.
+type Command = (Vec<String>, Vec<(String, String)>);
+
+/// Writes a configuration file; JSON is YAML.
+fn write(folder: &Path, name: &str, content: impl ToString) -> Result<PathBuf, ClusterError> {
+    let path = folder.join(name);
+    home::write(&path, content.to_string()).map(|()| path)
+}
+
+/// Whose certificate a scheduler's process has.
+fn user(part: Part) -> Option<&'static str> {
+    match part {
+        Part::KaiScheduler => Some(kai::SCHEDULER),
+        Part::KaiPodGrouper => Some(kai::POD_GROUPER),
+        part => part.scheduler().map(Scheduler::user),
     }
 }

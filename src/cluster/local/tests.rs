@@ -30,6 +30,8 @@ fn apiserver_argv() {
         gates: &Gates::workload_api(),
         runtime_config: &["scheduling.k8s.io/v1alpha2".into()],
         watch_cache: true,
+        audit_policy: Path::new("DIR/audit-policy.yaml"),
+        audit_log: Path::new("DIR/audit.log"),
     }));
 }
 
@@ -55,8 +57,17 @@ fn without_the_workload_api_no_podgroup_controller_is_asked_for() {
 fn scheduler_argv_and_configuration() {
     insta::assert_yaml_snapshot!((
         kube_scheduler::args(Path::new("DIR/kube-scheduler.yaml"), &Gates::workload_api()),
-        kube_scheduler::configuration(Path::new("DIR/kube-scheduler.kubeconfig")),
+        kube_scheduler::configuration(Path::new("DIR/kube-scheduler.kubeconfig"), &[]),
     ));
+}
+
+#[test]
+fn a_stand_in_is_one_more_profile() {
+    let configuration = kube_scheduler::configuration(Path::new("K"), &["kai-scheduler"]);
+    insta::assert_yaml_snapshot!(configuration["profiles"], @r"
+    - schedulerName: default-scheduler
+    - schedulerName: kai-scheduler
+    ");
 }
 
 #[test]

@@ -52,10 +52,12 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::backend::TopologyState;
     use crate::controller::admission::fixture::{FakeBackend, cluster, lines, typed};
 
     fn registry() -> Registry {
-        let aware = FakeBackend { has_topology: true, ..FakeBackend::ready("kai-scheduler") };
+        let topology = Some(TopologyState::InSync);
+        let aware = FakeBackend { topology, ..FakeBackend::ready("kai-scheduler") };
         cluster(vec![FakeBackend::ready("default-scheduler"), aware]).registry
     }
 

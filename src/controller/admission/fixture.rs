@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{ApiResource, DynamicObject};
+use kube::ResourceExt;
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::{AdmissionState, LookupError, TopologyBindings};
-use crate::api::{ClusterTopologyBinding, PodCliqueSet, PodGang};
+use crate::api::{ClusterTopologyBinding, PodCliqueSet};
 use crate::backend::{
     BackendError, FieldError, GangState, Membership, Registry, Release, SchedulerBackend, Synced,
-    TopologyBackend, Validation,
+    TopologyBackend, TopologyState, TopologyView, Validation,
 };
 
 /// JSON pointers and the values to put there; null removes, `-` appends.
@@ -96,14 +97,14 @@ pub struct FakeBackend {
     pub readiness: Result<(), String>,
     /// Its rules on PodCliqueSets.
     pub rules: fn(&PodCliqueSet, Option<&PodCliqueSet>) -> Validation,
-    /// Whether it has topology resources.
-    pub has_topology: bool,
+    /// What becomes of its topology resources, if it has such.
+    pub topology: Option<TopologyState>,
 }
 
 impl FakeBackend {
     /// A ready backend without rules.
     pub fn ready(name: &'static str) -> Self {
-        Self { name, readiness: Ok(()), rules: |_, _| Validation::default(), has_topology: false }
+        Self { name, readiness: Ok(()), rules: |_, _| Validation::default(), topology: None }
     }
 }
 
@@ -142,7 +143,7 @@ impl SchedulerBackend for FakeBackend {
 
     async fn sync_pod_gang(
         &self,
-        _pod_gang: &PodGang,
+        _gang: &GangState<'_>,
         _existing: &[Arc<DynamicObject>],
     ) -> Result<Synced, BackendError> {
         Ok(Synced::default())
@@ -153,13 +154,33 @@ impl SchedulerBackend for FakeBackend {
     }
 
     fn topology(&self) -> Option<&dyn TopologyBackend> {
-        self.has_topology.then_some(self as &dyn TopologyBackend)
+        self.topology.is_some().then_some(self as &dyn TopologyBackend)
     }
 }
 
+/// Topology resources of kind `Topology`; those that a binding refers to are in sync if they exist.
 #[async_trait]
 impl TopologyBackend for FakeBackend {
-    async fn sync_topology(&self, _binding: &ClusterTopologyBinding) -> Result<(), BackendError> {
-        Ok(())
+    fn topology_resources(&self) -> Vec<ApiResource> {
+        vec![ApiResource::from_gvk(&GroupVersionKind::gvk("fake", "v1", "Topology"))]
+    }
+
+    async fn sync_topology(
+        &self,
+        _binding: &ClusterTopologyBinding,
+        _cluster: &TopologyView<'_>,
+    ) -> Result<TopologyState, BackendError> {
+        self.topology.clone().ok_or_else(|| BackendError::Waiting("for the test".to_owned()))
+    }
+
+    async fn compare_topology(
+        &self,
+        _binding: &ClusterTopologyBinding,
+        reference: &str,
+        cluster: &TopologyView<'_>,
+    ) -> Result<TopologyState, BackendError> {
+        let exists = cluster.existing.iter().any(|object| object.name_any() == reference);
+        let missing = || TopologyState::NotFound(format!("Topology {reference:?} not found"));
+        Ok(if exists { TopologyState::InSync } else { missing() })
     }
 }

@@ -24,7 +24,7 @@ mod defaulting;
 mod duration;
 mod findings;
 #[cfg(test)]
-mod fixture;
+pub(super) mod fixture;
 mod immutability;
 mod names;
 mod pod_template;

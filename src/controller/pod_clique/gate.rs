@@ -4,6 +4,8 @@
 //! gang of a scaled PodGang is bound to its minimum (AON-06), and the backend has no objection. Nothing is
 //! polled: whatever changes one of these wakes the PodClique.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, Pod};
 use kube::ResourceExt;
 use serde_json::{Value, json};
@@ -57,13 +59,20 @@ pub fn is_gated(pod: &Pod) -> bool {
     gates.iter().any(|gate| gate.name == POD_GANG_GATE)
 }
 
-/// The strategic merge patch that takes Grove's gate off and nothing else, and adds `requirements` to the
-/// required node affinity in the same request. It applies only to this very pod.
-pub fn release_patch(pod: &Pod, requirements: &[NodeSelectorRequirement]) -> Value {
+/// The strategic merge patch that takes Grove's gate off and nothing else, and adds `labels`, and `requirements` to the
+/// required node affinity, in the same request. It applies only to this very pod.
+pub fn release_patch(
+    pod: &Pod,
+    requirements: &[NodeSelectorRequirement],
+    labels: &BTreeMap<String, String>,
+) -> Value {
     let mut patch = json!({
         "metadata": {"uid": pod.uid()},
         "spec": {"schedulingGates": [{"$patch": "delete", "name": POD_GANG_GATE}]},
     });
+    if !labels.is_empty() {
+        patch["metadata"]["labels"] = json!(labels);
+    }
     if !requirements.is_empty() {
         let affinity = pod.spec.as_ref().and_then(|spec| spec.affinity.clone()).unwrap_or_default();
         patch["spec"]["affinity"] = json!(affinity::with_requirements(affinity, requirements));
@@ -95,12 +104,15 @@ mod tests {
     fn the_patch_names_our_gate_and_this_pod() {
         let mut pod = Pod::default();
         pod.metadata.uid = Some("u".into());
-        let plain = release_patch(&pod, &[]);
+        let none = BTreeMap::new();
+        let plain = release_patch(&pod, &[], &none);
         let gate = json!({"$patch": "delete", "name": "grove.io/podgang-pending-creation"});
         assert_eq!(plain, json!({"metadata": {"uid": "u"}, "spec": {"schedulingGates": [gate]}}));
-        let with_domain = release_patch(&pod, &[affinity::in_domain("rack", "r1")]);
+        let with_domain = release_patch(&pod, &[affinity::in_domain("rack", "r1")], &none);
         let terms =
             "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms";
         assert_eq!(with_domain.pointer(terms).and_then(Value::as_array).map(Vec::len), Some(1));
+        let joining = release_patch(&pod, &[], &[("group".to_owned(), "g".to_owned())].into());
+        assert_eq!(joining["metadata"]["labels"], json!({"group": "g"}));
     }
 }

@@ -15,4 +15,5 @@ mod reconcile;
 mod replicas;
 
 pub use expectations::Expectations;
+pub use gate::is_gated;
 pub use reconcile::reconcile;

@@ -173,7 +173,8 @@ impl Clique<'_> {
         requirements: Vec<NodeSelectorRequirement>,
     ) -> Result<(), ReconcileError> {
         let api: Api<Pod> = writes::api(&self.context.client, pod);
-        let patch = gate::release_patch(pod, &requirements);
+        let labels = self.backend.release_labels(self.pod_gang, pod);
+        let patch = gate::release_patch(pod, &requirements, &labels);
         match api.patch(&pod.name_any(), &PatchParams::default(), &Patch::Strategic(patch)).await {
             Ok(_) => Ok(()),
             // Deleted, or another pod by now: the cache will say so.

@@ -158,6 +158,32 @@ pub static CLAUSES: &[Clause] = &[
     contract("DEL-09", "Topology resources outlive workloads and go with their ClusterTopologyBinding",
         "GROVE").of(TopologyResource),
 
+    // Several backends in one cluster.
+    scheduling("COEX-01", "PodCliqueSets of every enabled backend at once: each pod is bound by its own \
+        scheduler (evidence: the user of its `pods/binding` request, each scheduler having its own \
+        identity), each gang by its own rules", "G537"),
+    contract("COEX-02", "A backend writes only its own resources, and only for its own PodGangs", "G525"),
+
+    // KAI, PodGroup of `scheduling.run.ai/v2alpha2`.
+    contract("KAI-01", "One PodGroup per PodGang, same name and namespace, its labels and annotations \
+        (foreign ones kept); minMember = Σ minReplicas; a leaf subgroup per podgroup with its minMember; a \
+        parent subgroup per topology group config with minSubGroup", "G525, GROVE"),
+    contract("KAI-02", "PodGang and pods carry `kai.scheduler/skip-podgrouper: \"true\"`, so that the \
+        podgrouper leaves them alone; the annotation survives later syncs", "G525"),
+    contract("KAI-03", "Pods carry annotation `pod-group-name` and label `kai.scheduler/subgroup-name`",
+        "GROVE"),
+    contract("KAI-04", "Queue from `kai.scheduler/queue` (label, then annotation; PCS, then cliques); none, \
+        or conflicting ones, rejected at admission; a change once a gang exists is rejected with the reason",
+        "GROVE, OWN (change)"),
+    contract("KAI-05", "What KAI manages after creation survives an update: queue, markUnschedulable, \
+        schedulingBackoff, node-pool and queue labels", "GROVE"),
+    contract("KAI-06", "Topology constraints at all three levels, required and preferred, land in the \
+        PodGroup; Topology from ClusterTopologyBinding, recreated when levels change", "GROVE"),
+    contract("KAI-08", "A constraint without a topology name fails clearly: event, no PodGroup, pods stay \
+        gated", "G525"),
+    scheduling("KAI-07", "With KAI's podgrouper running beside: one PodGroup per PodGang, none from the \
+        podgrouper", "G525"),
+
     // kube-scheduler through `scheduling.k8s.io` of Kubernetes 1.36, profile `gangScheduling: true`.
     contract("KUBE-01", "1.36 flat: per PodGang a Workload of its name, and per podgroup a template of the \
         podgroup's name (cut and hashed where that is no DNS label of 63 characters, which the API demands) \
@@ -188,4 +214,51 @@ pub static CLAUSES: &[Clause] = &[
     contract("KUBE-15", "Escape hatch: a clique template that pre-sets `spec.schedulingGroup` keeps it, the \
         PodGang is labelled `grove.io/external-workload-managed=true`, and nothing is created for it; \
         pre-set without gangScheduling is rejected", "G531"),
+
+    // Volcano from 1.14 on, PodGroup of `scheduling.volcano.sh/v1beta1`.
+    contract("VOL-01", "One PodGroup per PodGang: minMember = Σ minReplicas, one subGroupPolicy per podgroup \
+        (selector and matchLabelKeys on `grove.io/podclique`, subGroupSize, minSubGroups 1); Volcano's own \
+        fields survive", "GROVE"),
+    contract("VOL-02", "Pods carry both group-name annotations", "GROVE"),
+    contract("VOL-03", "Queue annotation on PCS and cliques resolves to one queue that exists and is Open; \
+        one set only on cliques reaches the PodGroup (upstream loses it); a change once a gang exists is \
+        rejected with the reason", "GROVE, OWN"),
+    contract("VOL-05", "A ClusterTopologyBinding becomes HyperNodes; required constraints become \
+        `networkTopology` hard at PodGang and podgroup level; what two levels cannot express is rejected \
+        (upstream rejects every constraint)", "OWN").of(TopologyRequired),
+
+    // Koordinator, PodGroup of `scheduling.sigs.k8s.io/v1alpha1`.
+    contract("KOORD-01", "Per podgroup one PodGroup `<podgang>-<podgroup>`: label `grove.io/podgang`, \
+        minMember = minReplicas, scheduleTimeoutSeconds (30), priorityClassName, annotations `mode` (Strict), \
+        `match-policy` (once-satisfied), `total-number` = podReferences when not below minReplicas. Longer \
+        than 63 characters (a label's limit, and common: `<podgroup>` repeats the PCS name) the name is cut \
+        and ends in a hash, the same everywhere. All of a PodGang are joined by \
+        `gang.scheduling.koordinator.sh/groups`, listing each as `namespace/name`", "G537, OWN (cut)"),
+    contract("KOORD-02", "Pods carry `schedulerName`, label `pod-group.scheduling.sigs.k8s.io`, and \
+        `koordinator.sh/qosClass` when `defaultQoSClass` is set", "G537"),
+    contract("KOORD-03", "PodGang `packConstraint.required` becomes `network-topology-spec` with one \
+        MustGather rule; hostname, rack and block keys map to hostLayer, rackLayer, blockLayer exactly, \
+        `topologyKeyMappings` adds keys for those three; any other required key fails closed at reconcile \
+        (event, no PodGroup, gated), an unknown preferred key is skipped with an event. A layer that the \
+        cluster's ClusterNetworkTopology does not declare fails closed too (Koordinator would leave the gang \
+        pending for ever)", "G537, OWN (layer check)").of(TopologyRequired),
+    contract("KOORD-04", "Rejected at admission, with the reason: MNNVL (`grove.io/auto-mnnvl: enabled`, or \
+        today's `grove.io/mnnvl-group` other than `none`), a topology constraint on a scaling group; and one \
+        on a clique where a PodGang has more than one podgroup (Koordinator honours one spec per GangGroup)",
+        "G537, OWN (clique)"),
+    contract("KOORD-05", "A PodGang that nevertheless carries `topologyConstraintGroupConfigs` fails closed \
+        at reconcile: event, no PodGroup, pods stay gated", "G537"),
+    contract("KOORD-06", "Profile config (`gangMode`, `matchPolicy`, `scheduleTimeoutSeconds`, \
+        `defaultQoSClass`, `topologyKeyMappings`): each value reaches the resources; an invalid one stops \
+        the start with its path", "G537"),
+    contract("KOORD-07", "The `groups` annotation stays a complete, identical list on every member when the \
+        PodGang changes; create and update before prune; a PodGroup of another controller is never \
+        overwritten; foreign metadata is kept", "G537"),
+
+    // Profiles of type External: any scheduler that reads PodGangs itself.
+    contract("EXT-01", "Pods get the profile's name as schedulerName and Grove's gate and labels; the \
+        backend creates nothing", "G787"),
+    contract("EXT-02", "Required topology is rejected unless `topologyConstraints: true` is declared; \
+        preferred is admitted with a warning; unknown config fields, a name that shadows a built-in one, \
+        duplicates stop the start with their path", "G787"),
 ];

@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::recorder::Kind;
 use crate::suite::target::Target;
 
 /// The version of the file format.
@@ -251,7 +252,11 @@ impl Line {
         };
         let what = match (change, self.sort.as_str()) {
             (Some(change), _) => {
-                let object = self.object.ok_or("an object is missing")?;
+                let mut object = self.object.ok_or("an object is missing")?;
+                // A recording of kubectl's has the kind alone.
+                if let Some(kind) = Kind::of_object(&object).filter(|kind| object["kind"] != kind.name) {
+                    Arc::make_mut(&mut object)["kind"] = kind.name.into();
+                }
                 What::Object(Recorded { change, object })
             }
             (None, "MARK") => {

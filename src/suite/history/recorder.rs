@@ -3,7 +3,7 @@
 //! A watch that ends is resumed where it was. One that cannot be (410 Gone) lists again, and every log gets a gap:
 //! what a judge says "never happened" across a gap is not known, and becomes an infrastructure error.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -18,44 +18,79 @@ use tokio::task::JoinSet;
 use super::live::Live;
 use super::log::{Change, Entry, Gap, Header, History, Mark, Recorded, What};
 use super::query::revision;
+use crate::cluster::schedulers::Scheduler;
 
 /// A kind of objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kind {
+    /// What histories call it: its kind, and its group where several groups have that kind, as in
+    /// `PodGroup.scheduling.volcano.sh`.
+    pub name: &'static str,
     /// `GROUP/VERSION`, or `v1`.
     pub api_version: &'static str,
-    /// Its name.
-    pub kind: &'static str,
     /// Its name in paths.
     pub plural: &'static str,
     /// Whether it lives in namespaces.
     pub namespaced: bool,
+    /// The scheduler whose API it is; `None` for those that every cluster has.
+    pub scheduler: Option<Scheduler>,
 }
 
 /// The kinds that a history holds.
-pub const KINDS: [Kind; 12] = [
-    kind("v1", "Pod", "pods", true),
-    kind("v1", "Service", "services", true),
-    kind("v1", "Event", "events", true),
-    kind("v1", "Node", "nodes", false),
-    kind("v1", "Namespace", "namespaces", false),
-    kind("grove.io/v1alpha1", "PodCliqueSet", "podcliquesets", true),
-    kind("grove.io/v1alpha1", "PodClique", "podcliques", true),
-    kind("grove.io/v1alpha1", "PodCliqueScalingGroup", "podcliquescalinggroups", true),
-    kind("grove.io/v1alpha1", "ClusterTopologyBinding", "clustertopologybindings", false),
-    kind("scheduler.grove.io/v1alpha1", "PodGang", "podgangs", true),
-    kind("scheduling.k8s.io/v1alpha2", "Workload", "workloads", true),
-    kind("scheduling.k8s.io/v1alpha2", "PodGroup", "podgroups", true),
+pub const KINDS: [Kind; 19] = [
+    kind("v1", "Pod", "pods"),
+    kind("v1", "Service", "services"),
+    kind("v1", "Event", "events"),
+    kind("v1", "Node", "nodes").of_the_cluster(),
+    kind("v1", "Namespace", "namespaces").of_the_cluster(),
+    kind("grove.io/v1alpha1", "PodCliqueSet", "podcliquesets"),
+    kind("grove.io/v1alpha1", "PodClique", "podcliques"),
+    kind("grove.io/v1alpha1", "PodCliqueScalingGroup", "podcliquescalinggroups"),
+    kind("grove.io/v1alpha1", "ClusterTopologyBinding", "clustertopologybindings").of_the_cluster(),
+    kind("scheduler.grove.io/v1alpha1", "PodGang", "podgangs"),
+    kind("scheduling.k8s.io/v1alpha2", "Workload", "workloads").of(Scheduler::Kube),
+    kind("scheduling.k8s.io/v1alpha2", "PodGroup", "podgroups").of(Scheduler::Kube),
+    kind("scheduling.volcano.sh/v1beta1", "PodGroup.scheduling.volcano.sh", "podgroups")
+        .of(Scheduler::Volcano),
+    kind("scheduling.volcano.sh/v1beta1", "Queue.scheduling.volcano.sh", "queues")
+        .of_the_cluster()
+        .of(Scheduler::Volcano),
+    kind("topology.volcano.sh/v1alpha1", "HyperNode", "hypernodes").of_the_cluster().of(Scheduler::Volcano),
+    kind("scheduling.sigs.k8s.io/v1alpha1", "PodGroup.scheduling.sigs.k8s.io", "podgroups")
+        .of(Scheduler::Koordinator),
+    kind("scheduling.koordinator.sh/v1alpha1", "ClusterNetworkTopology", "clusternetworktopologies")
+        .of_the_cluster()
+        .of(Scheduler::Koordinator),
+    kind("scheduling.run.ai/v2alpha2", "PodGroup.scheduling.run.ai", "podgroups").of(Scheduler::Kai),
+    kind("kai.scheduler/v1alpha1", "Topology", "topologies").of_the_cluster().of(Scheduler::Kai),
 ];
 
-const fn kind(api_version: &'static str, kind: &'static str, plural: &'static str, namespaced: bool) -> Kind {
-    Kind { api_version, kind, plural, namespaced }
+const fn kind(api_version: &'static str, name: &'static str, plural: &'static str) -> Kind {
+    Kind { name, api_version, plural, namespaced: true, scheduler: None }
 }
 
 impl Kind {
-    /// The kind of that name among [`KINDS`].
+    const fn of_the_cluster(self) -> Self {
+        Self { namespaced: false, ..self }
+    }
+
+    const fn of(self, scheduler: Scheduler) -> Self {
+        Self { scheduler: Some(scheduler), ..self }
+    }
+
+    /// The kind that histories call so.
     pub fn named(name: &str) -> Option<&'static Self> {
-        KINDS.iter().find(|kind| kind.kind == name)
+        KINDS.iter().find(|kind| kind.name == name)
+    }
+
+    /// The kind of an object as the API server gives it.
+    pub fn of_object(object: &Value) -> Option<&'static Self> {
+        KINDS.iter().find(|kind| object["apiVersion"] == kind.api_version && object["kind"] == kind.kind())
+    }
+
+    /// Its kind in the API.
+    pub fn kind(&self) -> &'static str {
+        self.name.split_once('.').map_or(self.name, |(kind, _)| kind)
     }
 
     /// Where its objects are served; `None` for the whole cluster.
@@ -114,20 +149,28 @@ struct Logs {
 /// The watches and what they have told so far.
 pub struct Recorder {
     client: Client,
+    kinds: Vec<&'static Kind>,
     logs: Arc<RwLock<Logs>>,
     _tasks: JoinSet<()>,
 }
 
 impl Recorder {
-    /// Starts watching; returns when every kind that is served has been listed once.
+    /// Starts watching what every cluster has and what these schedulers bring; returns when every kind that is served
+    /// has been listed once.
     ///
     /// # Errors
     /// The kind that could not be listed in `limit`.
-    pub async fn start(client: Client, limit: Duration) -> Result<Self, &'static Kind> {
+    pub async fn start(
+        client: Client,
+        schedulers: &BTreeSet<Scheduler>,
+        limit: Duration,
+    ) -> Result<Self, &'static Kind> {
+        let is_here = |kind: &&Kind| kind.scheduler.is_none_or(|scheduler| schedulers.contains(&scheduler));
+        let kinds: Vec<&'static Kind> = KINDS.iter().filter(is_here).collect();
         let logs = Arc::new(RwLock::new(Logs::default()));
         let mut tasks = JoinSet::new();
         let mut ready = Vec::new();
-        for kind in &KINDS {
+        for kind in kinds.iter().copied() {
             let (listed, is_listed) = watch::channel(false);
             ready.push((kind, is_listed));
             tasks.spawn(follow(client.clone(), kind, logs.clone(), listed));
@@ -138,7 +181,7 @@ impl Recorder {
                 return Err(kind);
             }
         }
-        Ok(Self { client, logs, _tasks: tasks })
+        Ok(Self { client, kinds, logs, _tasks: tasks })
     }
 
     /// The client that watches.
@@ -193,7 +236,7 @@ impl Recorder {
     /// `false` if that did not happen in time.
     pub async fn settle(&self, namespace: &str, limit: Duration) -> bool {
         let mut length = self.follow(namespace);
-        let kinds = KINDS.iter().filter(|kind| kind.namespaced && kind.kind != "Event");
+        let kinds = self.kinds.iter().filter(|kind| kind.namespaced && kind.name != "Event");
         let listed =
             futures::future::join_all(kinds.map(|kind| list(&self.client, kind, Some(namespace)))).await;
         let mut wanted: BTreeMap<(String, String), u64> = BTreeMap::new();
@@ -240,9 +283,9 @@ async fn list(client: &Client, kind: &Kind, namespace: Option<&str>) -> kube::Re
     Ok((version, items.into_iter().map(|item| named(item, kind)).collect()))
 }
 
-/// Items of a list do not carry their kind.
+/// Items of a list do not carry their kind, and kinds of several groups are told apart by their group.
 fn named(mut item: Value, kind: &Kind) -> Value {
-    item["kind"] = kind.kind.into();
+    item["kind"] = kind.name.into();
     item["apiVersion"] = kind.api_version.into();
     item
 }
@@ -259,7 +302,7 @@ async fn follow(client: Client, kind: &'static Kind, logs: Arc<RwLock<Logs>>, li
                     let mut logs = logs.write().unwrap_or_else(PoisonError::into_inner);
                     if let Some(reason) = lost.take() {
                         for log in logs.by_namespace.values_mut() {
-                            log.push(What::Gap(Gap { kind: kind.kind.into(), reason: reason.clone() }));
+                            log.push(What::Gap(Gap { kind: kind.name.into(), reason: reason.clone() }));
                         }
                     }
                     for item in items {
@@ -269,7 +312,7 @@ async fn follow(client: Client, kind: &'static Kind, logs: Arc<RwLock<Logs>>, li
                     version
                 }
                 Err(error) => {
-                    tracing::debug!(kind = kind.kind, %error, "cannot list yet");
+                    tracing::debug!(kind = kind.name, %error, "cannot list yet");
                     if matches!(&error, kube::Error::Api(status) if status.code == 404) {
                         listed.send_replace(true);
                     }

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::log::{API_VERSION, Change, Entry, Header, History, Mark, Recorded, What};
-use crate::suite::target::{TARGETS, Target};
+use crate::suite::target::Target;
 
 /// A history that is being told.
 #[derive(Debug)]
@@ -34,12 +34,12 @@ impl Story {
 
     /// The beginning, in PodGroup scope.
     pub fn flat() -> Self {
-        Self::on(TARGETS[0])
+        Self::on(Target::KubePodGroup)
     }
 
     /// The beginning, in PodGang scope.
     pub fn whole() -> Self {
-        Self::on(TARGETS[1])
+        Self::on(Target::KubePodGang)
     }
 
     /// A PodCliqueSet was sent.

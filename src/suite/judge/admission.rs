@@ -278,7 +278,7 @@ pub fn deleted(history: &History, kind: &str, name: &str) -> Ruling {
 /// # Errors
 /// A violation per pod; [`Broken::NotReached`] if there never was a pod.
 pub fn no_loose_pods(history: &History) -> Ruling {
-    let scheduler = history.header.target.backend.name();
+    let scheduler = history.header.target.backend();
     let of_target = |version: &Version<'_>| version.object["spec"]["schedulerName"] == scheduler;
     if !history.pods().any(|version| of_target(&version)) {
         return Err(Broken::NotReached("there never was a pod".into()));

@@ -13,15 +13,15 @@ pub fn belongs(target: Target, gang: &Gang, version: Version<'_>) -> bool {
     let has_clique = |clique: &str| gang.groups.iter().any(|group| group.clique == clique);
     let is_base = gang.base.is_none();
     match version.kind() {
-        "PodGang" | "Workload" => name == gang.name,
-        "PodGroup" => {
-            schedulers::kube::pod_groups_of(target, gang).iter().any(|group| group.name.matches(name))
-        }
+        "PodGang" => name == gang.name,
         "PodClique" => has_clique(name),
         "Pod" => version.pod().pod_clique().is_some_and(has_clique),
         "Service" => is_base && (name == gang.name || is_of_replica(gang, version)),
         "PodCliqueScalingGroup" => is_base && is_scaled_by(gang, name),
-        _ => false,
+        kind => {
+            let resources = schedulers::resources_of(target, gang);
+            resources.iter().any(|resource| resource.kind == kind && resource.name.matches(name))
+        }
     }
 }
 

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::gang_resources::is_gang_resource;
 use super::{Broken, Ruling, Shown, ensure, none, violation};
 use crate::suite::expect::{Gang, Unit};
-use crate::suite::history::{History, Live, Pod, Version, condition};
-use crate::suite::names;
+use crate::suite::history::{History, Live, Pod, Version};
+use crate::suite::{names, schedulers};
 
 /// The pods of a PodClique that are bound.
 fn bound_of<'a>(live: &'a Live, clique: &'a str) -> impl Iterator<Item = &'a str> {
@@ -101,27 +102,42 @@ pub fn never(history: &History, units: &[Unit], until: Option<usize>) -> Ruling 
     none(violations)
 }
 
-/// The workload says why it is not bound: a pod condition PodScheduled=False or a PodGroup condition
-/// PodGroupScheduled=False, with a message (AON-02).
+/// The workload says why it is not bound, with a message: a pod condition PodScheduled=False, or a gang resource's
+/// condition that says the same (AON-02).
 ///
 /// # Errors
 /// A violation if nothing ever said so.
 pub fn says_why(history: &History, gang: &str) -> Ruling {
-    let denies = |condition: &Value| {
-        condition["status"] == "False"
-            && condition["reason"] != "SchedulingGated"
-            && condition["message"].as_str().is_some_and(|message| !message.is_empty())
-    };
+    let told_pod =
+        |condition: &Value| condition["status"] == "False" && condition["reason"] != "SchedulingGated";
+    let has_message =
+        |condition: &Value| condition["message"].as_str().is_some_and(|message| !message.is_empty());
     let mut pods = history.pods().filter(|version| version.pod().pod_gang() == Some(gang));
-    let mut pod_groups = history.of("PodGroup").filter(|version| {
+    let mut resources = history.versions().filter(|version| {
         let mut owners = version.object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
-        owners.any(|owner| owner["kind"] == "PodGang" && owner["name"] == gang)
+        is_gang_resource(version.object)
+            && owners.any(|owner| owner["kind"] == "PodGang" && owner["name"] == gang)
     });
-    let told = pods.any(|version| version.pod().condition("PodScheduled").is_some_and(denies))
-        || pod_groups.any(|version| condition(version.object, "PodGroupScheduled").is_some_and(denies));
+    let told = pods.any(|version| {
+        version.pod().condition("PodScheduled").is_some_and(|c| told_pod(c) && has_message(c))
+    }) || resources.any(|version| {
+        let status = &version.object["status"];
+        let all = [&status["conditions"], &status["schedulingConditions"]];
+        let mut conditions = all.into_iter().filter_map(Value::as_array).flatten();
+        conditions.any(|condition| is_refusal(condition) && has_message(condition))
+    });
     ensure(told, || {
-        violation(format!("neither a pod nor a PodGroup of {gang} ever said why it is not bound"))
+        violation(format!("neither a pod nor a gang resource of {gang} ever said why it is not bound"))
     })
+}
+
+/// Whether a condition of a gang resource says that it cannot be scheduled: in kube-scheduler's words, Volcano's or KAI's.
+fn is_refusal(condition: &Value) -> bool {
+    match condition["type"].as_str().unwrap_or_default() {
+        "PodGroupScheduled" => condition["status"] == "False",
+        "Unschedulable" | "UnschedulableOnNodePool" => condition["status"] == "True",
+        _ => false,
+    }
 }
 
 /// Of several gangs, each given as its units, exactly `winners` are bound whole at `until` (an index; the end if
@@ -212,7 +228,7 @@ pub fn hard_gang(gang: &Gang) -> Unit {
 }
 
 /// A pod that was lost is replaced (AON-11): one that was not there at `since` has its PodGang, PodClique, index and
-/// scheduling group, and is bound at the end.
+/// gang resource, and is bound at the end.
 ///
 /// # Errors
 /// A violation if none has its place, or is not bound; [`Broken::NotReached`] if the lost pod was not there.
@@ -221,10 +237,11 @@ pub fn replaced(history: &History, since: usize, lost: &str) -> Ruling {
     let Some(lost) = before.get("Pod", lost).map(Pod) else {
         return Err(Broken::NotReached(format!("{lost} was not there to be lost")));
     };
+    let expectations = schedulers::of(history.header.target);
     let place = |pod: Pod<'_>| {
         let labels = [names::POD_GANG, names::POD_CLIQUE, names::POD_INDEX]
             .map(|key| pod.label(key).map(str::to_owned));
-        (labels, pod.0["spec"]["schedulingGroup"].clone())
+        (labels, expectations.named_by(pod).map(str::to_owned))
     };
     let is_new = |pod: &Pod<'_>| before.pods().all(|other| other.uid() != pod.uid());
     let end = history.end();

@@ -113,7 +113,7 @@ fn a_pod_or_a_pod_group_says_why() {
     let gated = with_condition(pod("a0", "a", None), "PodScheduled", "SchedulingGated", "gated");
     insta::assert_snapshot!(
         messages(says_why(&Story::flat().added(gated).end(), "g-0")),
-        @"neither a pod nor a PodGroup of g-0 ever said why it is not bound"
+        @"neither a pod nor a gang resource of g-0 ever said why it is not bound"
     );
     let group = owned(json!({"kind": "PodGroup", "metadata": {"name": "g-0-a"}}), "PodGang", "g-0");
     let group = with_condition(group, "PodGroupScheduled", "Unschedulable", "no room");

@@ -7,7 +7,7 @@ use super::{Broken, Ruling, Shown, ensure, none, violation};
 use crate::suite::expect::Gang;
 use crate::suite::history::{Change, History, Version};
 use crate::suite::leftovers::{LEFT_OVER, is_there_anyway};
-use crate::suite::names;
+use crate::suite::{names, schedulers};
 
 /// Nothing of the trial is left: neither among the kinds that the history holds nor among any other that the API server
 /// lists in the namespace (DEL-01, DEL-06).
@@ -51,9 +51,8 @@ pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
     let target = history.header.target;
     for gang in gangs {
         let existed = |kind: &str| history.of(kind).any(|version| belongs(target, gang, version));
-        if let Some(kind) =
-            ["PodGang", "Workload", "PodGroup", "PodClique", "Pod"].into_iter().find(|kind| !existed(kind))
-        {
+        let mut kinds = ["PodGang", "PodClique", "Pod"].iter().chain(schedulers::of(target).kinds());
+        if let Some(kind) = kinds.find(|kind| !existed(kind)) {
             return Err(Broken::NotReached(format!("there never was a {kind} of {}", gang.name)));
         }
         let is_headless = |service: &Version<'_>| service.object["spec"]["clusterIP"] == "None";

@@ -12,6 +12,16 @@ use super::{Ruling, Shown, none, violation};
 use crate::suite::history::{History, Live};
 use crate::suite::names;
 
+/// Annotations that schedulers write about what they did: when, and beside which pods.
+const OF_SCHEDULERS: [&str; 6] = [
+    "internal.scheduling.koordinator.sh/",
+    "scheduling.koordinator.sh/",
+    "kai.scheduler/last-",
+    "kai.scheduler/received-resource-type",
+    "received-resource-type",
+    "volcano.sh/",
+];
+
 /// Stands for the PodCliqueSet's name.
 const SET: &str = "SET";
 
@@ -106,6 +116,9 @@ fn strip(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.retain(|key, _| {
+                if OF_SCHEDULERS.iter().any(|prefix| key.starts_with(prefix)) {
+                    return false;
+                }
                 let is_time = key.ends_with("Time") || key.ends_with("At") || key.ends_with("Timestamp");
                 !is_time
                     && !["uid", "observedGeneration", "message", "clusterIP", "clusterIPs"]

@@ -1,4 +1,4 @@
-//! What kube-scheduler's backend made of the PodGangs: Workloads and PodGroups.
+//! What the target's backend made of the PodGangs: its gang resources.
 //!
 //! The PodGang is the measure, as it was created, and not the PodCliqueSet: a backend that was given too little is not
 //! to blame for it.
@@ -11,48 +11,50 @@ use super::gangs::{as_created, controller, is_controlled_by};
 use super::{Broken, Ruling, Shown, Violation, ensure, none, violation};
 use crate::suite::expect::Gang;
 use crate::suite::history::{Change, History, Live, Version};
-use crate::suite::schedulers::kube::{self, PodGroup};
+use crate::suite::schedulers::{self, Made, Resource};
 use crate::suite::{names, target::Target};
 
-/// The kinds of gang resources.
-pub const KINDS: [&str; 2] = ["Workload", "PodGroup"];
-
-/// Whether an object is a gang resource of the workload; canaries are none.
+/// Whether an object is a gang resource of the workload, of whatever backend; canaries are none.
 pub fn is_gang_resource(object: &Value) -> bool {
-    KINDS.iter().any(|kind| object["kind"] == *kind) && object["metadata"]["labels"][names::CANARY].is_null()
+    schedulers::kinds().any(|(kind, _)| object["kind"] == kind)
+        && object["metadata"]["labels"][names::CANARY].is_null()
 }
 
-/// The PodGroups that a PodGang should have, as it was created.
-pub fn expected(history: &History, target: Target, pod_gang: &str) -> Vec<PodGroup> {
+/// The gang resources that a PodGang should have, as it was created; parents first.
+pub fn expected(history: &History, pod_gang: &str) -> Vec<Resource> {
     as_created(history, pod_gang)
-        .map(|(_, podgroups)| kube::pod_groups(target, pod_gang, &podgroups))
+        .map(|(_, podgroups)| schedulers::of(history.header.target).resources(pod_gang, &podgroups))
         .unwrap_or_default()
 }
 
-/// For each expected PodGroup the one that stands for it. A cut name is recognised by owner and size.
-fn found<'a>(live: &'a Live, pod_gang: &Value, expected: &[PodGroup]) -> Vec<Option<&'a Value>> {
+/// For each expected gang resource the one that stands for it. A cut name is recognised by owner and size.
+fn found<'a>(
+    target: Target,
+    live: &'a Live,
+    pod_gang: &Value,
+    expected: &[Resource],
+) -> Vec<Option<&'a Value>> {
+    let expectations = schedulers::of(target);
     let mut taken: Vec<&str> = Vec::new();
-    let mut take = |wanted: &PodGroup| {
-        let exact = live.get("PodGroup", &wanted.name.wanted);
+    let mut take = |wanted: &Resource| {
+        let exact = live.get(wanted.kind, &wanted.name.wanted);
         let cut = || {
-            live.of("PodGroup").find(|found| {
+            live.of(wanted.kind).find(|found| {
                 let name = text(&found["metadata"]["name"]);
-                let size = found["spec"]["schedulingPolicy"]["gang"]["minCount"].as_u64();
                 wanted.name.matches(name)
                     && is_controlled_by(found, pod_gang)
-                    && size == u64::try_from(wanted.min_count).ok()
+                    && expectations.size(found) == wanted.size.and_then(|size| u64::try_from(size).ok())
                     && !taken.contains(&name)
             })
         };
-        let found = exact.filter(|_| wanted.name.matches(&wanted.name.wanted)).or_else(cut)?;
+        let found = exact.filter(|_| wanted.name.is_exact()).or_else(cut)?;
         taken.push(text(&found["metadata"]["name"]));
         Some(found)
     };
     expected.iter().map(&mut take).collect()
 }
 
-/// Every PodGang has its Workload and PodGroups, controlled by itself, and no gang resource has another owner or
-/// none (GANG-08).
+/// Every PodGang has its gang resources, controlled by itself, and no gang resource has another owner or none (GANG-08).
 ///
 /// # Errors
 /// A violation per object that is missing or owned otherwise.
@@ -61,12 +63,12 @@ pub fn owned(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
         let Some(pod_gang) = live.get("PodGang", &gang.name) else {
             return vec![violation(format!("PodGang {} does not exist", gang.name))];
         };
-        let expected = expected(history, history.header.target, &gang.name);
-        let found = found(live, pod_gang, &expected);
-        let workload = live.get("Workload", &gang.name).is_none().then(|| format!("Workload {}", gang.name));
-        let groups = expected.iter().zip(found).filter(|(_, found)| found.is_none());
-        let groups = groups.map(|(wanted, _)| format!("PodGroup {}", wanted.name));
-        workload.into_iter().chain(groups).map(|what| violation(format!("{what} does not exist"))).collect()
+        let expected = expected(history, &gang.name);
+        let found = found(history.header.target, live, pod_gang, &expected);
+        let missing = expected.iter().zip(found).filter(|(_, found)| found.is_none());
+        missing
+            .map(|(wanted, _)| violation(format!("{} {} does not exist", wanted.kind, wanted.name)))
+            .collect()
     });
     let strayed = live.all().filter(|object| is_gang_resource(object)).filter_map(|object| {
         let owner = controller(object).map(|owner| text(&owner["name"]));
@@ -82,8 +84,8 @@ pub fn owned(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
     none(missing.chain(strayed))
 }
 
-/// Every PodGang's Workload has a template per PodGroup and no more, and every PodGroup is what its template and
-/// `minReplicas` say (KUBE-01).
+/// Every PodGang has its gang resources and no more, and each is what the PodGang's podgroups and `minReplicas` say
+/// (KUBE-01, VOL-01, KOORD-01, KAI-01).
 ///
 /// # Errors
 /// A violation per object that says otherwise.
@@ -91,75 +93,42 @@ pub fn as_the_pod_gangs_say(history: &History, live: &Live, gangs: &[Gang]) -> R
     none(gangs.iter().flat_map(|gang| deviations(history, live, &gang.name)))
 }
 
-fn deviations(history: &History, live: &Live, pod_gang: &str) -> Vec<Violation> {
-    let (Some(workload), Some(owner)) = (live.get("Workload", pod_gang), live.get("PodGang", pod_gang))
-    else {
-        return vec![violation(format!("Workload {pod_gang} does not exist"))];
+fn deviations(history: &History, live: &Live, name: &str) -> Vec<Violation> {
+    let Some(pod_gang) = live.get("PodGang", name) else {
+        return vec![violation(format!("PodGang {name} does not exist"))];
     };
-    let expected = expected(history, history.header.target, pod_gang);
-    if expected.is_empty() {
-        return vec![violation(format!("PodGang {pod_gang} never had podgroups"))];
+    let podgroups = as_created(history, name).map(|(_, podgroups)| podgroups).unwrap_or_default();
+    if podgroups.is_empty() {
+        return vec![violation(format!("PodGang {name} never had podgroups"))];
     }
+    let (target, expectations) = (history.header.target, schedulers::of(history.header.target));
+    let expected = expectations.resources(name, &podgroups);
+    let made = Made { pod_gang, podgroups: &podgroups, live };
+    let found = found(target, live, pod_gang, &expected);
     let mut violations = Vec::new();
-    let templates = list(&workload["spec"]["podGroupTemplates"]);
-    if templates.len() != expected.len() {
-        let message =
-            format!("Workload {pod_gang} has {} templates for {} PodGroups", templates.len(), expected.len());
-        violations.push(violation(message).shown_by_object("its templates", workload));
+    let of_gang = expectations.kinds().iter().flat_map(|kind| live.of(kind));
+    for extra in of_gang.filter(|object| is_controlled_by(object, pod_gang)) {
+        if !found.iter().flatten().any(|known| known["metadata"] == extra["metadata"]) {
+            let (kind, extra_name) = (text(&extra["kind"]), text(&extra["metadata"]["name"]));
+            let message = format!("{kind} {extra_name} stands for nothing of {name}");
+            violations.push(violation(message).shown_by_object("one too many", extra));
+        }
     }
-    let groups = found(live, owner, &expected);
-    let of_gang = live.of("PodGroup").filter(|group| is_controlled_by(group, owner));
-    for extra in
-        of_gang.filter(|group| !groups.iter().flatten().any(|known| known["metadata"] == group["metadata"]))
-    {
-        let message =
-            format!("PodGroup {} stands for no podgroup of {pod_gang}", text(&extra["metadata"]["name"]));
-        violations.push(violation(message).shown_by_object("one too many", extra));
-    }
-    for (wanted, found) in expected.iter().zip(groups) {
+    for (wanted, found) in expected.iter().zip(found) {
         let Some(found) = found else {
-            violations.push(violation(format!("PodGroup {} does not exist", wanted.name)));
+            violations.push(violation(format!("{} {} does not exist", wanted.kind, wanted.name)));
             continue;
         };
-        let faults = faults(pod_gang, templates, wanted, found);
+        let faults = expectations.faults(made, wanted, found);
         if !faults.is_empty() {
-            let message = format!("PodGroup {}: {}", text(&found["metadata"]["name"]), faults.join("; "));
+            let message =
+                format!("{} {}: {}", wanted.kind, text(&found["metadata"]["name"]), faults.join("; "));
             violations.push(
-                violation(message).shown_by_object("it", found).shown_by_object("its Workload", workload),
+                violation(message).shown_by_object("it", found).shown_by_object("its PodGang", pod_gang),
             );
         }
     }
     violations
-}
-
-fn faults(workload: &str, templates: &[Value], wanted: &PodGroup, found: &Value) -> Vec<String> {
-    let reference = &found["spec"]["podGroupTemplateRef"]["workload"];
-    let template_name = text(&reference["podGroupTemplateName"]);
-    let mut faults = Vec::new();
-    if reference["workloadName"] != workload {
-        faults.push(format!("it refers to Workload {}", reference["workloadName"]));
-    }
-    if let Some(wanted) = wanted.template.as_ref().filter(|wanted| !wanted.matches(template_name)) {
-        faults.push(format!("its template is {template_name:?}, not {wanted}"));
-    }
-    let min_count = |shape: &Value| shape["schedulingPolicy"]["gang"]["minCount"].clone();
-    if min_count(&found["spec"]) != wanted.min_count {
-        faults.push(format!("minCount {} instead of {}", min_count(&found["spec"]), wanted.min_count));
-    }
-    match templates.iter().find(|template| template["name"] == template_name) {
-        None => faults.push(format!("the Workload has no template {template_name:?}")),
-        Some(template) => {
-            for field in ["schedulingPolicy", "schedulingConstraints", "priorityClassName"] {
-                if template[field] != found["spec"][field] {
-                    faults.push(format!(
-                        "{field} is {}, its template says {}",
-                        found["spec"][field], template[field]
-                    ));
-                }
-            }
-        }
-    }
-    faults
 }
 
 /// Gang resources kept uid and spec from their first version to the entry at `until` (KUBE-04).
@@ -235,35 +204,28 @@ pub fn is_warning(event: &Value, pod_gang: &str, set: &str, about: &str) -> bool
     event["type"] == "Warning" && on_them && text(&event["message"]).contains(about)
 }
 
-/// The priority class reached every PodGang and, where the API server keeps the field, every template and PodGroup;
-/// where it drops it, the pods, for else it would reach nobody (GANG-13).
+/// The priority class reached every PodGang and, where the API server keeps the field, every gang resource; where it
+/// drops it, the pods, for else it would reach nobody (GANG-13).
 ///
 /// # Errors
 /// A violation per object without it.
-pub fn have_priority(live: &Live, gangs: &[Gang], class: &str, kept: bool) -> Ruling {
-    let missing = live.all().filter(|object| match text(&object["kind"]) {
-        "PodGang" => gangs.iter().any(|gang| object["metadata"]["name"] == gang.name.as_str()),
-        "Workload" | "PodGroup" => kept && is_gang_resource(object),
-        "Pod" => !kept && object["metadata"]["labels"][names::CANARY].is_null(),
-        _ => false,
-    });
-    let missing = missing.filter(|object| {
-        let spec = &object["spec"];
-        match object["kind"] == "Workload" {
-            true => {
-                list(&spec["podGroupTemplates"]).iter().any(|template| template["priorityClassName"] != class)
-            }
-            false => spec["priorityClassName"] != class,
+pub fn have_priority(history: &History, live: &Live, gangs: &[Gang], class: &str, kept: bool) -> Ruling {
+    let expectations = schedulers::of(history.header.target);
+    let has_it = |object: &Value| match text(&object["kind"]) {
+        "PodGang" => {
+            let is_expected = gangs.iter().any(|gang| object["metadata"]["name"] == gang.name.as_str());
+            !is_expected || object["spec"]["priorityClassName"] == class
         }
-    });
-    none(missing.map(|object| {
+        "Pod" if !kept && object["metadata"]["labels"][names::CANARY].is_null() => {
+            object["spec"]["priorityClassName"] == class
+        }
+        _ if kept && is_gang_resource(object) => expectations.has_priority(object, class),
+        _ => true,
+    };
+    none(live.all().filter(|object| !has_it(object)).map(|object| {
         let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
         violation(format!("{kind} {name} has not got priority class {class}")).shown_by_object("it", object)
     }))
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
 fn text(value: &Value) -> &str {

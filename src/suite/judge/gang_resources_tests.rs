@@ -106,7 +106,7 @@ type Spoil = fn(&mut Vec<Value>);
 )]
 #[case::one_too_many(
     |all: &mut Vec<Value>| all.push(group("w-0-w-0-c", "w-0-a", 2)),
-    "PodGroup w-0-w-0-c stands for no podgroup of w-0"
+    "PodGroup w-0-w-0-c stands for nothing of w-0"
 )]
 fn spoilt(#[case] spoil: Spoil, #[case] message: &str) {
     let mut all = flat();
@@ -191,7 +191,7 @@ fn priority_reaches_what_can_carry_it() {
     let mut pod = object("Pod", "p");
     let judge = |all: &[Value], kept| {
         let history = Story::flat().all_added(all.iter().cloned()).end();
-        said(have_priority(&history.end(), &gangs(), "high", kept)).len()
+        said(have_priority(&history, &history.end(), &gangs(), "high", kept)).len()
     };
     assert_eq!(judge(&all, true), 3, "the Workload and two PodGroups lack it");
     for group in &mut all[2..] {

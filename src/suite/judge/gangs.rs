@@ -133,7 +133,7 @@ fn listed(podgroups: &[(String, usize)]) -> String {
 /// # Errors
 /// A violation per PodGang that ever named another or none.
 pub fn labelled(history: &History, gangs: &[Gang], target: Target) -> Ruling {
-    let backend = target.backend.name();
+    let backend = target.backend();
     none(gangs.iter().filter_map(|gang| {
         let mut all = versions(history, &gang.name).peekable();
         if all.peek().is_none() {

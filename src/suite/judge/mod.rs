@@ -3,7 +3,10 @@
 //! A case's judge states, per clause, a ruling: [`finding`] wraps it. Rulings are built from the sentences of
 //! [`binding`] (what was bound, when), [`backends`] (whose scheduler's it is), [`gangs`] (what a PodCliqueSet became), [`gang_resources`] (what the backend made
 //! of it), [`pods`] (how pods were created), [`order`] (what came before what), [`placement`] (where pods are), [`rest`]
-//! (what changed that should not) and [`cleanup`] (what is left).
+//! (what changed that should not), [`foreign`] (what others wrote and is kept), [`gang_groups`] (Koordinator's
+//! GangGroups), [`fail_closed`] (what nothing may be made for), [`configuration`] (what stops the controller's start),
+//! [`topology_resources`] (what a ClusterTopologyBinding became), [`cleanup`] (what is left) and
+//! [`coexistence`] (whose is whose where there are several backends).
 //! A judge never looks at a cluster, a clock or another judge; what it says holds for the same history for ever.
 
 pub mod admission;
@@ -11,7 +14,12 @@ pub mod backends;
 pub mod belonging;
 pub mod binding;
 pub mod cleanup;
+pub mod coexistence;
+pub mod configuration;
 pub mod end_state;
+pub mod fail_closed;
+pub mod foreign;
+pub mod gang_groups;
 pub mod gang_resources;
 pub mod gangs;
 pub mod order;
@@ -19,6 +27,7 @@ pub mod placement;
 pub mod pods;
 pub mod rest;
 pub mod surplus;
+pub mod topology_resources;
 
 use serde_json::Value;
 

@@ -6,9 +6,9 @@ use super::gang_resources::expected;
 use super::{Broken, Ruling, Shown, Violation, none, violation};
 use crate::suite::expect::Gang;
 use crate::suite::history::{Change, History, Version, condition};
-use crate::suite::names;
+use crate::suite::{names, schedulers};
 
-/// Per PodGang: it was created, then its Workload, then its PodGroups, then `Initialized` became True, then the first of
+/// Per PodGang: it was created, then its gang resources, parents first, then `Initialized` became True, then the first of
 /// its pods lost its gate (GANG-07).
 ///
 /// # Errors
@@ -29,24 +29,25 @@ pub fn creation(history: &History, gangs: &[Gang]) -> Ruling {
 type Step<'a> = (String, Option<Version<'a>>);
 
 fn out_of_order(history: &History, pod_gang: &str) -> Option<Violation> {
-    let groups: Vec<Step<'_>> = expected(history, history.header.target, pod_gang)
-        .into_iter()
-        .map(|wanted| {
-            let found = history.of("PodGroup").find(|found| wanted.name.matches(found.name()));
-            (format!("PodGroup {}", wanted.name), found)
-        })
-        .collect();
+    let resources = expected(history, pod_gang);
+    let steps_of = |kind: &str| -> Vec<Step<'_>> {
+        let of_kind = resources.iter().filter(|wanted| wanted.kind == kind);
+        of_kind
+            .map(|wanted| {
+                let found = history.of(wanted.kind).find(|found| wanted.name.matches(found.name()));
+                (format!("{} {}", wanted.kind, wanted.name), found)
+            })
+            .collect()
+    };
     let initialized = history.named("PodGang", pod_gang).find(|version| {
         condition(version.object, "Initialized").is_some_and(|condition| condition["status"] == "True")
     });
     let ungated = first_ungated(history).find(|version| version.pod().pod_gang() == Some(pod_gang));
-    let phases: [Vec<Step<'_>>; 5] = [
-        vec![(format!("PodGang {pod_gang}"), history.named("PodGang", pod_gang).next())],
-        vec![(format!("Workload {pod_gang}"), history.named("Workload", pod_gang).next())],
-        groups,
-        vec![(format!("Initialized=True of PodGang {pod_gang}"), initialized)],
-        vec![(format!("the first gate of {pod_gang} removed"), ungated)],
-    ];
+    let mut phases: Vec<Vec<Step<'_>>> =
+        vec![vec![(format!("PodGang {pod_gang}"), history.named("PodGang", pod_gang).next())]];
+    phases.extend(schedulers::of(history.header.target).kinds().iter().map(|kind| steps_of(kind)));
+    phases.push(vec![(format!("Initialized=True of PodGang {pod_gang}"), initialized)]);
+    phases.push(vec![(format!("the first gate of {pod_gang} removed"), ungated)]);
     for (number, later) in phases.iter().enumerate() {
         for (what, after) in later.iter().filter_map(|(what, version)| Some((what, (*version)?))) {
             for (missing, before) in phases[..number].iter().flatten() {
@@ -84,23 +85,24 @@ fn first_ungated(history: &History) -> impl Iterator<Item = Version<'_>> {
 /// # Errors
 /// A violation per pod that did.
 pub fn no_pod_before_its_group(history: &History) -> Ruling {
+    let expectations = schedulers::of(history.header.target);
+    let Some(kind) = expectations.kinds().last() else { return Ok(()) };
     let mut created: BTreeMap<&str, Version<'_>> = BTreeMap::new();
-    for version in history.of("PodGroup") {
+    for version in history.of(kind) {
         created.entry(version.name()).or_insert(version);
     }
     none(first_ungated(history).filter_map(|version| {
-        let named = version.object["spec"]["schedulingGroup"]["podGroupName"].as_str();
-        let group = named.or(version.pod().pod_gang())?;
+        let group = expectations.named_by(version.pod()).or(version.pod().pod_gang())?;
         let what = format!("{} lost its gate", version.name());
         match created.get(group) {
             Some(found) if found.revision() < version.revision() => None,
             Some(found) => Some(
-                violation(format!("{what} before PodGroup {group} existed"))
+                violation(format!("{what} before {kind} {group} existed"))
                     .shown_by("ungated", version)
                     .shown_by("created", *found),
             ),
             None => Some(
-                violation(format!("{what}, but PodGroup {group} never existed")).shown_by("ungated", version),
+                violation(format!("{what}, but {kind} {group} never existed")).shown_by("ungated", version),
             ),
         }
     }))

@@ -3,10 +3,11 @@
 //! A level is a node-label key, a domain one of its values. Domains come from the Node objects of the history alone;
 //! a node without the label is in no domain. What is judged is every binding that ever was, not where pods ended up.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::binding::bindings;
 use super::{Broken, Ruling, Shown, Violation, none, violation};
+use crate::suite::expect::Gang;
 use crate::suite::history::{History, Pod, Version};
 
 /// One binding: the version in which the pod is bound first, and the domain of its node.
@@ -80,6 +81,28 @@ pub fn clique_in_one_domain(history: &History, clique: &str, key: &str) -> Rulin
     in_one_domain(history, key, clique, |pod| pod.pod_clique() == Some(clique))
 }
 
+/// The same for each replica of each scaling group in these PodGangs: every one in a domain of its own choice
+/// (TOPO-05).
+///
+/// # Errors
+/// As [`gang_in_one_domain`]; [`Broken::NotReached`] if there is no scaling group.
+pub fn replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) -> Ruling {
+    let mut replicas: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for group in gangs.iter().flat_map(|gang| &gang.groups) {
+        if let Some((name, index)) = &group.scaling_group {
+            replicas.entry(format!("replica {index} of {name}")).or_default().push(&group.clique);
+        }
+    }
+    if replicas.is_empty() {
+        return Err(Broken::NotReached("there is no scaling group".into()));
+    }
+    replicas.iter().try_for_each(|(whose, cliques)| {
+        in_one_domain(history, key, whose, |pod| {
+            pod.pod_clique().is_some_and(|clique| cliques.contains(&clique))
+        })
+    })
+}
+
 /// A trial's domain by its short name, as [`crate::suite::trial::Trial::domain`] labels nodes with it.
 pub fn domain_named(history: &History, short: &str) -> String {
     format!("{}-{short}", history.header.namespace)
@@ -126,6 +149,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::suite::expect::Group;
     use crate::suite::history::testing::Story;
     use crate::suite::names;
 
@@ -192,6 +216,28 @@ mod tests {
             message(gang_in(&packed, "g-0", KEY, &domain_named(&packed, "b"))),
             @"p0 is not in ns-b, the only domain with room"
         );
+    }
+
+    #[test]
+    fn replicas_are_free_to_differ() {
+        let group = |clique: &str, index| Group {
+            clique: clique.into(),
+            template: clique.into(),
+            min: 1,
+            replicas: 1,
+            scaling_group: Some(("g-0-sg".into(), index)),
+        };
+        let gang = |groups| Gang { name: "g-0".into(), base: None, groups };
+        let apart = history(&[("a", "1"), ("a", "2"), ("b", "3")]);
+        assert_eq!(replicas_in_one_domain(&apart, &[gang(vec![group("a", 0), group("b", 1)])], KEY), Ok(()));
+        insta::assert_snapshot!(
+            message(replicas_in_one_domain(&apart, &[gang(vec![group("a", 0), group("b", 0)])], KEY)),
+            @"the pods of replica 0 of g-0-sg were bound in 2 domains of topology.kubernetes.io/rack: ns-a, ns-b"
+        );
+        assert!(matches!(
+            replicas_in_one_domain(&apart, &[gang(Vec::new())], KEY),
+            Err(Broken::NotReached(_))
+        ));
     }
 
     #[test]

@@ -56,7 +56,7 @@ fn faults(pod: Pod<'_>, target: Target, set: &str, gangs: &[Gang]) -> Vec<String
         faults.push(format!("scheduling gates {:?}, not exactly {}", pod.gates(), names::GATE));
     }
     let scheduler = pod.0["spec"]["schedulerName"].as_str().unwrap_or_default();
-    if scheduler != target.backend.name() {
+    if scheduler != target.backend() {
         faults.push(format!("schedulerName {scheduler:?}"));
     }
     match index {
@@ -64,27 +64,24 @@ fn faults(pod: Pod<'_>, target: Target, set: &str, gangs: &[Gang]) -> Vec<String
         Some(index) if index >= group.replicas => {
             faults.push(format!("index {index} of {} pods", group.replicas))
         }
-        Some(index) => faults.extend(membership_fault(pod, target, gang, group, index)),
+        Some(index) => faults.extend(membership_faults(pod, target, gang, group, index)),
     }
     faults
 }
 
-fn membership_fault(
-    pod: Pod<'_>,
-    target: Target,
-    gang: &Gang,
-    group: &Group,
-    index: usize,
-) -> Option<String> {
-    let joined = pod.0["spec"]["schedulingGroup"]["podGroupName"].as_str();
-    match (schedulers::kube::joins(target, gang, group, index), joined) {
-        (Some(wanted), Some(found)) if wanted.matches(found) => None,
-        (None, None) => None,
+fn membership_faults(pod: Pod<'_>, target: Target, gang: &Gang, group: &Group, index: usize) -> Vec<String> {
+    let expectations = schedulers::of(target);
+    let mut faults = expectations.membership_faults(pod, gang, group);
+    match (expectations.joins(gang, group, index), expectations.named_by(pod)) {
+        (Some(wanted), Some(found)) if wanted.matches(found) => {}
+        (None, None) => {}
+        (Some(_), None) if expectations.may_join_later(group, index) => {}
         (wanted, found) => {
             let wanted = wanted.map_or("none: it is surplus".to_owned(), |name| name.to_string());
-            Some(format!("PodGroup {} instead of {wanted}", found.unwrap_or("none")))
+            faults.push(format!("PodGroup {} instead of {wanted}", found.unwrap_or("none")));
         }
     }
+    faults
 }
 
 fn label_faults(pod: Pod<'_>, set: &str, gang: &Gang, group: &Group) -> Vec<String> {

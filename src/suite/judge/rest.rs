@@ -6,15 +6,30 @@ use serde_json::Value;
 
 use super::belonging::{belongs, is_scaled_by};
 use super::gang_resources::is_gang_resource;
+use super::gangs::controller;
 use super::{Ruling, Shown, Violation, none, violation};
 use crate::suite::expect::Gang;
-use crate::suite::history::{Change, History, Version};
-use crate::suite::names;
+use crate::suite::history::{Change, History, Kind, Version};
 use crate::suite::target::Target;
+use crate::suite::{names, schedulers};
 
-/// Who writes of its own accord, by field manager or event source: schedulers write conditions of pods and PodGroups
-/// and their events, KWOK writes the status of pods and nodes. A rest is a rest beside them (GANG-11).
-pub const OF_THEIR_OWN_ACCORD: [&str; 3] = ["kube-scheduler", "default-scheduler", "kwok"];
+/// Who writes of its own accord, by field manager or event source: schedulers write conditions of pods and gang
+/// resources and their events, KWOK writes the status of pods and nodes. A rest is a rest beside them (GANG-11).
+pub const OF_THEIR_OWN_ACCORD: [&str; 9] = [
+    "kube-scheduler",
+    "default-scheduler",
+    "kwok",
+    "vc-scheduler",
+    "volcano",
+    "koord-scheduler",
+    "kai-scheduler",
+    "kai-binder",
+    "binder",
+];
+
+fn is_known(writer: &str) -> bool {
+    OF_THEIR_OWN_ACCORD.iter().any(|known| writer.starts_with(known))
+}
 
 /// A write in a history.
 #[derive(Debug, Clone)]
@@ -29,8 +44,9 @@ pub struct Write<'a> {
 
 impl Write<'_> {
     fn is_of_its_own_accord(&self) -> bool {
-        let known = |writer: &String| OF_THEIR_OWN_ACCORD.iter().any(|known| writer.starts_with(known));
-        self.version.change != Change::Deleted && !self.by.is_empty() && self.by.iter().all(known)
+        self.version.change != Change::Deleted
+            && !self.by.is_empty()
+            && self.by.iter().all(|writer| is_known(writer))
     }
 
     fn authors(&self) -> String {
@@ -60,7 +76,8 @@ pub fn writes(history: &History, from: usize, to: usize) -> Vec<Write<'_>> {
 fn is_of_workload(version: &Version<'_>) -> bool {
     let about = version.object["involvedObject"]["name"].as_str().unwrap_or_default();
     let of_canary = version.label(names::CANARY).is_some() || about.starts_with("canary-");
-    !of_canary && !["Node", "Namespace", "ClusterTopologyBinding"].contains(&version.kind())
+    let of_the_cluster = Kind::named(version.kind()).is_some_and(|kind| !kind.namespaced);
+    !of_canary && !of_the_cluster
 }
 
 /// The field managers whose entry is new; those with the latest time where a second write within a second left no trace.
@@ -81,10 +98,15 @@ fn writers(previous: Option<&Value>, object: &Value) -> Vec<String> {
     let traced = now.iter().any(|entry| !before.contains(entry));
     let newest = now.iter().filter_map(|entry| entry["time"].as_str()).max();
     let of_status = previous.is_some_and(|previous| is_but_for_its_status(previous, object));
-    let authors = now.iter().filter(|entry| match traced {
-        true => !before.contains(entry),
-        false => entry["time"].as_str() == newest && (!of_status || entry["subresource"] == "status"),
-    });
+    // Where a kind has no status of its own, it is its scheduler who writes there.
+    let has_status = now.iter().any(|entry| entry["subresource"] == "status");
+    let is_author = |entry: &&Value| match (traced, of_status) {
+        (true, _) => !before.contains(entry),
+        (false, true) if has_status => entry["time"].as_str() == newest && entry["subresource"] == "status",
+        (false, true) => is_known(entry["manager"].as_str().unwrap_or_default()),
+        (false, false) => entry["time"].as_str() == newest,
+    };
+    let authors = now.iter().filter(is_author);
     let names: BTreeSet<_> = authors.filter_map(|entry| entry["manager"].as_str()).collect();
     names.into_iter().map(str::to_owned).collect()
 }
@@ -113,13 +135,16 @@ pub fn quiet(history: &History, from: usize, until: usize) -> Ruling {
     }))
 }
 
-/// No gang resource was written from entry `from` up to entry `to` (GANG-09).
+/// No gang resource of a PodGang was written from entry `from` up to entry `to` (GANG-09).
 ///
 /// # Errors
 /// A violation per write.
-pub fn no_gang_resource_written(history: &History, from: usize, to: usize) -> Ruling {
-    let writes = writes(history, from, to);
-    none(writes.iter().filter(|write| is_gang_resource(write.version.object)).map(touch))
+pub fn no_gang_resource_written_of(history: &History, pod_gang: &str, from: usize, to: usize) -> Ruling {
+    let is_its = |write: &&Write<'_>| {
+        let object = write.version.object;
+        is_gang_resource(object) && controller(object).is_some_and(|owner| owner["name"] == pod_gang)
+    };
+    none(writes(history, from, to).iter().filter(is_its).map(touch))
 }
 
 fn touch(write: &Write<'_>) -> Violation {
@@ -180,7 +205,12 @@ impl<'a> Concern<'a> {
                 !stays && self.resized.iter().any(|(_, clique)| version.pod().pod_clique() == Some(clique))
             }
             "Event" => true,
-            _ => false,
+            kind => {
+                let resources =
+                    self.resized.iter().flat_map(|(gang, _)| schedulers::resources_of(self.target, gang));
+                schedulers::of(self.target).counts_pods() && { resources }
+                    .any(|resource| resource.kind == kind && resource.name.matches(name))
+            }
         }
     }
 }
@@ -211,7 +241,7 @@ mod tests {
 
     use super::*;
     use crate::suite::expect;
-    use crate::suite::history::testing::{Story, object};
+    use crate::suite::history::testing::{Story, object, owned};
     use crate::suite::judge::Broken;
     use crate::suite::target::TARGETS;
 
@@ -292,16 +322,17 @@ mod tests {
     fn gang_resources_unwritten() {
         let begin = || {
             Story::flat()
-                .added(written("Workload", "w-0", "op", "1"))
+                .added(owned(written("Workload", "w-0", "op", "1"), "PodGang", "w-0"))
                 .added(written("PodGang", "w-0", "op", "1"))
         };
-        let of = |story: Story| messages(no_gang_resource_written(&story.end(), 2, usize::MAX));
+        let of = |story: Story| messages(no_gang_resource_written_of(&story.end(), "w-0", 2, usize::MAX));
         assert!(of(begin().modified(written("PodGang", "w-0", "op", "2"))).is_empty());
         assert_eq!(
-            of(begin().modified(written("Workload", "w-0", "op", "2"))),
+            of(begin().modified(owned(written("Workload", "w-0", "op", "2"), "PodGang", "w-0"))),
             ["Workload w-0 was written by op"]
         );
-        assert_eq!(of(begin().deleted(written("Workload", "w-0", "op", "1"))).len(), 1);
+        let deleted = owned(written("Workload", "w-0", "op", "1"), "PodGang", "w-0");
+        assert_eq!(of(begin().deleted(deleted)).len(), 1);
     }
 
     fn touched(before: &[Gang], after: &[Gang], story: Story) -> Vec<String> {

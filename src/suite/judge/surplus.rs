@@ -38,10 +38,10 @@ pub fn members_have_the_lowest_indexes(history: &History, gang: &Gang) -> Ruling
     }
     none(of_gang.filter(|version| seen.insert(version.uid())).filter_map(|version| {
         let pod = version.pod();
-        let joined = pod.0["spec"]["schedulingGroup"]["podGroupName"].as_str();
-        let wanted = podgroup(gang, pod)
-            .zip(index(pod))
-            .map(|(group, index)| schedulers::kube::joins(history.header.target, gang, group, index));
+        let expectations = schedulers::of(history.header.target);
+        let joined = expectations.named_by(pod);
+        let wanted =
+            podgroup(gang, pod).zip(index(pod)).map(|(group, index)| expectations.joins(gang, group, index));
         let fault = match (wanted, joined) {
             (None, _) => format!("{} has no index", pod.name()),
             (Some(None), None) => return None,

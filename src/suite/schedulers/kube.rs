@@ -1,128 +1,145 @@
-//! kube-scheduler on the Workload API of 1.36: which gang resources a PodGang should have, and which of them a pod joins
-//! (KUBE-01, KUBE-08).
-//!
-//! The API cuts names: a template's must be a DNS label, an object's at most 253 characters long. The contract fixes the
-//! names that fit; one that does not is cut and hashed in a way that is the backend's own, so it is judged by reference.
+//! kube-scheduler on the Workload API of 1.36 (KUBE-01, KUBE-08): a Workload per PodGang, a PodGroup per podgroup or, in
+//! PodGang scope, one for the hard gang.
 
+use serde_json::{Value, json};
+
+use super::{Expectations, Made, Name, Resource, list, text};
 use crate::suite::expect::{Gang, Group};
-use crate::suite::target::{Target, Variant};
+use crate::suite::history::Pod;
+use crate::suite::names;
 
-/// Longest DNS label, the limit for a template's name.
-const LABEL: usize = 63;
-/// Longest DNS subdomain, the limit for an object's name.
-const SUBDOMAIN: usize = 253;
-
-/// A PodGroup that should exist, and its template in the Workload of the PodGang's name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PodGroup {
-    /// Its name.
-    pub name: Name,
-    /// Its template's name, where the contract fixes it.
-    pub template: Option<Name>,
-    /// `schedulingPolicy.gang.minCount`.
-    pub min_count: usize,
+/// kube-scheduler's backend.
+#[derive(Debug)]
+pub struct Kube {
+    /// One PodGroup per PodGang instead of one per podgroup.
+    pub whole: bool,
 }
 
-/// The PodGroups of a PodGang with these podgroups: names and `minReplicas`.
-pub fn pod_groups(target: Target, pod_gang: &str, podgroups: &[(String, usize)]) -> Vec<PodGroup> {
-    match target.variant {
-        Variant::PodGroup => podgroups
-            .iter()
-            .map(|(podgroup, min)| PodGroup {
-                name: Name::object(format!("{pod_gang}-{podgroup}")),
-                template: Some(Name::template(podgroup.clone())),
-                min_count: *min,
-            })
-            .collect(),
-        Variant::PodGang => vec![PodGroup {
-            name: Name::object(pod_gang.to_owned()),
-            template: None,
-            min_count: podgroups.iter().map(|(_, min)| min).sum(),
-        }],
+impl Expectations for Kube {
+    fn kinds(&self) -> &'static [&'static str] {
+        &["Workload", "PodGroup"]
+    }
+
+    fn resources(&self, pod_gang: &str, podgroups: &[(String, usize)]) -> Vec<Resource> {
+        let workload = Resource { kind: "Workload", name: Name::object(pod_gang.to_owned()), size: None };
+        let group = |name, size| Resource { kind: "PodGroup", name: Name::object(name), size: Some(size) };
+        let groups: Vec<_> = match self.whole {
+            true => vec![group(pod_gang.to_owned(), podgroups.iter().map(|(_, min)| min).sum())],
+            false => podgroups
+                .iter()
+                .map(|(podgroup, min)| group(format!("{pod_gang}-{podgroup}"), *min))
+                .collect(),
+        };
+        std::iter::once(workload).chain(groups).collect()
+    }
+
+    fn size(&self, resource: &Value) -> Option<u64> {
+        resource["spec"]["schedulingPolicy"]["gang"]["minCount"].as_u64()
+    }
+
+    fn faults(&self, gang: Made<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
+        match wanted.kind {
+            "Workload" => {
+                let (templates, groups) = (
+                    list(&found["spec"]["podGroupTemplates"]).len(),
+                    self.resources(gang.name(), gang.podgroups).len() - 1,
+                );
+                let wrong = templates != groups;
+                wrong.then(|| format!("{templates} templates for {groups} PodGroups")).into_iter().collect()
+            }
+            _ => self.pod_group_faults(gang, wanted, found),
+        }
+    }
+
+    fn joins(&self, gang: &Gang, group: &Group, index: usize) -> Option<Name> {
+        match self.whole {
+            true => (index < group.min).then(|| Name::object(gang.name.clone())),
+            false => Some(Name::object(format!("{}-{}", gang.name, group.clique))),
+        }
+    }
+
+    fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {
+        pod.0["spec"]["schedulingGroup"]["podGroupName"].as_str()
+    }
+
+    fn has_priority(&self, resource: &Value, class: &str) -> bool {
+        let has = |shape: &Value| shape["priorityClassName"] == class;
+        match resource["kind"] == "Workload" {
+            true => list(&resource["spec"]["podGroupTemplates"]).iter().all(has),
+            false => has(&resource["spec"]),
+        }
+    }
+
+    fn claim(&self, pcs: &mut Value) {
+        let scope = &mut pcs["metadata"]["annotations"][names::GANG_SCOPE];
+        if scope.is_null() {
+            *scope = if self.whole { "PodGang" } else { "PodGroup" }.into();
+        }
+    }
+
+    fn canary(&self, name: &str) -> Vec<(&'static str, Value)> {
+        let group = json!({
+            "apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": {"name": name},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": 1}}},
+        });
+        let pod = json!({"spec": {"schedulerName": "default-scheduler", "schedulingGroup": {"podGroupName": name}}});
+        vec![("PodGroup", group), ("Pod", pod)]
     }
 }
 
-/// The PodGroups of an expected PodGang.
-pub fn pod_groups_of(target: Target, gang: &Gang) -> Vec<PodGroup> {
-    let podgroups: Vec<_> = gang.groups.iter().map(|group| (group.clique.clone(), group.min)).collect();
-    pod_groups(target, &gang.name, &podgroups)
-}
-
-/// The PodGroup that the pod of that index joins; `None` for a surplus pod that joins none (KUBE-08).
-pub fn joins(target: Target, gang: &Gang, group: &Group, index: usize) -> Option<Name> {
-    match target.variant {
-        Variant::PodGroup => Some(Name::object(format!("{}-{}", gang.name, group.clique))),
-        Variant::PodGang => (index < group.min).then(|| Name::object(gang.name.clone())),
-    }
-}
-
-/// A name that the contract fixes as far as the API lets it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Name {
-    /// The name, if it fits.
-    pub wanted: String,
-    limit: usize,
-    dots: bool,
-}
-
-impl Name {
-    fn object(wanted: String) -> Self {
-        Self { wanted, limit: SUBDOMAIN, dots: true }
-    }
-
-    fn template(wanted: String) -> Self {
-        Self { wanted, limit: LABEL, dots: false }
-    }
-
-    /// Whether the API takes a name here.
-    fn fits(&self, name: &str) -> bool {
-        let inner =
-            |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.' && self.dots;
-        let outer = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-        name.len() <= self.limit
-            && name.chars().all(inner)
-            && outer(name.chars().next())
-            && outer(name.chars().last())
-    }
-
-    /// Whether `found` is this name, or a cut of it where it does not fit.
-    pub fn matches(&self, found: &str) -> bool {
-        if self.fits(&self.wanted) { found == self.wanted } else { found != self.wanted && self.fits(found) }
-    }
-}
-
-impl std::fmt::Display for Name {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let cut = if self.fits(&self.wanted) { "" } else { " (cut and hashed)" };
-        write!(f, "{}{cut}", self.wanted)
+impl Kube {
+    /// A PodGroup and its template say the same, and what `minReplicas` says.
+    fn pod_group_faults(&self, gang: Made<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
+        let Some(workload) = gang.live.get("Workload", gang.name()) else { return Vec::new() };
+        let templates = list(&workload["spec"]["podGroupTemplates"]);
+        let reference = &found["spec"]["podGroupTemplateRef"]["workload"];
+        let template_name = text(&reference["podGroupTemplateName"]);
+        let mut faults = Vec::new();
+        if reference["workloadName"] != gang.name() {
+            faults.push(format!("it refers to Workload {}", reference["workloadName"]));
+        }
+        let of_podgroup = gang.podgroups.iter().find(|(podgroup, _)| {
+            !self.whole && Name::object(format!("{}-{podgroup}", gang.name())) == wanted.name
+        });
+        let template = of_podgroup.map(|(podgroup, _)| Name::dns_label(podgroup.clone()));
+        if let Some(wanted) = template.filter(|wanted| !wanted.matches(template_name)) {
+            faults.push(format!("its template is {template_name:?}, not {wanted}"));
+        }
+        if self.size(found) != wanted.size.and_then(|size| u64::try_from(size).ok()) {
+            let min_count = &found["spec"]["schedulingPolicy"]["gang"]["minCount"];
+            faults.push(format!("minCount {min_count} instead of {}", wanted.size.unwrap_or_default()));
+        }
+        match templates.iter().find(|template| template["name"] == template_name) {
+            None => faults.push(format!("the Workload has no template {template_name:?}")),
+            Some(template) => {
+                for field in ["schedulingPolicy", "schedulingConstraints", "priorityClassName"] {
+                    if template[field] != found["spec"][field] {
+                        faults.push(format!(
+                            "{field} is {}, its template says {}",
+                            found["spec"][field], template[field]
+                        ));
+                    }
+                }
+            }
+        }
+        faults
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::target::TARGETS;
-
-    #[rstest::rstest]
-    #[case::fits("w-0-a", "w-0-a", true)]
-    #[case::another("w-0-a", "w-0-b", false)]
-    #[case::needlessly_cut("w-0-a", "w-0-a-1f2e3d4c", false)]
-    #[case::dotted("w.x-0-a", "w-x-0-a-1f2e3d4c", true)]
-    #[case::dotted_and_not_cut("w.x-0-a", "w.x-0-a", false)]
-    #[case::too_long(&"p".repeat(64), &"p".repeat(63), true)]
-    #[case::not_cut_enough(&"p".repeat(65), &"p".repeat(64), false)]
-    fn template_names(#[case] wanted: &str, #[case] found: &str, #[case] matches: bool) {
-        assert_eq!(Name::template(wanted.to_owned()).matches(found), matches);
-    }
 
     #[test]
     fn one_pod_group_per_podgroup_or_one_for_all() {
         let podgroups = [("w-0-a".to_owned(), 2), ("w-0-b".to_owned(), 3)];
-        let [flat, whole] = TARGETS.map(|target| pod_groups(target, "w-0", &podgroups));
-        let names = |groups: &[PodGroup]| {
-            groups.iter().map(|g| (g.name.to_string(), g.min_count)).collect::<Vec<_>>()
+        let [flat, whole] = [false, true].map(|whole| Kube { whole }.resources("w-0", &podgroups));
+        let said = |resources: &[Resource]| {
+            resources.iter().map(|r| (r.kind, r.name.to_string(), r.size)).collect::<Vec<_>>()
         };
-        assert_eq!(names(&flat), [("w-0-w-0-a".to_owned(), 2), ("w-0-w-0-b".to_owned(), 3)]);
-        assert_eq!(names(&whole), [("w-0".to_owned(), 5)]);
+        let workload = ("Workload", "w-0".to_owned(), None);
+        let group = |name: &str, size| ("PodGroup", name.to_owned(), Some(size));
+        assert_eq!(said(&flat), [workload.clone(), group("w-0-w-0-a", 2), group("w-0-w-0-b", 3)]);
+        assert_eq!(said(&whole), [workload, group("w-0", 5)]);
     }
 }

@@ -13,6 +13,7 @@ use crate::suite::history::History;
 use crate::suite::judge::admission::{self, Attempt, CONTROLLER, admitted, answers, refused};
 use crate::suite::judge::{Broken, Finding, Ruling, backends, ensure, finding, violation};
 use crate::suite::limits;
+use crate::suite::target::KUBE;
 use crate::suite::trial::{Stop, Trial};
 
 /// ADM-10, KUBE-06.
@@ -23,6 +24,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(1)],
     manifest: include_str!("api_missing.yaml"),
     lane: Lane::Alone,
+    only: KUBE,
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };
@@ -61,7 +63,7 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
 
 async fn without_the_api(trial: &mut Trial) -> Result<(), Stop> {
     // They would not find the API again for 30 s; with them gone, only the controller has to.
-    trial.take_away(Part::Scheduler).await?;
+    trial.take_away(Part::KubeScheduler).await?;
     trial.take_away(Part::ControllerManager).await?;
     let was = trial.local()?.spec();
     trial
@@ -89,24 +91,24 @@ async fn without_the_api(trial: &mut Trial) -> Result<(), Stop> {
     trial.look_at_controller().await
 }
 
-/// What the controller said at its start, and what it says in its readiness, names the API.
-fn names_what_is_missing(history: &History) -> Ruling {
+/// What the controller said at its start, and what it says in its readiness, names what is missing.
+pub(super) fn names_what_is_missing(history: &History, missing: &str) -> Ruling {
     let (_, controller) = history.reached(CONTROLLER)?;
-    let contains = |line: &Value| line.as_str().is_some_and(|line| line.contains(API));
+    let contains = |line: &Value| line.as_str().is_some_and(|line| line.contains(missing));
     let lines =
         controller.detail["said"].as_array().ok_or_else(|| Broken::NotReached("no log was read".into()))?;
     ensure(lines.iter().any(contains), || {
-        violation(format!("started without {API}, the controller did not say so"))
+        violation(format!("started without {missing}, the controller did not say so"))
     })?;
     let readiness = &controller.detail["readiness"];
-    ensure(contains(readiness), || violation(format!("readiness does not name {API}: {readiness}")))
+    ensure(contains(readiness), || violation(format!("readiness does not name {missing}: {readiness}")))
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("ADM-10", || {
             answers(history, WITHOUT_API)?;
-            names_what_is_missing(history)?;
+            names_what_is_missing(history, API)?;
             answers(history, OF_ANOTHER)?;
             backends::serves(history, OTHER, EXTERNAL_SCHEDULER)
         }),

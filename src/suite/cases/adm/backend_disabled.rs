@@ -1,17 +1,21 @@
-//! `outside`, 2 + 2 pods, is a scheduler's that the harness enables and that does not exist: its pods are released and
-//! wait. Then the controller is started without that scheduler's profile. `inside`, 2 pods of the default scheduler, is
-//! whole when the controller has worked for a while.
+//! A set of 2 + 2 pods is the target's; where that is the default scheduler, which cannot be disabled, it is of a
+//! scheduler that the harness enables and that does not exist: its pods are released and wait. Then the controller is
+//! started without that scheduler's profile. A second set, 2 pods of the default scheduler, is whole when the
+//! controller has worked for a while.
 
 use serde_json::{Value, json};
 
+use super::attempts::on;
 use crate::cluster::local::EXTERNAL_SCHEDULER;
 use crate::suite::alone;
 use crate::suite::case::{Case, Lane, nodes};
-use crate::suite::history::History;
+use crate::suite::history::{History, Pod};
 use crate::suite::judge::admission::{Attempt, answers, refused};
 use crate::suite::judge::gang_resources::{is_warning, told};
 use crate::suite::judge::{Finding, backends, cleanup, finding};
-use crate::suite::limits::REACTION;
+use crate::suite::limits::{REACTION, SCHEDULING};
+use crate::suite::names;
+use crate::suite::target::Target;
 use crate::suite::trial::{Stop, Trial};
 
 /// ADM-11.
@@ -22,40 +26,69 @@ pub const CASE: Case = Case {
     nodes: &[nodes(1)],
     manifest: include_str!("backend_disabled.yaml"),
     lane: Lane::Alone,
+    only: &[],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };
 
-const SET: &str = "outside";
-const POD_GANG: &str = "outside-0";
-const BESIDE: &str = "inside";
+const SET: &str = "disabled";
+const POD_GANG: &str = "disabled-0";
+const BESIDE: &str = "going-on";
 
 /// Mark: from here on the controller's configuration lacks the scheduler.
 const DISABLED: &str = "backend disabled";
 /// Mark: nothing was asked for yet that would change what is there.
 const STILL_LIVE: &str = "still live";
 
-const NEW: &[Attempt] =
-    &[refused("a new one for a backend that is disabled", &[EXTERNAL_SCHEDULER, "not enabled"], |_| {})];
+/// A PodCliqueSet for a scheduler that is not enabled any more.
+const fn new(says: &'static [&'static str]) -> [Attempt; 1] {
+    [refused("a new one for a backend that is disabled", says, |_| {})]
+}
+
+/// The scheduler that is disabled, and what is said of a new PodCliqueSet for it.
+fn disabled(target: Target) -> (&'static str, [Attempt; 1]) {
+    match target {
+        Target::Volcano => ("volcano", new(&["volcano", "not enabled"])),
+        Target::Koordinator => ("koord-scheduler", new(&["koord-scheduler", "not enabled"])),
+        Target::Kai => ("kai-scheduler", new(&["kai-scheduler", "not enabled"])),
+        _ => (EXTERNAL_SCHEDULER, new(&[EXTERNAL_SCHEDULER, "not enabled"])),
+    }
+}
+
+/// The PodCliqueSet for it.
+fn set(trial: &Trial) -> Result<Value, Stop> {
+    let mut set = trial.manifest(SET)?;
+    on(&mut set, disabled(trial.target).0);
+    Ok(set)
+}
 
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let gangs = trial.submit(SET).await?;
-    trial.until_released(&gangs[0]).await?;
+    let gangs = trial.submit_value(set(trial)?).await?;
+    match disabled(trial.target).0 {
+        EXTERNAL_SCHEDULER => trial.until_released(&gangs[0]).await?,
+        _ => trial.until_bound(4).await?,
+    }
     alone::restored(trial, |trial| Box::pin(without_the_profile(trial))).await
 }
 
 async fn without_the_profile(trial: &mut Trial) -> Result<(), Stop> {
-    let without = trial.local()?.spec().controller.without_profile(EXTERNAL_SCHEDULER);
-    trial.mark(DISABLED, json!({"profile": EXTERNAL_SCHEDULER}));
+    let (scheduler, attempts) = disabled(trial.target);
+    let without = trial.local()?.spec().controller.without_profile(scheduler);
+    trial.mark(DISABLED, json!({"profile": scheduler}));
     trial.restart_controller(without).await?;
     trial
         .until("an event that the backend is not enabled", REACTION, |live| {
-            live.of("Event").any(|event| is_warning(event, POD_GANG, SET, EXTERNAL_SCHEDULER))
+            live.of("Event").any(|event| is_warning(event, POD_GANG, SET, scheduler))
         })
         .await?;
-    trial.creates(&trial.manifest(SET)?, NEW).await?;
+    trial.creates(&set(trial)?, &attempts).await?;
     trial.submit(BESIDE).await?;
-    trial.until_bound(2).await?;
+    trial
+        .until("the one of another backend bound", SCHEDULING, |live| {
+            let beside = |pod: &Pod<'_>| pod.label(names::PART_OF) == Some(BESIDE) && pod.node().is_some();
+            live.pods().filter(beside).count() == 2
+        })
+        .await?;
     trial.mark(STILL_LIVE, Value::Null);
     for name in [SET, BESIDE] {
         trial.delete("PodCliqueSet", name).await?;
@@ -65,9 +98,10 @@ async fn without_the_profile(trial: &mut Trial) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("ADM-11", || {
+        let (scheduler, attempts) = disabled(history.header.target);
         let (disabled, _) = history.reached(DISABLED)?;
-        told(history, disabled, POD_GANG, SET, EXTERNAL_SCHEDULER)?;
-        answers(history, NEW)?;
+        told(history, disabled, POD_GANG, SET, scheduler)?;
+        answers(history, &attempts)?;
         let (still, _) = history.reached(STILL_LIVE)?;
         backends::left_alone(history, SET, disabled..still)?;
         cleanup::nothing_left(history)

@@ -18,6 +18,7 @@ pub const CASE: Case = Case {
     nodes: &[],
     manifest: include_str!("enabled_backends.yaml"),
     lane: Lane::Shared,
+    only: &[],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };
@@ -26,8 +27,8 @@ const SET: &str = "outside";
 
 const ATTEMPTS: &[Attempt] = &[
     admitted("a backend that is enabled", |pcs| pcs["metadata"]["name"] = SET.into()),
-    refused("a backend that is not enabled", &["kai-scheduler", "not enabled"], |pcs| {
-        on(pcs, "kai-scheduler");
+    refused("a backend that is not enabled", &["lpx-scheduler", "not enabled"], |pcs| {
+        on(pcs, "lpx-scheduler");
     }),
     refused("a scheduler that has no backend", &["nobodys-scheduler", "not enabled"], |pcs| {
         on(pcs, "nobodys-scheduler");

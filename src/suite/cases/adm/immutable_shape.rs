@@ -1,9 +1,10 @@
-//! `shape`: a clique beside a scaling group of two. `packed`: one clique, so that a constraint of the PodCliqueSet is
+//! `moulded`: a clique beside a scaling group of two. `pinned`: one clique, so that a constraint of the PodCliqueSet is
 //! admissible in either gang scope.
 
 use serde_json::{Value, json};
 
 use super::attempts::{clique, group, required, template};
+use crate::cluster::local::EXTERNAL_SCHEDULER;
 use crate::suite::case::{Case, Lane};
 use crate::suite::history::History;
 use crate::suite::judge::admission::{Attempt, admitted, answers, refused};
@@ -19,6 +20,7 @@ pub const CASE: Case = Case {
     nodes: &[],
     manifest: include_str!("immutable_shape.yaml"),
     lane: Lane::Shared,
+    only: &[],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };
@@ -69,12 +71,8 @@ const SHAPE: &[Attempt] = &[
     }),
     refused("another scheduler", &["schedulerName", "recreate"], |pcs| {
         for clique in list(&mut template(pcs)["cliques"]) {
-            clique["spec"]["podSpec"]["schedulerName"] = "kai-scheduler".into();
+            clique["spec"]["podSpec"]["schedulerName"] = EXTERNAL_SCHEDULER.into();
         }
-    }),
-    refused("another gang scope", &["gang-scope", "recreate"], |pcs| {
-        let scope = &mut pcs["metadata"]["annotations"][names::GANG_SCOPE];
-        *scope = if *scope == "PodGang" { "PodGroup" } else { "PodGang" }.into();
     }),
     refused("a topology constraint added", &["topology constraint", "recreate"], |pcs| {
         template(pcs)["topologyConstraint"] = required("rack");
@@ -84,6 +82,12 @@ const SHAPE: &[Attempt] = &[
         group(pcs, 0)["replicas"] = 3.into();
     }),
 ];
+
+/// Of kube-scheduler's backend.
+const SCOPE: &[Attempt] = &[refused("another gang scope", &["gang-scope", "recreate"], |pcs| {
+    let scope = &mut pcs["metadata"]["annotations"][names::GANG_SCOPE];
+    *scope = if *scope == "PodGang" { "PodGroup" } else { "PodGang" }.into();
+})];
 
 const PACKED: &[Attempt] = &[
     refused("a topology constraint changed", &["topology constraint", "recreate"], |pcs| {
@@ -111,15 +115,21 @@ fn list(value: &mut Value) -> &mut Vec<Value> {
 }
 
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("shape").await?;
-    trial.updates("shape", SHAPE).await?;
-    trial.submit("packed").await?;
-    trial.updates("packed", PACKED).await
+    trial.submit("moulded").await?;
+    trial.updates("moulded", SHAPE).await?;
+    if trial.target.scope().is_some() {
+        trial.updates("moulded", SCOPE).await?;
+    }
+    trial.submit("pinned").await?;
+    trial.updates("pinned", PACKED).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("ADM-03", || {
         answers(history, SHAPE)?;
+        if history.header.target.scope().is_some() {
+            answers(history, SCOPE)?;
+        }
         answers(history, PACKED)
     })]
 }

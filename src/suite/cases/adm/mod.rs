@@ -9,10 +9,12 @@ pub(super) mod attempts;
 mod api_missing;
 mod backend_disabled;
 mod backend_rules;
+mod crds_missing;
 mod enabled_backends;
 mod immutable_shape;
 mod never_blocked;
 mod one_backend;
+mod queue_closed;
 mod refused_leaves_nothing;
 mod structure;
 mod topology;
@@ -30,7 +32,9 @@ pub const CASES: &[&Case] = &[
     &backend_rules::CASE,
     &topology::CASE,
     &never_blocked::CASE,
+    &queue_closed::CASE,
     &unhonourable_topology::CASE,
     &api_missing::CASE,
+    &crds_missing::CASE,
     &backend_disabled::CASE,
 ];

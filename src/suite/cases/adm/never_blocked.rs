@@ -1,15 +1,18 @@
-//! `held`, 2 pods in one rack of a topology of the case's own, which is deleted while they run.
+//! `held`, 2 pods in one rack of a topology of the case's own, which is deleted while they run. Volcano can hold one
+//! topology only, which all trials share: there a queue is closed instead.
 
-use http::Method;
 use serde_json::{Value, json};
 
 use super::attempts::template;
 use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::cluster::binding;
 use crate::suite::history::History;
 use crate::suite::judge::admission::{self, Attempt, admitted, answers, refused};
-use crate::suite::judge::{Finding, finding};
+use crate::suite::judge::topology_resources::BINDING;
+use crate::suite::judge::{Finding, Ruling, finding};
 use crate::suite::limits;
 use crate::suite::names;
+use crate::suite::target::Target;
 use crate::suite::trial::{Stop, Trial};
 
 /// ADM-08.
@@ -20,6 +23,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(1).rack("r")],
     manifest: include_str!("never_blocked.yaml"),
     lane: Lane::Shared,
+    only: &[Target::KubePodGroup, Target::KubePodGang, Target::Koordinator, Target::Kai],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };
@@ -28,6 +32,7 @@ pub const CASE: Case = Case {
 const NEW: &[Attempt] =
     &[refused("a new one in the topology that is gone", &["ClusterTopologyBinding"], |_| {})];
 
+/// What is never blocked, before the deletion.
 const EDITS: &[Attempt] = &[
     admitted("a label added", |pcs| pcs["metadata"]["labels"]["example.com/team"] = "inference".into()),
     admitted("an annotation added", |pcs| pcs["metadata"]["annotations"]["example.com/note"] = "kept".into()),
@@ -51,38 +56,40 @@ const EDITS: &[Attempt] = &[
 ];
 
 const FINALIZER: &str = "example.com/hold";
-const TOPOLOGY: &str = "ClusterTopologyBinding";
+
+const DELETION_ADMITTED: &str = "deletion admitted";
 
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     let topology = trial.domain("topology");
-    let levels = json!([{"domain": "rack", "key": names::RACK}]);
-    let binding = json!({"apiVersion": "grove.io/v1alpha1", "kind": TOPOLOGY,
-        "metadata": {"name": topology}, "spec": {"levels": levels}});
-    trial.create(TOPOLOGY, &binding).await?;
-    let outcome = live_through(trial, &topology).await;
-    // It is no object of the namespace. Most times it is gone by now, and that is no refusal that matters.
-    trial.attempt(Method::DELETE, TOPOLOGY, &topology, &Value::Null).await?;
-    outcome
-}
-
-async fn live_through(trial: &mut Trial, topology: &str) -> Result<(), Stop> {
+    trial.create(BINDING, &binding(&topology, &[("rack", names::RACK)])).await?;
     let mut held = trial.manifest("held")?;
-    template(&mut held)["topologyConstraint"]["topologyName"] = topology.into();
+    template(&mut held)["topologyConstraint"]["topologyName"] = topology.clone().into();
     trial.submit_value(held.clone()).await?;
     trial.until_bound(2).await?;
-    trial.delete(TOPOLOGY, topology).await?;
+    trial.delete(BINDING, &topology).await?;
     trial.creates_until(&held, NEW, limits::REACTION).await?;
-    trial.updates("held", EDITS).await?;
-    trial.delete("PodCliqueSet", "held").await?;
-    trial.mark("deletion admitted", Value::Null);
-    trial.until("held is gone", limits::CLEANUP, |live| live.get("PodCliqueSet", "held").is_none()).await
+    edit_and_delete(trial, "held").await
+}
+
+/// Makes the edits that are never blocked, and deletes the PodCliqueSet.
+pub(super) async fn edit_and_delete(trial: &Trial, name: &str) -> Result<(), Stop> {
+    trial.updates(name, EDITS).await?;
+    trial.delete("PodCliqueSet", name).await?;
+    trial.mark(DELETION_ADMITTED, Value::Null);
+    let gone = format!("{name} is gone");
+    trial.until(&gone, limits::CLEANUP, |live| live.get("PodCliqueSet", name).is_none()).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("ADM-08", || {
         answers(history, NEW)?;
-        answers(history, EDITS)?;
-        history.reached("deletion admitted")?;
-        admission::deleted(history, "PodCliqueSet", "held")
+        never_blocked(history, "held")
     })]
+}
+
+/// The edits and the deletion were admitted, and the PodCliqueSet is gone.
+pub(super) fn never_blocked(history: &History, name: &str) -> Ruling {
+    answers(history, EDITS)?;
+    history.reached(DELETION_ADMITTED)?;
+    admission::deleted(history, "PodCliqueSet", name)
 }

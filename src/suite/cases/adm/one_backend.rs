@@ -1,10 +1,13 @@
-//! Two cliques; each may name a scheduler or leave it to the default, which is default-scheduler here.
+//! Two cliques; each may name a scheduler or leave it to the default, which is default-scheduler here. Where that is
+//! the target, its cliques name none at first.
 
 use super::attempts::clique;
+use crate::cluster::local::EXTERNAL_SCHEDULER;
 use crate::suite::case::{Case, Lane};
 use crate::suite::history::History;
 use crate::suite::judge::admission::{Attempt, admitted, answers, refused};
 use crate::suite::judge::{Finding, finding};
+use crate::suite::target::{KUBE, Target};
 use crate::suite::trial::{Stop, Trial};
 
 /// ADM-01.
@@ -15,17 +18,22 @@ pub const CASE: Case = Case {
     nodes: &[],
     manifest: include_str!("one_backend.yaml"),
     lane: Lane::Shared,
+    only: &[],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };
 
-const ATTEMPTS: &[Attempt] = &[
-    refused("two schedulers", &["default-scheduler", "kai-scheduler"], |pcs| {
-        clique(pcs, 0)["spec"]["podSpec"]["schedulerName"] = "default-scheduler".into();
-        clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = "kai-scheduler".into();
+const TWO: &[Attempt] = &[
+    refused("two schedulers", &[EXTERNAL_SCHEDULER], |pcs| {
+        clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = EXTERNAL_SCHEDULER.into();
     }),
-    refused("none beside one that is not the default", &["default-scheduler", "kai-scheduler"], |pcs| {
-        clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = "kai-scheduler".into();
+    admitted("one scheduler", |_| {}),
+];
+
+const DEFAULT: &[Attempt] = &[
+    refused("the default beside another", &["default-scheduler", EXTERNAL_SCHEDULER], |pcs| {
+        clique(pcs, 0)["spec"]["podSpec"]["schedulerName"] = "default-scheduler".into();
+        clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = EXTERNAL_SCHEDULER.into();
     }),
     admitted("none beside the default", |pcs| {
         clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = "default-scheduler".into();
@@ -34,13 +42,27 @@ const ATTEMPTS: &[Attempt] = &[
         clique(pcs, 0)["spec"]["podSpec"]["schedulerName"] = "".into();
         clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = "default-scheduler".into();
     }),
-    admitted("no name at all", |_| {}),
 ];
 
+const BESIDE_DEFAULT: &[Attempt] =
+    &[refused("none beside one that is not the default", &["default-scheduler"], |pcs| {
+        clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = "".into();
+    })];
+
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.creates(&trial.manifest("pair")?, ATTEMPTS).await
+    let pair = trial.manifest("pair")?;
+    trial.creates(&pair, TWO).await?;
+    trial.creates(&pair, about_the_default(trial.target)).await
+}
+
+/// What a clique that names no scheduler means, where the default is the target's and where it is another's.
+fn about_the_default(target: Target) -> &'static [Attempt] {
+    if KUBE.contains(&target) { DEFAULT } else { BESIDE_DEFAULT }
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("ADM-01", || answers(history, ATTEMPTS))]
+    vec![finding("ADM-01", || {
+        answers(history, TWO)?;
+        answers(history, about_the_default(history.header.target))
+    })]
 }

@@ -1,5 +1,5 @@
-//! `shape`, 2 + 1 pods, runs; creates beside it and updates of it are refused. `after`, 1 pod, is sent last: once it is
-//! bound, the controller has seen everything that came before it.
+//! `unmoved`, 2 + 1 pods, runs; creates beside it and updates of it are refused. `after`, 1 pod, is sent last: once
+//! it is bound, the controller has seen everything that came before it.
 
 use serde_json::{Value, json};
 
@@ -18,14 +18,15 @@ pub const CASE: Case = Case {
     nodes: &[nodes(1)],
     manifest: include_str!("refused_leaves_nothing.yaml"),
     lane: Lane::Shared,
+    only: &[],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };
 
 const CREATES: &[Attempt] = &[
-    refused("created with a scheduler that is not enabled", &["kai-scheduler"], |pcs| {
-        clique(pcs, 0)["spec"]["podSpec"]["schedulerName"] = "kai-scheduler".into();
-        clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = "kai-scheduler".into();
+    refused("created with a scheduler that is not enabled", &["lpx-scheduler"], |pcs| {
+        clique(pcs, 0)["spec"]["podSpec"]["schedulerName"] = "lpx-scheduler".into();
+        clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = "lpx-scheduler".into();
     }),
     refused("created with too high a minimum", &["minAvailable"], |pcs| {
         clique(pcs, 0)["spec"]["minAvailable"] = 3.into();
@@ -47,11 +48,11 @@ const UPDATES: &[Attempt] = &[
 ];
 
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("shape").await?;
+    trial.submit("unmoved").await?;
     trial.until_bound(3).await?;
-    trial.creates(&trial.manifest("shape")?, CREATES).await?;
+    trial.creates(&trial.manifest("unmoved")?, CREATES).await?;
     trial.mark("updates begin", Value::Null);
-    trial.updates("shape", UPDATES).await?;
+    trial.updates("unmoved", UPDATES).await?;
     trial.submit("after").await?;
     trial.until_bound(4).await?;
     trial.mark("seen", Value::Null);
@@ -65,6 +66,6 @@ fn judge(history: &History) -> Vec<Finding> {
         answers(history, UPDATES)?;
         admission::left_nothing(history, CREATES)?;
         let (begin, _) = history.reached("updates begin")?;
-        admission::unchanged(history, "shape", begin)
+        admission::unchanged(history, "unmoved", begin)
     })]
 }

@@ -18,6 +18,7 @@ pub const CASE: Case = Case {
     nodes: &[],
     manifest: include_str!("topology.yaml"),
     lane: Lane::Shared,
+    only: &[],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };

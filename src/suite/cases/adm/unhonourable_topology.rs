@@ -1,14 +1,16 @@
-//! One clique in a scaling group: PodGangs of one podgroup, so that a required level of the PodCliqueSet can be
-//! honoured in either gang scope. A level of the scaling group cannot, nor can any preferred one.
+//! One clique in a scaling group of one replica: PodGangs of one podgroup, so that every target honours a required
+//! level of the PodCliqueSet. What else it honours is the target's: default-scheduler nothing more in either gang
+//! scope; Volcano a clique's required level; Koordinator one level per PodGang; KAI all there is.
 
 use serde_json::{Value, json};
 
-use super::attempts::{group, required, template};
+use super::attempts::{clique, group, required, template};
 use crate::suite::case::{Case, Lane};
 use crate::suite::cluster::TOPOLOGY;
 use crate::suite::history::History;
 use crate::suite::judge::admission::{Attempt, admitted, answers, refused};
 use crate::suite::judge::{Finding, finding};
+use crate::suite::target::Target;
 use crate::suite::trial::{Stop, Trial};
 
 /// ADM-09.
@@ -19,41 +21,119 @@ pub const CASE: Case = Case {
     nodes: &[],
     manifest: include_str!("unhonourable_topology.yaml"),
     lane: Lane::Shared,
+    only: &[],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };
 
-const ATTEMPTS: &[Attempt] = &[
-    admitted("a required level that is honoured", |pcs| {
-        template(pcs)["topologyConstraint"] = required("rack")
-    }),
-    refused("a required level that is not", &["podCliqueScalingGroups[0].topologyConstraint"], |pcs| {
-        group(pcs, 0)["topologyConstraint"] = required("rack");
-    }),
+const REQUIRED: Attempt = admitted("a required level of the PodCliqueSet", |pcs| {
+    template(pcs)["topologyConstraint"] = required("rack")
+});
+const OF_A_GROUP: Attempt = refused(
+    "a required level of a scaling group",
+    &["podCliqueScalingGroups[0].topologyConstraint"],
+    of_a_group,
+);
+const OF_A_CLIQUE: fn(&mut Value) = |pcs| clique(pcs, 0)["topologyConstraint"] = required("rack");
+const PREFERRED: Attempt =
     refused("a preferred level alone", &["spec.template.topologyConstraint", "preferred"], |pcs| {
-        template(pcs)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
+        template(pcs)["topologyConstraint"] = pack(json!({"preferred": "rack"}))
+    });
+const PREFERRED_OF_A_GROUP: Attempt = refused(
+    "a preferred level alone where no level is honoured",
+    &["podCliqueScalingGroups[0].topologyConstraint"],
+    |pcs| group(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"})),
+);
+const BESIDE_REQUIRED: Attempt = admitted("a preferred level beside one that is honoured", beside)
+    .with_warning(&["preferred", "no effect"]);
+
+const OF_KUBE: &[Attempt] = &[REQUIRED, OF_A_GROUP, PREFERRED, PREFERRED_OF_A_GROUP, BESIDE_REQUIRED];
+
+const OF_VOLCANO: &[Attempt] = &[
+    REQUIRED,
+    OF_A_GROUP,
+    admitted("a required level of a clique", OF_A_CLIQUE),
+    PREFERRED,
+    PREFERRED_OF_A_GROUP,
+    refused("a preferred level of a clique alone", &["cliques[0].topologyConstraint", "preferred"], |pcs| {
+        clique(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
     }),
+    BESIDE_REQUIRED,
+];
+
+const OF_KOORDINATOR: &[Attempt] = &[
+    REQUIRED,
+    OF_A_GROUP,
     refused(
-        "a preferred level alone where no level is honoured",
-        &["podCliqueScalingGroups[0].topologyConstraint"],
+        "a required level of a clique beside another podgroup",
+        &["cliques[0].topologyConstraint"],
         |pcs| {
-            group(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
+            OF_A_CLIQUE(pcs);
+            add_a_clique(pcs);
         },
     ),
-    admitted("a preferred level beside one that is honoured", |pcs| {
-        template(pcs)["topologyConstraint"] = pack(json!({"required": "rack", "preferred": "host"}));
-    })
-    .with_warning(&["preferred", "no effect"]),
+    PREFERRED,
+    PREFERRED_OF_A_GROUP,
+    BESIDE_REQUIRED,
 ];
+
+const OF_KAI: &[Attempt] = &[
+    REQUIRED,
+    admitted("a required level of a scaling group, honoured", of_a_group),
+    admitted("a required level of a clique", OF_A_CLIQUE),
+    admitted("a preferred level of the PodCliqueSet, honoured", |pcs| {
+        template(pcs)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
+    }),
+    admitted("a preferred level of a scaling group, honoured", |pcs| {
+        group(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
+    }),
+    admitted("a preferred level of a clique, honoured", |pcs| {
+        clique(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
+    }),
+    admitted("a preferred level beside a required one, honoured", beside).silent_about(&["no effect"]),
+    admitted("levels of all three at once", |pcs| {
+        template(pcs)["topologyConstraint"] = required("block");
+        of_a_group(pcs);
+        clique(pcs, 0)["topologyConstraint"] = required("host");
+    }),
+];
+
+fn attempts(target: Target) -> &'static [Attempt] {
+    match target {
+        Target::Volcano => OF_VOLCANO,
+        Target::Koordinator => OF_KOORDINATOR,
+        Target::Kai => OF_KAI,
+        _ => OF_KUBE,
+    }
+}
+
+fn of_a_group(pcs: &mut Value) {
+    group(pcs, 0)["topologyConstraint"] = required("rack");
+}
+
+fn beside(pcs: &mut Value) {
+    template(pcs)["topologyConstraint"] = pack(json!({"required": "rack", "preferred": "host"}));
+}
+
+/// A second podgroup in every base PodGang.
+fn add_a_clique(pcs: &mut Value) {
+    let mut more = clique(pcs, 0).clone();
+    more["name"] = "router".into();
+    more["spec"]["roleName"] = "router".into();
+    more["topologyConstraint"] = Value::Null;
+    if let Some(cliques) = template(pcs)["cliques"].as_array_mut() {
+        cliques.push(more);
+    }
+}
 
 fn pack(levels: Value) -> Value {
     json!({"topologyName": TOPOLOGY, "pack": levels})
 }
 
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.creates(&trial.manifest("grouped")?, ATTEMPTS).await
+    trial.creates(&trial.manifest("levelled")?, attempts(trial.target)).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("ADM-09", || answers(history, ATTEMPTS))]
+    vec![finding("ADM-09", || answers(history, attempts(history.header.target)))]
 }

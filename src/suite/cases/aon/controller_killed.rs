@@ -27,6 +27,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(1).pods(2 * (MANY as u32 + 1))],
     manifest: include_str!("controller_killed.yaml"),
     lane: Lane::Alone,
+    only: &[],
     drive: |trial| Box::pin(restored(trial, |trial| Box::pin(drive(trial)))),
     judge,
 };

@@ -15,6 +15,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(1).gpus(8)],
     manifest: include_str!("minimum_per_clique.yaml"),
     lane: Lane::Shared,
+    only: &[],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };

@@ -17,6 +17,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(2).gpus(8)],
     manifest: include_str!("minimum_then_surplus.yaml"),
     lane: Lane::Shared,
+    only: &[],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };

@@ -5,9 +5,12 @@ mod controller_killed;
 mod fits_whole;
 mod minimum_per_clique;
 mod minimum_then_surplus;
+mod namesakes;
+mod nothing_requested;
 mod one_pod_short;
 mod pending_blocks_nobody;
 mod pod_lost;
+mod queue_closed;
 mod room_for_one;
 mod scaled_is_whole_or_not;
 mod scaled_waits_for_base;
@@ -20,6 +23,9 @@ use crate::suite::case::Case;
 pub const CASES: &[&Case] = &[
     &fits_whole::CASE,
     &one_pod_short::CASE,
+    &nothing_requested::CASE,
+    &namesakes::CASE,
+    &queue_closed::CASE,
     &room_for_one::CASE,
     &minimum_then_surplus::CASE,
     &scaled_waits_for_base::CASE,

@@ -14,6 +14,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(4).gpus(8)],
     manifest: include_str!("pod_lost.yaml"),
     lane: Lane::Shared,
+    only: &[],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };

@@ -14,6 +14,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(4).gpus(8)],
     manifest: include_str!("room_for_one.yaml"),
     lane: Lane::Shared,
+    only: &[],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };
@@ -23,7 +24,7 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
         trial.until_released(&gang).await?;
     }
     trial.scheduler_passes().await?;
-    trial.submit("small").await?;
+    trial.submit("tiny").await?;
     trial.until_bound(4).await?;
     trial.canaries().await
 }
@@ -34,6 +35,6 @@ fn judge(history: &History) -> Vec<Finding> {
         let rivals: Vec<_> =
             history.gangs("rival")?.iter().map(|gang| gang.units(history.header.target)).collect();
         binding::some_whole_others_never(history, &rivals, 1, None)?;
-        binding::whole(&history.end(), &history.units("small")?)
+        binding::whole(&history.end(), &history.units("tiny")?)
     })]
 }

@@ -16,6 +16,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(6).gpus(8)],
     manifest: include_str!("scaled_is_whole_or_not.yaml"),
     lane: Lane::Shared,
+    only: &[],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };

@@ -14,12 +14,13 @@ pub const CASE: Case = Case {
     nodes: &[nodes(1)],
     manifest: include_str!("scaled_waits_for_base.yaml"),
     lane: Lane::Shared,
+    only: &[],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };
 
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let gangs = trial.submit("serving").await?;
+    let gangs = trial.submit("grown").await?;
     for base in gangs.iter().filter(|gang| gang.base.is_none()) {
         trial.scheduler_passes_over(base).await?;
     }
@@ -30,7 +31,7 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-06", || {
         let (barrier, _) = history.reached("scheduler passed")?;
-        let gangs = history.gangs("serving")?;
+        let gangs = history.gangs("grown")?;
         let scaled = gangs.iter().filter(|gang| gang.base.is_some());
         let units: Vec<_> = scaled.flat_map(|gang| gang.units(history.header.target)).collect();
         binding::never(history, &units, Some(barrier))?;

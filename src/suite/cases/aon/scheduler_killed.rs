@@ -1,10 +1,8 @@
 //! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs and another waits. The scheduler is killed and comes back: still
 //! room for one only. With 2 more nodes the waiting gang is bound whole.
 
-use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::cluster::local::Part;
 use crate::suite::alone::restored;
 use crate::suite::case::{Case, Lane, nodes};
 use crate::suite::history::History;
@@ -19,6 +17,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(4).gpus(8)],
     manifest: include_str!("scheduler_killed.yaml"),
     lane: Lane::Alone,
+    only: &[],
     drive: |trial| Box::pin(restored(trial, |trial| Box::pin(drive(trial)))),
     judge,
 };
@@ -29,10 +28,9 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     for gang in trial.submit("waiting").await? {
         trial.scheduler_passes_over(&gang).await?;
     }
-    let local = trial.local()?.clone();
-    local.stop_part(Part::Scheduler, Signal::KILL).await;
+    trial.kill_scheduler().await?;
     trial.mark("scheduler killed", Value::Null);
-    local.start_part(Part::Scheduler).await?;
+    trial.start_scheduler().await?;
     // The first canary may be in the new scheduler's first list beside the pending gang, behind which it has to be
     // for the barrier to hold: the next two surely are.
     trial.canaries().await?;

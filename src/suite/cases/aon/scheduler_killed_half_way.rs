@@ -1,10 +1,8 @@
 //! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs, which fits. Of its 4 bindings the harness lets 2 pass and holds 2; then
 //! the scheduler is killed. The next one finds half a gang, and room for the other half.
 
-use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::cluster::local::Part;
 use crate::suite::alone::restored;
 use crate::suite::binding_hold::BindingHold;
 use crate::suite::case::{Case, Lane, nodes};
@@ -23,6 +21,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(4).gpus(8)],
     manifest: include_str!("scheduler_killed_half_way.yaml"),
     lane: Lane::Alone,
+    only: &[],
     drive: |trial| Box::pin(restored(trial, |trial| Box::pin(drive(trial)))),
     judge,
 };
@@ -32,7 +31,7 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     let killed = kill_half_way(trial, &hold).await;
     hold.refuse_held(trial).await?;
     killed?;
-    trial.local()?.start_part(Part::Scheduler).await?;
+    trial.start_scheduler().await?;
     trial.until_bound(4).await
 }
 
@@ -40,7 +39,7 @@ async fn kill_half_way(trial: &mut Trial, hold: &BindingHold) -> Result<(), Stop
     trial.submit("half").await?;
     hold.until_held(trial, 4 - PASSING).await?;
     trial.until_bound(PASSING).await?;
-    trial.local()?.stop_part(Part::Scheduler, Signal::KILL).await;
+    trial.kill_scheduler().await?;
     trial.mark("scheduler killed", Value::Null);
     Ok(())
 }

@@ -17,6 +17,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(1)],
     manifest: include_str!("controller_down.yaml"),
     lane: Lane::Alone,
+    only: &[],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };

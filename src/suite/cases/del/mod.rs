@@ -8,6 +8,7 @@ mod pending_deleted;
 mod replica_removed;
 mod same_name_again;
 mod scaled_gang_removed;
+mod topology_resources;
 
 use crate::suite::case::Case;
 
@@ -21,4 +22,5 @@ pub const CASES: &[&Case] = &[
     &controller_down::CASE,
     &namespace_removed::CASE,
     &same_name_again::CASE,
+    &topology_resources::CASE,
 ];

@@ -17,6 +17,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(4).gpus(8)],
     manifest: include_str!("same_name_again.yaml"),
     lane: Lane::Shared,
+    only: &[],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };

@@ -15,6 +15,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(1)],
     manifest: include_str!("at_rest.yaml"),
     lane: Lane::Shared,
+    only: &[],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };

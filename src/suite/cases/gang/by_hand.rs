@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::suite::expect::Gang;
 use crate::suite::limits::REACTION;
+use crate::suite::schedulers;
 use crate::suite::trial::{Stop, Trial};
 
 /// The uid of an object as it is now.
@@ -24,6 +26,14 @@ pub async fn delete_until_restored(trial: &Trial, kind: &str, name: &str) -> Res
     let lost = uid(trial, kind, name);
     trial.delete(kind, name).await?;
     until_restored(trial, kind, name, lost).await
+}
+
+/// Deletes every gang resource of a PodGang, one after the other, each until it has been restored.
+pub async fn delete_all(trial: &Trial, gang: &Gang) -> Result<(), Stop> {
+    for resource in schedulers::resources_of(trial.target, gang) {
+        delete_until_restored(trial, resource.kind, &resource.name.wanted).await?;
+    }
+    Ok(())
 }
 
 /// Takes the finalizers off a PodGroup that is being deleted, so that it goes in spite of its pods.

@@ -1,5 +1,5 @@
-//! A PodGang of 2 pods gets a foreign annotation and a foreign status; then its clique grows to 3, a change of
-//! generation that the backend has to react to, so that the others are behind it.
+//! A PodGang of 2 pods gets a foreign annotation and a foreign status; another PodCliqueSet that comes after is whole
+//! when the backend is past them. Then the clique grows to 3, a change of generation that it has to react to.
 
 use serde_json::json;
 
@@ -17,6 +17,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(1)],
     manifest: include_str!("foreign_changes.yaml"),
     lane: Lane::Shared,
+    only: &[],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };
@@ -32,6 +33,8 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
         .patch("PodGang", POD_GANG, json!({"metadata": {"annotations": {"example.com/note": "not for you"}}}))
         .await?;
     trial.patch_sub("PodGang", POD_GANG, "status", json!({"status": {"phase": "Running"}})).await?;
+    trial.submit("beside").await?;
+    trial.until_converged("beside").await?;
     trial.scale("PodClique", "poked-0-worker", 3).await?;
     trial.until_converged(SET).await
 }
@@ -39,12 +42,13 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-09", || {
         let (poked, _) = history.reached("poked")?;
-        rest::no_gang_resource_written(history, poked, history.entries.len())?;
+        let (scaled, _) = history.reached("scaled")?;
+        rest::no_gang_resource_written_of(history, POD_GANG, poked, scaled)?;
         let gangs = scaling::gangs(history, history.submitted(SET)?, history.entries.len());
         gangs::references_are_the_pods(&history.end(), &gangs)?;
         gang_resources::owned(history, &history.end(), &gangs)?;
         match history.marks("converged").count() {
-            2.. => Ok(()),
+            3.. => Ok(()),
             _ => Err(Broken::NotReached("the backend has not dealt with the new generation".into())),
         }
     })]

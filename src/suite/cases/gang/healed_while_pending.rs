@@ -5,7 +5,8 @@ use super::by_hand;
 use crate::suite::case::{Case, Lane, nodes};
 use crate::suite::history::History;
 use crate::suite::judge::{Broken, Finding, binding, finding, gang_resources};
-use crate::suite::schedulers::kube;
+use crate::suite::schedulers;
+use crate::suite::target::KUBE;
 use crate::suite::trial::{Stop, Trial};
 
 /// GANG-12.
@@ -16,6 +17,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(2).gpus(8)],
     manifest: include_str!("healed_while_pending.yaml"),
     lane: Lane::Shared,
+    only: KUBE,
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };
@@ -25,7 +27,7 @@ const POD_GANG: &str = "healed-0";
 
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     let gangs = trial.submit(SET).await?;
-    let group = kube::pod_groups_of(trial.target, &gangs[0]).remove(0).name.wanted;
+    let group = schedulers::resources_of(trial.target, &gangs[0]).remove(1).name.wanted;
     trial.scheduler_passes_over(&gangs[0]).await?;
 
     by_hand::delete_until_restored(trial, "Workload", POD_GANG).await?;

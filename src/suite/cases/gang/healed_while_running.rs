@@ -10,7 +10,8 @@ use crate::suite::history::{History, Live, revision};
 use crate::suite::judge::gangs::{controller, is_controlled_by};
 use crate::suite::judge::{Broken, Finding, binding, finding, gang_resources};
 use crate::suite::limits::REACTION;
-use crate::suite::schedulers::kube;
+use crate::suite::schedulers;
+use crate::suite::target::KUBE;
 use crate::suite::trial::{Stop, Trial};
 
 /// GANG-12.
@@ -21,6 +22,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(1)],
     manifest: include_str!("healed_while_running.yaml"),
     lane: Lane::Shared,
+    only: KUBE,
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };
@@ -31,7 +33,7 @@ const DISOWNED: &str = "the Workload is disowned";
 
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     let gangs = trial.submit(SET).await?;
-    let group = kube::pod_groups_of(trial.target, &gangs[0]).remove(0).name.wanted;
+    let group = schedulers::resources_of(trial.target, &gangs[0]).remove(1).name.wanted;
     trial.until_converged(SET).await?;
 
     by_hand::delete_until_restored(trial, "Workload", POD_GANG).await?;

@@ -3,9 +3,11 @@
 mod at_rest;
 mod by_hand;
 mod foreign_changes;
+mod healed_by_hand;
 mod healed_while_pending;
 mod healed_while_running;
 mod priority;
+mod restored_while_pending;
 mod scaling;
 mod scheduler_label;
 mod shape;
@@ -21,5 +23,7 @@ pub const CASES: &[&Case] = &[
     &at_rest::CASE,
     &healed_while_running::CASE,
     &healed_while_pending::CASE,
+    &healed_by_hand::CASE,
+    &restored_while_pending::CASE,
     &priority::CASE,
 ];

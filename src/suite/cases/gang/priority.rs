@@ -1,5 +1,6 @@
-//! A base and a scaled PodGang with a priority class of the trial's own. Whether a PodGroup can carry one depends on a
-//! gate of the API server (WorkloadAwarePreemption), which drops the field without it: a PodGroup of the harness asks.
+//! A base and a scaled PodGang with a priority class of the trial's own. A gang resource may have no room for one:
+//! kube-scheduler's depends on a gate of the API server (WorkloadAwarePreemption), Koordinator's has no such field. The
+//! API server drops what it does not know: a gang resource of the harness asks.
 
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use kube::Api;
@@ -10,8 +11,8 @@ use crate::cluster::{ClusterError, deploy};
 use crate::suite::case::{Case, Lane, nodes};
 use crate::suite::history::History;
 use crate::suite::judge::{Finding, finding, gang_resources};
-use crate::suite::names;
 use crate::suite::trial::{Stop, Trial};
+use crate::suite::{names, schedulers};
 
 /// GANG-13.
 pub const CASE: Case = Case {
@@ -21,6 +22,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(1)],
     manifest: include_str!("priority.yaml"),
     lane: Lane::Shared,
+    only: &[],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };
@@ -44,17 +46,24 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
 }
 
 async fn with_class(trial: &mut Trial, class: &str) -> Result<(), Stop> {
-    let probe = json!({
-        "apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup",
-        "metadata": {"name": "probe", "labels": {names::CANARY: "true"}},
-        "spec": {"schedulingPolicy": {"gang": {"minCount": 1}}, "priorityClassName": class},
-    });
-    let kept = trial.create("PodGroup", &probe).await?["spec"]["priorityClassName"] == class;
+    let kept = keeps_the_field(trial, class).await?;
     trial.mark(ASKED, json!({"class": class, "kept": kept}));
     let mut pcs = trial.manifest(SET)?;
     pcs["spec"]["template"]["priorityClassName"] = class.into();
     trial.submit_value(pcs).await?;
     trial.until_converged(SET).await
+}
+
+/// Whether the API server keeps the priority class of the target's gang resources.
+async fn keeps_the_field(trial: &Trial, class: &str) -> Result<bool, Stop> {
+    for (kind, mut probe) in schedulers::of(trial.target).canary("probe") {
+        if kind != "Pod" {
+            probe["metadata"]["labels"][names::CANARY] = "true".into();
+            probe["spec"]["priorityClassName"] = class.into();
+            return Ok(trial.create(kind, &probe).await?["spec"]["priorityClassName"] == class);
+        }
+    }
+    Ok(false)
 }
 
 fn judge(history: &History) -> Vec<Finding> {
@@ -63,6 +72,7 @@ fn judge(history: &History) -> Vec<Finding> {
         let class = asked.detail["class"].as_str().unwrap_or_default();
         history.reached("converged")?;
         gang_resources::have_priority(
+            history,
             &history.end(),
             &history.gangs(SET)?,
             class,

@@ -7,9 +7,11 @@ use serde_json::Value;
 use crate::suite::case::{Case, Lane};
 use crate::suite::expect::Gang;
 use crate::suite::history::History;
+use crate::suite::judge::fail_closed::never_served;
 use crate::suite::judge::gangs::is_controlled_by;
-use crate::suite::judge::{Finding, Ruling, Shown, finding, gang_resources, none, violation};
+use crate::suite::judge::{Finding, finding, gang_resources};
 use crate::suite::limits::REACTION;
+use crate::suite::target::KUBE;
 use crate::suite::trial::{Stop, Trial};
 
 /// GANG-04.
@@ -20,6 +22,7 @@ pub const CASE: Case = Case {
     nodes: &[],
     manifest: include_str!("scheduler_label.yaml"),
     lane: Lane::Shared,
+    only: KUBE,
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };
@@ -55,21 +58,6 @@ fn judge(history: &History) -> Vec<Finding> {
     })]
 }
 
-/// There never was a Workload or a PodGroup for a PodGang, by name or by owner.
-fn never_served(history: &History, pod_gang: &str) -> Ruling {
-    let expected = gang_resources::expected(history, history.header.target, pod_gang);
-    let named = |name: &str| name == pod_gang || expected.iter().any(|group| group.name.matches(name));
-    let owned = |object: &Value| {
-        let owners = object["metadata"]["ownerReferences"].as_array();
-        owners.into_iter().flatten().any(|owner| owner["kind"] == "PodGang" && owner["name"] == pod_gang)
-    };
-    let made = history.versions().filter(|version| gang_resources::is_gang_resource(version.object));
-    none(made.filter(|version| named(version.name()) || owned(version.object)).map(|version| {
-        let message = format!("{} {} was made for PodGang {pod_gang}", version.kind(), version.name());
-        violation(message).shown_by("it", version)
-    }))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -77,6 +65,7 @@ mod tests {
     use super::*;
     use crate::cluster::local::EXTERNAL_SCHEDULER;
     use crate::suite::history::testing::{Story, object, owned};
+    use crate::suite::judge::Ruling;
     use crate::suite::names;
 
     fn external() -> Value {

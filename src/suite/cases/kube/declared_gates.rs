@@ -10,6 +10,7 @@ use crate::suite::cases::adm::attempts::{required, template};
 use crate::suite::history::History;
 use crate::suite::judge::admission::{Attempt, admitted, answers, refused};
 use crate::suite::judge::{Finding, finding};
+use crate::suite::target::KUBE;
 use crate::suite::trial::{Stop, Trial};
 
 /// KUBE-06.
@@ -20,6 +21,7 @@ pub const CASE: Case = Case {
     nodes: &[],
     manifest: include_str!("declared_gates.yaml"),
     lane: Lane::Alone,
+    only: KUBE,
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };

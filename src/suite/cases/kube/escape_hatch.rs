@@ -6,6 +6,7 @@ use super::hands_off;
 use crate::suite::case::{Case, Lane, nodes};
 use crate::suite::history::History;
 use crate::suite::judge::{Finding, binding, finding};
+use crate::suite::target::KUBE;
 use crate::suite::trial::{Stop, Trial};
 
 /// KUBE-15.
@@ -16,6 +17,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(1)],
     manifest: include_str!("escape_hatch.yaml"),
     lane: Lane::Shared,
+    only: KUBE,
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };

@@ -7,7 +7,7 @@ use crate::suite::expect::Gang;
 use crate::suite::history::History;
 use crate::suite::judge::{Finding, finding, gang_resources};
 use crate::suite::limits::REACTION;
-use crate::suite::target::Variant;
+use crate::suite::target::{KUBE, Target};
 use crate::suite::trial::{Stop, Trial};
 
 /// KUBE-01.
@@ -18,6 +18,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(1)],
     manifest: include_str!("gang_resources.yaml"),
     lane: Lane::Shared,
+    only: KUBE,
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };
@@ -30,9 +31,9 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     trial.submit(SET).await?;
     trial.until_converged(SET).await?;
     let before = trial.look(|live| live.of("PodGroup").count());
-    let groups = match trial.target.variant {
-        Variant::PodGroup => 2,
-        Variant::PodGang => 1,
+    let groups = match trial.target {
+        Target::KubePodGang => 1,
+        _ => 2,
     };
     trial.create("PodGang", &trial.manifest(LONG)?).await?;
     trial

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
+use crate::cluster::schedulers::Scheduler;
 use crate::suite::history::History;
 use crate::suite::judge::{Broken, Ruling, Shown, ensure, none, violation};
-use crate::suite::names;
-use crate::suite::target::Backend;
+use crate::suite::{names, schedulers};
 
-/// No Workload and no PodGroup was ever there, but the PodGroups of these names.
+/// No gang resource of any backend was ever there, but kube-scheduler's PodGroups of these names.
 ///
 /// # Errors
 /// A violation per object; [`Broken::NotReached`] if there never was a PodGang to make one for.
@@ -15,7 +15,7 @@ pub fn no_gang_resources(history: &History, but: &[&str]) -> Ruling {
     if history.of("PodGang").next().is_none() {
         return Err(Broken::NotReached("there never was a PodGang".into()));
     }
-    let found = ["Workload", "PodGroup"].into_iter().flat_map(|kind| {
+    let found = schedulers::kinds().flat_map(|(kind, _)| {
         let foreign = move |name: &&str| !(kind == "PodGroup" && but.contains(name));
         history.names(kind).into_iter().filter(foreign).map(move |name| (kind, name))
     });
@@ -30,7 +30,7 @@ pub fn pods_are_in(history: &History, group: Option<&str>) -> Ruling {
     if history.pods().next().is_none() {
         return Err(Broken::NotReached("there never was a pod".into()));
     }
-    let scheduler = Backend::DefaultScheduler.name();
+    let scheduler = Scheduler::Kube.name();
     let wanted = group.map_or(Value::Null, |group| serde_json::json!({"podGroupName": group}));
     none(history.pods().filter_map(|version| {
         let spec = &version.object["spec"];

@@ -3,7 +3,7 @@
 mod declared_gates;
 mod escape_hatch;
 mod gang_resources;
-mod hands_off;
+pub(super) mod hands_off;
 mod names_and_limits;
 mod never_reshaped;
 mod pass_through;

@@ -8,7 +8,7 @@ use crate::suite::cases::adm::attempts::{clique, template};
 use crate::suite::history::History;
 use crate::suite::judge::admission::{self, Attempt, admitted, answers, refused};
 use crate::suite::judge::{Finding, finding};
-use crate::suite::target::Variant;
+use crate::suite::target::{KUBE, Target};
 use crate::suite::trial::{Stop, Trial};
 
 /// KUBE-05.
@@ -19,6 +19,7 @@ pub const CASE: Case = Case {
     nodes: &[],
     manifest: include_str!("names_and_limits.yaml"),
     lane: Lane::Shared,
+    only: KUBE,
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };
@@ -54,10 +55,10 @@ const WHOLE: &[Attempt] = &[
     admitted("3 cliques in 3 replicas of a scaling group", |pcs| grouped(pcs, 3, 3)),
 ];
 
-fn limits(variant: Variant) -> &'static [Attempt] {
-    match variant {
-        Variant::PodGroup => FLAT,
-        Variant::PodGang => WHOLE,
+fn limits(target: Target) -> &'static [Attempt] {
+    match target {
+        Target::KubePodGang => WHOLE,
+        _ => FLAT,
     }
 }
 
@@ -85,12 +86,12 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     let mut base = trial.manifest("many")?;
     trial.creates(&base, NAMES).await?;
     base["metadata"]["name"] = "limit".into();
-    trial.creates(&base, limits(trial.target.variant)).await
+    trial.creates(&base, limits(trial.target)).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KUBE-05", || {
-        let attempts = [NAMES, limits(history.header.target.variant)].concat();
+        let attempts = [NAMES, limits(history.header.target)].concat();
         answers(history, &attempts)?;
         admission::left_nothing(history, &attempts)
     })]

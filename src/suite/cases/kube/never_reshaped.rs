@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::suite::case::{Case, Lane, nodes};
 use crate::suite::history::History;
 use crate::suite::judge::{Finding, finding, gang_resources};
+use crate::suite::target::KUBE;
 use crate::suite::trial::{Stop, Trial};
 
 /// KUBE-04.
@@ -16,6 +17,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(1)],
     manifest: include_str!("never_reshaped.yaml"),
     lane: Lane::Shared,
+    only: KUBE,
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };

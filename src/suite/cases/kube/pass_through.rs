@@ -10,6 +10,7 @@ use crate::suite::case::{Case, Lane, nodes};
 use crate::suite::history::History;
 use crate::suite::judge::admission::{Attempt, answers, refused};
 use crate::suite::judge::{Finding, binding, finding};
+use crate::suite::target::KUBE;
 use crate::suite::trial::{Stop, Trial};
 
 /// KUBE-13, and KUBE-15 where it must be refused.
@@ -20,6 +21,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(1)],
     manifest: include_str!("pass_through.yaml"),
     lane: Lane::Alone,
+    only: KUBE,
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };

@@ -10,6 +10,7 @@ use crate::suite::history::{History, Pod};
 use crate::suite::judge::{Finding, binding, finding, gang_resources, placement, surplus};
 use crate::suite::limits;
 use crate::suite::names::{POD_INDEX, RACK};
+use crate::suite::target::KUBE;
 use crate::suite::trial::{Stop, Trial};
 
 /// KUBE-08.
@@ -20,6 +21,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(2).gpus(8).rack("a"), nodes(2).gpus(8).rack("b")],
     manifest: include_str!("pod_gang_scope.yaml"),
     lane: Lane::Shared,
+    only: KUBE,
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };

@@ -5,6 +5,7 @@ use serde_json::json;
 use crate::suite::case::{Case, Lane, nodes};
 use crate::suite::history::History;
 use crate::suite::judge::{Finding, binding, finding};
+use crate::suite::target::KUBE;
 use crate::suite::trial::{Stop, Trial};
 
 /// KUBE-14.
@@ -15,6 +16,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(2).gpus(8)],
     manifest: include_str!("podgroup_later.yaml"),
     lane: Lane::Shared,
+    only: KUBE,
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };

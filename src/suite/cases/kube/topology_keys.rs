@@ -13,7 +13,7 @@ use crate::suite::judge::admission::{Attempt, admitted, answers, refused};
 use crate::suite::judge::{Finding, Ruling, ensure, finding, violation};
 use crate::suite::limits;
 use crate::suite::names;
-use crate::suite::target::Variant;
+use crate::suite::target::{KUBE, Target};
 use crate::suite::trial::{Stop, Trial};
 
 /// KUBE-07.
@@ -24,6 +24,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(1).rack("r")],
     manifest: include_str!("topology_keys.yaml"),
     lane: Lane::Shared,
+    only: KUBE,
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };
@@ -86,10 +87,10 @@ const WHOLE: Table = &[
     ),
 ];
 
-fn table(variant: Variant) -> Table {
-    match variant {
-        Variant::PodGroup => FLAT,
-        Variant::PodGang => WHOLE,
+fn table(target: Target) -> Table {
+    match target {
+        Target::KubePodGang => WHOLE,
+        _ => FLAT,
     }
 }
 
@@ -106,30 +107,30 @@ fn on_group(pcs: &mut Value) {
 }
 
 /// The keys that PodGroups must get, by PodGroup.
-fn wanted(variant: Variant) -> BTreeMap<&'static str, Vec<&'static str>> {
-    match variant {
-        Variant::PodGroup => [
+fn wanted(target: Target) -> BTreeMap<&'static str, Vec<&'static str>> {
+    match target {
+        Target::KubePodGang => [("packed-0", vec![names::RACK])].into(),
+        _ => [
             ("packed-0-packed-0-worker", vec![names::RACK]),
             ("apart-0-apart-0-prefill", vec![names::RACK]),
             ("apart-0-apart-0-decode", vec![names::HOST]),
         ]
         .into(),
-        Variant::PodGang => [("packed-0", vec![names::RACK])].into(),
     }
 }
 
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let variant = trial.target.variant;
-    for (name, attempts) in table(variant) {
+    let target = trial.target;
+    for (name, attempts) in table(target) {
         trial.creates(&trial.manifest(name)?, attempts).await?;
     }
     trial.submit("packed").await?;
-    if variant == Variant::PodGroup {
+    if target == Target::KubePodGroup {
         trial.submit("apart").await?;
     }
     trial
         .until("the PodGroups of what was admitted", limits::REACTION, |live| {
-            wanted(variant).keys().all(|name| live.get("PodGroup", name).is_some())
+            wanted(target).keys().all(|name| live.get("PodGroup", name).is_some())
         })
         .await?;
     trial.mark("PodGroups made", Value::Null);
@@ -151,10 +152,10 @@ fn keys(live: &Live, wanted: &BTreeMap<&str, Vec<&str>>) -> Ruling {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KUBE-07", || {
-        let variant = history.header.target.variant;
-        table(variant).iter().try_for_each(|(_, attempts)| answers(history, attempts))?;
+        let target = history.header.target;
+        table(target).iter().try_for_each(|(_, attempts)| answers(history, attempts))?;
         history.reached("PodGroups made")?;
-        keys(&history.end(), &wanted(variant))
+        keys(&history.end(), &wanted(target))
     })]
 }
 

@@ -15,6 +15,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(3).gpus(8).rack("wide"), nodes(6).gpus(4).rack("wide"), nodes(3).gpus(16).rack("deep")],
     manifest: include_str!("fullest_rack_only.yaml"),
     lane: Lane::Shared,
+    only: &[],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };
@@ -22,13 +23,13 @@ pub const CASE: Case = Case {
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     trial.submit("filler").await?;
     trial.until_bound(1).await?;
-    trial.submit("packed").await?;
+    trial.submit("deepest").await?;
     trial.until_bound(5).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TOPO-03", || {
-        placement::gang_in(history, "packed-0", RACK, &placement::domain_named(history, "deep"))?;
-        binding::whole(&history.end(), &history.units("packed")?)
+        placement::gang_in(history, "deepest-0", RACK, &placement::domain_named(history, "deep"))?;
+        binding::whole(&history.end(), &history.units("deepest")?)
     })]
 }

@@ -15,6 +15,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(2).gpus(8).rack("a"), nodes(2).gpus(8).rack("b")],
     manifest: include_str!("no_rack_has_room.yaml"),
     lane: Lane::Shared,
+    only: &[],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };

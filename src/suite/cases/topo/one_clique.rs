@@ -15,6 +15,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(2).pods(4).rack("a"), nodes(2).pods(4).rack("b"), nodes(2).pods(4).rack("c")],
     manifest: include_str!("one_clique.yaml"),
     lane: Lane::Shared,
+    only: &[],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };

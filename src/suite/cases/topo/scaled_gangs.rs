@@ -1,5 +1,5 @@
-//! 3 racks of 2 nodes x 16 GPUs; a base gang and two scaled ones of 4 pods x 8 GPUs each: every gang fills a rack, so
-//! one that is spread takes the room of another.
+//! 3 racks of 2 nodes x 16 GPUs, the nodes of a rack not next to each other; a base gang and two scaled ones of 4
+//! pods x 8 GPUs each: every gang fills a rack, so one that is spread takes the room of another.
 
 use crate::suite::case::{Case, Lane, nodes};
 use crate::suite::history::History;
@@ -12,21 +12,29 @@ pub const CASE: Case = Case {
     id: "topo/scaled-gangs",
     title: "Scaled gangs obey the PodCliqueSet's constraint, each in a rack of its own",
     clauses: &["TOPO-10"],
-    nodes: &[nodes(2).gpus(16).rack("a"), nodes(2).gpus(16).rack("b"), nodes(2).gpus(16).rack("c")],
+    nodes: &[
+        nodes(1).gpus(16).rack("a"),
+        nodes(1).gpus(16).rack("b"),
+        nodes(1).gpus(16).rack("c"),
+        nodes(1).gpus(16).rack("a"),
+        nodes(1).gpus(16).rack("b"),
+        nodes(1).gpus(16).rack("c"),
+    ],
     manifest: include_str!("scaled_gangs.yaml"),
     lane: Lane::Shared,
+    only: &[],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };
 
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("packed").await?;
+    trial.submit("scattered").await?;
     trial.until_bound(12).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TOPO-10", || {
-        let gangs = history.gangs("packed")?;
+        let gangs = history.gangs("scattered")?;
         gangs
             .iter()
             .filter(|gang| gang.base.is_some())

@@ -1,0 +1,116 @@
+//! Which of a scheduler's CRDs are there, and whether they are new enough (ADM-10).
+//!
+//! A scheduler that brings CRDs is recognised by them: by their names, by the version that is served, and by a
+//! field that its older releases do not have, which the API server would drop without an error. Whether the
+//! scheduler itself runs, and which build of it, cannot be seen from here.
+//!
+//! An answer is remembered for a while, a negative one only briefly, so that CRDs installed later are found
+//! without a restart.
+
+use std::time::{Duration, Instant};
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, CustomResourceDefinitionCondition, JSONSchemaProps, JSONSchemaPropsOrArray,
+};
+use kube::{Api, Client};
+use tokio::sync::Mutex;
+
+/// How long a good answer holds.
+const POSITIVE: Duration = Duration::from_secs(60);
+/// How long a bad answer holds.
+const NEGATIVE: Duration = Duration::from_secs(1);
+
+/// A CRD as a backend needs it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Crd {
+    /// Its name, such as `podgroups.scheduling.volcano.sh`.
+    pub name: &'static str,
+    /// The version that has to be served, such as `v1beta1`.
+    pub version: &'static str,
+    /// A field that older releases lack, such as `spec.subGroups[].minSubGroup`; `[]` are the items of a list.
+    pub field: Option<&'static str>,
+}
+
+/// Asks for CRDs and remembers the answer.
+pub(super) struct CrdDetection {
+    client: Client,
+    crds: &'static [Crd],
+    release: &'static str,
+    last: Mutex<Option<(Instant, Result<(), String>)>>,
+}
+
+impl CrdDetection {
+    /// `release` is the oldest that has all of `crds`, such as `Volcano 1.14`, for the reader of a refusal.
+    pub(super) fn new(client: Client, crds: &'static [Crd], release: &'static str) -> Self {
+        Self { client, crds, release, last: Mutex::new(None) }
+    }
+
+    /// Whether all CRDs are there now, or were a moment ago.
+    ///
+    /// # Errors
+    /// The first that is missing or too old, by name, and the release that has it.
+    pub(super) async fn readiness(&self) -> Result<(), String> {
+        let mut last = self.last.lock().await;
+        if let Some((asked, answer)) = &*last
+            && asked.elapsed() < if answer.is_ok() { POSITIVE } else { NEGATIVE }
+        {
+            return answer.clone();
+        }
+        let answer = missing(&self.client, self.crds)
+            .await
+            .map_or(Ok(()), |missing| Err(format!("{missing}: {} or newer is needed", self.release)));
+        *last = Some((Instant::now(), answer.clone()));
+        answer
+    }
+}
+
+/// What is missing of `crds`.
+async fn missing(client: &Client, crds: &[Crd]) -> Option<String> {
+    let api = Api::<CustomResourceDefinition>::all(client.clone());
+    for crd in crds {
+        let defect = match api.get_opt(crd.name).await {
+            Ok(Some(found)) => defect(crd, &found),
+            Ok(None) => Some("is not installed".to_owned()),
+            Err(error) => Some(format!("cannot be looked up ({error})")),
+        };
+        if let Some(defect) = defect {
+            return Some(format!("CRD {} {defect}", crd.name));
+        }
+    }
+    None
+}
+
+fn defect(crd: &Crd, found: &CustomResourceDefinition) -> Option<String> {
+    let conditions = found.status.as_ref().and_then(|status| status.conditions.as_ref());
+    if !conditions.is_some_and(|conditions| conditions.iter().any(is_established)) {
+        return Some("is not established".to_owned());
+    }
+    let served = found.spec.versions.iter().find(|version| version.served && version.name == crd.version);
+    let Some(served) = served else {
+        return Some(format!("does not serve {}", crd.version));
+    };
+    let schema = served.schema.as_ref().and_then(|schema| schema.open_api_v3_schema.as_ref());
+    let field = crd.field.filter(|path| !schema.is_some_and(|schema| has_field(schema, path)));
+    field.map(|path| format!("has no {path}"))
+}
+
+fn is_established(condition: &CustomResourceDefinitionCondition) -> bool {
+    condition.type_ == "Established" && condition.status == "True"
+}
+
+/// Whether `schema` names the field of that path.
+fn has_field(schema: &JSONSchemaProps, path: &str) -> bool {
+    let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
+    let (name, listed) = name.strip_suffix("[]").map_or((name, false), |name| (name, true));
+    let property = schema.properties.as_ref().and_then(|properties| properties.get(name));
+    let property = match property.map(|property| (listed, &property.items)) {
+        Some((true, Some(JSONSchemaPropsOrArray::Schema(item)))) => Some(&**item),
+        Some((true, _)) => None,
+        _ => property,
+    };
+    property.is_some_and(|property| rest.is_none_or(|rest| has_field(property, rest)))
+}
+
+#[cfg(test)]
+#[path = "crd_tests.rs"]
+mod tests;

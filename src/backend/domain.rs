@@ -1,0 +1,51 @@
+//! The topology domain that a gang is in, for pods that join it later.
+//!
+//! A scheduler that chooses a domain once, for the pods that are there, knows nothing of it when a surplus or
+//! a replaced pod comes along. Such a pod gets the domain of a bound pod of its gang as a node affinity.
+
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::{Api, Client, ResourceExt};
+
+use super::{BackendError, Release, affinity};
+use crate::api::{PodGang, PodGangTopologyConstraint};
+
+/// The node-label keys of the required levels that pack the pods of one podgroup: the PodGang's and its own.
+pub(super) fn required_keys<'a>(pod_gang: &'a PodGang, podgroup: &str) -> impl Iterator<Item = &'a str> {
+    let spec = &pod_gang.spec;
+    let own = spec.podgroups.iter().find(|found| found.name == podgroup);
+    let constraints =
+        [spec.topology_constraint.as_ref(), own.and_then(|own| own.topology_constraint.as_ref())];
+    let required =
+        |constraint: &'a PodGangTopologyConstraint| constraint.pack_constraint.as_ref()?.required.as_deref();
+    constraints.into_iter().flatten().filter_map(required)
+}
+
+/// Releases a pod into the domains of `keys` that the node of a bound pod of its gang is in.
+///
+/// # Errors
+/// The node could not be read.
+pub(super) async fn release_beside(
+    client: &Client,
+    node: &str,
+    keys: impl Iterator<Item = &str>,
+) -> Result<Release, BackendError> {
+    let mut keys = keys.peekable();
+    if keys.peek().is_none() {
+        return Ok(Release::Now(Vec::new()));
+    }
+    let found = Api::<Node>::all(client.clone()).get(node).await;
+    let found = found.map_err(|source| BackendError::Api { action: format!("get Node {node}"), source })?;
+    let mut requirements = Vec::new();
+    for key in keys {
+        match found.labels().get(key) {
+            Some(domain) => requirements.push(affinity::in_domain(key, domain)),
+            None => return Ok(Release::Hold(format!("node {node} of the gang has lost its label {key}"))),
+        }
+    }
+    Ok(Release::Now(requirements))
+}
+
+/// The node of a bound pod.
+pub(super) fn node_name(pod: &Pod) -> Option<&str> {
+    pod.spec.as_ref()?.node_name.as_deref()
+}

@@ -1,0 +1,151 @@
+//! [`SchedulerBackend`] for KAI: puts the parts of this module together.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{Api, ApiResource, DynamicObject};
+use kube::{Client, ResourceExt};
+
+use super::api::{
+    ANNOTATION_POD_GROUP, ANNOTATION_SKIP_PODGROUPER, ANNOTATION_TOPOLOGY, CRDS, KEY_QUEUE, LABEL_SUB_GROUP,
+    RELEASE, pod_groups,
+};
+use super::{admission, plan, queue};
+use crate::api::names::ANNOTATION_TOPOLOGY_NAME;
+use crate::api::{ClusterTopologyBinding, PodCliqueSet, PodGang};
+use crate::backend::crd::CrdDetection;
+use crate::backend::{
+    BackendError, GangState, Membership, Release, SchedulerBackend, Synced, TopologyBackend, Validation,
+    gang_objects, pod_spec,
+};
+
+/// The schedulerName of KAI's pods, and the name of its profile.
+pub const KAI_SCHEDULER: &str = "kai-scheduler";
+
+/// KAI.
+pub struct Kai {
+    pub(super) client: Client,
+    detection: CrdDetection,
+}
+
+impl Kai {
+    /// The backend. Its profile has no config.
+    pub fn new(client: Client) -> Self {
+        Self { detection: CrdDetection::new(client.clone(), &CRDS, RELEASE), client }
+    }
+
+    /// A CRD that is too old would drop what a gang needs, so nothing is written to it.
+    pub(super) async fn ready(&self) -> Result<(), BackendError> {
+        let ready = self.detection.readiness().await;
+        ready.map_err(|reason| BackendError::NotReady { backend: KAI_SCHEDULER.to_owned(), reason })
+    }
+
+    async fn pod_group(&self, pod_gang: &PodGang) -> Result<Option<DynamicObject>, BackendError> {
+        let (namespace, name) = (pod_gang.namespace().unwrap_or_default(), pod_gang.name_any());
+        let api = Api::<DynamicObject>::namespaced_with(self.client.clone(), &namespace, &pod_groups());
+        api.get_opt(&name).await.map_err(|source| {
+            let action = format!("get PodGroup {namespace}/{name}");
+            BackendError::Api { action, source }
+        })
+    }
+
+    /// Name of the KAI Topology that the constraints of `pod_gang` speak of: the one of the ClusterTopologyBinding's
+    /// name, or the one that the binding refers to.
+    async fn topology_of(&self, pod_gang: &PodGang) -> Result<Option<String>, BackendError> {
+        let annotation = |key: &str| pod_gang.annotations().get(key).filter(|name| !name.is_empty()).cloned();
+        let Some(name) = annotation(ANNOTATION_TOPOLOGY_NAME) else {
+            return Ok(annotation(ANNOTATION_TOPOLOGY));
+        };
+        let bindings = Api::<ClusterTopologyBinding>::all(self.client.clone());
+        let binding = bindings.get_opt(&name).await.map_err(|source| {
+            let action = format!("get ClusterTopologyBinding {name}");
+            BackendError::Api { action, source }
+        })?;
+        let references = binding.map(|binding| binding.spec.scheduler_topology_bindings).unwrap_or_default();
+        let reference = references.into_iter().find(|reference| reference.scheduler_name == KAI_SCHEDULER);
+        Ok(Some(reference.map_or(name, |reference| reference.topology_reference)))
+    }
+}
+
+#[async_trait]
+impl SchedulerBackend for Kai {
+    fn name(&self) -> &str {
+        KAI_SCHEDULER
+    }
+
+    async fn init(&self) -> Result<(), BackendError> {
+        match self.readiness().await {
+            Ok(()) => tracing::info!(backend = self.name(), "ready"),
+            Err(reason) => tracing::warn!(backend = self.name(), %reason, "gangs cannot be scheduled"),
+        }
+        Ok(())
+    }
+
+    async fn readiness(&self) -> Result<(), String> {
+        self.detection.readiness().await
+    }
+
+    async fn validate_pod_clique_set(&self, pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {
+        admission::validate(pcs, old)
+    }
+
+    /// Keeps the podgrouper off (KAI-02), and hands down a queue that only cliques name.
+    fn prepare_pod_gang(&self, pod_gang: &mut PodGang, pcs: &PodCliqueSet) {
+        pod_gang.annotations_mut().insert(ANNOTATION_SKIP_PODGROUPER.to_owned(), "true".to_owned());
+        if let (None, Ok(queue)) = (queue::of_gang(pod_gang), queue::of(pcs)) {
+            pod_gang.annotations_mut().insert(KEY_QUEUE.to_owned(), queue.name.to_owned());
+        }
+    }
+
+    fn prepare_pod(&self, pod: &mut DynamicObject, member: &Membership<'_>) -> Result<(), BackendError> {
+        pod_spec::schedule_by(self.name(), pod, member)?;
+        // KAI-03
+        pod.labels_mut().insert(LABEL_SUB_GROUP.to_owned(), plan::leaf(member.pod_clique));
+        let annotations = pod.annotations_mut();
+        annotations.insert(ANNOTATION_POD_GROUP.to_owned(), member.pod_gang.name_any());
+        annotations.insert(ANNOTATION_SKIP_PODGROUPER.to_owned(), "true".to_owned());
+        Ok(())
+    }
+
+    fn gang_resources(&self) -> Vec<ApiResource> {
+        vec![pod_groups()]
+    }
+
+    async fn sync_pod_gang(
+        &self,
+        gang: &GangState<'_>,
+        existing: &[Arc<DynamicObject>],
+    ) -> Result<Synced, BackendError> {
+        let pod_gang = gang.pod_gang;
+        self.ready().await?;
+        let topology = match plan::is_constrained(pod_gang) {
+            true => self.topology_of(pod_gang).await?,
+            false => None,
+        };
+        let (resource, name) = (pod_groups(), pod_gang.name_any());
+        let is_it =
+            |found: &&Arc<DynamicObject>| gang_objects::is_of(&resource, found) && found.name_any() == name;
+        let found = match existing.iter().find(is_it) {
+            Some(found) => Some(Arc::clone(found)),
+            // What KAI has written to it (KAI-05) counts also where the cache does not have it (yet).
+            None => self.pod_group(pod_gang).await?.map(Arc::new),
+        };
+        let wanted = plan::plan(pod_gang, topology.as_deref(), found.as_deref())?;
+        gang_objects::ensure(&self.client, pod_gang, &resource, &wanted, existing).await?;
+        Ok(Synced::default())
+    }
+
+    /// At once: KAI holds back what does not fit whole, and takes pods beyond the minimum one by one.
+    async fn release_pod(&self, _pod: &Pod, _gang: &GangState<'_>) -> Result<Release, BackendError> {
+        Ok(Release::Now(Vec::new()))
+    }
+
+    fn topology(&self) -> Option<&dyn TopologyBackend> {
+        Some(self)
+    }
+}
+
+#[cfg(test)]
+#[path = "backend_tests.rs"]
+mod tests;

@@ -1,0 +1,178 @@
+//! The `config` of the profile `koord-scheduler` (KOORD-06).
+//!
+//! Parsed strictly: an unknown field or value stops the start with its path (the caller adds the profile's).
+
+use serde::Deserialize;
+
+use super::layers::LayerMappings;
+
+/// The profile's `config`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct KoordinatorConfig {
+    /// What one pod that cannot be placed means for the others.
+    pub gang_mode: GangMode,
+    /// Which pods count towards the minimum.
+    pub match_policy: MatchPolicy,
+    /// How long placed pods wait for the rest of the gang.
+    pub schedule_timeout_seconds: ScheduleTimeout,
+    /// Koordinator's QoS class of pods that say none.
+    #[serde(rename = "defaultQoSClass")]
+    pub default_qos_class: Option<QosClass>,
+    /// Node-label keys that stand for a layer, beside the well-known ones.
+    pub topology_key_mappings: LayerMappings,
+}
+
+/// What one pod that cannot be placed means for the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum GangMode {
+    /// All of the GangGroup give up their places at once.
+    #[default]
+    Strict,
+    /// Those that have a place keep it until the timeout.
+    NonStrict,
+}
+
+impl GangMode {
+    /// The value of the annotation.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Strict => "Strict",
+            Self::NonStrict => "NonStrict",
+        }
+    }
+}
+
+/// Which pods count towards the minimum of a PodGroup.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MatchPolicy {
+    /// Once the minimum was reached, the gang is satisfied for good: later pods go one by one.
+    #[default]
+    OnceSatisfied,
+    /// Those that wait to be bound.
+    OnlyWaiting,
+    /// Those that wait to be bound and those that are.
+    WaitingAndRunning,
+}
+
+impl MatchPolicy {
+    /// The value of the annotation.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::OnceSatisfied => "once-satisfied",
+            Self::OnlyWaiting => "only-waiting",
+            Self::WaitingAndRunning => "waiting-and-running",
+        }
+    }
+}
+
+/// Koordinator's QoS classes of pods that users may choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum QosClass {
+    /// Latency sensitive, CPUs of its own.
+    Lse,
+    /// Latency sensitive, CPUs reserved and lent while idle.
+    Lsr,
+    /// Latency sensitive, CPUs shared.
+    Ls,
+    /// Best effort.
+    Be,
+}
+
+impl QosClass {
+    /// The value of the label.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Lse => "LSE",
+            Self::Lsr => "LSR",
+            Self::Ls => "LS",
+            Self::Be => "BE",
+        }
+    }
+}
+
+/// `scheduleTimeoutSeconds` of a PodGroup, at least 1. The scheduler itself waits 15 minutes at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "i64")]
+pub struct ScheduleTimeout(i32);
+
+impl Default for ScheduleTimeout {
+    fn default() -> Self {
+        Self(30)
+    }
+}
+
+impl ScheduleTimeout {
+    /// In seconds.
+    pub fn seconds(self) -> i32 {
+        self.0
+    }
+}
+
+impl TryFrom<i64> for ScheduleTimeout {
+    type Error = String;
+
+    fn try_from(seconds: i64) -> Result<Self, Self::Error> {
+        let valid = i32::try_from(seconds).ok().filter(|seconds| *seconds >= 1);
+        valid.map(Self).ok_or_else(|| format!("{seconds}: must be from 1 to {} seconds", i32::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::backend::koordinator::layers::Layer;
+
+    #[test]
+    fn nothing_said_is_the_proposals_default() {
+        let config: KoordinatorConfig = serde_json::from_str("{}").unwrap();
+        let said = (
+            config.gang_mode.as_str(),
+            config.match_policy.as_str(),
+            config.schedule_timeout_seconds.seconds(),
+            config.default_qos_class,
+        );
+        assert_eq!(said, ("Strict", "once-satisfied", 30, None));
+    }
+
+    #[test]
+    fn every_field_is_read() {
+        let config: KoordinatorConfig = serde_json::from_value(json!({
+            "gangMode": "NonStrict", "matchPolicy": "waiting-and-running", "scheduleTimeoutSeconds": 90,
+            "defaultQoSClass": "LSR", "topologyKeyMappings": {"example.com/rack": "rackLayer"},
+        }))
+        .unwrap();
+        let said = (
+            config.gang_mode.as_str(),
+            config.match_policy.as_str(),
+            config.schedule_timeout_seconds.seconds(),
+            config.default_qos_class.map(QosClass::as_str),
+            config.topology_key_mappings.layer("example.com/rack"),
+        );
+        assert_eq!(said, ("NonStrict", "waiting-and-running", 90, Some("LSR"), Some(Layer::Rack)));
+    }
+
+    #[rstest::rstest]
+    #[case::field(json!({"gangmode": "Strict"}), "gangmode")]
+    #[case::mode(json!({"gangMode": "strict"}), "gangMode")]
+    #[case::policy(json!({"matchPolicy": "Once"}), "matchPolicy")]
+    #[case::no_time(json!({"scheduleTimeoutSeconds": 0}), "scheduleTimeoutSeconds")]
+    #[case::less_than_no_time(json!({"scheduleTimeoutSeconds": -1}), "scheduleTimeoutSeconds")]
+    #[case::for_ever(json!({"scheduleTimeoutSeconds": 2_147_483_648_u32}), "scheduleTimeoutSeconds")]
+    #[case::words(json!({"scheduleTimeoutSeconds": "30s"}), "scheduleTimeoutSeconds")]
+    #[case::qos(json!({"defaultQoSClass": "SYSTEM"}), "defaultQoSClass")]
+    #[case::layer(json!({"topologyKeyMappings": {"rack": "zoneLayer"}}), "topologyKeyMappings.rack")]
+    #[case::key(json!({"topologyKeyMappings": {"a b": "rackLayer"}}), "topologyKeyMappings")]
+    #[case::contradiction(
+        json!({"topologyKeyMappings": {"kubernetes.io/hostname": "rackLayer"}}),
+        "topologyKeyMappings"
+    )]
+    fn what_is_wrong_is_told_with_its_path(#[case] config: serde_json::Value, #[case] path: &str) {
+        let error = serde_path_to_error::deserialize::<_, KoordinatorConfig>(config).unwrap_err();
+        assert_eq!(error.path().to_string(), path, "{error}");
+    }
+}

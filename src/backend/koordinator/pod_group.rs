@@ -1,0 +1,49 @@
+//! Names, labels and annotations of Koordinator's gang API.
+
+use kube::api::{ApiResource, GroupVersionKind};
+
+use crate::backend::names::{MAX_LABEL, within};
+
+/// Label of a pod: name of its PodGroup.
+pub(super) const LABEL_POD_GROUP: &str = "pod-group.scheduling.sigs.k8s.io";
+/// Label of a pod: Koordinator's QoS class.
+pub(super) const LABEL_QOS_CLASS: &str = "koordinator.sh/qosClass";
+
+/// Annotation of a PodGroup: JSON list of `namespace/name` of every PodGroup in its GangGroup.
+pub(super) const ANNOTATION_GROUPS: &str = "gang.scheduling.koordinator.sh/groups";
+/// Annotation of a PodGroup: `Strict` or `NonStrict`.
+pub(super) const ANNOTATION_MODE: &str = "gang.scheduling.koordinator.sh/mode";
+/// Annotation of a PodGroup: which pods count.
+pub(super) const ANNOTATION_MATCH_POLICY: &str = "gang.scheduling.koordinator.sh/match-policy";
+/// Annotation of a PodGroup: how many pods there are.
+pub(super) const ANNOTATION_TOTAL_NUMBER: &str = "gang.scheduling.koordinator.sh/total-number";
+/// Annotation of a PodGroup: where its GangGroup is to be gathered, as JSON.
+pub(super) const ANNOTATION_NETWORK_TOPOLOGY: &str = "gang.scheduling.koordinator.sh/network-topology-spec";
+
+/// The resource `podgroups`.
+pub(super) fn pod_groups() -> ApiResource {
+    let kind = GroupVersionKind::gvk("scheduling.sigs.k8s.io", "v1alpha1", "PodGroup");
+    ApiResource::from_gvk_with_plural(&kind, "podgroups")
+}
+
+/// The PodGroup of one podgroup: `<podgang>-<podgroup>`, cut to what the label of a pod can hold. A function
+/// of names alone, so that it is the same on the object, in the list of the GangGroup and on every pod.
+pub(super) fn name(pod_gang: &str, podgroup: &str) -> String {
+    within(MAX_LABEL, format!("{pod_gang}-{podgroup}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_cut_to_a_label() {
+        let podgroup = |clique: &str| format!("workload-of-some-length-0-{clique}");
+        let pod_gang = "workload-of-some-length-0";
+        insta::assert_snapshot!(name(pod_gang, &podgroup("leader")), @"workload-of-some-length-0-workload-of-some-length-0-leader");
+        let cut = name(pod_gang, &podgroup("prefill-worker"));
+        assert_eq!(cut.len(), MAX_LABEL);
+        assert!(cut.starts_with("workload-of-some-length-0-workload-of-some-length-0-pr-"), "{cut}");
+        assert_ne!(cut, name(pod_gang, &podgroup("prefill-leader")));
+    }
+}

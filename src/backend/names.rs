@@ -1,0 +1,113 @@
+//! Names that fit where a scheduler's API wants them.
+//!
+//! Grove's names grow by being joined, beyond what a label or an object's name may hold. A name that is too
+//! long keeps its head, for people, and ends in a hash of the whole, so that it is a function of the whole
+//! name alone: whoever needs it computes it again, without a lookup.
+
+use sha2::{Digest, Sha256};
+
+/// Longest DNS label (RFC 1123), and longest value of a label.
+pub(super) const MAX_LABEL: usize = 63;
+/// Longest DNS subdomain: the API's limit for the name of an object.
+pub(super) const MAX_SUBDOMAIN: usize = 253;
+/// Hexadecimal digits of the hash that ends a cut name.
+const HASH_DIGITS: usize = 8;
+
+/// The name itself if it has at most `limit` characters, else cut.
+pub(super) fn within(limit: usize, name: String) -> String {
+    if name.len() <= limit { name } else { cut(&name, &name, limit) }
+}
+
+/// The head of `readable` and a hash of `whole`, together at most `limit` characters.
+pub(super) fn cut(whole: &str, readable: &str, limit: usize) -> String {
+    let digest = Sha256::digest(whole.as_bytes());
+    let hash: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let head: String = readable.chars().take(limit - HASH_DIGITS - 1).collect();
+    format!("{}-{}", head.trim_end_matches(['-', '.']), &hash[..HASH_DIGITS])
+}
+
+/// Whether `name` is a DNS label (RFC 1123) of at most 63 characters.
+pub(super) fn is_dns_label(name: &str) -> bool {
+    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    !name.is_empty()
+        && name.len() <= MAX_LABEL
+        && name.chars().all(inner)
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+}
+
+/// Whether `name` is a DNS subdomain (RFC 1123): DNS labels with dots between them.
+pub(super) fn is_dns_subdomain(name: &str) -> bool {
+    name.len() <= MAX_SUBDOMAIN && name.split('.').all(is_dns_label)
+}
+
+/// Whether `value` can be the value of a label and is not empty.
+pub(super) fn is_label_value(value: &str) -> bool {
+    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let outer = |c: char| c.is_ascii_alphanumeric();
+    value.len() <= MAX_LABEL && value.starts_with(outer) && value.ends_with(outer) && value.chars().all(inner)
+}
+
+/// Whether `key` can be the key of a label: a name like a value, after a DNS subdomain and a slash or alone.
+pub(super) fn is_label_key(key: &str) -> bool {
+    match key.split_once('/') {
+        Some((prefix, name)) => is_dns_subdomain(prefix) && is_label_value(name),
+        None => is_label_value(key),
+    }
+}
+
+/// The name itself where it is a DNS label, else one that is cut from it.
+pub(super) fn dns_label(name: &str) -> String {
+    if is_dns_label(name) { name.to_owned() } else { cut(name, &name.replace('.', "-"), MAX_LABEL) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fits_stays_as_it_is() {
+        let name = "x".repeat(63);
+        assert_eq!(within(63, name.clone()), name);
+    }
+
+    #[test]
+    fn a_cut_name_is_readable_and_ends_in_the_hash_of_the_whole() {
+        let name = within(16, "workload-0.pc-a".repeat(2));
+        assert_eq!(name.len(), 16);
+        assert!(name.starts_with("workloa-"), "{name}");
+        assert_ne!(name, within(16, format!("{}b", "workload-0.pc-a".repeat(2))));
+    }
+
+    #[test]
+    fn no_cut_ends_in_two_separators() {
+        let name = within(12, "wl-.workload".to_owned() + "-0");
+        assert_eq!(name.len(), "wl-01234567".len(), "{name}");
+        assert!(name.starts_with("wl-") && !name.contains("--"), "{name}");
+    }
+
+    #[rstest::rstest]
+    #[case("wl-0-a", true)]
+    #[case("a.b", false)]
+    #[case("-a", false)]
+    #[case("a-", false)]
+    #[case("", false)]
+    #[case(&"x".repeat(64), false)]
+    fn dns_labels(#[case] name: &str, #[case] is: bool) {
+        assert_eq!(is_dns_label(name), is);
+    }
+
+    #[rstest::rstest]
+    #[case("example.com/rack", true)]
+    #[case("rack", true)]
+    #[case("Rack_1.a", true)]
+    #[case("", false)]
+    #[case("/rack", false)]
+    #[case("example.com/", false)]
+    #[case("example..com/rack", false)]
+    #[case("a/b/c", false)]
+    #[case("a rack", false)]
+    fn label_keys(#[case] key: &str, #[case] is: bool) {
+        assert_eq!(is_label_key(key), is);
+    }
+}

@@ -1,0 +1,230 @@
+//! The backend as the reconcilers and admission see it, in a made-up cluster with Volcano.
+
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::backend::made_up_api::MadeUpApi;
+use crate::backend::volcano::api::ANNOTATION_QUEUE;
+
+const POD_GROUPS: &str = "/apis/scheduling.volcano.sh/v1beta1/namespaces/team/podgroups";
+const QUEUE: &str = "/apis/scheduling.volcano.sh/v1beta1/queues/default";
+const BINDINGS: &str = "/apis/grove.io/v1alpha1/clustertopologybindings";
+
+/// A CRD with that field of the spec.
+fn crd(name: &str, version: &str, field: &str) -> (String, Value) {
+    let spec = json!({"type": "object", "properties": {field: {"type": "array"}}});
+    let schema = json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}});
+    let version = json!({"name": version, "served": true, "storage": true, "schema": schema});
+    let crd = json!({
+        "metadata": {"name": name},
+        "spec": {"group": "", "scope": "", "names": {"kind": "", "plural": ""}, "versions": [version]},
+        "status": {"conditions": [{"type": "Established", "status": "True"}]},
+    });
+    (format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"), crd)
+}
+
+/// A cluster with Volcano, whose PodGroup has that field, and these objects.
+fn cluster(field: &str, objects: &[(&str, Value)]) -> MadeUpApi {
+    let crds = CRDS.iter().map(|wanted| crd(wanted.name, wanted.version, field)).collect::<Vec<_>>();
+    let crds = crds.iter().map(|(path, crd)| (path.as_str(), crd.clone()));
+    MadeUpApi::holding(crds.chain(objects.iter().cloned()))
+}
+
+fn with_volcano(objects: &[(&str, Value)]) -> (Volcano, MadeUpApi) {
+    let api = cluster("subGroupPolicy", objects);
+    (Volcano::new(api.client.clone()), api)
+}
+
+fn open_queue() -> (&'static str, Value) {
+    (QUEUE, json!({"metadata": {"name": "default"}, "status": {"state": "Open"}}))
+}
+
+fn pcs(edit: impl FnOnce(&mut Value)) -> PodCliqueSet {
+    let containers = json!([{"name": "c", "resources": {"requests": {"cpu": 1}}}]);
+    let clique = json!({"name": "a", "spec": {"podSpec": {"containers": containers}, "replicas": 2}});
+    let mut pcs = json!({
+        "metadata": {"name": "wl", "namespace": "team"},
+        "spec": {"replicas": 1, "template": {"cliques": [clique]}},
+    });
+    edit(&mut pcs);
+    serde_json::from_value(pcs).unwrap()
+}
+
+/// One podgroup; the required keys of the PodGang and of the podgroup.
+fn pod_gang(keys: [Option<&str>; 2]) -> PodGang {
+    let [gang, own] = keys.map(|key| key.map(|key| json!({"packConstraint": {"required": key}})));
+    let podgroup = |name: &str, own| json!({"name": name, "podReferences": [], "minReplicas": 2, "topologyConstraint": own});
+    serde_json::from_value(json!({
+        "metadata": {"name": "wl-0", "namespace": "team", "uid": "gang", "annotations": {"grove.io/topology-name": "t"}},
+        "spec": {"podgroups": [podgroup("wl-0-a", own), podgroup("wl-0-b", None)], "topologyConstraint": gang},
+    }))
+    .unwrap()
+}
+
+#[tokio::test]
+async fn an_old_volcano_is_told_by_name() {
+    let api = cluster("minTaskMember", &[]);
+    let volcano = Volcano::new(api.client.clone());
+    let reason =
+        "CRD podgroups.scheduling.volcano.sh has no spec.subGroupPolicy: Volcano 1.14 or newer is needed";
+    assert_eq!(volcano.readiness().await, Err(reason.to_owned()));
+    let synced = volcano.sync_pod_gang(&GangState::without_pods(&pod_gang([None, None])), &[]).await;
+    assert!(matches!(synced, Err(BackendError::NotReady { .. })), "{synced:?}");
+    assert!(api.written().is_empty());
+}
+
+#[tokio::test]
+async fn a_pod_gang_gets_its_pod_group_once() {
+    let (volcano, api) = with_volcano(&[]);
+    let pod_gang = pod_gang([None, None]);
+    volcano.sync_pod_gang(&GangState::without_pods(&pod_gang), &[]).await.unwrap();
+    let (request, pod_group) = api.written().remove(0);
+    assert_eq!(request, format!("POST {POD_GROUPS}"));
+    assert_eq!(pod_group["spec"]["minMember"], 4);
+    assert_eq!(pod_group["spec"].get("networkTopology"), None);
+
+    // As Volcano leaves it.
+    let mut stored = pod_group;
+    stored["spec"]["minResources"] = json!({"cpu": "4"});
+    stored["status"] = json!({"phase": "Running"});
+    let existing = [Arc::new(serde_json::from_value(stored).unwrap())];
+    volcano.sync_pod_gang(&GangState::without_pods(&pod_gang), &existing).await.unwrap();
+    assert_eq!(api.written(), []);
+}
+
+#[tokio::test]
+async fn a_constrained_gang_has_no_pod_group_before_its_hyper_nodes() {
+    let levels = [json!({"domain": "rack", "key": "example.com/rack"})];
+    let binding = json!({"metadata": {"name": "t", "uid": "t"}, "spec": {"levels": levels}});
+    let path = format!("{BINDINGS}/t");
+    let none = json!({"metadata": {}, "items": []});
+    let (volcano, api) =
+        with_volcano(&[(&path, binding), ("/apis/topology.volcano.sh/v1alpha1/hypernodes", none)]);
+    let synced = volcano
+        .sync_pod_gang(&GangState::without_pods(&pod_gang([Some("example.com/rack"), None])), &[])
+        .await;
+    assert!(matches!(synced, Err(BackendError::NotReady { .. })), "{synced:?}");
+    assert!(api.written().is_empty());
+}
+
+#[tokio::test]
+async fn a_queue_of_cliques_is_pinned_when_the_pod_gang_is_made() {
+    let (volcano, _) = with_volcano(&[]);
+    let queued = |queue: &str| {
+        pcs(|pcs| pcs["spec"]["template"]["cliques"][0]["annotations"] = json!({ANNOTATION_QUEUE: queue}))
+    };
+    let mut pod_gang = pod_gang([None, None]);
+    for queue in ["q", "later"] {
+        volcano.prepare_pod_gang(&mut pod_gang, &queued(queue));
+        assert_eq!(pod_gang.annotations()[ANNOTATION_PINNED_QUEUE], "q");
+    }
+}
+
+#[tokio::test]
+async fn a_pod_joins_by_both_annotations() {
+    let (volcano, _) = with_volcano(&[]);
+    let mut pod =
+        DynamicObject::new("p", &ApiResource::erase::<Pod>(&())).data(json!({"spec": {"containers": []}}));
+    let pod_gang = pod_gang([Some("example.com/block"), Some("example.com/rack")]);
+    let member = Membership { pod_gang: &pod_gang, pod_clique: "wl-0-a", pod_index: 0 };
+    volcano.prepare_pod(&mut pod, &member).unwrap();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&pod).unwrap(), @r#"
+    {
+      "apiVersion": "v1",
+      "kind": "Pod",
+      "metadata": {
+        "annotations": {
+          "scheduling.k8s.io/group-name": "wl-0",
+          "scheduling.volcano.sh/group-name": "wl-0"
+        },
+        "name": "p"
+      },
+      "spec": {
+        "affinity": {
+          "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+              "nodeSelectorTerms": [
+                {
+                  "matchExpressions": [
+                    {
+                      "key": "example.com/block",
+                      "operator": "Exists"
+                    },
+                    {
+                      "key": "example.com/rack",
+                      "operator": "Exists"
+                    }
+                  ]
+                }
+              ]
+            }
+          }
+        },
+        "containers": [],
+        "schedulerName": "volcano"
+      }
+    }
+    "#);
+}
+
+fn pod(clique: &str, node: Option<&str>) -> Arc<Pod> {
+    let pod = json!({"metadata": {"labels": {LABEL_POD_CLIQUE: clique}}, "spec": {"containers": [], "nodeName": node}});
+    Arc::new(serde_json::from_value(pod).unwrap())
+}
+
+/// A pod of `wl-0-a`, beside pods that are bound or not, and the keys of which it gets the domain.
+#[rstest::rstest]
+#[case::first(&[("wl-0-a", None), ("wl-0-b", None)], &[])]
+#[case::beside_its_own(&[("wl-0-b", Some("other")), ("wl-0-a", Some("n0"))], &["example.com/block", "example.com/rack"])]
+#[case::beside_another_podgroup(&[("wl-0-a", None), ("wl-0-b", Some("n0"))], &["example.com/block"])]
+#[tokio::test]
+async fn a_late_pod_follows_its_gang(#[case] pods: &[(&str, Option<&str>)], #[case] keys: &[&str]) {
+    let labels = json!({"example.com/block": "b0", "example.com/rack": "r0"});
+    let node = json!({"metadata": {"name": "n0", "labels": labels}});
+    let (volcano, _) = with_volcano(&[("/api/v1/nodes/n0", node)]);
+    let pod_gang = pod_gang([Some("example.com/block"), Some("example.com/rack")]);
+    let pods: Vec<_> = pods.iter().map(|(clique, node)| pod(clique, *node)).collect();
+    let state = GangState { pod_gang: &pod_gang, pods: &pods };
+    let release = volcano.release_pod(&pod("wl-0-a", None), &state).await.unwrap();
+    let Release::Now(requirements) = release else { panic!("{release:?}") };
+    assert_eq!(requirements.iter().map(|required| required.key.as_str()).collect::<Vec<_>>(), keys);
+}
+
+#[tokio::test]
+async fn a_closed_queue_stops_new_gangs_and_no_update() {
+    let closed = json!({"metadata": {"name": "default"}, "status": {"state": "Closed"}});
+    let (volcano, _) = with_volcano(&[(QUEUE, closed)]);
+    let new = pcs(|_| {});
+    let found = volcano.validate_pod_clique_set(&new, None).await;
+    assert_eq!(found.errors[0].message, r#"Volcano queue "default" is not Open (its state is Closed)"#);
+    assert!(volcano.validate_pod_clique_set(&new, Some(&new)).await.admits());
+    let (volcano, _) = with_volcano(&[open_queue()]);
+    assert!(volcano.validate_pod_clique_set(&new, None).await.admits());
+}
+
+#[tokio::test]
+async fn a_topology_that_is_not_held_is_refused() {
+    let binding = |name: &str, created: &str, references: Value| {
+        json!({
+            "metadata": {"name": name, "uid": name, "creationTimestamp": created},
+            "spec": {"levels": [{"domain": "rack", "key": "rack"}], "schedulerTopologyBindings": references},
+        })
+    };
+    let reference = json!([{"schedulerName": VOLCANO, "topologyReference": "root"}]);
+    let list = json!({"metadata": {}, "items": [
+        binding("second", "2026-02-01T00:00:00Z", json!([])),
+        binding("first", "2026-01-01T00:00:00Z", json!([])),
+        binding("referring", "2025-01-01T00:00:00Z", reference),
+    ]});
+    let (volcano, _) = with_volcano(&[open_queue(), (BINDINGS, list)]);
+    for (name, refused) in [("first", false), ("second", true), ("referring", false)] {
+        let constraint = json!({"topologyName": name, "pack": {"required": "rack"}});
+        let pcs = pcs(|pcs| pcs["spec"]["template"]["topologyConstraint"] = constraint);
+        let found = volcano.validate_pod_clique_set(&pcs, None).await;
+        let messages: Vec<_> = found.errors.iter().map(|error| error.message.as_str()).collect();
+        let reason = "scheduler backend volcano cannot honour this constraint: Volcano's HyperNodes hold one topology, \
+                      and ClusterTopologyBinding first came first";
+        assert_eq!(messages, if refused { vec![reason] } else { vec![] }, "{name}");
+    }
+}

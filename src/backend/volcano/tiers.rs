@@ -1,0 +1,117 @@
+//! From the node-label keys of a PodGang's constraints to tiers of HyperNodes.
+//!
+//! Volcano puts a root of its own one tier above the highest HyperNode there is. A gang that may go up to
+//! that tier is not constrained at all, so where the HyperNodes are missing Volcano would quietly ignore what
+//! is required (ADM-09). Therefore a constrained gang waits until there is a HyperNode of the tier that it
+//! may go up to.
+
+use kube::api::{Api, DynamicObject, ListParams};
+use kube::{Client, ResourceExt};
+
+use super::VOLCANO;
+use super::api::{LABEL_TIER, LABEL_TOPOLOGY, hyper_nodes};
+use super::hyper_tree::topology_label;
+use crate::api::names::ANNOTATION_TOPOLOGY_NAME;
+use crate::api::{ClusterTopologyBinding, PodGang, TopologyLevel};
+use crate::backend::{BackendError, domain};
+
+/// The tiers of a ClusterTopologyBinding's levels: the narrowest is tier 1.
+#[derive(Debug, Default)]
+pub(super) struct Tiers(Vec<TopologyLevel>);
+
+impl Tiers {
+    /// Tiers of `levels`, which go from broadest to narrowest.
+    pub(super) fn new(levels: &[TopologyLevel]) -> Self {
+        Self(levels.to_vec())
+    }
+
+    /// The tier of the level with that node-label key.
+    pub(super) fn of(&self, key: &str) -> Option<usize> {
+        let place = self.0.iter().position(|level| level.key == key)?;
+        Some(self.0.len() - place)
+    }
+
+    /// The level of a tier.
+    pub(super) fn level(&self, tier: usize) -> Option<&TopologyLevel> {
+        self.0.len().checked_sub(tier).and_then(|place| self.0.get(place))
+    }
+
+    /// How many there are, which is the highest.
+    pub(super) fn highest(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// The tiers that the constraints of `pod_gang` speak of, where the HyperNodes for them stand.
+///
+/// # Errors
+/// [`BackendError::Refused`] if there are constraints and no topology is named, [`BackendError::NotReady`]
+/// while the binding, its level or its HyperNodes are missing, else a request that failed.
+pub(super) async fn of_gang(client: &Client, pod_gang: &PodGang) -> Result<Tiers, BackendError> {
+    let mut keys: Vec<_> = domain::required_keys(pod_gang, "").collect();
+    for podgroup in &pod_gang.spec.podgroups {
+        keys.extend(domain::required_keys(pod_gang, &podgroup.name));
+    }
+    let Some(first) = keys.first() else { return Ok(Tiers::default()) };
+    let Some(name) = pod_gang.annotations().get(ANNOTATION_TOPOLOGY_NAME) else {
+        let gang = pod_gang.name_any();
+        let reason = format!("PodGang {gang}: a topology constraint ({first}) without a topology's name");
+        return Err(BackendError::Refused(reason));
+    };
+    let binding = Api::<ClusterTopologyBinding>::all(client.clone()).get_opt(name).await;
+    let binding = binding.map_err(|source| failed(format!("get ClusterTopologyBinding {name}"), source))?;
+    let binding =
+        binding.ok_or_else(|| not_ready(format!("ClusterTopologyBinding {name} does not exist")))?;
+    let tiers = Tiers::new(&binding.spec.levels);
+    let mut highest = 0;
+    for key in keys {
+        let tier = tiers.of(key);
+        let tier =
+            tier.ok_or_else(|| not_ready(format!("ClusterTopologyBinding {name} has no level {key}")))?;
+        highest = highest.max(tier);
+    }
+    match has_tier(client, &binding, highest).await? {
+        true => Ok(tiers),
+        false => {
+            Err(not_ready(format!("no HyperNode of tier {highest} of ClusterTopologyBinding {name} exists")))
+        }
+    }
+}
+
+/// Whether the tree of the binding reaches up to that tier.
+async fn has_tier(
+    client: &Client,
+    binding: &ClusterTopologyBinding,
+    tier: usize,
+) -> Result<bool, BackendError> {
+    let api = Api::<DynamicObject>::all_with(client.clone(), &hyper_nodes());
+    if let Some(reference) = binding.spec.reference(VOLCANO) {
+        let root = api.get_opt(reference).await;
+        let root = root.map_err(|source| failed(format!("get HyperNode {reference}"), source))?;
+        let reached = root.and_then(|root| root.data["spec"]["tier"].as_u64());
+        return Ok(reached.and_then(|reached| usize::try_from(reached).ok()) >= Some(tier));
+    }
+    let (topology, uid) = (topology_label(&binding.name_any()), binding.uid());
+    let selector = format!("{LABEL_TOPOLOGY}={topology},{LABEL_TIER}={tier}");
+    let found = api.list(&ListParams::default().labels(&selector).limit(1)).await;
+    let found = found.map_err(|source| failed(format!("list HyperNodes of tier {tier}"), source))?;
+    let is_its = |found: &DynamicObject| {
+        found
+            .owner_references()
+            .iter()
+            .any(|owner| owner.controller == Some(true) && Some(&owner.uid) == uid.as_ref())
+    };
+    Ok(found.items.iter().any(is_its))
+}
+
+fn not_ready(reason: String) -> BackendError {
+    BackendError::NotReady { backend: VOLCANO.to_owned(), reason }
+}
+
+fn failed(action: String, source: kube::Error) -> BackendError {
+    BackendError::Api { action, source }
+}
+
+#[cfg(test)]
+#[path = "tiers_tests.rs"]
+mod tests;

@@ -1,0 +1,105 @@
+//! Which gangs may be handed to Volcano, by what stands of their topology.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::backend::made_up_api::MadeUpApi;
+
+const BINDING: &str = "/apis/grove.io/v1alpha1/clustertopologybindings/t";
+const HYPER_NODES: &str = "/apis/topology.volcano.sh/v1alpha1/hypernodes";
+
+fn binding(reference: Option<&str>) -> Value {
+    let references = reference.map(|name| json!({"schedulerName": VOLCANO, "topologyReference": name}));
+    let levels =
+        ["block", "rack"].map(|domain| json!({"domain": domain, "key": format!("example.com/{domain}")}));
+    let references: Vec<_> = references.into_iter().collect();
+    json!({
+        "metadata": {"name": "t", "uid": "t"},
+        "spec": {"levels": levels, "schedulerTopologyBindings": references},
+    })
+}
+
+/// A list of one HyperNode whose controller has this uid.
+fn hyper_nodes_of(uid: &str) -> Value {
+    let kind = "ClusterTopologyBinding";
+    let owner =
+        json!({"apiVersion": "grove.io/v1alpha1", "kind": kind, "name": "t", "uid": uid, "controller": true});
+    let hyper_node = json!({"metadata": {"name": "h", "ownerReferences": [owner]}, "spec": {"tier": 2}});
+    json!({"kind": "HyperNodeList", "apiVersion": "topology.volcano.sh/v1alpha1", "metadata": {}, "items": [hyper_node]})
+}
+
+/// A gang with these required keys of the PodGang and of its podgroup.
+fn pod_gang(keys: [Option<&str>; 2]) -> PodGang {
+    let [gang, own] = keys.map(|key| key.map(|key| json!({"packConstraint": {"required": key}})));
+    let podgroup = json!({"name": "a", "podReferences": [], "minReplicas": 1, "topologyConstraint": own});
+    serde_json::from_value(json!({
+        "metadata": {"name": "g", "annotations": {ANNOTATION_TOPOLOGY_NAME: "t"}},
+        "spec": {"podgroups": [podgroup], "topologyConstraint": gang},
+    }))
+    .unwrap()
+}
+
+async fn tiers(objects: Vec<(&'static str, Value)>, pod_gang: &PodGang) -> Result<Tiers, String> {
+    let api = MadeUpApi::holding(objects);
+    of_gang(&api.client, pod_gang).await.map_err(|error| error.to_string())
+}
+
+#[tokio::test]
+async fn a_gang_without_constraints_asks_nothing() {
+    assert_eq!(tiers(vec![], &pod_gang([None, None])).await.unwrap().highest(), 0);
+}
+
+#[tokio::test]
+async fn the_narrowest_level_is_tier_1() {
+    let stand = vec![(BINDING, binding(None)), (HYPER_NODES, hyper_nodes_of("t"))];
+    let tiers = tiers(stand, &pod_gang([Some("example.com/block"), Some("example.com/rack")])).await.unwrap();
+    assert_eq!(
+        ["example.com/rack", "example.com/block", "else"].map(|key| tiers.of(key)),
+        [Some(1), Some(2), None]
+    );
+    assert_eq!(tiers.level(2).map(|level| level.domain.as_str()), Some("block"));
+    assert_eq!((tiers.level(0), tiers.level(3)), (None, None));
+}
+
+#[rstest::rstest]
+#[case::no_binding(vec![], "ClusterTopologyBinding t does not exist")]
+#[case::no_level(
+    vec![(BINDING, binding(None))],
+    "ClusterTopologyBinding t has no level example.com/row"
+)]
+#[tokio::test]
+async fn what_is_missing_is_waited_for(#[case] objects: Vec<(&'static str, Value)>, #[case] reason: &str) {
+    let waits = tiers(objects, &pod_gang([None, Some("example.com/row")])).await.unwrap_err();
+    assert_eq!(waits, format!("scheduler backend \"volcano\" is not ready: {reason}"));
+}
+
+#[rstest::rstest]
+#[case::none(json!({"metadata": {}, "items": []}))]
+#[case::of_a_predecessor(hyper_nodes_of("before"))]
+#[tokio::test]
+async fn a_gang_waits_for_hyper_nodes(#[case] hyper_nodes: Value) {
+    let objects = vec![(BINDING, binding(None)), (HYPER_NODES, hyper_nodes)];
+    let waits = tiers(objects, &pod_gang([Some("example.com/block"), None])).await.unwrap_err();
+    assert!(waits.ends_with("no HyperNode of tier 2 of ClusterTopologyBinding t exists"), "{waits}");
+}
+
+#[rstest::rstest]
+#[case::high_enough(Some(2), true)]
+#[case::too_low(Some(1), false)]
+#[case::missing(None, false)]
+#[tokio::test]
+async fn a_tree_that_is_referred_to_is_known_by_its_root(#[case] tier: Option<u64>, #[case] stands: bool) {
+    let root = tier.map(|tier| json!({"metadata": {"name": "root"}, "spec": {"tier": tier}}));
+    let root = root.map(|root| ("/apis/topology.volcano.sh/v1alpha1/hypernodes/root", root));
+    let objects = root.into_iter().chain([(BINDING, binding(Some("root")))]).collect();
+    assert_eq!(tiers(objects, &pod_gang([Some("example.com/block"), None])).await.is_ok(), stands);
+}
+
+#[tokio::test]
+async fn without_a_topologys_name_there_is_nothing_to_wait_for() {
+    let mut pod_gang = pod_gang([Some("example.com/rack"), None]);
+    pod_gang.annotations_mut().clear();
+    let api = MadeUpApi::holding([]);
+    let refused = of_gang(&api.client, &pod_gang).await.unwrap_err();
+    assert!(matches!(refused, BackendError::Refused(_)), "{refused}");
+}

@@ -1,0 +1,129 @@
+//! The order in which a control plane comes up, and what happens to a scheduler that does not.
+//!
+//! Two things decide the order. A scheduler whose CRDs are missing waits for ever, so they come first, all of them
+//! and the controller's at once. And the garbage collector looks for new kinds only every 30 s, so it comes after
+//! them. The rest goes side by side: the controller, and each scheduler with the objects it needs.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use futures::future::{join, join_all, try_join_all};
+use rustix::process::Signal;
+
+use super::{ClusterSpec, LocalCluster, NotUp, Part, Processes, Programs, client, start};
+use crate::cluster::home::{self, ClusterHome};
+use crate::cluster::schedulers::Scheduler;
+use crate::cluster::{ClusterError, deploy};
+use crate::controller::install::{InstallOptions, WebhookTarget};
+
+/// What a cluster's folder may grow to.
+const CLUSTER_MIB: u64 = 1024;
+
+impl LocalCluster {
+    /// Brings a control plane up. A scheduler other than kube-scheduler that does not come up does not fail it:
+    /// [`LocalCluster::failed_schedulers`].
+    ///
+    /// # Errors
+    /// [`ClusterError::Name`], [`ClusterError::Disk`], [`ClusterError::Ports`] before anything runs;
+    /// [`ClusterError::Process`] with the log of a component that ended; [`ClusterError::NotReady`]. Whatever ran by
+    /// then is killed.
+    pub async fn start(name: &str, spec: ClusterSpec, programs: Programs) -> Result<Self, ClusterError> {
+        home::require_space(&home::state(), CLUSTER_MIB, "for a cluster", home::STATE_VARIABLE)?;
+        let home = ClusterHome::take(name)?;
+        let begin = Instant::now();
+        let layout = start::Layout::new(&home.path, &spec)?;
+        let client = client(&layout.admin).await?;
+        let others = spec.schedulers.iter().filter(|scheduler| **scheduler != Scheduler::Kube);
+        let not_up = others.map(|scheduler| (*scheduler, NotUp::Starting)).collect();
+        let mut cluster = Self {
+            home,
+            programs,
+            layout,
+            spec: Mutex::new(spec),
+            processes: Processes::default(),
+            not_up: Mutex::new(not_up),
+            client,
+            ready_in: Duration::ZERO,
+        };
+        cluster.start_part(Part::Etcd).await?;
+        cluster.start_part(Part::Apiserver).await?;
+        cluster.apiserver_ready().await?;
+        cluster.start_part(Part::KubeScheduler).await?;
+        cluster.start_part(Part::Kwok).await?;
+        let options = InstallOptions {
+            webhooks: WebhookTarget::Url(cluster.layout.webhook_url()),
+            ca_bundle: cluster.layout.ca_bundle.clone().into_bytes(),
+        };
+        let apis = join_all(cluster.starting().into_iter().map(|scheduler| cluster.install_api(scheduler)));
+        let (controller, _) = join(deploy::install_controller(&cluster.client, &options), apis).await;
+        controller?;
+        cluster.start_part(Part::ControllerManager).await?;
+        let schedulers =
+            join_all(cluster.starting().into_iter().map(|scheduler| cluster.start_scheduler(scheduler)));
+        let (controller, _) = join(cluster.start_controller(), schedulers).await;
+        controller?;
+        cluster.ready_in = begin.elapsed();
+        Ok(cluster)
+    }
+
+    async fn start_controller(&self) -> Result<(), ClusterError> {
+        self.start_part(Part::Controller).await?;
+        self.controller_ready().await.map(drop)
+    }
+
+    /// The schedulers beside kube-scheduler that were neither given up nor are up.
+    fn starting(&self) -> Vec<Scheduler> {
+        let not_up = self.not_up();
+        not_up
+            .iter()
+            .filter(|(_, why)| matches!(why, NotUp::Starting))
+            .map(|(scheduler, _)| *scheduler)
+            .collect()
+    }
+
+    /// Installs a scheduler's CRDs and roles.
+    async fn install_api(&self, scheduler: Scheduler) {
+        let spec = self.spec();
+        let install = async {
+            let mut objects = scheduler.crds(spec.kai.as_ref()).await?;
+            objects.extend(scheduler.roles());
+            deploy::install(&self.client, &objects).await
+        };
+        if let Err(error) = install.await {
+            self.give_up(scheduler, &error).await;
+        }
+    }
+
+    /// Starts a scheduler with the objects it needs and waits until it works.
+    async fn start_scheduler(&self, scheduler: Scheduler) {
+        let spec = self.spec();
+        let objects = scheduler.objects();
+        let up = async {
+            try_join_all(objects.iter().map(|object| deploy::apply_when_served(&self.client, object)))
+                .await?;
+            for part in spec.parts_of(scheduler) {
+                self.start_part(part).await?;
+            }
+            self.scheduler_ready(scheduler).await
+        };
+        match up.await {
+            Ok(()) => drop(self.not_up().remove(&scheduler)),
+            Err(error) => self.give_up(scheduler, &error).await,
+        }
+    }
+
+    /// Goes on without a scheduler: ends its processes and remembers why, with the last lines of their logs.
+    async fn give_up(&self, scheduler: Scheduler, error: &ClusterError) {
+        let mut reason = error.to_string();
+        for part in self.spec().parts_of(scheduler) {
+            self.stop_part(part, Signal::KILL).await;
+            let tail = home::tail(&self.log(part), 15);
+            // A death tells the end of the log itself.
+            if !matches!(error, ClusterError::Process { .. }) && !tail.is_empty() {
+                reason.push_str(&format!("\n{}: {tail}", part.program()));
+            }
+        }
+        tracing::warn!(scheduler = scheduler.name(), reason, "the cluster goes on without a scheduler");
+        self.not_up().insert(scheduler, NotUp::Failed(reason));
+    }
+}

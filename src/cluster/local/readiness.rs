@@ -1,0 +1,113 @@
+//! When a part works: it is asked until it says so, or until it has ended.
+
+use std::time::{Duration, Instant};
+
+use futures::future::try_join_all;
+use kube::Client;
+
+use super::{LocalCluster, Part};
+use crate::cluster::ClusterError;
+use crate::cluster::process::Process;
+use crate::cluster::schedulers::Scheduler;
+
+/// How long a part of the control plane may take.
+const CONTROL_PLANE: Duration = Duration::from_secs(60);
+/// How long a scheduler may take before the cluster goes on without it.
+const SCHEDULER: Duration = Duration::from_secs(30);
+
+impl LocalCluster {
+    /// Waits until the API server is ready.
+    ///
+    /// # Errors
+    /// [`ClusterError::NotReady`], or the death of a part.
+    pub async fn apiserver_ready(&self) -> Result<(), ClusterError> {
+        ready("the API server", &self.client, "/readyz", CONTROL_PLANE, || self.dead()).await.map(drop)
+    }
+
+    /// Whether the API server says within 5 s that it is ready.
+    pub(super) async fn apiserver_answers(&self) -> Result<(), ClusterError> {
+        let not_ready =
+            |last: String| ClusterError::NotReady { what: "the API server".into(), seconds: 5, last };
+        ask(&self.client, "/readyz", Duration::from_secs(5)).await.map(drop).map_err(not_ready)
+    }
+
+    /// Waits until the controller says that it is ready; its detail.
+    ///
+    /// # Errors
+    /// [`ClusterError::NotReady`], or the death of a part.
+    pub async fn controller_ready(&self) -> Result<String, ClusterError> {
+        let client = plain_client(self.layout.controller.health)?;
+        ready("the backend controller", &client, "/readyz", CONTROL_PLANE, || self.dead()).await
+    }
+
+    /// The controller's metrics, in the text format.
+    ///
+    /// # Errors
+    /// [`ClusterError::NotReady`].
+    pub async fn controller_metrics(&self) -> Result<String, ClusterError> {
+        let client = plain_client(self.layout.controller.metrics)?;
+        ready("the controller's metrics", &client, "/metrics", CONTROL_PLANE, || self.dead()).await
+    }
+
+    /// Waits until every process of a scheduler that can be asked says that it works.
+    ///
+    /// # Errors
+    /// [`ClusterError::NotReady`], or the death of one of them.
+    pub async fn scheduler_ready(&self, scheduler: Scheduler) -> Result<(), ClusterError> {
+        let parts: Vec<_> = self.spec().parts_of(scheduler).collect();
+        let dead = || {
+            let running = self.lock();
+            parts.iter().find_map(|part| running.get(part).and_then(Process::death))
+        };
+        try_join_all(parts.iter().map(|part| self.part_ready(*part, &dead))).await.map(drop)
+    }
+
+    async fn part_ready(
+        &self,
+        part: Part,
+        dead: &(impl Fn() -> Option<ClusterError> + Sync),
+    ) -> Result<(), ClusterError> {
+        let Some(path) = part.health() else { return Ok(()) };
+        let client = plain_client(self.layout.place(part)?.health)?;
+        ready(part.program(), &client, path, SCHEDULER, dead).await.map(drop)
+    }
+}
+
+fn plain_client(port: u16) -> Result<Client, ClusterError> {
+    let url = format!("http://127.0.0.1:{port}");
+    let url = url.parse().map_err(|_| ClusterError::Name(format!("{url} is no address")))?;
+    Client::try_from(kube::Config::new(url)).map_err(|source| ClusterError::api("connect", source))
+}
+
+/// Asks until the answer is 200. A question every 25 ms is no load for a process that is just starting.
+async fn ready(
+    what: &str,
+    client: &Client,
+    path: &str,
+    limit: Duration,
+    dead: impl Fn() -> Option<ClusterError>,
+) -> Result<String, ClusterError> {
+    let begin = Instant::now();
+    loop {
+        let last = match ask(client, path, Duration::from_secs(2)).await {
+            Ok(text) => return Ok(text),
+            Err(last) => last,
+        };
+        if let Some(death) = dead() {
+            return Err(death);
+        }
+        if begin.elapsed() > limit {
+            return Err(ClusterError::NotReady { what: what.into(), seconds: limit.as_secs(), last });
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+}
+
+/// One question; what came instead of an answer.
+async fn ask(client: &Client, path: &str, limit: Duration) -> Result<String, String> {
+    let request = http::Request::get(path).body(Vec::new()).map_err(|e| e.to_string())?;
+    match tokio::time::timeout(limit, client.request_text(request)).await {
+        Ok(answer) => answer.map_err(|e| e.to_string()),
+        Err(_) => Err("no answer".into()),
+    }
+}

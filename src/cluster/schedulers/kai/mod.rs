@@ -1,0 +1,140 @@
+//! KAI-Scheduler: scheduler and binder, and its podgrouper where there is one.
+//!
+//! It is no pinned module: its programs and CRDs come from a folder that the user names ([`KaiDir`]). Without one a
+//! cluster has its API only (`crds.yaml`, written for this suite: the fields that the controller writes), and
+//! kube-scheduler binds its pods one by one, so that what the controller does for KAI can be judged but not what KAI
+//! makes of it.
+//!
+//! Its only action is `allocate`. Consolidation, reclaim, preemption and the eviction of stale gangs delete pods
+//! of gangs that are no business of the case that runs.
+
+mod folder;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+pub use self::folder::KaiDir;
+use super::{Place, manifests};
+use crate::cluster::ClusterError;
+
+/// Its `schedulerName`.
+pub const NAME: &str = "kai-scheduler";
+/// The scheduler's user.
+pub const SCHEDULER: &str = "system:kai-scheduler";
+/// The binder's user, who posts `pods/binding`.
+pub const BINDER: &str = "system:kai-binder";
+/// The podgrouper's user.
+pub const POD_GROUPER: &str = "system:kai-podgrouper";
+/// Its users.
+pub const USERS: [&str; 3] = [SCHEDULER, BINDER, POD_GROUPER];
+/// The API groups they write.
+pub const API_GROUPS: [&str; 2] = ["scheduling.run.ai", "kai.scheduler"];
+
+/// The CRDs of `folder`, else the minimal ones.
+pub(super) fn crds(folder: Option<&KaiDir>) -> Result<Vec<Value>, ClusterError> {
+    match folder {
+        Some(folder) => folder.crds(),
+        None => crate::yaml::documents(include_str!("crds.yaml"))
+            .map_err(|e| ClusterError::Manifest { path: "crds.yaml".into(), reason: e.to_string() }),
+    }
+}
+
+/// Scheduler configuration: what KAI's operator writes for its default shard, of the plugins that allocate.
+pub fn configuration() -> Value {
+    let plugin = |name: &str| json!({"name": name});
+    let mut plugins: Vec<_> = [
+        "predicates",
+        "proportion",
+        "priority",
+        "nodeavailability",
+        "resourcetype",
+        "podaffinity",
+        "elastic",
+        "subgrouporder",
+        "taskorder",
+        "nominatednode",
+        "dynamicresources",
+        "topology",
+        "gpupack",
+    ]
+    .into_iter()
+    .map(plugin)
+    .collect();
+    plugins.push(json!({"name": "nodeplacement", "arguments": {"cpu": "binpack", "gpu": "binpack"}}));
+    plugins.push(plugin("gpusharingorder"));
+    json!({"actions": "allocate", "tiers": [{"plugins": plugins}]})
+}
+
+/// Arguments of the scheduler.
+pub fn scheduler_args(place: &Place, configuration: &Path) -> Vec<String> {
+    vec![
+        format!("--scheduler-conf={}", configuration.display()),
+        format!("--scheduler-name={NAME}"),
+        "--namespace=kai-scheduler".into(),
+        "--nodepool-label-key=kai.scheduler/node-pool".into(),
+        "--partition-label-value=".into(),
+        "--queue-label-key=kai.scheduler/queue".into(),
+        "--resource-reservation-app-label=kai-resource-reservation".into(),
+        "--schedule-period=200ms".into(),
+        "--qps=500".into(),
+        "--burst=1000".into(),
+        format!("--listen-address=127.0.0.1:{}", place.health),
+        format!("--plugin-server-port={}", place.other),
+        "--log-json".into(),
+        "--v=2".into(),
+    ]
+}
+
+/// Arguments of the binder, which answers only about its metrics.
+pub fn binder_args(place: &Place) -> Vec<String> {
+    vec![
+        format!("--scheduler-name={NAME}"),
+        format!("--metrics-bind-address=127.0.0.1:{}", place.health),
+        "--health-probe-bind-address=0".into(),
+        "--qps=500".into(),
+        "--burst=1000".into(),
+        "--max-concurrent-reconciles=50".into(),
+    ]
+}
+
+/// Arguments of the podgrouper.
+pub fn pod_grouper_args(place: &Place) -> Vec<String> {
+    vec![
+        format!("--scheduler-name={NAME}"),
+        "--queue-label-key=kai.scheduler/queue".into(),
+        "--nodepool-label-key=kai.scheduler/node-pool".into(),
+        "--metrics-bind-address=0".into(),
+        format!("--health-probe-bind-address=127.0.0.1:{}", place.health),
+    ]
+}
+
+/// Their environment: not all of them take the path of a kubeconfig as an argument.
+pub fn environment(place: &Place) -> Vec<(String, String)> {
+    vec![("KUBECONFIG".into(), place.kubeconfig.display().to_string())]
+}
+
+/// A queue for PodGroups, below one that has no limits either.
+pub fn objects() -> Vec<Value> {
+    let queue = |name: &str, parent: Option<&str>| {
+        let unlimited = json!({"quota": -1, "limit": -1, "overQuotaWeight": 1});
+        let mut spec = json!({"resources": {"cpu": unlimited, "gpu": unlimited, "memory": unlimited}});
+        if let Some(parent) = parent {
+            spec["parentQueue"] = json!(parent);
+        }
+        json!({
+            "apiVersion": "scheduling.run.ai/v2",
+            "kind": "Queue",
+            "metadata": {"name": name},
+            "spec": spec,
+        })
+    };
+    vec![queue("default-parent-queue", None), queue("default-queue", Some("default-parent-queue"))]
+}
+
+/// A program's own manifests of one file, if they hold CRDs.
+fn crds_of(path: &Path) -> Result<Vec<Value>, ClusterError> {
+    let mut all = manifests(path)?;
+    all.retain(|object| object["kind"] == "CustomResourceDefinition");
+    Ok(all)
+}

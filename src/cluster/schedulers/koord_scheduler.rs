@@ -1,0 +1,113 @@
+//! Koordinator's koord-scheduler: gangs by its Coscheduling plugin, topology by the ClusterNetworkTopology `default`.
+//!
+//! Its manager (webhooks, SLOs) is not needed: the scheduler keeps the PodGroups' status itself. A topology gang that
+//! does not fit goes to the backoff queue, from which Kubernetes pops pods early when it has nothing else to do; the
+//! gang would be tried without end and fill the log. That gate is off, and the backoff is a second.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{ModuleCrds, Place};
+
+/// Its `schedulerName`.
+pub const NAME: &str = "koord-scheduler";
+/// Its user.
+pub const USER: &str = "system:koord-scheduler";
+/// The API groups it writes.
+pub const API_GROUPS: [&str; 2] = ["scheduling.koordinator.sh", "scheduling.sigs.k8s.io"];
+/// Plugin that makes PodGroups gangs.
+pub const COSCHEDULING: &str = "Coscheduling";
+/// Argument of that plugin that makes gangs honour topology.
+pub const NETWORK_TOPOLOGY: &str = "awareNetworkTopology";
+
+/// Without one of these it waits for ever.
+pub const CRDS: ModuleCrds = ModuleCrds {
+    program: "koord-scheduler",
+    folder: "config/crd/bases",
+    files: &[
+        "scheduling.koordinator.sh_reservations.yaml",
+        "scheduling.koordinator.sh_devices.yaml",
+        "scheduling.sigs.k8s.io_podgroups.yaml",
+        "scheduling.koordinator.sh_clusternetworktopologies.yaml",
+    ],
+};
+
+/// KubeSchedulerConfiguration without what is `off`. Preemption pod by pod is off too: it would break gangs.
+pub fn configuration(kubeconfig: &Path, off: &[&str]) -> Value {
+    let gangs = !off.contains(&COSCHEDULING);
+    let coscheduling = |extra: Value| {
+        let mut plugin = json!({"name": COSCHEDULING});
+        if let (Some(plugin), Value::Object(extra)) = (plugin.as_object_mut(), extra) {
+            plugin.extend(extra);
+        }
+        if gangs { vec![plugin] } else { Vec::new() }
+    };
+    let enabled = || json!({"enabled": coscheduling(Value::Null)});
+    let mut bound = coscheduling(Value::Null);
+    bound.push(json!({"name": "DefaultPreBind"}));
+    let arguments = json!([{"name": COSCHEDULING, "args": {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "CoschedulingArgs",
+        "defaultTimeout": "60s",
+        (NETWORK_TOPOLOGY): !off.contains(&NETWORK_TOPOLOGY),
+    }}]);
+    json!({
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "leaderElection": {"leaderElect": false},
+        "clientConnection": {"kubeconfig": kubeconfig, "qps": 500, "burst": 1000},
+        "podInitialBackoffSeconds": 1,
+        "podMaxBackoffSeconds": 1,
+        "profiles": [{
+            "schedulerName": NAME,
+            "plugins": {
+                "preEnqueue": enabled(),
+                "preFilter": enabled(),
+                "postFilter": {"disabled": [{"name": "*"}], "enabled": coscheduling(Value::Null)},
+                "preScore": enabled(),
+                "score": {"enabled": coscheduling(json!({"weight": 1}))},
+                "reserve": enabled(),
+                "permit": enabled(),
+                "preBind": {"enabled": bound},
+                "postBind": enabled(),
+            },
+            "pluginConfig": if gangs { arguments } else { json!([]) },
+        }],
+    })
+}
+
+/// Arguments of `koord-scheduler`. A gang that failed before it was known as one is only found again by the flush of
+/// unschedulable pods, five minutes by default.
+pub fn args(place: &Place, configuration: &Path) -> Vec<String> {
+    vec![
+        format!("--config={}", configuration.display()),
+        "--address=127.0.0.1".into(),
+        format!("--port={}", place.health),
+        "--secure-port=0".into(),
+        "--enable-network-topology-manager=true".into(),
+        "--pod-max-in-unschedulable-pods-duration=5s".into(),
+        "--feature-gates=SchedulerPopFromBackoffQ=false".into(),
+        "-v=2".into(),
+    ]
+}
+
+/// The one ClusterNetworkTopology that it reads: the layers that Grove's keys map to, widest first.
+pub fn objects() -> Vec<Value> {
+    let layer = |layer: &str, label: &str| json!({"topologyLayer": layer, "labelKey": [label]});
+    let below = |parent: &str, mut layer: Value| {
+        layer["parentTopologyLayer"] = json!(parent);
+        layer
+    };
+    vec![json!({
+        "apiVersion": "scheduling.koordinator.sh/v1alpha1",
+        "kind": "ClusterNetworkTopology",
+        "metadata": {"name": "default"},
+        "spec": {"networkTopologySpec": [
+            layer("blockLayer", "topology.kubernetes.io/block"),
+            below("blockLayer", layer("rackLayer", "topology.kubernetes.io/rack")),
+            below("rackLayer", layer("hostLayer", "kubernetes.io/hostname")),
+            below("hostLayer", json!({"topologyLayer": "NodeTopologyLayer"})),
+        ]},
+    })]
+}

@@ -1,0 +1,95 @@
+//! Volcano's vc-scheduler, without its controllers and webhooks: plain pods and PodGroups need neither.
+//!
+//! Plugins that look at queues' shares (`proportion`, `capacity`) are left out: they hold gangs back for reasons that
+//! are no clause's. What a queue controller would do, the harness does once: the queues are Open from the start.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{ModuleCrds, Place};
+
+/// Its `schedulerName`.
+pub const NAME: &str = "volcano";
+/// Its user.
+pub const USER: &str = "system:volcano-scheduler";
+/// The API groups it writes.
+pub const API_GROUPS: [&str; 2] = ["scheduling.volcano.sh", "topology.volcano.sh"];
+/// Plugin that makes a PodGroup a gang.
+pub const GANG: &str = "gang";
+/// Plugin that honours `networkTopology`.
+pub const NETWORK_TOPOLOGY: &str = "network-topology-aware";
+
+/// Without one of these it waits for ever.
+pub const CRDS: ModuleCrds = ModuleCrds {
+    program: "vc-scheduler",
+    folder: "config/crd/volcano/bases",
+    files: &[
+        "scheduling.volcano.sh_podgroups.yaml",
+        "scheduling.volcano.sh_queues.yaml",
+        "topology.volcano.sh_hypernodes.yaml",
+    ],
+};
+
+/// Scheduler configuration without the plugins that are `off`.
+pub fn configuration(off: &[&str]) -> Value {
+    let tiers = [
+        vec![json!({"name": "priority"}), json!({"name": GANG})],
+        vec![
+            json!({"name": "predicates"}),
+            json!({"name": "nodeorder"}),
+            json!({"name": "binpack"}),
+            json!({"name": NETWORK_TOPOLOGY, "arguments": {
+                "weight": 10,
+                "hypernode.binpack.resources": "nvidia.com/gpu",
+                "hypernode.binpack.resources.nvidia.com/gpu": 5,
+            }}),
+        ],
+    ];
+    let tiers: Vec<_> = tiers
+        .into_iter()
+        .map(|mut plugins| {
+            plugins.retain(|plugin| plugin["name"].as_str().is_none_or(|name| !off.contains(&name)));
+            json!({"plugins": plugins})
+        })
+        .collect();
+    json!({"actions": "enqueue, allocate, backfill", "tiers": tiers})
+}
+
+/// Arguments of `vc-scheduler`. An invalid configuration ends it instead of being replaced by a built-in one.
+pub fn args(place: &Place, configuration: &Path) -> Vec<String> {
+    vec![
+        format!("--kubeconfig={}", place.kubeconfig.display()),
+        format!("--scheduler-conf={}", configuration.display()),
+        "--disable-default-scheduler-config=true".into(),
+        "--leader-elect=false".into(),
+        "--schedule-period=200ms".into(),
+        "--kube-api-qps=500".into(),
+        "--kube-api-burst=1000".into(),
+        "--enable-healthz=true".into(),
+        format!("--healthz-address=127.0.0.1:{}", place.health),
+        "--cache-dumper=false".into(),
+        // Its NumaTopology would be one more CRD.
+        "--feature-gates=ResourceTopology=false".into(),
+        "--v=2".into(),
+    ]
+}
+
+/// Its environment. The socket that changes its log level is shared by all instances of a machine by default.
+pub fn environment(place: &Place) -> Vec<(String, String)> {
+    vec![("DEBUG_SOCKET_DIR".into(), place.folder.display().to_string())]
+}
+
+/// The queues that it would make itself, but Open.
+pub fn objects() -> Vec<Value> {
+    let queue = |name: &str, reclaimable: bool| {
+        json!({
+            "apiVersion": "scheduling.volcano.sh/v1beta1",
+            "kind": "Queue",
+            "metadata": {"name": name},
+            "spec": {"reclaimable": reclaimable, "weight": 1},
+            "status": {"state": "Open"},
+        })
+    };
+    vec![queue("root", false), queue("default", true)]
+}

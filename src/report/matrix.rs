@@ -1,0 +1,122 @@
+//! The matrix: clauses down, one backend variant in each column, one word in each cell.
+//!
+//! It is data, with no layout: `markdown` and `terminal` draw it.
+
+use super::{ClauseResult, Exit, Outcome, Report, Verdict, exit_code};
+use crate::suite::clauses::{CLAUSES, group};
+
+/// What the cells of the matrix mean, in lines.
+pub(super) const LEGEND: [&str; 2] = [
+    "CAPITALS decide the exit code; deviates: known deviation; unsup.: unsupported;",
+    "blank: another backend's clause",
+];
+
+/// One part of the contract across the profiles.
+pub(super) struct Section<'a> {
+    /// What its clauses' ids begin with.
+    pub id: &'a str,
+    /// What it is about.
+    pub title: &'a str,
+    /// Its clauses, in the contract's order.
+    pub rows: Vec<Row<'a>>,
+}
+
+/// One clause across the profiles.
+pub(super) struct Row<'a> {
+    /// The clause as the first profile that lists it has it.
+    pub clause: &'a ClauseResult,
+    /// Its outcome in each profile, in their order; `None` where it is not the profile's to keep.
+    pub outcomes: Vec<Option<&'a Outcome>>,
+}
+
+/// Clauses down, in the order of the contract, profiles across.
+pub(super) fn matrix(report: &Report) -> Vec<Section<'_>> {
+    let mut sections: Vec<Section<'_>> = Vec::new();
+    for row in rows(report) {
+        let id = row.clause.id.split_once('-').map_or(row.clause.id.as_str(), |(id, _)| id);
+        // A report of another version may hold a group that is not known here.
+        let title = group(&row.clause.id).map_or(id, |group| group.title);
+        match sections.last_mut() {
+            Some(section) if section.id == id => section.rows.push(row),
+            _ => sections.push(Section { id, title, rows: vec![row] }),
+        }
+    }
+    sections
+}
+
+fn rows(report: &Report) -> Vec<Row<'_>> {
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for (column, profile) in report.profiles.iter().enumerate() {
+        for clause in &profile.clauses {
+            let row = match rows.iter().position(|row| row.clause.id == clause.id) {
+                Some(known) => known,
+                None => {
+                    rows.push(Row { clause, outcomes: vec![None; report.profiles.len()] });
+                    rows.len() - 1
+                }
+            };
+            rows[row].outcomes[column] = Some(&clause.outcome);
+        }
+    }
+    let place = |row: &Row<'_>| CLAUSES.iter().position(|clause| clause.id == row.clause.id);
+    rows.sort_by_key(|row| place(row).unwrap_or(CLAUSES.len()));
+    rows
+}
+
+impl Outcome {
+    /// Whether it keeps the run from being conformant.
+    pub(super) fn is_red(&self) -> bool {
+        exit_code([self]) != Exit::Conformant
+    }
+
+    /// The verdict as a cell of the matrix: one short word, in capitals if it [is red](Self::is_red), so that
+    /// nothing hangs on colour.
+    pub(super) fn cell(&self) -> String {
+        let word = match self.verdict {
+            Verdict::KnownDeviation => "deviates",
+            Verdict::Unsupported => "unsup.",
+            verdict => verdict.as_str(),
+        };
+        if self.is_red() { word.to_uppercase() } else { word.to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::report::fixture;
+
+    #[test]
+    fn clauses_come_in_the_order_of_the_contract_whichever_profile_lists_them() {
+        let mut report = fixture::report();
+        report.profiles[0].clauses.remove(0);
+        let sections = matrix(&report);
+        let first = &sections[0].rows[0];
+        assert_eq!((sections[0].id, first.clause.id.as_str()), ("ADM", "ADM-01"));
+        assert_eq!(first.outcomes, [None, Some(&Outcome::pass())]);
+        assert_eq!(sections[1].rows[0].outcomes, [Some(&Outcome::pass()), Some(&Outcome::pass())]);
+    }
+
+    #[test]
+    fn a_backends_own_clauses_are_blank_for_the_others() {
+        let report = fixture::all_backends();
+        let sections = matrix(&report);
+        let volcano = sections.iter().find(|section| section.id == "VOL").unwrap();
+        let owed: Vec<bool> = volcano.rows[0].outcomes.iter().map(Option::is_some).collect();
+        assert_eq!(owed, [false, false, true, false, false, false]);
+    }
+
+    #[rstest]
+    #[case(Outcome::pass(), "pass")]
+    #[case(Outcome::fail("bound"), "FAIL")]
+    #[case(Outcome::error("gap"), "ERROR")]
+    #[case(Outcome::not_run("lost"), "NOT-RUN")]
+    #[case(Outcome::not_run_announced("no binaries"), "not-run")]
+    #[case(Outcome::fail("").of_known_deviation("flat"), "deviates")]
+    #[case(Outcome::unsupported("flat"), "unsup.")]
+    fn a_cell_is_in_capitals_if_it_decides_the_exit_code(#[case] outcome: Outcome, #[case] cell: &str) {
+        assert_eq!(outcome.cell(), cell);
+    }
+}

@@ -1,0 +1,109 @@
+//! Why a clause is not judged, not promised or known to be broken: each reason once, with every place it holds.
+
+use super::{Outcome, ProfileReport, Report, Verdict};
+
+/// One outcome that several clauses share, and where they do.
+pub(super) struct Reason<'a> {
+    /// The outcome with its reason.
+    pub outcome: &'a Outcome,
+    /// Ids of clauses that have it, in the contract's order, with the profiles in which they do.
+    pub places: Vec<(Vec<&'a str>, Vec<&'a ProfileReport>)>,
+}
+
+/// Every distinct outcome with one of the verdicts, in the order of `verdicts`.
+pub(super) fn reasons<'a>(report: &'a Report, verdicts: &[Verdict]) -> Vec<Reason<'a>> {
+    let mut reasons: Vec<Reason<'a>> = Vec::new();
+    for profile in &report.profiles {
+        for (outcome, ids) in by_outcome(profile, verdicts) {
+            let known = match reasons.iter().position(|reason| reason.outcome == outcome) {
+                Some(known) => known,
+                None => {
+                    reasons.push(Reason { outcome, places: Vec::new() });
+                    reasons.len() - 1
+                }
+            };
+            let places = &mut reasons[known].places;
+            match places.iter_mut().find(|(same, _)| *same == ids) {
+                Some((_, profiles)) => profiles.push(profile),
+                None => places.push((ids, vec![profile])),
+            }
+        }
+    }
+    reasons.sort_by_key(|reason| verdicts.iter().position(|verdict| *verdict == reason.outcome.verdict));
+    reasons
+}
+
+/// The ids of a profile's clauses by outcome.
+fn by_outcome<'a>(profile: &'a ProfileReport, verdicts: &[Verdict]) -> Vec<(&'a Outcome, Vec<&'a str>)> {
+    let mut found: Vec<(&Outcome, Vec<&str>)> = Vec::new();
+    for clause in profile.clauses.iter().filter(|clause| verdicts.contains(&clause.outcome.verdict)) {
+        match found.iter_mut().find(|(outcome, _)| **outcome == clause.outcome) {
+            Some((_, ids)) => ids.push(&clause.id),
+            None => found.push((&clause.outcome, vec![&clause.id])),
+        }
+    }
+    found
+}
+
+impl Reason<'_> {
+    /// One line for each place, such as `TOPO-05, TOPO-07..09 on volcano, kai-scheduler`.
+    pub(super) fn lines(&self, report: &Report) -> Vec<String> {
+        let everywhere = report.profiles.len() > 1;
+        let lines = self.places.iter().map(|(ids, profiles)| {
+            let titles: Vec<String> = profiles.iter().map(|profile| profile.title()).collect();
+            let on = match everywhere && titles.len() == report.profiles.len() {
+                true => "every profile".to_owned(),
+                false => titles.join(", "),
+            };
+            format!("{} on {on}", ranges(ids).join(", "))
+        });
+        lines.collect()
+    }
+}
+
+/// Ids with neighbours joined: `AON-01..03` for AON-01, AON-02, AON-03.
+fn ranges(ids: &[&str]) -> Vec<String> {
+    let follows = |last: &str, next: &str| match (last.split_once('-'), next.split_once('-')) {
+        (Some((a, last)), Some((b, next))) => {
+            a == b && last.parse::<u32>().is_ok_and(|last| next.parse() == Ok(last + 1))
+        }
+        _ => false,
+    };
+    let runs = ids.chunk_by(|last, next| follows(last, next));
+    runs.map(|run| match run {
+        [first, .., last] if run.len() > 2 => {
+            format!("{first}..{}", last.rsplit('-').next().unwrap_or_default())
+        }
+        _ => run.join(", "),
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::report::fixture;
+
+    #[test]
+    fn a_reason_is_said_once_for_all_that_share_it() {
+        let report = fixture::all_backends();
+        let reasons = reasons(&report, &[Verdict::Unsupported]);
+        let shared = reasons.iter().find(|reason| reason.places.iter().any(|(_, on)| on.len() > 1)).unwrap();
+        assert_eq!(shared.outcome.reason.as_deref(), Some("TopologyPreferred is not declared"));
+        let lines = shared.lines(&report);
+        let on = "default-scheduler (PodGang scope), koord-scheduler, kai-scheduler, external:my-scheduler";
+        assert_eq!(lines, [format!("TOPO-08 on {on}")]);
+    }
+
+    #[rstest]
+    #[case(&["AON-01"], "AON-01")]
+    #[case(&["AON-01", "AON-02"], "AON-01, AON-02")]
+    #[case(&["AON-01", "AON-02", "AON-03", "AON-05"], "AON-01..03, AON-05")]
+    #[case(&["DEL-08", "DEL-09", "COEX-10", "COEX-11", "COEX-12"], "DEL-08, DEL-09, COEX-10..12")]
+    #[case(&["KAI-05", "KAI-06", "KAI-08", "KAI-07", "odd"], "KAI-05, KAI-06, KAI-08, KAI-07, odd")]
+    fn neighbours_are_joined(#[case] ids: &[&str], #[case] joined: &str) {
+        assert_eq!(ranges(ids).join(", "), joined);
+    }
+}

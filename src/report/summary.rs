@@ -1,0 +1,204 @@
+//! Counts of clauses: what a profile keeps, in numbers.
+//!
+//! Pure, so that `verify` can count again. Clauses are counted three times over, once by each question a reader
+//! may have: who owes them, whose promise they are, and what their verdict depends on.
+
+use std::{fmt, ops::Add};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ClauseResult, Verdict};
+use crate::suite::clauses::Class;
+
+/// Counts of clauses, cut three ways: by level, by whose promise it is, and by the classes of Grove's proposal
+/// 592 for suites that run on several backends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// Clauses owed without any feature.
+    pub core: Counts,
+    /// Clauses owed with a feature.
+    pub extended: Counts,
+    /// Promises of Grove, its proposals and the project brief, core and extended.
+    pub upstream: Counts,
+    /// Promises that are ours alone, core and extended.
+    pub own: Counts,
+    /// Core clauses that depend on the controller alone.
+    pub agnostic: Counts,
+    /// Core clauses that depend on what the backend's scheduler does.
+    pub sensitive: Counts,
+    /// Extended clauses that any backend may owe.
+    pub capability_bound: Counts,
+    /// Clauses about the backend's own resources, core and extended; no other backend has them.
+    pub backend_specific: Counts,
+}
+
+/// Clauses by verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    /// Kept.
+    pub pass: usize,
+    /// Broken.
+    pub fail: usize,
+    /// Broken as documented.
+    pub known_deviation: usize,
+    /// Not promised.
+    pub unsupported: usize,
+    /// Not looked at.
+    pub not_run: usize,
+    /// Could not be told.
+    pub error: usize,
+    /// Kept on a retry only.
+    pub flaky: usize,
+}
+
+/// Counts the clauses by verdict: once by level, once by whose promise it is, once by class.
+pub fn summarize(clauses: &[ClauseResult]) -> Summary {
+    let mut summary = Summary::default();
+    for clause in clauses {
+        let by_level = match clause.level.feature() {
+            None => &mut summary.core,
+            Some(_) => &mut summary.extended,
+        };
+        by_level.count(clause.outcome.verdict);
+        let by_source = if clause.is_own() { &mut summary.own } else { &mut summary.upstream };
+        by_source.count(clause.outcome.verdict);
+        let by_class = match clause.class {
+            Class::Agnostic => &mut summary.agnostic,
+            Class::Sensitive => &mut summary.sensitive,
+            Class::CapabilityBound => &mut summary.capability_bound,
+            Class::BackendSpecific => &mut summary.backend_specific,
+        };
+        by_class.count(clause.outcome.verdict);
+    }
+    summary
+}
+
+/// One of the counts of a summary.
+type Cut = fn(&Summary) -> Counts;
+
+impl Summary {
+    /// Every count with its name, in the order in which reports print them.
+    pub(super) const CUTS: [(&str, Cut); 8] = [
+        ("core", |summary| summary.core),
+        ("extended", |summary| summary.extended),
+        ("upstream", |summary| summary.upstream),
+        ("own", |summary| summary.own),
+        ("agnostic", |summary| summary.agnostic),
+        ("sensitive", |summary| summary.sensitive),
+        ("capability-bound", |summary| summary.capability_bound),
+        ("backend-specific", |summary| summary.backend_specific),
+    ];
+
+    /// Every clause, by verdict.
+    pub fn all(&self) -> Counts {
+        self.core + self.extended
+    }
+}
+
+impl Counts {
+    /// How many clauses were counted.
+    pub fn total(self) -> usize {
+        Verdict::ALL.into_iter().map(|verdict| self.of(verdict)).sum()
+    }
+
+    /// Clauses kept of clauses owed, such as `40/41`; unsupported ones are not owed. `-` of none.
+    pub(super) fn kept_of_owed(self) -> String {
+        match self.total() - self.unsupported {
+            0 => "-".to_owned(),
+            owed => format!("{}/{owed}", self.pass),
+        }
+    }
+
+    fn count(&mut self, verdict: Verdict) {
+        *self.slot(verdict) += 1;
+    }
+
+    /// How many clauses have the verdict.
+    pub fn of(mut self, verdict: Verdict) -> usize {
+        *self.slot(verdict)
+    }
+
+    fn slot(&mut self, verdict: Verdict) -> &mut usize {
+        match verdict {
+            Verdict::Pass => &mut self.pass,
+            Verdict::Fail => &mut self.fail,
+            Verdict::KnownDeviation => &mut self.known_deviation,
+            Verdict::Unsupported => &mut self.unsupported,
+            Verdict::NotRun => &mut self.not_run,
+            Verdict::Error => &mut self.error,
+            Verdict::Flaky => &mut self.flaky,
+        }
+    }
+}
+
+impl Add for Counts {
+    type Output = Counts;
+
+    fn add(mut self, other: Counts) -> Counts {
+        for verdict in Verdict::ALL {
+            *self.slot(verdict) += other.of(verdict);
+        }
+        self
+    }
+}
+
+/// Such as `40 pass, 1 fail, 2 not-run`; verdicts that do not occur are left out.
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = Verdict::ALL.map(|verdict| (self.of(verdict), verdict)).into_iter();
+        let words: Vec<String> = counts
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, verdict)| format!("{count} {verdict}"))
+            .collect();
+        f.pad(&if words.is_empty() { "none".to_owned() } else { words.join(", ") })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        report::{CaseResult, Features, Judgement, Outcome, ProfileReport},
+        suite::clauses::clause,
+    };
+
+    fn judgement(clause: &str, outcome: Outcome) -> Judgement {
+        Judgement { clause: clause.to_owned(), outcome, violations: Vec::new() }
+    }
+
+    #[test]
+    fn summaries_cut_the_same_clauses_three_ways() {
+        let contract = ["AON-01", "AON-08", "AON-10", "GANG-12", "KUBE-01"].map(|id| clause(id).unwrap());
+        let cases = vec![CaseResult::new(
+            "aon/all",
+            "",
+            vec![
+                judgement("AON-01", Outcome::pass()),
+                judgement("AON-10", Outcome::fail("blocked")),
+                judgement("KUBE-01", Outcome::pass()),
+            ],
+        )];
+        let profile = ProfileReport::new("default-scheduler", None, "v1.36.4", Features::default());
+        let summary = profile.conclude(contract, cases).summary;
+        assert_eq!(summary.core, Counts { pass: 2, fail: 1, ..Counts::default() });
+        assert_eq!(summary.extended, Counts { unsupported: 2, ..Counts::default() });
+        assert_eq!(summary.upstream, Counts { pass: 2, unsupported: 1, ..Counts::default() });
+        assert_eq!(summary.own, Counts { fail: 1, unsupported: 1, ..Counts::default() });
+        assert_eq!(summary.agnostic, Counts::default());
+        assert_eq!(summary.sensitive, Counts { pass: 1, fail: 1, ..Counts::default() });
+        assert_eq!(summary.capability_bound, Counts { unsupported: 2, ..Counts::default() });
+        assert_eq!(summary.backend_specific, Counts { pass: 1, ..Counts::default() });
+    }
+
+    #[test]
+    fn counts_name_what_occurs() {
+        let counts = Counts { pass: 3, flaky: 1, not_run: 2, unsupported: 4, ..Counts::default() };
+        assert_eq!(counts.to_string(), "3 pass, 1 flaky, 2 not-run, 4 unsupported");
+        assert_eq!(counts.kept_of_owed(), "3/6");
+        assert_eq!(Counts::default().to_string(), "none");
+        assert_eq!(Counts { unsupported: 4, ..Counts::default() }.kept_of_owed(), "-");
+    }
+}

@@ -1,0 +1,44 @@
+//! 1 node x 8 GPUs; a gang of 2 pods x 8 GPUs in a queue of the case's own, admitted while the queue is open, and
+//! pending. The queue is closed, which keeps others out; then a second node appears.
+
+use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::history::History;
+use crate::suite::judge::{Finding, binding, finding};
+use crate::suite::names::VOLCANO_QUEUE;
+use crate::suite::target::Target;
+use crate::suite::trial::{Stop, Trial};
+
+/// AON-03.
+pub const CASE: Case = Case {
+    id: "aon/queue-closed",
+    title: "A gang that was admitted to its queue is bound when its capacity appears, though the queue is closed by then",
+    clauses: &["AON-03"],
+    nodes: &[nodes(1).gpus(8)],
+    manifest: include_str!("queue_closed.yaml"),
+    lane: Lane::Shared,
+    only: &[Target::Volcano],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let queue = trial.domain("queue");
+    trial.open_queue(&queue).await?;
+    let mut gang = trial.manifest("locked-in")?;
+    gang["metadata"]["annotations"][VOLCANO_QUEUE] = queue.clone().into();
+    for gang in trial.submit_value(gang).await? {
+        trial.scheduler_passes_over(&gang).await?;
+    }
+    trial.close_queue(&queue).await?;
+    trial.add_nodes(&[nodes(1).gpus(8)]).await?;
+    trial.until_bound(2).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AON-03", || {
+        let units = history.units("locked-in")?;
+        let (closed, _) = history.reached("queue closed")?;
+        binding::never(history, &units, Some(closed))?;
+        binding::whole(&history.end(), &units)
+    })]
+}

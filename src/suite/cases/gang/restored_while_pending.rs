@@ -1,0 +1,46 @@
+//! 2 nodes x 8 GPUs; a gang of a leader and 2 workers, each x 8 GPUs: one pod short. Its gang resources are deleted while
+//! it is pending; then a third node comes.
+
+use super::by_hand;
+use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::history::History;
+use crate::suite::judge::{Broken, Finding, binding, finding, gang_resources};
+use crate::suite::target::Target;
+use crate::suite::trial::{Stop, Trial};
+
+/// GANG-12, where gang resources can be changed.
+pub const CASE: Case = Case {
+    id: "gang/restored-while-pending",
+    title: "Gang resources deleted under a pending gang are restored, and it is bound whole once there is room",
+    clauses: &["GANG-12"],
+    nodes: &[nodes(2).gpus(8)],
+    manifest: include_str!("restored_while_pending.yaml"),
+    lane: Lane::Shared,
+    only: &[Target::Volcano, Target::Koordinator, Target::Kai],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "restored";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let gangs = trial.submit(SET).await?;
+    trial.scheduler_passes_over(&gangs[0]).await?;
+    by_hand::delete_all(trial, &gangs[0]).await?;
+    trial.add_nodes(&[nodes(1).gpus(8)]).await?;
+    trial.until_bound(3).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("GANG-12", || {
+        let deleted: Vec<_> = history.marks("deleted").collect();
+        if deleted.is_empty() {
+            return Err(Broken::NotReached("nothing was deleted".into()));
+        }
+        for (index, mark) in deleted {
+            let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
+            gang_resources::restored(history, index, text("kind"), text("name"))?;
+        }
+        binding::whole(&history.end(), &history.units(SET)?)
+    })]
+}

@@ -1,0 +1,194 @@
+//! `tree` is packed at all three levels: the PodCliqueSet into a block and if possible a rack, its scaling group into a
+//! rack and if possible a host, and its cliques into a host, one of them only if possible. Beside it a topology of the
+//! trial's own, of a block and a rack, gets a host as well.
+
+use serde_json::{Value, json};
+
+use crate::suite::case::{Case, Lane};
+use crate::suite::cluster::{LEVELS, TOPOLOGY, binding};
+use crate::suite::history::{History, Live};
+use crate::suite::judge::{Broken, Finding, Ruling, Shown, ensure, finding, none, violation};
+use crate::suite::limits::REACTION;
+use crate::suite::names::{BLOCK, HOST, RACK};
+use crate::suite::schedulers::{self, kai::POD_GROUP};
+use crate::suite::target::Target;
+use crate::suite::trial::{Stop, Trial};
+
+/// KAI-06.
+pub const CASE: Case = Case {
+    id: "kai/topology",
+    title: "Constraints of all three levels land in the PodGroup; a Topology follows its ClusterTopologyBinding",
+    clauses: &["KAI-06"],
+    nodes: &[],
+    manifest: include_str!("topology.yaml"),
+    lane: Lane::Shared,
+    only: &[Target::Kai],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "tree";
+const POD_GROUP_NAME: &str = "tree-0";
+/// Mark: the Topology has the first levels; with its uid.
+const MADE: &str = "Topology made";
+/// Mark: the levels have been changed, and the Topology follows.
+const FOLLOWED: &str = "Topology followed";
+
+/// Subgroup, required and preferred key; the first is the PodGroup itself.
+const WANTED: [(&str, Option<&str>, Option<&str>); 5] = [
+    ("", Some(BLOCK), Some(RACK)),
+    ("tree-0-model-0", Some(RACK), Some(HOST)),
+    ("tree-0-router", Some(HOST), None),
+    ("tree-0-model-0-leader", None, None),
+    ("tree-0-model-0-worker", None, Some(HOST)),
+];
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit(SET).await?;
+    trial.until("its PodGroup", REACTION, |live| live.get(POD_GROUP, POD_GROUP_NAME).is_some()).await?;
+
+    let own = trial.namespace.clone();
+    trial.create("ClusterTopologyBinding", &binding(&own, &LEVELS[..2])).await?;
+    follows(trial, &LEVELS[..2]).await?;
+    let uid = trial
+        .ground
+        .recorder
+        .look("", |live| live.get("Topology", &own).map(|found| found["metadata"]["uid"].clone()));
+    trial.mark(MADE, json!({"name": own, "uid": uid}));
+    let levels = binding(&own, &LEVELS)["spec"]["levels"].clone();
+    trial.patch("ClusterTopologyBinding", &own, json!({"spec": {"levels": levels}})).await?;
+    follows(trial, &LEVELS).await?;
+    trial.mark(FOLLOWED, Value::Null);
+    Ok(())
+}
+
+/// Waits until the Topology of the trial's own binding has the keys of these levels.
+async fn follows(trial: &Trial, levels: &[(&str, &str)]) -> Result<(), Stop> {
+    let wanted: Value = levels.iter().map(|(_, key)| json!(key)).collect();
+    let condition = format!("Topology {} with {} levels", trial.namespace, levels.len());
+    trial
+        .until_in_cluster(&condition, REACTION, |live| {
+            live.get("Topology", &trial.namespace).is_some_and(|found| keys(found) == wanted)
+        })
+        .await
+}
+
+fn keys(topology: &Value) -> Value {
+    let levels = topology["spec"]["levels"].as_array().into_iter().flatten();
+    levels.map(|level| level["nodeLabel"].clone()).collect()
+}
+
+/// The PodGroup and each of its subgroups have exactly the constraint that they have to have.
+fn constrained(live: &Live) -> Ruling {
+    let Some(found) = live.get(POD_GROUP, POD_GROUP_NAME) else {
+        return Err(violation(format!("PodGroup {POD_GROUP_NAME} does not exist")).into());
+    };
+    let subgroups = || found["spec"]["subGroups"].as_array().into_iter().flatten();
+    none(WANTED.iter().filter_map(|(name, required, preferred)| {
+        let place =
+            if name.is_empty() { Some(&found["spec"]) } else { subgroups().find(|of| of["name"] == *name) };
+        let said = place.map_or(&Value::Null, |place| &place["topologyConstraint"]);
+        let topology = required.or(*preferred).map(|_| TOPOLOGY);
+        let fields = [
+            ("topology", topology),
+            ("requiredTopologyLevel", *required),
+            ("preferredTopologyLevel", *preferred),
+        ];
+        let is_right = |(field, wanted): &(&str, Option<&str>)| {
+            said[*field].as_str().filter(|value| !value.is_empty()) == *wanted
+        };
+        (place.is_none() || !fields.iter().all(is_right)).then(|| {
+            let what = if name.is_empty() { "the PodGroup" } else { name };
+            violation(format!("{what} has constraint {said}, not {fields:?}"))
+                .shown_by_object("the PodGroup", found)
+        })
+    }))
+}
+
+/// The Topology with other levels is another object than before.
+fn recreated(history: &History) -> Ruling {
+    let (_, made) = history.reached(MADE)?;
+    history.reached(FOLLOWED)?;
+    let name = made.detail["name"].as_str().unwrap_or_default();
+    let end = history.end();
+    let found = end
+        .get("Topology", name)
+        .ok_or_else(|| Broken::NotReached(format!("there is no Topology {name}")))?;
+    ensure(found["metadata"]["uid"] != made.detail["uid"], || {
+        violation(format!("Topology {name} got other levels, which KAI does not take in"))
+            .shown_by_object("it", found)
+    })?;
+    let binding = end.get("ClusterTopologyBinding", name);
+    let binding =
+        binding.ok_or_else(|| Broken::NotReached(format!("there is no ClusterTopologyBinding {name}")))?;
+    let faults =
+        schedulers::of(history.header.target).topology_faults(binding, &end, &history.header.namespace);
+    none(faults.into_iter().map(|fault| violation(fault).shown_by_object("its binding", binding)))
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KAI-06", || {
+        constrained(&history.end())?;
+        recreated(history)
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::history::testing::{Story, object, owned};
+
+    fn pod_group() -> Value {
+        let said = |required: Option<&str>, preferred: Option<&str>| match required.or(preferred) {
+            Some(_) => {
+                json!({"topology": TOPOLOGY, "requiredTopologyLevel": required, "preferredTopologyLevel": preferred})
+            }
+            None => json!({}),
+        };
+        let mut found = object(POD_GROUP, POD_GROUP_NAME);
+        let subgroups = WANTED[1..].iter();
+        found["spec"] = json!({
+            "topologyConstraint": said(WANTED[0].1, WANTED[0].2),
+            "subGroups": subgroups
+                .map(|(name, required, preferred)| json!({"name": name, "topologyConstraint": said(*required, *preferred)}))
+                .collect::<Vec<_>>(),
+        });
+        found
+    }
+
+    fn ruling(found: Value) -> Ruling {
+        constrained(&Story::on(Target::Kai).added(found).end().end())
+    }
+
+    #[test]
+    fn all_levels() {
+        assert_eq!(ruling(pod_group()), Ok(()));
+    }
+
+    #[rstest::rstest]
+    #[case::root("/spec/topologyConstraint/requiredTopologyLevel", json!(RACK))]
+    #[case::dropped("/spec/topologyConstraint/preferredTopologyLevel", Value::Null)]
+    #[case::topology("/spec/subGroups/0/topologyConstraint/topology", json!("another"))]
+    #[case::leaf("/spec/subGroups/3/topologyConstraint/preferredTopologyLevel", Value::Null)]
+    #[case::one_too_many("/spec/subGroups/2/topologyConstraint", json!({"requiredTopologyLevel": HOST}))]
+    #[case::no_subgroup("/spec/subGroups/1/name", json!("other"))]
+    fn one_thing_wrong(#[case] field: &str, #[case] value: Value) {
+        let mut found = pod_group();
+        *found.pointer_mut(field).unwrap() = value;
+        assert!(ruling(found).is_err());
+    }
+
+    #[test]
+    fn another_object() {
+        let told = |uid: &str, keys: &[&str]| {
+            let mut found = owned(object("Topology", "own"), "ClusterTopologyBinding", "own");
+            found["metadata"]["uid"] = json!("second");
+            found["spec"]["levels"] = keys.iter().map(|key| json!({"nodeLabel": key})).collect();
+            let story = Story::on(Target::Kai).added(binding("own", &LEVELS)).added(found);
+            recreated(&story.mark(MADE, json!({"name": "own", "uid": uid})).mark(FOLLOWED, Value::Null).end())
+        };
+        assert_eq!(told("first", &[BLOCK, RACK, HOST]), Ok(()));
+        assert!(told("second", &[BLOCK, RACK, HOST]).is_err(), "changed in place");
+        assert!(told("first", &[BLOCK, RACK]).is_err());
+    }
+}

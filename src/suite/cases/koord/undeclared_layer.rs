@@ -1,0 +1,67 @@
+//! The administrator's ClusterNetworkTopology no longer declares hostLayer; `by-host`, 1 pod, requires a host.
+
+use serde_json::{Value, json};
+
+use crate::suite::case::{Case, Lane};
+use crate::suite::history::History;
+use crate::suite::judge::fail_closed::failed_closed;
+use crate::suite::judge::{Finding, finding};
+use crate::suite::limits::REACTION;
+use crate::suite::target::Target;
+use crate::suite::trial::{Stop, Trial};
+
+/// KOORD-03.
+pub const CASE: Case = Case {
+    id: "koord/undeclared-layer",
+    title: "A layer that the cluster's network topology does not declare fails closed",
+    clauses: &["KOORD-03"],
+    nodes: &[],
+    manifest: include_str!("undeclared_layer.yaml"),
+    lane: Lane::Alone,
+    only: &[Target::Koordinator],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "by-host";
+const LAYER: &str = "hostLayer";
+const KIND: &str = "ClusterNetworkTopology";
+const NAME: &str = "default";
+/// Mark: from here on the layer is declared again.
+const DECLARED: &str = "layer declared";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let found = trial.attempt(http::Method::GET, KIND, NAME, &Value::Null).await?;
+    let was = found.accepted(format!("read {KIND} {NAME}"))?["spec"]["networkTopologySpec"].clone();
+    trial.patch(KIND, NAME, json!({"spec": {"networkTopologySpec": without_layer(&was)}})).await?;
+    let driven = without(trial).await;
+    trial.mark(DECLARED, Value::Null);
+    trial.patch(KIND, NAME, json!({"spec": {"networkTopologySpec": was}})).await?;
+    driven
+}
+
+async fn without(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit(SET).await?;
+    trial.until_told(&format!("{SET}-0"), SET, LAYER).await?;
+    trial.until("its pod", REACTION, |live| live.pods().next().is_some()).await
+}
+
+/// The layers without the one, and what was below it below its parent.
+fn without_layer(layers: &Value) -> Value {
+    let all = layers.as_array().cloned().unwrap_or_default();
+    let gone = all.iter().find(|layer| layer["topologyLayer"] == LAYER).cloned().unwrap_or_default();
+    let rest = all.into_iter().filter(|layer| layer["topologyLayer"] != LAYER).map(|mut layer| {
+        if layer["parentTopologyLayer"] == LAYER {
+            layer["parentTopologyLayer"] = gone["parentTopologyLayer"].clone();
+        }
+        layer
+    });
+    rest.collect()
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KOORD-03", || {
+        let (until, _) = history.reached(DECLARED)?;
+        failed_closed(&history.upto(until), &format!("{SET}-0"), SET, LAYER)
+    })]
+}

@@ -1,0 +1,64 @@
+//! Racks a and b of one block with 2 nodes each, under the topology binding that all trials share; then a third rack,
+//! of a node that goes again. KAI's Topology says the binding's keys whatever nodes there are; Volcano's HyperNodes
+//! are the domains of the nodes that there are.
+
+use serde_json::Value;
+
+use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::cluster::TOPOLOGY;
+use crate::suite::history::{History, Live};
+use crate::suite::judge::topology_resources::{follow, is_in_sync};
+use crate::suite::judge::{Finding, finding};
+use crate::suite::limits::REACTION;
+use crate::suite::schedulers;
+use crate::suite::trial::{Stop, Trial};
+
+/// TOPO-09.
+pub const CASE: Case = Case {
+    id: "topo/becomes-resource",
+    title: "A ClusterTopologyBinding becomes the scheduler's topology resources, which follow the nodes",
+    clauses: &["TOPO-09"],
+    nodes: &[nodes(2).rack("a"), nodes(2).rack("b")],
+    manifest: "",
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+/// The points at which the topology resources must follow.
+const POINTS: [&str; 3] = ["as it is", "with a rack more", "with a rack less"];
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    until_it_follows(trial, POINTS[0]).await?;
+    trial.add_nodes(&[nodes(1).rack("late")]).await?;
+    until_it_follows(trial, POINTS[1]).await?;
+    let late = format!("{}-4", trial.namespace);
+    trial.delete("Node", &late).await?;
+    trial.until_in_cluster("the node gone", REACTION, |live| live.get("Node", &late).is_none()).await?;
+    until_it_follows(trial, POINTS[2]).await
+}
+
+async fn until_it_follows(trial: &Trial, point: &str) -> Result<(), Stop> {
+    let backend = trial.target.backend();
+    let expectations = schedulers::of(trial.target);
+    let follows = |live: &Live| {
+        let binding = live.get("ClusterTopologyBinding", TOPOLOGY);
+        binding
+            .is_some_and(|binding| expectations.topology_faults(binding, live, &trial.namespace).is_empty())
+            && is_in_sync(live, TOPOLOGY, backend) == Some(true)
+    };
+    trial.until_in_cluster(&format!("the topology resources follow, {point}"), REACTION, follows).await?;
+    trial.mark(point, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TOPO-09", || {
+        for point in POINTS {
+            let (index, _) = history.reached(point)?;
+            follow(history, &history.before(index), TOPOLOGY)?;
+        }
+        Ok(())
+    })]
+}

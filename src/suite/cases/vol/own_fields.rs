@@ -1,0 +1,51 @@
+//! A base PodGang of 3 podgroups, one with surplus (hard gang of 2 + 1 + 2 pods), and a scaled one. Then Volcano's own
+//! fields of the base's PodGroup are written, and the backend is made to write it anew.
+
+use serde_json::json;
+
+use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::history::History;
+use crate::suite::judge::{Finding, finding, foreign, gang_resources, pods};
+use crate::suite::schedulers::volcano::POD_GROUP;
+use crate::suite::target::Target;
+use crate::suite::trial::{Stop, Trial};
+
+/// VOL-01, VOL-02.
+pub const CASE: Case = Case {
+    id: "vol/own-fields",
+    title: "A PodGang becomes a PodGroup that pods name twice, and what is Volcano's in it stays",
+    clauses: &["VOL-01", "VOL-02"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("own_fields.yaml"),
+    lane: Lane::Shared,
+    only: &[Target::Volcano],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "mapped";
+const POD_GANG: &str = "mapped-0";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit(SET).await?;
+    trial.until_converged(SET).await?;
+    let own = json!({
+        "metadata": {"annotations": {"volcano.sh/job-allocated-hypernode": "somewhere"}},
+        "spec": {"minResources": {"cpu": "10m"}},
+    });
+    trial.patch_as_others(POD_GROUP, POD_GANG, own).await?;
+    trial.provoke_repair(POD_GROUP, POD_GANG, "minMember", json!(1)).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding("VOL-01", || {
+            history.reached("converged")?;
+            let (end, gangs) = (history.end(), history.gangs(SET)?);
+            gang_resources::owned(history, &end, &gangs)?;
+            gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;
+            foreign::kept(history)
+        }),
+        finding("VOL-02", || pods::as_they_should_be(history, SET, &history.gangs(SET)?)),
+    ]
+}

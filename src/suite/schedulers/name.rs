@@ -1,0 +1,78 @@
+//! Names of gang resources, as far as the contract fixes them: one that is too long for the API is cut and hashed in a
+//! way that is the backend's own, so it is recognised by what it cannot be.
+
+/// Longest DNS label, and longest value of a label.
+const LABEL: usize = 63;
+/// Longest DNS subdomain, the limit for an object's name.
+const SUBDOMAIN: usize = 253;
+
+/// A name that the contract fixes as far as the API lets it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name {
+    /// The name, if it fits.
+    pub wanted: String,
+    limit: usize,
+    dots: bool,
+}
+
+impl Name {
+    /// The name of an object.
+    pub fn object(wanted: String) -> Self {
+        Self { wanted, limit: SUBDOMAIN, dots: true }
+    }
+
+    /// The name of an object that is the value of a label too.
+    pub fn label(wanted: String) -> Self {
+        Self { wanted, limit: LABEL, dots: true }
+    }
+
+    /// A name that must be a DNS label.
+    pub fn dns_label(wanted: String) -> Self {
+        Self { wanted, limit: LABEL, dots: false }
+    }
+
+    /// Whether the API takes a name here.
+    fn fits(&self, name: &str) -> bool {
+        let inner =
+            |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.' && self.dots;
+        let outer = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+        name.len() <= self.limit
+            && name.chars().all(inner)
+            && outer(name.chars().next())
+            && outer(name.chars().last())
+    }
+
+    /// Whether the wanted name fits, so that nothing else will do.
+    pub fn is_exact(&self) -> bool {
+        self.fits(&self.wanted)
+    }
+
+    /// Whether `found` is this name, or a cut of it where it does not fit.
+    pub fn matches(&self, found: &str) -> bool {
+        if self.is_exact() { found == self.wanted } else { found != self.wanted && self.fits(found) }
+    }
+}
+
+impl std::fmt::Display for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let cut = if self.is_exact() { "" } else { " (cut and hashed)" };
+        write!(f, "{}{cut}", self.wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::fits("w-0-a", "w-0-a", true)]
+    #[case::another("w-0-a", "w-0-b", false)]
+    #[case::needlessly_cut("w-0-a", "w-0-a-1f2e3d4c", false)]
+    #[case::dotted("w.x-0-a", "w-x-0-a-1f2e3d4c", true)]
+    #[case::dotted_and_not_cut("w.x-0-a", "w.x-0-a", false)]
+    #[case::too_long(&"p".repeat(64), &"p".repeat(63), true)]
+    #[case::not_cut_enough(&"p".repeat(65), &"p".repeat(64), false)]
+    fn dns_labels(#[case] wanted: &str, #[case] found: &str, #[case] matches: bool) {
+        assert_eq!(Name::dns_label(wanted.to_owned()).matches(found), matches);
+    }
+}
