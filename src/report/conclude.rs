@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_documented_finding_on_an_unsupported_feature_shows() {
-        let finding = Outcome::fail("").of_known_deviation("PodGroups are scheduled one by one");
+        let finding = Outcome::fail("").of_known_deviation("PodGroups are scheduled one by one", true);
         let cases = vec![CaseResult::new("aon/across", "", vec![judgement("AON-08", finding.clone())])];
         assert_eq!(outcome(&flat().conclude(CLAUSES, cases), "AON-08"), finding);
     }

@@ -116,7 +116,10 @@ fn flat() -> ProfileReport {
             ..case(
                 "aon/across-cliques",
                 "clique B does not fit",
-                &[("AON-08", Outcome::fail("").of_known_deviation("PodGroups are scheduled one by one"))],
+                &[(
+                    "AON-08",
+                    Outcome::fail("").of_known_deviation("PodGroups are scheduled one by one", true),
+                )],
                 3_417,
             )
         },

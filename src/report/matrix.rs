@@ -114,7 +114,7 @@ mod tests {
     #[case(Outcome::error("gap"), "ERROR")]
     #[case(Outcome::not_run("lost"), "NOT-RUN")]
     #[case(Outcome::not_run_announced("no binaries"), "not-run")]
-    #[case(Outcome::fail("").of_known_deviation("flat"), "deviates")]
+    #[case(Outcome::fail("").of_known_deviation("flat", true), "deviates")]
     #[case(Outcome::unsupported("flat"), "unsup.")]
     fn a_cell_is_in_capitals_if_it_decides_the_exit_code(#[case] outcome: Outcome, #[case] cell: &str) {
         assert_eq!(outcome.cell(), cell);

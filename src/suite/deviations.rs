@@ -14,6 +14,8 @@ pub struct Deviation {
     pub case: &'static str,
     /// The scheduler's version that it was seen on.
     pub version: &'static str,
+    /// Whether it shows every time. One that is a race passes now and then, which is no news.
+    pub always: bool,
     /// Why, and what it means for a user.
     pub reason: &'static str,
 }
@@ -25,18 +27,58 @@ pub const DEVIATIONS: &[Deviation] = &[
         clause: "AON-08",
         case: "aon/across-cliques",
         version: "v1.36.4",
+        always: true,
         reason: "proposal 531 calls the flat mapping all-or-nothing across the PodGroups of one Workload; \
-             kube-scheduler 1.36 schedules each PodGroup for itself, so one clique is bound while another cannot be",
+                 kube-scheduler 1.36 schedules each PodGroup for itself, so one clique is bound while another cannot be",
+    },
+    Deviation {
+        target: Target::Volcano,
+        clause: "AON-02",
+        case: "aon/nothing-requested",
+        version: "v1.14.1",
+        always: true,
+        reason: "a pod that requests no resources is best effort to Volcano: backfill binds it by itself, whatever its \
+                 gang (allocate skips it, and it counts as ready from the start)",
     },
     Deviation {
         target: Target::Koordinator,
         clause: "GANG-12",
         case: "gang/restored-while-pending",
         version: "v1.8.0",
+        always: true,
         reason: "a PodGroup that was deleted and is there again knows none of its pods until each of them changes: \
-             koord-scheduler 1.8 leaves a pending gang pending, whatever room there is",
+                 koord-scheduler 1.8 leaves a pending gang pending, whatever room there is",
     },
+    koordinator_starves("AON-04", "aon/room-for-one"),
+    koordinator_starves("AON-10", "aon/pending-blocks-nobody"),
+    kai_namesakes("AON-01"),
+    kai_namesakes("AON-02"),
 ];
+
+const fn koordinator_starves(clause: &'static str, case: &'static str) -> Deviation {
+    Deviation {
+        target: Target::Koordinator,
+        clause,
+        case,
+        version: "v1.8.0",
+        always: false,
+        reason: "koord-scheduler 1.8 tries a gang that does not fit again and again, and each time holds what room there \
+                 is for the pods that would fit; a smaller gang that comes later finds it taken, by luck for long",
+    }
+}
+
+/// KAI 0.17 and earlier; mended upstream by KAI-Scheduler #2095 (backport #2138).
+const fn kai_namesakes(clause: &'static str) -> Deviation {
+    Deviation {
+        target: Target::Kai,
+        clause,
+        case: "aon/namesakes",
+        version: "v0.17.0",
+        always: true,
+        reason: "KAI knows a PodGroup by its name alone: PodGroups of one name in two namespaces are one gang to it, \
+                 which takes the pods of the one for the minimum of the other",
+    }
+}
 
 /// The deviation that a case shows on a target, if it is known to.
 pub fn of(case: &str, clause: &str, target: Target) -> Option<&'static Deviation> {

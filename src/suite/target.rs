@@ -196,7 +196,8 @@ mod tests {
 
     #[test]
     fn an_external_profile_owes_what_is_promised_of_such_profiles_and_nothing_else() {
-        let owed = |target: Target| CLAUSES.iter().filter(move |clause| target.owes(clause)).map(|clause| clause.id);
+        let owed =
+            |target: Target| CLAUSES.iter().filter(move |clause| target.owes(clause)).map(|clause| clause.id);
         assert_eq!(owed(Target::External).collect::<Vec<_>>(), ["EXT-01", "EXT-02"]);
         let others = TARGETS.into_iter().filter(|target| *target != Target::External);
         assert!(others.flat_map(owed).all(|id| !id.starts_with("EXT-")));

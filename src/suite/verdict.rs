@@ -27,7 +27,7 @@ pub fn judgements(
                 outcome(found, history, stop)
             };
             let outcome = match deviations::of(case.id, clause, target) {
-                Some(known) => outcome.of_known_deviation(known.reason),
+                Some(known) => outcome.of_known_deviation(known.reason, known.always),
                 None => outcome,
             };
             Judgement { clause: clause.into(), outcome, violations }

@@ -57,8 +57,6 @@ pub fn configuration(kubeconfig: &Path, off: &[&str]) -> Value {
         "kind": "KubeSchedulerConfiguration",
         "leaderElection": {"leaderElect": false},
         "clientConnection": {"kubeconfig": kubeconfig, "qps": 500, "burst": 1000},
-        "podInitialBackoffSeconds": 1,
-        "podMaxBackoffSeconds": 1,
         "profiles": [{
             "schedulerName": NAME,
             "plugins": {
@@ -87,7 +85,6 @@ pub fn args(place: &Place, configuration: &Path) -> Vec<String> {
         "--secure-port=0".into(),
         "--enable-network-topology-manager=true".into(),
         "--pod-max-in-unschedulable-pods-duration=5s".into(),
-        "--feature-gates=SchedulerPopFromBackoffQ=false".into(),
         "-v=2".into(),
     ]
 }

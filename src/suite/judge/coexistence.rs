@@ -28,10 +28,11 @@ pub fn schedulers(history: &History) -> Result<BTreeSet<&str>, Broken> {
     }
 }
 
-/// The schedulerName of each PodCliqueSet that was sent.
+/// The schedulerName of each PodCliqueSet that was sent; one that names none is for the default.
 fn chosen(history: &History) -> impl Iterator<Item = &str> {
     let cliques = history.header.submitted.values().map(|pcs| &pcs["spec"]["template"]["cliques"][0]);
-    cliques.filter_map(|clique| clique["spec"]["podSpec"]["schedulerName"].as_str())
+    cliques
+        .map(|clique| clique["spec"]["podSpec"]["schedulerName"].as_str().unwrap_or(Scheduler::Kube.name()))
 }
 
 fn is_stood_in_for(mark: &Value, scheduler: &str) -> bool {

@@ -50,8 +50,9 @@ const BESIDE_DEFAULT: &[Attempt] =
     })];
 
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let pair = trial.manifest("pair")?;
+    let mut pair = trial.manifest("pair")?;
     trial.creates(&pair, TWO).await?;
+    pair["metadata"]["name"] = "pair-of-the-default".into();
     trial.creates(&pair, about_the_default(trial.target)).await
 }
 

@@ -20,7 +20,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(2).gpus(8)],
     manifest: include_str!("namesakes.yaml"),
     lane: Lane::Shared,
-    only: &[],
+    only: &[Target::KubePodGroup, Target::KubePodGang, Target::Volcano, Target::Kai],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };

@@ -49,7 +49,6 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     trial.creates_until(&by_zone, KNOWN, REACTION).await?;
     trial.submit_value(by_zone).await?;
     trial.until_told(&gang(BY_ZONE), BY_ZONE, OWN[0].1).await?;
-    trial.until("the pod of the one that failed", REACTION, |live| live.pods().next().is_some()).await?;
 
     let near = json!({"topologyName": own, "pack": {"required": "rack", "preferred": "host"}});
     let near = named(trial, NEAR, near)?;

@@ -6,7 +6,6 @@ use crate::suite::case::{Case, Lane};
 use crate::suite::history::History;
 use crate::suite::judge::fail_closed::failed_closed;
 use crate::suite::judge::{Finding, finding};
-use crate::suite::limits::REACTION;
 use crate::suite::target::Target;
 use crate::suite::trial::{Stop, Trial};
 
@@ -42,8 +41,7 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
 
 async fn without(trial: &mut Trial) -> Result<(), Stop> {
     trial.submit(SET).await?;
-    trial.until_told(&format!("{SET}-0"), SET, LAYER).await?;
-    trial.until("its pod", REACTION, |live| live.pods().next().is_some()).await
+    trial.until_told(&format!("{SET}-0"), SET, LAYER).await
 }
 
 /// The layers without the one, and what was below it below its parent.

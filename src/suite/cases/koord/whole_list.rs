@@ -69,11 +69,12 @@ async fn change(trial: &Trial) -> Result<(), Stop> {
     trial.patch_as_others(POD_GROUP, KEPT, foreign).await?;
     for names in &STEPS[1..] {
         trial.patch("PodGang", CHANGING, json!({"spec": {"podgroups": podgroups(names)}})).await?;
-        let wanted = names.len();
-        let told = |live: &crate::suite::history::Live| {
-            live.get("PodGang", CHANGING).and_then(|gang| gang["spec"]["podgroups"].as_array()).map(Vec::len)
-        };
-        trial.until("the new podgroups seen", REACTION, |live| told(live) == Some(wanted)).await?;
+        let wanted = podgroups(names);
+        trial
+            .until("the new podgroups seen", REACTION, |live| {
+                live.get("PodGang", CHANGING).is_some_and(|gang| gang["spec"]["podgroups"] == wanted)
+            })
+            .await?;
         rest(trial).await?;
     }
     Ok(())
