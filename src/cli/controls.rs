@@ -61,12 +61,12 @@ async fn run_one(control: &'static Control, args: &ControlsArgs) -> Result<bool,
     talk.end();
     report::write_all(&args.report_dir.join(control.name), &report)
         .map_err(|e| Failure::Infrastructure(e.to_string()))?;
-    let clauses = report.profiles.iter().flat_map(|profile| &profile.clauses);
-    let red = clauses
-        .filter(|clause| clause.outcome.verdict == Verdict::Fail)
-        .map(|clause| clause.id.clone())
-        .collect();
-    let outcome = control.judge(red);
+    let judged = |verdict| {
+        let clauses = report.profiles.iter().flat_map(|profile| &profile.clauses);
+        clauses.filter(|clause| clause.outcome.verdict == verdict).map(|clause| clause.id.clone()).collect()
+    };
+    let (red, kept): (_, Vec<String>) = (judged(Verdict::Fail), judged(Verdict::Pass));
+    let outcome = control.judge(red, &kept);
     let mark = if outcome.is_sound() { "seen" } else { "WRONG" };
     output::data(&format!(
         "{mark:<6}{:<36}{} ({:.0} s)",
@@ -77,6 +77,9 @@ async fn run_one(control: &'static Control, args: &ControlsArgs) -> Result<bool,
     output::data(&format!("      red: {}", outcome.red.join(" ")));
     for set in &outcome.missing {
         output::data(&format!("      should be red and is not: {}", set.join(" or ")));
+    }
+    if !outcome.proven.is_empty() {
+        output::data(&format!("      kept, and cannot be: {}", outcome.proven.join(" ")));
     }
     if !outcome.unexpected.is_empty() {
         output::data(&format!("      red, and should not be: {}", outcome.unexpected.join(" ")));

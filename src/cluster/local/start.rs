@@ -168,7 +168,8 @@ impl Layout {
                 let place = self.place(part)?;
                 let off = spec.off(Scheduler::Koordinator);
                 let configuration = koord_scheduler::configuration(&place.kubeconfig, &off);
-                koord_scheduler::args(place, &write(&place.folder, "scheduler.yaml", configuration)?)
+                let path = write(&place.folder, "scheduler.yaml", configuration)?;
+                koord_scheduler::args(place, &path)
             }
             Part::KaiScheduler => {
                 let place = self.place(part)?;

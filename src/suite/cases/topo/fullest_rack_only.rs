@@ -29,7 +29,7 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TOPO-03", || {
-        placement::gang_in(history, "deepest-0", RACK, &placement::domain_named(history, "deep"))?;
-        binding::whole(&history.end(), &history.units("deepest")?)
+        binding::whole(&history.end(), &history.units("deepest")?)?;
+        placement::gang_in(history, "deepest-0", RACK, &placement::domain_named(history, "deep"))
     })]
 }

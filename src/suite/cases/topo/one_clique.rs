@@ -27,7 +27,7 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TOPO-06", || {
-        placement::clique_in_one_domain(history, "mixed-0-packed", RACK)?;
-        binding::all(&history.end(), &history.gangs("mixed")?)
+        binding::all(&history.end(), &history.gangs("mixed")?)?;
+        placement::clique_in_one_domain(history, "mixed-0-packed", RACK)
     })]
 }

@@ -33,7 +33,7 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TOPO-01", || {
-        placement::gang_in_one_domain(history, "racked-0", RACK)?;
-        binding::all(&history.end(), &history.gangs("racked")?)
+        binding::all(&history.end(), &history.gangs("racked")?)?;
+        placement::gang_in_one_domain(history, "racked-0", RACK)
     })]
 }
