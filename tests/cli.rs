@@ -167,7 +167,7 @@ fn a_recording_is_judged_offline(#[case] bound: bool, #[case] code: i32, #[case]
 
 /// Needs the components, and with them Go once.
 #[rstest::rstest]
-#[case::admitted("", 0, "AON-02   scheduling  core   pass")]
+#[case::admitted("", 0, "AON-02  S pass")]
 #[case::rejected(
     "    cliqueStartupType: CliqueStartupTypeInOrder\n",
     2,
@@ -187,6 +187,41 @@ fn a_workload_of_ones_own_is_judged_or_refused(#[case] field: &str, #[case] code
     let all = format!("{}{}", stdout(&output), stderr(&output));
     assert_eq!(output.status.code(), Some(code), "{all}");
     assert!(all.contains(says), "{all}");
+    assert_eq!(processes_of(&cli.home.path().join("state")), 0, "processes are left");
+}
+
+#[test]
+fn a_kai_folder_names_each_missing_file() {
+    let cli = Cli::new();
+    let folder = cli.home.path().display().to_string();
+    let output = cli.run(&["run", "--backend", "kai-scheduler", "--kai-dir", &folder]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    for missing in [
+        "kai-scheduler",
+        "kai-binder",
+        "podgroups.scheduling.run.ai",
+        "queues.scheduling.run.ai",
+        "bindrequests.scheduling.run.ai",
+        "topologies.kai.scheduler",
+    ] {
+        assert!(stderr(&output).contains(missing), "{missing}: {}", stderr(&output));
+    }
+}
+
+/// Needs the components, and with them Go once.
+#[test]
+fn a_scheduler_that_ends_at_its_start_is_told_and_its_backend_is_not_run() {
+    let cli = Cli::new();
+    let script = "#!/bin/sh\n[ \"$1\" = --version ] && echo v9.9.9 && exit 0\necho 'no plan to schedule by' >&2\nexit 1\n";
+    let scheduler = cli.file("vc-scheduler", script);
+    std::fs::set_permissions(&scheduler, std::fs::Permissions::from_mode(0o755)).expect("it can be run");
+    let bin = format!("vc-scheduler={scheduler}");
+    let output = cli.run(&["run", "--backend", "volcano", "--bin", &bin, "--case", "aon/fits-whole"]);
+    let all = format!("{}{}", stdout(&output), stderr(&output));
+    assert_eq!(output.status.code(), Some(3), "{all}");
+    for says in ["backend volcano is not run", "no plan to schedule by"] {
+        assert!(all.contains(says), "{says}: {all}");
+    }
     assert_eq!(processes_of(&cli.home.path().join("state")), 0, "processes are left");
 }
 

@@ -61,7 +61,7 @@ pub struct ClusterArgs {
     #[arg(long = "bin", value_name = "NAME=PATH", value_parser = name_and_path)]
     pub bins: Vec<(String, PathBuf)>,
     /// A folder with KAI's programs (kai-scheduler, kai-binder, and kai-podgrouper if there is one) and its four CRDs.
-    #[arg(long, value_name = "DIR", env = "GROVE_CONFORMANCE_KAI_DIR")]
+    #[arg(long, value_name = "DIR", env = "GROVE_CONFORMANCE_KAI_DIR", hide_env_values = true)]
     pub kai_dir: Option<PathBuf>,
 }
 

@@ -6,7 +6,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::HeaderValue;
 use http::header::USER_AGENT;
@@ -35,6 +35,9 @@ use super::triggers;
 
 /// How long what has begun may take when the process is told to end.
 const GRACE: Duration = Duration::from_secs(4);
+/// How long after its start CRDs may come to be served.
+const CRDS_SERVED: Duration = Duration::from_secs(10);
+
 /// The group versions without which nothing works, and what of each.
 const REQUIRED: [(&str, &[&str]); 2] = [
     (
@@ -226,7 +229,20 @@ async fn connect(options: &Options, metrics: Metrics) -> Result<Client, ProgramE
     Ok(builder.with_layer(&layer).with_layer(&spoiling).build())
 }
 
+/// Waits a little for the CRDs: one that was installed a moment ago is established before it is served.
 async fn require_resources(client: &Client) -> Result<(), ProgramError> {
+    let begin = Instant::now();
+    loop {
+        match served_resources(client).await {
+            Err(ProgramError::MissingResources { .. }) if begin.elapsed() < CRDS_SERVED => {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            other => return other,
+        }
+    }
+}
+
+async fn served_resources(client: &Client) -> Result<(), ProgramError> {
     let mut missing = Vec::new();
     for (version, resources) in REQUIRED {
         let served = match client.list_api_group_resources(version).await {

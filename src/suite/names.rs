@@ -26,6 +26,8 @@ pub const PART_OF: &str = "app.kubernetes.io/part-of";
 pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 /// Its value.
 pub const MANAGER: &str = "grove-operator";
+/// The scheduler of pods that name none.
+pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
 /// Grove's scheduling gate.
 pub const GATE: &str = "grove.io/podgang-pending-creation";
 /// Annotation of a PodCliqueSet: how kube-scheduler's gangs are cut.

@@ -7,12 +7,12 @@ use serde_json::Value;
 use super::binding::bindings;
 use super::gang_resources::is_gang_resource;
 use super::{Broken, Ruling, Shown, none, violation};
-use crate::cluster::schedulers::Scheduler;
 use crate::suite::history::{History, Version};
 use crate::suite::{names, schedulers};
 
-/// Name of the mark with the API server's record of bindings: `{"bindings": [{"pod", "user"}], "stoodInFor": [names]}`,
-/// the latter of schedulers whose pods another one binds because they do not run.
+/// Name of the mark with the API server's record of bindings: `{"bindings": [{"pod", "user"}], "users": {scheduler: user},
+/// "stoodInFor": [scheduler]}`. `users` is whom each scheduler binds as; the pods of those stood in for another one binds,
+/// because they do not run.
 pub const BOUND_BY: &str = "bound by";
 
 /// The schedulers that PodCliqueSets were sent for and that run.
@@ -32,7 +32,7 @@ pub fn schedulers(history: &History) -> Result<BTreeSet<&str>, Broken> {
 fn chosen(history: &History) -> impl Iterator<Item = &str> {
     let cliques = history.header.submitted.values().map(|pcs| &pcs["spec"]["template"]["cliques"][0]);
     cliques
-        .map(|clique| clique["spec"]["podSpec"]["schedulerName"].as_str().unwrap_or(Scheduler::Kube.name()))
+        .map(|clique| clique["spec"]["podSpec"]["schedulerName"].as_str().unwrap_or(names::DEFAULT_SCHEDULER))
 }
 
 fn is_stood_in_for(mark: &Value, scheduler: &str) -> bool {
@@ -58,13 +58,13 @@ pub fn bound_by_its_own(history: &History) -> Ruling {
         if is_stood_in_for(&mark.detail, named) {
             continue;
         }
-        let Some(own) = Scheduler::ALL.into_iter().find(|scheduler| scheduler.name() == named) else {
+        let Some(own) = mark.detail["users"][named].as_str() else {
             return Err(Broken::NotReached(format!("{} names scheduler {named:?}", version.name())));
         };
         let Some(users) = users.get(version.name()) else {
             return Err(Broken::NotReached(format!("it is not recorded who has bound {}", version.name())));
         };
-        let others: Vec<_> = users.iter().copied().filter(|user| *user != own.user()).collect();
+        let others: Vec<_> = users.iter().copied().filter(|user| *user != own).collect();
         if !others.is_empty() {
             let message = format!("{} of {named} was bound by {}", version.name(), others.join(", "));
             violations.push(violation(message).shown_by("bound", version));
@@ -163,7 +163,9 @@ mod tests {
     fn who_binds(#[case] bound: Vec<(&str, &str)>, #[case] wanted: &str) {
         let bindings: Vec<_> = bound.iter().map(|(pod, user)| json!({"pod": pod, "user": user})).collect();
         let told = |stood_in: &[&str]| {
-            let detail = json!({"bindings": bindings, "stoodInFor": stood_in});
+            let users =
+                json!({"default-scheduler": "system:kube-scheduler", "volcano": "system:volcano-scheduler"});
+            let detail = json!({"bindings": bindings, "users": users, "stoodInFor": stood_in});
             let story = two_schedulers().added(pod("k", "default-scheduler")).added(pod("v", "volcano"));
             story.mark(BOUND_BY, detail).end()
         };

@@ -2,10 +2,12 @@
 //! schedulers, 32 GPUs in all, so that any node has room for everything and no two schedulers can promise the same
 //! GPU. Then `too-big-alongside`, of the target's: 8 pods x 8 GPUs, of which at most 6 find room beside the others.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::cluster::schedulers::Scheduler;
 use crate::suite::case::{Case, Lane, nodes};
 use crate::suite::history::History;
 use crate::suite::judge::coexistence::{self, BOUND_BY};
@@ -74,7 +76,9 @@ async fn note_binders(trial: &Trial) -> Result<(), Stop> {
             trial.look(|live| live.pods().filter(|pod| pod.node().is_some()).all(|pod| written(pod.name())));
         if all || begin.elapsed() > SETTLE.length.mul_f64(trial.scale) {
             let bound: Vec<_> = bindings.iter().map(|b| json!({"pod": b.pod, "user": b.user})).collect();
-            trial.mark(BOUND_BY, json!({"bindings": bound, "stoodInFor": cluster.spec().stood_in_for()}));
+            let users: BTreeMap<_, _> = Scheduler::ALL.map(|of| (of.name(), of.user())).into();
+            let stood_in_for = cluster.spec().stood_in_for();
+            trial.mark(BOUND_BY, json!({"bindings": bound, "users": users, "stoodInFor": stood_in_for}));
             return Ok(());
         }
         tokio::time::sleep(PACE).await;
