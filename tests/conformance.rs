@@ -51,7 +51,7 @@ fn spec() -> Result<ClusterSpec, ClusterError> {
 fn arena(runtime: &Runtime) -> Result<Arena, ClusterError> {
     let toolbox = runtime.block_on(Toolbox::prepare(&Overrides::new(), &Lines))?;
     Ok(Arena::new(Settings {
-        run: format!("test-{}", std::process::id()),
+        run: format!("t{:x}", std::process::id()),
         spec: spec()?,
         attach: None,
         programs: Programs {

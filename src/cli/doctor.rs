@@ -32,9 +32,9 @@ pub async fn doctor() -> Result<Exit, Failure> {
         "go",
         match go {
             Ok(go) => Ok(format!("{} {}", go.version, go.target)),
-            Err(error) if unbuilt.is_empty() => {
-                Ok(format!("not usable, and not needed: all is built ({error})"))
-            }
+            Err(error) if unbuilt.is_empty() => Ok(format!(
+                "not usable; all is built, and only the CRDs of volcano and koord-scheduler need it ({error})"
+            )),
             Err(error) => Err(error.to_string()),
         },
     );

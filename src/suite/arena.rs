@@ -208,9 +208,8 @@ impl Arena {
         if let Some(death) = ground.local.as_ref().and_then(|local| local.dead()) {
             return failed(&death);
         }
-        let failures = ground.local.as_ref().map(|local| local.failed_schedulers()).unwrap_or_default();
-        if let Some(reason) = failures.get(&target.scheduler()) {
-            return failed(&ClusterError::Name(format!("backend {} is not run: {reason}", target.backend())));
+        if let Some(failure) = scheduler_failed(&ground, target) {
+            return failed(&failure);
         }
         let begin = Instant::now();
         let number = self.trials.fetch_add(1, Ordering::Relaxed);
@@ -223,7 +222,7 @@ impl Arena {
         };
         let stop = tokio::select! {
             ended = (case.drive)(&mut trial) => ended.err(),
-            death = death(&ground) => Some(Stop::Cluster(death)),
+            death = death(&ground, target) => Some(Stop::Cluster(death)),
         };
         let judging = Instant::now();
         let settled = trial.ground.recorder.settle(&trial.namespace, limits::SETTLE.length).await;
@@ -288,7 +287,8 @@ impl Arena {
                     drop(ground.recorder);
                     let Some(cluster) = Arc::into_inner(local) else { continue };
                     // The logs of a part that ended by itself are named in the report.
-                    let keep = self.settings.keep || cluster.dead().is_some();
+                    let failed = cluster.dead().is_some() || !cluster.failed_schedulers().is_empty();
+                    let keep = self.settings.keep || failed;
                     cluster.stop(keep).await
                 }
             };
@@ -305,10 +305,17 @@ fn cluster_error(stop: Stop) -> ClusterError {
     }
 }
 
-/// Returns when a part of the cluster has ended by itself.
-async fn death(ground: &Ground) -> ClusterError {
+/// Why a target's scheduler is not there.
+fn scheduler_failed(ground: &Ground, target: Target) -> Option<ClusterError> {
+    let reason = ground.local.as_ref()?.failed_schedulers().remove(&target.scheduler())?;
+    Some(ClusterError::Name(format!("backend {} is not run: {reason}", target.backend())))
+}
+
+/// Returns when a part of the cluster that the target needs has ended by itself.
+async fn death(ground: &Ground, target: Target) -> ClusterError {
     loop {
-        if let Some(death) = ground.local.as_ref().and_then(|local| local.dead()) {
+        let dead = ground.local.as_ref().and_then(|local| local.dead());
+        if let Some(death) = dead.or_else(|| scheduler_failed(ground, target)) {
             return death;
         }
         tokio::time::sleep(Duration::from_millis(250)).await;

@@ -34,8 +34,10 @@ impl Artifacts {
             let parts = std::iter::once(&Part::Controller).chain(target.scheduler().parts());
             for part in parts {
                 let path = local.logs().join(format!("{}.log", part.program()));
-                let length = std::fs::metadata(&path).map(|meta| meta.len()).unwrap_or(0);
-                logs.push((path, length));
+                // A scheduler that somebody stands in for has none.
+                if let Ok(found) = std::fs::metadata(&path) {
+                    logs.push((path, found.len()));
+                }
             }
         }
         Self { out: out.into(), folder, logs }

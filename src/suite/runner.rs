@@ -13,7 +13,7 @@ use super::clauses::{Clause, Feature};
 use super::target::{KUBE, Target};
 use super::verdict::judged_clauses;
 use crate::cluster::ClusterError;
-use crate::cluster::components::Source;
+use crate::cluster::components::{Source, digest};
 use crate::cluster::schedulers::{KaiDir, Scheduler};
 use crate::report::{
     API_VERSION, CaseResult, Component, ComponentSource, Features, Implementation, KIND, Outcome,
@@ -133,6 +133,7 @@ pub async fn report(
             },
             digest: format!("sha256:{}", program.sha256),
         })
+        .chain(kai_components(settings)?)
         .collect();
     let version = env!("CARGO_PKG_VERSION").to_owned();
     Ok(Report {
@@ -162,6 +163,19 @@ pub async fn report(
             total_seconds: Seconds::from(clock.begin.elapsed()),
         },
     })
+}
+
+/// KAI's programs, where they were given. None of them tells a version without a cluster.
+fn kai_components(settings: &super::arena::Settings) -> Result<Vec<Component>, ClusterError> {
+    let Some(kai) = &settings.spec.kai else { return Ok(Vec::new()) };
+    let programs = settings.spec.parts_of(Scheduler::Kai).filter_map(|part| Some((part, kai.program(part)?)));
+    programs
+        .map(|(part, path)| {
+            let digest = format!("sha256:{}", digest(path)?);
+            let (name, version) = (part.program().to_owned(), "unknown".to_owned());
+            Ok(Component { name, version, source: ComponentSource::Path, digest })
+        })
+        .collect()
 }
 
 /// The version of a target's scheduler in the clusters of this run.

@@ -5,8 +5,8 @@
 //! a case may want to break is a [`Part`]: it can be stopped, started again, or started otherwise, and
 //! [`LocalCluster::dead`] tells a part that ended by itself from one that was stopped on purpose.
 //!
-//! A scheduler other than kube-scheduler that does not come up is given up, and the cluster goes on without it:
-//! [`LocalCluster::failed_schedulers`] says why.
+//! A scheduler other than kube-scheduler that does not come up, or ends by itself, is given up, and the cluster goes on
+//! without it: [`LocalCluster::failed_schedulers`] says why.
 
 mod apiserver;
 mod audit;
@@ -114,15 +114,21 @@ impl LocalCluster {
         self.spec().parts().filter(|part| !given_up(part)).collect()
     }
 
-    /// The schedulers that did not come up and that the cluster does without: each with the reason and the last lines
-    /// of its log.
+    /// The schedulers other than kube-scheduler that did not come up, or have ended by themselves since, and that the
+    /// cluster does without: each with the reason and the last lines of its log.
     pub fn failed_schedulers(&self) -> BTreeMap<Scheduler, String> {
-        let not_up = self.not_up();
-        let failed = |(scheduler, why): (&Scheduler, &NotUp)| match why {
+        let not_up = self.not_up().clone();
+        let running = self.lock();
+        let ended = running.iter().filter_map(|(part, process)| {
+            let scheduler = part.scheduler().filter(|scheduler| *scheduler != Scheduler::Kube)?;
+            let is_up = !not_up.contains_key(&scheduler);
+            Some((scheduler, process.death().filter(|_| is_up)?.to_string()))
+        });
+        let given_up = not_up.iter().filter_map(|(scheduler, why)| match why {
             NotUp::Failed(reason) => Some((*scheduler, reason.clone())),
             NotUp::Starting => None,
-        };
-        not_up.iter().filter_map(failed).collect()
+        });
+        ended.chain(given_up).collect()
     }
 
     /// Who has bound which pod in a namespace, by the API server's audit log. A binding is in it once its request was
@@ -139,11 +145,10 @@ impl LocalCluster {
         self.lock().values().filter_map(Process::resident_bytes).sum()
     }
 
-    /// The first part that should be running and has ended, as an error with its log. A scheduler that was given up, or
-    /// is just being started, does not count.
+    /// The first part that should be running and has ended, as an error with its log. The others go on without a
+    /// scheduler that is not kube-scheduler: [`LocalCluster::failed_schedulers`].
     pub fn dead(&self) -> Option<ClusterError> {
-        let not_up = self.not_up().clone();
-        let counts = |part: &Part| part.scheduler().is_none_or(|scheduler| !not_up.contains_key(&scheduler));
+        let counts = |part: &Part| part.scheduler().is_none_or(|scheduler| scheduler == Scheduler::Kube);
         self.lock().iter().filter(|(part, _)| counts(part)).find_map(|(_, process)| process.death())
     }
 
