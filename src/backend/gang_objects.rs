@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use futures::future;
 use kube::api::{ApiResource, DynamicObject, ObjectMeta};
 use kube::{Client, Resource, ResourceExt};
 use serde_json::{Map, Value, json};
@@ -16,6 +17,35 @@ pub(super) use super::objects::{ABSENT, Pairs, is_of};
 use super::{BackendError, names};
 use crate::api::PodGang;
 use crate::api::names::{LABEL_MANAGED_BY, LABEL_PART_OF, LABEL_POD_GANG, MANAGED_BY_GROVE};
+
+/// The objects of those names that are there, whoever controls them: from `existing`, or else asked for, since the cache
+/// may be late and has none whose owner reference was taken away. For plans that depend on what is there.
+///
+/// # Errors
+/// A request that failed.
+pub(super) async fn standing(
+    client: &Client,
+    pod_gang: &PodGang,
+    resource: &ApiResource,
+    names: impl IntoIterator<Item = String>,
+    existing: &[Arc<DynamicObject>],
+) -> Result<Vec<Arc<DynamicObject>>, BackendError> {
+    let find = async |name: String| {
+        if let Some(found) = existing.iter().find(|found| is_of(resource, found) && found.name_any() == name)
+        {
+            return Ok(Some(Arc::clone(found)));
+        }
+        let mut object = DynamicObject::new(&name, resource);
+        object.metadata.namespace = pod_gang.namespace();
+        let mut found = Target::new(client, resource, &object).get_opt().await?;
+        if let Some(found) = &mut found {
+            found.types = object.types;
+        }
+        Ok(found.map(Arc::new))
+    };
+    let found = future::try_join_all(names.into_iter().map(find)).await?;
+    Ok(found.into_iter().flatten().collect())
+}
 
 /// Creates `wanted`, or patches what differs in the object that is there ([`objects::repair`]). `existing`
 /// comes from a cache and may be late.

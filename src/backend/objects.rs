@@ -146,6 +146,11 @@ impl Target {
         }
     }
 
+    /// The object as it is, if it is there.
+    pub(super) async fn get_opt(&self) -> Result<Option<DynamicObject>, BackendError> {
+        self.api.get_opt(&self.name).await.map_err(|source| self.failed("get", source))
+    }
+
     /// The object as it is.
     pub(super) async fn get(&self) -> Result<DynamicObject, BackendError> {
         self.api.get(&self.name).await.map_err(|source| self.failed("get", source))

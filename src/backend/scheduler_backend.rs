@@ -53,8 +53,9 @@ pub trait SchedulerBackend: Send + Sync {
     fn gang_resources(&self) -> Vec<ApiResource>;
 
     /// Brings the scheduler's gang resources into being, parents first. Idempotent: writes nothing if nothing
-    /// is missing. Called for every change of the PodGang, and when a pod of it is released. `existing` are the gang resources that the PodGang owns as the caller's cache has them,
-    /// possibly a little late, each with its `types`.
+    /// is missing. Called for every change of the PodGang, of its gang resources, and of its pods' being there, live and
+    /// released. `existing` are the gang resources that the PodGang owns as the caller's cache has them, possibly a
+    /// little late, each with its `types`.
     ///
     /// # Errors
     /// [`BackendError::Refused`] if they can never exist as asked, else what failed and is worth a retry.
@@ -101,7 +102,7 @@ pub trait TopologyBackend: Send + Sync {
     ) -> Result<TopologyState, BackendError>;
 
     /// Compares `binding` with the topology resource that its `schedulerTopologyBindings` refers to, which is
-    /// somebody else's. Writes nothing.
+    /// somebody else's. Writes nothing to it; what the backend had made for the binding before may be deleted.
     ///
     /// # Errors
     /// What failed and is worth a retry.

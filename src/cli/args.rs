@@ -215,6 +215,9 @@ pub struct CleanArgs {
 /// Arguments of `bench`.
 #[derive(Debug, Clone, Args)]
 pub struct BenchArgs {
+    /// The backends whose schedulers run: one of `run --backend`, or all.
+    #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
+    pub backend: String,
     /// How clusters are made.
     #[command(flatten)]
     pub cluster_args: ClusterArgs,

@@ -3,6 +3,7 @@
 //! Every figure is taken from the same watches that judge cases, on a control plane of its own. Simulated nodes,
 //! real API server, real scheduler.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,14 +12,16 @@ use tokio::sync::watch;
 
 use super::args::BenchArgs;
 use super::output::{self, Talk};
-use super::{Failure, programs, run_id};
-use crate::cluster::local::{ClusterSpec, LocalCluster, Part};
+use super::{Failure, cluster_spec, programs, run_id, select};
+use crate::cluster::local::{LocalCluster, Part};
 use crate::cluster::nodes::NodeSpec;
 use crate::cluster::schedulers::Scheduler;
 use crate::cluster::{ClusterError, deploy};
 use crate::report::Exit;
 use crate::suite::cluster::Ground;
 use crate::suite::history::Live;
+use crate::suite::schedulers;
+use crate::suite::target::Target;
 
 const STARTS: usize = 3;
 const SMALL_GANGS: usize = 5;
@@ -32,38 +35,43 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// [`Failure::Infrastructure`].
 pub async fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     let talk = Talk::default();
-    let schedulers = [Scheduler::Kube].into();
-    let programs = programs(&args.cluster_args, &schedulers, &talk).await?;
+    let targets = select::targets(&args.backend, None)?;
+    let running: BTreeSet<Scheduler> = targets.iter().map(|target| target.scheduler()).collect();
+    let spec = cluster_spec(&args.cluster_args, &running)?;
+    let programs = programs(&args.cluster_args, &spec.schedulers, &talk).await?;
     let run = run_id();
     let mut starts = Vec::new();
     for number in 0..STARTS {
         talk.now(&format!("cluster start {} of {STARTS}", number + 1));
-        let cluster =
-            LocalCluster::start(&format!("{run}-{number}"), ClusterSpec::default(), programs.clone()).await?;
+        let cluster = LocalCluster::start(&format!("{run}-{number}"), spec.clone(), programs.clone()).await?;
         starts.push(cluster.ready_in);
         cluster.stop(false).await?;
     }
     print("cluster ready", &mut starts);
-    let cluster = LocalCluster::start(&format!("{run}-bench"), ClusterSpec::default(), programs).await?;
+    let cluster = LocalCluster::start(&format!("{run}-bench"), spec.clone(), programs).await?;
     let cluster = Arc::new(cluster);
-    let ground = Ground::prepare(cluster.client(), Some(cluster.clone()), &schedulers, &run).await?;
+    let ground = Ground::prepare(cluster.client(), Some(cluster.clone()), &spec.schedulers, &run).await?;
     for index in 0..50 {
         let name = format!("bench-{index}");
         let node = NodeSpec { name, labels: [].into(), taint: None, gpus: 8, pods: 110 };
         deploy::create_unless_there(&ground.client, &node.object()).await?;
     }
-    let mut latencies = Vec::new();
-    for number in 0..SMALL_GANGS {
-        talk.now(&format!("small gang {} of {SMALL_GANGS}", number + 1));
-        let name = format!("small-{number}");
-        latencies.push(
-            timed(&ground, &pod_clique_set(&name, 1, PODS_PER_GANG), |live| {
-                of(live, &name).filter(|pod| pod["spec"]["nodeName"].is_string()).count() == PODS_PER_GANG
-            })
-            .await?,
+    for target in targets.iter().filter(|target| **target != Target::External) {
+        let mut latencies = Vec::new();
+        for number in 0..SMALL_GANGS {
+            talk.now(&format!("{target}: small gang {} of {SMALL_GANGS}", number + 1));
+            let name = format!("small-{number}-{}", target.slug());
+            let mut pcs = pod_clique_set(&name, 1, PODS_PER_GANG);
+            schedulers::of(*target).claim(&mut pcs);
+            let bound =
+                |live: &Live| of(live, &name).filter(|pod| pod["spec"]["nodeName"].is_string()).count();
+            latencies.push(timed(&ground, &pcs, |live| bound(live) == PODS_PER_GANG).await?);
+        }
+        print(
+            &format!("{target}: PodCliqueSet of {PODS_PER_GANG} pods, submit to all bound"),
+            &mut latencies,
         );
     }
-    print(&format!("PodCliqueSet of {PODS_PER_GANG} pods, submit to all bound"), &mut latencies);
     talk.now(&format!("{GANGS} PodGangs of {PODS_PER_GANG} pods"));
     let pods = GANGS * PODS_PER_GANG;
     let ungated = timed(&ground, &pod_clique_set("many", GANGS, PODS_PER_GANG), |live| {
@@ -82,6 +90,10 @@ pub async fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     if let Some(peak) = cluster.pid(Part::Controller).and_then(peak_memory) {
         output::data(&format!("controller, peak resident memory: {} MB", peak / 1000));
     }
+    output::data(&format!(
+        "the whole control plane, resident memory: {} MB",
+        cluster.resident_bytes() / 1_000_000
+    ));
     drop(ground);
     if let Some(cluster) = Arc::into_inner(cluster) {
         cluster.stop(false).await?;

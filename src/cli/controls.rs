@@ -66,7 +66,12 @@ async fn run_one(control: &'static Control, args: &ControlsArgs) -> Result<bool,
         clauses.filter(|clause| clause.outcome.verdict == verdict).map(|clause| clause.id.clone()).collect()
     };
     let (red, kept): (_, Vec<String>) = (judged(Verdict::Fail), judged(Verdict::Pass));
-    let outcome = control.judge(red, &kept);
+    let clauses = report.profiles.iter().flat_map(|profile| &profile.clauses);
+    let errors: Vec<_> = clauses
+        .filter(|clause| clause.outcome.verdict == Verdict::Error)
+        .map(|clause| (clause.id.clone(), clause.outcome.reason.clone().unwrap_or_default()))
+        .collect();
+    let outcome = control.judge(red, &kept, &errors);
     let mark = if outcome.is_sound() { "seen" } else { "WRONG" };
     output::data(&format!(
         "{mark:<6}{:<36}{} ({:.0} s)",
@@ -80,6 +85,9 @@ async fn run_one(control: &'static Control, args: &ControlsArgs) -> Result<bool,
     }
     if !outcome.proven.is_empty() {
         output::data(&format!("      kept, and cannot be: {}", outcome.proven.join(" ")));
+    }
+    if outcome.unexplained {
+        output::data("      what is broken should have ended the scheduler, and has not");
     }
     if !outcome.unexpected.is_empty() {
         output::data(&format!("      red, and should not be: {}", outcome.unexpected.join(" ")));

@@ -4,6 +4,7 @@
 //! keeping) and `GROVE_CONFORMANCE_STATE` (one folder per cluster, worthless once the cluster is gone).
 
 use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::ClusterError;
@@ -56,7 +57,17 @@ pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), ClusterError>
 
 /// The last `lines` lines of a file; empty if it cannot be read.
 pub fn tail(path: &Path, lines: usize) -> String {
-    let text = std::fs::read(path).map(|raw| String::from_utf8_lossy(&raw).into_owned()).unwrap_or_default();
+    /// Longer than any lines that are asked for; a log may be long.
+    const END: u64 = 64 * 1024;
+    let read = || {
+        let mut file = std::fs::File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(END)))?;
+        let mut raw = Vec::new();
+        file.read_to_end(&mut raw).map(|_| raw)
+    };
+    let raw: std::io::Result<Vec<u8>> = read();
+    let text = String::from_utf8_lossy(&raw.unwrap_or_default()).into_owned();
     let all: Vec<&str> = text.lines().collect();
     all[all.len().saturating_sub(lines)..].join("\n")
 }

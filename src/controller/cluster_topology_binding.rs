@@ -39,10 +39,7 @@ pub async fn reconcile(
     let (reports, failure) = survey(&binding, &context).await;
     let status = status(&binding, &reports, failure.is_none());
     write(&binding, &status, &context).await?;
-    let is_waiting = failure.as_ref().is_some_and(ReconcileError::is_waiting);
     match drift(&status) {
-        // Only a matter of time.
-        Some(_) if is_waiting => {}
         Some(message) => context.events.warn(&*binding, REASON_DRIFT_DETECTED, message).await,
         None => context.events.settled(&*binding, REASON_DRIFT_DETECTED),
     }

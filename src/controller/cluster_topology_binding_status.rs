@@ -1,8 +1,8 @@
 //! Status of a ClusterTopologyBinding: one entry per scheduler, and the condition `SchedulerTopologyDrift`
 //! that sums them up.
 //!
-//! Entries and reasons are upstream's, with two of our own: a scheduler that is not installed, and one that
-//! refuses the binding. The condition's message names the schedulers, where upstream's only says that there
+//! Entries and reasons are upstream's, with three of our own: a scheduler that is not installed, one that has to
+//! wait, and one that refuses the binding. The condition's message names the schedulers, where upstream's only says that there
 //! are some.
 
 use std::sync::Arc;
@@ -24,6 +24,8 @@ pub enum Standing {
     InSync,
     /// The scheduler's API is not there (yet).
     NotReady,
+    /// They follow when something else has gone.
+    Waiting,
     /// They differ, or could not be brought in line.
     Drifted,
     /// The scheduler does not take this binding.
@@ -38,6 +40,7 @@ impl Standing {
         match self {
             Self::InSync => (Some(false), "InSync"),
             Self::NotReady => (None, "SchedulerBackendNotReady"),
+            Self::Waiting => (None, "TopologyPending"),
             Self::Drifted => (Some(true), "Drift"),
             Self::Refused => (Some(true), "TopologyRefused"),
             Self::Unavailable => (None, "TopologyNotFound"),
@@ -77,6 +80,7 @@ impl Report {
                 (Standing::Refused, Some(why.clone()))
             }
             Err(BackendError::NotReady { reason, .. }) => (Standing::NotReady, Some(reason.clone())),
+            Err(BackendError::Waiting(why)) => (Standing::Waiting, Some(format!("waiting: {why}"))),
             Err(error) => (Standing::Drifted, Some(error.to_string())),
         };
         let reference = binding.spec.reference(scheduler);
@@ -205,7 +209,8 @@ mod tests {
     #[case::drift(Ok(TopologyState::Drift("levels differ".into())), "True/Drift: kai: levels differ; volcano: no CRD")]
     #[case::not_found(Ok(TopologyState::NotFound("none".into())), "True/Drift: kai: none; volcano: no CRD")]
     #[case::refused(Ok(TopologyState::Refused("held".into())), "True/TopologyRefused: kai: held; volcano: no CRD")]
-    #[case::failed(Err(BackendError::Waiting("old".into())), "True/Drift: kai: waiting: old; volcano: no CRD")]
+    #[case::waiting(Err(BackendError::Waiting("old".into())), "Unknown/TopologyPending: kai: waiting: old; volcano: no CRD")]
+    #[case::failed(Err(BackendError::NameTaken("x".into())), "True/Drift: kai: x exists and is not controlled by this PodGang; volcano: no CRD")]
     #[case::good(Ok(TopologyState::InSync), "Unknown/SchedulerBackendNotReady: volcano: no CRD")]
     fn the_worst_tells(#[case] state: Result<TopologyState, BackendError>, #[case] says: &str) {
         let lines = lines(vec![("kai", state), ("volcano", Err(not_ready()))]);

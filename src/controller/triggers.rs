@@ -16,7 +16,9 @@ use super::gang_view::{is_bound, is_live};
 use super::informer::Change;
 use super::pod_clique::is_gated;
 use super::queues::Queues;
-use crate::api::names::{LABEL_PART_OF, LABEL_POD_CLIQUE, LABEL_POD_GANG, LABEL_SCALING_GROUP};
+use crate::api::names::{
+    ANNOTATION_TOPOLOGY_NAME, LABEL_PART_OF, LABEL_POD_CLIQUE, LABEL_POD_GANG, LABEL_SCALING_GROUP,
+};
 use crate::api::{ClusterTopologyBinding, PodClique, PodCliqueScalingGroup, PodGang};
 
 /// Connects every feed to the inboxes.
@@ -87,6 +89,14 @@ fn topology_changed(to: &Queues, caches: &Caches, change: &Change<ClusterTopolog
     for pcs in caches.pod_clique_sets.store.state() {
         to.pod_clique_sets.wake(pcs.namespace().as_deref(), &pcs.name_any());
         to.pod_clique_set_status.wake(pcs.namespace().as_deref(), &pcs.name_any());
+    }
+    // Backends make tiers and names of its levels.
+    let is_of = |pod_gang: &PodGang| {
+        let named = pod_gang.annotations().get(ANNOTATION_TOPOLOGY_NAME);
+        change.objects().any(|binding| named == Some(&binding.name_any()))
+    };
+    for pod_gang in caches.pod_gangs.store.state().into_iter().filter(|pod_gang| is_of(pod_gang)) {
+        to.pod_gangs.wake(pod_gang.namespace().as_deref(), &pod_gang.name_any());
     }
 }
 
@@ -196,7 +206,15 @@ fn wake_pod_cliques(to: &Queues, caches: &Caches, namespace: Option<&str>, pod_g
     }
 }
 
+/// What a scheduler writes of its own accord is its status; where the kind has no status of its own, that moves the
+/// generation too.
 fn gang_resource_changed(to: &Queues, change: &Change<DynamicObject>) {
+    if let Change { old: Some(old), new: Some(new) } = change
+        && old.data["spec"] == new.data["spec"]
+        && has_same_metadata(&**old, &**new)
+    {
+        return;
+    }
     for object in change.objects() {
         if let Some(pod_gang) = pod_gang_of(object) {
             to.pod_gangs.wake(object.namespace().as_deref(), &pod_gang);

@@ -27,9 +27,9 @@ pub struct Control {
     pub must: &'static [&'static [&'static str]],
     /// These may.
     pub may: &'static [&'static str],
-    /// None of these may be judged kept: what is broken ends in an error, because the scheduler ends rather than break
-    /// its promise.
-    pub unproven: &'static [&'static str],
+    /// None of these may be judged kept: what is broken ends in an error that says this, because the scheduler ends
+    /// rather than break its promise.
+    pub unproven: Option<(&'static [&'static str], &'static str)>,
 }
 
 /// All of them.
@@ -43,7 +43,7 @@ pub const CONTROLS: &[Control] = &[
         must: &[&["AON-02"]],
         // TOPO-02: the pods that one domain has room for are bound, each for itself.
         may: &["AON-04", "AON-05", "AON-07", "AON-09", "TOPO-02"],
-        unproven: &[],
+        unproven: None,
     },
     Control {
         name: "scheduler-without-topology",
@@ -53,7 +53,7 @@ pub const CONTROLS: &[Control] = &[
         groups: &[],
         must: &[&["TOPO-02"]],
         may: &["TOPO-01", "TOPO-03", "TOPO-06", "TOPO-10"],
-        unproven: &[],
+        unproven: None,
     },
     Control {
         name: "backend-without-gang-scheduling",
@@ -63,7 +63,7 @@ pub const CONTROLS: &[Control] = &[
         groups: &["aon"],
         must: &[&["AON-02"]],
         may: &["AON-04", "AON-05", "AON-07", "AON-09"],
-        unproven: &[],
+        unproven: None,
     },
     Control {
         name: "no-owner-references",
@@ -74,7 +74,7 @@ pub const CONTROLS: &[Control] = &[
         must: &[&["GANG-01", "GANG-08"], &["DEL-01"]],
         // What is scaled in or deleted leaves its PodGang behind, and that its gang resources.
         may: &["GANG-10", "DEL-02", "DEL-03", "DEL-04", "DEL-08"],
-        unproven: &[],
+        unproven: None,
     },
     Control {
         name: "early-ungating",
@@ -85,7 +85,7 @@ pub const CONTROLS: &[Control] = &[
         must: &[&["GANG-07"]],
         // Pods of a scaled PodGang are in the scheduler's hands before their base is bound.
         may: &["AON-06", "AON-07"],
-        unproven: &[],
+        unproven: None,
     },
     Control {
         name: "podgroup-dropped",
@@ -100,7 +100,7 @@ pub const CONTROLS: &[Control] = &[
             "GANG-06", "AON-01", "AON-02", "AON-03", "AON-04", "AON-05", "AON-06", "AON-07", "AON-09",
             "AON-10", "AON-11", "TOPO-06",
         ],
-        unproven: &[],
+        unproven: None,
     },
     Control {
         name: "restless",
@@ -111,7 +111,7 @@ pub const CONTROLS: &[Control] = &[
         must: &[&["GANG-11"]],
         // They hold resourceVersions of objects that should not be touched against each other.
         may: &["GANG-10", "DEL-02"],
-        unproven: &[],
+        unproven: None,
     },
     Control {
         name: "volcano-without-gang",
@@ -122,7 +122,7 @@ pub const CONTROLS: &[Control] = &[
         must: &[&["AON-02"]],
         // AON-01 and 03: a gang that has to wait, beside a namesake or in a closed queue, is bound in part.
         may: &["AON-01", "AON-03", "AON-04", "AON-05", "AON-06", "AON-07", "AON-08", "AON-09"],
-        unproven: &[],
+        unproven: None,
     },
     Control {
         name: "volcano-without-topology",
@@ -132,7 +132,7 @@ pub const CONTROLS: &[Control] = &[
         groups: &["topo"],
         must: &[&["TOPO-02"]],
         may: &["TOPO-01", "TOPO-03", "TOPO-06", "TOPO-10", "TOPO-11"],
-        unproven: &[],
+        unproven: None,
     },
     Control {
         name: "koordinator-without-coscheduling",
@@ -142,7 +142,7 @@ pub const CONTROLS: &[Control] = &[
         groups: &["aon"],
         must: &[&["AON-02"]],
         may: &["AON-04", "AON-05", "AON-06", "AON-07", "AON-08", "AON-09"],
-        unproven: &[],
+        unproven: None,
     },
     Control {
         name: "koordinator-without-topology",
@@ -153,7 +153,7 @@ pub const CONTROLS: &[Control] = &[
         // It does not ignore a constraint that it is not to know: at the second pod of the gang it panics.
         must: &[],
         may: &["TOPO-01", "TOPO-03", "TOPO-10", "TOPO-11"],
-        unproven: &["TOPO-01", "TOPO-02", "TOPO-03"],
+        unproven: Some((&["TOPO-01", "TOPO-02", "TOPO-03"], "koord-scheduler ended")),
     },
     Control {
         name: "koordinator-member-forgotten",
@@ -164,7 +164,7 @@ pub const CONTROLS: &[Control] = &[
         must: &[&["KOORD-01", "KOORD-07"]],
         // What every member lists is looked at wherever a PodGroup is.
         may: &["GANG-08", "GANG-10", "GANG-12", "KOORD-05"],
-        unproven: &[],
+        unproven: None,
     },
     Control {
         name: "volcano-wrong-queue",
@@ -174,7 +174,7 @@ pub const CONTROLS: &[Control] = &[
         groups: &["vol"],
         must: &[&["VOL-03"]],
         may: &["VOL-01", "VOL-02", "VOL-05"],
-        unproven: &[],
+        unproven: None,
     },
     Control {
         name: "kai-without-subgroups",
@@ -184,7 +184,7 @@ pub const CONTROLS: &[Control] = &[
         groups: &["gang", "kai"],
         must: &[&["KAI-01"]],
         may: &["GANG-08", "GANG-10", "GANG-12", "KAI-06"],
-        unproven: &[],
+        unproven: None,
     },
     Control {
         name: "foreign-resource",
@@ -194,7 +194,7 @@ pub const CONTROLS: &[Control] = &[
         groups: &["coex"],
         must: &[&["COEX-02"]],
         may: &[],
-        unproven: &[],
+        unproven: None,
     },
 ];
 
@@ -233,6 +233,8 @@ pub struct Outcome {
     pub unexpected: Vec<String>,
     /// Clauses that were judged kept and cannot have been.
     pub proven: Vec<String>,
+    /// Nothing ended in the error that it had to.
+    pub unexplained: bool,
 }
 
 impl Control {
@@ -243,8 +245,9 @@ impl Control {
             && (self.groups.is_empty() || self.groups.contains(&case.group()))
     }
 
-    /// Holds the clauses that turned red, and those that were judged kept, against what the control says.
-    pub fn judge(&self, red: Vec<String>, kept: &[String]) -> Outcome {
+    /// Holds the clauses that turned red, those that were judged kept, and the reasons of those that ended in an error,
+    /// against what the control says.
+    pub fn judge(&self, red: Vec<String>, kept: &[String], errors: &[(String, String)]) -> Outcome {
         let is_red = |id: &str| red.iter().any(|clause| clause == id);
         let missing =
             self.must.iter().filter(|set| !set.iter().any(|id| is_red(id))).map(|set| set.to_vec()).collect();
@@ -252,15 +255,19 @@ impl Control {
             self.may.contains(&id.as_str()) || self.must.iter().any(|set| set.contains(&id.as_str()))
         };
         let unexpected = red.iter().filter(|id| !allowed(id)).cloned().collect();
-        let proven = kept.iter().filter(|id| self.unproven.contains(&id.as_str())).cloned().collect();
-        Outcome { red, missing, unexpected, proven }
+        let (unproven, because) = self.unproven.unwrap_or_default();
+        let is_unproven = |id: &str| unproven.contains(&id);
+        let proven = kept.iter().filter(|id| is_unproven(id)).cloned().collect();
+        let mut explained = errors.iter().filter(|(id, reason)| is_unproven(id) && reason.contains(because));
+        let unexplained = self.unproven.is_some() && explained.next().is_none();
+        Outcome { red, missing, unexpected, proven, unexplained }
     }
 }
 
 impl Outcome {
     /// Whether the suite saw what it had to, and nothing else.
     pub fn is_sound(&self) -> bool {
-        self.missing.is_empty() && self.unexpected.is_empty() && self.proven.is_empty()
+        self.missing.is_empty() && self.unexpected.is_empty() && self.proven.is_empty() && !self.unexplained
     }
 }
 
@@ -269,7 +276,7 @@ mod tests {
     use super::*;
 
     fn judge(red: &[&str]) -> Outcome {
-        CONTROLS[3].judge(red.iter().map(|id| (*id).to_owned()).collect(), &[])
+        CONTROLS[3].judge(red.iter().map(|id| (*id).to_owned()).collect(), &[], &[])
     }
 
     #[test]
@@ -281,9 +288,12 @@ mod tests {
 
     #[test]
     fn what_cannot_have_been_kept_is_not() {
-        let control = CONTROLS.iter().find(|control| !control.unproven.is_empty()).unwrap();
-        assert!(control.judge(Vec::new(), &["TOPO-04".to_owned()]).is_sound());
-        assert_eq!(control.judge(Vec::new(), &["TOPO-02".to_owned()]).proven, ["TOPO-02"]);
+        let control = CONTROLS.iter().find(|control| control.unproven.is_some()).unwrap();
+        let error = |reason: &str| [("TOPO-01".to_owned(), reason.to_owned())];
+        let died = error("koord-scheduler ended with exit status: 2");
+        assert!(control.judge(Vec::new(), &["TOPO-04".to_owned()], &died).is_sound());
+        assert!(!control.judge(Vec::new(), &[], &error("the cluster did not come up")).is_sound());
+        assert_eq!(control.judge(Vec::new(), &["TOPO-02".to_owned()], &died).proven, ["TOPO-02"]);
     }
 
     #[test]

@@ -14,11 +14,12 @@ pub const KIND: &str = "HyperNode";
 /// Deeper than any topology; two HyperNodes that hold each other do not hang a judge.
 const DEPTH: usize = 16;
 
-/// Whether a HyperNode is about nodes of this pool, by its name or by what its members say: names and domains of a
-/// trial begin with that of its pool.
+/// Whether a HyperNode is about nodes of this pool or of one of its bindings, by its name, its owners or by what its
+/// members say: names and domains of a trial begin with that of its pool.
 pub fn mentions(hyper_node: &Value, pool: &str) -> bool {
-    let pool = &format!("{pool}-");
-    [&hyper_node["metadata"]["name"], &hyper_node["spec"]].iter().any(|part| part.to_string().contains(pool))
+    let (pool, metadata) = (&format!("{pool}-"), &hyper_node["metadata"]);
+    let parts = [&metadata["name"], &metadata["ownerReferences"], &hyper_node["spec"]];
+    parts.iter().any(|part| part.to_string().contains(pool))
 }
 
 /// The HyperNode of each domain, in the order of the domains.
@@ -130,6 +131,18 @@ mod tests {
         let domains = domains(live.of("Node"));
         let name = |found: &Value| found["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         of_domains(&live, &domains).map(|all| all.into_iter().map(name).collect())
+    }
+
+    #[test]
+    fn those_of_a_trial() {
+        let of = |node: &str, owner: &str| {
+            let mut found = hyper_node("h", 1, json!([exact("Node", node)]));
+            found["metadata"]["ownerReferences"] = json!([{"name": owner}]);
+            mentions(&found, "ns")
+        };
+        assert!(of("ns-0", "shared"));
+        assert!(of("else-0", "ns-compared"), "a binding of its own, whatever the node");
+        assert!(!of("else-0", "shared"));
     }
 
     #[test]

@@ -111,7 +111,16 @@ impl Target {
                 Feature::TopologyResource,
                 Feature::SelfHealing,
             ],
-            Self::Kai => &Feature::ALL,
+            Self::Kai => &[
+                Feature::AtomicPodGang,
+                Feature::TopologyRequired,
+                Feature::TopologyPerGroup,
+                Feature::TopologyPerClique,
+                Feature::TopologyNested,
+                Feature::TopologyPreferred,
+                Feature::TopologyResource,
+                Feature::SelfHealing,
+            ],
             Self::External => &[],
         }
     }

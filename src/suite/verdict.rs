@@ -27,8 +27,10 @@ pub fn judgements(
                 outcome(found, history, stop)
             };
             let outcome = match deviations::of(case.id, clause, target) {
-                Some(known) => outcome.of_known_deviation(known.reason, known.always),
-                None => outcome,
+                Some(known) if known.explains(&violations) => {
+                    outcome.of_known_deviation(known.reason, known.always)
+                }
+                _ => outcome,
             };
             Judgement { clause: clause.into(), outcome, violations }
         })

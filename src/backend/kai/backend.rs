@@ -41,15 +41,6 @@ impl Kai {
         ready.map_err(|reason| BackendError::NotReady { backend: KAI_SCHEDULER.to_owned(), reason })
     }
 
-    async fn pod_group(&self, pod_gang: &PodGang) -> Result<Option<DynamicObject>, BackendError> {
-        let (namespace, name) = (pod_gang.namespace().unwrap_or_default(), pod_gang.name_any());
-        let api = Api::<DynamicObject>::namespaced_with(self.client.clone(), &namespace, &pod_groups());
-        api.get_opt(&name).await.map_err(|source| {
-            let action = format!("get PodGroup {namespace}/{name}");
-            BackendError::Api { action, source }
-        })
-    }
-
     /// Name of the KAI Topology that the constraints of `pod_gang` speak of: the one of the ClusterTopologyBinding's
     /// name, or the one that the binding refers to.
     async fn topology_of(&self, pod_gang: &PodGang) -> Result<Option<String>, BackendError> {
@@ -62,9 +53,8 @@ impl Kai {
             let action = format!("get ClusterTopologyBinding {name}");
             BackendError::Api { action, source }
         })?;
-        let references = binding.map(|binding| binding.spec.scheduler_topology_bindings).unwrap_or_default();
-        let reference = references.into_iter().find(|reference| reference.scheduler_name == KAI_SCHEDULER);
-        Ok(Some(reference.map_or(name, |reference| reference.topology_reference)))
+        let reference = binding.as_ref().and_then(|binding| binding.spec.reference(KAI_SCHEDULER));
+        Ok(Some(reference.map(str::to_owned).unwrap_or(name)))
     }
 }
 
@@ -123,16 +113,11 @@ impl SchedulerBackend for Kai {
             true => self.topology_of(pod_gang).await?,
             false => None,
         };
-        let (resource, name) = (pod_groups(), pod_gang.name_any());
-        let is_it =
-            |found: &&Arc<DynamicObject>| gang_objects::is_of(&resource, found) && found.name_any() == name;
-        let found = match existing.iter().find(is_it) {
-            Some(found) => Some(Arc::clone(found)),
-            // What KAI has written to it (KAI-05) counts also where the cache does not have it (yet).
-            None => self.pod_group(pod_gang).await?.map(Arc::new),
-        };
-        let wanted = plan::plan(pod_gang, topology.as_deref(), found.as_deref())?;
-        gang_objects::ensure(&self.client, pod_gang, &resource, &wanted, existing).await?;
+        let (resource, names) = (pod_groups(), [pod_gang.name_any()]);
+        // What KAI has written to it (KAI-05) counts also where the cache does not have it (yet).
+        let found = gang_objects::standing(&self.client, pod_gang, &resource, names, existing).await?;
+        let wanted = plan::plan(pod_gang, topology.as_deref(), found.first().map(AsRef::as_ref))?;
+        gang_objects::ensure(&self.client, pod_gang, &resource, &wanted, &found).await?;
         Ok(Synced::default())
     }
 

@@ -11,7 +11,7 @@ use kube::{Client, ResourceExt};
 
 use super::config::KoordinatorConfig;
 use super::gather::{Gather, gather};
-use super::pod_group::{self, LABEL_POD_GROUP, LABEL_QOS_CLASS, pod_groups};
+use super::pod_group::{self, ANNOTATION_NETWORK_TOPOLOGY, LABEL_POD_GROUP, LABEL_QOS_CLASS, pod_groups};
 use super::{admission, network_topology, plan};
 use crate::api::names::LABEL_POD_CLIQUE;
 use crate::api::{PodCliqueSet, PodGang};
@@ -42,15 +42,30 @@ impl Koordinator {
         Self { detection: CrdDetection::new(client.clone(), CRDS, RELEASE), client, config }
     }
 
-    /// Where the gang is gathered, as far as the cluster can tell. A layer that is not declared may be, later: worth
-    /// a retry.
-    async fn gather(&self, pod_gang: &PodGang) -> Result<Gather, BackendError> {
-        let gather = gather(pod_gang, &self.config.topology_key_mappings)?;
-        if !gather.is_some() {
-            return Ok(gather);
+    /// What `asked` comes to in this cluster. A layer that is not declared may be, later: worth a retry. The cluster is
+    /// only asked for what is not written yet, and fails only a gang that lacks a PodGroup.
+    async fn within_cluster(
+        &self,
+        asked: Gather,
+        pod_gang: &PodGang,
+        standing: &[Arc<DynamicObject>],
+    ) -> Result<Gather, BackendError> {
+        let stands = standing.len() == pod_gang.spec.podgroups.len();
+        let spec = asked.network_topology_spec();
+        let says = |found: &Arc<DynamicObject>| {
+            found.annotations().get(ANNOTATION_NETWORK_TOPOLOGY) == spec.as_ref()
+        };
+        if spec.is_none() || stands && standing.iter().all(says) {
+            return Ok(asked);
         }
-        let declared = network_topology::declared_layers(&self.client).await?;
-        gather.within(&declared).map_err(|reason| self.not_ready(reason))
+        let declared = network_topology::declared_layers(&self.client).await;
+        match declared.and_then(|declared| asked.within(&declared).map_err(|reason| self.not_ready(reason))) {
+            Err(error) if stands => {
+                let warnings = asked.warnings.into_iter().chain([error.to_string()]).collect();
+                Ok(Gather { warnings, ..asked })
+            }
+            found => found,
+        }
     }
 
     fn not_ready(&self, reason: String) -> BackendError {
@@ -65,10 +80,12 @@ impl Koordinator {
         existing: &[Arc<DynamicObject>],
     ) -> Result<Synced, BackendError> {
         let pod_gang = gang.pod_gang;
-        let gather = self.gather(pod_gang).await?;
-        let plan = plan::plan(&self.config, gang, &gather, existing)?;
-        let resource = pod_groups();
-        let ensure = |wanted| gang_objects::ensure(&self.client, pod_gang, &resource, wanted, existing);
+        let (resource, names) = (pod_groups(), plan::names(pod_gang));
+        let asked = gather(pod_gang, &self.config.topology_key_mappings)?;
+        let standing = gang_objects::standing(&self.client, pod_gang, &resource, names, existing).await?;
+        let gather = self.within_cluster(asked, pod_gang, &standing).await?;
+        let plan = plan::plan(&self.config, gang, &gather, &standing)?;
+        let ensure = |wanted| gang_objects::ensure(&self.client, pod_gang, &resource, wanted, &standing);
         future::try_join_all(plan.iter().map(ensure)).await?;
         let keep: BTreeSet<_> = plan.iter().map(ResourceExt::name_any).collect();
         gang_objects::prune(&self.client, pod_gang, &resource, &keep, existing).await?;

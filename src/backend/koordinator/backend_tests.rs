@@ -7,6 +7,7 @@ use crate::api::{
     NamespacedName, PodGangPackConstraint, PodGangSpec, PodGangTopologyConstraint, PodGroup,
     TopologyConstraintGroupConfig,
 };
+use crate::backend::koordinator::layers::Layer;
 use crate::backend::made_up_api::MadeUpApi;
 
 const POD_GROUPS: &str = "/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/team/podgroups";
@@ -163,7 +164,57 @@ async fn a_pod_group_of_another_controller_is_left_alone() {
         .await
         .unwrap_err();
     assert!(matches!(error, BackendError::NameTaken(_)), "{error:?}");
-    assert_eq!(requests(&api), [format!("POST {POD_GROUPS}")]);
+    assert_eq!(requests(&api), Vec::<String>::new());
+}
+
+#[rstest::rstest]
+#[case::late_cache(false)]
+#[case::owner_reference_gone(true)]
+#[tokio::test]
+async fn a_begun_gang_that_the_cache_lacks_is_not_held_again(#[case] orphaned: bool) {
+    let pod_gang = pod_gang(&["wl-0-a"]);
+    let mut found = DynamicObject::clone(&there(&pod_gang)[0]);
+    found.metadata.owner_references.take_if(|_| orphaned);
+    let api = MadeUpApi::holding([(format!("{POD_GROUPS}/wl-0-wl-0-a").as_str(), json!(found))]);
+    backend(&api, json!({})).sync_pod_gang(&GangState::without_pods(&pod_gang), &[]).await.unwrap();
+    match (orphaned, api.written().as_slice()) {
+        (false, []) => {}
+        (true, [(request, patch)]) => {
+            assert_eq!(request, &format!("PATCH {POD_GROUPS}/wl-0-wl-0-a"));
+            assert_eq!(patch["metadata"]["ownerReferences"][0]["uid"], "uid-of-wl-0");
+            assert_eq!(patch.get("spec"), None);
+        }
+        (_, written) => panic!("{written:?}"),
+    }
+}
+
+/// A gang whose PodGroup says the layer, or says it no more, where the cluster does not declare it.
+#[rstest::rstest]
+#[case::as_planned(true, 0, &[])]
+#[case::spoilt(false, 1, &["ClusterNetworkTopology default declares no rackLayer"])]
+#[tokio::test]
+async fn a_gang_that_stands_needs_no_declared_layer(
+    #[case] as_planned: bool,
+    #[case] patches: usize,
+    #[case] reasons: &[&str],
+) {
+    let pod_gang = required(pod_gang(&["wl-0-a"]), RACK);
+    let mut existing = there(&pod_gang);
+    if as_planned {
+        let layer = Gather { required: Some(Layer::Rack), ..Gather::default() };
+        let annotations = Arc::make_mut(&mut existing[0]).annotations_mut();
+        annotations.insert(ANNOTATION_NETWORK_TOPOLOGY.to_owned(), layer.network_topology_spec().unwrap());
+    }
+    let path = format!("{POD_GROUPS}/wl-0-wl-0-a");
+    let api = MadeUpApi::holding([(path.as_str(), json!(*existing[0]))]);
+    let state = GangState::without_pods(&pod_gang);
+    let synced = backend(&api, json!({})).sync_pod_gang(&state, &existing).await.unwrap();
+    assert_eq!(requests(&api), vec![format!("PATCH {path}"); patches]);
+    assert_eq!(synced.warnings.len(), reasons.len());
+    assert!(
+        synced.warnings.iter().zip(reasons).all(|(warning, reason)| warning.ends_with(reason)),
+        "{synced:?}"
+    );
 }
 
 #[tokio::test]

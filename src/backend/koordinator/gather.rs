@@ -24,25 +24,21 @@ pub(super) struct Gather {
 }
 
 impl Gather {
-    /// Whether a layer is named at all.
-    pub(super) fn is_some(&self) -> bool {
-        self.required.is_some() || self.preferred.is_some()
-    }
-
     /// The same, as far as `declared` has the layers.
     ///
     /// # Errors
     /// The required layer is not declared: Koordinator would leave the gang pending for ever.
-    pub(super) fn within(mut self, declared: &BTreeSet<String>) -> Result<Self, String> {
+    pub(super) fn within(&self, declared: &BTreeSet<String>) -> Result<Self, String> {
+        let mut gather = self.clone();
         let undeclared = |layer: &Layer| !declared.contains(layer.as_str());
         let fault = |layer: Layer| format!("ClusterNetworkTopology default declares no {}", layer.as_str());
         if let Some(layer) = self.required.filter(undeclared) {
             return Err(fault(layer));
         }
-        if let Some(layer) = self.preferred.take_if(|layer| undeclared(layer)) {
-            self.warnings.push(format!("{}: the preferred level is left out", fault(layer)));
+        if let Some(layer) = gather.preferred.take_if(|layer| undeclared(layer)) {
+            gather.warnings.push(format!("{}: the preferred level is left out", fault(layer)));
         }
-        Ok(self)
+        Ok(gather)
     }
 
     /// The value of `network-topology-spec`.

@@ -15,8 +15,8 @@ use super::pod_group::{
     self, ANNOTATION_GROUPS, ANNOTATION_MATCH_POLICY, ANNOTATION_MODE, ANNOTATION_NETWORK_TOPOLOGY,
     ANNOTATION_TOTAL_NUMBER, pod_groups,
 };
-use crate::api::PodGroup;
 use crate::api::names::LABEL_POD_CLIQUE;
+use crate::api::{PodGang, PodGroup};
 use crate::backend::gang_objects::{ABSENT, Pairs, metadata};
 use crate::backend::names::is_label_value;
 use crate::backend::{BackendError, GangState, surplus};
@@ -24,7 +24,13 @@ use crate::backend::{BackendError, GangState, surplus};
 /// `minMember` of a gang that must not be tried yet.
 const HELD: i32 = i32::MAX;
 
-/// The PodGroups of the PodGang, in podgroup order. `existing` are those that are there.
+/// Names of the PodGroups of `pod_gang`, in podgroup order.
+pub(super) fn names(pod_gang: &PodGang) -> impl Iterator<Item = String> {
+    let gang = pod_gang.name_any();
+    pod_gang.spec.podgroups.iter().map(move |podgroup| pod_group::name(&gang, &podgroup.name))
+}
+
+/// The PodGroups of the PodGang, in podgroup order. `standing` are all of them that are there, whoever controls them.
 ///
 /// # Errors
 /// [`BackendError::Refused`] if a podgroup has no minimum.
@@ -32,7 +38,7 @@ pub(super) fn plan(
     config: &KoordinatorConfig,
     state: &GangState<'_>,
     gather: &Gather,
-    existing: &[Arc<DynamicObject>],
+    standing: &[Arc<DynamicObject>],
 ) -> Result<Vec<DynamicObject>, BackendError> {
     let pod_gang = state.pod_gang;
     let (gang, namespace) = (pod_gang.name_any(), pod_gang.namespace().unwrap_or_default());
@@ -42,16 +48,16 @@ pub(super) fn plan(
         return Err(BackendError::Refused(format!("PodGang {gang}: {reason}")));
     }
     let name = |podgroup: &PodGroup| pod_group::name(&gang, &podgroup.name);
-    let groups: Vec<_> = podgroups.iter().map(|podgroup| format!("{namespace}/{}", name(podgroup))).collect();
+    let groups: Vec<_> = names(pod_gang).map(|name| format!("{namespace}/{name}")).collect();
     let common = annotations(config, &groups, gather);
     let released = surplus::is_released(state);
     let object = |podgroup: &PodGroup| {
         let name = name(podgroup);
         let mut spec = json!({
-            "minMember": min_member(podgroup, released, found(&name, existing)),
+            "minMember": min_member(podgroup, released, found(&name, standing)),
             "scheduleTimeoutSeconds": config.schedule_timeout_seconds.seconds(),
         });
-        if !has_dropped_priority(&name, existing) {
+        if !has_dropped_priority(&name, standing) {
             spec["priorityClassName"] = json!(pod_gang.spec.priority_class_name);
         }
         let mut annotations = common.clone();
@@ -68,10 +74,13 @@ pub(super) fn plan(
 
 /// The minimum, once every pod of the hard gang is released; until then one that cannot be reached, so that
 /// koord-scheduler leaves pods alone that are still gated. It looks at a held gang again only when a PodGroup's minimum
-/// comes within reach, so the change is the sign to begin, and never taken back.
+/// comes within reach, so the change is the sign to begin, and never taken back. One that lost its owner reference is only
+/// claimed as it is, so it is no sign before that.
 fn min_member(podgroup: &PodGroup, released: bool, found: Option<&DynamicObject>) -> i32 {
     let is_held = |found: &DynamicObject| found.data.pointer("/spec/minMember") == Some(&json!(HELD));
-    let begun = released || found.is_some_and(|found| !is_held(found));
+    let is_claimed =
+        |found: &DynamicObject| found.owner_references().iter().any(|owner| owner.controller == Some(true));
+    let begun = found.map_or(released, |found| !is_held(found) || released && is_claimed(found));
     if begun { podgroup.min_replicas } else { HELD }
 }
 
@@ -96,14 +105,14 @@ fn total_number(podgroup: &PodGroup) -> String {
     }
 }
 
-fn found<'a>(name: &str, existing: &'a [Arc<DynamicObject>]) -> Option<&'a DynamicObject> {
-    existing.iter().find(|found| found.name_any() == name).map(AsRef::as_ref)
+fn found<'a>(name: &str, standing: &'a [Arc<DynamicObject>]) -> Option<&'a DynamicObject> {
+    standing.iter().find(|found| found.name_any() == name).map(AsRef::as_ref)
 }
 
 /// Whether the PodGroup is there without a priority class. The proposal puts it there, but Koordinator 1.8 has no such
 /// field and the API server drops it: to ask again would be a request each time.
-fn has_dropped_priority(name: &str, existing: &[Arc<DynamicObject>]) -> bool {
-    found(name, existing)
+fn has_dropped_priority(name: &str, standing: &[Arc<DynamicObject>]) -> bool {
+    found(name, standing)
         .is_some_and(|found| found.data.pointer("/spec/priorityClassName").is_none_or(Value::is_null))
 }
 

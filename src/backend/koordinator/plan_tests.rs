@@ -171,6 +171,10 @@ fn a_gang_is_out_of_reach_until_it_is_released_and_never_again() {
     let released = surplus::released_pods(&pod_gang);
     let held = min_member(&released[..1], &[]);
     assert_eq!(held.data["spec"]["minMember"], HELD);
+    let mut orphan = held.clone();
+    orphan.metadata.owner_references = None;
+    let claimed = min_member(&released, &[Arc::new(orphan)]);
+    assert_eq!(claimed.data["spec"]["minMember"], HELD, "claimed before it begins");
     let begun = min_member(&released, &[Arc::new(held)]);
     assert_eq!(begun.data["spec"]["minMember"], 2);
     let one_lost = min_member(&released[..1], &[Arc::new(begun)]);

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures::future;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::{Client, ResourceExt};
 
 use super::api::{ANNOTATION_PINNED_QUEUE, ANNOTATIONS_GROUP_NAME, CRDS, RELEASE, pod_groups};
 use super::hyper_nodes::{self, HyperNodes};
-use super::{admission, plan, queue, tiers};
+use super::{admission, api, plan, queue, tiers};
 use crate::api::names::LABEL_POD_CLIQUE;
 use crate::api::{ClusterTopologyBinding, PodCliqueSet, PodGang};
 use crate::backend::crd::CrdDetection;
@@ -50,11 +51,14 @@ impl Volcano {
         let required = |constrained: &Constrained<'_>| constrained.constraint.required_domain().is_some();
         let constrained = template::constraints(&pcs.spec.template).find(required)?;
         let name = constrained.constraint.topology_name.as_deref()?;
+        let all = ListParams::default();
         let bindings = Api::<ClusterTopologyBinding>::all(self.client.clone());
-        let bindings = match bindings.list(&ListParams::default()).await {
-            Ok(bindings) => bindings,
+        let hyper_nodes = Api::<DynamicObject>::all_with(self.client.clone(), &api::hyper_nodes());
+        let lists = future::try_join(bindings.list(&all), hyper_nodes.list_metadata(&all));
+        let (bindings, hyper_nodes) = match lists.await {
+            Ok(found) => found,
             Err(error) => {
-                let reason = format!("the ClusterTopologyBindings cannot be looked up: {error}");
+                let reason = format!("what holds Volcano's HyperNodes cannot be looked up: {error}");
                 return Some(constrained.refused(VOLCANO, &reason));
             }
         };
@@ -63,7 +67,9 @@ impl Volcano {
         if binding.spec.reference(VOLCANO).is_some() {
             return None;
         }
-        let holder = hyper_nodes::holder(&bindings).filter(|holder| holder.name_any() != name)?;
+        let hyper_nodes = hyper_nodes.iter().map(|found| &found.metadata);
+        let holder =
+            hyper_nodes::holder(&bindings, hyper_nodes).filter(|holder| holder.name_any() != name)?;
         Some(constrained.refused(VOLCANO, &hyper_nodes::refusal(holder)))
     }
 }
@@ -125,10 +131,10 @@ impl SchedulerBackend for Volcano {
     ) -> Result<Synced, BackendError> {
         let pod_gang = gang.pod_gang;
         self.ready().await?;
-        let tiers = tiers::of_gang(&self.client, pod_gang).await?;
+        let (tiers, warning) = tiers::of_gang(&self.client, pod_gang, existing).await?;
         let wanted = plan::plan(pod_gang, &tiers)?;
         gang_objects::ensure(&self.client, pod_gang, &pod_groups(), &wanted, existing).await?;
-        Ok(Synced::default())
+        Ok(Synced { warnings: warning.into_iter().collect() })
     }
 
     /// Volcano keeps the domain of a gang with its PodGroup and forgets it with that, so pods that come later

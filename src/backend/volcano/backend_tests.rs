@@ -9,6 +9,7 @@ use crate::backend::volcano::api::ANNOTATION_QUEUE;
 
 const POD_GROUPS: &str = "/apis/scheduling.volcano.sh/v1beta1/namespaces/team/podgroups";
 const QUEUE: &str = "/apis/scheduling.volcano.sh/v1beta1/queues/default";
+const HYPER_NODES: &str = "/apis/topology.volcano.sh/v1alpha1/hypernodes";
 const BINDINGS: &str = "/apis/grove.io/v1alpha1/clustertopologybindings";
 
 /// A CRD with that field of the spec.
@@ -99,8 +100,7 @@ async fn a_constrained_gang_has_no_pod_group_before_its_hyper_nodes() {
     let binding = json!({"metadata": {"name": "t", "uid": "t"}, "spec": {"levels": levels}});
     let path = format!("{BINDINGS}/t");
     let none = json!({"metadata": {}, "items": []});
-    let (volcano, api) =
-        with_volcano(&[(&path, binding), ("/apis/topology.volcano.sh/v1alpha1/hypernodes", none)]);
+    let (volcano, api) = with_volcano(&[(&path, binding), (HYPER_NODES, none)]);
     let synced = volcano
         .sync_pod_gang(&GangState::without_pods(&pod_gang([Some("example.com/rack"), None])), &[])
         .await;
@@ -217,7 +217,8 @@ async fn a_topology_that_is_not_held_is_refused() {
         binding("first", "2026-01-01T00:00:00Z", json!([])),
         binding("referring", "2025-01-01T00:00:00Z", reference),
     ]});
-    let (volcano, _) = with_volcano(&[open_queue(), (BINDINGS, list)]);
+    let (volcano, _) =
+        with_volcano(&[open_queue(), (BINDINGS, list), (HYPER_NODES, json!({"metadata": {}, "items": []}))]);
     for (name, refused) in [("first", false), ("second", true), ("referring", false)] {
         let constraint = json!({"topologyName": name, "pack": {"required": "rack"}});
         let pcs = pcs(|pcs| pcs["spec"]["template"]["topologyConstraint"] = constraint);

@@ -1,8 +1,9 @@
 //! ClusterTopologyBinding -> HyperNodes (VOL-05, TOPO-09).
 //!
 //! All HyperNodes of a cluster are one tree to Volcano, and tiers are just numbers, so only one binding can
-//! be held: the one that was there first. HyperNodes of anybody else are never written to; while there are
-//! such, the tree says more than the binding does, which is reported.
+//! be held: the one that was there first, and not before the tree of another has gone. HyperNodes of anybody
+//! else are never written to; while there are such, the tree says more than the binding does, which is
+//! reported.
 //!
 //! The order of writes is the scheduler's: it fails on a HyperNode whose member it has seen go. So members
 //! are created before what they are members of, and deleted after it.
@@ -12,7 +13,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt, TryStreamExt};
-use kube::api::{ApiResource, DynamicObject};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::{ApiResource, DynamicObject, ObjectMeta};
 use kube::{Client, Resource, ResourceExt};
 
 use super::VOLCANO;
@@ -32,14 +34,19 @@ pub(super) struct HyperNodes {
 }
 
 /// The binding that Volcano's one tree is made from: the oldest of those that do not refer to HyperNodes of
-/// somebody else.
+/// somebody else, and of equally old ones that which has `hyper_nodes` already.
 pub(super) fn holder<'a>(
     bindings: impl IntoIterator<Item = &'a ClusterTopologyBinding>,
+    hyper_nodes: impl Iterator<Item = &'a ObjectMeta>,
 ) -> Option<&'a ClusterTopologyBinding> {
     let making = bindings.into_iter().filter(|binding| {
         binding.spec.reference(VOLCANO).is_none() && binding.metadata.deletion_timestamp.is_none()
     });
-    making.min_by_key(|binding| (binding.creation_timestamp().map(|created| created.0), binding.name_any()))
+    let controllers: BTreeSet<_> = hyper_nodes.filter_map(controller).map(|owner| &owner.uid).collect();
+    making.min_by_key(|binding| {
+        let holds = binding.metadata.uid.as_ref().is_some_and(|uid| controllers.contains(uid));
+        (binding.creation_timestamp().map(|created| created.0), !holds, binding.name_any())
+    })
 }
 
 /// Why `binding` is not held where `holder` is.
@@ -48,6 +55,10 @@ pub(super) fn refusal(holder: &ClusterTopologyBinding) -> String {
         "Volcano's HyperNodes hold one topology, and ClusterTopologyBinding {} came first",
         holder.name_any()
     )
+}
+
+fn controller(metadata: &ObjectMeta) -> Option<&OwnerReference> {
+    metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
 }
 
 /// The HyperNodes that there are, from the point of view of one binding.
@@ -63,8 +74,7 @@ impl<'a> Found<'a> {
         let mut found =
             Self { own: BTreeMap::new(), of_bindings: BTreeSet::new(), of_others: BTreeSet::new() };
         for object in existing {
-            let controller = object.owner_references().iter().find(|owner| owner.controller == Some(true));
-            match controller {
+            match controller(&object.metadata) {
                 Some(owner) if Some(&owner.uid) == binding.meta().uid.as_ref() => {
                     found.own.insert(object.name_any(), object);
                 }
@@ -149,19 +159,21 @@ impl TopologyBackend for HyperNodes {
         cluster: &TopologyView<'_>,
     ) -> Result<TopologyState, BackendError> {
         let found = Found::new(binding, cluster.existing);
-        let holder = holder(cluster.bindings.iter().map(|binding| &**binding));
+        let hyper_nodes = cluster.existing.iter().map(|found| &found.metadata);
+        let holder = holder(cluster.bindings.iter().map(|binding| &**binding), hyper_nodes);
         if let Some(holder) = holder.filter(|holder| holder.uid() != binding.uid()) {
             // It may have held the place before it referred to other HyperNodes for a while.
             self.write(&[], &found.own).await?;
             return Ok(TopologyState::Refused(refusal(holder)));
         }
+        // Two trees would be one to Volcano. That of a deleted binding, or of one that is not held, is going.
+        if let Some(name) = found.of_bindings.first() {
+            let what = format!("HyperNode {name} of another ClusterTopologyBinding has to go first");
+            return Err(BackendError::Waiting(what));
+        }
         let planned =
             tree(&binding.name_any(), &binding.spec.levels, cluster.nodes.iter().map(|node| &**node));
         let is_planned = |name: &&String| planned.iter().any(|hyper_node| hyper_node.name == **name);
-        if let Some(name) = found.of_bindings.iter().find(is_planned) {
-            let what = format!("HyperNode {name} belongs to a deleted ClusterTopologyBinding");
-            return Err(BackendError::Waiting(what));
-        }
         let taken: Vec<_> = found.of_others.iter().filter(is_planned).cloned().collect();
         let wanted: Vec<_> = without_taken(planned, |name| taken.iter().any(|taken| taken == name))
             .iter()
@@ -182,13 +194,15 @@ impl TopologyBackend for HyperNodes {
     }
 
     /// The tree below the HyperNode referred to has to have a HyperNode of every level's tier, and none that
-    /// is called after another level. Which nodes they hold is the administrator's.
+    /// is called after another level. Which nodes they hold is the administrator's. Those that the binding had of its
+    /// own before it referred to others go.
     async fn compare_topology(
         &self,
         binding: &ClusterTopologyBinding,
         reference: &str,
         cluster: &TopologyView<'_>,
     ) -> Result<TopologyState, BackendError> {
+        self.write(&[], &Found::new(binding, cluster.existing).own).await?;
         let all: BTreeMap<_, _> = cluster.existing.iter().map(|found| (found.name_any(), &**found)).collect();
         if !all.contains_key(reference) {
             return Ok(TopologyState::NotFound(format!("HyperNode {reference:?} not found")));
@@ -244,7 +258,7 @@ async fn all<F>(writes: Vec<F>) -> Result<(), BackendError>
 where
     F: Future<Output = Result<(), BackendError>>,
 {
-    stream::iter(writes).buffer_unordered(CONCURRENCY).try_collect().await
+    stream::iter(writes).buffered(CONCURRENCY).try_collect().await
 }
 
 fn tier(hyper_node: &DynamicObject) -> usize {

@@ -31,9 +31,7 @@ fn node(name: &str, block: &str, rack: &str) -> Arc<Node> {
 
 /// The tree of `mine` for these nodes, as it would stand.
 fn standing(nodes: &[Arc<Node>]) -> Vec<Arc<DynamicObject>> {
-    let binding = mine();
-    let tree = tree("t", &binding.spec.levels, nodes.iter().map(|node| &**node));
-    tree.iter().map(|hyper_node| Arc::new(hyper_node.object(&binding))).collect()
+    owned_by("t", nodes)
 }
 
 /// One with that HyperNode for a member; with an empty name, none.
@@ -121,6 +119,46 @@ async fn who_came_first_holds() {
         let (outcome, requests) = synced(&[mine(), other], &nodes, &[]).await;
         assert_eq!((outcome.unwrap(), requests.len()), (TopologyState::InSync, 2));
     }
+}
+
+/// The tree for these nodes, of the binding of that name.
+fn owned_by(name: &str, nodes: &[Arc<Node>]) -> Vec<Arc<DynamicObject>> {
+    let binding = binding(name, "2026-01-01T00:00:00Z");
+    let tree = tree(name, &binding.spec.levels, nodes.iter().map(|node| &**node));
+    tree.iter().map(|hyper_node| Arc::new(hyper_node.object(&binding))).collect()
+}
+
+#[tokio::test]
+async fn of_two_of_one_second_the_one_with_a_tree_holds() {
+    let nodes = [node("n0", "b0", "r0")];
+    let bindings = [mine(), binding("a", "2026-01-01T00:00:00Z")];
+    let (outcome, _) = synced(&bindings, &nodes, &[]).await;
+    assert!(matches!(outcome, Ok(TopologyState::Refused(_))), "{outcome:?}");
+    let (outcome, requests) = synced(&bindings, &nodes, &standing(&nodes)).await;
+    assert_eq!((outcome.unwrap(), requests), (TopologyState::InSync, vec![]));
+}
+
+#[tokio::test]
+async fn no_tree_is_written_beside_another_bindings() {
+    let nodes = [node("n0", "b0", "r0")];
+    let later = binding("other", "2026-06-01T00:00:00Z");
+    let (outcome, requests) = synced(&[mine(), later], &nodes, &owned_by("other", &nodes)).await;
+    assert!(matches!(outcome, Err(BackendError::Waiting(_))), "{outcome:?}");
+    assert!(requests.is_empty(), "{requests:?}");
+}
+
+#[tokio::test]
+async fn a_binding_that_refers_to_another_tree_gives_up_its_own() {
+    let mut existing = standing(&[node("n0", "b0", "r0")]);
+    existing.extend([hyper_node("root", 2, "block", "r"), hyper_node("r", 1, "rack", "")]);
+    let paths: Vec<_> = existing.iter().map(|found| format!("{HYPER_NODES}/{}", found.name_any())).collect();
+    let api =
+        MadeUpApi::holding(paths.iter().zip(&existing).map(|(path, found)| (path.as_str(), json!(**found))));
+    let cluster = TopologyView { bindings: &[], nodes: &[], existing: &existing };
+    let compared = HyperNodes::new(api.client.clone()).compare_topology(&mine(), "root", &cluster).await;
+    assert_eq!(compared.unwrap(), TopologyState::InSync);
+    let requests: Vec<_> = api.written().into_iter().map(|(request, _)| request).collect();
+    assert_eq!(requests, [format!("DELETE {}", paths[1]), format!("DELETE {}", paths[0])]);
 }
 
 #[tokio::test]

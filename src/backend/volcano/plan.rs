@@ -14,17 +14,17 @@ use serde_json::{Value, json};
 
 use super::api::pod_groups;
 use super::queue;
-use super::tiers::Tiers;
+use super::tiers::GangTiers;
 use crate::api::names::LABEL_POD_CLIQUE;
 use crate::api::{PodGang, PodGangTopologyConstraint, PodGroup};
 use crate::backend::BackendError;
 use crate::backend::gang_objects::{Pairs, metadata};
 
-/// Plans the PodGroup of `pod_gang`. `tiers` are those of its ClusterTopologyBinding.
+/// Plans the PodGroup of `pod_gang`. `tiers` are those of its required levels.
 ///
 /// # Errors
 /// [`BackendError::Refused`] if Volcano cannot express the PodGang.
-pub(super) fn plan(pod_gang: &PodGang, tiers: &Tiers) -> Result<DynamicObject, BackendError> {
+pub(super) fn plan(pod_gang: &PodGang, tiers: &GangTiers) -> Result<DynamicObject, BackendError> {
     let spec = spec(pod_gang, tiers)
         .map_err(|reason| BackendError::Refused(format!("PodGang {}: {reason}", pod_gang.name_any())))?;
     let resource = pod_groups();
@@ -35,7 +35,7 @@ pub(super) fn plan(pod_gang: &PodGang, tiers: &Tiers) -> Result<DynamicObject, B
     })
 }
 
-fn spec(pod_gang: &PodGang, tiers: &Tiers) -> Result<Value, String> {
+fn spec(pod_gang: &PodGang, tiers: &GangTiers) -> Result<Value, String> {
     let gang = &pod_gang.spec;
     let mut groups = gang.topology_constraint_group_configs.iter();
     if let Some(group) = groups.find(|group| packs(group.topology_constraint.as_ref()) != (None, None)) {
@@ -52,7 +52,7 @@ fn spec(pod_gang: &PodGang, tiers: &Tiers) -> Result<Value, String> {
     }))
 }
 
-fn policy(podgroup: &PodGroup, tiers: &Tiers) -> Result<Value, String> {
+fn policy(podgroup: &PodGroup, tiers: &GangTiers) -> Result<Value, String> {
     let PodGroup { name, min_replicas, .. } = podgroup;
     if *min_replicas < 1 {
         return Err(format!(
@@ -74,13 +74,13 @@ fn policy(podgroup: &PodGroup, tiers: &Tiers) -> Result<Value, String> {
 fn network_topology(
     place: &str,
     constraint: Option<&PodGangTopologyConstraint>,
-    tiers: &Tiers,
+    tiers: &GangTiers,
 ) -> Result<Value, String> {
     match packs(constraint) {
         (None, None) => Ok(Value::Null),
         (None, Some(_)) => Err(format!("{place}: Volcano has no preferred topology")),
         (Some(key), _) => {
-            let tier = tiers.of(key).ok_or_else(|| format!("{place}: no tier for node label {key}"))?;
+            let tier = tiers.get(key).ok_or_else(|| format!("{place}: no tier for node label {key}"))?;
             Ok(json!({"mode": "hard", "highestTierAllowed": tier}))
         }
     }

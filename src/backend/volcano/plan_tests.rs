@@ -1,7 +1,7 @@
 //! The PodGroup of a PodGang, whole, and what is refused.
 
 use super::*;
-use crate::api::{PodGangPackConstraint, PodGangSpec, TopologyConstraintGroupConfig, TopologyLevel};
+use crate::api::{PodGangPackConstraint, PodGangSpec, TopologyConstraintGroupConfig};
 use crate::backend::volcano::api::ANNOTATION_PINNED_QUEUE;
 
 fn packed(required: Option<&str>, preferred: Option<&str>) -> Option<PodGangTopologyConstraint> {
@@ -26,15 +26,15 @@ fn pod_gang(edit: impl FnOnce(&mut PodGangSpec)) -> PodGang {
     pod_gang
 }
 
-fn tiers() -> Tiers {
-    let level =
-        |domain: &str| TopologyLevel { domain: domain.to_owned(), key: format!("example.com/{domain}") };
-    Tiers::new(&["zone", "block", "rack"].map(level))
+fn tiers() -> GangTiers {
+    [("zone", 3), ("block", 2), ("rack", 1)]
+        .map(|(domain, tier)| (format!("example.com/{domain}"), tier))
+        .into()
 }
 
 #[test]
 fn one_policy_per_podgroup() {
-    let pod_group = plan(&pod_gang(|_| {}), &Tiers::default()).unwrap();
+    let pod_group = plan(&pod_gang(|_| {}), &GangTiers::default()).unwrap();
     insta::assert_snapshot!(serde_json::to_string_pretty(&pod_group).unwrap(), @r#"
     {
       "apiVersion": "scheduling.volcano.sh/v1beta1",
@@ -141,5 +141,5 @@ fn a_group_config_without_a_constraint_asks_for_nothing() {
     let pod_gang = pod_gang(|spec| {
         spec.topology_constraint_group_configs = vec![TopologyConstraintGroupConfig::default()];
     });
-    assert!(plan(&pod_gang, &Tiers::default()).is_ok());
+    assert!(plan(&pod_gang, &GangTiers::default()).is_ok());
 }

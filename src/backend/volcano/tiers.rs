@@ -3,21 +3,29 @@
 //! Volcano puts a root of its own one tier above the highest HyperNode there is. A gang that may go up to
 //! that tier is not constrained at all, so where the HyperNodes are missing Volcano would quietly ignore what
 //! is required (ADM-09). Therefore a constrained gang waits until there is a HyperNode of the tier that it
-//! may go up to.
+//! may go up to. One whose PodGroup stands keeps the tiers it has, whatever has become of the HyperNodes: its pods
+//! are replaced as those of any other.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use kube::api::{Api, DynamicObject, ListParams};
 use kube::{Client, ResourceExt};
+use serde_json::Value;
 
 use super::VOLCANO;
-use super::api::{LABEL_TIER, LABEL_TOPOLOGY, hyper_nodes};
+use super::api::{LABEL_TIER, LABEL_TOPOLOGY, hyper_nodes, pod_groups};
 use super::hyper_tree::topology_label;
 use crate::api::names::ANNOTATION_TOPOLOGY_NAME;
-use crate::api::{ClusterTopologyBinding, PodGang, TopologyLevel};
-use crate::backend::{BackendError, domain};
+use crate::api::{ClusterTopologyBinding, PodGang, PodGangTopologyConstraint, TopologyLevel};
+use crate::backend::{BackendError, domain, gang_objects};
 
 /// The tiers of a ClusterTopologyBinding's levels: the narrowest is tier 1.
 #[derive(Debug, Default)]
 pub(super) struct Tiers(Vec<TopologyLevel>);
+
+/// The tiers of a PodGang's required levels, by node-label key.
+pub(super) type GangTiers = BTreeMap<String, usize>;
 
 impl Tiers {
     /// Tiers of `levels`, which go from broadest to narrowest.
@@ -42,35 +50,78 @@ impl Tiers {
     }
 }
 
-/// The tiers that the constraints of `pod_gang` speak of, where the HyperNodes for them stand.
+/// The tiers that the constraints of `pod_gang` speak of, where the HyperNodes for them stand, or else those that its
+/// PodGroup has, with a warning. `existing` as in [`gang_objects::standing`].
 ///
 /// # Errors
-/// [`BackendError::Refused`] if there are constraints and no topology is named, [`BackendError::NotReady`]
-/// while the binding, its level or its HyperNodes are missing, else a request that failed.
-pub(super) async fn of_gang(client: &Client, pod_gang: &PodGang) -> Result<Tiers, BackendError> {
-    let mut keys: Vec<_> = domain::required_keys(pod_gang, "").collect();
-    for podgroup in &pod_gang.spec.podgroups {
-        keys.extend(domain::required_keys(pod_gang, &podgroup.name));
-    }
-    let Some(first) = keys.first() else { return Ok(Tiers::default()) };
-    let Some(name) = pod_gang.annotations().get(ANNOTATION_TOPOLOGY_NAME) else {
+/// [`BackendError::Refused`] if there are constraints and no topology is named, [`BackendError::NotReady`] while the
+/// PodGroup is yet to be made and the binding, its level or its HyperNodes are missing, else a request that failed.
+pub(super) async fn of_gang(
+    client: &Client,
+    pod_gang: &PodGang,
+    existing: &[Arc<DynamicObject>],
+) -> Result<(GangTiers, Option<String>), BackendError> {
+    let podgroups = pod_gang.spec.podgroups.iter();
+    let own = podgroups.flat_map(|podgroup| domain::required_keys(pod_gang, &podgroup.name));
+    let keys: Vec<_> = domain::required_keys(pod_gang, "").chain(own).collect();
+    let Some(first) = keys.first() else { return Ok(Default::default()) };
+    let Some(topology) = pod_gang.annotations().get(ANNOTATION_TOPOLOGY_NAME) else {
         let gang = pod_gang.name_any();
         let reason = format!("PodGang {gang}: a topology constraint ({first}) without a topology's name");
         return Err(BackendError::Refused(reason));
     };
+    let (resource, names) = (pod_groups(), [pod_gang.name_any()]);
+    let standing = gang_objects::standing(client, pod_gang, &resource, names, existing).await?;
+    let written = standing.first().and_then(|found| written(pod_gang, found));
+    match (of_binding(client, topology, &keys, written.as_ref()).await, written) {
+        (Err(error), Some(written)) => {
+            Ok((written, Some(format!("{error}; PodGroup {} keeps its tiers", pod_gang.name_any()))))
+        }
+        (found, _) => Ok((found?, None)),
+    }
+}
+
+/// The tiers that the PodGroup of `pod_gang` has for its constraints; `None` if it lacks one or contradicts itself.
+fn written(pod_gang: &PodGang, pod_group: &DynamicObject) -> Option<GangTiers> {
+    let spec = &pod_group.data["spec"];
+    let policies = spec["subGroupPolicy"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let key = |constraint: &PodGangTopologyConstraint| constraint.pack_constraint.as_ref()?.required.clone();
+    let whole = pod_gang.spec.topology_constraint.as_ref().and_then(key).map(|key| (key, spec));
+    let own = pod_gang.spec.podgroups.iter().filter_map(|podgroup| {
+        let policy = policies.iter().find(|policy| policy["name"] == podgroup.name.as_str());
+        Some((podgroup.topology_constraint.as_ref().and_then(key)?, policy.unwrap_or(&Value::Null)))
+    });
+    let mut tiers = GangTiers::new();
+    for (key, place) in whole.into_iter().chain(own) {
+        let tier = place["networkTopology"]["highestTierAllowed"].as_u64();
+        let tier = usize::try_from(tier?).ok()?;
+        if *tiers.entry(key).or_insert(tier) != tier {
+            return None;
+        }
+    }
+    Some(tiers)
+}
+
+/// The tiers of `keys` in the ClusterTopologyBinding `name`. That its HyperNodes stand is asked where they are not
+/// `written` already.
+async fn of_binding(
+    client: &Client,
+    name: &str,
+    keys: &[&str],
+    written: Option<&GangTiers>,
+) -> Result<GangTiers, BackendError> {
     let binding = Api::<ClusterTopologyBinding>::all(client.clone()).get_opt(name).await;
     let binding = binding.map_err(|source| failed(format!("get ClusterTopologyBinding {name}"), source))?;
     let binding =
         binding.ok_or_else(|| not_ready(format!("ClusterTopologyBinding {name} does not exist")))?;
-    let tiers = Tiers::new(&binding.spec.levels);
-    let mut highest = 0;
-    for key in keys {
-        let tier = tiers.of(key);
-        let tier =
-            tier.ok_or_else(|| not_ready(format!("ClusterTopologyBinding {name} has no level {key}")))?;
-        highest = highest.max(tier);
-    }
-    match has_tier(client, &binding, highest).await? {
+    let levels = Tiers::new(&binding.spec.levels);
+    let tier = |key: &&str| {
+        let tier = levels.of(key).map(|tier| ((*key).to_owned(), tier));
+        tier.ok_or_else(|| not_ready(format!("ClusterTopologyBinding {name} has no level {key}")))
+    };
+    let tiers = keys.iter().map(tier).collect::<Result<GangTiers, _>>()?;
+    let highest = tiers.values().copied().max().unwrap_or_default();
+    match written == Some(&tiers) || has_tier(client, &binding, highest).await? {
         true => Ok(tiers),
         false => {
             Err(not_ready(format!("no HyperNode of tier {highest} of ClusterTopologyBinding {name} exists")))

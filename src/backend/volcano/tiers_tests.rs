@@ -39,26 +39,53 @@ fn pod_gang(keys: [Option<&str>; 2]) -> PodGang {
     .unwrap()
 }
 
-async fn tiers(objects: Vec<(&'static str, Value)>, pod_gang: &PodGang) -> Result<Tiers, String> {
+async fn tiers(objects: Vec<(&'static str, Value)>, pod_gang: &PodGang) -> Result<GangTiers, String> {
     let api = MadeUpApi::holding(objects);
-    of_gang(&api.client, pod_gang).await.map_err(|error| error.to_string())
+    let found = of_gang(&api.client, pod_gang, &[]).await.map_err(|error| error.to_string())?;
+    assert_eq!(found.1, None);
+    Ok(found.0)
 }
 
 #[tokio::test]
 async fn a_gang_without_constraints_asks_nothing() {
-    assert_eq!(tiers(vec![], &pod_gang([None, None])).await.unwrap().highest(), 0);
+    assert_eq!(tiers(vec![], &pod_gang([None, None])).await.unwrap(), GangTiers::new());
 }
 
 #[tokio::test]
 async fn the_narrowest_level_is_tier_1() {
     let stand = vec![(BINDING, binding(None)), (HYPER_NODES, hyper_nodes_of("t"))];
-    let tiers = tiers(stand, &pod_gang([Some("example.com/block"), Some("example.com/rack")])).await.unwrap();
-    assert_eq!(
-        ["example.com/rack", "example.com/block", "else"].map(|key| tiers.of(key)),
-        [Some(1), Some(2), None]
-    );
+    let found = tiers(stand, &pod_gang([Some("example.com/block"), Some("example.com/rack")])).await.unwrap();
+    assert_eq!(found, GangTiers::from([("example.com/rack".into(), 1), ("example.com/block".into(), 2)]));
+    let levels: ClusterTopologyBinding = serde_json::from_value(binding(None)).unwrap();
+    let tiers = Tiers::new(&levels.spec.levels);
     assert_eq!(tiers.level(2).map(|level| level.domain.as_str()), Some("block"));
-    assert_eq!((tiers.level(0), tiers.level(3)), (None, None));
+    assert_eq!((tiers.level(0), tiers.level(3), tiers.of("else")), (None, None, None));
+}
+
+/// A gang whose PodGroup says these tiers, in a cluster without HyperNodes.
+#[rstest::rstest]
+#[case::as_planned([2, 1], true, false)]
+#[case::other_levels([3, 1], true, true)]
+#[case::no_binding([2, 1], false, true)]
+#[tokio::test]
+async fn a_gang_that_stands_keeps_its_tiers(
+    #[case] written: [usize; 2],
+    #[case] bound: bool,
+    #[case] warned: bool,
+) {
+    let pod_gang = pod_gang([Some("example.com/block"), Some("example.com/rack")]);
+    let [block, rack] = written;
+    let tiers = GangTiers::from([("example.com/rack".into(), rack), ("example.com/block".into(), block)]);
+    let standing = Arc::new(crate::backend::volcano::plan::plan(&pod_gang, &tiers).unwrap());
+    let none = (HYPER_NODES, json!({"metadata": {}, "items": []}));
+    let api = MadeUpApi::holding(bound.then(|| (BINDING, binding(None))).into_iter().chain([none]));
+    let (found, warning) = of_gang(&api.client, &pod_gang, &[Arc::clone(&standing)]).await.unwrap();
+    assert_eq!((found, warning.is_some()), (tiers, warned), "{warning:?}");
+
+    let mut spoilt = DynamicObject::clone(&standing);
+    spoilt.data["spec"]["networkTopology"] = Value::Null;
+    let lost = of_gang(&api.client, &pod_gang, &[Arc::new(spoilt)]).await;
+    assert!(matches!(lost, Err(BackendError::NotReady { .. })), "{lost:?}");
 }
 
 #[rstest::rstest]
@@ -100,6 +127,6 @@ async fn without_a_topologys_name_there_is_nothing_to_wait_for() {
     let mut pod_gang = pod_gang([Some("example.com/rack"), None]);
     pod_gang.annotations_mut().clear();
     let api = MadeUpApi::holding([]);
-    let refused = of_gang(&api.client, &pod_gang).await.unwrap_err();
+    let refused = of_gang(&api.client, &pod_gang, &[]).await.unwrap_err();
     assert!(matches!(refused, BackendError::Refused(_)), "{refused}");
 }

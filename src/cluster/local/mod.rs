@@ -53,8 +53,10 @@ struct Processes(Mutex<BTreeMap<Part, Process>>);
 enum NotUp {
     /// It is being started.
     Starting,
-    /// It was given up, for this reason.
+    /// It never came up and was given up, for this reason.
     Failed(String),
+    /// It was up, and a process of it ended by itself.
+    Ended(String),
 }
 
 /// A running control plane. Dropping it kills its processes; [`LocalCluster::stop`] ends it in order.
@@ -106,29 +108,40 @@ impl LocalCluster {
         change(&mut self.spec.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// The parts that should be there: those of its specification but for the schedulers that were given up.
+    /// The parts that should be there: those of its specification but for the schedulers that never came up.
     pub fn parts(&self) -> Vec<Part> {
-        let failed = self.failed_schedulers();
-        let given_up =
-            |part: &Part| part.scheduler().is_some_and(|scheduler| failed.contains_key(&scheduler));
+        let not_up = self.not_up().clone();
+        let given_up = |part: &Part| {
+            let why = part.scheduler().and_then(|scheduler| not_up.get(&scheduler));
+            matches!(why, Some(NotUp::Failed(_)))
+        };
         self.spec().parts().filter(|part| !given_up(part)).collect()
     }
 
     /// The schedulers other than kube-scheduler that did not come up, or have ended by themselves since, and that the
     /// cluster does without: each with the reason and the last lines of its log.
     pub fn failed_schedulers(&self) -> BTreeMap<Scheduler, String> {
+        for (scheduler, part) in self.ended_schedulers() {
+            // Told once: the end of a log is no matter of every look.
+            let death = self.lock().get(&part).and_then(Process::death);
+            if let Some(death) = death {
+                self.not_up().insert(scheduler, NotUp::Ended(death.to_string()));
+            }
+        }
+        let failed = |(scheduler, why): (&Scheduler, &NotUp)| match why {
+            NotUp::Failed(reason) | NotUp::Ended(reason) => Some((*scheduler, reason.clone())),
+            NotUp::Starting => None,
+        };
+        self.not_up().iter().filter_map(failed).collect()
+    }
+
+    /// The schedulers other than kube-scheduler that are up as far as is known, and have a process that ended by itself.
+    fn ended_schedulers(&self) -> Vec<(Scheduler, Part)> {
         let not_up = self.not_up().clone();
         let running = self.lock();
-        let ended = running.iter().filter_map(|(part, process)| {
-            let scheduler = part.scheduler().filter(|scheduler| *scheduler != Scheduler::Kube)?;
-            let is_up = !not_up.contains_key(&scheduler);
-            Some((scheduler, process.death().filter(|_| is_up)?.to_string()))
-        });
-        let given_up = not_up.iter().filter_map(|(scheduler, why)| match why {
-            NotUp::Failed(reason) => Some((*scheduler, reason.clone())),
-            NotUp::Starting => None,
-        });
-        ended.chain(given_up).collect()
+        let ended = running.iter().filter(|(_, process)| process.ended().is_some());
+        let others = ended.filter_map(|(part, _)| Some((part.scheduler()?, *part)));
+        others.filter(|(of, _)| *of != Scheduler::Kube && !not_up.contains_key(of)).collect()
     }
 
     /// Who has bound which pod in a namespace, by the API server's audit log. A binding is in it once its request was
@@ -172,6 +185,10 @@ impl LocalCluster {
         let process = self.layout.process(part, &spec, &self.programs)?;
         let running = self.programs.launcher.start(&process, &self.log(part)).await?;
         self.lock().insert(part, running);
+        if let Some(scheduler) = part.scheduler() {
+            // Started again, it has another chance.
+            self.not_up().retain(|of, why| *of != scheduler || !matches!(why, NotUp::Ended(_)));
+        }
         Ok(())
     }
 

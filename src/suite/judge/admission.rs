@@ -153,15 +153,19 @@ impl std::fmt::Display for Reply {
 /// Every attempt was answered as the contract demands.
 ///
 /// # Errors
-/// A violation per attempt that was not; [`Broken::NotReached`] if one was not made.
+/// A violation per attempt that was not; [`Broken::NotReached`] if that is not so and one was not made.
 pub fn answers(history: &History, attempts: &[Attempt]) -> Ruling {
     let mut violations = Vec::new();
+    let mut not_made = None;
     for attempt in attempts {
-        let reply = reply_to(history, attempt)?;
-        violations
-            .extend(attempt.wrong(&reply).map(|wrong| violation(format!("{}: {wrong}", attempt.title))));
+        match reply_to(history, attempt) {
+            Ok(reply) => violations
+                .extend(attempt.wrong(&reply).map(|wrong| violation(format!("{}: {wrong}", attempt.title)))),
+            Err(why) => not_made = not_made.or(Some(why)),
+        }
     }
-    none(violations)
+    none(violations)?;
+    not_made.map_or(Ok(()), Err)
 }
 
 /// The last answer to an attempt.

@@ -44,6 +44,13 @@ fn answers_as_wanted() {
     assert_eq!(answers(&told(&sound()).end(), ATTEMPTS), Ok(()));
 }
 
+#[test]
+fn a_wrong_answer_counts_though_others_were_not_given() {
+    let history = told(&[reply(422, "no", &[])]).end();
+    assert!(matches!(answers(&history, ATTEMPTS), Err(Broken::Violated(_))));
+    assert!(matches!(answers(&told(&sound()[..1]).end(), ATTEMPTS), Err(Broken::NotReached(_))));
+}
+
 #[rstest]
 #[case::refused(0, reply(422, "no", &[]))]
 #[case::refused_by_a_failing_webhook(0, reply(500, "failed calling webhook", &[]))]

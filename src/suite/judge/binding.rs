@@ -25,6 +25,18 @@ pub fn bindings(history: &History) -> impl Iterator<Item = Version<'_>> {
         .filter(move |version| version.pod().node().is_some() && bound.insert(version.uid().to_owned()))
 }
 
+/// The workload was pending at the entry `until`: the scheduler had had its pass by then, and bound none of it.
+///
+/// # Errors
+/// [`Broken::NotReached`]: what happened to it says nothing about a pending gang.
+pub fn was_pending(history: &History, until: usize) -> Ruling {
+    let (passed, _) = history.reached("scheduler passed")?;
+    match passed < until && bindings(history).all(|version| version.index >= until) {
+        true => Ok(()),
+        false => Err(Broken::NotReached("it was not pending".into())),
+    }
+}
+
 /// Bindings of the pods of these PodCliques.
 fn bindings_of<'a>(
     history: &'a History,

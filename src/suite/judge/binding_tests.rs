@@ -204,3 +204,16 @@ fn own_nodes() {
     let foreign = bound(&["a"]).added(node("n", json!({}))).end();
     insta::assert_snapshot!(messages(on_own_nodes(&foreign)), @"a0 is bound to a node of another trial");
 }
+
+#[test]
+fn pending_is_passed_over_and_not_bound() {
+    let judge = |story: Story| {
+        let history = story.mark("deleted", Value::Null).added(pod("b0", "b", Some("n"))).end();
+        let (mark, _) = history.reached("deleted").expect("marked");
+        was_pending(&history, mark)
+    };
+    let passed = |story: Story| story.mark("scheduler passed", Value::Null);
+    assert_eq!(judge(passed(bound(&[]))), Ok(()));
+    assert!(is_not_reached(&judge(bound(&[]))), "the scheduler had not had its pass");
+    assert!(is_not_reached(&judge(passed(bound(&["a"])))), "a part of it was bound");
+}

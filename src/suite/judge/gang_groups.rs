@@ -96,7 +96,8 @@ pub fn made_before_pruned(history: &History, pod_gang: &str) -> Ruling {
     }))
 }
 
-/// Every podgroup has the PodGroup that its pods name: controlled by the PodGang, of its size, with the number of its
+/// Every podgroup has the PodGroup that its pods name, all that are released and of the gated ones those that name one:
+/// controlled by the PodGang, of its size, with the number of its
 /// pods, and with a name that is whole, or cut and ends in something of its own.
 ///
 /// # Errors
@@ -109,9 +110,18 @@ pub fn named_by_pods(live: &Live, gangs: &[Gang]) -> Ruling {
         };
         for group in &gang.groups {
             let expectations = schedulers::of(Target::Koordinator);
-            let pods = live.pods().filter(|pod| pod.pod_clique() == Some(&group.clique));
-            let named: BTreeSet<_> = pods.map(|pod| expectations.named_by(pod).unwrap_or_default()).collect();
+            let pods = || live.pods().filter(|pod| pod.pod_clique() == Some(&group.clique));
+            let is_of_gang =
+                |name: &str| live.get(POD_GROUP, name).is_some_and(|found| is_controlled_by(found, pod_gang));
+            let loose = pods().filter(|pod| pod.gates().is_empty());
+            let loose = loose.filter(|pod| !expectations.named_by(*pod).is_some_and(is_of_gang));
+            violations.extend(loose.map(|pod| {
+                violation(format!("{} was released and names no PodGroup of {}", pod.name(), gang.name))
+                    .shown_by_object("it", pod.0)
+            }));
+            let named: BTreeSet<_> = pods().filter_map(|pod| expectations.named_by(pod)).collect();
             let [name] = Vec::from_iter(named)[..] else {
+                none(violations)?;
                 return Err(Broken::NotReached(format!("the pods of {} name no one PodGroup", group.clique)));
             };
             let wrong = match live.get(POD_GROUP, name) {

@@ -81,6 +81,11 @@ fn pruned_too_early(#[case] steps: fn(Story) -> Story) {
 
 /// One PodClique `g-0-a` of a pod, whose PodGroup has this name.
 fn named(name: &str, clique: &str, spoil: fn(&mut Value)) -> Ruling {
+    beside(name, clique, spoil, None)
+}
+
+/// The same, and perhaps a pod of it that names no PodGroup, with these gates.
+fn beside(name: &str, clique: &str, spoil: fn(&mut Value), loose: Option<Value>) -> Ruling {
     let set = json!({"metadata": {"name": "g"}, "spec": {"replicas": 1, "template": {
         "cliques": [{"name": clique, "spec": {"replicas": 1}}]}}});
     let gangs = expect::gangs(&set);
@@ -93,8 +98,19 @@ fn named(name: &str, clique: &str, spoil: fn(&mut Value)) -> Ruling {
     let labels =
         json!({names::POD_CLIQUE: gangs[0].groups[0].clique, "pod-group.scheduling.sigs.k8s.io": name});
     let pod = json!({"kind": "Pod", "metadata": {"name": "p", "labels": labels}});
-    let history = Story::on(Target::Koordinator).all_added([gang, group, pod]).end();
+    let loose = loose.map(|gates| {
+        let labels = json!({names::POD_CLIQUE: gangs[0].groups[0].clique});
+        json!({"kind": "Pod", "metadata": {"name": "q", "labels": labels}, "spec": {"schedulingGates": gates}})
+    });
+    let history = Story::on(Target::Koordinator).all_added([gang, group, pod].into_iter().chain(loose)).end();
     named_by_pods(&history.end(), &gangs)
+}
+
+#[test]
+fn a_pod_that_names_none_stays_gated() {
+    let beside = |gates: Value| beside("g-0-g-0-a", "a", |_| {}, Some(gates));
+    assert_eq!(beside(json!([{"name": names::GATE}])), Ok(()));
+    assert!(matches!(beside(json!([])), Err(Broken::Violated(_))));
 }
 
 const LONG: &str = "a-clique-whose-name-together-with-that-of-its-pod-gang-is-long";

@@ -204,12 +204,13 @@ pub fn is_warning(event: &Value, pod_gang: &str, set: &str, about: &str) -> bool
     event["type"] == "Warning" && on_them && text(&event["message"]).contains(about)
 }
 
-/// The priority class reached every PodGang and, where the API server keeps the field, every gang resource; where it
-/// drops it, the pods, for else it would reach nobody (GANG-13).
+/// The priority class reached every PodGang and, where the API server keeps the field, every gang resource, of which none
+/// is missing; where it drops it, the pods, for else it would reach nobody (GANG-13).
 ///
 /// # Errors
 /// A violation per object without it.
 pub fn have_priority(history: &History, live: &Live, gangs: &[Gang], class: &str, kept: bool) -> Ruling {
+    owned(history, live, gangs)?;
     let expectations = schedulers::of(history.header.target);
     let has_it = |object: &Value| match text(&object["kind"]) {
         "PodGang" => {

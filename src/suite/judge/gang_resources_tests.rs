@@ -208,4 +208,6 @@ fn priority_reaches_what_can_carry_it() {
     assert_eq!(judge(&all, false), 0);
     all[0]["spec"]["priorityClassName"] = Value::Null;
     assert_eq!(judge(&all, true), 1);
+    all[0]["spec"]["priorityClassName"] = json!("high");
+    assert_eq!(judge(&all[..1], true), 3, "no gang resource is none that carries it");
 }

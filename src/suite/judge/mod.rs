@@ -36,6 +36,9 @@ pub use crate::report::{Proof, Violation};
 use super::expect::{self, Gang, Unit};
 use super::history::{History, Mark, Version, revision};
 
+/// The mark of a wait that ran out: `{"condition"}`.
+pub const RAN_OUT: &str = "wait ran out";
+
 /// A violation without a proof yet.
 pub fn violation(message: impl Into<String>) -> Violation {
     Violation::new(message, [])
@@ -132,6 +135,16 @@ impl History {
     /// [`Broken::NotReached`] if the case did not get there.
     pub fn reached<'a>(&'a self, name: &'a str) -> Result<(usize, &'a Mark), Broken> {
         self.marks(name).next().ok_or_else(|| Broken::NotReached(format!("the case did not reach {name:?}")))
+    }
+
+    /// Where the case reached a mark, or where its last wait ran out instead: what a driver waits for is judged there, for
+    /// one that it waited for in vain is not merely unknown. Then the mark itself is to be [reached](History::reached).
+    ///
+    /// # Errors
+    /// [`Broken::NotReached`] if it stopped for another reason.
+    pub fn waited_for(&self, name: &str) -> Result<usize, Broken> {
+        let (place, _) = self.reached(name).or_else(|why| self.marks(RAN_OUT).last().ok_or(why))?;
+        Ok(place)
     }
 
     /// A PodCliqueSet as it was sent.

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use super::{Ruling, Shown, none, violation};
 use crate::suite::expect::{Gang, Group};
 use crate::suite::history::{History, Pod, Version};
+use crate::suite::names;
 use crate::suite::scaling::index_in;
+use crate::suite::schedulers::{self, Name};
 use crate::suite::target::Target;
-use crate::suite::{names, schedulers};
 
 /// The first version of every pod of the workload.
 fn created(history: &History) -> impl Iterator<Item = Version<'_>> {
@@ -15,8 +16,15 @@ fn created(history: &History) -> impl Iterator<Item = Version<'_>> {
     history.pods().filter(move |version| seen.insert(version.uid().to_owned()))
 }
 
+/// The first version of every pod of the workload in which it has no scheduling gate.
+fn released(history: &History) -> impl Iterator<Item = Version<'_>> {
+    let mut seen = BTreeSet::new();
+    let ungated = history.pods().filter(|version| version.pod().gates().is_empty());
+    ungated.filter(move |version| seen.insert(version.uid().to_owned()))
+}
+
 /// Every pod was created with exactly Grove's gate, Grove's labels, its backend's `schedulerName` and its membership
-/// (GANG-05).
+/// (GANG-05); one that may get its membership later has it when it is released.
 ///
 /// # Errors
 /// A violation per pod, with all that is wrong with it.
@@ -35,22 +43,42 @@ pub fn as_they_should_be(history: &History, set: &str, gangs: &[Gang]) -> Ruling
     if !any {
         return Err(violation(format!("no pod of {set} was ever created")).into());
     }
-    none(violations)
+    let late = released(history).filter_map(|version| {
+        let name = late_and_missing(version.pod(), history.header.target, gangs)?;
+        let message = format!("{} was released without PodGroup {name}", version.name());
+        Some(violation(message).shown_by("released", version))
+    });
+    none(violations.into_iter().chain(late))
+}
+
+fn place<'a>(pod: Pod<'_>, gangs: &'a [Gang]) -> Option<(&'a Gang, &'a Group)> {
+    let clique = pod.pod_clique();
+    gangs
+        .iter()
+        .find_map(|gang| Some((gang, gang.groups.iter().find(|g| Some(g.clique.as_str()) == clique)?)))
+}
+
+fn index(pod: Pod<'_>) -> Option<usize> {
+    pod.label(names::POD_INDEX).and_then(|index| index.parse().ok())
+}
+
+/// The PodGroup that a pod should name by now and does not, where it was allowed to be created without.
+fn late_and_missing(pod: Pod<'_>, target: Target, gangs: &[Gang]) -> Option<Name> {
+    let expectations = schedulers::of(target);
+    let ((gang, group), index) = (place(pod, gangs)?, index(pod)?);
+    let wanted = expectations.joins(gang, group, index)?;
+    let named = || expectations.named_by(pod).is_some_and(|found| wanted.matches(found));
+    (expectations.may_join_later(group, index) && !named()).then_some(wanted)
 }
 
 fn faults(pod: Pod<'_>, target: Target, set: &str, gangs: &[Gang]) -> Vec<String> {
-    let clique = pod.pod_clique();
-    let place = gangs
-        .iter()
-        .find_map(|gang| Some((gang, gang.groups.iter().find(|g| Some(g.clique.as_str()) == clique)?)));
-    let Some((gang, group)) = place else {
+    let Some((gang, group)) = place(pod, gangs) else {
         return vec![format!(
             "label {} {}, which is no podgroup of {set}",
             names::POD_CLIQUE,
-            clique.unwrap_or("absent")
+            pod.pod_clique().unwrap_or("absent")
         )];
     };
-    let index = pod.label(names::POD_INDEX).and_then(|index| index.parse::<usize>().ok());
     let mut faults = label_faults(pod, set, gang, group);
     if pod.gates() != [names::GATE] {
         faults.push(format!("scheduling gates {:?}, not exactly {}", pod.gates(), names::GATE));
@@ -59,7 +87,7 @@ fn faults(pod: Pod<'_>, target: Target, set: &str, gangs: &[Gang]) -> Vec<String
     if scheduler != target.backend() {
         faults.push(format!("schedulerName {scheduler:?}"));
     }
-    match index {
+    match index(pod) {
         None => faults.push(format!("no index in label {}", names::POD_INDEX)),
         Some(index) if index >= group.replicas => {
             faults.push(format!("index {index} of {} pods", group.replicas))
@@ -219,6 +247,21 @@ mod tests {
         let story = Story::flat().added(standalone("0", Some("w-0-w-0-a"))).modified(ungated.clone());
         assert_eq!(said(&story.end()), None);
         assert!(said(&Story::flat().added(ungated).end()).unwrap().contains("scheduling gates []"));
+    }
+
+    #[rstest::rstest]
+    #[case::joined(Some("w-0-w-0-a"), None)]
+    #[case::loose(None, Some("w-0-a-1 was released without PodGroup w-0-w-0-a"))]
+    #[case::of_another(Some("w-0-other"), Some("w-0-a-1 was released without PodGroup w-0-w-0-a"))]
+    fn surplus_joins_when_it_is_released(#[case] group: Option<&str>, #[case] message: Option<&str>) {
+        let mut surplus = standalone("1", None);
+        surplus["spec"]["schedulerName"] = json!("koord-scheduler");
+        let gated = Story::on(Target::Koordinator).added(surplus.clone());
+        surplus["spec"]["schedulingGates"] = json!([]);
+        if let Some(group) = group {
+            surplus["metadata"]["labels"]["pod-group.scheduling.sigs.k8s.io"] = json!(group);
+        }
+        assert_eq!(said(&gated.modified(surplus).end()).as_deref(), message);
     }
 
     #[rstest::rstest]

@@ -84,6 +84,25 @@ pub fn says_out_of_sync(history: &History, live: &Live, binding: &str) -> Ruling
     })
 }
 
+/// What the status of the binding says about the target names the topology resource that the binding refers to
+/// (TOPO-09).
+///
+/// # Errors
+/// A violation if it does not; [`Broken::NotReached`] if there is no such binding, or it refers to none.
+pub fn names_reference(history: &History, live: &Live, binding: &str) -> Ruling {
+    let (found, entry) = (there(live, binding)?, state(history, live, binding)?);
+    let references = found["spec"]["schedulerTopologyBindings"].as_array().into_iter().flatten();
+    let mut references = references.filter(|of| of["schedulerName"] == history.header.target.backend());
+    let Some(reference) = references.find_map(|of| of["topologyReference"].as_str()) else {
+        return Err(Broken::NotReached(format!("{BINDING} {binding} refers to no topology resource")));
+    };
+    let is_named = entry["message"].as_str().is_some_and(|message| message.contains(reference));
+    ensure(is_named, || {
+        violation(format!("what is said does not name {reference}: {entry}"))
+            .shown_by_object("the binding", found)
+    })
+}
+
 fn there<'a>(live: &'a Live, binding: &str) -> Result<&'a Value, Broken> {
     live.get(BINDING, binding).ok_or_else(|| Broken::NotReached(format!("there is no {BINDING} {binding}")))
 }
@@ -266,6 +285,20 @@ mod tests {
     fn drift_is_told(#[case] binding: Value, #[case] wanted: &str) {
         let history = Story::on(Target::Kai).added(binding).end();
         let said = message(says_out_of_sync(&history, &history.end(), NAME));
+        assert!(said.starts_with(wanted), "{said}");
+    }
+
+    #[rstest]
+    #[case::named("Topology \"site\" not found", "holds")]
+    #[case::unnamed("not found", "what is said does not name site")]
+    fn the_reference_is_named(#[case] said: &str, #[case] wanted: &str) {
+        let mut found = binding(&[("volcano", false, "site"), ("kai-scheduler", false, said)], "Unknown");
+        found["spec"]["schedulerTopologyBindings"] = json!([
+            {"schedulerName": "volcano", "topologyReference": "root"},
+            {"schedulerName": "kai-scheduler", "topologyReference": "site"},
+        ]);
+        let history = Story::on(Target::Kai).added(found).end();
+        let said = message(names_reference(&history, &history.end(), NAME));
         assert!(said.starts_with(wanted), "{said}");
     }
 

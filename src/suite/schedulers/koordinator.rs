@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Expectations, Made, Name, Resource, differs, schedule_by, text};
+use super::{Expectations, Made, Name, Resource, differs, list, schedule_by, text};
 use crate::suite::expect::{Gang, Group};
 use crate::suite::history::Pod;
 use crate::suite::names;
@@ -36,10 +36,10 @@ impl Expectations for Koordinator {
         resource["spec"]["minMember"].as_u64()
     }
 
-    fn faults(&self, gang: Made<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
+    fn faults(&self, gang: Made<'_>, resource: &Resource, found: &Value) -> Vec<String> {
         let annotation = |name: &str| &found["metadata"]["annotations"][format!("{GANG}/{name}")];
         let wanted = [
-            ("minMember", &found["spec"]["minMember"], json!(wanted.size)),
+            ("minMember", &found["spec"]["minMember"], json!(resource.size)),
             ("scheduleTimeoutSeconds", &found["spec"]["scheduleTimeoutSeconds"], json!(30)),
             ("label grove.io/podgang", &found["metadata"]["labels"][names::POD_GANG], json!(gang.name())),
             ("mode", annotation("mode"), json!("Strict")),
@@ -48,6 +48,19 @@ impl Expectations for Koordinator {
         let mut faults: Vec<_> =
             wanted.iter().filter_map(|(field, found, wanted)| differs(field, found, wanted)).collect();
         faults.extend(self.membership_of_the_group(gang, annotation("groups")));
+        let podgroups = list(&gang.pod_gang["spec"]["podgroups"]).iter();
+        let is_its =
+            |of: &&Value| Name::label(format!("{}-{}", gang.name(), text(&of["name"]))) == resource.name;
+        let references = podgroups.filter(is_its).map(|of| list(&of["podReferences"]).len()).next();
+        // Koordinator takes no total below the minimum.
+        let total = references.filter(|references| Some(*references) >= resource.size);
+        faults.extend(total.and_then(|total| {
+            differs("total-number", annotation("total-number"), &json!(total.to_string()))
+        }));
+        if gang.pod_gang["spec"]["topologyConstraint"].is_null() {
+            let topology = "network-topology-spec";
+            faults.extend(differs(topology, annotation(topology), &Value::Null));
+        }
         faults
     }
 
@@ -100,5 +113,49 @@ impl Koordinator {
             let names: Vec<_> = wanted.iter().map(|resource| resource.name.to_string()).collect();
             format!("groups {groups} instead of {}", names.join(", "))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::history::Live;
+
+    /// Faults of the PodGroup of a podgroup with minimum 2 and 3 pods, of a PodGang with this topology constraint.
+    fn faults(pods: usize, constraint: Value, annotations: &[(&str, &str)]) -> Vec<String> {
+        let references = vec![json!({"namespace": "ns", "name": "p"}); pods];
+        let pod_gang = json!({"metadata": {"name": "g", "namespace": "ns"}, "spec": {
+            "topologyConstraint": constraint,
+            "podgroups": [{"name": "a", "minReplicas": 2, "podReferences": references}]}});
+        let podgroups = [("a".to_owned(), 2)];
+        let mut found = json!({"metadata": {"labels": {names::POD_GANG: "g"}},
+            "spec": {"minMember": 2, "scheduleTimeoutSeconds": 30}});
+        let always = [("mode", "Strict"), ("match-policy", "once-satisfied"), ("groups", r#"["ns/g-a"]"#)];
+        for (name, value) in always.iter().chain(annotations) {
+            found["metadata"]["annotations"][format!("{GANG}/{name}")] = json!(value);
+        }
+        let made = Made { pod_gang: &pod_gang, podgroups: &podgroups, live: &Live::default() };
+        Koordinator.faults(made, &Koordinator.resources("g", &podgroups)[0], &found)
+    }
+
+    #[rstest::rstest]
+    #[case::all(3, Value::Null, &[("total-number", "3")], None)]
+    #[case::too_few(3, Value::Null, &[("total-number", "2")], Some(r#"total-number "2" instead of "3""#))]
+    #[case::not_said(2, Value::Null, &[], Some(r#"total-number null instead of "2""#))]
+    #[case::below_the_minimum(1, Value::Null, &[], None)]
+    #[case::constrained(
+        3, json!({"packConstraint": {"required": "k"}}), &[("total-number", "3"), ("network-topology-spec", "{}")], None
+    )]
+    #[case::unconstrained(
+        3, Value::Null, &[("total-number", "3"), ("network-topology-spec", "{}")],
+        Some(r#"network-topology-spec "{}" instead of null"#)
+    )]
+    fn one_thing_wrong(
+        #[case] pods: usize,
+        #[case] constraint: Value,
+        #[case] annotations: &[(&str, &str)],
+        #[case] fault: Option<&str>,
+    ) {
+        assert_eq!(faults(pods, constraint, annotations), Vec::from_iter(fault));
     }
 }

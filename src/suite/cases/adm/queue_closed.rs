@@ -3,9 +3,9 @@
 use super::never_blocked::{edit_and_delete, never_blocked};
 use crate::suite::case::{Case, Lane, nodes};
 use crate::suite::history::History;
-use crate::suite::judge::admission::{Attempt, answers, refused};
+use crate::suite::judge::admission::{Attempt, admitted, answers, refused};
 use crate::suite::judge::{Finding, finding};
-use crate::suite::limits;
+use crate::suite::limits::REACTION;
 use crate::suite::names::VOLCANO_QUEUE;
 use crate::suite::target::Target;
 use crate::suite::trial::{Stop, Trial};
@@ -23,6 +23,9 @@ pub const CASE: Case = Case {
     judge,
 };
 
+/// Shows that admission has seen the queue open.
+const OPEN: &[Attempt] = &[admitted("a new one in the queue that is open", |_| {})];
+
 /// Shows that admission has seen the queue close.
 const NEW: &[Attempt] = &[refused("a new one in the queue that is closed", &["queue", "Open"], |_| {})];
 
@@ -31,10 +34,11 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     trial.open_queue(&queue).await?;
     let mut queued = trial.manifest("queued")?;
     queued["metadata"]["annotations"][VOLCANO_QUEUE] = queue.clone().into();
+    trial.creates_until(&queued, OPEN, REACTION).await?;
     trial.submit_value(queued.clone()).await?;
     trial.until_bound(2).await?;
     trial.close_queue(&queue).await?;
-    trial.creates_until(&queued, NEW, limits::REACTION).await?;
+    trial.creates_until(&queued, NEW, REACTION).await?;
     edit_and_delete(trial, "queued").await
 }
 

@@ -3,7 +3,9 @@
 
 use crate::suite::case::{Case, Lane, nodes};
 use crate::suite::history::History;
+use crate::suite::judge::admission::{Attempt, admitted};
 use crate::suite::judge::{Finding, binding, finding};
+use crate::suite::limits::REACTION;
 use crate::suite::names::VOLCANO_QUEUE;
 use crate::suite::target::Target;
 use crate::suite::trial::{Stop, Trial};
@@ -21,11 +23,15 @@ pub const CASE: Case = Case {
     judge,
 };
 
+/// Shows that admission has seen the queue open.
+const OPEN: &[Attempt] = &[admitted("one in the queue that is open", |_| {})];
+
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     let queue = trial.domain("queue");
     trial.open_queue(&queue).await?;
     let mut gang = trial.manifest("locked-in")?;
     gang["metadata"]["annotations"][VOLCANO_QUEUE] = queue.clone().into();
+    trial.creates_until(&gang, OPEN, REACTION).await?;
     for gang in trial.submit_value(gang).await? {
         trial.scheduler_passes_over(&gang).await?;
     }

@@ -112,18 +112,19 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("TOPO-09", || {
             let (_, taken) = history.reached(TAKEN)?;
-            let (told, _) = history.reached(OUT_OF_SYNC)?;
-            says_out_of_sync(history, &history.before(told), TOPOLOGY)?;
+            let told = history.waited_for(OUT_OF_SYNC)?;
             untouched(history, taken.detail.as_str().unwrap_or_default(), told)?;
-            let (again, _) = history.reached(FOLLOWS_AGAIN)?;
-            follow(history, &history.before(again), TOPOLOGY)
+            says_out_of_sync(history, &history.before(told), TOPOLOGY)?;
+            history.reached(OUT_OF_SYNC)?;
+            follow(history, &history.before(history.waited_for(FOLLOWS_AGAIN)?), TOPOLOGY)?;
+            history.reached(FOLLOWS_AGAIN).map(drop)
         }),
         finding("DEL-09", || {
             let (bound, _) = history.reached(BOUND)?;
-            let (gone, _) = history.reached(WORKLOAD_GONE)?;
-            outlived(history, bound, gone)?;
-            let (binding_gone, _) = history.reached(BINDING_GONE)?;
-            went_with(history, TOPOLOGY, binding_gone)
+            outlived(history, bound, history.waited_for(WORKLOAD_GONE)?)?;
+            history.reached(WORKLOAD_GONE)?;
+            went_with(history, TOPOLOGY, history.waited_for(BINDING_GONE)?)?;
+            history.reached(BINDING_GONE).map(drop)
         }),
     ]
 }

@@ -42,6 +42,9 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-12", || {
+        if let Some((first, _)) = history.marks("deleted").next() {
+            binding::was_pending(history, first)?;
+        }
         for (index, mark) in history.marks("deleted") {
             let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
             gang_resources::restored(history, index, text("kind"), text("name"))?;

@@ -70,13 +70,9 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-13", || {
         let (_, asked) = history.reached(ASKED)?;
         let class = asked.detail["class"].as_str().unwrap_or_default();
-        history.reached("converged")?;
-        gang_resources::have_priority(
-            history,
-            &history.end(),
-            &history.gangs(SET)?,
-            class,
-            asked.detail["kept"] == true,
-        )
+        history.waited_for("converged")?;
+        let (end, gangs) = (history.end(), history.gangs(SET)?);
+        gang_resources::have_priority(history, &end, &gangs, class, asked.detail["kept"] == true)?;
+        history.reached("converged").map(drop)
     })]
 }

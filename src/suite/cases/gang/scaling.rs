@@ -1,9 +1,12 @@
 //! A clique 2 -> 3, a scaling group 1 -> 3 (two scaled PodGangs of 3 pods), the set 1 -> 2; then all of it back.
 
+use serde_json::Value;
+
 use crate::suite::case::{Case, Lane, nodes};
-use crate::suite::history::History;
+use crate::suite::history::{History, Live};
 use crate::suite::judge::rest::Concern;
 use crate::suite::judge::{Broken, Finding, Ruling, finding, gang_resources, gangs, rest};
+use crate::suite::limits::REACTION;
 use crate::suite::scaling;
 use crate::suite::trial::{Stop, Trial};
 
@@ -27,22 +30,37 @@ const WHOLE: (&str, &str) = ("PodCliqueSet", SET);
 const STEPS: [((&str, &str), u32); 6] =
     [(CLIQUE, 3), (GROUP, 3), (WHOLE, 2), (WHOLE, 1), (GROUP, 1), (CLIQUE, 2)];
 
+/// Mark: after each step, that the set has converged and its gang resources have followed.
+const FOLLOWED: &str = "followed";
+
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     trial.submit(SET).await?;
     trial.until_converged(SET).await?;
     for ((kind, name), replicas) in STEPS {
         trial.scale(kind, name, replicas).await?;
         trial.until_converged(SET).await?;
+        until_followed(trial).await?;
     }
+    Ok(())
+}
+
+/// A gang resource that says how many pods there are may follow after everything else has converged.
+async fn until_followed(trial: &Trial) -> Result<(), Stop> {
+    let history = trial.history();
+    let set = history.header.submitted.get(SET);
+    let gangs = set.map(|set| scaling::gangs(&history, set, history.entries.len())).unwrap_or_default();
+    let follow = |live: &Live| gang_resources::as_the_pod_gangs_say(&history, live, &gangs).is_ok();
+    trial.until("the gang resources as they should be", REACTION, follow).await?;
+    trial.mark(FOLLOWED, Value::Null);
     Ok(())
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-10", || {
         for (number, (scaled, _)) in history.marks("scaled").enumerate() {
-            let converged = history.marks("converged").nth(number + 1).map(|(index, _)| index);
-            step(history, scaled, converged.unwrap_or(history.entries.len()))?;
-            if converged.is_none() {
+            let followed = history.marks(FOLLOWED).nth(number).map(|(index, _)| index);
+            step(history, scaled, followed.unwrap_or(history.entries.len()))?;
+            if followed.is_none() {
                 return Err(Broken::NotReached(format!("it did not converge after step {}", number + 1)));
             }
         }

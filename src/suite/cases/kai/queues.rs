@@ -62,9 +62,15 @@ const LIVE: [Named; 5] = [
     }),
 ];
 
-const MOVED: &[Attempt] = &[refused("another queue under a live gang", &["queue"], |pcs| {
-    put(&mut pcs["metadata"], "labels", "two")
-})];
+const MOVED: &[Attempt] = &[
+    refused("another queue under a live gang", &["queue"], |pcs| put(&mut pcs["metadata"], "labels", "two")),
+    refused("no queue any more under a live gang", &["queue"], unnamed),
+];
+
+const MOVED_ANNOTATION: &[Attempt] =
+    &[refused("another queue in the annotation of a live gang", &["queue"], |pcs| {
+        put(&mut pcs["metadata"], "annotations", "two")
+    })];
 
 const MOVED_CLIQUE: &[Attempt] = &[refused("another queue on a clique of a live gang", &["queue"], |pcs| {
     put(clique(pcs, 1), "labels", "two")
@@ -102,6 +108,7 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
         })
         .await?;
     trial.updates("set-label", MOVED).await?;
+    trial.updates("set-annotation", MOVED_ANNOTATION).await?;
     trial.updates("clique-label", MOVED_CLIQUE).await
 }
 
@@ -120,6 +127,7 @@ fn judge(history: &History) -> Vec<Finding> {
         let end = history.end();
         LIVE.iter().try_for_each(|(name, _)| queued(&end, name))?;
         answers(history, MOVED)?;
+        answers(history, MOVED_ANNOTATION)?;
         answers(history, MOVED_CLIQUE)
     })]
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::suite::case::{Case, Lane};
 use crate::suite::cluster::{LEVELS, TOPOLOGY, binding};
 use crate::suite::history::{History, Live};
+use crate::suite::judge::topology_resources::BINDING;
 use crate::suite::judge::{Broken, Finding, Ruling, Shown, ensure, finding, none, violation};
 use crate::suite::limits::REACTION;
 use crate::suite::names::{BLOCK, HOST, RACK};
@@ -48,34 +49,34 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     trial.until("its PodGroup", REACTION, |live| live.get(POD_GROUP, POD_GROUP_NAME).is_some()).await?;
 
     let own = trial.namespace.clone();
-    trial.create("ClusterTopologyBinding", &binding(&own, &LEVELS[..2])).await?;
-    follows(trial, &LEVELS[..2]).await?;
+    trial.create(BINDING, &binding(&own, &LEVELS[..2])).await?;
+    follows(trial, 2).await?;
     let uid = trial
         .ground
         .recorder
         .look("", |live| live.get("Topology", &own).map(|found| found["metadata"]["uid"].clone()));
-    trial.mark(MADE, json!({"name": own, "uid": uid}));
+    trial.mark(MADE, json!(uid));
     let levels = binding(&own, &LEVELS)["spec"]["levels"].clone();
-    trial.patch("ClusterTopologyBinding", &own, json!({"spec": {"levels": levels}})).await?;
-    follows(trial, &LEVELS).await?;
+    trial.patch(BINDING, &own, json!({"spec": {"levels": levels}})).await?;
+    follows(trial, 3).await?;
     trial.mark(FOLLOWED, Value::Null);
     Ok(())
 }
 
-/// Waits until the Topology of the trial's own binding has the keys of these levels.
-async fn follows(trial: &Trial, levels: &[(&str, &str)]) -> Result<(), Stop> {
-    let wanted: Value = levels.iter().map(|(_, key)| json!(key)).collect();
-    let condition = format!("Topology {} with {} levels", trial.namespace, levels.len());
-    trial
-        .until_in_cluster(&condition, REACTION, |live| {
-            live.get("Topology", &trial.namespace).is_some_and(|found| keys(found) == wanted)
-        })
-        .await
+/// Waits until the trial's own binding has so many levels, and its Topology follows it.
+async fn follows(trial: &Trial, levels: usize) -> Result<(), Stop> {
+    let own = &trial.namespace;
+    let has_levels =
+        |binding: &Value| binding["spec"]["levels"].as_array().is_some_and(|of| of.len() == levels);
+    let follows = |live: &Live| {
+        live.get(BINDING, own)
+            .is_some_and(|binding| has_levels(binding) && faults(trial.target, binding, live, own).is_empty())
+    };
+    trial.until_in_cluster(&format!("Topology {own} with {levels} levels"), REACTION, follows).await
 }
 
-fn keys(topology: &Value) -> Value {
-    let levels = topology["spec"]["levels"].as_array().into_iter().flatten();
-    levels.map(|level| level["nodeLabel"].clone()).collect()
+fn faults(target: Target, binding: &Value, live: &Live, pool: &str) -> Vec<String> {
+    schedulers::of(target).topology_faults(binding, live, pool)
 }
 
 /// The PodGroup and each of its subgroups have exactly the constraint that they have to have.
@@ -105,24 +106,25 @@ fn constrained(live: &Live) -> Ruling {
     }))
 }
 
-/// The Topology with other levels is another object than before.
+/// The Topology follows its binding; with other levels it is another object than before.
 fn recreated(history: &History) -> Ruling {
+    let name = &history.header.namespace;
+    followed(history, name, &history.before(history.waited_for(MADE)?))?;
     let (_, made) = history.reached(MADE)?;
+    let then = history.before(history.waited_for(FOLLOWED)?);
+    followed(history, name, &then)?;
     history.reached(FOLLOWED)?;
-    let name = made.detail["name"].as_str().unwrap_or_default();
-    let end = history.end();
-    let found = end
-        .get("Topology", name)
-        .ok_or_else(|| Broken::NotReached(format!("there is no Topology {name}")))?;
-    ensure(found["metadata"]["uid"] != made.detail["uid"], || {
+    let found = then.get("Topology", name).unwrap_or(&Value::Null);
+    ensure(found["metadata"]["uid"] != made.detail, || {
         violation(format!("Topology {name} got other levels, which KAI does not take in"))
             .shown_by_object("it", found)
-    })?;
-    let binding = end.get("ClusterTopologyBinding", name);
+    })
+}
+
+fn followed(history: &History, name: &str, live: &Live) -> Ruling {
     let binding =
-        binding.ok_or_else(|| Broken::NotReached(format!("there is no ClusterTopologyBinding {name}")))?;
-    let faults =
-        schedulers::of(history.header.target).topology_faults(binding, &end, &history.header.namespace);
+        live.get(BINDING, name).ok_or_else(|| Broken::NotReached(format!("there is no {BINDING} {name}")))?;
+    let faults = faults(history.header.target, binding, live, name);
     none(faults.into_iter().map(|fault| violation(fault).shown_by_object("its binding", binding)))
 }
 
@@ -137,6 +139,7 @@ fn judge(history: &History) -> Vec<Finding> {
 mod tests {
     use super::*;
     use crate::suite::history::testing::{Story, object, owned};
+    use crate::suite::judge::RAN_OUT;
 
     fn pod_group() -> Value {
         let said = |required: Option<&str>, preferred: Option<&str>| match required.or(preferred) {
@@ -180,15 +183,22 @@ mod tests {
 
     #[test]
     fn another_object() {
-        let told = |uid: &str, keys: &[&str]| {
-            let mut found = owned(object("Topology", "own"), "ClusterTopologyBinding", "own");
-            found["metadata"]["uid"] = json!("second");
+        let topology = |uid: &str, keys: &[&str]| {
+            let mut found = owned(object("Topology", "ns"), BINDING, "ns");
+            found["metadata"]["uid"] = json!(uid);
             found["spec"]["levels"] = keys.iter().map(|key| json!({"nodeLabel": key})).collect();
-            let story = Story::on(Target::Kai).added(binding("own", &LEVELS)).added(found);
-            recreated(&story.mark(MADE, json!({"name": "own", "uid": uid})).mark(FOLLOWED, Value::Null).end())
+            found
         };
-        assert_eq!(told("first", &[BLOCK, RACK, HOST]), Ok(()));
-        assert!(told("second", &[BLOCK, RACK, HOST]).is_err(), "changed in place");
-        assert!(told("first", &[BLOCK, RACK]).is_err());
+        let told = |uid: &str, keys: &[&str], mark: &str| {
+            let story = Story::on(Target::Kai).added(binding("ns", &LEVELS[..2]));
+            let story = story.added(topology("first", &[BLOCK, RACK])).mark(MADE, json!("first"));
+            let story = story.modified(binding("ns", &LEVELS)).modified(topology(uid, keys));
+            recreated(&story.mark(mark, Value::Null).end())
+        };
+        assert_eq!(told("second", &[BLOCK, RACK, HOST], FOLLOWED), Ok(()));
+        assert!(told("first", &[BLOCK, RACK, HOST], FOLLOWED).is_err(), "changed in place");
+        let violated = |ruling| matches!(ruling, Err(Broken::Violated(_)));
+        assert!(violated(told("second", &[BLOCK, RACK], RAN_OUT)), "waited for in vain");
+        assert!(!violated(told("second", &[BLOCK, RACK], "stopped")), "never waited for");
     }
 }

@@ -1,4 +1,5 @@
-//! The administrator's ClusterNetworkTopology no longer declares hostLayer; `by-host`, 1 pod, requires a host.
+//! The administrator's ClusterNetworkTopology no longer declares hostLayer; `by-host`, 1 pod, requires a host. The
+//! controller has had its time for a PodGroup once a later PodCliqueSet, `anywhere`, has got one.
 
 use serde_json::{Value, json};
 
@@ -6,6 +7,8 @@ use crate::suite::case::{Case, Lane};
 use crate::suite::history::History;
 use crate::suite::judge::fail_closed::failed_closed;
 use crate::suite::judge::{Finding, finding};
+use crate::suite::limits::REACTION;
+use crate::suite::schedulers;
 use crate::suite::target::Target;
 use crate::suite::trial::{Stop, Trial};
 
@@ -41,7 +44,16 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
 
 async fn without(trial: &mut Trial) -> Result<(), Stop> {
     trial.submit(SET).await?;
-    trial.until_told(&format!("{SET}-0"), SET, LAYER).await
+    trial.until_told(&format!("{SET}-0"), SET, LAYER).await?;
+    for gang in trial.submit("anywhere").await? {
+        for served in schedulers::resources_of(trial.target, &gang) {
+            let name = &served.name.wanted;
+            trial
+                .until(&format!("PodGroup {name}"), REACTION, |live| live.get(served.kind, name).is_some())
+                .await?;
+        }
+    }
+    Ok(())
 }
 
 /// The layers without the one, and what was below it below its parent.

@@ -56,8 +56,8 @@ async fn until_it_follows(trial: &Trial, point: &str) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TOPO-09", || {
         for point in POINTS {
-            let (index, _) = history.reached(point)?;
-            follow(history, &history.before(index), TOPOLOGY)?;
+            follow(history, &history.before(history.waited_for(point)?), TOPOLOGY)?;
+            history.reached(point)?;
         }
         Ok(())
     })]

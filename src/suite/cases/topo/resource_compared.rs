@@ -4,11 +4,11 @@
 
 use serde_json::{Value, json};
 
-use crate::suite::case::{Case, Lane};
+use crate::suite::case::{Case, Lane, nodes};
 use crate::suite::cluster::{LEVELS, binding};
 use crate::suite::history::{History, Live};
 use crate::suite::judge::topology_resources::{
-    BINDING, is_in_sync, never_became, says_in_sync, says_out_of_sync, untouched,
+    BINDING, is_in_sync, names_reference, never_became, says_in_sync, says_out_of_sync, untouched,
 };
 use crate::suite::judge::{Finding, finding};
 use crate::suite::limits::REACTION;
@@ -21,7 +21,8 @@ pub const CASE: Case = Case {
     id: "topo/resource-compared",
     title: "A topology resource that a binding refers to is compared with it, and left to whose it is",
     clauses: &["TOPO-09"],
-    nodes: &[],
+    // To Volcano a binding without nodes has no domains, and nothing could become of it.
+    nodes: &[nodes(1).rack("a")],
     manifest: "",
     lane: Lane::Shared,
     only: &[],
@@ -69,15 +70,19 @@ async fn until(trial: &Trial, in_sync: bool, mark: &str, detail: Value) -> Resul
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TOPO-09", || {
         let name = name(&history.header.namespace);
-        let at = |mark| history.reached(mark).map(|(index, _)| history.before(index));
-        says_out_of_sync(history, &at(MISSING)?, &name)?;
+        let at = |mark| history.waited_for(mark).map(|index| history.before(index));
         never_became(history, &name)?;
+        let missing = at(MISSING)?;
+        says_out_of_sync(history, &missing, &name)?;
+        names_reference(history, &missing, &name)?;
+        history.reached(MISSING)?;
         if history.header.target != Target::Kai {
             return Ok(());
         }
         says_in_sync(history, &at(SAME)?, &name)?;
-        says_out_of_sync(history, &at(OTHER)?, &name)?;
         let (_, same) = history.reached(SAME)?;
-        untouched(history, same.detail.as_str().unwrap_or_default(), history.entries.len())
+        untouched(history, same.detail.as_str().unwrap_or_default(), history.entries.len())?;
+        says_out_of_sync(history, &at(OTHER)?, &name)?;
+        history.reached(OTHER).map(drop)
     })]
 }

@@ -49,10 +49,10 @@ fn name(namespace: &str) -> String {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TOPO-09", || {
         let second = name(&history.header.namespace);
-        let (refused, _) = history.reached(REFUSED)?;
-        says_out_of_sync(history, &history.before(refused), &second)?;
-        let (first, _) = history.reached(FIRST)?;
-        follow(history, &history.before(first), TOPOLOGY)?;
-        never_became(history, &second)
+        never_became(history, &second)?;
+        says_out_of_sync(history, &history.before(history.waited_for(REFUSED)?), &second)?;
+        history.reached(REFUSED)?;
+        follow(history, &history.before(history.waited_for(FIRST)?), TOPOLOGY)?;
+        history.reached(FIRST).map(drop)
     })]
 }

@@ -27,6 +27,17 @@ pub const CASE: Case = Case {
     judge,
 };
 
+/// Shows that admission has seen the queues open.
+const OPEN: &[Attempt] = &[
+    admitted("a queue that was opened", |pcs| on_set(pcs, "open")),
+    admitted("another queue that was opened", |pcs| on_set(pcs, "other")),
+    admitted("a queue that is still open", |pcs| on_set(pcs, "closed")),
+];
+
+/// Shows that admission has seen that one close.
+const CLOSED: &[Attempt] =
+    &[refused("a queue that was closed", &["-closed", "Open"], |pcs| on_set(pcs, "closed"))];
+
 const NEW: &[Attempt] = &[
     admitted("no queue", |_| {}),
     admitted("an open queue on the PodCliqueSet", |pcs| on_set(pcs, "open")),
@@ -97,10 +108,13 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     for queue in ["open", "other", "closed"] {
         trial.open_queue(&trial.domain(queue)).await?;
     }
+    let named = trial.manifest("named")?;
+    trial.creates_until(&named, OPEN, REACTION).await?;
     trial.close_queue(&trial.domain("closed")).await?;
-    trial.creates(&trial.manifest("named")?, NEW).await?;
+    trial.creates_until(&named, CLOSED, REACTION).await?;
+    trial.creates(&named, NEW).await?;
     for (name, queue) in LIVE {
-        let mut pcs = trial.manifest("named")?;
+        let mut pcs = named.clone();
         pcs["metadata"]["name"] = name.into();
         pcs["spec"]["replicas"] = 1.into();
         match name {
@@ -130,6 +144,8 @@ fn queued(live: &Live, set: &str, queue: &str) -> Ruling {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("VOL-03", || {
+        answers(history, OPEN)?;
+        answers(history, CLOSED)?;
         answers(history, NEW)?;
         let end = history.end();
         for (name, queue) in LIVE {
