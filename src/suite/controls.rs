@@ -41,8 +41,9 @@ pub const CONTROLS: &[Control] = &[
         target: Target::KubePodGroup,
         groups: &[],
         must: &[&["AON-02"]],
-        // TOPO-02: the pods that one domain has room for are bound, each for itself.
-        may: &["AON-04", "AON-05", "AON-07", "AON-09", "TOPO-02"],
+        // TOPO-02: the pods that one domain has room for are bound, each for itself. AON-01: beside a namesake that is
+        // bound in part, a gang that fits finds its room taken.
+        may: &["AON-01", "AON-04", "AON-05", "AON-07", "AON-09", "TOPO-02"],
         unproven: None,
     },
     Control {
@@ -62,7 +63,7 @@ pub const CONTROLS: &[Control] = &[
         target: Target::KubePodGroup,
         groups: &["aon"],
         must: &[&["AON-02"]],
-        may: &["AON-04", "AON-05", "AON-07", "AON-09"],
+        may: &["AON-01", "AON-04", "AON-05", "AON-07", "AON-09"],
         unproven: None,
     },
     Control {
