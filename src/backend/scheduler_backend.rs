@@ -26,7 +26,13 @@ pub trait SchedulerBackend: Send + Sync {
     ///
     /// # Errors
     /// The API server could not be asked.
-    async fn init(&self) -> Result<(), BackendError>;
+    async fn init(&self) -> Result<(), BackendError> {
+        match self.readiness().await {
+            Ok(()) => tracing::info!(backend = self.name(), "ready"),
+            Err(reason) => tracing::warn!(backend = self.name(), %reason, "gangs cannot be scheduled"),
+        }
+        Ok(())
+    }
 
     /// Whether gangs can be served now; asks the API server again where the last answer was no, so that an
     /// API installed later is found without a restart (KUBE-06).

@@ -80,14 +80,6 @@ impl SchedulerBackend for Volcano {
         VOLCANO
     }
 
-    async fn init(&self) -> Result<(), BackendError> {
-        match self.readiness().await {
-            Ok(()) => tracing::info!(backend = self.name(), "ready"),
-            Err(reason) => tracing::warn!(backend = self.name(), %reason, "gangs cannot be scheduled"),
-        }
-        Ok(())
-    }
-
     async fn readiness(&self) -> Result<(), String> {
         self.detection.readiness().await
     }
