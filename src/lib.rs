@@ -2,6 +2,7 @@
 //!
 //! - [`api`]: Grove's resources; [`controller`]: the reference backend controller; [`backend`]: what differs between
 //!   schedulers;
+//! - [`device_plugin`]: GPUs that are not there, for real kubelets;
 //! - [`cluster`]: real control planes; [`suite`]: cases, histories, judges; [`report`]: what a run found;
 //! - [`cli`]: the command line; [`yaml`]: documents.
 //!
@@ -12,6 +13,7 @@ pub mod backend;
 pub mod cli;
 pub mod cluster;
 pub mod controller;
+pub mod device_plugin;
 pub mod report;
 pub mod suite;
 pub mod yaml;

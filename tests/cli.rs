@@ -68,6 +68,13 @@ fn stdout(output: &Output) -> String {
 #[case(&["run", "--scope", "Podgang"], "did you mean \"PodGang\"?")]
 #[case(&["run", "--case", "aon/fits-hole"], "did you mean \"aon/fits-whole\"?")]
 #[case(&["run", "--clause", "AONN-02"], "did you mean \"AON-02\"?")]
+#[case(&["run", "--shard", "0/3"], "expected I/N, the Ith of N shards")]
+#[case(&["run", "--shard", "4/3"], "expected I/N, the Ith of N shards")]
+#[case(&["run", "--shard", "x"], "expected I/N, the Ith of N shards")]
+#[case(&["run", "--workload", "w.yaml", "--nodes", "8x8", "--shard", "1/2"], "cannot be used with")]
+#[case(&["run", "--features", "AtomicPodGang"], "what default-scheduler declares is known")]
+#[case(&["run", "--backend", "external:mine", "--features", "Atomic"], "did you mean \"AtomicPodGang\"?")]
+#[case(&["run", "--backend", "external:mine"], "give --provider existing")]
 #[case(&["run", "--cluster", "nowhere"], "no cluster \"nowhere\" is up")]
 #[case(&["run", "--workload", "nowhere.yaml", "--nodes", "8x8"], "nowhere.yaml")]
 #[case(&["run", "--workload", "w.yaml"], "--nodes")]
@@ -76,6 +83,8 @@ fn stdout(output: &Output) -> String {
 #[case(&["controls", "nothing"], "unknown control")]
 #[case(&["down", "nowhere"], "no cluster \"nowhere\" is up")]
 #[case(&["replay", "nowhere.jsonl"], "nowhere.jsonl")]
+#[case(&["report", "merge", "--report-dir", "merged"], "<FILE>")]
+#[case(&["report", "merge", "nowhere.yaml", "--report-dir", "merged"], "nowhere.yaml: No such file")]
 fn words_that_do_not_serve_are_usage_errors(#[case] args: &[&str], #[case] says: &str) {
     let output = Cli::new().run(args);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
@@ -93,6 +102,16 @@ fn foreign_yaml_names_its_line_or_field() {
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
         assert!(stderr(&output).contains(says), "{}", stderr(&output));
     }
+}
+
+#[test]
+fn what_is_no_report_is_not_merged() {
+    let cli = Cli::new();
+    let file = cli.file("pod.yaml", "apiVersion: v1\nkind: Pod\n");
+    let output = cli.run(&["report", "merge", &file, "--report-dir", "merged"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("ConformanceReport, found v1 Pod"), "{}", stderr(&output));
+    assert!(!cli.home.path().join("merged").exists(), "nothing was written");
 }
 
 #[test]

@@ -4,13 +4,17 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use grove_conformance::controller::install::{InstallOptions, NAMESPACE, WebhookTarget, objects};
-use grove_conformance::controller::{Fault, Options, run_controller};
+use grove_conformance::controller::install::{InstallOptions, NAMESPACE, WebhookTarget, crds_yaml, objects};
+use grove_conformance::controller::{Certificates, Fault, Options, run_controller};
 use grove_conformance::yaml;
 use tracing_subscriber::EnvFilter;
+
+/// 90 days, in seconds.
+const CERTIFICATE_LIFE: u64 = 90 * 24 * 3600;
 
 /// Grove's reference backend controller: PodCliqueSets to gangs of pods.
 #[derive(Parser)]
@@ -26,6 +30,8 @@ enum Command {
     Run(Box<RunArguments>),
     /// Print everything the controller needs in a cluster, as YAML for `kubectl apply --server-side`
     InstallManifests(InstallArguments),
+    /// Print the CustomResourceDefinitions, as manifests/controller/crds.yaml has them
+    PrintCrds,
 }
 
 #[derive(Args)]
@@ -43,11 +49,18 @@ struct RunArguments {
     #[arg(long, default_value = "0.0.0.0:9443")]
     webhook_bind: SocketAddr,
     /// Certificate of the webhooks, PEM
-    #[arg(long)]
-    tls_cert: PathBuf,
+    #[arg(long, required_unless_present = "managed_certificates")]
+    tls_cert: Option<PathBuf>,
     /// Key of the certificate, PEM
-    #[arg(long)]
-    tls_key: PathBuf,
+    #[arg(long, required_unless_present = "managed_certificates")]
+    tls_key: Option<PathBuf>,
+    /// Make and renew the certificate for this Service of the webhooks, in a Secret
+    #[arg(long, value_name = "SERVICE", conflicts_with_all = ["tls_cert", "tls_key"])]
+    managed_certificates: Option<String>,
+    /// Life of a certificate; another takes its place after two thirds of it
+    #[arg(long, hide = true, value_name = "SECONDS", default_value_t = CERTIFICATE_LIFE,
+          value_parser = clap::value_parser!(u64).range(1..=40 * CERTIFICATE_LIFE))]
+    certificate_life: u64,
     /// Address of /healthz and /readyz
     #[arg(long, default_value = "0.0.0.0:9444")]
     health_bind: SocketAddr,
@@ -91,6 +104,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run(*arguments),
         Command::InstallManifests(arguments) => install_manifests(arguments),
+        Command::PrintCrds => print_crds(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -109,13 +123,19 @@ fn run(arguments: RunArguments) -> anyhow::Result<()> {
         LogFormat::Text => log.with_ansi(false).init(),
         LogFormat::Json => log.json().init(),
     }
+    let certificates = match (arguments.managed_certificates, arguments.tls_cert, arguments.tls_key) {
+        (Some(service), ..) => {
+            Certificates::Managed { service, life: Duration::from_secs(arguments.certificate_life) }
+        }
+        (None, Some(certificate), Some(key)) => Certificates::Files { certificate, key },
+        _ => anyhow::bail!("--managed-certificates, or --tls-cert and --tls-key are needed"),
+    };
     let options = Options {
         kubeconfig: arguments.kubeconfig,
         config: arguments.config,
         namespace: arguments.namespace,
         webhook_bind: arguments.webhook_bind,
-        tls_cert: arguments.tls_cert,
-        tls_key: arguments.tls_key,
+        certificates,
         health_bind: arguments.health_bind,
         metrics_bind: arguments.metrics_bind,
         leader_elect: arguments.leader_elect,
@@ -140,4 +160,45 @@ fn install_manifests(arguments: InstallArguments) -> anyhow::Result<()> {
         writeln!(out, "---\n{}", yaml::write(&object)?.trim_end())?;
     }
     Ok(())
+}
+
+fn print_crds() -> anyhow::Result<()> {
+    std::io::stdout().lock().write_all(crds_yaml()?.as_bytes())?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed<'a>(args: impl IntoIterator<Item = &'a str>) -> Result<Arguments, clap::Error> {
+        Arguments::try_parse_from(std::iter::once("grove-backend-controller").chain(args))
+    }
+
+    #[rstest::rstest]
+    #[case::neither("", false)]
+    #[case::files("--tls-cert=c --tls-key=k", true)]
+    #[case::no_key("--tls-cert=c", false)]
+    #[case::no_certificate("--tls-key=k", false)]
+    #[case::managed("--managed-certificates=svc", true)]
+    #[case::managed_briefly("--managed-certificates=svc --certificate-life=60", true)]
+    #[case::no_life("--managed-certificates=svc --certificate-life=0", false)]
+    #[case::both("--managed-certificates=svc --tls-cert=c --tls-key=k", false)]
+    fn certificates_come_from_one_place(#[case] args: &str, #[case] accepted: bool) {
+        let args = ["run", "--config=f"].into_iter().chain(args.split_whitespace());
+        assert_eq!(parsed(args).is_ok(), accepted);
+    }
+
+    #[test]
+    fn the_deployment_gives_proper_arguments() {
+        let deployment = yaml::documents(include_str!("../../manifests/controller/deployment.yaml")).unwrap();
+        let container = &deployment[0]["spec"]["template"]["spec"]["containers"][0];
+        assert_eq!(container["command"][0], "grove-backend-controller");
+        let args = container["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap());
+        match parsed(args) {
+            Ok(Arguments { command: Command::Run(run) }) => assert!(run.leader_elect),
+            Ok(_) => panic!("the deployment runs another command"),
+            Err(error) => panic!("{error}"),
+        }
+    }
 }

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::report::Shard;
 
 /// Conformance of Grove PodCliqueSets on real gang schedulers.
 #[derive(Debug, Parser)]
@@ -33,6 +35,8 @@ pub enum Verb {
     List(ListArgs),
     /// Judge a saved history again, offline.
     Replay(ReplayArgs),
+    /// Make one report of several.
+    Report(ReportArgs),
     /// Run the negative controls: broken clusters and controllers on which given clauses must turn red.
     Controls(ControlsArgs),
     /// Bring a cluster up and leave it running.
@@ -65,13 +69,59 @@ pub struct ClusterArgs {
     pub kai_dir: Option<PathBuf>,
 }
 
+/// Where clusters come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ProviderName {
+    /// Local processes, nodes simulated by KWOK; no Docker.
+    Local,
+    /// Containers with real kubelets and fake GPUs; needs Docker.
+    Kind,
+    /// A cluster of your own, by --kubeconfig.
+    Existing,
+}
+
+/// Where the cluster of a run comes from, and whose controller is judged.
+#[derive(Debug, Clone, Args)]
+pub struct ProviderArgs {
+    /// Where the cluster comes from.
+    #[arg(long, value_enum, default_value = "local")]
+    pub provider: ProviderName,
+    /// The nodes' image of a kind cluster, instead of the published one or the one that is built here.
+    #[arg(long, value_name = "IMAGE")]
+    pub node_image: Option<String>,
+    /// kind's configuration, instead of kind-configs/all-backends.yaml.
+    #[arg(long, value_name = "FILE")]
+    pub kind_config: Option<PathBuf>,
+    /// A cluster of your own. Nothing is installed in it; it needs KWOK for nodes annotated kwok.x-k8s.io/node=fake.
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Run although the cluster has PodCliqueSets that are not a conformance run's.
+    #[arg(long)]
+    pub beside_foreign_workloads: bool,
+    /// The cluster keeps all kinds in one etcd: clauses on the order across kinds can be judged.
+    #[arg(long)]
+    pub one_etcd: bool,
+    /// Whose controller is judged: reference, or existing for what runs in a cluster of your own.
+    #[arg(long, value_name = "reference|existing", default_value = "reference")]
+    pub implementation: String,
+    /// Its name in the report, with --implementation existing.
+    #[arg(long, value_name = "NAME", default_value = "unnamed")]
+    pub implementation_name: String,
+    /// Its version in the report.
+    #[arg(long, value_name = "VERSION", default_value = "unknown")]
+    pub implementation_version: String,
+}
+
 /// Arguments of `run`.
 #[derive(Debug, Clone, Args)]
 pub struct RunArgs {
     /// This backend (default-scheduler, volcano, koord-scheduler, kai-scheduler, external), or all of them in one control
-    /// plane.
+    /// plane; or external:NAME, a scheduler of your own that reads PodGangs.
     #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
     pub backend: String,
+    /// What the scheduler of --backend external:NAME declares, which is judged then (AtomicPodGang,TopologyRequired).
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub features: Vec<String>,
     /// Only this gang scope of kube-scheduler: PodGroup or PodGang.
     #[arg(long, value_name = "SCOPE")]
     pub scope: Option<String>,
@@ -81,6 +131,9 @@ pub struct RunArgs {
     /// Only cases that judge this clause (AON-02). May be repeated.
     #[arg(long = "clause", value_name = "ID")]
     pub clauses: Vec<String>,
+    /// Only the Ith of N shares of the chosen cases; `report merge` makes one report of all.
+    #[arg(long, value_name = "I/N", conflicts_with = "workload")]
+    pub shard: Option<Shard>,
     /// Judge your own PodCliqueSet instead of the suite's cases.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "clauses"], requires = "nodes")]
     pub workload: Option<PathBuf>,
@@ -93,9 +146,9 @@ pub struct RunArgs {
     /// Run on a cluster that `up` left running (cases that stop parts still get one of their own).
     #[arg(long, value_name = "NAME")]
     pub cluster: Option<String>,
-    /// Trials at a time on the shared cluster.
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub concurrency: usize,
+    /// Trials at a time on the shared cluster; 10, or 4 on kind, where containers really start.
+    #[arg(long, value_name = "N")]
+    pub concurrency: Option<usize>,
     /// Factor on every limit, for slow machines.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
     pub timeout_scale: f64,
@@ -105,6 +158,9 @@ pub struct RunArgs {
     /// Leave cluster folders (logs, etcd data) behind.
     #[arg(long)]
     pub keep: bool,
+    /// Where the cluster comes from.
+    #[command(flatten)]
+    pub provider: ProviderArgs,
     /// How clusters are made.
     #[command(flatten)]
     pub cluster_args: ClusterArgs,
@@ -135,9 +191,38 @@ pub struct ReplayArgs {
     /// The backend it is judged by.
     #[arg(long, value_name = "NAME", default_value = "default-scheduler")]
     pub backend: String,
+    /// What the scheduler of --backend external:NAME declares.
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub features: Vec<String>,
     /// Its gang scope, for default-scheduler: PodGroup (default) or PodGang.
     #[arg(long, value_name = "SCOPE")]
     pub scope: Option<String>,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Clone, Args)]
+pub struct ReportArgs {
+    /// What to do with reports.
+    #[command(subcommand)]
+    pub verb: ReportVerb,
+}
+
+/// Verbs of `report`.
+#[derive(Debug, Clone, Subcommand)]
+pub enum ReportVerb {
+    /// Merge the reports of shards, or of runs of different backends; the exit code is the merged report's.
+    Merge(MergeArgs),
+}
+
+/// Arguments of `report merge`.
+#[derive(Debug, Clone, Args)]
+pub struct MergeArgs {
+    /// A report.yaml or report.json of each run.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Where the merged report goes.
+    #[arg(long, value_name = "DIR")]
+    pub report_dir: PathBuf,
 }
 
 /// Arguments of `controls`.

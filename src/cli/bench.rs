@@ -50,7 +50,7 @@ pub async fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     print("cluster ready", &mut starts);
     let cluster = LocalCluster::start(&format!("{run}-bench"), spec.clone(), programs).await?;
     let cluster = Arc::new(cluster);
-    let ground = Ground::prepare(cluster.client(), Some(cluster.clone()), &spec.schedulers, &run).await?;
+    let ground = Ground::prepare(cluster.clone(), &spec.schedulers, &run).await?;
     for index in 0..50 {
         let name = format!("bench-{index}");
         let node = NodeSpec { name, labels: [].into(), taint: None, gpus: 8, pods: 110 };

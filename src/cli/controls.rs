@@ -7,7 +7,7 @@ use super::args::ControlsArgs;
 use super::output::{self, Talk};
 use super::{Failure, programs, run, run_id, select};
 use crate::report::{self, Exit, Verdict};
-use crate::suite::arena::{Arena, Settings};
+use crate::suite::arena::{Arena, Origin, Settings};
 use crate::suite::cases;
 use crate::suite::clauses::CLAUSES;
 use crate::suite::controls::{CONTROLS, Control};
@@ -44,7 +44,8 @@ async fn run_one(control: &'static Control, args: &ControlsArgs) -> Result<bool,
         run: run_id(),
         programs: programs(&args.cluster_args, &spec.schedulers, &talk).await?,
         spec,
-        attach: None,
+        origin: Origin::Local,
+        implementation: None,
         scale: args.timeout_scale,
         concurrency: 16,
         retries: 0,
@@ -53,7 +54,8 @@ async fn run_one(control: &'static Control, args: &ControlsArgs) -> Result<bool,
         reproduce: format!("grove-conformance controls {}", control.name),
     };
     let (chosen, left_out) = cases::all().partition(|case| control.runs(case));
-    let plan = Plan { targets: vec![control.target], chosen, left_out, clauses: CLAUSES.to_vec() };
+    let clauses = CLAUSES.to_vec();
+    let plan = Plan { targets: vec![control.target], chosen, left_out, share: None, clauses };
     let clock = Clock { begin, building: Duration::ZERO };
     let arena = Arc::new(Arena::new(settings));
     let report = run::hold(&arena, &plan, &talk, clock).await?;

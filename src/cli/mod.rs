@@ -12,7 +12,9 @@ mod controls;
 mod doctor;
 mod list;
 mod output;
+mod provider;
 mod replay;
+mod report;
 mod run;
 mod select;
 
@@ -85,6 +87,7 @@ async fn dispatch(verb: Verb) -> Result<Exit, Failure> {
         Verb::Run(args) => run::run(&args).await,
         Verb::List(args) => Ok(list::list(&args)),
         Verb::Replay(args) => replay::replay(&args),
+        Verb::Report(args) => report::report(&args),
         Verb::Controls(args) => controls::controls(&args).await,
         Verb::Up(args) => clusters::up(&args).await,
         Verb::Down(args) => clusters::down(&args.name).await,
@@ -135,6 +138,17 @@ async fn programs(
     schedulers: &BTreeSet<Scheduler>,
     talk: &output::Talk,
 ) -> Result<Programs, Failure> {
+    let (overrides, controller) = overrides(args)?;
+    let toolbox = Toolbox::prepare_only(components_for(schedulers), &overrides, talk).await?;
+    Ok(Programs {
+        toolbox,
+        launcher: Launcher::new(own()?),
+        controller: controller.map_or_else(sibling, Ok)?,
+    })
+}
+
+/// The programs given with `--bin`: components, and the controller.
+fn overrides(args: &ClusterArgs) -> Result<(Overrides, Option<PathBuf>), Failure> {
     let mut overrides: Overrides = args.bins.iter().cloned().collect();
     let controller = overrides.remove("grove-backend-controller");
     if let Some(path) = controller.as_ref().filter(|path| !path.is_file()) {
@@ -143,12 +157,7 @@ async fn programs(
             path.display()
         )));
     }
-    let toolbox = Toolbox::prepare_only(components_for(schedulers), &overrides, talk).await?;
-    Ok(Programs {
-        toolbox,
-        launcher: Launcher::new(own()?),
-        controller: controller.map_or_else(sibling, Ok)?,
-    })
+    Ok((overrides, controller))
 }
 
 /// This program.
@@ -158,12 +167,17 @@ fn own() -> Result<PathBuf, Failure> {
 
 /// The controller, built beside this program.
 fn sibling() -> Result<PathBuf, Failure> {
-    let path = own()?.with_file_name("grove-backend-controller");
+    sibling_of("grove-backend-controller")
+}
+
+/// A program of this crate, built beside this one.
+fn sibling_of(name: &str) -> Result<PathBuf, Failure> {
+    let path = own()?.with_file_name(name);
     if path.is_file() {
         return Ok(path);
     }
     Err(Failure::Infrastructure(format!(
-        "{} is not there; build it with `cargo build --release`, or give it with --bin grove-backend-controller=PATH",
+        "{} is not there; build it with `cargo build --release`, or give it with --bin {name}=PATH",
         path.display()
     )))
 }

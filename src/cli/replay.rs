@@ -60,6 +60,6 @@ fn header(args: &ReplayArgs) -> Result<Option<Header>, Failure> {
         .into_iter()
         .map(|pcs| (pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned(), pcs))
         .collect();
-    let target = select::targets(&args.backend, args.scope.as_deref())?[0];
+    let target = select::targets_declaring(&args.backend, args.scope.as_deref(), &args.features)?[0];
     Ok(Some(Header::new(case, target, namespace, submitted)))
 }

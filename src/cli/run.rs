@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::args::RunArgs;
+use super::args::{ProviderArgs, ProviderName, RunArgs};
 use super::output::{self, Talk};
-use super::{Failure, cluster_spec, clusters, programs, run_id, select};
+use super::{Failure, cluster_spec, provider, run_id, select};
 use crate::report::{self, Exit, Report};
 use crate::suite::arena::{Arena, Settings};
 use crate::suite::clauses::CLAUSES;
@@ -21,25 +21,24 @@ use crate::suite::workload;
 pub async fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let begin = Instant::now();
     let plan = plan(args)?;
-    let attach = match &args.cluster {
-        Some(name) => Some(clusters::kubeconfig(name)?),
-        None => None,
-    };
+    select::external_needs_existing(&plan.targets, args.provider.provider == ProviderName::Existing)?;
+    let implementation = provider::implementation(&args.provider)?;
     let talk = Arc::new(Talk::default());
     let building = Instant::now();
     let schedulers: BTreeSet<_> = plan.targets.iter().map(|target| target.scheduler()).collect();
     let spec = cluster_spec(&args.cluster_args, &schedulers)?;
-    let programs = programs(&args.cluster_args, &spec.schedulers, &talk).await?;
+    let (origin, programs) = provider::prepare(args, &spec, &talk).await?;
     let clock = Clock { begin, building: building.elapsed() };
     std::fs::create_dir_all(&args.report_dir)
         .map_err(|e| Failure::Usage(format!("--report-dir {}: {e}", args.report_dir.display())))?;
     let settings = Settings {
         run: run_id(),
         spec,
-        attach,
+        origin,
+        implementation,
         programs,
         scale: args.timeout_scale,
-        concurrency: args.concurrency.max(1),
+        concurrency: concurrency(args),
         retries: args.retries,
         out: args.report_dir.clone(),
         keep: args.keep,
@@ -74,13 +73,21 @@ pub async fn run(args: &RunArgs) -> Result<Exit, Failure> {
     Ok(report.exit())
 }
 
+/// Trials at a time, unless it is said otherwise: as many as two cores bear.
+fn concurrency(args: &RunArgs) -> usize {
+    let usual = if args.provider.provider == ProviderName::Kind { 4 } else { 10 };
+    args.concurrency.unwrap_or(usual).max(1)
+}
+
 fn plan(args: &RunArgs) -> Result<Plan, Failure> {
     let Some(file) = &args.workload else {
         return select::plan(select::Words {
             backend: &args.backend,
             scope: args.scope.as_deref(),
+            features: &args.features,
             cases: &args.cases,
             clauses: &args.clauses,
+            shard: args.shard,
         });
     };
     let text = std::fs::read_to_string(file)
@@ -90,9 +97,9 @@ fn plan(args: &RunArgs) -> Result<Plan, Failure> {
         .map_err(|reason| Failure::Usage(format!("--workload {}: {reason}", file.display())))?;
     // A workload that names its gang scope is judged by that one.
     let scope = workload::scope(case).or_else(|| args.scope.clone());
-    let targets = select::targets(&args.backend, scope.as_deref())?;
+    let targets = select::targets_declaring(&args.backend, scope.as_deref(), &args.features)?;
     let clauses = CLAUSES.iter().filter(|clause| case.clauses.contains(&clause.id)).copied().collect();
-    Ok(Plan { targets, chosen: vec![case], left_out: Vec::new(), clauses })
+    Ok(Plan { targets, chosen: vec![case], left_out: Vec::new(), share: None, clauses })
 }
 
 /// Brings clusters up and holds the plan's trials.
@@ -121,12 +128,37 @@ pub async fn close(arena: Arc<Arena>) {
     }
 }
 
-fn command() -> String {
+/// The command line as it was given.
+pub fn command() -> String {
     let mut words: Vec<String> = std::env::args().collect();
     if let Some(first) = words.first_mut() {
         *first = "grove-conformance".into();
     }
     words.join(" ")
+}
+
+/// The words that name the same cluster and implementation.
+fn provider_words(args: &ProviderArgs) -> Vec<String> {
+    let mut words = Vec::new();
+    match args.provider {
+        ProviderName::Local => {}
+        ProviderName::Kind => words.push("--provider kind".to_owned()),
+        ProviderName::Existing => words.push("--provider existing".to_owned()),
+    }
+    let path = |flag: &str, path: &std::path::Path| format!("--{flag} '{}'", path.display());
+    words.extend(args.node_image.iter().map(|image| format!("--node-image {image}")));
+    words.extend(args.kind_config.iter().map(|file| path("kind-config", file)));
+    words.extend(args.kubeconfig.iter().map(|file| path("kubeconfig", file)));
+    if args.beside_foreign_workloads {
+        words.push("--beside-foreign-workloads".into());
+    }
+    if args.one_etcd {
+        words.push("--one-etcd".into());
+    }
+    if args.implementation != "reference" {
+        words.push(format!("--implementation {}", args.implementation));
+    }
+    words
 }
 
 /// The words of a command that holds one trial again as this run does.
@@ -135,6 +167,7 @@ fn reproduce(args: &RunArgs) -> String {
     let mut words = vec!["grove-conformance run".to_owned()];
     words.extend(args.cluster_args.bins.iter().map(|(name, path)| format!("--bin {name}={}", quoted(path))));
     words.extend(args.cluster.iter().map(|name| format!("--cluster {name}")));
+    words.extend(provider_words(&args.provider));
     if args.timeout_scale != 1.0 {
         words.push(format!("--timeout-scale {}", args.timeout_scale));
     }

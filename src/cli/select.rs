@@ -1,9 +1,11 @@
 //! From words to cases and targets. A word that means nothing is a usage error that names what comes nearest.
 
 use super::Failure;
+use crate::report::Shard;
 use crate::suite::case::Case;
 use crate::suite::cases;
-use crate::suite::clauses::CLAUSES;
+use crate::suite::clauses::{CLAUSES, EXTERNAL, Feature};
+use crate::suite::external_scheduler::{DECLARABLE, ExternalScheduler};
 use crate::suite::runner::Plan;
 use crate::suite::target::{TARGETS, Target};
 
@@ -17,10 +19,14 @@ pub struct Words<'a> {
     pub backend: &'a str,
     /// Gang scope.
     pub scope: Option<&'a str>,
+    /// What an external scheduler declares.
+    pub features: &'a [String],
     /// Case ids or groups.
     pub cases: &'a [String],
     /// Clause ids.
     pub clauses: &'a [String],
+    /// The share of the chosen cases.
+    pub shard: Option<Shard>,
 }
 
 /// The plan that the words make.
@@ -28,7 +34,7 @@ pub struct Words<'a> {
 /// # Errors
 /// [`Failure::Usage`].
 pub fn plan(words: Words<'_>) -> Result<Plan, Failure> {
-    let targets = targets(words.backend, words.scope)?;
+    let targets = targets_declaring(words.backend, words.scope, words.features)?;
     for word in words.cases {
         let known = |case: &Case| case.id == word || case.group() == word;
         if !cases::all().any(known) {
@@ -59,7 +65,11 @@ pub fn plan(words: Words<'_>) -> Result<Plan, Failure> {
         let what = [words.cases, words.clauses].concat().join(", ");
         return Err(Failure::Usage(format!("{what}: nothing of it is for backend {}", words.backend)));
     }
-    Ok(Plan { targets, chosen, left_out, clauses: CLAUSES.to_vec() })
+    let plan = Plan { targets, chosen, left_out, share: None, clauses: CLAUSES.to_vec() };
+    Ok(match words.shard {
+        Some(shard) => plan.of_shard(shard),
+        None => plan,
+    })
 }
 
 /// The targets of a backend, or the one of a scope.
@@ -85,6 +95,55 @@ pub fn targets(backend: &str, scope: Option<&str>) -> Result<Vec<Target>, Failur
     }
     // The other backends have no scope to choose.
     Ok(of_backend.into_iter().filter(|target| target.scope().is_none_or(|of| of == scope)).collect())
+}
+
+/// The same, or the external scheduler that `external:NAME` names, with the features that it declares.
+///
+/// # Errors
+/// [`Failure::Usage`].
+pub fn targets_declaring(
+    backend: &str,
+    scope: Option<&str>,
+    features: &[String],
+) -> Result<Vec<Target>, Failure> {
+    let Some((EXTERNAL, name)) = backend.split_once(':') else {
+        if let Some(feature) = features.first() {
+            return Err(Failure::Usage(format!(
+                "--features {feature}: what {backend} declares is known; features are declared for --backend \
+                 {EXTERNAL}:NAME"
+            )));
+        }
+        return targets(backend, scope);
+    };
+    if let Some(scope) = scope {
+        return Err(Failure::Usage(format!(
+            "backend {backend} has no gang scopes; --scope {scope} is default-scheduler's"
+        )));
+    }
+    let names: Vec<String> = DECLARABLE.iter().map(ToString::to_string).collect();
+    let feature = |word: &String| -> Result<Feature, Failure> {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        word.parse().map_err(|_| unknown("feature", word, &names, ""))
+    };
+    let declared = features.iter().map(feature).collect::<Result<Vec<_>, _>>()?;
+    let scheduler = ExternalScheduler::new(name, &declared)
+        .map_err(|error| Failure::Usage(format!("--backend {backend}: {error}")))?;
+    Ok(vec![Target::ExternalScheduler(scheduler)])
+}
+
+/// Whether the targets can be judged on the clusters that the run would have: an external scheduler is on a cluster of
+/// the user's own, with an operator that has a profile for it, and the harness starts neither.
+///
+/// # Errors
+/// [`Failure::Usage`].
+pub fn external_needs_existing(targets: &[Target], existing: bool) -> Result<(), Failure> {
+    let external = targets.iter().find(|target| matches!(target, Target::ExternalScheduler(_)));
+    match external {
+        Some(target) if !existing => Err(Failure::Usage(format!(
+            "--backend {target} is judged on a cluster of your own, which has the scheduler: give --provider existing"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// A usage error about a word, with the nearest one that exists.
@@ -120,7 +179,15 @@ mod tests {
     use super::*;
 
     fn words<'a>(cases: &'a [String], clauses: &'a [String]) -> Words<'a> {
-        Words { backend: "default-scheduler", scope: None, cases, clauses }
+        Words { backend: "default-scheduler", scope: None, features: &[], cases, clauses, shard: None }
+    }
+
+    fn shard(text: &str) -> Shard {
+        text.parse().unwrap()
+    }
+
+    fn ids(cases: &[&Case]) -> Vec<&'static str> {
+        cases.iter().map(|case| case.id).collect()
     }
 
     #[test]
@@ -134,6 +201,84 @@ mod tests {
     fn a_clause_is_every_case_that_judges_it() {
         let plan = plan(words(&[], &["AON-02".into()])).unwrap();
         assert!(plan.chosen.iter().any(|case| case.id == "aon/one-pod-short"));
+    }
+
+    #[rstest::rstest]
+    #[case("default-scheduler", &[])]
+    #[case("all", &[])]
+    #[case("volcano", &["aon".to_owned(), "topo".to_owned()])]
+    fn every_chosen_case_is_in_one_shard(#[case] backend: &str, #[case] cases: &[String]) {
+        let words = Words { backend, ..words(cases, &[]) };
+        let whole = plan(words).unwrap();
+        let held: Vec<_> = whole
+            .chosen
+            .iter()
+            .copied()
+            .filter(|case| whole.targets.iter().any(|target| case.is_for(*target)))
+            .collect();
+        for count in [1, 2, 3, 7, 200] {
+            let shards: Vec<_> = (1..=count)
+                .map(|number| {
+                    plan(Words { shard: Some(shard(&format!("{number}/{count}"))), ..words }).unwrap()
+                })
+                .collect();
+            let mut all: Vec<&str> = shards.iter().flat_map(|shard| ids(&shard.chosen)).collect();
+            let mut wanted = ids(&held);
+            all.sort_unstable();
+            wanted.sort_unstable();
+            assert_eq!(all, wanted, "each once, in {count} shards");
+            let sizes = shards.iter().map(|shard| shard.chosen.len());
+            assert!(sizes.clone().max() <= sizes.min().map(|least| least + 1), "shares are even");
+            for shard in &shards {
+                let elsewhere = shard.share.as_ref().map_or(0, |share| share.elsewhere.len());
+                let known = shard.chosen.len() + shard.left_out.len() + elsewhere;
+                assert_eq!(known, cases::all().count(), "nothing is dropped in silence");
+            }
+        }
+    }
+
+    #[test]
+    fn shards_take_turns_in_the_order_of_the_registry() {
+        let del = ["del".to_owned()];
+        let words = words(&del, &[]);
+        let whole = ids(&plan(words).unwrap().chosen);
+        let second = ids(&plan(Words { shard: Some(shard("2/3")), ..words }).unwrap().chosen);
+        let wanted: Vec<_> = whole.iter().copied().skip(1).step_by(3).collect();
+        assert_eq!(second, wanted);
+    }
+
+    #[test]
+    fn an_external_scheduler_is_what_it_declares() {
+        let declared = ["AtomicPodGang".to_owned(), "TopologyRequired".to_owned()];
+        let targets = targets_declaring("external:mine", None, &declared).unwrap();
+        let [target] = targets.as_slice() else { panic!("{targets:?}") };
+        assert_eq!(target.words(), "--backend external:mine --features AtomicPodGang,TopologyRequired");
+        assert!(external_needs_existing(&targets, true).is_ok());
+        let failure = external_needs_existing(&targets, false).unwrap_err().to_string();
+        assert!(
+            failure.contains("--backend external:mine") && failure.contains("--provider existing"),
+            "{failure}"
+        );
+        assert!(external_needs_existing(&TARGETS, false).is_ok());
+    }
+
+    #[rstest::rstest]
+    #[case("external:mine", None, &["AtomicPodGan"], r#"did you mean "AtomicPodGang"?"#)]
+    #[case("external:mine", None, &["SelfHealing"], "SelfHealing is about resources that a backend makes")]
+    #[case("external:mine", Some("PodGang"), &[], "has no gang scopes")]
+    #[case("external:", None, &[], "is no name of a profile")]
+    #[case("external:volcano", None, &[], "is the schedulerName of a backend")]
+    #[case("volcano", None, &["AtomicPodGang"], "what volcano declares is known")]
+    #[case("extern:mine", None, &[], "unknown backend")]
+    fn words_that_name_no_external_scheduler(
+        #[case] backend: &str,
+        #[case] scope: Option<&str>,
+        #[case] features: &[&str],
+        #[case] message: &str,
+    ) {
+        let features: Vec<String> = features.iter().map(|word| (*word).to_owned()).collect();
+        let failure = targets_declaring(backend, scope, &features).unwrap_err().to_string();
+        assert!(failure.contains(message), "{failure}");
     }
 
     #[rstest::rstest]

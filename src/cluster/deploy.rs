@@ -109,41 +109,62 @@ fn api_of(client: &Client, object: &Value) -> (Api<DynamicObject>, String, Strin
     (api, kind, name)
 }
 
-/// Lets a namespace and the nodes that carry `label=namespace` go, without waiting.
+/// Lets a namespace go, without waiting.
 ///
 /// # Errors
 /// [`ClusterError::Api`].
-pub async fn delete_namespace_and_nodes(
-    client: &Client,
-    namespace: &str,
-    label: &str,
-) -> Result<(), ClusterError> {
+pub async fn delete_namespace(client: &Client, namespace: &str) -> Result<(), ClusterError> {
     let namespaces: Api<Namespace> = Api::all(client.clone());
     match namespaces.delete(namespace, &DeleteParams::background()).await {
         // Gone already: the case itself has deleted it.
-        Err(kube::Error::Api(status)) if status.is_not_found() => {}
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
         other => {
-            other.map_err(|source| ClusterError::api(format!("delete namespace {namespace}"), source))?;
+            other.map(drop).map_err(|source| ClusterError::api(format!("delete namespace {namespace}"), source))
         }
     }
-    delete_nodes(client, label, namespace).await
 }
 
-/// Lets the PodCliqueSets of a namespace and the nodes that carry `label=namespace` go, without waiting.
+/// Lets the PodCliqueSets of a namespace go, without waiting.
 ///
 /// # Errors
 /// [`ClusterError::Api`].
-pub async fn delete_workloads_and_nodes(
-    client: &Client,
-    namespace: &str,
-    label: &str,
-) -> Result<(), ClusterError> {
+pub async fn delete_workloads(client: &Client, namespace: &str) -> Result<(), ClusterError> {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("grove.io", "v1alpha1", "PodCliqueSet"));
     let sets: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &resource);
     sets.delete_collection(&DeleteParams::background(), &ListParams::default())
         .await
-        .map_err(|source| ClusterError::api(format!("delete the PodCliqueSets of {namespace}"), source))?;
-    delete_nodes(client, label, namespace).await
+        .map(drop)
+        .map_err(|source| ClusterError::api(format!("delete the PodCliqueSets of {namespace}"), source))
+}
+
+/// Deletes the ClusterTopologyBindings that carry `label=value`.
+///
+/// # Errors
+/// [`ClusterError::Api`].
+pub async fn delete_topology_bindings(client: &Client, label: &str, value: &str) -> Result<(), ClusterError> {
+    let kind = GroupVersionKind::gvk("grove.io", "v1alpha1", "ClusterTopologyBinding");
+    let bindings: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
+    bindings
+        .delete_collection(
+            &DeleteParams::background(),
+            &ListParams::default().labels(&format!("{label}={value}")),
+        )
+        .await
+        .map(drop)
+        .map_err(|source| ClusterError::api(format!("delete the topology bindings {label}={value}"), source))
+}
+
+/// Merge-patches a node's status.
+///
+/// # Errors
+/// [`ClusterError::Api`].
+pub async fn patch_node_status(client: &Client, name: &str, status: &Value) -> Result<(), ClusterError> {
+    let nodes: Api<Node> = Api::all(client.clone());
+    nodes
+        .patch_status(name, &PatchParams::default(), &Patch::Merge(status))
+        .await
+        .map(drop)
+        .map_err(|source| ClusterError::api(format!("patch the status of node {name}"), source))
 }
 
 /// Deletes the nodes that carry `label=value`.

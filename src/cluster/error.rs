@@ -98,6 +98,42 @@ pub enum ClusterError {
         /// The last answer.
         last: String,
     },
+    /// No Docker engine that can be used.
+    #[error(
+        "{reason}\nkind clusters are containers: start a Docker engine (on Debian: apt-get install docker.io), or run with --provider local, which needs none"
+    )]
+    Docker {
+        /// What is in the way.
+        reason: String,
+    },
+    /// A command of another program failed.
+    #[error("`{command}` failed: {reason}")]
+    Command {
+        /// Its words.
+        command: String,
+        /// What it said.
+        reason: String,
+    },
+    /// A program that cannot be put into an image.
+    #[error(
+        "{program} cannot be put into an image, which holds no shared libraries: {reason}\nlink it with `cargo rustc --release --bin {program} -- -C target-feature=+crt-static` and give it with --bin {program}=PATH"
+    )]
+    Static {
+        /// Its name.
+        program: String,
+        /// Why there is no static one.
+        reason: String,
+    },
+    /// This machine cannot hold a kind cluster.
+    #[error("{what}: {found}; {advice}")]
+    Host {
+        /// What was looked at.
+        what: &'static str,
+        /// How it is.
+        found: String,
+        /// What to do.
+        advice: String,
+    },
     /// No free loopback port could be reserved.
     #[error(
         "no free port on 127.0.0.1 could be reserved: {0}; stop what holds the ports or run `grove-conformance clean`"

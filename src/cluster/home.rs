@@ -132,7 +132,7 @@ impl ClusterHome {
     ///
     /// # Errors
     /// [`ClusterError::File`].
-    pub fn remove(self) -> Result<(), ClusterError> {
+    pub fn remove(&self) -> Result<(), ClusterError> {
         std::fs::remove_dir_all(&self.path).map_err(ClusterError::file(&self.path))
     }
 }

@@ -2,9 +2,14 @@
 //!
 //! - [`components`] builds etcd, Kubernetes, KWOK and the schedulers from pinned Go modules and caches the programs;
 //! - [`process`] starts them so that none outlives its owner;
+//! - [`provider`] says what trials need of a cluster;
 //! - [`local`] makes one control plane of them, with KWOK nodes, on loopback ports of its own;
+//! - [`kind`] makes one of containers, with real kubelets; [`images`] puts programs into images for it;
+//! - [`existing`] takes one that is somebody else's;
+//! - [`node_pools`] gives trials nodes of their own, [`workers`] lends them real ones;
 //! - [`schedulers`] holds, one file per scheduler, how each is configured and started, and what it needs of the API;
 //! - [`nodes`] describes the nodes a case asks for;
+//! - [`docker`] is the Docker engine;
 //! - [`deploy`] installs the controller under test, and what schedulers need, through the API;
 //! - [`home`] says where caches and state live, and finds what killed runs left.
 //!
@@ -13,11 +18,18 @@
 
 pub mod components;
 pub mod deploy;
+pub mod docker;
 mod error;
+pub mod existing;
 pub mod home;
+pub mod images;
+pub mod kind;
 pub mod local;
+pub mod node_pools;
 pub mod nodes;
 pub mod process;
+pub mod provider;
 pub mod schedulers;
+pub mod workers;
 
 pub use error::ClusterError;

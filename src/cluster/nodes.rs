@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
+/// The pods that a node takes unless it is said otherwise; a kubelet's default.
+pub const PODS: u32 = 110;
+
 /// One node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeSpec {

@@ -5,6 +5,7 @@
 //! of its own.
 //!
 //! - `program`: start and end; `configuration`: the configuration file; `install`: manifests
+//! - `certificates`: the webhooks' certificate, where the controller keeps it itself
 //! - `informer`, `caches`, `triggers`, `queues`, `reconcilers`, `reconcile_loop`: from a watch event to a
 //!   reconciliation
 //! - `context`: what reconcilers share; `ownership`: who owns what
@@ -22,6 +23,7 @@
 pub mod admission;
 mod api_layer;
 mod caches;
+mod certificates;
 mod children;
 mod cluster_topology_binding;
 mod cluster_topology_binding_status;
@@ -64,5 +66,5 @@ mod writes;
 
 pub use configuration::{Configuration, ConfigurationError};
 pub use faults::{ExitAfterWrite, Fault, Faults};
-pub use program::{Options, ProgramError, run_controller};
+pub use program::{Certificates, Options, ProgramError, run_controller};
 pub use servers::ServerError;

@@ -1,7 +1,8 @@
 //! From the command line to a running controller, and back down.
 //!
-//! Order of the start: configuration, CRDs, backends, caches, webhooks and health, leadership, reconcilers.
-//! Whatever is missing on the way says what to do about it.
+//! Order of the start: configuration, CRDs, backends, caches, certificate, webhooks and health, leadership,
+//! reconcilers. Whatever is missing on the way says what to do about it. Signals to end are heeded from the
+//! beginning: they do not end the first process of a container unless it listens.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ use tokio::task::JoinSet;
 use super::admission::{self, AdmissionState};
 use super::api_layer::ApiLayer;
 use super::caches::caches;
+use super::certificates::{Keeper, Subject};
 use super::configuration::{Configuration, ConfigurationError};
 use super::context::{Context, SyncedGangs};
 use super::ending::EndingNamespaces;
@@ -58,10 +60,8 @@ pub struct Options {
     pub namespace: String,
     /// Address of the webhooks.
     pub webhook_bind: SocketAddr,
-    /// Their certificate, PEM.
-    pub tls_cert: PathBuf,
-    /// Its key, PEM.
-    pub tls_key: PathBuf,
+    /// Their certificate.
+    pub certificates: Certificates,
     /// Address of `/healthz` and `/readyz`.
     pub health_bind: SocketAddr,
     /// Address of `/metrics`.
@@ -70,6 +70,25 @@ pub struct Options {
     pub leader_elect: bool,
     /// Faults that are on.
     pub faults: Faults,
+}
+
+/// Where the webhooks' certificate comes from.
+#[derive(Clone, Debug)]
+pub enum Certificates {
+    /// From files that are read at the start.
+    Files {
+        /// The certificate, PEM.
+        certificate: PathBuf,
+        /// Its key, PEM.
+        key: PathBuf,
+    },
+    /// Made and renewed by the controller, in a Secret that its replicas share.
+    Managed {
+        /// The Service of the webhooks, in the controller's own namespace.
+        service: String,
+        /// How long a certificate lives.
+        life: Duration,
+    },
 }
 
 /// Why the controller did not start, or did not go on.
@@ -117,18 +136,37 @@ pub enum ProgramError {
 pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
     // An error means that a provider is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
+    let end = told_to_end();
+    tokio::pin!(end);
     let text = tokio::fs::read_to_string(&options.config).await;
     let text = text.map_err(|source| ProgramError::File { path: options.config.clone(), source })?;
     let configuration = Configuration::parse(&text)?;
     let metrics = Metrics::default();
-    let client = connect(&options, metrics.clone()).await?;
-    let registry = configuration.registry(&client, &options.namespace)?;
-    require_resources(&client).await?;
-    for backend in registry.iter() {
-        if let Err(error) = backend.init().await {
-            tracing::warn!(backend = backend.name(), %error, "backend not initialized");
+    let begin = async {
+        let client = connect(&options, metrics.clone()).await?;
+        let registry = configuration.registry(&client, &options.namespace)?;
+        require_resources(&client).await?;
+        for backend in registry.iter() {
+            if let Err(error) = backend.init().await {
+                tracing::warn!(backend = backend.name(), %error, "backend not initialized");
+            }
         }
-    }
+        Ok::<_, ProgramError>((client, registry))
+    };
+    let (client, registry) = tokio::select! {
+        begun = begin => begun?,
+        () = &mut end => return Ok(()),
+    };
+    let (tls, keeper) = match &options.certificates {
+        Certificates::Files { certificate, key } => {
+            (servers::tls_of_files(options.webhook_bind, certificate, key).await?, None)
+        }
+        Certificates::Managed { service, life } => {
+            let (service, namespace) = (service.clone(), options.namespace.clone());
+            let keeper = Keeper::new(&client, Subject { service, namespace, life: *life });
+            (keeper.tls(), Some(keeper))
+        }
+    };
     let (stop, stopped) = watch::channel(false);
     let (ready, readiness) = watch::channel(false);
     let (caches, mut feeds) = caches(&registry);
@@ -150,7 +188,14 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
     let mut watches = JoinSet::new();
     feeds.watch(&client, &mut watches);
     let mut servers = JoinSet::new();
-    let health = servers::health(Readiness { registry: registry.clone(), ready: readiness });
+    let health = servers::health(Readiness {
+        registry: registry.clone(),
+        ready: readiness,
+        certificates: keeper.as_ref().map(Keeper::state),
+    });
+    if let Some(keeper) = keeper {
+        watches.spawn(keeper.run());
+    }
     servers.spawn(servers::serve("health", options.health_bind, health, stopped.clone()));
     servers.spawn(servers::serve(
         "metrics",
@@ -160,9 +205,7 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
     ));
     let webhooks =
         admission::router(AdmissionState { registry: registry.clone(), bindings: Arc::new(client.clone()) });
-    let (bind, cert, key, until) =
-        (options.webhook_bind, options.tls_cert.clone(), options.tls_key.clone(), stopped.clone());
-    servers.spawn(async move { servers::serve_tls(bind, &cert, &key, webhooks, until).await });
+    servers.spawn(servers::serve_tls(options.webhook_bind, tls, webhooks, stopped.clone()));
 
     let reconcilers = async {
         caches.settled().await;
@@ -189,7 +232,7 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
     };
     tokio::pin!(reconcilers);
     let ended = tokio::select! {
-        () = told_to_end() => Ok(()),
+        () = &mut end => Ok(()),
         result = &mut reconcilers => result.and(Err(ProgramError::Ended("reconcilers"))),
         Some(result) = servers.join_next() => match result {
             Ok(Err(error)) => Err(error.into()),
@@ -259,16 +302,20 @@ async fn served_resources(client: &Client) -> Result<(), ProgramError> {
     }
 }
 
-async fn told_to_end() {
+/// Listens from the call on, not only from when it is awaited.
+fn told_to_end() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
-    match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
-        (Ok(mut terminate), Ok(mut interrupt)) => {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
+    let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    async move {
+        match signals {
+            (Ok(mut terminate), Ok(mut interrupt)) => {
+                tokio::select! {
+                    _ = terminate.recv() => {}
+                    _ = interrupt.recv() => {}
+                }
             }
+            _ => std::future::pending().await,
         }
-        _ => std::future::pending().await,
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Pure: the same cases give the same clauses and counts, which is what `verify` relies on.
 
+use super::declared::{self, DECLARATION};
 use super::{
     CaseResult, ClauseResult, Features, Judgement, Outcome, ProfileReport, Seconds, Summary, Verdict,
     Violation, summarize,
@@ -81,23 +82,34 @@ impl ClauseResult {
 
     /// The same clause with everything that follows from the cases: all but the violations.
     pub(super) fn judged_by(&self, features: &Features, cases: &[CaseResult]) -> Self {
+        let missing = self.level.feature().and_then(|feature| features.missing(feature));
+        let follows = self.id == DECLARATION && missing.is_none();
+        let speaks = |judgement: &Judgement| {
+            judgement.clause == self.id || follows && declared::is_evidence(&judgement.clause, features)
+        };
         let judging: Vec<(&CaseResult, &Judgement)> = cases
             .iter()
             .flat_map(|case| case.clauses.iter().map(move |judgement| (case, judgement)))
-            .filter(|(_, judgement)| judgement.clause == self.id)
+            .filter(|(_, judgement)| speaks(judgement))
             .collect();
-        let missing = self.level.feature().and_then(|feature| features.missing(feature));
-        let outcome = Outcome::fold(judging.iter().map(|(_, judgement)| &judgement.outcome))
-            .or_else(|| missing.map(Outcome::unsupported))
-            .unwrap_or_else(|| Outcome::not_run(NO_CASE));
+        let judgements: Vec<&Judgement> = judging.iter().map(|(_, judgement)| *judgement).collect();
+        let found = match follows {
+            true => declared::outcome(&judgements),
+            false => Outcome::fold(judgements.iter().map(|judgement| &judgement.outcome)),
+        };
+        let outcome =
+            found.or_else(|| missing.map(Outcome::unsupported)).unwrap_or_else(|| Outcome::not_run(NO_CASE));
         let deciding = judging
             .iter()
             .find(|(_, judgement)| judgement.outcome.verdict == outcome.verdict)
             .filter(|_| outcome.verdict != Verdict::Pass)
             .map(|(case, _)| *case);
+        // A case may judge several clauses of those from which one follows.
+        let mut judges: Vec<&CaseResult> = judging.iter().map(|(case, _)| *case).collect();
+        judges.dedup_by(|a, b| a.id == b.id);
         Self {
-            cases: judging.iter().map(|(case, _)| case.id.clone()).collect(),
-            duration_seconds: judging.iter().map(|(case, _)| case.duration_seconds).sum(),
+            cases: judges.iter().map(|case| case.id.clone()).collect(),
+            duration_seconds: judges.iter().map(|case| case.duration_seconds).sum(),
             reproduce: deciding.and_then(|case| case.reproduce.clone()),
             artifacts: deciding.and_then(|case| case.artifacts.clone()),
             outcome,
@@ -135,13 +147,18 @@ impl ProfileReport {
     /// feature is missing, else not run. Judgements about other clauses are kept with their cases, and
     /// [`super::verify()`] reports them.
     pub fn conclude<'a>(
-        mut self,
+        self,
         contract: impl IntoIterator<Item = &'a Clause>,
-        mut cases: Vec<CaseResult>,
+        cases: Vec<CaseResult>,
     ) -> Self {
-        let clause = |clause| ClauseResult::unjudged(clause).judged_by(&self.features, &cases);
         let owed = contract.into_iter().filter(|clause| clause.is_owed_by(&self.backend));
-        self.clauses = owed.map(clause).collect();
+        let unjudged = owed.map(ClauseResult::unjudged).collect();
+        self.concluded(unjudged, cases)
+    }
+
+    /// The same for clauses as a document has them, without their violations: only what they promise is taken from it.
+    pub(super) fn concluded(mut self, promised: Vec<ClauseResult>, mut cases: Vec<CaseResult>) -> Self {
+        self.clauses = promised.iter().map(|clause| clause.judged_by(&self.features, &cases)).collect();
         for case in &mut cases {
             for judgement in &mut case.clauses {
                 let violations = std::mem::take(&mut judgement.violations).into_iter();

@@ -9,18 +9,23 @@
 //! - `model` and `seconds`: the versioned document; `verdict`: outcomes, and how several become one;
 //!   `conclude`: from cases to clauses; `summary`: their counts; `exit`: the exit code table; `verify`: the
 //!   check for edits by hand.
+//! - `left_out`: what a run was asked to leave out, shards included; `merge`: one document of several; `declared`:
+//!   the clause that follows from others.
 //! - `matrix`, `reasons`, `overview`: what the texts share; `markdown`, `terminal`, `junit`: renderings.
 //! - `schema`: the published JSON Schema; `store`: the files.
 //!
 //! The module knows no judge, no cluster and no backend: of the suite it reads the clause table only.
 
 mod conclude;
+mod declared;
 mod exit;
 #[cfg(test)]
 mod fixture;
 mod junit;
+mod left_out;
 mod markdown;
 mod matrix;
+mod merge;
 mod model;
 mod overview;
 mod reasons;
@@ -34,7 +39,9 @@ mod verify;
 
 pub use exit::{Exit, exit_code};
 pub use junit::junit;
+pub use left_out::{NoShard, Shard};
 pub use markdown::markdown;
+pub use merge::{MergeError, Pair, Source, merge};
 pub use model::{
     API_VERSION, CaseResult, ClauseResult, Component, ComponentSource, Features, Implementation, Judgement,
     KIND, ProfileReport, Proof, Provider, Report, Settings, Suite, Timings, UnsupportedFeature, Violation,

@@ -33,11 +33,10 @@ pub async fn restored(
     trial: &mut Trial,
     change: for<'a> fn(&'a mut Trial) -> BoxFuture<'a, Result<(), Stop>>,
 ) -> Result<(), Stop> {
-    let cluster = trial.local()?.clone();
-    let was = cluster.spec();
+    let was = trial.local()?.spec();
     let outcome = change(trial).await;
     trial.mark(PUT_BACK, Value::Null);
-    put_back(&cluster, was).await?;
+    put_back(trial.local()?, was).await?;
     outcome
 }
 

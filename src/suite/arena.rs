@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use kube::Client;
 use tokio::sync::{OnceCell, Semaphore};
 
 use super::artifacts::Artifacts;
@@ -19,10 +18,14 @@ use super::target::{TARGETS, Target};
 use super::trial::{STOPPED, Stop, Trial};
 use super::verdict;
 use super::{limits, names};
+use crate::cluster::existing::ExistingCluster;
+use crate::cluster::kind::{KindCluster, KindSpec};
 use crate::cluster::local::{ClusterSpec, LocalCluster, Part, Programs};
+use crate::cluster::node_pools::CANARY_NODE;
+use crate::cluster::provider::Provider;
 use crate::cluster::schedulers::Scheduler;
 use crate::cluster::{ClusterError, deploy};
-use crate::report::{CaseResult, Outcome, Seconds};
+use crate::report::{CaseResult, Implementation, Outcome, Seconds};
 
 /// How trials are held.
 #[derive(Debug, Clone)]
@@ -31,9 +34,11 @@ pub struct Settings {
     pub run: String,
     /// The shared cluster.
     pub spec: ClusterSpec,
-    /// A cluster that is up already, instead of one of the run's own.
-    pub attach: Option<PathBuf>,
-    /// How to make clusters.
+    /// Where the shared cluster comes from.
+    pub origin: Origin,
+    /// Whose controller is judged; `None` is the reference controller.
+    pub implementation: Option<Implementation>,
+    /// How to make local clusters.
     pub programs: Programs,
     /// Factor on every named limit.
     pub scale: f64,
@@ -47,6 +52,26 @@ pub struct Settings {
     pub keep: bool,
     /// A command that holds one trial again, with `{case}` and `{target}` in it.
     pub reproduce: String,
+}
+
+/// Where the shared cluster comes from.
+#[derive(Debug, Clone)]
+pub enum Origin {
+    /// The run makes it of local processes.
+    Local,
+    /// The run makes it of containers.
+    Kind(Box<KindSpec>),
+    /// `up` has made it.
+    Up(PathBuf),
+    /// It is somebody else's.
+    Existing {
+        /// How to reach it.
+        kubeconfig: PathBuf,
+        /// Whether other workloads there are no obstacle.
+        beside_others: bool,
+        /// Whether all its kinds are in one etcd, so that their resourceVersions are in one order.
+        one_etcd: bool,
+    },
 }
 
 /// The clusters of a run.
@@ -64,18 +89,19 @@ pub struct Arena {
 struct Place {
     ground: OnceCell<Result<Arc<Ground>, Arc<ClusterError>>>,
     seats: Semaphore,
+    all: u32,
 }
 
 impl Place {
-    fn new(seats: usize) -> Self {
-        Self { ground: OnceCell::new(), seats: Semaphore::new(seats) }
+    fn new(seats: u32) -> Self {
+        Self { ground: OnceCell::new(), seats: Semaphore::new(seats as usize), all: seats }
     }
 }
 
 impl Arena {
     /// Nothing is started yet.
     pub fn new(settings: Settings) -> Self {
-        let shared = Place::new(settings.concurrency);
+        let shared = Place::new(u32::try_from(settings.concurrency).unwrap_or(u32::MAX));
         let alone = TARGETS.into_iter().map(|target| (target, Place::new(1))).collect();
         Self { settings, shared, alone, trials: AtomicU32::new(0) }
     }
@@ -83,7 +109,7 @@ impl Arena {
     /// Where a case is held on a target: with all others, or on the target's own cluster for cases that are alone.
     fn place(&self, lane: Lane, target: Target) -> &Place {
         match lane {
-            Lane::Shared => &self.shared,
+            Lane::Shared | Lane::Serial => &self.shared,
             Lane::Alone => self.alone.get(&target).unwrap_or(&self.shared),
         }
     }
@@ -94,42 +120,55 @@ impl Arena {
     /// What kept it from coming up, the same for every caller.
     pub async fn ground(&self, lane: Lane, target: Target) -> Result<Arc<Ground>, Arc<ClusterError>> {
         let settings = &self.settings;
-        let (name, attach, spec) = match lane {
-            Lane::Shared => ("shared".to_owned(), settings.attach.as_ref(), settings.spec.clone()),
-            Lane::Alone => {
-                let spec = settings.spec.clone().narrowed_to(target.scheduler());
-                let spec = ClusterSpec { watch_cache: false, ..spec };
-                (format!("alone-{}", target.slug()), None, spec)
-            }
-        };
         let bring_up = || async move {
-            self.bring_up(&format!("{}-{name}", settings.run), spec, attach)
-                .await
-                .map(Arc::new)
-                .map_err(Arc::new)
+            let made = match lane {
+                Lane::Shared | Lane::Serial => self.bring_up_shared().await,
+                Lane::Alone => {
+                    let spec = settings.spec.clone().narrowed_to(target.scheduler());
+                    let spec = ClusterSpec { watch_cache: false, ..spec };
+                    self.bring_up_local(&format!("alone-{}", target.slug()), spec).await
+                }
+            };
+            made.map(Arc::new).map_err(Arc::new)
         };
         self.place(lane, target).ground.get_or_init(bring_up).await.clone()
     }
 
-    async fn bring_up(
-        &self,
-        name: &str,
-        spec: ClusterSpec,
-        attach: Option<&PathBuf>,
-    ) -> Result<Ground, ClusterError> {
-        let run = &self.settings.run;
-        if let Some(kubeconfig) = attach {
-            let client: Client = crate::cluster::local::client(kubeconfig).await?;
-            return Ground::prepare(client, None, &self.settings.spec.schedulers, run).await;
-        }
-        let schedulers = spec.schedulers.clone();
-        let cluster = LocalCluster::start(name, spec, self.settings.programs.clone()).await?;
-        Ground::prepare(cluster.client(), Some(Arc::new(cluster)), &schedulers, run).await
+    async fn bring_up_local(&self, name: &str, spec: ClusterSpec) -> Result<Ground, ClusterError> {
+        let (run, schedulers) = (&self.settings.run, spec.schedulers.clone());
+        let programs = self.settings.programs.clone();
+        let cluster = LocalCluster::start(&format!("{run}-{name}"), spec, programs).await?;
+        Ground::prepare(Arc::new(cluster), &schedulers, run).await
+    }
+
+    async fn bring_up_shared(&self) -> Result<Ground, ClusterError> {
+        let (run, spec) = (&self.settings.run, &self.settings.spec);
+        let label = (names::RUN, run.as_str());
+        let existing = match &self.settings.origin {
+            Origin::Local => return self.bring_up_local("shared", spec.clone()).await,
+            Origin::Kind(kind) => {
+                let cluster = KindCluster::create(&format!("{run}-shared"), kind).await?;
+                return Ground::prepare(Arc::new(cluster), &spec.schedulers, run).await;
+            }
+            Origin::Up(kubeconfig) => ExistingCluster::connect(kubeconfig, label, true).await?,
+            Origin::Existing { kubeconfig, beside_others, .. } => {
+                ExistingCluster::connect(kubeconfig, label, *beside_others).await?
+            }
+        };
+        let client = existing.client();
+        let ground = Ground::prepare(Arc::new(existing), &spec.schedulers, run).await?;
+        ExistingCluster::simulates(&client, CANARY_NODE).await?;
+        Ok(ground)
+    }
+
+    /// The shared cluster, if it is up.
+    pub fn shared(&self) -> Option<Arc<Ground>> {
+        self.shared.ground.get()?.as_ref().ok().cloned()
     }
 
     /// Seconds that the shared cluster took to be ready, if the run made one.
     pub fn cluster_ready(&self) -> Option<Duration> {
-        self.shared.ground.get()?.as_ref().ok()?.local.as_ref().map(|local| local.ready_in)
+        self.shared()?.cluster.ready_in()
     }
 
     /// Why nothing can be said about a target's scheduler: it is not in the clusters of this run. What the API server
@@ -146,13 +185,20 @@ impl Arena {
     fn lacks(&self, case: &Case) -> Option<&'static str> {
         let pod_grouper =
             || self.settings.spec.parts_of(Scheduler::Kai).any(|part| part == Part::KaiPodGrouper);
+        let is_local = matches!(self.settings.origin, Origin::Local);
         match case.group() {
+            _ if case.lane == Lane::Alone && !matches!(self.settings.origin, Origin::Local | Origin::Up(_)) => {
+                Some("it stops or reconfigures a part of the control plane: run it with --provider local")
+            }
+            "klt" if !matches!(self.settings.origin, Origin::Kind(_)) => {
+                Some("the nodes have no kubelets, they are simulated: run it with --provider kind")
+            }
             "kai"
                 if case.clauses.contains(&"KAI-07") && self.settings.spec.kai.is_some() && !pod_grouper() =>
             {
                 Some("KAI's podgrouper is not in the folder of --kai-dir")
             }
-            "coex" if self.settings.attach.is_some() => {
+            "coex" if !is_local => {
                 Some("who has bound a pod is read from the audit log of a cluster of the harness's own")
             }
             "coex" if self.settings.spec.schedulers.len() < 2 => {
@@ -192,7 +238,8 @@ impl Arena {
 
     async fn attempt(&self, case: &'static Case, target: Target, attempt: usize) -> CaseResult {
         // The semaphore is never closed.
-        let _seat = self.place(case.lane, target).seats.acquire().await;
+        let place = self.place(case.lane, target);
+        let _seats = place.seats.acquire_many(if case.lane == Lane::Serial { place.all } else { 1 }).await;
         self.attempt_here(case, target, attempt).await
     }
 
@@ -205,8 +252,13 @@ impl Arena {
             Ok(ground) => ground,
             Err(error) => return failed(&error),
         };
-        if let Some(death) = ground.local.as_ref().and_then(|local| local.dead()) {
+        if let Some(death) = ground.cluster.dead() {
             return failed(&death);
+        }
+        if let Some(reason) = too_small(&ground, case) {
+            let clauses = verdict::judged_clauses(case, target);
+            let outcome = Outcome::not_run_announced(reason);
+            return CaseResult::without_running(case.id, case.title, clauses, &outcome);
         }
         if let Some(failure) = scheduler_failed(&ground, target) {
             return failed(&failure);
@@ -214,11 +266,14 @@ impl Arena {
         let begin = Instant::now();
         let number = self.trials.fetch_add(1, Ordering::Relaxed);
         let namespace = format!("{}-{}-{number}", case.id.replace('/', "-"), self.settings.run);
-        let mut artifacts = Artifacts::begin(&self.settings.out, case, target, &ground, attempt);
-        let trial = Trial::begin(case, target, ground.clone(), namespace, self.settings.scale).await;
+        let artifacts = Artifacts::begin(&self.settings.out, case, target, &ground, attempt);
+        let trial = Trial::begin(case, target, ground.clone(), namespace.clone(), self.settings.scale).await;
         let mut trial = match trial {
             Ok(trial) => trial,
-            Err(stop) => return failed(&cluster_error(stop)),
+            Err(stop) => {
+                let _ = ground.cluster.node_pools().release(names::POOL, &namespace).await;
+                return failed(&cluster_error(stop));
+            }
         };
         let stop = tokio::select! {
             ended = (case.drive)(&mut trial) => ended.err(),
@@ -248,7 +303,7 @@ impl Arena {
             }
         }
         let mut result = CaseResult::new(case.id, case.title, judgements);
-        result.artifacts = artifacts.keep(&history, &result, stop.as_ref());
+        result.artifacts = artifacts.keep(&history, &result, stop.as_ref()).await;
         self.clean(&trial).await;
         result.reproduce =
             Some(self.settings.reproduce.replace("{case}", case.id).replace("{target}", &target.words()));
@@ -265,10 +320,15 @@ impl Arena {
         if let Err(error) = trial.clear_cluster().await {
             tracing::debug!(namespace = trial.namespace, %error, "cleaning up");
         }
-        let gone = match trial.ground.local {
-            Some(_) => deploy::delete_workloads_and_nodes(client, pool, names::POOL).await,
-            None => deploy::delete_namespace_and_nodes(client, pool, names::POOL).await,
+        let cluster = &trial.ground.cluster;
+        let gone = async {
+            match cluster.local() {
+                Some(_) => deploy::delete_workloads(client, pool).await?,
+                None => deploy::delete_namespace(client, pool).await?,
+            }
+            cluster.node_pools().release(names::POOL, pool).await
         };
+        let gone = gone.await;
         if let Err(error) = gone {
             tracing::debug!(namespace = trial.namespace, %error, "cleaning up");
         }
@@ -280,19 +340,10 @@ impl Arena {
         let mut errors = Vec::new();
         for place in std::iter::once(self.shared).chain(self.alone.into_values()) {
             let Some(Ok(ground)) = place.ground.into_inner() else { continue };
-            let Some(ground) = Arc::into_inner(ground) else { continue };
-            let ended = match ground.local {
-                None => deploy::delete_nodes(&ground.client, names::RUN, &ground.run).await,
-                Some(local) => {
-                    drop(ground.recorder);
-                    let Some(cluster) = Arc::into_inner(local) else { continue };
-                    // The logs of a part that ended by itself are named in the report.
-                    let failed = cluster.dead().is_some() || !cluster.failed_schedulers().is_empty();
-                    let keep = self.settings.keep || failed;
-                    cluster.stop(keep).await
-                }
-            };
-            errors.extend(ended.err());
+            let cluster = ground.cluster.clone();
+            // Its watches end before what they watch.
+            drop(ground);
+            errors.extend(cluster.end(self.settings.keep).await.err());
         }
         errors
     }
@@ -305,17 +356,26 @@ fn cluster_error(stop: Stop) -> ClusterError {
     }
 }
 
+/// Why a cluster's nodes do not do for a case: there are too few, or it is about a kubelet's own `pods`.
+fn too_small(ground: &Ground, case: &Case) -> Option<String> {
+    let pools = ground.cluster.node_pools();
+    let (there, wanted) = (pools.size()?, case.nodes.iter().map(|nodes| nodes.count as usize).sum::<usize>());
+    if case.id == "aon/nothing-requested" {
+        return Some("its pods ask for nothing, and a kubelet's own `pods` cannot be made scarce".into());
+    }
+    (wanted > there).then(|| format!("it needs {wanted} nodes, the cluster has {there}"))
+}
+
 /// Why a target's scheduler is not there.
 fn scheduler_failed(ground: &Ground, target: Target) -> Option<ClusterError> {
-    let reason = ground.local.as_ref()?.failed_schedulers().remove(&target.scheduler())?;
+    let reason = ground.cluster.scheduler_failed(target.scheduler())?;
     Some(ClusterError::Name(format!("backend {} is not run: {reason}", target.backend())))
 }
 
 /// Returns when a part of the cluster that the target needs has ended by itself.
 async fn death(ground: &Ground, target: Target) -> ClusterError {
     loop {
-        let dead = ground.local.as_ref().and_then(|local| local.dead());
-        if let Some(death) = dead.or_else(|| scheduler_failed(ground, target)) {
+        if let Some(death) = ground.cluster.dead().or_else(|| scheduler_failed(ground, target)) {
             return death;
         }
         tokio::time::sleep(Duration::from_millis(250)).await;

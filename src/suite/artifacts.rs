@@ -1,8 +1,9 @@
 //! What a trial leaves behind: its history always, everything else that explains it if it did not pass.
 
 use std::fs::File;
-use std::io::{BufWriter, Read, Seek, SeekFrom};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::case::Case;
 use super::cluster::Ground;
@@ -11,7 +12,7 @@ use super::target::Target;
 use super::trial::Stop;
 use super::verdict;
 use crate::cluster::home;
-use crate::cluster::local::Part;
+use crate::cluster::provider::{Logs, Provider};
 use crate::report::CaseResult;
 
 /// The folder of a trial, and where the logs stood when it began.
@@ -19,34 +20,41 @@ use crate::report::CaseResult;
 pub struct Artifacts {
     out: PathBuf,
     folder: PathBuf,
-    logs: Vec<(PathBuf, u64)>,
+    cluster: Arc<dyn Provider>,
+    logs: Logs,
 }
 
 impl Artifacts {
-    /// Notes how long the logs are.
+    /// Notes where the logs stand.
     pub fn begin(out: &Path, case: &Case, target: Target, ground: &Ground, attempt: usize) -> Self {
         let name = case.id.replace('/', "-");
         // A retry keeps the evidence of what it tries again.
         let name = if attempt == 0 { name } else { format!("{name}-retry-{attempt}") };
         let folder = PathBuf::from("artifacts").join(target.slug()).join(name);
-        let mut logs = Vec::new();
-        if let Some(local) = &ground.local {
-            let parts = std::iter::once(&Part::Controller).chain(target.scheduler().parts());
-            for part in parts {
-                let path = local.logs().join(format!("{}.log", part.program()));
-                // A scheduler that somebody stands in for has none.
-                if let Ok(found) = std::fs::metadata(&path) {
-                    logs.push((path, found.len()));
-                }
-            }
-        }
-        Self { out: out.into(), folder, logs }
+        let cluster = ground.cluster.clone();
+        Self { out: out.into(), folder, logs: cluster.logs(target.scheduler()), cluster }
     }
 
     /// Writes the history, and for a trial that did not pass objects, events, logs and the reason. The folder, relative
     /// to the report; `None` if nothing could be written, which is logged.
-    pub fn keep(&mut self, history: &History, result: &CaseResult, stop: Option<&Stop>) -> Option<String> {
-        match self.write(history, result, stop) {
+    pub async fn keep(
+        &self,
+        history: &History,
+        result: &CaseResult,
+        stop: Option<&Stop>,
+    ) -> Option<String> {
+        let logs = async {
+            if verdict::is_expected(result.outcome.verdict) {
+                return Ok(());
+            }
+            let folder = self.out.join(&self.folder);
+            self.cluster.export_logs(&self.logs, &folder).await.map_err(|e| e.to_string())
+        };
+        let written = match self.write(history, result, stop) {
+            Ok(()) => logs.await,
+            failed => failed,
+        };
+        match written {
             Ok(()) => Some(self.folder.display().to_string()),
             Err(reason) => {
                 tracing::warn!(folder = %self.folder.display(), reason, "artifacts could not be written");
@@ -73,16 +81,6 @@ impl Artifacts {
         }
         if let Some(stop) = stop {
             home::write(&folder.join("stopped.txt"), format!("{stop}\n")).map_err(|e| e.to_string())?;
-        }
-        for (path, from) in &self.logs {
-            let mut text = Vec::new();
-            let mut log = File::open(path).map_err(|e| e.to_string())?;
-            log.seek(SeekFrom::Start(*from))
-                .and_then(|_| log.read_to_end(&mut text))
-                .map_err(|e| e.to_string())?;
-            if let Some(name) = path.file_name() {
-                home::write(&folder.join(name), text).map_err(|e| e.to_string())?;
-            }
         }
         Ok(())
     }

@@ -5,12 +5,16 @@
 //! in it before the first canary, so it has been tried by the time the first is bound; bindings that its attempt
 //! started are in flight no longer than the second canary's whole way. A scheduler that works in sessions (Volcano, KAI)
 //! has had the pending gang in the session in which the first canary is bound, and one more for the second.
+//!
+//! A canary is made without the controller under test, so that it measures the scheduler alone. A scheduler that reads
+//! PodGangs leaves no choice: there it is a PodCliqueSet of one pod, on its way through the operator.
 
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use super::expect::Gang;
+use super::history::is_of_canary;
 use super::limits;
 use super::trial::{Stop, Trial};
 use super::{names, schedulers};
@@ -43,41 +47,64 @@ impl Trial {
     /// [`Stop::Wait`] if the scheduler does not bind a canary.
     pub async fn canaries(&self) -> Result<(), Stop> {
         for _ in 0..2 {
-            let number = self.look(|live| live.of("Pod").filter(|o| is_canary(o)).count());
-            // KAI knows a PodGroup by its name alone, whatever its namespace.
-            let name = format!("canary-{number}-{}", self.namespace);
-            for (kind, object) in schedulers::of(self.target).canary(&name) {
-                self.create(kind, &on_canary_node(object, &name)).await?;
+            match schedulers::of(self.target).canary_set() {
+                None => self.canary().await?,
+                Some(set) => self.canary_of_the_operator(set).await?,
             }
-            self.until(&format!("{name} bound"), limits::SCHEDULING, |live| {
-                live.get("Pod", &name).is_some_and(|pod| pod["spec"]["nodeName"].is_string())
-            })
-            .await?;
         }
         self.mark("scheduler passed", Value::Null);
         Ok(())
     }
+
+    /// One canary, made without the controller under test.
+    async fn canary(&self) -> Result<(), Stop> {
+        let number = self.look(|live| live.of("Pod").filter(|object| is_of_canary(object)).count());
+        // KAI knows a PodGroup by its name alone, whatever its namespace.
+        let name = format!("canary-{number}-{}", self.namespace);
+        for (kind, object) in schedulers::of(self.target).canary(&name) {
+            self.create(kind, &on_canary_node(object, &name)).await?;
+        }
+        self.until(&format!("{name} bound"), limits::SCHEDULING, |live| {
+            live.get("Pod", &name).is_some_and(|pod| pod["spec"]["nodeName"].is_string())
+        })
+        .await
+    }
+
+    /// One canary of a scheduler that reads PodGangs, which only the operator under test makes.
+    async fn canary_of_the_operator(&self, mut set: Value) -> Result<(), Stop> {
+        let number = self.look(|live| live.of("PodCliqueSet").filter(|object| is_of_canary(object)).count());
+        let name = format!("{}{number}", names::CANARY_SET);
+        set["metadata"]["name"] = name.as_str().into();
+        set["metadata"]["labels"][names::CANARY] = "true".into();
+        lead_to_canary_node(&mut set["spec"]["template"]["cliques"][0]["spec"]["podSpec"]);
+        self.create("PodCliqueSet", &set).await?;
+        self.until(&format!("{name} bound"), limits::SCHEDULING, |live| {
+            let mut pods =
+                live.of("Pod").filter(|pod| pod["metadata"]["labels"][names::PART_OF] == name.as_str());
+            pods.any(|pod| pod["spec"]["nodeName"].is_string())
+        })
+        .await
+    }
 }
 
-fn is_canary(object: &Value) -> bool {
-    object["metadata"]["labels"][names::CANARY].is_string()
-}
-
-/// A part of a canary with name and label, and a pod's way to the canaries' node, made without the controller under test.
+/// A part of a canary with name and label, and a pod's way to the canaries' node.
 fn on_canary_node(mut object: Value, name: &str) -> Value {
     object["metadata"]["name"] = name.into();
     object["metadata"]["labels"][names::CANARY] = "true".into();
     if object["kind"].is_null() {
         object["apiVersion"] = "v1".into();
         object["kind"] = "Pod".into();
-        let spec = &mut object["spec"];
-        spec["nodeSelector"] = json!({names::CANARY: "true"});
-        spec["tolerations"] = json!([{"key": names::CANARY, "operator": "Exists"}]);
-        spec["terminationGracePeriodSeconds"] = 0.into();
-        // Asks for something: to Volcano a pod that does not is no gang.
-        spec["containers"] = json!([{
-            "name": "pause", "image": "registry.k8s.io/pause:3.10", "resources": {"requests": {"cpu": "1m"}},
-        }]);
+        lead_to_canary_node(&mut object["spec"]);
     }
     object
+}
+
+fn lead_to_canary_node(spec: &mut Value) {
+    spec["nodeSelector"] = json!({names::CANARY: "true"});
+    spec["tolerations"] = json!([{"key": names::CANARY, "operator": "Exists"}]);
+    spec["terminationGracePeriodSeconds"] = 0.into();
+    // Asks for something: to Volcano a pod that does not is no gang.
+    spec["containers"] = json!([{
+        "name": "pause", "image": "registry.k8s.io/pause:3.10", "resources": {"requests": {"cpu": "1m"}},
+    }]);
 }

@@ -59,7 +59,7 @@ impl BindingHold {
     /// [`Stop::Cluster`] on a cluster that is not the harness's own, or if the webhook cannot be served or installed;
     /// [`Stop::Wait`] if the API server does not take it up.
     pub async fn begin(trial: &Trial, passing: usize) -> Result<Self, Stop> {
-        let local = trial.local()?.clone();
+        let local = trial.local()?;
         let (certificate, key, bundle) = local.webhook_identity();
         let unusable = |error: std::io::Error| ClusterError::File { path: certificate.into(), source: error };
         let tls = RustlsConfig::from_pem_file(certificate, key).await.map_err(unusable)?;

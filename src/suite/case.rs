@@ -8,6 +8,7 @@ use super::history::History;
 use super::judge::Finding;
 use super::target::Target;
 use super::trial::{Stop, Trial};
+use crate::cluster::nodes::PODS;
 
 /// A conformance case. One file below `cases/`, with its manifest beside it, registered in `cases/mod.rs`.
 #[derive(Debug, Clone, Copy)]
@@ -38,8 +39,10 @@ pub enum Lane {
     /// Everybody: the case keeps to its own namespace and nodes.
     Shared,
     /// Nobody: the case stops, restarts or reconfigures a part of the control plane. It runs on a second cluster,
-    /// one case at a time.
+    /// one case at a time, and only where the harness makes clusters of local processes.
     Alone,
+    /// Nobody while it is on: it needs the cluster that the others share, but not their load.
+    Serial,
 }
 
 /// Some equal nodes.
@@ -55,11 +58,13 @@ pub struct Nodes {
     pub block: Option<&'static str>,
     /// Their rack, unique to the trial.
     pub rack: Option<&'static str>,
+    /// 0 if they are there from the beginning; others join when the driver says so ([`Trial::nodes_join`]).
+    pub joining: u32,
 }
 
-/// `count` nodes with 110 pods and no GPU each.
+/// `count` nodes with [`PODS`] pods and no GPU each.
 pub const fn nodes(count: u32) -> Nodes {
-    Nodes { count, gpus: 0, pods: 110, block: None, rack: None }
+    Nodes { count, gpus: 0, pods: PODS, block: None, rack: None, joining: 0 }
 }
 
 impl Nodes {
@@ -86,6 +91,12 @@ impl Nodes {
     pub const fn block(self, block: &'static str) -> Self {
         Self { block: Some(block), ..self }
     }
+
+    /// Joining as the driver's `step`, not there from the beginning.
+    #[must_use]
+    pub const fn joining(self, step: u32) -> Self {
+        Self { joining: step, ..self }
+    }
 }
 
 impl Case {
@@ -96,7 +107,7 @@ impl Case {
 
     /// Whether it says anything about a target: some clause is its backend's to keep, if it declares the feature.
     pub fn is_for(&self, target: Target) -> bool {
-        let is_meant = self.only.is_empty() || self.only.contains(&target);
+        let is_meant = self.only.is_empty() || self.only.iter().any(|only| target.is_like(*only));
         is_meant && self.known_clauses().any(|clause| target.concerns(clause))
     }
 

@@ -127,10 +127,9 @@ mod tests {
     use super::*;
 
     /// The numbers of each group, in the contract's order. KUBE-02 and 03 and VOL-04 do not exist. Not judged
-    /// yet: KUBE-09 to 12 (Kubernetes 1.37), EXT-03 (external schedulers), and the groups KLT (kubelets) and
-    /// TRN (TrainJobs).
+    /// yet: KUBE-09 to 12 (Kubernetes 1.37), and the group TRN (TrainJobs).
     fn contract() -> Vec<String> {
-        let numbers: [(&str, Vec<u32>); 11] = [
+        let numbers: [(&str, Vec<u32>); 12] = [
             ("ADM", (1..=11).collect()),
             ("GANG", (1..=13).collect()),
             ("AON", (1..=13).collect()),
@@ -141,7 +140,8 @@ mod tests {
             ("KUBE", vec![1, 4, 5, 6, 7, 8, 13, 14, 15]),
             ("VOL", vec![1, 2, 3, 5]),
             ("KOORD", (1..=7).collect()),
-            ("EXT", vec![1, 2]),
+            ("EXT", vec![1, 2, 3]),
+            ("KLT", (1..=7).collect()),
         ];
         assert_eq!(numbers.each_ref().map(|(group, _)| *group), GROUPS.each_ref().map(|group| group.id));
         numbers

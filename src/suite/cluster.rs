@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use kube::Client;
 use serde_json::{Value, json};
@@ -10,25 +9,27 @@ use serde_json::{Value, json};
 use super::history::Recorder;
 use super::limits::SETTLE;
 use super::names;
+use crate::cluster::kind::KindCluster;
 use crate::cluster::local::LocalCluster;
+use crate::cluster::provider::Provider;
 use crate::cluster::schedulers::Scheduler;
 use crate::cluster::{ClusterError, deploy};
 
-/// An API server with its recorder, and the switches of its parts where the harness owns them.
+/// A cluster with its recorder.
 pub struct Ground {
-    /// Administrator's client.
+    /// A client with the harness's rights.
     pub client: Client,
     /// What happens.
     pub recorder: Recorder,
-    /// The parts, where they are local processes of this harness.
-    pub local: Option<Arc<LocalCluster>>,
+    /// Where it comes from, and what can be done to it.
+    pub cluster: Arc<dyn Provider>,
     /// The run's id, on everything that trials create.
     pub run: String,
 }
 
 impl std::fmt::Debug for Ground {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Ground({:?})", self.local)
+        write!(f, "Ground({:?})", self.cluster)
     }
 }
 
@@ -55,11 +56,11 @@ impl Ground {
     /// # Errors
     /// [`ClusterError::Forbidden`], [`ClusterError::Api`].
     pub async fn prepare(
-        client: Client,
-        local: Option<Arc<LocalCluster>>,
+        cluster: Arc<dyn Provider>,
         schedulers: &BTreeSet<Scheduler>,
         run: &str,
     ) -> Result<Self, ClusterError> {
+        let client = cluster.client();
         let recorder = Recorder::start(client.clone(), schedulers, SETTLE.length).await.map_err(|kind| {
             ClusterError::NotReady {
                 what: format!("the list of {}", kind.plural),
@@ -67,36 +68,26 @@ impl Ground {
                 last: "the API server does not let this identity list it, or does not answer".into(),
             }
         })?;
-        deploy::apply(&client, &binding(TOPOLOGY, &LEVELS)).await?;
-        let node = crate::cluster::nodes::NodeSpec {
-            name: "canary".into(),
-            labels: [(names::CANARY.to_owned(), "true".to_owned()), (names::RUN.to_owned(), run.to_owned())]
-                .into(),
-            taint: Some((names::CANARY.into(), "true".into())),
-            gpus: 0,
-            pods: 1000,
-        };
-        deploy::create_unless_there(&client, &node.object()).await?;
-        Ok(Self { client, recorder, local, run: run.into() })
+        let mut topology = binding(TOPOLOGY, &LEVELS);
+        topology["metadata"]["labels"] = json!({(names::RUN): run});
+        deploy::create_unless_there(&client, &topology).await?;
+        cluster.node_pools().add_canary_node(names::CANARY, (names::RUN, run)).await?;
+        Ok(Self { client, recorder, cluster, run: run.into() })
     }
 
-    /// Whether the cluster still is what trials need: every part alive, the API server answering.
+    /// The local control plane.
     ///
     /// # Errors
-    /// What is wrong: an infrastructure error, whatever the judges say.
-    pub async fn healthy(&self) -> Result<(), ClusterError> {
-        if let Some(local) = &self.local {
-            return local.healthy().await;
-        }
-        let answer = tokio::time::timeout(Duration::from_secs(5), self.client.apiserver_version()).await;
-        match answer {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(source)) => Err(ClusterError::api("ask the API server for its version", source)),
-            Err(_) => Err(ClusterError::NotReady {
-                what: "the API server".into(),
-                seconds: 5,
-                last: "no answer".into(),
-            }),
-        }
+    /// [`ClusterError::Name`] on a cluster of another provider.
+    pub fn local(&self) -> Result<&LocalCluster, ClusterError> {
+        self.cluster.local().ok_or_else(|| ClusterError::Name("the cluster is no local control plane".into()))
+    }
+
+    /// The kind cluster.
+    ///
+    /// # Errors
+    /// [`ClusterError::Name`] on a cluster of another provider.
+    pub fn kind(&self) -> Result<&KindCluster, ClusterError> {
+        self.cluster.kind().ok_or_else(|| ClusterError::Name("the cluster is none of kind's".into()))
     }
 }

@@ -57,7 +57,11 @@ impl Trial {
         let known: fn(&Live, &[Domain<'_>]) -> bool = match self.target {
             Target::Koordinator => in_the_tree,
             Target::Volcano => |live, domains| hyper_nodes::of_domains(live, domains).is_ok(),
-            Target::KubePodGroup | Target::KubePodGang | Target::Kai | Target::External => return Ok(()),
+            Target::KubePodGroup
+            | Target::KubePodGang
+            | Target::Kai
+            | Target::External
+            | Target::ExternalScheduler(_) => return Ok(()),
         };
         let condition = "the scheduler's topology has the domains of the trial's nodes";
         self.until_in_cluster(condition, TOPOLOGY_TREE, |live| known(live, &domains)).await

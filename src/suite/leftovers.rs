@@ -10,10 +10,9 @@ use kube::discovery::{ApiResource, Discovery, Scope, verbs};
 use serde_json::{Value, json};
 
 use super::expect::Gang;
-use super::history::{Change, Version};
+use super::history::{Change, Version, is_of_canary};
 use super::judge::belonging::belongs;
 use super::limits::{CLEANUP, NAMESPACE_END};
-use super::names;
 use super::trial::{Stop, Trial};
 use crate::cluster::ClusterError;
 
@@ -26,11 +25,11 @@ pub fn is_there_anyway(object: &Value) -> bool {
     let metadata = &object["metadata"];
     match object["kind"].as_str().unwrap_or_default() {
         "Event" => true,
-        "ServiceAccount" => metadata["name"] == "default",
-        "ConfigMap" => metadata["name"] == "kube-root-ca.crt",
+        "ServiceAccount" if metadata["name"] == "default" => true,
+        "ConfigMap" if metadata["name"] == "kube-root-ca.crt" => true,
         // KAI's, named as the pod.
         "BindRequest" => metadata["name"].as_str().is_some_and(|name| name.starts_with("canary-")),
-        _ => metadata["labels"][names::CANARY].is_string(),
+        _ => is_of_canary(object),
     }
 }
 
@@ -50,7 +49,7 @@ impl Trial {
             // The watches may tell of a deletion later than a list shows it.
             let unseen = self.look(|live| live.all().any(|object| !is_there_anyway(object)));
             if (left.is_empty() && !unseen) || begin.elapsed() > limit {
-                self.ground.healthy().await?;
+                self.ground.cluster.healthy().await?;
                 self.mark(LEFT_OVER, left.into());
                 return Ok(());
             }
@@ -88,7 +87,7 @@ impl Trial {
         };
         let wait = async { while !gone() && changes.changed().await.is_ok() {} };
         let _ = tokio::time::timeout(limit, wait).await;
-        self.ground.healthy().await?;
+        self.ground.cluster.healthy().await?;
         self.mark("waited for the namespace to go", Value::Null);
         Ok(())
     }

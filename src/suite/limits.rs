@@ -28,6 +28,17 @@ pub const NAMESPACE_END: Limit = seconds("namespace end", 90);
 pub const RECOVERY: Limit = seconds("recovery", 60);
 /// A scheduler, or the backend for it, takes in what domains new nodes are in; Koordinator looks every 10 s.
 pub const TOPOLOGY_TREE: Limit = seconds("topology tree", 30);
+/// Containers of images that are on their node start, and statuses follow.
+pub const CONTAINERS: Limit = seconds("containers", 60);
+/// A kubelet, which may have to start first, tells the API server of devices that came, went or broke.
+pub const DEVICES: Limit = seconds("devices", 60);
+/// A kubelet fails for the first time to pull an image that nobody has.
+pub const IMAGE_PULL: Limit = seconds("image pull", 60);
+/// A node that stops talking is given up, its pods are deleted, and what replaces them runs. Nodes are given up one in
+/// ten seconds.
+pub const NODE_LOSS: Limit = seconds("node loss", 120);
+/// The controller's replicas are replaced, and another one leads.
+pub const ROLLOUT: Limit = seconds("rollout", 90);
 /// The recorder catches up with the API server.
 pub const SETTLE: Limit = seconds("settle", 10);
 /// Nothing may change for so long (GANG-11). Not scaled: it is part of the contract.

@@ -41,10 +41,25 @@ pub const KAI_QUEUE: &str = "kai.scheduler/queue";
 /// Condition of a ClusterTopologyBinding: whether a scheduler's topology resource says otherwise.
 pub const TOPOLOGY_DRIFT: &str = "SchedulerTopologyDrift";
 
+/// The GPUs' resource.
+pub const GPU: &str = "nvidia.com/gpu";
+/// Environment variable in which a container finds the ids of its fake GPUs, separated by commas.
+pub const GPU_DEVICES: &str = "FAKE_GPU_DEVICES";
+/// Node label: how many GPUs the fake GPU plugin advertises.
+pub const GPUS: &str = "conformance.grove.io/gpus";
+/// Node annotation: which of them are broken; `all`, or indices such as `0,3`.
+pub const UNHEALTHY_GPUS: &str = "conformance.grove.io/unhealthy-gpus";
+/// Namespace of the controller in a kind cluster.
+pub const CONTROLLER_NAMESPACE: &str = "grove-system";
+/// Name of the lease there, for which its replicas stand.
+pub const CONTROLLER_LEASE: &str = "grove-backend-controller";
+
 /// Label and taint of the nodes of one trial.
 pub const POOL: &str = "conformance.grove.io/pool";
 /// Label of the harness's canary pods.
 pub const CANARY: &str = "conformance.grove.io/canary";
+/// How the names of the harness's canary PodCliqueSets begin.
+pub const CANARY_SET: &str = "canary-set-";
 /// Label of namespaces and nodes: the run they belong to.
 pub const RUN: &str = "conformance.grove.io/run";
 /// Node label of a rack.

@@ -20,7 +20,7 @@ impl Trial {
         // Synchronises nothing: "changes in no object for 10 s" has no other event to wait for than their end. Waiting for
         // a quiet stretch instead would forgive every write before it.
         let _ = tokio::time::timeout(length, pending::<()>()).await;
-        self.ground.healthy().await?;
+        self.ground.cluster.healthy().await?;
         self.mark(WATCHED, json!({"seconds": length.as_secs()}));
         Ok(())
     }

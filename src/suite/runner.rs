@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use tokio::task::JoinSet;
 
-use super::arena::Arena;
+use super::arena::{Arena, Origin};
 use super::case::{Case, Lane};
 use super::clauses::{Clause, Feature};
 use super::target::{KUBE, Target};
-use super::verdict::judged_clauses;
+use super::verdict::{judged_clauses, not_held};
 use crate::cluster::ClusterError;
 use crate::cluster::components::{Source, digest};
 use crate::cluster::schedulers::{KaiDir, Scheduler};
 use crate::report::{
     API_VERSION, CaseResult, Component, ComponentSource, Features, Implementation, KIND, Outcome,
-    ProfileReport, Provider, Report, Seconds, Settings, Suite, Timings, UnsupportedFeature, Verdict,
+    ProfileReport, Provider, Report, Seconds, Settings, Shard, Suite, Timings, UnsupportedFeature, Verdict,
 };
 
 /// What is run.
@@ -29,8 +29,46 @@ pub struct Plan {
     pub chosen: Vec<&'static Case>,
     /// Every case that is not, by choice.
     pub left_out: Vec<&'static Case>,
+    /// Which share of a run this is, and the cases that are chosen and are in others; the whole if there is none.
+    pub share: Option<Share>,
     /// The clauses that the report speaks about: the whole contract, or what one's own workload can show.
     pub clauses: Vec<Clause>,
+}
+
+/// A share of a run.
+#[derive(Debug, Clone)]
+pub struct Share {
+    /// Which one.
+    pub shard: Shard,
+    /// Every case that another one holds.
+    pub elsewhere: Vec<&'static Case>,
+}
+
+impl Plan {
+    /// What a shard holds of this plan: its cases in turn, whatever they do, so that each is in exactly one shard and
+    /// shares are even. Cases that are about no target of the plan take no turn.
+    #[must_use]
+    pub fn of_shard(mut self, shard: Shard) -> Self {
+        let targets = &self.targets;
+        let is_held = |case: &&Case| targets.iter().any(|target| case.is_for(*target));
+        let (held, about_others): (Vec<_>, Vec<_>) = self.chosen.into_iter().partition(is_held);
+        self.left_out.extend(about_others);
+        let (mut chosen, mut elsewhere) = (Vec::new(), Vec::new());
+        for (place, case) in held.into_iter().enumerate() {
+            if shard.holds(place) { chosen.push(case) } else { elsewhere.push(case) }
+        }
+        Self { chosen, share: Some(Share { shard, elsewhere }), ..self }
+    }
+
+    /// Every case that is not held, with what is said of it.
+    fn not_held(&self) -> impl Iterator<Item = (&'static Case, Outcome)> {
+        let left_out = self.left_out.iter().map(|case| (*case, Outcome::not_selected()));
+        let elsewhere = self.share.iter().flat_map(|share| {
+            let outcome = share.shard.elsewhere();
+            share.elsewhere.iter().map(move |case| (*case, outcome.clone()))
+        });
+        left_out.chain(elsewhere)
+    }
 }
 
 /// Told how a run goes on.
@@ -80,11 +118,8 @@ pub async fn hold_all(
             })
             .collect();
         of_target.extend(broken);
-        let left_out = plan.left_out.iter().filter(|case| case.is_for(*target)).map(|case| {
-            let outcome = Outcome::not_run_announced("not selected");
-            CaseResult::without_running(case.id, case.title, judged_clauses(case, *target), &outcome)
-        });
-        of_target.extend(left_out);
+        let others = plan.not_held().filter(|(case, _)| case.is_for(*target));
+        of_target.extend(others.map(|(case, outcome)| not_held(case, *target, &outcome)));
         let place = |id: &str| super::cases::all().position(|case| case.id == id);
         of_target.sort_by_key(|result| place(&result.id));
     }
@@ -112,9 +147,10 @@ pub async fn report(
     command: String,
 ) -> Result<Report, ClusterError> {
     let settings = &arena.settings;
+    let provider = provider(arena).await?;
     let profile = |(target, cases): (Target, Vec<CaseResult>)| -> Result<_, ClusterError> {
         let variant = target.scope().map(|scope| format!("{scope} scope"));
-        let version = version(settings, target)?;
+        let version = version(settings, target, &provider)?;
         let clauses = plan.clauses.iter().filter(|clause| target.concerns(clause));
         Ok(ProfileReport::new(target.name(), variant, &version, features(target, &cases))
             .conclude(clauses, cases))
@@ -142,18 +178,14 @@ pub async fn report(
         date: Timestamp::now(),
         suite: Suite { version: version.clone() },
         command,
-        implementation: Implementation {
+        implementation: settings.implementation.clone().unwrap_or_else(|| Implementation {
             name: "grove-backend-controller".into(),
             version,
             organization: Some("grove-conformance".into()),
             url: None,
             ours: true,
-        },
-        provider: Provider {
-            name: "local".into(),
-            kubernetes_version: settings.programs.toolbox.get("kube-apiserver")?.version.clone(),
-            feature_gates: settings.spec.scheduler_gates.0.clone(),
-        },
+        }),
+        provider,
         components,
         settings: Settings { timeout_scale: settings.scale, concurrency: settings.concurrency },
         profiles,
@@ -179,9 +211,16 @@ fn kai_components(settings: &super::arena::Settings) -> Result<Vec<Component>, C
 }
 
 /// The version of a target's scheduler in the clusters of this run.
-fn version(settings: &super::arena::Settings, target: Target) -> Result<String, ClusterError> {
-    if target == Target::External {
-        return Ok("none".into());
+fn version(
+    settings: &super::arena::Settings,
+    target: Target,
+    provider: &Provider,
+) -> Result<String, ClusterError> {
+    match target {
+        Target::External => return Ok("none".into()),
+        // It runs where nobody asks its program.
+        Target::ExternalScheduler(_) => return Ok("unknown".into()),
+        _ => {}
     }
     let program = match target.scheduler() {
         Scheduler::Kube => "kube-scheduler",
@@ -191,7 +230,33 @@ fn version(settings: &super::arena::Settings, target: Target) -> Result<String, 
             return settings.spec.kai.as_ref().map_or_else(|| Ok("none".into()), KaiDir::version);
         }
     };
-    settings.programs.toolbox.get(program).map(|program| program.version.clone())
+    match (settings.programs.toolbox.get(program), target.scheduler()) {
+        (Ok(program), _) => Ok(program.version.clone()),
+        // The control plane's own, in its version.
+        (Err(_), Scheduler::Kube) => Ok(provider.kubernetes_version.clone()),
+        (Err(_), _) => Ok("unknown".into()),
+    }
+}
+
+/// Where the shared cluster came from. One that did not come up has the version that it would have had.
+async fn provider(arena: &Arena) -> Result<Provider, ClusterError> {
+    let settings = &arena.settings;
+    let (name, gates) = match &settings.origin {
+        Origin::Local | Origin::Up(_) => ("local", settings.spec.scheduler_gates.0.clone()),
+        Origin::Kind(_) => ("kind", settings.spec.scheduler_gates.0.clone()),
+        // They are its owner's to know.
+        Origin::Existing { .. } => ("existing", BTreeMap::new()),
+    };
+    let built = settings.programs.toolbox.get("kube-apiserver").map(|program| program.version.clone());
+    let kubernetes_version = match (built, arena.shared()) {
+        (Ok(version), _) => version,
+        (Err(_), Some(ground)) => {
+            let version = ground.client.apiserver_version().await;
+            version.map_err(|source| ClusterError::api("ask the API server for its version", source))?.git_version
+        }
+        (Err(_), None) => "unknown".into(),
+    };
+    Ok(Provider { name: name.into(), kubernetes_version, feature_gates: gates })
 }
 
 fn features(target: Target, cases: &[CaseResult]) -> Features {

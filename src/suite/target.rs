@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::clauses::{self, Clause, Feature, Tier};
+use super::external_scheduler::ExternalScheduler;
 use crate::cluster::local::EXTERNAL_SCHEDULER;
 use crate::cluster::schedulers::Scheduler;
 
@@ -28,9 +29,12 @@ pub enum Target {
     /// A profile of type External, of whose scheduler there is no process: what is promised of such profiles alone.
     #[serde(rename = "external")]
     External,
+    /// A scheduler that reads PodGangs itself, on a cluster that has it: what its user declares is judged on it.
+    #[serde(rename = "external-scheduler")]
+    ExternalScheduler(&'static ExternalScheduler),
 }
 
-/// Every column, in the order of the report.
+/// Every column that needs no more words than its own, in the order of the report.
 pub const TARGETS: [Target; 6] = [
     Target::KubePodGroup,
     Target::KubePodGang,
@@ -44,10 +48,13 @@ pub const TARGETS: [Target; 6] = [
 pub const KUBE: &[Target] = &[Target::KubePodGroup, Target::KubePodGang];
 
 impl Target {
-    /// The scheduler that it is about; beside an External profile there is only the one that every cluster has.
+    /// The scheduler of the harness's that it is about; beside an External profile there is only the one that every
+    /// cluster has.
     pub fn scheduler(self) -> Scheduler {
         match self {
-            Self::KubePodGroup | Self::KubePodGang | Self::External => Scheduler::Kube,
+            Self::KubePodGroup | Self::KubePodGang | Self::External | Self::ExternalScheduler(_) => {
+                Scheduler::Kube
+            }
             Self::Volcano => Scheduler::Volcano,
             Self::Koordinator => Scheduler::Koordinator,
             Self::Kai => Scheduler::Kai,
@@ -58,14 +65,17 @@ impl Target {
     pub fn backend(self) -> &'static str {
         match self {
             Self::External => EXTERNAL_SCHEDULER,
+            Self::ExternalScheduler(scheduler) => scheduler.name(),
             _ => self.scheduler().name(),
         }
     }
 
-    /// The backend in reports and on the command line: its schedulerName, but where that is the user's.
+    /// The backend in reports and on the command line: its schedulerName, with `external` before it or instead of it
+    /// where the profile is of that type.
     pub fn name(self) -> &'static str {
         match self {
             Self::External => clauses::EXTERNAL,
+            Self::ExternalScheduler(scheduler) => scheduler.column(),
             _ => self.backend(),
         }
     }
@@ -75,7 +85,9 @@ impl Target {
         match self {
             Self::KubePodGroup => Some("PodGroup"),
             Self::KubePodGang => Some("PodGang"),
-            Self::Volcano | Self::Koordinator | Self::Kai | Self::External => None,
+            Self::Volcano | Self::Koordinator | Self::Kai | Self::External | Self::ExternalScheduler(_) => {
+                None
+            }
         }
     }
 
@@ -83,15 +95,17 @@ impl Target {
     pub fn slug(self) -> String {
         match self.scope() {
             Some(scope) => format!("{}-{}", self.name(), scope.to_ascii_lowercase()),
-            None => self.name().to_owned(),
+            // Not every file system, and no upload of CI's, takes a colon.
+            None => self.name().replace(':', "-"),
         }
     }
 
     /// The words of the command line that choose it.
     pub fn words(self) -> String {
-        match self.scope() {
-            Some(scope) => format!("--backend {} --scope {scope}", self.name()),
-            None => format!("--backend {}", self.name()),
+        match (self, self.scope()) {
+            (Self::ExternalScheduler(scheduler), _) => scheduler.words(),
+            (_, Some(scope)) => format!("--backend {} --scope {scope}", self.name()),
+            (_, None) => format!("--backend {}", self.name()),
         }
     }
 
@@ -99,10 +113,10 @@ impl Target {
     pub fn features(self) -> &'static [Feature] {
         match self {
             Self::KubePodGroup => {
-                &[Feature::TopologyRequired, Feature::TopologyPerClique, Feature::SelfHealing]
+                &[Feature::TopologyRequired, Feature::TopologyPerClique, Feature::SelfHealing, Feature::Kubelet]
             }
             Self::KubePodGang | Self::Koordinator => {
-                &[Feature::AtomicPodGang, Feature::TopologyRequired, Feature::SelfHealing]
+                &[Feature::AtomicPodGang, Feature::TopologyRequired, Feature::SelfHealing, Feature::Kubelet]
             }
             Self::Volcano => &[
                 Feature::AtomicPodGang,
@@ -110,6 +124,7 @@ impl Target {
                 Feature::TopologyPerClique,
                 Feature::TopologyResource,
                 Feature::SelfHealing,
+                Feature::Kubelet,
             ],
             Self::Kai => &[
                 Feature::AtomicPodGang,
@@ -120,8 +135,10 @@ impl Target {
                 Feature::TopologyPreferred,
                 Feature::TopologyResource,
                 Feature::SelfHealing,
+                Feature::Kubelet,
             ],
             Self::External => &[],
+            Self::ExternalScheduler(scheduler) => scheduler.features(),
         }
     }
 
@@ -131,9 +148,19 @@ impl Target {
     }
 
     /// Whether a clause speaks about it: not another backend's own, and of an External profile not what its scheduler
-    /// would have to do.
+    /// would have to do; of an external scheduler what a scheduler can be judged by.
     pub fn concerns(self, clause: &Clause) -> bool {
-        clause.is_owed_by(self.name()) && (self != Self::External || clause.backend().is_some())
+        clause.is_owed_by(self.name())
+            && match self {
+                Self::External => clause.backend().is_some(),
+                Self::ExternalScheduler(scheduler) => scheduler.concerns(clause),
+                _ => true,
+            }
+    }
+
+    /// Whether it is about a profile of that other target's type.
+    pub fn is_like(self, other: Self) -> bool {
+        self == other || matches!((self, other), (Self::ExternalScheduler(_), Self::External))
     }
 
     /// Whether a clause is its to keep: one that speaks about it, and core or of a feature that it declares.
@@ -149,6 +176,11 @@ impl Target {
     /// Why a feature is not declared, for reports.
     pub fn why_not(self, feature: Feature) -> &'static str {
         match (self, feature) {
+            (Self::ExternalScheduler(_), feature) => ExternalScheduler::why_not(feature),
+            (Self::External, Feature::External) => {
+                "nobody schedules for conformance-external; `run --backend external:NAME` judges a scheduler"
+            }
+            (_, Feature::External) => "its scheduler reads gang resources of its own, not PodGangs",
             (Self::KubePodGroup, Feature::AtomicPodGang) => {
                 "kube-scheduler 1.36 schedules each PodGroup for itself; no PodGroup spans the cliques of a PodGang"
             }

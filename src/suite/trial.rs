@@ -18,8 +18,9 @@ use super::judge::RAN_OUT;
 use super::limits::Limit;
 use super::target::Target;
 use super::{hyper_nodes, names, schedulers, situation};
+use crate::cluster::kind::KindCluster;
 use crate::cluster::local::LocalCluster;
-use crate::cluster::nodes::NodeSpec;
+use crate::cluster::nodes::{NodeSpec, PODS};
 use crate::cluster::{ClusterError, deploy};
 
 /// Why a driver stopped before its end.
@@ -99,10 +100,11 @@ impl std::fmt::Debug for Trial {
 }
 
 impl Trial {
-    /// Makes the namespace and the nodes.
+    /// Makes the namespace and the nodes, as soon as there are enough for all that the case will ever need.
     ///
     /// # Errors
     /// [`Stop::Cluster`]; [`Stop::Wait`] if the scheduler's own picture of the topology does not take in the nodes.
+    /// Nodes that it has by then are for the caller to take back.
     pub async fn begin(
         case: &'static Case,
         target: Target,
@@ -110,6 +112,8 @@ impl Trial {
         namespace: String,
         scale: f64,
     ) -> Result<Self, Stop> {
+        let all = case.nodes.iter().map(|nodes| nodes.count as usize).sum();
+        ground.cluster.node_pools().reserve(&namespace, all).await?;
         let begin = Instant::now();
         let mut trial = Self {
             case,
@@ -126,7 +130,7 @@ impl Trial {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
             "name": trial.namespace, "labels": {names::RUN: trial.ground.run}}});
         deploy::create_unless_there(&trial.ground.client, &namespace).await?;
-        match trial.add_nodes(case.nodes).await {
+        match trial.nodes_join(0).await {
             // Volcano's domains are the backend's to make; where it does not, the judge says what comes of it.
             Err(Stop::Wait { .. }) if target == Target::Volcano => {}
             made => made?,
@@ -135,26 +139,31 @@ impl Trial {
         Ok(trial)
     }
 
-    /// Gives the trial more nodes; returns when the target's scheduler knows what domains they are in.
+    /// Gives the trial the nodes that join at this step; returns when the target's scheduler knows what domains they are
+    /// in.
     ///
     /// # Errors
     /// [`Stop::Cluster`]; [`Stop::Wait`] if their domains stay unknown.
-    pub async fn add_nodes(&mut self, nodes: &[Nodes]) -> Result<(), Stop> {
+    pub async fn nodes_join(&mut self, step: u32) -> Result<(), Stop> {
+        let groups = self.case.nodes.iter().filter(|group| group.joining == step);
         let first = self.nodes.len();
-        for group in nodes {
-            for _ in 0..group.count {
-                let node = self.node(group);
-                self.nodes.push(node);
-            }
-        }
-        let client = &self.ground.client;
-        let objects: Vec<_> = self.nodes[first..].iter().map(NodeSpec::object).collect();
-        futures::future::try_join_all(objects.iter().map(|node| deploy::create_unless_there(client, node)))
-            .await?;
+        let joining: Vec<_> = groups
+            .flat_map(|group| (0..group.count).map(move |_| group))
+            .enumerate()
+            .map(|(index, group)| self.node(group, first + index))
+            .collect();
+        let pools = self.ground.cluster.node_pools();
+        let joined = pools.add(&self.namespace, joining, self.pods_are_scarce()).await?;
+        self.nodes.extend(joined);
         self.until_domains_known().await
     }
 
-    fn node(&self, group: &Nodes) -> NodeSpec {
+    /// Whether the case counts pods, and not only GPUs.
+    fn pods_are_scarce(&self) -> bool {
+        self.case.nodes.iter().any(|group| group.pods != PODS)
+    }
+
+    fn node(&self, group: &Nodes, index: usize) -> NodeSpec {
         let mut labels = BTreeMap::from([
             (names::POOL.to_owned(), self.namespace.clone()),
             (names::RUN.to_owned(), self.ground.run.clone()),
@@ -167,7 +176,7 @@ impl Trial {
             }
         }
         NodeSpec {
-            name: format!("{}-{}", self.namespace, self.nodes.len()),
+            name: format!("{}-{index}", self.namespace),
             labels,
             taint: Some((names::POOL.into(), self.namespace.clone())),
             gpus: group.gpus,
@@ -213,6 +222,7 @@ impl Trial {
     fn at_home_for(&self, target: Target, mut pcs: Value) -> Value {
         pcs["metadata"]["namespace"] = self.namespace.clone().into();
         schedulers::of(target).claim(&mut pcs);
+        let slot = self.ground.cluster.node_pools().slots().filter(|_| self.pods_are_scarce());
         for clique in pcs["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten() {
             let pod = &mut clique["spec"]["podSpec"];
             pod["nodeSelector"][names::POOL] = self.namespace.clone().into();
@@ -220,6 +230,11 @@ impl Trial {
             match pod["tolerations"].as_array_mut() {
                 Some(tolerations) => tolerations.push(toleration),
                 None => pod["tolerations"] = json!([toleration]),
+            }
+            if let Some(slot) = slot {
+                for amounts in ["requests", "limits"] {
+                    pod["containers"][0]["resources"][amounts][slot] = "1".into();
+                }
             }
         }
         pcs
@@ -454,7 +469,7 @@ impl Trial {
             );
             return Ok(());
         }
-        self.ground.healthy().await?;
+        self.ground.cluster.healthy().await?;
         self.mark(RAN_OUT, json!({"condition": condition}));
         Err(Stop::Wait {
             condition: condition.into(),
@@ -494,15 +509,17 @@ impl Trial {
     /// The local control plane, for cases that stop or restart a part of it ([`super::case::Lane::Alone`]).
     ///
     /// # Errors
-    /// [`Stop::Cluster`] on a cluster that is not the harness's own.
-    pub fn local(&self) -> Result<&Arc<LocalCluster>, Stop> {
-        self.ground.local.as_ref().ok_or_else(|| {
-            ClusterError::Name(format!(
-                "{} stops parts of the control plane and needs a local cluster",
-                self.case.id
-            ))
-            .into()
-        })
+    /// [`Stop::Cluster`] on a cluster of another provider.
+    pub fn local(&self) -> Result<&LocalCluster, Stop> {
+        Ok(self.ground.local()?)
+    }
+
+    /// The kind cluster, for cases that do something to a kubelet.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`] on a cluster of another provider.
+    pub fn kind(&self) -> Result<&KindCluster, Stop> {
+        Ok(self.ground.kind()?)
     }
 
     /// Everything that happened to the trial so far.

@@ -47,6 +47,19 @@ pub fn judged_clauses(case: &Case, target: Target) -> Vec<&'static str> {
         .collect()
 }
 
+/// A case that is not held on a target: this outcome of every clause that it would judge there, or *unsupported*, which
+/// it is whoever holds it, where it would judge none.
+pub fn not_held(case: &Case, target: Target, outcome: &Outcome) -> CaseResult {
+    let judged = judged_clauses(case, target);
+    if !judged.is_empty() {
+        return CaseResult::without_running(case.id, case.title, judged, outcome);
+    }
+    let why: Vec<_> = case.undeclared(target).into_iter().map(|feature| target.why_not(feature)).collect();
+    let is_its = |id: &&&str| clauses::clause(id).is_some_and(|clause| target.concerns(clause));
+    let undeclared: Vec<_> = case.clauses.iter().filter(is_its).copied().collect();
+    CaseResult::without_running(case.id, case.title, undeclared, &Outcome::unsupported(why.join("; ")))
+}
+
 /// Whether a clause is judged on the API server alone.
 pub fn is_contract(clause: &str) -> bool {
     clauses::clause(clause).is_some_and(Target::is_contract)

@@ -5,7 +5,7 @@
 //! given room (allocatable `pods`) for P - 1 of them at first, so that at least one unit is one pod short, with or
 //! without GPUs; then for one more, and everything must be bound; then it is deleted, and nothing may be left.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::case::{Case, Lane, Nodes, nodes};
 use super::cluster::Ground;
@@ -16,6 +16,7 @@ use super::limits::SCHEDULING;
 use super::target::Target;
 use super::trial::{Stop, Trial};
 use super::{leftovers, names, schedulers};
+use crate::cluster::nodes::PODS;
 
 /// The id of every workload's case.
 const ID: &str = "workload";
@@ -121,7 +122,7 @@ fn places(
     let (pods, sum) = (wanted.len(), wanted.iter().sum::<u32>());
     for each in wanted {
         // Of those with room, the emptiest: pods are spread as schedulers do by default.
-        let free = nodes.iter_mut().filter(|(free, slots)| *free >= each && *slots < 110);
+        let free = nodes.iter_mut().filter(|(free, slots)| *free >= each && *slots < PODS);
         let Some((free, slots)) = free.max_by_key(|(free, slots)| (*free, std::cmp::Reverse(*slots))) else {
             return Err(Unusable::DoesNotFit(format!(
                 "it does not fit: it is {pods} pods with {sum} GPUs, there are {count} nodes of {gpus} GPUs"
@@ -193,7 +194,7 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
         trial.until_released(gang).await?;
     }
     trial.scheduler_passes().await?;
-    trial.more_room().await?;
+    trial.ground.cluster.node_pools().set_pods(&trial.nodes, PODS).await?;
     let units: Vec<_> = gangs.iter().flat_map(|gang| gang.units(trial.target)).collect();
     let whole =
         trial.until("every hard gang bound", SCHEDULING, |live| binding::whole(live, &units).is_ok()).await;
@@ -203,29 +204,6 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     trial.delete("PodCliqueSet", &name).await?;
     trial.until_nothing_left().await?;
     whole
-}
-
-impl Trial {
-    /// Lets every node of the trial take as many pods as a kubelet does by default.
-    async fn more_room(&self) -> Result<(), Stop> {
-        let pool = &self.namespace;
-        let own: Vec<String> = self.ground.recorder.look("", |live| {
-            let nodes =
-                live.of("Node").filter(|node| node["metadata"]["labels"][names::POOL] == pool.as_str());
-            nodes.filter_map(|node| node["metadata"]["name"].as_str().map(str::to_owned)).collect()
-        });
-        for node in own {
-            let amount = json!({"pods": "110"});
-            self.patch_sub(
-                "Node",
-                &node,
-                "status",
-                json!({"status": {"allocatable": amount, "capacity": amount}}),
-            )
-            .await?;
-        }
-        Ok(())
-    }
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -28,8 +28,23 @@ pub struct Component {
     pub package: &'static str,
     /// Where it is pinned.
     pub module: &'static Module,
-    /// The scheduler that it is needed for, if only for that.
-    pub scheduler: Option<Scheduler>,
+    /// What it is needed for.
+    pub purpose: Purpose,
+}
+
+/// What a program is needed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Any control plane.
+    ControlPlane,
+    /// A scheduler.
+    Scheduler(Scheduler),
+    /// A local control plane, whose nodes are simulated.
+    Simulation,
+    /// A kind cluster, on the host.
+    Kind,
+    /// A kind cluster, inside its nodes' image.
+    Node,
 }
 
 macro_rules! module {
@@ -51,6 +66,11 @@ static KUBERNETES: Module = module!(
 );
 static ETCD: Module = module!("etcd", "-s -w");
 static KWOK: Module = module!("kwok", "-s -w");
+static KIND: Module = module!("kind", "-s -w");
+static CONTAINERD: Module =
+    module!("containerd", "-s -w -X github.com/containerd/containerd/v2/version.Version=v2.2.9");
+static CNI: Module = module!("cni", "-s -w");
+static CRI_TOOLS: Module = module!("cri-tools", "-s -w -X sigs.k8s.io/cri-tools/pkg/version.Version=v1.36.0");
 static VOLCANO: Module = module!("volcano", "-s -w -X volcano.sh/volcano/pkg/version.Version=v1.14.1");
 static KOORDINATOR: Module = module!(
     "koordinator",
@@ -60,49 +80,104 @@ static KOORDINATOR: Module = module!(
 );
 
 /// Every program that can be built, in the order in which builds share the most work.
-pub static CATALOGUE: [Component; 7] = [
+pub static CATALOGUE: [Component; 20] = [
     Component {
         name: "etcd",
         version: "v3.6.10",
         package: "go.etcd.io/etcd/server/v3",
         module: &ETCD,
-        scheduler: None,
+        purpose: Purpose::ControlPlane,
     },
-    kubernetes("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", None),
-    kubernetes("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager", None),
-    kubernetes("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler", Some(Scheduler::Kube)),
+    kubernetes("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", Purpose::ControlPlane),
+    kubernetes("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager", Purpose::ControlPlane),
+    kubernetes("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler", Purpose::Scheduler(Scheduler::Kube)),
+    kubernetes("kubelet", "k8s.io/kubernetes/cmd/kubelet", Purpose::Node),
+    kubernetes("kubeadm", "k8s.io/kubernetes/cmd/kubeadm", Purpose::Node),
+    kubernetes("kube-proxy", "k8s.io/kubernetes/cmd/kube-proxy", Purpose::Node),
+    kubernetes("kubectl", "k8s.io/kubernetes/cmd/kubectl", Purpose::Node),
     Component {
         name: "kwok",
         version: "v0.8.0",
         package: "sigs.k8s.io/kwok/cmd/kwok",
         module: &KWOK,
-        scheduler: None,
+        purpose: Purpose::Simulation,
     },
     Component {
         name: "vc-scheduler",
         version: "v1.14.1",
         package: "volcano.sh/volcano/cmd/scheduler",
         module: &VOLCANO,
-        scheduler: Some(Scheduler::Volcano),
+        purpose: Purpose::Scheduler(Scheduler::Volcano),
     },
     Component {
         name: "koord-scheduler",
         version: "v1.8.0",
         package: "github.com/koordinator-sh/koordinator/cmd/koord-scheduler",
         module: &KOORDINATOR,
-        scheduler: Some(Scheduler::Koordinator),
+        purpose: Purpose::Scheduler(Scheduler::Koordinator),
     },
+    Component {
+        name: "kind",
+        version: "v0.33.0",
+        package: "sigs.k8s.io/kind",
+        module: &KIND,
+        purpose: Purpose::Kind,
+    },
+    containerd("containerd", "github.com/containerd/containerd/v2/cmd/containerd"),
+    containerd("containerd-shim-runc-v2", "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2"),
+    containerd("ctr", "github.com/containerd/containerd/v2/cmd/ctr"),
+    Component {
+        name: "crictl",
+        version: "v1.36.0",
+        package: "sigs.k8s.io/cri-tools/cmd/crictl",
+        module: &CRI_TOOLS,
+        purpose: Purpose::Node,
+    },
+    cni("ptp", "github.com/containernetworking/plugins/plugins/main/ptp"),
+    cni("loopback", "github.com/containernetworking/plugins/plugins/main/loopback"),
+    cni("host-local", "github.com/containernetworking/plugins/plugins/ipam/host-local"),
+    cni("portmap", "github.com/containernetworking/plugins/plugins/meta/portmap"),
 ];
 
-const fn kubernetes(name: &'static str, package: &'static str, scheduler: Option<Scheduler>) -> Component {
-    Component { name, version: "v1.36.4", package, module: &KUBERNETES, scheduler }
+const fn kubernetes(name: &'static str, package: &'static str, purpose: Purpose) -> Component {
+    Component { name, version: "v1.36.4", package, module: &KUBERNETES, purpose }
 }
 
-/// The programs of a cluster with these schedulers.
+const fn containerd(name: &'static str, package: &'static str) -> Component {
+    Component { name, version: "v2.2.9", package, module: &CONTAINERD, purpose: Purpose::Node }
+}
+
+const fn cni(name: &'static str, package: &'static str) -> Component {
+    Component { name, version: "v1.9.1", package, module: &CNI, purpose: Purpose::Node }
+}
+
+/// The programs of a local control plane with these schedulers.
 pub fn components_for(schedulers: &BTreeSet<Scheduler>) -> impl Iterator<Item = &'static Component> {
-    CATALOGUE
-        .iter()
-        .filter(|component| component.scheduler.is_none_or(|needed_for| schedulers.contains(&needed_for)))
+    CATALOGUE.iter().filter(|component| match component.purpose {
+        Purpose::ControlPlane | Purpose::Simulation => true,
+        Purpose::Scheduler(scheduler) => schedulers.contains(&scheduler),
+        Purpose::Kind | Purpose::Node => false,
+    })
+}
+
+/// The programs of a kind cluster with these schedulers, beside what is in its nodes' image.
+pub fn components_for_kind(schedulers: &BTreeSet<Scheduler>) -> impl Iterator<Item = &'static Component> {
+    CATALOGUE.iter().filter(|component| match component.purpose {
+        Purpose::Kind => true,
+        // kube-scheduler is in the nodes' image.
+        Purpose::Scheduler(scheduler) => scheduler != Scheduler::Kube && schedulers.contains(&scheduler),
+        Purpose::ControlPlane | Purpose::Simulation | Purpose::Node => false,
+    })
+}
+
+/// The programs in the image of a kind cluster's nodes.
+pub fn components_of_node_image() -> impl Iterator<Item = &'static Component> {
+    CATALOGUE.iter().filter(|component| {
+        matches!(
+            component.purpose,
+            Purpose::Node | Purpose::ControlPlane | Purpose::Scheduler(Scheduler::Kube)
+        )
+    })
 }
 
 /// The program of that name.
@@ -113,7 +188,8 @@ pub fn component(name: &str) -> Option<&'static Component> {
 impl Component {
     /// Path of the Go module that the program comes from, by which its `go.mod` requires it.
     pub fn module_path(&self) -> &'static str {
-        self.package.split("/cmd/").next().unwrap_or(self.package)
+        let end = ["/cmd/", "/plugins/main/", "/plugins/ipam/", "/plugins/meta/"];
+        end.iter().find_map(|end| self.package.split_once(end)).map_or(self.package, |(module, _)| module)
     }
 }
 
@@ -150,6 +226,10 @@ mod tests {
         let names: Vec<_> =
             components_for(&BTreeSet::from([Scheduler::Kube])).map(|component| component.name).collect();
         assert_eq!(names, ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"]);
-        assert_eq!(components_for(&Scheduler::ALL.into()).count(), CATALOGUE.len());
+        let all = components_for(&Scheduler::ALL.into()).map(|component| component.name);
+        assert_eq!(all.skip(names.len()).collect::<Vec<_>>(), ["vc-scheduler", "koord-scheduler"]);
+        let kind: Vec<_> =
+            components_for_kind(&BTreeSet::from([Scheduler::Kube])).map(|component| component.name).collect();
+        assert_eq!(kind, ["kind"]);
     }
 }

@@ -11,5 +11,7 @@ mod catalogue;
 mod toolbox;
 
 pub use build::{BuiltBy, Toolchain, source};
-pub use catalogue::{CATALOGUE, Component, component, components_for};
+pub use catalogue::{
+    CATALOGUE, Component, Purpose, component, components_for, components_for_kind, components_of_node_image,
+};
 pub use toolbox::{Overrides, Program, Progress, Source, Toolbox, digest};

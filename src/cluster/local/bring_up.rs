@@ -12,6 +12,7 @@ use rustix::process::Signal;
 
 use super::{ClusterSpec, LocalCluster, NotUp, Part, Processes, Programs, client, start};
 use crate::cluster::home::{self, ClusterHome};
+use crate::cluster::node_pools::NodePools;
 use crate::cluster::schedulers::Scheduler;
 use crate::cluster::{ClusterError, deploy};
 use crate::controller::install::{InstallOptions, WebhookTarget};
@@ -42,7 +43,7 @@ impl LocalCluster {
             spec: Mutex::new(spec),
             processes: Processes::default(),
             not_up: Mutex::new(not_up),
-            client,
+            node_pools: NodePools::Simulated(client),
             ready_in: Duration::ZERO,
         };
         cluster.start_part(Part::Etcd).await?;
@@ -55,7 +56,7 @@ impl LocalCluster {
             ca_bundle: cluster.layout.ca_bundle.clone().into_bytes(),
         };
         let apis = join_all(cluster.starting().into_iter().map(|scheduler| cluster.install_api(scheduler)));
-        let (controller, _) = join(deploy::install_controller(&cluster.client, &options), apis).await;
+        let (controller, _) = join(deploy::install_controller(&cluster.client(), &options), apis).await;
         controller?;
         cluster.start_part(Part::ControllerManager).await?;
         let schedulers =
@@ -87,7 +88,7 @@ impl LocalCluster {
         let install = async {
             let mut objects = scheduler.crds(spec.kai.as_ref()).await?;
             objects.extend(scheduler.roles());
-            deploy::install(&self.client, &objects).await
+            deploy::install(&self.client(), &objects).await
         };
         if let Err(error) = install.await {
             self.give_up(scheduler, &error).await;
@@ -99,8 +100,8 @@ impl LocalCluster {
         let spec = self.spec();
         let objects = scheduler.objects();
         let up = async {
-            try_join_all(objects.iter().map(|object| deploy::apply_when_served(&self.client, object)))
-                .await?;
+            let client = self.client();
+            try_join_all(objects.iter().map(|object| deploy::apply_when_served(&client, object))).await?;
             for part in spec.parts_of(scheduler) {
                 self.start_part(part).await?;
             }

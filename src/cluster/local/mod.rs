@@ -18,6 +18,7 @@ mod etcd;
 mod kwok;
 mod part;
 mod ports;
+mod provider;
 mod readiness;
 mod spec;
 mod start;
@@ -41,6 +42,7 @@ use rustix::process::Signal;
 
 use super::ClusterError;
 use super::home::ClusterHome;
+use super::node_pools::NodePools;
 use super::process::Process;
 use super::schedulers::Scheduler;
 
@@ -68,7 +70,7 @@ pub struct LocalCluster {
     processes: Processes,
     /// The schedulers beside kube-scheduler that are not, or not yet, up.
     not_up: Mutex<BTreeMap<Scheduler, NotUp>>,
-    client: Client,
+    node_pools: NodePools,
     /// From the first process to a controller that answers `/readyz`, and schedulers that are up or given up.
     pub ready_in: Duration,
 }
@@ -76,7 +78,7 @@ pub struct LocalCluster {
 impl LocalCluster {
     /// A client with the rights of the cluster's administrator.
     pub fn client(&self) -> Client {
-        self.client.clone()
+        self.node_pools.client()
     }
 
     /// The kubeconfig of the cluster's administrator.
@@ -243,7 +245,7 @@ impl LocalCluster {
     ///
     /// # Errors
     /// [`ClusterError::File`] if the folder cannot be removed.
-    pub async fn stop(self, keep: bool) -> Result<(), ClusterError> {
+    pub async fn stop(&self, keep: bool) -> Result<(), ClusterError> {
         self.stop_part(Part::Controller, Signal::TERM).await;
         for part in Part::ALL.iter().rev() {
             self.stop_part(*part, Signal::KILL).await;

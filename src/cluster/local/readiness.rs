@@ -21,14 +21,14 @@ impl LocalCluster {
     /// # Errors
     /// [`ClusterError::NotReady`], or the death of a part.
     pub async fn apiserver_ready(&self) -> Result<(), ClusterError> {
-        ready("the API server", &self.client, "/readyz", CONTROL_PLANE, || self.dead()).await.map(drop)
+        ready("the API server", &self.client(), "/readyz", CONTROL_PLANE, || self.dead()).await.map(drop)
     }
 
     /// Whether the API server says within 5 s that it is ready.
     pub(super) async fn apiserver_answers(&self) -> Result<(), ClusterError> {
         let not_ready =
             |last: String| ClusterError::NotReady { what: "the API server".into(), seconds: 5, last };
-        ask(&self.client, "/readyz", Duration::from_secs(5)).await.map(drop).map_err(not_ready)
+        ask(&self.client(), "/readyz", Duration::from_secs(5)).await.map(drop).map_err(not_ready)
     }
 
     /// Waits until the controller says that it is ready; its detail.

@@ -9,6 +9,7 @@
 //! Each has a user of its own ([`rbac`]), so that the audit log tells who has bound a pod. How processes are started,
 //! watched and given up is [`crate::cluster::local`]'s business.
 
+pub mod in_cluster;
 pub mod kai;
 pub mod koord_scheduler;
 pub mod kube_scheduler;

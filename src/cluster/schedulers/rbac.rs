@@ -5,6 +5,15 @@ use serde_json::{Value, json};
 
 /// A ClusterRole for `users`, who own `api_groups`, and its binding.
 pub fn objects(name: &str, users: &[&str], api_groups: &[&str]) -> Vec<Value> {
+    let subjects: Vec<_> = users
+        .iter()
+        .map(|user| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}))
+        .collect();
+    objects_for(name, &subjects, api_groups)
+}
+
+/// The same for these subjects of a ClusterRoleBinding.
+pub fn objects_for(name: &str, subjects: &[Value], api_groups: &[&str]) -> Vec<Value> {
     const READ: [&str; 3] = ["get", "list", "watch"];
     const WRITE: [&str; 4] = ["create", "update", "patch", "delete"];
     let name = format!("grove-conformance:{name}");
@@ -24,10 +33,6 @@ pub fn objects(name: &str, users: &[&str], api_groups: &[&str]) -> Vec<Value> {
             rule(&["resource.k8s.io"], &claims, &WRITE),
         ],
     });
-    let subjects: Vec<_> = users
-        .iter()
-        .map(|user| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}))
-        .collect();
     let binding = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRoleBinding",

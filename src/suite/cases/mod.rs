@@ -8,6 +8,7 @@ mod del;
 mod ext;
 mod gang;
 mod kai;
+mod klt;
 mod koord;
 mod kube;
 mod topo;
@@ -16,7 +17,7 @@ mod vol;
 use super::case::Case;
 
 /// The groups, in the order of the contract.
-const GROUPS: [&[&Case]; 11] = [
+const GROUPS: [&[&Case]; 12] = [
     adm::CASES,
     gang::CASES,
     aon::CASES,
@@ -28,6 +29,7 @@ const GROUPS: [&[&Case]; 11] = [
     vol::CASES,
     koord::CASES,
     ext::CASES,
+    klt::CASES,
 ];
 
 /// Every case.

@@ -16,7 +16,7 @@ pub struct Group {
 pub const EXTERNAL: &str = "external";
 
 /// Every part, in the order of the contract.
-pub static GROUPS: [Group; 11] = [
+pub static GROUPS: [Group; 12] = [
     of_all("ADM", "admission of PodCliqueSets"),
     of_all("GANG", "gang creation"),
     of_all("AON", "all-or-nothing scheduling"),
@@ -28,6 +28,7 @@ pub static GROUPS: [Group; 11] = [
     of_one("VOL", "Volcano's own", "volcano"),
     of_one("KOORD", "Koordinator's own", "koord-scheduler"),
     of_one("EXT", "external schedulers' own", EXTERNAL),
+    of_all("KLT", "what only real kubelets show"),
 ];
 
 const fn of_all(id: &'static str, title: &'static str) -> Group {

@@ -94,11 +94,15 @@ pub enum Feature {
     TopologyResource,
     /// Backend resources that were deleted or edited by hand are restored.
     SelfHealing,
+    /// The scheduler reads PodGangs itself; what its profile declares is judged on it.
+    External,
+    /// Its pods run on real kubelets, and what those show is judged.
+    Kubelet,
 }
 
 impl Feature {
     /// Every feature, in the order of the contract.
-    pub const ALL: [Feature; 8] = [
+    pub const ALL: [Feature; 10] = [
         Feature::AtomicPodGang,
         Feature::TopologyRequired,
         Feature::TopologyPerGroup,
@@ -107,6 +111,8 @@ impl Feature {
         Feature::TopologyPreferred,
         Feature::TopologyResource,
         Feature::SelfHealing,
+        Feature::External,
+        Feature::Kubelet,
     ];
 }
 

@@ -9,8 +9,8 @@
 
 use super::{Clause, Feature, Level, Tier};
 use Feature::{
-    AtomicPodGang, SelfHealing, TopologyNested, TopologyPerClique, TopologyPerGroup, TopologyPreferred,
-    TopologyRequired, TopologyResource,
+    AtomicPodGang, External, Kubelet, SelfHealing, TopologyNested, TopologyPerClique, TopologyPerGroup,
+    TopologyPreferred, TopologyRequired, TopologyResource,
 };
 
 const fn contract(id: &'static str, text: &'static str, source: &'static str) -> Clause {
@@ -261,4 +261,23 @@ pub static CLAUSES: &[Clause] = &[
     contract("EXT-02", "Required topology is rejected unless `topologyConstraints: true` is declared; \
         preferred is admitted with a warning; unknown config fields, a name that shadows a built-in one, \
         duplicates stop the start with their path", "G787"),
+    scheduling("EXT-03", "What the profile declares is judged on the scheduler (`run --backend \
+        external:NAME`): AON and TOPO by the declared features, so a declaration becomes evidence",
+        "OWN").of(External),
+
+    // What only real kubelets show (kind).
+    scheduling("KLT-01", "Containers of a bound gang run; PodClique, scaling group and PCS status follow",
+        "OWN").of(Kubelet),
+    scheduling("KLT-02", "Each fake GPU is allocated to at most one container; Σ allocated = Σ requested",
+        "BRIEF").of(Kubelet),
+    scheduling("KLT-03", "GPUs turn unhealthy: allocatable shrinks, no new unit uses them, running pods stay",
+        "OWN").of(Kubelet),
+    scheduling("KLT-04", "A kubelet restarts: the plugin registers again, capacity returns, the gang is \
+        untouched", "OWN").of(Kubelet),
+    scheduling("KLT-05", "A node goes NotReady (with short grace and toleration): its pods are replaced and \
+        join the same gang", "OWN").of(Kubelet),
+    scheduling("KLT-06", "One clique's image cannot be pulled: the gang is bound whole, and status tells \
+        which clique is not ready and why", "OWN").of(Kubelet),
+    scheduling("KLT-07", "The controller's Deployment is rolled while gangs are pending and scaling: one \
+        leader at a time, end state as without it", "OWN").of(Kubelet),
 ];

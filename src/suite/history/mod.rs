@@ -13,5 +13,5 @@ pub mod testing;
 
 pub use live::Live;
 pub use log::{Change, Entry, Gap, Header, History, HistoryError, Mark, Recorded};
-pub use query::{Pod, Version, condition, revision};
+pub use query::{Pod, Version, condition, is_of_canary, revision};
 pub use recorder::{KINDS, Kind, Recorder};

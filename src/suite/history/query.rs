@@ -109,7 +109,7 @@ impl<'a> Pod<'a> {
 
     /// Whether it is one of the harness's own.
     pub fn is_canary(self) -> bool {
-        self.label(names::CANARY).is_some()
+        is_of_canary(self.0)
     }
 
     /// Whether it is being deleted.
@@ -121,6 +121,13 @@ impl<'a> Pod<'a> {
     pub fn condition(self, of_type: &str) -> Option<&'a Value> {
         condition(self.0, of_type)
     }
+}
+
+/// Whether an object is a canary, or was made for one: of a PodCliqueSet's objects not all carry its labels.
+pub fn is_of_canary(object: &Value) -> bool {
+    let labels = &object["metadata"]["labels"];
+    let set = labels[names::PART_OF].as_str().unwrap_or_default();
+    labels[names::CANARY].is_string() || set.starts_with(names::CANARY_SET)
 }
 
 /// A condition of an object's status.

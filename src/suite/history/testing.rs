@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::log::{API_VERSION, Change, Entry, Header, History, Mark, Recorded, What};
+use crate::suite::names;
 use crate::suite::target::Target;
 
 /// A history that is being told.
@@ -110,6 +111,34 @@ pub fn owned(mut object: Value, kind: &str, name: &str) -> Value {
     object["metadata"]["ownerReferences"] =
         json!([{"kind": kind, "name": name, "uid": uid(kind, &json!(name)), "controller": true}]);
     object
+}
+
+/// A pod of a PodClique that runs on a node: its only container is `c-` and the pod's name.
+pub fn running(name: &str, gang: &str, clique: &str, node: &str) -> Value {
+    let labels = json!({names::POD_GANG: gang, names::POD_CLIQUE: clique, names::POD_INDEX: "0"});
+    json!({
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"nodeName": node, "schedulingGroup": {"podGroupName": clique}, "containers": [{"name": "worker"}]},
+        "status": {
+            "phase": "Running",
+            "conditions": [{"type": "Ready", "status": "True"}],
+            "containerStatuses": [{"name": "worker", "containerID": format!("c-{name}"), "restartCount": 0,
+                "state": {"running": {}}}],
+        },
+    })
+}
+
+/// A Ready node with so many allocatable GPUs.
+pub fn node(name: &str, gpus: u32) -> Value {
+    json!({
+        "kind": "Node",
+        "metadata": {"name": name},
+        "status": {
+            "allocatable": {names::GPU: gpus.to_string()},
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+    })
 }
 
 /// An object of a kind and name, with nothing else.

@@ -5,8 +5,9 @@
 //! of it), [`pods`] (how pods were created), [`order`] (what came before what), [`placement`] (where pods are), [`rest`]
 //! (what changed that should not), [`foreign`] (what others wrote and is kept), [`gang_groups`] (Koordinator's
 //! GangGroups), [`fail_closed`] (what nothing may be made for), [`configuration`] (what stops the controller's start),
-//! [`topology_resources`] (what a ClusterTopologyBinding became), [`cleanup`] (what is left) and
-//! [`coexistence`] (whose is whose where there are several backends).
+//! [`topology_resources`] (what a ClusterTopologyBinding became), [`cleanup`] (what is left),
+//! [`coexistence`] (whose is whose where there are several backends), [`kubelets`] (what runs on real nodes, and what
+//! statuses say of it), [`devices`] (which GPUs containers got) and [`leadership`] (which replica of the controller led).
 //! A judge never looks at a cluster, a clock or another judge; what it says holds for the same history for ever.
 
 pub mod admission;
@@ -16,12 +17,15 @@ pub mod binding;
 pub mod cleanup;
 pub mod coexistence;
 pub mod configuration;
+pub mod devices;
 pub mod end_state;
 pub mod fail_closed;
 pub mod foreign;
 pub mod gang_groups;
 pub mod gang_resources;
 pub mod gangs;
+pub mod kubelets;
+pub mod leadership;
 pub mod order;
 pub mod placement;
 pub mod pods;

@@ -1,16 +1,21 @@
-//! A profile of type External (EXT-01): its scheduler reads PodGangs itself, so there are no gang resources and a pod
-//! joins nothing.
+//! Profiles of type External (EXT-01): their schedulers read PodGangs themselves, so there are no gang resources and a
+//! pod joins nothing.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Expectations, Made, Name, Resource, WITH_RESOURCES, of, schedule_by};
-use crate::cluster::local::EXTERNAL_SCHEDULER;
 use crate::suite::expect::{Gang, Group};
 use crate::suite::history::Pod;
+use crate::suite::names;
 
-/// The backend of the External profile.
-#[derive(Debug)]
-pub struct External;
+/// The backend of an External profile.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct External {
+    /// The profile's name: the `schedulerName` of its pods.
+    pub scheduler: &'static str,
+    /// Whether there is a scheduler of that name, which binds what it is given.
+    pub runs: bool,
+}
 
 impl Expectations for External {
     fn kinds(&self) -> &'static [&'static str] {
@@ -39,11 +44,37 @@ impl Expectations for External {
     }
 
     fn claim(&self, pcs: &mut Value) {
-        schedule_by(pcs, EXTERNAL_SCHEDULER);
+        schedule_by(pcs, self.scheduler);
     }
 
-    /// There is no scheduler to bind one.
+    /// A PodGang is Grove's to make ([`Expectations::canary_set`]).
     fn canary(&self, _name: &str) -> Vec<(&'static str, Value)> {
         Vec::new()
+    }
+
+    /// A PodGang of the harness's would not do: what is complete in it, and says so, is for the operator to write. One
+    /// clique of one pod, whose labels reach the pod.
+    fn canary_set(&self) -> Option<Value> {
+        let clique = json!({"name": "a", "labels": {names::CANARY: "true"}, "spec": {
+            "roleName": "a", "replicas": 1, "podSpec": {"schedulerName": self.scheduler},
+        }});
+        let set = json!({
+            "apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet", "metadata": {},
+            "spec": {"replicas": 1, "template": {"cliques": [clique]}},
+        });
+        self.runs.then_some(set)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_scheduler_that_runs_binds_a_canary() {
+        let set = |runs| External { scheduler: "mine", runs }.canary_set();
+        assert_eq!(set(false), None);
+        let pod_spec = set(true).unwrap()["spec"]["template"]["cliques"][0]["spec"]["podSpec"].clone();
+        assert_eq!(pod_spec, json!({"schedulerName": "mine"}));
     }
 }

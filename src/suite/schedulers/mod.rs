@@ -2,7 +2,7 @@
 //! and how a canary looks to the scheduler. One file per scheduler, stated from the contract and shared with no
 //! controller; judges speak through [`Expectations`] and name no scheduler.
 
-mod external;
+pub mod external;
 pub mod kai;
 pub mod koordinator;
 pub mod kube;
@@ -16,6 +16,7 @@ pub use name::Name;
 use super::expect::{Gang, Group};
 use super::history::{Live, Pod};
 use super::target::Target;
+use crate::cluster::local::EXTERNAL_SCHEDULER;
 
 /// A gang resource that should exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,6 +103,11 @@ pub trait Expectations: Sync {
 
     /// A gang of one pod: gang resources, then the pod, which is to be given name, scheduler and membership only.
     fn canary(&self, name: &str) -> Vec<(&'static str, Value)>;
+
+    /// A PodCliqueSet of one pod instead, without a name, where only the operator under test can make a gang of it.
+    fn canary_set(&self) -> Option<Value> {
+        None
+    }
 }
 
 /// One target of each backend that has gang resources.
@@ -115,7 +121,8 @@ pub fn of(target: Target) -> &'static dyn Expectations {
         Target::Volcano => &volcano::Volcano,
         Target::Koordinator => &koordinator::Koordinator,
         Target::Kai => &kai::Kai,
-        Target::External => &external::External,
+        Target::External => &external::External { scheduler: EXTERNAL_SCHEDULER, runs: false },
+        Target::ExternalScheduler(scheduler) => scheduler.expectations(),
     }
 }
 

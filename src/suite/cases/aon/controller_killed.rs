@@ -35,14 +35,15 @@ pub const CASE: Case = Case {
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     trial.submit("calm").await?;
     trial.until_converged("calm").await?;
-    let cluster = trial.local()?.clone();
+    let ground = trial.ground.clone();
+    let cluster = ground.local()?;
     let steady = cluster.spec().controller;
     for n in 1..=MANY {
         let mut pcs = trial.manifest("calm")?;
         pcs["metadata"]["name"] = crash(n).into();
         let fault = format!("exit-after-write={n}@{}", trial.namespace);
         cluster.restart_controller(steady.clone().with_fault(fault)).await?;
-        let exited = exits(trial, &cluster, pcs).await?;
+        let exited = exits(trial, cluster, pcs).await?;
         cluster.restart_controller(steady.clone()).await?;
         trial.until_converged(&crash(n)).await?;
         trial.mark("controller exited or not", json!({"writes": n, "exited": exited}));

@@ -14,7 +14,7 @@ pub const CASE: Case = Case {
     id: "aon/minimum-then-surplus",
     title: "Without room for the minimum nothing is bound, with just that room the minimum is, and surplus comes last",
     clauses: &["AON-05"],
-    nodes: &[nodes(2).gpus(8)],
+    nodes: &[nodes(2).gpus(8), nodes(1).gpus(8).joining(1), nodes(2).gpus(8).joining(2)],
     manifest: include_str!("minimum_then_surplus.yaml"),
     lane: Lane::Shared,
     only: &[],
@@ -28,14 +28,14 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
         trial.scheduler_passes_over(gang).await?;
     }
     trial.mark("too small even for the minimum", Value::Null);
-    trial.add_nodes(&[nodes(1).gpus(8)]).await?;
+    trial.nodes_join(1).await?;
     trial.until_bound(3).await?;
     trial
         .until("surplus released", limits::REACTION, |live| live.pods().all(|pod| pod.gates().is_empty()))
         .await?;
     trial.canaries().await?;
     trial.mark("room for the minimum", Value::Null);
-    trial.add_nodes(&[nodes(2).gpus(8)]).await?;
+    trial.nodes_join(2).await?;
     trial.until_bound(5).await
 }
 

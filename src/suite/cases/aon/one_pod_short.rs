@@ -10,7 +10,7 @@ pub const CASE: Case = Case {
     id: "aon/one-pod-short",
     title: "A gang one pod short is not bound at all and says why; with one more node it is bound whole",
     clauses: &["AON-02", "AON-03"],
-    nodes: &[nodes(4).gpus(8)],
+    nodes: &[nodes(4).gpus(8), nodes(1).gpus(8).joining(1)],
     manifest: include_str!("one_pod_short.yaml"),
     lane: Lane::Shared,
     only: &[],
@@ -22,7 +22,7 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     for gang in trial.submit("short").await? {
         trial.scheduler_passes_over(&gang).await?;
     }
-    trial.add_nodes(&[nodes(1).gpus(8)]).await?;
+    trial.nodes_join(1).await?;
     trial.until_bound(5).await
 }
 

@@ -15,7 +15,7 @@ pub const CASE: Case = Case {
     id: "aon/queue-closed",
     title: "A gang that was admitted to its queue is bound when its capacity appears, though the queue is closed by then",
     clauses: &["AON-03"],
-    nodes: &[nodes(1).gpus(8)],
+    nodes: &[nodes(1).gpus(8), nodes(1).gpus(8).joining(1)],
     manifest: include_str!("queue_closed.yaml"),
     lane: Lane::Shared,
     only: &[Target::Volcano],
@@ -36,7 +36,7 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
         trial.scheduler_passes_over(&gang).await?;
     }
     trial.close_queue(&queue).await?;
-    trial.add_nodes(&[nodes(1).gpus(8)]).await?;
+    trial.nodes_join(1).await?;
     trial.until_bound(2).await
 }
 

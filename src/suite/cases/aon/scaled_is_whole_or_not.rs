@@ -13,7 +13,7 @@ pub const CASE: Case = Case {
     id: "aon/scaled-is-whole-or-not",
     title: "A scaled gang without room is not bound at all, and its base gang runs on",
     clauses: &["AON-07"],
-    nodes: &[nodes(6).gpus(8)],
+    nodes: &[nodes(6).gpus(8), nodes(1).gpus(8).joining(1)],
     manifest: include_str!("scaled_is_whole_or_not.yaml"),
     lane: Lane::Shared,
     only: &[],
@@ -30,7 +30,7 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     }
     trial.until_bound(5).await?;
     trial.canaries().await?;
-    trial.add_nodes(&[nodes(1).gpus(8)]).await?;
+    trial.nodes_join(1).await?;
     trial.until_bound(7).await
 }
 

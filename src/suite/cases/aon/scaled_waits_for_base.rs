@@ -11,7 +11,7 @@ pub const CASE: Case = Case {
     id: "aon/scaled-waits-for-base",
     title: "A scaled gang that fits is not bound while its base gang is not",
     clauses: &["AON-06"],
-    nodes: &[nodes(1)],
+    nodes: &[nodes(1), nodes(1).gpus(8).joining(1)],
     manifest: include_str!("scaled_waits_for_base.yaml"),
     lane: Lane::Shared,
     only: &[],
@@ -24,7 +24,7 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     for base in gangs.iter().filter(|gang| gang.base.is_none()) {
         trial.scheduler_passes_over(base).await?;
     }
-    trial.add_nodes(&[nodes(1).gpus(8)]).await?;
+    trial.nodes_join(1).await?;
     trial.until_bound(5).await
 }
 

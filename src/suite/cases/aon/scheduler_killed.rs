@@ -14,7 +14,7 @@ pub const CASE: Case = Case {
     id: "aon/scheduler-killed",
     title: "The scheduler is killed with a gang pending, and the one that follows knows what may be bound",
     clauses: &["AON-12"],
-    nodes: &[nodes(4).gpus(8)],
+    nodes: &[nodes(4).gpus(8), nodes(2).gpus(8).joining(1)],
     manifest: include_str!("scheduler_killed.yaml"),
     lane: Lane::Alone,
     only: &[],
@@ -36,7 +36,7 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     trial.canaries().await?;
     trial.canaries().await?;
     trial.mark("the next scheduler has passed", Value::Null);
-    trial.add_nodes(&[nodes(2).gpus(8)]).await?;
+    trial.nodes_join(1).await?;
     trial.until_bound(6).await
 }
 

@@ -11,7 +11,7 @@ pub const CASE: Case = Case {
     id: "del/pending-deleted",
     title: "A gang is deleted while it waits: nothing of it is bound on the way out, and nothing is left",
     clauses: &["DEL-04"],
-    nodes: &[nodes(4).gpus(8)],
+    nodes: &[nodes(4).gpus(8), nodes(2).gpus(8).joining(1)],
     manifest: include_str!("pending_deleted.yaml"),
     lane: Lane::Shared,
     only: &[],
@@ -25,7 +25,7 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     }
     trial.delete("PodCliqueSet", "doomed").await?;
     trial.until_nothing_left().await?;
-    trial.add_nodes(&[nodes(2).gpus(8)]).await?;
+    trial.nodes_join(1).await?;
     trial.canaries().await
 }
 

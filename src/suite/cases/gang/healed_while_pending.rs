@@ -14,7 +14,7 @@ pub const CASE: Case = Case {
     id: "gang/healed-while-pending",
     title: "Gang resources deleted under a pending gang are restored, and it is bound whole once there is room",
     clauses: &["GANG-12"],
-    nodes: &[nodes(2).gpus(8)],
+    nodes: &[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)],
     manifest: include_str!("healed_while_pending.yaml"),
     lane: Lane::Shared,
     only: KUBE,
@@ -36,7 +36,7 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     by_hand::release(trial, &group).await?;
     by_hand::until_restored(trial, "PodGroup", &group, lost).await?;
 
-    trial.add_nodes(&[nodes(1).gpus(8)]).await?;
+    trial.nodes_join(1).await?;
     trial.until_bound(3).await
 }
 

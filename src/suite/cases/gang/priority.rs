@@ -63,7 +63,8 @@ async fn keeps_the_field(trial: &Trial, class: &str) -> Result<bool, Stop> {
             return Ok(trial.create(kind, &probe).await?["spec"]["priorityClassName"] == class);
         }
     }
-    Ok(false)
+    // A backend that makes none leaves it to the PodGang.
+    Ok(true)
 }
 
 fn judge(history: &History) -> Vec<Finding> {

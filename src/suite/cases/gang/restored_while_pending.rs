@@ -13,7 +13,7 @@ pub const CASE: Case = Case {
     id: "gang/restored-while-pending",
     title: "Gang resources deleted under a pending gang are restored, and it is bound whole once there is room",
     clauses: &["GANG-12"],
-    nodes: &[nodes(2).gpus(8)],
+    nodes: &[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)],
     manifest: include_str!("restored_while_pending.yaml"),
     lane: Lane::Shared,
     // Where KAI's programs are missing its pods are bound one by one, and no gang is pending.
@@ -28,7 +28,7 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     let gangs = trial.submit(SET).await?;
     trial.scheduler_passes_over(&gangs[0]).await?;
     by_hand::delete_all(trial, &gangs[0]).await?;
-    trial.add_nodes(&[nodes(1).gpus(8)]).await?;
+    trial.nodes_join(1).await?;
     trial.until_bound(3).await
 }
 

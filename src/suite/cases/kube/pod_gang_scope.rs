@@ -18,7 +18,7 @@ pub const CASE: Case = Case {
     id: "kube/pod-gang-scope",
     title: "One PodGroup is the hard gang of a whole PodGang; surplus follows it into its domain",
     clauses: &["KUBE-08"],
-    nodes: &[nodes(2).gpus(8).rack("a"), nodes(2).gpus(8).rack("b")],
+    nodes: &[nodes(2).gpus(8).rack("a"), nodes(2).gpus(8).rack("b"), nodes(1).gpus(8).rack("b").joining(1), nodes(2).gpus(8).rack("b").joining(2)],
     manifest: include_str!("pod_gang_scope.yaml"),
     lane: Lane::Shared,
     only: KUBE,
@@ -31,13 +31,13 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
         trial.scheduler_passes_over(&gang).await?;
     }
     trial.mark("no rack has room", Value::Null);
-    trial.add_nodes(&[nodes(1).gpus(8).rack("b")]).await?;
+    trial.nodes_join(1).await?;
     trial
         .until("surplus released", limits::SCHEDULING, |live| live.pods().all(|pod| pod.gates().is_empty()))
         .await?;
     trial.canaries().await?;
     trial.mark("only the other rack has room", Value::Null);
-    trial.add_nodes(&[nodes(2).gpus(8).rack("b")]).await?;
+    trial.nodes_join(2).await?;
     trial.until_bound(5).await?;
 
     let is_member =

@@ -18,7 +18,7 @@ pub const CASE: Case = Case {
     id: "topo/becomes-resource",
     title: "A ClusterTopologyBinding becomes the scheduler's topology resources, which follow the nodes",
     clauses: &["TOPO-09"],
-    nodes: &[nodes(2).rack("a"), nodes(2).rack("b")],
+    nodes: &[nodes(2).rack("a"), nodes(2).rack("b"), nodes(1).rack("late").joining(1)],
     manifest: "",
     lane: Lane::Shared,
     only: &[],
@@ -31,7 +31,7 @@ const POINTS: [&str; 3] = ["as it is", "with a rack more", "with a rack less"];
 
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     until_it_follows(trial, POINTS[0]).await?;
-    trial.add_nodes(&[nodes(1).rack("late")]).await?;
+    trial.nodes_join(1).await?;
     until_it_follows(trial, POINTS[1]).await?;
     let late = format!("{}-4", trial.namespace);
     trial.delete("Node", &late).await?;

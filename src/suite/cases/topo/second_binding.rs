@@ -17,7 +17,7 @@ pub const CASE: Case = Case {
     id: "topo/second-binding",
     title: "Where a scheduler can hold one topology only, a second binding is refused with a condition",
     clauses: &["TOPO-09"],
-    nodes: &[nodes(1).rack("a"), nodes(1).rack("b")],
+    nodes: &[nodes(1).rack("a"), nodes(1).rack("b"), nodes(1).rack("late").joining(1)],
     manifest: "",
     lane: Lane::Shared,
     only: &[Target::Volcano],
@@ -34,7 +34,7 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     let is_refused = |live: &Live| is_in_sync(live, &second, backend) == Some(false);
     trial.until_in_cluster(REFUSED, REACTION, is_refused).await?;
     trial.mark(REFUSED, Value::Null);
-    trial.add_nodes(&[nodes(1).rack("late")]).await?;
+    trial.nodes_join(1).await?;
     let follows = |live: &Live| is_in_sync(live, TOPOLOGY, backend) == Some(true);
     trial.until_in_cluster(FIRST, REACTION, follows).await?;
     trial.mark(FIRST, Value::Null);

@@ -1,0 +1,135 @@
+//! From the words of `run` to the cluster that trials are held on: local processes, kind, or somebody else's.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::args::{ProviderArgs, ProviderName, RunArgs};
+use super::{Failure, clusters, output, overrides, own, sibling, sibling_of};
+use crate::cluster::components::{Toolbox, components_for_kind};
+use crate::cluster::images::{self, NOBODY};
+use crate::cluster::kind::{KindSpec, config, host, node_image};
+use crate::cluster::local::{ClusterSpec, Programs};
+use crate::cluster::process::Launcher;
+use crate::cluster::schedulers::Scheduler;
+use crate::cluster::ClusterError;
+use crate::report::Implementation;
+use crate::suite::arena::Origin;
+
+/// The word for a controller that runs in the cluster already.
+const EXISTING: &str = "existing";
+
+/// Where the shared cluster comes from, and the programs that the run needs for it.
+///
+/// # Errors
+/// [`Failure::Usage`] for words that do not go together; [`Failure::Infrastructure`] for what the machine lacks.
+pub async fn prepare(
+    args: &RunArgs,
+    spec: &ClusterSpec,
+    talk: &output::Talk,
+) -> Result<(Origin, Programs), Failure> {
+    let origin = match (args.provider.provider, &args.cluster, &args.provider.kubeconfig) {
+        (ProviderName::Local, Some(name), None) => Origin::Up(clusters::kubeconfig(name)?),
+        (ProviderName::Local, None, None) => Origin::Local,
+        (ProviderName::Existing, None, Some(kubeconfig)) => Origin::Existing {
+            kubeconfig: kubeconfig.clone(),
+            beside_others: args.provider.beside_foreign_workloads,
+            one_etcd: args.provider.one_etcd,
+        },
+        (ProviderName::Existing, ..) => {
+            return Err(Failure::Usage("--provider existing needs --kubeconfig FILE, and no --cluster".into()));
+        }
+        (ProviderName::Kind, None, None) => {
+            let (spec, programs) = kind(args, spec, talk).await?;
+            return Ok((Origin::Kind(Box::new(spec)), programs));
+        }
+        (ProviderName::Kind, ..) => {
+            return Err(Failure::Usage("--provider kind makes its own cluster: no --cluster, no --kubeconfig".into()));
+        }
+        (ProviderName::Local, ..) => {
+            return Err(Failure::Usage("--kubeconfig is for --provider existing".into()));
+        }
+    };
+    let programs = match &origin {
+        // Nothing is started.
+        Origin::Existing { .. } => {
+            let nothing = std::iter::empty();
+            let toolbox = Toolbox::prepare_only(nothing, &Default::default(), talk).await?;
+            Programs { toolbox, launcher: Launcher::new(own()?), controller: PathBuf::new() }
+        }
+        _ => super::programs(&args.cluster_args, &spec.schedulers, talk).await?,
+    };
+    Ok((origin, programs))
+}
+
+/// The implementation that is judged, where it is not the reference controller.
+///
+/// # Errors
+/// [`Failure::Usage`].
+pub fn implementation(args: &ProviderArgs) -> Result<Option<Implementation>, Failure> {
+    match (args.implementation.as_str(), args.provider) {
+        ("reference", _) => Ok(None),
+        (EXISTING, ProviderName::Existing) => Ok(Some(Implementation {
+            name: args.implementation_name.clone(),
+            version: args.implementation_version.clone(),
+            organization: None,
+            url: None,
+            ours: false,
+        })),
+        (EXISTING, _) => Err(Failure::Usage(
+            "--implementation existing is what runs in a cluster of your own: give --provider existing".into(),
+        )),
+        (word, _) => Err(super::select::unknown("implementation", word, &["reference", EXISTING], "")),
+    }
+}
+
+async fn kind(
+    args: &RunArgs,
+    spec: &ClusterSpec,
+    talk: &output::Talk,
+) -> Result<(KindSpec, Programs), Failure> {
+    let schedulers: BTreeSet<_> = spec.schedulers.iter().copied().filter(|s| *s != Scheduler::Kai).collect();
+    if schedulers.len() < spec.schedulers.len() {
+        output::say("KAI comes by its chart only, which this run does not install: its clauses are not run");
+    }
+    let config = match &args.provider.kind_config {
+        Some(path) => std::fs::read_to_string(path)
+            .map_err(|e| Failure::Usage(format!("--kind-config {}: {e}", path.display())))?,
+        None => config::DEFAULT.to_owned(),
+    };
+    // Before minutes are spent on images.
+    host::check().await?;
+    let (overrides, controller) = overrides(&args.cluster_args)?;
+    talk.now("building what a kind cluster is made of");
+    let toolbox = Toolbox::prepare_only(components_for_kind(&schedulers), &overrides, talk).await?;
+    let pause = sibling_of("pause")?;
+    let node_image = match &args.provider.node_image {
+        Some(image) => image.clone(),
+        None => node_image::any(&pause, &overrides, talk).await?,
+    };
+    let own_image = async |name: &str, path: PathBuf, user| -> Result<_, ClusterError> {
+        images::of_program(name, &images::statically(name, &path).await?, user).await
+    };
+    let controller = controller.map_or_else(sibling, Ok)?;
+    let controller_image = own_image("grove-backend-controller", controller.clone(), Some(NOBODY)).await?;
+    // The folder of the kubelet's plugins is root's.
+    let plugin_image = own_image("fake-gpu-plugin", sibling_of("fake-gpu-plugin")?, None).await?;
+    let mut scheduler_images = Vec::new();
+    for (scheduler, program) in
+        [(Scheduler::Volcano, "vc-scheduler"), (Scheduler::Koordinator, "koord-scheduler")]
+    {
+        if schedulers.contains(&scheduler) {
+            let path = &toolbox.get(program)?.path;
+            scheduler_images.push((scheduler, images::of_program(program, path, Some(NOBODY)).await?));
+        }
+    }
+    let spec = KindSpec {
+        kind: toolbox.get("kind")?.path.clone(),
+        node_image,
+        config,
+        controller_image,
+        plugin_image,
+        scheduler_images,
+        controller: spec.controller.clone(),
+    };
+    Ok((spec, Programs { toolbox, launcher: Launcher::new(own()?), controller }))
+}

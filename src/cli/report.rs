@@ -1,0 +1,78 @@
+//! `report`: what is done with reports that were written before. `report merge` makes one of several.
+//!
+//! What may be merged, and how, is [`crate::report::merge`]'s to say. Here are the files: reports are read, the way
+//! from the merged one to each of them is found, for that is where their artifacts stay, and the merged one is written
+//! and told as `run` does.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::args::{MergeArgs, ReportArgs, ReportVerb};
+use super::run::command;
+use super::{Failure, output};
+use crate::report::{self, Exit, Report, Source};
+
+/// Does what the verb says.
+///
+/// # Errors
+/// [`Failure::Usage`] for files that are no reports or do not merge; [`Failure::Infrastructure`] if the merged report
+/// cannot be written.
+pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
+    match &args.verb {
+        ReportVerb::Merge(args) => merge(args),
+    }
+}
+
+fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
+    let read = |file: &PathBuf| report::read(file).map_err(|error| Failure::Usage(error.to_string()));
+    let reports = args.files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    std::fs::create_dir_all(&args.report_dir).map_err(wrong(&args.report_dir))?;
+    let sources = args.files.iter().zip(reports).map(|(file, report)| source(file, report, &args.report_dir));
+    let sources = sources.collect::<Result<Vec<_>, _>>()?;
+    let merged = report::merge(&sources, command()).map_err(|error| Failure::Usage(error.to_string()))?;
+    let files = report::write_all(&args.report_dir, &merged)
+        .map_err(|error| Failure::Infrastructure(error.to_string()))?;
+    output::data(&report::terminal(&merged));
+    for file in files {
+        output::say(&format!("wrote {}", file.display()));
+    }
+    Ok(merged.exit())
+}
+
+/// A report that was read, and where it lies as seen from the folder that the merged one goes to.
+fn source(file: &Path, report: Report, into: &Path) -> Result<Source, Failure> {
+    let found = file.canonicalize().map_err(wrong(file))?;
+    let (from, to) = (into.canonicalize().map_err(wrong(into))?, found.parent().unwrap_or(&found));
+    if from == to {
+        return Err(Failure::Usage(format!(
+            "--report-dir {}: the merged report would take the place of {}",
+            into.display(),
+            file.display()
+        )));
+    }
+    Ok(Source { file: file.to_owned(), folder: way(&from, to), report })
+}
+
+/// The way from one folder to another, of two paths that begin at the root and have no links.
+fn way(from: &Path, to: &Path) -> PathBuf {
+    let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
+    let up = from.components().skip(shared).map(|_| Component::ParentDir);
+    up.chain(to.components().skip(shared)).collect()
+}
+
+fn wrong(path: &Path) -> impl Fn(std::io::Error) -> Failure {
+    move |error| Failure::Usage(format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case("/r/merged", "/r/shard-1", "../shard-1")]
+    #[case("/r/all/merged", "/r/shard-1/report", "../../shard-1/report")]
+    #[case("/r", "/r/shard-1", "shard-1")]
+    #[case("/r/merged", "/r", "..")]
+    fn the_way_from_one_folder_to_another(#[case] from: &str, #[case] to: &str, #[case] wanted: &str) {
+        assert_eq!(way(Path::new(from), Path::new(to)), Path::new(wanted));
+    }
+}

@@ -1,0 +1,130 @@
+//! The Docker engine, by its command line: what kind itself uses, and what users have.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
+
+use super::ClusterError;
+
+/// What `docker info` tells of the engine.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+pub struct Engine {
+    /// Its version.
+    #[serde(rename = "ServerVersion")]
+    pub version: String,
+    /// `1` or `2`.
+    #[serde(rename = "CgroupVersion")]
+    pub cgroup_version: String,
+    /// Where its images and volumes are.
+    #[serde(rename = "DockerRootDir")]
+    pub root: String,
+}
+
+/// Runs a program to its end; what it wrote to standard output.
+///
+/// # Errors
+/// [`ClusterError::Command`] with the end of what it wrote to standard error.
+pub async fn output(mut command: Command) -> Result<String, ClusterError> {
+    let words = || {
+        let std = command.as_std();
+        let words = std::iter::once(std.get_program()).chain(std.get_args());
+        words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+    };
+    let words = words();
+    let failed = |reason: String| ClusterError::Command { command: words.clone(), reason };
+    let ended = command
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await
+        .map_err(|e| failed(format!("it cannot be run: {e}")))?;
+    if ended.status.success() {
+        return Ok(String::from_utf8_lossy(&ended.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    let lines: Vec<_> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    Err(failed(format!("{}: {}", ended.status, lines[lines.len().saturating_sub(20)..].join("\n"))))
+}
+
+/// Runs `docker` with these words.
+///
+/// # Errors
+/// [`ClusterError::Command`].
+pub async fn docker<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<String, ClusterError> {
+    let mut command = Command::new("docker");
+    command.args(words).env("DOCKER_CLI_HINTS", "false");
+    output(command).await
+}
+
+/// The engine.
+///
+/// # Errors
+/// [`ClusterError::Docker`]: there is no `docker`, no engine, or no permission.
+pub async fn engine() -> Result<Engine, ClusterError> {
+    let unusable = |reason: String| ClusterError::Docker { reason };
+    let answer = Command::new("docker")
+        .args(["info", "--format", "{{json .}}"])
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await
+        .map_err(|e| unusable(format!("`docker` cannot be run: {e}")))?;
+    let said = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
+    match serde_json::from_slice::<Engine>(&answer.stdout) {
+        Ok(engine) if !engine.version.is_empty() => Ok(engine),
+        // The client answers for itself even where there is no engine.
+        _ if said.contains("permission denied") => {
+            Err(unusable(format!("no permission to use the Docker engine: {said}")))
+        }
+        _ => Err(unusable(format!("no Docker engine answers: {said}"))),
+    }
+}
+
+/// Whether the engine has an image.
+pub async fn has_image(name: &str) -> bool {
+    docker(["image", "inspect", "--format", "{{.Id}}", name]).await.is_ok()
+}
+
+/// Builds an image from a Dockerfile's text and a folder.
+///
+/// # Errors
+/// [`ClusterError::Command`].
+pub async fn build(tag: &str, dockerfile: &str, context: &Path) -> Result<(), ClusterError> {
+    let path = context.join(".dockerfile");
+    super::home::write(&path, dockerfile)?;
+    let (path, context) = (path.display().to_string(), context.display().to_string());
+    docker(["build", "--quiet", "--label", LABEL, "--tag", tag, "--file", &path, &context]).await.map(drop)
+}
+
+/// On every image that the harness makes.
+pub const LABEL: &str = "conformance.grove.io/made-by=grove-conformance";
+
+/// Runs a command in a container, with this on its standard input.
+///
+/// # Errors
+/// [`ClusterError::Command`].
+pub async fn exec(container: &str, words: &[&str], input: &[u8]) -> Result<String, ClusterError> {
+    let failed = |reason: String| ClusterError::Command {
+        command: format!("docker exec {container} {}", words.join(" ")),
+        reason,
+    };
+    let mut child = Command::new("docker")
+        .args(["exec", "--interactive", "--privileged", container])
+        .args(words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(|e| failed(format!("it cannot be run: {e}")))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(input).await.map_err(|e| failed(e.to_string()))?;
+    }
+    let ended = child.wait_with_output().await.map_err(|e| failed(e.to_string()))?;
+    match ended.status.success() {
+        true => Ok(String::from_utf8_lossy(&ended.stdout).into_owned()),
+        false => Err(failed(String::from_utf8_lossy(&ended.stderr).trim().to_owned())),
+    }
+}

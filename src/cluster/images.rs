@@ -1,0 +1,146 @@
+//! Images of single programs, made without a registry: one static program on `scratch`, named by the program's digest.
+//!
+//! Components are built statically anyway. Our own programs are linked dynamically by default; where only such a one is
+//! there, it is linked once more, statically: the libraries it is made of are those that were compiled already.
+
+use std::path::{Path, PathBuf};
+
+use tokio::process::Command;
+
+use super::components::digest;
+use super::{ClusterError, docker};
+
+/// The repository of all of them.
+const REPOSITORY: &str = "grove-conformance";
+/// Whom our own programs run as, as their manifests say too.
+pub const NOBODY: &str = "65532:65532";
+
+/// An image that the engine has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// The program's name.
+    pub program: String,
+    /// Name and tag.
+    pub reference: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// The Dockerfile of one program. `user` is `UID:GID`, or root if there is none.
+pub fn dockerfile(program: &str, user: Option<&str>) -> String {
+    let user = user.map(|user| format!("USER {user}\n")).unwrap_or_default();
+    format!(
+        "FROM scratch\nCOPY {program} /usr/local/bin/\nENV PATH=/usr/local/bin\n{user}ENTRYPOINT [\"/usr/local/bin/{program}\"]\n"
+    )
+}
+
+/// Makes the image of a static program, unless the engine has it.
+///
+/// # Errors
+/// [`ClusterError::Command`], [`ClusterError::File`].
+pub async fn of_program(program: &str, path: &Path, user: Option<&str>) -> Result<Image, ClusterError> {
+    let tag = digest(path)?[..12].to_owned();
+    let reference = format!("{REPOSITORY}/{program}:{tag}");
+    tagged(program, path, user, &reference).await
+}
+
+/// The same with a name of the caller's, whatever the engine has by that name.
+///
+/// # Errors
+/// As [`of_program`].
+pub async fn named(
+    program: &str,
+    path: &Path,
+    user: Option<&str>,
+    reference: &str,
+) -> Result<Image, ClusterError> {
+    let image = of_program(program, path, user).await?;
+    docker::docker(["tag", &image.reference, reference]).await?;
+    Ok(Image { reference: reference.into(), ..image })
+}
+
+async fn tagged(
+    program: &str,
+    path: &Path,
+    user: Option<&str>,
+    reference: &str,
+) -> Result<Image, ClusterError> {
+    if !docker::has_image(reference).await {
+        let context = tempfile::tempdir().map_err(ClusterError::file("a temporary folder"))?;
+        std::fs::copy(path, context.path().join(program)).map_err(ClusterError::file(path))?;
+        docker::build(reference, &dockerfile(program, user), context.path()).await?;
+    }
+    let size = docker::docker(["image", "inspect", "--format", "{{.Size}}", reference]).await?;
+    let bytes = size.trim().parse().unwrap_or_default();
+    Ok(Image { program: program.into(), reference: reference.into(), bytes })
+}
+
+/// A static program: `path` itself, or one of that name linked from this crate's sources.
+///
+/// # Errors
+/// [`ClusterError::Static`] where neither is to be had.
+pub async fn statically(program: &str, path: &Path) -> Result<PathBuf, ClusterError> {
+    if path.is_file() && is_static(path)? {
+        return Ok(path.into());
+    }
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let failed = |reason: String| ClusterError::Static { program: program.into(), reason };
+    if !sources.join("Cargo.toml").is_file() {
+        return Err(failed("the sources of this program are not here".into()));
+    }
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["rustc", "--quiet", "--message-format=json", "--bin", program]).current_dir(sources);
+    // Where the dynamic one was built, so that nothing is compiled twice.
+    if let Some(target) = path.ancestors().nth(2).filter(|folder| folder.join("CACHEDIR.TAG").is_file()) {
+        cargo.arg("--target-dir").arg(target);
+    }
+    if !cfg!(debug_assertions) {
+        cargo.arg("--release");
+    }
+    cargo.args(["--", "-C", "target-feature=+crt-static", "-C", "strip=symbols"]);
+    let said = docker::output(cargo).await.map_err(|error| failed(error.to_string()))?;
+    let made = said
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter(|message| message["target"]["name"] == program)
+        .find_map(|message| message["executable"].as_str().map(PathBuf::from));
+    made.ok_or_else(|| failed("cargo did not say where it is".into()))
+}
+
+/// Whether an ELF program asks for no interpreter, and so for no shared library.
+///
+/// # Errors
+/// [`ClusterError::File`].
+fn is_static(path: &Path) -> Result<bool, ClusterError> {
+    /// Program header type of the interpreter's path.
+    const PT_INTERP: u32 = 3;
+    let raw = std::fs::read(path).map_err(ClusterError::file(path))?;
+    let at = |offset: usize, length: usize| {
+        let bytes = raw.get(offset..offset + length).unwrap_or_default();
+        bytes.iter().rev().fold(0_u64, |number, byte| number << 8 | u64::from(*byte)) as usize
+    };
+    // 64-bit little-endian: the offset, size and number of program headers.
+    let (table, size, count) = (at(32, 8), at(54, 2), at(56, 2));
+    Ok((0..count).all(|index| at(table + index * size, 4) as u32 != PT_INTERP))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_program_and_nothing_else() {
+        insta::assert_snapshot!(dockerfile("pause", Some(NOBODY)), @r#"
+        FROM scratch
+        COPY pause /usr/local/bin/
+        ENV PATH=/usr/local/bin
+        USER 65532:65532
+        ENTRYPOINT ["/usr/local/bin/pause"]
+        "#);
+    }
+
+    #[test]
+    fn a_test_program_is_linked_dynamically() {
+        assert!(!is_static(&std::env::current_exe().unwrap()).unwrap());
+    }
+}

@@ -1,0 +1,67 @@
+//! kind's configuration: a file of `kind-configs/`, or the user's, and what this host needs on top.
+
+use serde_json::{Value, json};
+
+use crate::cluster::ClusterError;
+
+/// The configuration that is used where no other is named.
+pub const DEFAULT: &str = include_str!("../../../kind-configs/all-backends.yaml");
+
+/// Older kubelets' default; hosts with cgroup v1 need to be allowed explicitly since 1.35.
+const CGROUP_V1: &str = "kind: KubeletConfiguration\nfailCgroupV1: false\ncgroupDriver: cgroupfs\n";
+
+/// The configuration for a host with this version of cgroups.
+///
+/// # Errors
+/// [`ClusterError::Name`] if the text is no kind configuration.
+pub fn for_host(text: &str, cgroup_version: &str) -> Result<Value, ClusterError> {
+    let wrong = |reason: String| ClusterError::Name(format!("kind configuration: {reason}"));
+    let documents = crate::yaml::documents(text).map_err(|e| wrong(e.to_string()))?;
+    let [document] = documents.as_slice() else {
+        return Err(wrong(format!("it holds {} documents, not one", documents.len())));
+    };
+    if document["kind"] != "Cluster" {
+        return Err(wrong(format!("kind is {}, expected Cluster", document["kind"])));
+    }
+    let mut config = document.clone();
+    if cgroup_version == "1" {
+        match config["kubeadmConfigPatches"].as_array_mut() {
+            Some(patches) => patches.push(CGROUP_V1.into()),
+            None => config["kubeadmConfigPatches"] = json!([CGROUP_V1]),
+        }
+    }
+    Ok(config)
+}
+
+/// How many nodes it asks for.
+pub fn nodes(config: &Value) -> usize {
+    config["nodes"].as_array().map_or(1, Vec::len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cgroup_v1_is_allowed_only_where_it_is() {
+        let patches = |version: &str| {
+            let config = for_host(DEFAULT, version).unwrap();
+            config["kubeadmConfigPatches"].to_string().contains("failCgroupV1")
+        };
+        assert!(patches("1"));
+        assert!(!patches("2"));
+    }
+
+    #[test]
+    fn there_are_workers_for_the_largest_cases() {
+        assert_eq!(nodes(&for_host(DEFAULT, "2").unwrap()), 9);
+    }
+
+    #[rstest::rstest]
+    #[case("kind: Pod", "kind is \"Pod\", expected Cluster")]
+    #[case("", "it holds 0 documents, not one")]
+    fn what_is_no_configuration(#[case] text: &str, #[case] message: &str) {
+        let error = for_host(text, "2").unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}

@@ -1,0 +1,63 @@
+//! Whether this machine can hold a kind cluster. What is missing is said before anything is made.
+
+use std::path::Path;
+
+use crate::cluster::docker::{self, Engine};
+use crate::cluster::{ClusterError, home};
+
+/// A cluster's containers and volumes, with images loaded into every node.
+const DISK_MIB: u64 = 6 * 1024;
+/// Kubelets and container runtimes of nine nodes; with the usual 128 some of them never come up.
+const INOTIFY: [(&str, u64); 2] = [("max_user_instances", 512), ("max_user_watches", 32_768)];
+
+/// Everything that does not need an image: the engine, disk, inotify.
+///
+/// # Errors
+/// [`ClusterError::Docker`], [`ClusterError::Disk`], [`ClusterError::Host`].
+pub async fn check() -> Result<Engine, ClusterError> {
+    let engine = docker::engine().await?;
+    // The engine may be on another machine; then its folder is none of ours.
+    if Path::new(&engine.root).is_dir() {
+        home::require_space(Path::new(&engine.root), DISK_MIB, "for a kind cluster", "data-root of Docker")?;
+    }
+    for (name, needed) in INOTIFY {
+        let path = format!("/proc/sys/fs/inotify/{name}");
+        let found: u64 = std::fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(needed);
+        if found < needed {
+            return Err(ClusterError::Host {
+                what: "inotify",
+                found: format!("fs.inotify.{name} is {found}"),
+                advice: format!("`sysctl fs.inotify.{name}={}`", needed),
+            });
+        }
+    }
+    Ok(engine)
+}
+
+/// Whether an image is a kind node's, and a privileged container of it starts.
+///
+/// # Errors
+/// [`ClusterError::Host`].
+pub async fn check_node_image(image: &str) -> Result<String, ClusterError> {
+    let words = ["run", "--rm", "--privileged", "--network", "none", "--entrypoint", "cat", image, "/kind/version"];
+    match docker::docker(words).await {
+        Ok(version) => Ok(version.trim().to_owned()),
+        Err(error) => {
+            let said = error.to_string();
+            let is_node = !said.contains("No such file") && !said.contains("executable file not found");
+            Err(ClusterError::Host {
+                what: "node image",
+                found: if is_node {
+                    format!("no privileged container of {image} starts: {said}")
+                } else {
+                    format!("{image} is no kind node: it has no /kind/version")
+                },
+                advice: if is_node {
+                    "kind nodes are privileged containers; the engine, or what it runs in, must allow them".into()
+                } else {
+                    "name another one with --node-image, or none".into()
+                },
+            })
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What is installed in a kind cluster, and when it works.
+
+use std::time::{Duration, Instant};
+
+use futures::future::join_all;
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::runtime::wait::await_condition;
+use kube::{Client, ResourceExt};
+use serde_json::{Value, json};
+
+use super::{KindSpec, not_ready};
+use crate::cluster::schedulers::{Scheduler, in_cluster};
+use crate::cluster::{ClusterError, deploy};
+use crate::controller::install;
+
+/// kubelets join and their networks come up.
+const NODES: Duration = Duration::from_secs(120);
+/// Containers of images that are there start and answer.
+const ROLLOUT: Duration = Duration::from_secs(90);
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(250);
+
+const PLUGIN: [&str; 2] = [
+    include_str!("../../../manifests/fake-gpu-plugin/rbac.yaml"),
+    include_str!("../../../manifests/fake-gpu-plugin/daemonset.yaml"),
+];
+/// The plugin's namespace and name.
+const PLUGIN_SYSTEM: &str = "grove-conformance-system";
+const PLUGIN_NAME: &str = "fake-gpu-plugin";
+
+/// Waits until so many nodes are Ready.
+///
+/// # Errors
+/// [`ClusterError::NotReady`] with what the others say.
+pub async fn nodes_ready(client: &Client, count: usize) -> Result<(), ClusterError> {
+    let nodes: Api<Node> = Api::all(client.clone());
+    let begin = Instant::now();
+    loop {
+        let found = nodes.list(&ListParams::default()).await;
+        let found = found.map_err(|source| ClusterError::api("list the nodes", source))?;
+        let objects: Vec<Value> =
+            found.iter().map(|node| serde_json::to_value(node).unwrap_or_default()).collect();
+        let is_ready = |node: &&Value| {
+            let mut conditions = node["status"]["conditions"].as_array().into_iter().flatten();
+            conditions.any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
+        };
+        let (ready, others): (Vec<_>, Vec<_>) = objects.iter().partition(is_ready);
+        if ready.len() >= count {
+            return Ok(());
+        }
+        if begin.elapsed() > NODES {
+            return Err(ClusterError::NotReady {
+                what: format!("{} of {count} nodes", count - ready.len()),
+                seconds: NODES.as_secs(),
+                last: others.into_iter().map(not_ready).collect::<Vec<_>>().join("\n"),
+            });
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Writes the block and rack that the configuration gives a node under the labels that schedulers read: a kubelet may not
+/// do so itself.
+///
+/// # Errors
+/// [`ClusterError::Api`].
+pub async fn write_topology(client: &Client) -> Result<(), ClusterError> {
+    let nodes: Api<Node> = Api::all(client.clone());
+    let found = nodes.list(&ListParams::default()).await;
+    for node in found.map_err(|source| ClusterError::api("list the nodes", source))? {
+        let given = node.labels().iter().filter_map(|(key, value)| {
+            let level = key.strip_prefix("conformance.grove.io/").filter(|key| ["block", "rack"].contains(key))?;
+            Some((format!("topology.kubernetes.io/{level}"), Value::from(value.clone())))
+        });
+        let labels: serde_json::Map<_, _> = given.collect();
+        if !labels.is_empty() {
+            let patch = Patch::Merge(json!({"metadata": {"labels": labels}}));
+            let patched = nodes.patch(&node.name_any(), &PatchParams::default(), &patch).await;
+            patched.map_err(|source| ClusterError::api(format!("label node {}", node.name_any()), source))?;
+        }
+    }
+    Ok(())
+}
+
+/// Installs controller, plugin and schedulers, and waits until they work; the schedulers that do not.
+///
+/// # Errors
+/// [`ClusterError::Api`], [`ClusterError::Forbidden`]; [`ClusterError::NotReady`] with what the pods say.
+pub async fn install(client: &Client, spec: &KindSpec) -> Result<Vec<(Scheduler, String)>, ClusterError> {
+    // The controller looks for the schedulers' APIs at its start.
+    let installed = join_all(spec.scheduler_images.iter().map(|(scheduler, image)| async move {
+        let made = scheduler_up(client, *scheduler, &image.reference).await;
+        made.err().map(|error| (*scheduler, error.to_string()))
+    }));
+    let plugin = async {
+        let mut objects = Vec::new();
+        for text in PLUGIN {
+            objects.extend(crate::yaml::documents(text).map_err(|e| ClusterError::Name(e.to_string()))?);
+        }
+        for object in objects.iter_mut().filter(|object| object["kind"] == "DaemonSet") {
+            object["spec"]["template"]["spec"]["containers"][0]["image"] =
+                spec.plugin_image.reference.clone().into();
+        }
+        deploy::install(client, &objects).await?;
+        daemon_set_ready(client, PLUGIN_SYSTEM, PLUGIN_NAME).await
+    };
+    let (failed, plugin) = futures::future::join(installed, plugin).await;
+    plugin?;
+    let objects = install::in_cluster(&spec.controller_image.reference, &spec.controller.configuration)
+        .map_err(|e| ClusterError::Name(format!("the controller's manifests cannot be made: {e}")))?;
+    deploy::install(client, &objects).await?;
+    deployment_ready(client, install::NAMESPACE, install::SERVICE_ACCOUNT).await?;
+    webhooks_answer(client).await?;
+    Ok(failed.into_iter().flatten().collect())
+}
+
+/// Waits until the API server reaches the controller's webhooks through their Service: kube-proxy writes its rules a moment
+/// after the pods are ready.
+async fn webhooks_answer(client: &Client) -> Result<(), ClusterError> {
+    let kind = GroupVersionKind::gvk("grove.io", "v1alpha1", "ClusterTopologyBinding");
+    let resource = ApiResource::from_gvk(&kind);
+    let bindings: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+    let probe = DynamicObject::new("probe", &resource)
+        .data(json!({"spec": {"levels": [{"domain": "host", "key": "kubernetes.io/hostname"}]}}));
+    let dry_run = PostParams { dry_run: true, ..PostParams::default() };
+    let begin = Instant::now();
+    loop {
+        match bindings.create(&dry_run, &probe).await {
+            Ok(_) => return Ok(()),
+            Err(source) if begin.elapsed() > ROLLOUT => {
+                return Err(ClusterError::api("reach the controller's webhooks", source));
+            }
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
+}
+
+async fn scheduler_up(client: &Client, scheduler: Scheduler, image: &str) -> Result<(), ClusterError> {
+    let mut objects = scheduler.crds(None).await?;
+    objects.extend(in_cluster::objects(scheduler, image));
+    deploy::install(client, &objects).await?;
+    for object in scheduler.objects() {
+        deploy::apply_when_served(client, &object).await?;
+    }
+    deployment_ready(client, in_cluster::namespace(scheduler), scheduler.name()).await
+}
+
+/// Waits until every replica of a Deployment's current template is available.
+///
+/// # Errors
+/// [`ClusterError::NotReady`] with what its pods say.
+pub async fn deployment_ready(client: &Client, namespace: &str, name: &str) -> Result<(), ClusterError> {
+    let deployments: Api<Deployment> = Api::namespaced(client.clone(), namespace);
+    let ready = |found: Option<&Deployment>| {
+        found.is_some_and(|found| {
+            let wanted = found.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
+            found.status.as_ref().is_some_and(|status| {
+                status.observed_generation >= found.metadata.generation
+                    && status.updated_replicas == Some(wanted)
+                    && status.replicas == Some(wanted)
+                    && status.available_replicas == Some(wanted)
+            })
+        })
+    };
+    let wait = tokio::time::timeout(ROLLOUT, await_condition(deployments, name, ready)).await;
+    rolled_out(client, namespace, &format!("Deployment {name}"), matches!(wait, Ok(Ok(_)))).await
+}
+
+async fn daemon_set_ready(client: &Client, namespace: &str, name: &str) -> Result<(), ClusterError> {
+    let daemon_sets: Api<DaemonSet> = Api::namespaced(client.clone(), namespace);
+    let ready = |found: Option<&DaemonSet>| {
+        found.and_then(|found| found.status.as_ref()).is_some_and(|status| {
+            status.desired_number_scheduled > 0 && status.number_ready == status.desired_number_scheduled
+        })
+    };
+    let wait = tokio::time::timeout(ROLLOUT, await_condition(daemon_sets, name, ready)).await;
+    rolled_out(client, namespace, &format!("DaemonSet {name}"), matches!(wait, Ok(Ok(_)))).await
+}
+
+async fn rolled_out(client: &Client, namespace: &str, what: &str, ready: bool) -> Result<(), ClusterError> {
+    if ready {
+        return Ok(());
+    }
+    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    let mut said = Vec::new();
+    if let Ok(found) = pods.list(&ListParams::default()).await {
+        for pod in &found {
+            let object = serde_json::to_value(pod).unwrap_or_default();
+            let logs = kube::api::LogParams { tail_lines: Some(10), ..Default::default() };
+            let log = pods.logs(&pod.name_any(), &logs).await.unwrap_or_default();
+            if !log.is_empty() || object["status"]["phase"] != "Running" {
+                said.push(format!("{}\n{log}", not_ready(&object)));
+            }
+        }
+    }
+    Err(ClusterError::NotReady { what: what.into(), seconds: ROLLOUT.as_secs(), last: said.join("\n") })
+}

@@ -1,0 +1,281 @@
+//! A kind cluster: nodes are containers, with real kubelets and a fake GPU plugin; controller and schedulers run in it.
+//!
+//! [`host`] says whether this machine can hold one, [`node_image`] where the nodes' image comes from, [`config`] what
+//! kind is told, [`in_cluster`] what is installed. Trials are lent the cluster's workers ([`super::workers`]). Clusters
+//! are on a Docker network of their own, and are found by their names when the harness that made them was killed:
+//! [`abandoned`].
+
+pub mod config;
+pub mod host;
+mod in_cluster;
+mod kubelets;
+pub mod node_image;
+mod provider;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use kube::Client;
+use serde_json::Value;
+use tokio::process::Command;
+
+use super::docker::{self, docker};
+use super::home::{self, ClusterHome};
+use super::images::Image;
+use super::local::ControllerSpec;
+use super::node_pools::NodePools;
+use super::schedulers::Scheduler;
+use super::workers::Workers;
+use super::{ClusterError, local};
+
+/// How all clusters' names begin.
+const PREFIX: &str = "grove-conformance-";
+/// The Docker network of all of them.
+const NETWORK: &str = "grove-conformance";
+/// Node label of those that trials are lent.
+const WORKER: &str = "conformance.grove.io/worker=true";
+
+/// What a kind cluster is made of.
+#[derive(Debug, Clone)]
+pub struct KindSpec {
+    /// The program `kind`.
+    pub kind: PathBuf,
+    /// The nodes' image.
+    pub node_image: String,
+    /// kind's configuration, YAML.
+    pub config: String,
+    /// The controller's image.
+    pub controller_image: Image,
+    /// The fake GPU plugin's image.
+    pub plugin_image: Image,
+    /// The schedulers' images, beside kube-scheduler's, which is in the nodes' image.
+    pub scheduler_images: Vec<(Scheduler, Image)>,
+    /// How the controller is configured.
+    pub controller: ControllerSpec,
+}
+
+/// A running kind cluster.
+#[derive(Debug)]
+pub struct KindCluster {
+    name: String,
+    home: ClusterHome,
+    kind: PathBuf,
+    node_pools: NodePools,
+    failed: Vec<(Scheduler, String)>,
+    /// From the first container to every node being Ready.
+    pub nodes_ready_in: Duration,
+    /// From the first container to a controller and schedulers that work.
+    pub ready_in: Duration,
+    /// Whether dropping it removes its containers.
+    armed: std::sync::atomic::AtomicBool,
+}
+
+impl KindCluster {
+    /// Makes a cluster and installs everything in it. A scheduler other than kube-scheduler that does not come up does
+    /// not fail it.
+    ///
+    /// # Errors
+    /// What the host lacks ([`host::check`]); [`ClusterError::Name`] for a name that is taken; [`ClusterError::Command`]
+    /// with kind's words; [`ClusterError::NotReady`]. Nothing of it is left.
+    pub async fn create(name: &str, spec: &KindSpec) -> Result<Self, ClusterError> {
+        let engine = host::check().await?;
+        host::check_node_image(&spec.node_image).await?;
+        let home = ClusterHome::take(name)?;
+        let name = format!("{PREFIX}{name}");
+        if !containers(&name).await?.is_empty() {
+            return Err(ClusterError::Name(format!(
+                "there are containers of a kind cluster {name:?} that is not this program's; delete it with `kind delete \
+                 cluster --name {name}` or choose another name"
+            )));
+        }
+        let begin = Instant::now();
+        let config = config::for_host(&spec.config, &engine.cgroup_version)?;
+        let config_file = home.path.join("kind.yaml");
+        home::write(&config_file, config.to_string())?;
+        let kubeconfig = home.path.join("kubeconfig");
+        let guard = Guard { name: Some(name.clone()) };
+        let mut create = kind(&spec.kind);
+        create
+            .args(["create", "cluster", "--name", &name, "--image", &spec.node_image, "--config"])
+            .arg(&config_file)
+            .arg("--kubeconfig")
+            .arg(&kubeconfig);
+        docker::output(create).await?;
+        let client = local::client(&kubeconfig).await?;
+        in_cluster::nodes_ready(&client, config::nodes(&config)).await?;
+        in_cluster::write_topology(&client).await?;
+        let nodes_ready_in = begin.elapsed();
+        load(&spec.kind, &name, &spec.images()).await?;
+        let failed = in_cluster::install(&client, spec).await?;
+        let workers = Workers::with_label(client.clone(), WORKER).await?;
+        guard.disarm();
+        Ok(Self {
+            name,
+            home,
+            kind: spec.kind.clone(),
+            node_pools: NodePools::Workers(workers),
+            failed,
+            nodes_ready_in,
+            ready_in: begin.elapsed(),
+            armed: true.into(),
+        })
+    }
+
+    /// The kubeconfig of the cluster's administrator.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.home.path.join("kubeconfig")
+    }
+
+    /// A client with the rights of the cluster's administrator.
+    pub fn client(&self) -> Client {
+        self.node_pools.client()
+    }
+
+    /// Loads an image that the engine has into every node.
+    ///
+    /// # Errors
+    /// [`ClusterError::Command`].
+    pub async fn load(&self, reference: &str) -> Result<(), ClusterError> {
+        load(&self.kind, &self.name, &[reference]).await
+    }
+
+    /// Writes the logs of all nodes to a folder, as `kind export logs` does.
+    ///
+    /// # Errors
+    /// [`ClusterError::Command`].
+    pub async fn export_all_logs(&self, folder: &Path) -> Result<(), ClusterError> {
+        let mut export = kind(&self.kind);
+        export.args(["export", "logs", "--name", &self.name]).arg(folder);
+        docker::output(export).await.map(drop)
+    }
+
+    /// Removes its containers and their volumes, and, unless `keep`, its folder.
+    ///
+    /// # Errors
+    /// [`ClusterError::Command`], [`ClusterError::File`].
+    pub async fn delete(&self, keep: bool) -> Result<(), ClusterError> {
+        if keep {
+            self.export_all_logs(&self.home.path.join("logs")).await?;
+        }
+        remove(&self.name).await?;
+        self.armed.store(false, std::sync::atomic::Ordering::Relaxed);
+        if keep { Ok(()) } else { self.home.remove() }
+    }
+}
+
+impl Drop for KindCluster {
+    fn drop(&mut self) {
+        if self.armed.load(std::sync::atomic::Ordering::Relaxed) {
+            drop(Guard { name: Some(std::mem::take(&mut self.name)) });
+        }
+    }
+}
+
+impl KindSpec {
+    fn images(&self) -> Vec<&str> {
+        let own = [&self.controller_image, &self.plugin_image];
+        own.into_iter()
+            .chain(self.scheduler_images.iter().map(|(_, image)| image))
+            .map(|image| image.reference.as_str())
+            .collect()
+    }
+}
+
+fn kind(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env("KIND_EXPERIMENTAL_DOCKER_NETWORK", NETWORK).env("KIND_EXPERIMENTAL_PROVIDER", "docker");
+    command
+}
+
+async fn load(program: &Path, name: &str, images: &[&str]) -> Result<(), ClusterError> {
+    let mut command = kind(program);
+    command.args(["load", "docker-image", "--name", name]).args(images);
+    docker::output(command).await.map(drop)
+}
+
+/// The containers of a cluster.
+async fn containers(name: &str) -> Result<Vec<String>, ClusterError> {
+    let filter = format!("label=io.x-k8s.kind.cluster={name}");
+    let found = docker(["ps", "--all", "--quiet", "--filter", &filter]).await?;
+    Ok(found.lines().map(str::to_owned).collect())
+}
+
+/// Removes a cluster's containers with their volumes, and the network if it was the last.
+async fn remove(name: &str) -> Result<(), ClusterError> {
+    let found = containers(name).await?;
+    if !found.is_empty() {
+        let words = ["rm", "--force", "--volumes"].into_iter().chain(found.iter().map(String::as_str));
+        docker(words).await?;
+    }
+    // Another cluster may be on it still, or have removed it.
+    let _ = docker(["network", "rm", NETWORK]).await;
+    Ok(())
+}
+
+/// Removes a cluster's containers when it is dropped, without waiting.
+struct Guard {
+    name: Option<String>,
+}
+
+impl Guard {
+    fn disarm(mut self) {
+        self.name = None;
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let Some(name) = self.name.take() else { return };
+        let script = format!(
+            "docker ps --all --quiet --filter label=io.x-k8s.kind.cluster={name} | xargs --no-run-if-empty docker rm \
+             --force --volumes; docker network rm {NETWORK}"
+        );
+        // The runtime may be ending: a process of its own sees to it. What it misses, `clean` finds.
+        let ended = std::process::Command::new("sh")
+            .args(["-c", &script])
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .status();
+        if let Err(error) = ended {
+            tracing::warn!(cluster = name, %error, "its containers were not removed; run `grove-conformance clean`");
+        }
+    }
+}
+
+/// Removes the clusters whose harness was killed; their names. Without an engine there is nothing to find.
+///
+/// # Errors
+/// [`ClusterError::Command`], [`ClusterError::File`].
+pub async fn remove_abandoned() -> Result<Vec<String>, ClusterError> {
+    if docker::engine().await.is_err() {
+        return Ok(Vec::new());
+    }
+    let words = ["ps", "--all", "--filter", "label=io.x-k8s.kind.cluster", "--format", "{{.Label \"io.x-k8s.kind.cluster\"}}"];
+    let live: Vec<_> = home::clusters()?.into_iter().filter(|found| found.live).map(|found| found.name).collect();
+    let mut names: Vec<String> = docker(words)
+        .await?
+        .lines()
+        .filter_map(|line| line.strip_prefix(PREFIX).map(str::to_owned))
+        .filter(|name| !live.contains(name))
+        .collect();
+    names.sort();
+    names.dedup();
+    for name in &names {
+        remove(&format!("{PREFIX}{name}")).await?;
+    }
+    if live.is_empty() {
+        let _ = docker(["network", "rm", NETWORK]).await;
+    }
+    Ok(names)
+}
+
+/// A node's status or a pod's that says what is not ready, in words.
+fn not_ready(object: &Value) -> String {
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    let said = conditions
+        .filter(|condition| condition["status"] != "True")
+        .filter_map(|condition| condition["message"].as_str());
+    format!("{name}: {}", said.collect::<Vec<_>>().join("; "))
+}

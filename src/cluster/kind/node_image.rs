@@ -1,0 +1,248 @@
+//! The image of kind's nodes: the published one where a registry answers, else one that is built here.
+//!
+//! What is built is Debian with systemd and containerd, the pinned kubelet and kubeadm, and the control plane's images in
+//! containerd's store: `images/node/Dockerfile` says how. It is named by a hash of everything that went into it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+use tokio::process::Command;
+
+use crate::cluster::components::{Overrides, Progress, Toolbox, components_of_node_image};
+use crate::cluster::{ClusterError, docker, home, images};
+
+/// kind's own image of the pinned Kubernetes version.
+pub const PUBLISHED: &str =
+    "kindest/node:v1.36.4@sha256:099e049362a1526b2db71494e1947aae99bd16290d7c895f2b7ea312e3cbfaed";
+/// A registry that does not answer is done without.
+const ASK: Duration = Duration::from_secs(15);
+/// And so is one that does not give it in time.
+const PULL: Duration = Duration::from_secs(300);
+/// The Kubernetes version of both.
+const VERSION: &str = "v1.36.4";
+/// What is installed beside Debian's minimum.
+const PACKAGES: &str = "systemd,iproute2,iptables,kmod,mount,ethtool,conntrack,socat,ebtables,jq,procps,\
+                        ca-certificates,libseccomp2,util-linux,runc";
+/// systemd 252 is the last that boots on hosts with cgroup v1.
+const SUITE: &str = "bookworm";
+/// Parts of the root that no node needs.
+const LEFT_OUT: [&str; 6] = [
+    "./dev",
+    "./var/cache/apt",
+    "./var/lib/apt/lists",
+    "./usr/share/doc",
+    "./usr/share/man",
+    "./usr/share/locale",
+];
+
+const NODE: &str = include_str!("../../../images/node/Dockerfile");
+const KUBE_PROXY: &str = include_str!("../../../images/node/kube-proxy.Dockerfile");
+/// Files of the node, with their modes.
+const FILES: [(&str, u32, &str); 8] = [
+    ("etc/containerd/config.toml", 0o644, include_str!("../../../images/node/files/etc/containerd/config.toml")),
+    ("etc/crictl.yaml", 0o644, include_str!("../../../images/node/files/etc/crictl.yaml")),
+    (
+        "etc/systemd/system/containerd.service",
+        0o644,
+        include_str!("../../../images/node/files/etc/systemd/system/containerd.service"),
+    ),
+    (
+        "etc/systemd/system/kubelet.service",
+        0o644,
+        include_str!("../../../images/node/files/etc/systemd/system/kubelet.service"),
+    ),
+    (
+        "kind/manifests/default-cni.yaml",
+        0o644,
+        include_str!("../../../images/node/files/kind/manifests/default-cni.yaml"),
+    ),
+    (
+        "kind/manifests/default-storage.yaml",
+        0o644,
+        include_str!("../../../images/node/files/kind/manifests/default-storage.yaml"),
+    ),
+    ("usr/local/bin/entrypoint", 0o755, include_str!("../../../images/node/files/usr/local/bin/entrypoint")),
+    ("usr/local/bin/pod-network", 0o755, include_str!("../../../images/node/files/usr/local/bin/pod-network")),
+];
+
+/// The programs of the node itself, and where they go.
+const PROGRAMS: [(&str, &str); 11] = [
+    ("kubelet", "usr/bin"),
+    ("kubeadm", "usr/bin"),
+    ("kubectl", "usr/bin"),
+    ("containerd", "usr/local/bin"),
+    ("containerd-shim-runc-v2", "usr/local/bin"),
+    ("ctr", "usr/local/bin"),
+    ("crictl", "usr/local/bin"),
+    ("ptp", "opt/cni/bin"),
+    ("loopback", "opt/cni/bin"),
+    ("host-local", "opt/cni/bin"),
+    ("portmap", "opt/cni/bin"),
+];
+
+/// The node image to use: the published one if the engine has it or gets it, else the built one.
+///
+/// # Errors
+/// What kept both from being had.
+pub async fn any(pause: &Path, overrides: &Overrides, progress: &dyn Progress) -> Result<String, ClusterError> {
+    if docker::has_image(PUBLISHED).await {
+        return Ok(PUBLISHED.into());
+    }
+    let built = Recipe::prepare(pause, overrides, progress);
+    // One that was built before spares every run the question whether a registry answers.
+    let recipe = built.await?;
+    if docker::has_image(&recipe.reference).await {
+        return Ok(recipe.reference);
+    }
+    let asked = tokio::time::timeout(ASK, docker::docker(["manifest", "inspect", PUBLISHED])).await;
+    if matches!(asked, Ok(Ok(_))) {
+        let pulled = tokio::time::timeout(PULL, docker::docker(["pull", "--quiet", PUBLISHED])).await;
+        if matches!(pulled, Ok(Ok(_))) {
+            return Ok(PUBLISHED.into());
+        }
+    }
+    tracing::info!(image = PUBLISHED, "no registry gives it; building one");
+    recipe.build().await
+}
+
+/// Builds the image, unless the engine has it.
+///
+/// # Errors
+/// [`ClusterError::Go`], [`ClusterError::Build`]; [`ClusterError::Host`] without debootstrap;
+/// [`ClusterError::Command`].
+pub async fn build(pause: &Path, overrides: &Overrides, progress: &dyn Progress) -> Result<String, ClusterError> {
+    let recipe = Recipe::prepare(pause, overrides, progress).await?;
+    match docker::has_image(&recipe.reference).await {
+        true => Ok(recipe.reference),
+        false => recipe.build().await,
+    }
+}
+
+/// Everything that goes into the image.
+struct Recipe {
+    toolbox: Toolbox,
+    pause: PathBuf,
+    reference: String,
+}
+
+impl Recipe {
+    async fn prepare(
+        pause: &Path,
+        overrides: &Overrides,
+        progress: &dyn Progress,
+    ) -> Result<Self, ClusterError> {
+        let toolbox = Toolbox::prepare_only(components_of_node_image(), overrides, progress).await?;
+        let pause = images::statically("pause", pause).await?;
+        let mut hash = Sha256::new();
+        for part in [NODE, KUBE_PROXY, PACKAGES, SUITE, VERSION] {
+            hash.update(part.as_bytes());
+        }
+        for (name, mode, content) in FILES {
+            hash.update(format!("{name} {mode:o} {content}").as_bytes());
+        }
+        for program in toolbox.programs() {
+            hash.update(program.sha256.as_bytes());
+        }
+        let key: String = hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        Ok(Self { toolbox, pause, reference: format!("grove-conformance/node:{VERSION}-{key}") })
+    }
+
+    async fn build(&self) -> Result<String, ClusterError> {
+        let root = debian().await?;
+        let folder = tempfile::tempdir_in(home::cache()).map_err(ClusterError::file(home::cache()))?;
+        let context = folder.path();
+        link(&root, &context.join("rootfs.tar"))?;
+        let images = self.control_plane(context).await?;
+        let archive = context.join("images.tar").display().to_string();
+        docker::docker(
+            ["save", "--output", &archive].into_iter().chain(images.iter().map(String::as_str)),
+        )
+        .await?;
+        for (name, target) in PROGRAMS {
+            copy(&self.toolbox.get(name)?.path, &context.join("bin").join(target).join(name))?;
+        }
+        home::write(&context.join("files/kind/version"), VERSION)?;
+        for (name, mode, content) in FILES {
+            let path = context.join("files").join(name);
+            home::write(&path, content)?;
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+            std::fs::set_permissions(&path, mode).map_err(ClusterError::file(&path))?;
+        }
+        docker::build(&self.reference, NODE, context).await?;
+        Ok(self.reference.clone())
+    }
+
+    /// Makes the control plane's images, by the names that kubeadm asks for.
+    async fn control_plane(&self, context: &Path) -> Result<Vec<String>, ClusterError> {
+        let mut kubeadm = Command::new(&self.toolbox.get("kubeadm")?.path);
+        kubeadm.args(["config", "images", "list", "--kubernetes-version", VERSION]);
+        let mut made = Vec::new();
+        for reference in docker::output(kubeadm).await?.lines() {
+            let name = reference.rsplit('/').next().and_then(|tail| tail.split(':').next()).unwrap_or_default();
+            match name {
+                // kind-configs/ turn it off.
+                "coredns" => continue,
+                "kube-proxy" => {
+                    copy(&self.toolbox.get(name)?.path, &context.join(name))?;
+                    docker::build(reference, KUBE_PROXY, context).await?;
+                }
+                "pause" => {
+                    images::named(name, &self.pause, None, reference).await?;
+                    // The workloads of cases run it, too.
+                    let (repository, _) = reference.split_once(':').unwrap_or((reference, ""));
+                    let theirs = format!("{repository}:3.10");
+                    images::named(name, &self.pause, None, &theirs).await?;
+                    made.push(theirs);
+                }
+                name => drop(images::named(name, &self.toolbox.get(name)?.path, None, reference).await?),
+            }
+            made.push(reference.to_owned());
+        }
+        Ok(made)
+    }
+}
+
+/// A tar of Debian's minimum with [`PACKAGES`], made once.
+async fn debian() -> Result<PathBuf, ClusterError> {
+    let key: String = Sha256::digest(PACKAGES).iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    let tar = home::cache().join("debian").join(format!("{SUITE}-{key}.tar"));
+    if tar.is_file() {
+        return Ok(tar);
+    }
+    let missing = |found: String| ClusterError::Host {
+        what: "node image",
+        found,
+        advice: "building one needs root and debootstrap (apt-get install debootstrap); or name an image with \
+                 --node-image"
+            .into(),
+    };
+    if !rustix::process::geteuid().is_root() {
+        return Err(missing("no registry gives one, and this user is not root".into()));
+    }
+    let folder = tempfile::tempdir_in(home::cache()).map_err(ClusterError::file(home::cache()))?;
+    let root = folder.path().join("root");
+    let mut debootstrap = Command::new("debootstrap");
+    debootstrap.args(["--variant=minbase", &format!("--include={PACKAGES}"), SUITE]).arg(&root);
+    docker::output(debootstrap)
+        .await
+        .map_err(|error| missing(format!("no registry gives one, and it cannot be made here: {error}")))?;
+    home::make(tar.parent().unwrap_or(&tar))?;
+    let unfinished = tar.with_extension("unfinished");
+    let mut pack = Command::new("tar");
+    pack.arg("--create").arg("--file").arg(&unfinished).arg("--directory").arg(&root);
+    pack.args(LEFT_OUT.map(|path| format!("--exclude={path}"))).arg(".");
+    docker::output(pack).await?;
+    std::fs::rename(&unfinished, &tar).map_err(ClusterError::file(&tar))?;
+    Ok(tar)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), ClusterError> {
+    home::make(to.parent().unwrap_or(to))?;
+    std::fs::copy(from, to).map(drop).map_err(ClusterError::file(from))
+}
+
+/// A second name for a large file on the same disk.
+fn link(from: &Path, to: &Path) -> Result<(), ClusterError> {
+    std::fs::hard_link(from, to).or_else(|_| std::fs::copy(from, to).map(drop)).map_err(ClusterError::file(to))
+}

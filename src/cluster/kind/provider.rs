@@ -1,0 +1,77 @@
+//! A kind cluster as trials see it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{Api, ListParams, LogParams};
+use kube::{Client, ResourceExt};
+
+use super::KindCluster;
+use crate::cluster::node_pools::NodePools;
+use crate::cluster::provider::{Logs, Provider};
+use crate::cluster::schedulers::{Scheduler, in_cluster};
+use crate::cluster::{ClusterError, home};
+use crate::controller::install;
+
+#[async_trait]
+impl Provider for KindCluster {
+    fn name(&self) -> &'static str {
+        "kind"
+    }
+
+    fn client(&self) -> Client {
+        self.client()
+    }
+
+    fn node_pools(&self) -> &NodePools {
+        &self.node_pools
+    }
+
+    fn ready_in(&self) -> Option<Duration> {
+        Some(self.ready_in)
+    }
+
+    fn scheduler_failed(&self, scheduler: Scheduler) -> Option<String> {
+        self.failed.iter().find(|(of, _)| *of == scheduler).map(|(_, why)| why.clone())
+    }
+
+    fn logs(&self, scheduler: Scheduler) -> Logs {
+        Logs::now(scheduler)
+    }
+
+    async fn export_logs(&self, logs: &Logs, folder: &Path) -> Result<(), ClusterError> {
+        // kube-scheduler is one pod of many in its namespace.
+        let of_scheduler = match logs.scheduler {
+            Scheduler::Kube => ("kube-system", "component=kube-scheduler"),
+            other => (in_cluster::namespace(other), ""),
+        };
+        let since = Some(logs.since);
+        for (namespace, label) in [(install::NAMESPACE, ""), of_scheduler] {
+            let pods: Api<Pod> = Api::namespaced(self.client(), namespace);
+            let found = pods
+                .list(&ListParams::default().labels(label))
+                .await
+                .map_err(|source| ClusterError::api(format!("list the pods of {namespace}"), source))?;
+            for pod in found {
+                let name = pod.name_any();
+                let params = LogParams { since_time: since, ..LogParams::default() };
+                let text = pods
+                    .logs(&name, &params)
+                    .await
+                    .map_err(|source| ClusterError::api(format!("read the log of pod {name}"), source))?;
+                home::write(&folder.join(format!("{name}.log")), text)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn kind(&self) -> Option<&KindCluster> {
+        Some(self)
+    }
+
+    async fn end(&self, keep: bool) -> Result<(), ClusterError> {
+        self.delete(keep).await
+    }
+}

@@ -1,0 +1,76 @@
+//! The local control plane as trials see it.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use kube::Client;
+
+use super::{LocalCluster, Part};
+use crate::cluster::node_pools::NodePools;
+use crate::cluster::provider::{Logs, Provider};
+use crate::cluster::schedulers::Scheduler;
+use crate::cluster::{ClusterError, home};
+
+#[async_trait]
+impl Provider for LocalCluster {
+    fn name(&self) -> &'static str {
+        "local"
+    }
+
+    fn client(&self) -> Client {
+        self.client()
+    }
+
+    fn node_pools(&self) -> &NodePools {
+        &self.node_pools
+    }
+
+    fn ready_in(&self) -> Option<Duration> {
+        Some(self.ready_in)
+    }
+
+    fn dead(&self) -> Option<ClusterError> {
+        self.dead()
+    }
+
+    fn scheduler_failed(&self, scheduler: Scheduler) -> Option<String> {
+        self.failed_schedulers().remove(&scheduler)
+    }
+
+    async fn healthy(&self) -> Result<(), ClusterError> {
+        self.healthy().await
+    }
+
+    fn logs(&self, scheduler: Scheduler) -> Logs {
+        let parts = std::iter::once(&Part::Controller).chain(scheduler.parts());
+        let paths = parts.map(|part| self.log(*part));
+        // A scheduler that somebody stands in for has none.
+        let files = paths.filter_map(|path| Some((path.clone(), std::fs::metadata(path).ok()?.len()))).collect();
+        Logs { files, ..Logs::now(scheduler) }
+    }
+
+    async fn export_logs(&self, logs: &Logs, folder: &Path) -> Result<(), ClusterError> {
+        for (path, from) in &logs.files {
+            let mut text = Vec::new();
+            let mut log = File::open(path).map_err(ClusterError::file(path))?;
+            log.seek(SeekFrom::Start(*from))
+                .and_then(|_| log.read_to_end(&mut text))
+                .map_err(ClusterError::file(path))?;
+            home::write(&folder.join(path.file_name().unwrap_or_default()), text)?;
+        }
+        Ok(())
+    }
+
+    fn local(&self) -> Option<&LocalCluster> {
+        Some(self)
+    }
+
+    async fn end(&self, keep: bool) -> Result<(), ClusterError> {
+        // The logs of a part that ended by itself are named in the report.
+        let failed = self.dead().is_some() || !self.failed_schedulers().is_empty();
+        self.stop(keep || failed).await
+    }
+}

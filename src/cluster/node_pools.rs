@@ -1,0 +1,136 @@
+//! How trials get nodes of their own: made for them (simulated ones), or lent to them (real ones).
+//!
+//! A pool is the nodes of one trial, by a label that they all carry. Simulated nodes are API objects that KWOK plays the
+//! kubelet of: there are as many as are asked for. Real nodes ([`Workers`]) are few; a trial reserves all that it will
+//! ever need before it begins, so that two trials never wait for each other's.
+
+use futures::future::try_join_all;
+use kube::Client;
+use serde_json::json;
+
+use super::nodes::NodeSpec;
+use super::workers::Workers;
+use super::{ClusterError, deploy};
+
+/// The simulated node of canary pods.
+pub const CANARY_NODE: &str = "canary";
+
+/// Where nodes come from.
+pub enum NodePools {
+    /// KWOK's.
+    Simulated(Client),
+    /// A kubelet's each.
+    Workers(Workers),
+}
+
+impl std::fmt::Debug for NodePools {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Simulated(_) => f.write_str("simulated nodes"),
+            Self::Workers(workers) => write!(f, "{} workers", workers.size()),
+        }
+    }
+}
+
+impl NodePools {
+    /// A client of the cluster that they are in.
+    pub fn client(&self) -> Client {
+        match self {
+            Self::Simulated(client) => client.clone(),
+            Self::Workers(workers) => workers.client(),
+        }
+    }
+
+    /// How many nodes there are; `None` where that is no limit.
+    pub fn size(&self) -> Option<usize> {
+        match self {
+            Self::Simulated(_) => None,
+            Self::Workers(workers) => Some(workers.size()),
+        }
+    }
+
+    /// The extended resource that stands for a node's `pods`, where that is the kubelet's to say: each pod must ask for
+    /// one.
+    pub fn slots(&self) -> Option<&'static str> {
+        match self {
+            Self::Simulated(_) => None,
+            Self::Workers(_) => Some(super::workers::SLOTS),
+        }
+    }
+
+    /// Sees to a node on which canary pods find room: one that carries `label`. Where nodes are lent, one of the cluster
+    /// carries it from its creation.
+    ///
+    /// # Errors
+    /// [`ClusterError::Api`].
+    pub async fn add_canary_node(&self, label: &str, run: (&str, &str)) -> Result<(), ClusterError> {
+        let Self::Simulated(client) = self else { return Ok(()) };
+        let node = NodeSpec {
+            name: CANARY_NODE.into(),
+            labels: [(label.to_owned(), "true".to_owned()), (run.0.to_owned(), run.1.to_owned())].into(),
+            taint: Some((label.into(), "true".into())),
+            gpus: 0,
+            pods: 1000,
+        };
+        deploy::create_unless_there(client, &node.object()).await
+    }
+
+    /// Waits until `count` nodes are free and keeps them for a pool.
+    ///
+    /// # Errors
+    /// [`ClusterError::Name`] if there never will be so many.
+    pub async fn reserve(&self, pool: &str, count: usize) -> Result<(), ClusterError> {
+        match self {
+            Self::Simulated(_) => Ok(()),
+            Self::Workers(workers) => workers.reserve(pool, count).await,
+        }
+    }
+
+    /// Gives a pool nodes like these; as they are called, and ready to take pods. Where their `pods` are `scarce`, real
+    /// ones get [`NodePools::slots`].
+    ///
+    /// # Errors
+    /// [`ClusterError::Api`]; [`ClusterError::NotReady`] if a node does not come to have what is asked for.
+    pub async fn add(
+        &self,
+        pool: &str,
+        nodes: Vec<NodeSpec>,
+        scarce: bool,
+    ) -> Result<Vec<NodeSpec>, ClusterError> {
+        match self {
+            Self::Simulated(client) => {
+                let objects: Vec<_> = nodes.iter().map(NodeSpec::object).collect();
+                try_join_all(objects.iter().map(|node| deploy::create_unless_there(client, node))).await?;
+                Ok(nodes)
+            }
+            Self::Workers(workers) => workers.add(pool, nodes, scarce).await,
+        }
+    }
+
+    /// Lets each of these nodes take so many pods.
+    ///
+    /// # Errors
+    /// [`ClusterError::Api`].
+    pub async fn set_pods(&self, nodes: &[NodeSpec], pods: u32) -> Result<(), ClusterError> {
+        match self {
+            Self::Simulated(client) => {
+                let amount = json!({"pods": pods.to_string()});
+                let status = json!({"status": {"allocatable": amount, "capacity": amount}});
+                let patches = nodes.iter().map(|node| deploy::patch_node_status(client, &node.name, &status));
+                try_join_all(patches).await.map(drop)
+            }
+            Self::Workers(workers) => workers.set_pods(nodes, pods).await,
+        }
+    }
+
+    /// Takes a pool's nodes back. Simulated ones carry `label=pool`.
+    ///
+    /// # Errors
+    /// [`ClusterError::Api`].
+    pub async fn release(&self, label: &str, pool: &str) -> Result<(), ClusterError> {
+        match self {
+            Self::Simulated(client) => deploy::delete_nodes(client, label, pool).await,
+            Self::Workers(workers) => workers.release(pool).await,
+        }
+    }
+}

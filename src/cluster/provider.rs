@@ -1,0 +1,105 @@
+//! What trials need of a cluster, wherever it comes from: an API server, nodes, and a word about its health.
+//!
+//! [`super::local`] makes one of processes with simulated nodes, [`super::kind`] one of containers with real kubelets,
+//! [`super::existing`] takes one that is somebody else's. What only one of them can do (stop a scheduler, restart a
+//! kubelet) is asked for by [`Provider::local`] and [`Provider::kind`]; a case that needs it is not run elsewhere.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use kube::Client;
+
+use super::ClusterError;
+use super::kind::KindCluster;
+use super::local::LocalCluster;
+use super::node_pools::NodePools;
+use super::schedulers::Scheduler;
+
+/// Places in logs.
+#[derive(Debug, Clone)]
+pub struct Logs {
+    /// Whose, beside the controller's.
+    pub scheduler: Scheduler,
+    /// When.
+    pub since: jiff::Timestamp,
+    /// Log files, and how long they were then.
+    pub files: Vec<(PathBuf, u64)>,
+}
+
+impl Logs {
+    /// Now, without files.
+    pub fn now(scheduler: Scheduler) -> Self {
+        Self { scheduler, since: jiff::Timestamp::now(), files: Vec::new() }
+    }
+}
+
+/// A cluster that trials are held on.
+#[async_trait]
+pub trait Provider: std::fmt::Debug + Send + Sync {
+    /// Its name in reports: `local`, `kind` or `existing`.
+    fn name(&self) -> &'static str;
+
+    /// A client with the rights that the harness has there.
+    fn client(&self) -> Client;
+
+    /// How it gives nodes to trials.
+    fn node_pools(&self) -> &NodePools;
+
+    /// From its creation to its being ready, if the harness made it.
+    fn ready_in(&self) -> Option<Duration> {
+        None
+    }
+
+    /// What has ended by itself and takes every verdict's ground away.
+    fn dead(&self) -> Option<ClusterError> {
+        None
+    }
+
+    /// Why a scheduler other than kube-scheduler is not there.
+    fn scheduler_failed(&self, _: Scheduler) -> Option<String> {
+        None
+    }
+
+    /// Whether it still is what trials need.
+    ///
+    /// # Errors
+    /// What is wrong: an infrastructure error, whatever the judges say.
+    async fn healthy(&self) -> Result<(), ClusterError> {
+        let answer = tokio::time::timeout(Duration::from_secs(5), self.client().apiserver_version()).await;
+        match answer {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(source)) => Err(ClusterError::api("ask the API server for its version", source)),
+            Err(_) => Err(ClusterError::NotReady {
+                what: "the API server".into(),
+                seconds: 5,
+                last: "no answer".into(),
+            }),
+        }
+    }
+
+    /// Where the logs that explain a result on a scheduler are now.
+    fn logs(&self, scheduler: Scheduler) -> Logs;
+
+    /// Writes what they say since then to files in a folder.
+    ///
+    /// # Errors
+    /// What kept it from doing so.
+    async fn export_logs(&self, logs: &Logs, folder: &Path) -> Result<(), ClusterError>;
+
+    /// The local control plane, whose parts can be stopped and started otherwise.
+    fn local(&self) -> Option<&LocalCluster> {
+        None
+    }
+
+    /// The kind cluster, whose nodes are containers.
+    fn kind(&self) -> Option<&KindCluster> {
+        None
+    }
+
+    /// Ends what the harness made of it. With `keep`, logs and data stay.
+    ///
+    /// # Errors
+    /// What could not be removed.
+    async fn end(&self, keep: bool) -> Result<(), ClusterError>;
+}

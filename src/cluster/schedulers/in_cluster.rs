@@ -1,0 +1,161 @@
+//! Schedulers as Deployments, for clusters with real nodes: namespace, rights, configuration, Deployment.
+//!
+//! Their configuration is what the local control plane starts them with; what differs is where they find the API server.
+//! `manifests/volcano` and `manifests/koordinator` hold the same for people, written by this module's test. CRDs come from
+//! the scheduler's own module.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{Scheduler, koord_scheduler, rbac, volcano};
+
+/// The port on which each says that it lives.
+const HEALTH: u16 = 11251;
+
+/// A scheduler's namespace.
+pub fn namespace(scheduler: Scheduler) -> &'static str {
+    match scheduler {
+        Scheduler::Kube => "kube-system",
+        Scheduler::Volcano => "volcano-system",
+        Scheduler::Koordinator => "koordinator-system",
+        Scheduler::Kai => "kai-scheduler",
+    }
+}
+
+/// What differs between them.
+struct Differences {
+    program: &'static str,
+    api_groups: &'static [&'static str],
+    configuration: Value,
+    args: Vec<String>,
+}
+
+fn differences(scheduler: Scheduler) -> Option<Differences> {
+    const FILE: &str = "/etc/scheduler/scheduler.yaml";
+    match scheduler {
+        Scheduler::Volcano => Some(Differences {
+            program: "vc-scheduler",
+            api_groups: &volcano::API_GROUPS,
+            configuration: volcano::configuration(&[]),
+            args: vec![
+                format!("--scheduler-conf={FILE}"),
+                "--disable-default-scheduler-config=true".into(),
+                "--leader-elect=false".into(),
+                "--schedule-period=200ms".into(),
+                "--kube-api-qps=500".into(),
+                "--kube-api-burst=1000".into(),
+                "--enable-healthz=true".into(),
+                format!("--healthz-address=0.0.0.0:{HEALTH}"),
+                "--cache-dumper=false".into(),
+                "--feature-gates=ResourceTopology=false".into(),
+                "--v=2".into(),
+            ],
+        }),
+        Scheduler::Koordinator => Some(Differences {
+            program: "koord-scheduler",
+            api_groups: &koord_scheduler::API_GROUPS,
+            // An empty kubeconfig means the pod's service account.
+            configuration: koord_scheduler::configuration(Path::new(""), &[]),
+            args: vec![
+                format!("--config={FILE}"),
+                "--address=0.0.0.0".into(),
+                format!("--port={HEALTH}"),
+                "--secure-port=0".into(),
+                "--enable-network-topology-manager=true".into(),
+                "--pod-max-in-unschedulable-pods-duration=5s".into(),
+                "-v=2".into(),
+            ],
+        }),
+        // kube-scheduler is a static pod of the control plane; KAI comes by its chart.
+        Scheduler::Kube | Scheduler::Kai => None,
+    }
+}
+
+/// Everything but CRDs, in the order to apply it; nothing for a scheduler that is installed otherwise.
+pub fn objects(scheduler: Scheduler, image: &str) -> Vec<Value> {
+    let Some(its) = differences(scheduler) else { return Vec::new() };
+    let (name, namespace) = (scheduler.name(), namespace(scheduler));
+    let labels = json!({"app.kubernetes.io/name": name});
+    let metadata = json!({"name": name, "namespace": namespace, "labels": labels});
+    let mut objects = vec![
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}),
+        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}),
+    ];
+    let account = json!({"kind": "ServiceAccount", "name": name, "namespace": namespace});
+    objects.extend(rbac::objects_for(name, &[account], its.api_groups));
+    objects.push(json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata,
+        // JSON is YAML.
+        "data": {"scheduler.yaml": its.configuration.to_string()},
+    }));
+    objects.push(json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": metadata,
+        "spec": {
+            "replicas": 1,
+            // Two schedulers of one name would fight for its pods.
+            "strategy": {"type": "Recreate"},
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {
+                "serviceAccountName": name,
+                "priorityClassName": "system-cluster-critical",
+                "securityContext": {
+                    "runAsNonRoot": true, "runAsUser": 65532, "runAsGroup": 65532,
+                    "seccompProfile": {"type": "RuntimeDefault"},
+                },
+                "containers": [{
+                    "name": "scheduler",
+                    "image": image,
+                    "imagePullPolicy": "IfNotPresent",
+                    "command": [its.program],
+                    "args": its.args,
+                    "env": [{"name": "DEBUG_SOCKET_DIR", "value": "/tmp"}],
+                    "livenessProbe": {"httpGet": {"path": "/healthz", "port": HEALTH}, "periodSeconds": 10},
+                    "readinessProbe": {"httpGet": {"path": "/healthz", "port": HEALTH}, "periodSeconds": 2},
+                    "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}},
+                    "securityContext": {
+                        "allowPrivilegeEscalation": false,
+                        "readOnlyRootFilesystem": true,
+                        "capabilities": {"drop": ["ALL"]},
+                    },
+                    "volumeMounts": [
+                        {"name": "configuration", "mountPath": "/etc/scheduler", "readOnly": true},
+                        {"name": "tmp", "mountPath": "/tmp"},
+                    ],
+                }],
+                "volumes": [
+                    {"name": "configuration", "configMap": {"name": name}},
+                    {"name": "tmp", "emptyDir": {}},
+                ],
+            }},
+        },
+    }));
+    objects
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `WRITE_MANIFESTS=1 cargo test --lib manifests_of_schedulers` writes the files.
+    #[rstest::rstest]
+    #[case(Scheduler::Volcano, "volcano")]
+    #[case(Scheduler::Koordinator, "koordinator")]
+    fn manifests_of_schedulers(#[case] scheduler: Scheduler, #[case] folder: &str) {
+        let program = differences(scheduler).unwrap().program;
+        let mut text = "# Written by: WRITE_MANIFESTS=1 cargo test --lib manifests_of_schedulers\n".to_owned();
+        for object in objects(scheduler, &format!("grove-conformance/{program}:dev")) {
+            text.push_str("---\n");
+            text.push_str(&crate::yaml::write(&object).unwrap());
+        }
+        let path = format!("{}/manifests/{folder}/scheduler.yaml", env!("CARGO_MANIFEST_DIR"));
+        if std::env::var_os("WRITE_MANIFESTS").is_some() {
+            std::fs::write(&path, &text).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    }
+}

@@ -1,0 +1,214 @@
+//! The plugin and a made-up kubelet, over real sockets in a temporary folder.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use tempfile::TempDir;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinHandle;
+use tonic::{Code, Status};
+
+use super::super::devices::Unhealthy;
+use super::super::mock_kubelet::{MockKubelet, Registered};
+use super::super::v1beta1::{AllocateRequest, ContainerAllocateRequest, Empty, ListAndWatchResponse};
+use super::*;
+
+/// Longer than anything here takes; the slowest is two looks at the sockets.
+const BOUND: Duration = Duration::from_secs(20);
+const SOCKET: &str = "fake-gpu-nvidia.com_gpu.sock";
+
+async fn within<T>(what: impl Future<Output = T>) -> T {
+    tokio::time::timeout(BOUND, what).await.expect("not in time")
+}
+
+fn devices(count: u16, unhealthy: &[u16]) -> Devices {
+    Devices { count, unhealthy: Unhealthy::These(unhealthy.iter().copied().collect::<BTreeSet<_>>()) }
+}
+
+/// A plugin that runs, and what it is told and tells.
+struct Running {
+    devices: watch::Sender<Devices>,
+    registered: watch::Receiver<bool>,
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+fn run(plugins_dir: &Path, with: Devices) -> Running {
+    let (devices, given) = watch::channel(with);
+    let (told, registered) = watch::channel(false);
+    let (stop, stopped) = watch::channel(false);
+    let plugin = Plugin {
+        resource: "nvidia.com/gpu".parse().unwrap(),
+        plugins_dir: plugins_dir.to_owned(),
+        devices: given,
+        registered: told,
+    };
+    Running { devices, registered, stop, task: tokio::spawn(plugin.run(stopped)) }
+}
+
+/// A kubelet, and a plugin that has registered with it.
+struct World {
+    folder: TempDir,
+    kubelet: MockKubelet,
+    registrations: UnboundedReceiver<Registered>,
+    running: Running,
+    first: Registered,
+}
+
+async fn world(with: Devices) -> World {
+    let folder = tempfile::tempdir().unwrap();
+    let (kubelet, mut registrations) = MockKubelet::start(folder.path());
+    let running = run(folder.path(), with);
+    let first = within(registrations.recv()).await.unwrap();
+    World { folder, kubelet, registrations, running, first }
+}
+
+fn listed(response: Option<ListAndWatchResponse>) -> Vec<(String, String)> {
+    let devices = response.expect("the list has ended").devices.into_iter();
+    devices.map(|device| (device.id, device.health)).collect()
+}
+
+fn expected(list: &[(&str, &str)]) -> Vec<(String, String)> {
+    list.iter().map(|(id, health)| ((*id).to_owned(), (*health).to_owned())).collect()
+}
+
+/// What the containers' variables say, after an allocation of these ids to them.
+async fn allocate(registered: &mut Registered, containers: &[&[&str]]) -> Result<Vec<String>, Status> {
+    let mut request = AllocateRequest::default();
+    for container in containers {
+        let devices_ids = container.iter().map(|id| (*id).to_owned()).collect();
+        request.container_requests.push(ContainerAllocateRequest { devices_ids });
+    }
+    let answer = within(registered.plugin.allocate(request)).await?.into_inner();
+    let mut ids = Vec::new();
+    for response in answer.container_responses {
+        assert_eq!(response.envs.len(), 1, "no other variable");
+        ids.push(response.envs["FAKE_GPU_DEVICES"].clone());
+    }
+    Ok(ids)
+}
+
+#[tokio::test]
+async fn registers_its_resource_and_its_socket() {
+    let mut world = world(devices(2, &[])).await;
+    let Registered { request, options, .. } = &world.first;
+    assert_eq!(
+        (request.version.as_str(), request.endpoint.as_str(), request.resource_name.as_str()),
+        ("v1beta1", SOCKET, "nvidia.com/gpu")
+    );
+    assert_eq!(request.options.as_ref(), Some(options), "both say the same");
+    assert!(!options.pre_start_required && !options.get_preferred_allocation_available);
+    assert!(world.folder.path().join(SOCKET).exists());
+    within(world.running.registered.wait_for(|registered| *registered)).await.unwrap();
+}
+
+#[tokio::test]
+async fn streams_the_devices_and_every_change() {
+    let mut world = world(devices(2, &[])).await;
+    let mut lists = within(world.first.plugin.list_and_watch(Empty {})).await.unwrap().into_inner();
+    let list = listed(within(lists.message()).await.unwrap());
+    assert_eq!(list, expected(&[("fake-gpu-0", "Healthy"), ("fake-gpu-1", "Healthy")]));
+
+    world.running.devices.send_replace(devices(2, &[1]));
+    let list = listed(within(lists.message()).await.unwrap());
+    assert_eq!(list, expected(&[("fake-gpu-0", "Healthy"), ("fake-gpu-1", "Unhealthy")]));
+
+    world.running.devices.send_replace(devices(1, &[]));
+    let list = listed(within(lists.message()).await.unwrap());
+    assert_eq!(list, expected(&[("fake-gpu-0", "Healthy")]));
+}
+
+#[tokio::test]
+async fn allocates_what_is_healthy_and_refuses_the_rest() {
+    let mut world = world(devices(3, &[2])).await;
+    let ids = allocate(&mut world.first, &[&["fake-gpu-1", "fake-gpu-0"], &[]]).await.unwrap();
+    assert_eq!(ids, ["fake-gpu-1,fake-gpu-0", ""]);
+
+    let unhealthy = allocate(&mut world.first, &[&["fake-gpu-0"], &["fake-gpu-2"]]).await.unwrap_err();
+    assert_eq!(unhealthy.code(), Code::FailedPrecondition);
+    assert!(unhealthy.message().contains("fake-gpu-2"), "{unhealthy}");
+
+    let unknown = allocate(&mut world.first, &[&["fake-gpu-3"]]).await.unwrap_err();
+    assert_eq!(unknown.code(), Code::InvalidArgument);
+    assert!(unknown.message().contains("fake-gpu-3"), "{unknown}");
+}
+
+#[tokio::test]
+async fn registers_again_with_a_kubelet_that_restarts() {
+    let mut world = world(devices(2, &[])).await;
+    let mut lists = within(world.first.plugin.list_and_watch(Empty {})).await.unwrap().into_inner();
+    within(lists.message()).await.unwrap();
+    within(world.running.registered.wait_for(|registered| *registered)).await.unwrap();
+
+    world.kubelet.restart();
+    let mut second = within(world.registrations.recv()).await.unwrap();
+    assert_eq!(second.request, world.first.request);
+    let mut lists = within(second.plugin.list_and_watch(Empty {})).await.unwrap().into_inner();
+    let list = listed(within(lists.message()).await.unwrap());
+    assert_eq!(list, expected(&[("fake-gpu-0", "Healthy"), ("fake-gpu-1", "Healthy")]));
+    within(world.running.registered.wait_for(|registered| *registered)).await.unwrap();
+}
+
+#[tokio::test]
+async fn serves_again_where_only_its_own_socket_is_removed() {
+    let mut world = world(devices(1, &[])).await;
+    std::fs::remove_file(world.folder.path().join(SOCKET)).unwrap();
+    within(world.registrations.recv()).await.unwrap();
+    assert!(world.folder.path().join(SOCKET).exists());
+}
+
+#[tokio::test]
+async fn ends_within_a_second_and_takes_its_socket_along() {
+    let mut world = world(devices(1, &[])).await;
+    let mut lists = within(world.first.plugin.list_and_watch(Empty {})).await.unwrap().into_inner();
+    within(lists.message()).await.unwrap();
+    within(world.running.registered.wait_for(|registered| *registered)).await.unwrap();
+
+    let begin = Instant::now();
+    world.running.stop.send_replace(true);
+    within(world.running.task).await.unwrap();
+    assert!(begin.elapsed() < Duration::from_secs(1), "took {:?}", begin.elapsed());
+    assert!(!world.folder.path().join(SOCKET).exists());
+    assert!(!*world.running.registered.borrow(), "the kubelet does not know it any more");
+}
+
+#[tokio::test]
+async fn waits_for_the_folder_and_the_kubelet() {
+    let folder = tempfile::tempdir().unwrap();
+    let later = folder.path().join("device-plugins");
+    let mut running = run(&later, devices(1, &[]));
+    assert!(!*running.registered.borrow());
+    std::fs::create_dir(&later).unwrap();
+    let (_kubelet, mut registrations) = MockKubelet::start(&later);
+    within(registrations.recv()).await.unwrap();
+    within(running.registered.wait_for(|registered| *registered)).await.unwrap();
+    running.stop.send_replace(true);
+    within(running.task).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_refusal_is_told_in_the_kubelets_words_and_ends_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let refusing =
+        MockKubelet::refusing(folder.path(), "requested device plugin API version is not supported");
+    let request = RegisterRequest { version: "v0".to_owned(), ..RegisterRequest::default() };
+    let error = within(register(&folder.path().join("kubelet.sock"), request)).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the kubelet refuses: requested device plugin API version is not supported"
+    );
+
+    let mut running = run(folder.path(), devices(1, &[]));
+    drop(refusing);
+    let (_kubelet, mut registrations) = MockKubelet::start(folder.path());
+    within(registrations.recv()).await.unwrap();
+    within(running.registered.wait_for(|registered| *registered)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_kubelet_that_is_not_there_is_told_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = within(register(&folder.path().join("kubelet.sock"), RegisterRequest::default())).await;
+    let reason = error.unwrap_err().to_string();
+    assert!(reason.starts_with("cannot connect to ") && reason.contains("No such file"), "{reason}");
+}

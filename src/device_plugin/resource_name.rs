@@ -1,0 +1,101 @@
+//! The extended resource that is advertised, and the socket that follows from it.
+//!
+//! A kubelet refuses what is no extended resource (`IsExtendedResourceName`); a name that it would refuse is refused
+//! here, before anything starts. The name's length is not checked: the socket's path is shorter than any limit on it.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The longest name after the slash, in characters.
+const NAME_MAX: usize = 63;
+
+/// An extended resource, such as `nvidia.com/gpu`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceName(String);
+
+/// A name that no kubelet takes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name:?} is no extended resource: {reason}")]
+pub struct InvalidResourceName {
+    name: String,
+    reason: &'static str,
+}
+
+impl ResourceName {
+    /// File name of the plugin's socket. No two resources share one: a domain has no underscore, so the first
+    /// underscore is the slash.
+    pub fn socket_name(&self) -> String {
+        format!("fake-gpu-{}.sock", self.0.replace('/', "_"))
+    }
+}
+
+impl fmt::Display for ResourceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for ResourceName {
+    type Err = InvalidResourceName;
+
+    fn from_str(text: &str) -> Result<Self, InvalidResourceName> {
+        let refuse = |reason| Err(InvalidResourceName { name: text.to_owned(), reason });
+        let Some((domain, name)) = text.split_once('/') else {
+            return refuse("it has no domain, as nvidia.com/gpu has");
+        };
+        if text.contains("kubernetes.io/") || text.starts_with("requests.") {
+            return refuse("its domain is Kubernetes' own");
+        }
+        let in_label = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        if !domain.split('.').all(|label| well_formed(label, in_label)) {
+            return refuse("its domain is no DNS name in lower case");
+        }
+        let in_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        if name.len() > NAME_MAX || !well_formed(name, in_name) {
+            return refuse(
+                "what follows the slash is no name of at most 63 letters, digits, '-', '_' and '.'",
+            );
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+/// Whether `text` has only characters that `inside` allows, and a letter or digit at either end.
+fn well_formed(text: &str, inside: impl Fn(u8) -> bool) -> bool {
+    let edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let bytes = text.as_bytes();
+    edge(bytes.first()) && edge(bytes.last()) && bytes.iter().all(|byte| inside(*byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("nvidia.com/gpu", "fake-gpu-nvidia.com_gpu.sock")]
+    #[case("nvidia.com/mig-1g.5gb", "fake-gpu-nvidia.com_mig-1g.5gb.sock")]
+    #[case("a.b/c_d", "fake-gpu-a.b_c_d.sock")]
+    fn a_resource_has_its_own_socket(#[case] name: &str, #[case] socket: &str) {
+        let resource: ResourceName = name.parse().unwrap();
+        assert_eq!((resource.to_string().as_str(), resource.socket_name().as_str()), (name, socket));
+    }
+
+    #[rstest]
+    #[case("")]
+    #[case("gpu")]
+    #[case("nvidia.com/")]
+    #[case("/gpu")]
+    #[case("kubernetes.io/gpu")]
+    #[case("node.kubernetes.io/gpu")]
+    #[case("requests.nvidia.com/gpu")]
+    #[case("NVIDIA.com/gpu")]
+    #[case("nvidia..com/gpu")]
+    #[case("nvidia.com/a/b")]
+    #[case("nvidia.com/-gpu")]
+    #[case("nvidia.com/0123456789012345678901234567890123456789012345678901234567890123")]
+    fn what_a_kubelet_refuses_is_refused(#[case] name: &str) {
+        assert!(name.parse::<ResourceName>().is_err());
+    }
+}

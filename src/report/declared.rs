@@ -1,0 +1,148 @@
+//! EXT-03, the clause that no case judges: what an external scheduler declares is so.
+//!
+//! It follows from what cases found about the clauses that the declaration rests on: all-or-nothing, and those of every
+//! feature that is declared. It is concluded with the other clauses and from the same judgements, so that a document
+//! verifies, and the shards of a run merge, as they do without it. The worst of its evidence stands, by the order of
+//! all verdicts. A core clause that was announced as not run, as those are that stop a scheduler whose process is not
+//! the harness's own, does not count beside others that were judged; one of a declared feature does, because a
+//! declaration without evidence is none.
+
+use super::{Features, Judgement, Outcome, Verdict};
+use crate::suite::clauses::{Feature, clause};
+
+/// The clause.
+pub(super) const DECLARATION: &str = "EXT-03";
+
+/// The part of the contract whose core clauses every scheduler keeps, whatever it declares.
+const ALL_OR_NOTHING: &str = "AON";
+
+/// Whether a declaration rests on this clause.
+pub(super) fn is_evidence(id: &str, features: &Features) -> bool {
+    let Some(clause) = clause(id) else { return false };
+    match clause.feature() {
+        None => clause.group().is_some_and(|group| group.id == ALL_OR_NOTHING),
+        Some(feature) => feature != Feature::External && features.supported.contains(&feature),
+    }
+}
+
+/// What the evidence adds up to; `None` of none.
+pub(super) fn outcome(evidence: &[&Judgement]) -> Option<Outcome> {
+    let is_core =
+        |judgement: &Judgement| clause(&judgement.clause).is_some_and(|clause| clause.feature().is_none());
+    let some_core = evidence.iter().any(|judgement| is_core(judgement) && !judgement.outcome.announced);
+    let counts = |judgement: &Judgement| !(some_core && is_core(judgement) && judgement.outcome.announced);
+    let counted: Vec<&Judgement> = evidence.iter().copied().filter(|judgement| counts(judgement)).collect();
+    let worst = Outcome::fold(counted.iter().map(|judgement| &judgement.outcome))?;
+    if worst.verdict == Verdict::Pass {
+        return Some(worst);
+    }
+    let is_worst = |judgement: &&&Judgement| {
+        (judgement.outcome.verdict, judgement.outcome.announced) == (worst.verdict, worst.announced)
+    };
+    let mut ids: Vec<&str> = Vec::new();
+    for judgement in counted.iter().filter(is_worst) {
+        if !ids.contains(&judgement.clause.as_str()) {
+            ids.push(&judgement.clause);
+        }
+    }
+    let what = match worst.verdict {
+        Verdict::Pass => "kept",
+        Verdict::Fail => "not kept",
+        Verdict::Flaky => "kept on a retry only",
+        Verdict::Error | Verdict::NotRun => "not judged",
+        Verdict::KnownDeviation => "known to be broken",
+        Verdict::Unsupported => "not promised",
+    };
+    Some(Outcome { reason: Some(format!("{}: {what}", ids.join(", "))), ..worst })
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::report::{CaseResult, ProfileReport, verify};
+    use crate::suite::clauses::CLAUSES;
+
+    fn features() -> Features {
+        let supported = vec![Feature::AtomicPodGang, Feature::External];
+        Features { supported, ..Features::default() }
+    }
+
+    fn flaky() -> Outcome {
+        Outcome::of_attempts(&[Outcome::fail("late"), Outcome::pass()]).unwrap()
+    }
+
+    /// A profile of which AON-01, AON-02, AON-08 (AtomicPodGang), AON-12 and GANG-01 were judged by a case each.
+    fn concluded(outcomes: [Outcome; 5]) -> ProfileReport {
+        let ids = ["AON-01", "AON-02", "AON-08", "AON-12", "GANG-01"];
+        let case = |(id, outcome): (&str, Outcome)| {
+            let clauses = vec![Judgement { clause: id.to_owned(), outcome, violations: Vec::new() }];
+            CaseResult::new(id.to_lowercase(), "", clauses)
+        };
+        let cases = ids.into_iter().zip(outcomes).map(case).collect();
+        ProfileReport::new("external:mine", None, "unknown", features()).conclude(CLAUSES, cases)
+    }
+
+    fn announced() -> Outcome {
+        Outcome::not_run_announced("it is not the harness's to stop")
+    }
+
+    #[rstest]
+    #[case::kept([Outcome::pass(), Outcome::pass(), Outcome::pass(), Outcome::pass(), Outcome::pass()], Outcome::pass())]
+    #[case::core_broken(
+        [Outcome::fail("one alone"), Outcome::fail("a part"), Outcome::pass(), Outcome::pass(), Outcome::pass()],
+        Outcome::fail("AON-01, AON-02: not kept")
+    )]
+    #[case::feature_broken(
+        [Outcome::pass(), flaky(), Outcome::fail("a part"), Outcome::pass(), Outcome::pass()],
+        Outcome::fail("AON-08: not kept")
+    )]
+    #[case::not_told(
+        [Outcome::pass(), Outcome::error("gap"), Outcome::pass(), Outcome::pass(), Outcome::pass()],
+        Outcome::error("AON-02: not judged")
+    )]
+    #[case::not_the_harness_to_stop(
+        [Outcome::pass(), Outcome::pass(), Outcome::pass(), announced(), Outcome::pass()],
+        Outcome::pass()
+    )]
+    #[case::feature_without_evidence(
+        [Outcome::pass(), Outcome::pass(), announced(), announced(), Outcome::pass()],
+        Outcome::not_run_announced("AON-08: not judged")
+    )]
+    #[case::nothing_was_judged(
+        [announced(), announced(), announced(), announced(), Outcome::pass()],
+        Outcome::not_run_announced("AON-01, AON-02, AON-08, AON-12: not judged")
+    )]
+    #[case::what_is_no_evidence(
+        [Outcome::pass(), Outcome::pass(), Outcome::pass(), Outcome::pass(), Outcome::fail("none")],
+        Outcome::pass()
+    )]
+    fn a_declaration_is_as_good_as_its_evidence(#[case] outcomes: [Outcome; 5], #[case] wanted: Outcome) {
+        let profile = concluded(outcomes);
+        let declaration = profile.clauses.iter().find(|clause| clause.id == DECLARATION).unwrap();
+        assert_eq!(declaration.outcome, wanted);
+        assert_eq!(declaration.cases, ["aon-01", "aon-02", "aon-08", "aon-12"]);
+        let report = crate::report::Report { profiles: vec![profile], ..crate::report::fixture::report() };
+        assert_eq!(verify(&report), Ok(()));
+    }
+
+    #[test]
+    fn where_no_scheduler_is_declared_nothing_follows() {
+        let profile = ProfileReport::new("external", None, "none", Features::default());
+        let profile = profile.conclude(CLAUSES, Vec::new());
+        let declaration = profile.clauses.iter().find(|clause| clause.id == DECLARATION).unwrap();
+        assert_eq!(declaration.outcome, Outcome::unsupported("External is not declared"));
+    }
+
+    #[rstest]
+    #[case("AON-02", true)]
+    #[case("AON-08", true)]
+    #[case("TOPO-01", false)]
+    #[case("GANG-01", false)]
+    #[case("EXT-01", false)]
+    #[case("EXT-03", false)]
+    fn what_a_declaration_rests_on(#[case] id: &str, #[case] is: bool) {
+        assert_eq!(is_evidence(id, &features()), is);
+    }
+}

@@ -1,0 +1,123 @@
+//! What a run leaves out because it was asked to: cases that a filter does not select, and those that another shard
+//! holds.
+//!
+//! Such a case is in the report as not run, announced, so that nothing is dropped in silence. Its reason is all that
+//! tells it from a case that was announced for want of something, and `merge` goes by it: any report that says more of
+//! the case is to be believed before one that was not asked.
+
+use std::{fmt, str::FromStr};
+
+use super::Outcome;
+
+/// The reason of a case that a filter does not select.
+const NOT_SELECTED: &str = "not selected";
+/// How the reason of a case of another shard ends.
+const ELSEWHERE: &str = "does not hold it";
+
+/// A run's share of its cases: the `number`th of `count`. Written `2/3`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    number: usize,
+    count: usize,
+}
+
+impl Shard {
+    /// Whether it holds what stands at a place, counted from 0. Every place is held by exactly one shard of a count.
+    pub fn holds(self, place: usize) -> bool {
+        place % self.count == self.number - 1
+    }
+
+    /// What a run of this shard says of a case that it does not hold.
+    pub fn elsewhere(self) -> Outcome {
+        Outcome::not_run_announced(format!("shard {self} {ELSEWHERE}"))
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.number, self.count)
+    }
+}
+
+impl FromStr for Shard {
+    type Err = NoShard;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (number, count) = text.split_once('/').ok_or(NoShard)?;
+        match (number.parse::<usize>(), count.parse::<usize>()) {
+            (Ok(number), Ok(count)) if (1..=count).contains(&number) => Ok(Self { number, count }),
+            _ => Err(NoShard),
+        }
+    }
+}
+
+/// A text that names no shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected I/N, the Ith of N shards, counted from 1, e.g. 2/3")]
+pub struct NoShard;
+
+impl Outcome {
+    /// Not run, because a filter does not select it.
+    pub fn not_selected() -> Self {
+        Self::not_run_announced(NOT_SELECTED)
+    }
+
+    /// Whether nobody asked this run about it: [`not_selected`](Self::not_selected), or
+    /// [held elsewhere](Shard::elsewhere).
+    pub(super) fn is_left_out(&self) -> bool {
+        let said = |reason: &str| reason == NOT_SELECTED || reason.ends_with(ELSEWHERE);
+        self.announced && self.reason.as_deref().is_some_and(said)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("1/1")]
+    #[case("2/3")]
+    #[case("3/3")]
+    fn a_shard_is_written_as_it_is_read(#[case] text: &str) {
+        assert_eq!(text.parse::<Shard>().map(|shard| shard.to_string()), Ok(text.to_owned()));
+    }
+
+    #[rstest]
+    #[case("0/3")]
+    #[case("4/3")]
+    #[case("0/0")]
+    #[case("-1/3")]
+    #[case("1/")]
+    #[case("/3")]
+    #[case("2")]
+    #[case("x")]
+    fn what_names_no_shard(#[case] text: &str) {
+        assert_eq!(text.parse::<Shard>(), Err(NoShard));
+    }
+
+    #[rstest]
+    #[case(1)]
+    #[case(2)]
+    #[case(3)]
+    #[case(7)]
+    fn every_place_is_held_once_and_shares_are_even(#[case] count: usize) {
+        let shards: Vec<Shard> = (1..=count).map(|number| Shard { number, count }).collect();
+        for place in 0..20 {
+            assert_eq!(shards.iter().filter(|shard| shard.holds(place)).count(), 1, "{place} of {count}");
+        }
+        let shares = shards.iter().map(|shard| (0..20).filter(|place| shard.holds(*place)).count());
+        let (least, most) = (shares.clone().min(), shares.max());
+        assert!(most <= least.map(|least| least + 1), "{least:?} to {most:?}");
+    }
+
+    #[test]
+    fn what_was_announced_for_want_of_something_was_asked_for() {
+        let shard = Shard { number: 2, count: 3 };
+        assert_eq!(shard.elsewhere().reason.as_deref(), Some("shard 2/3 does not hold it"));
+        assert!(shard.elsewhere().is_left_out() && Outcome::not_selected().is_left_out());
+        assert!(!Outcome::not_run_announced("KAI binaries not found").is_left_out());
+        assert!(!Outcome::not_run("not selected").is_left_out());
+    }
+}

@@ -1,0 +1,293 @@
+//! One report of several: of the shards of a run, or of runs of different backends against the same implementation.
+//!
+//! The documents must be about the same thing (suite, implementation, provider and, where they share a profile, its
+//! scheduler and features), and each must [verify](super::verify()). Profiles are matched by backend and variant. Of a
+//! case that several documents have, the one that held it is taken; where nobody did, one that says what it lacked
+//! before one that was not asked. Two documents that both held a case may differ, and a verdict is not to be chosen, so
+//! they do not merge.
+//!
+//! The contract is not needed: a document lists every clause with its promise. What the documents say of a clause's
+//! verdict is not looked at; it is concluded from the merged cases by [`ProfileReport::concluded`], which concludes a
+//! run's, and the merged document verifies as theirs do. The proofs of a broken clause come along with their case.
+//!
+//! What is said of a whole run is added up as far as it means anything: building and total times are sums over the
+//! machines' work, the time to a ready cluster and the settings are the greatest, the date is the latest. Nothing is
+//! copied: folders of artifacts are named where they are, as seen from the merged report.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::{
+    CaseResult, ClauseResult, Component, Features, HandEdited, Outcome, ProfileReport, Report, Seconds,
+    Settings, Timings, Verdict, verify,
+};
+use crate::suite::clauses::CLAUSES;
+
+/// A document to merge.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Its file, for messages.
+    pub file: PathBuf,
+    /// Its folder as seen from the merged report's, such as `../shard-1`.
+    pub folder: PathBuf,
+    /// What it says.
+    pub report: Report,
+}
+
+/// Why documents do not merge.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MergeError {
+    /// None was given.
+    #[error("there is nothing to merge")]
+    Nothing,
+    /// One was edited by hand.
+    #[error("{}: {reason}", .file.display())]
+    HandEdited {
+        /// Its file.
+        file: PathBuf,
+        /// Where it does not agree with itself.
+        reason: HandEdited,
+    },
+    /// Two are about different things.
+    #[error("{files} are not about the same {what}: {found}")]
+    Differ {
+        /// The files.
+        files: Pair,
+        /// What differs.
+        what: String,
+        /// What they say, in the order of the files.
+        found: String,
+    },
+    /// Two have held the same case.
+    #[error("{files} both hold {case} on {profile}, and a verdict is not to be chosen")]
+    HeldTwice {
+        /// The files.
+        files: Pair,
+        /// The case's id.
+        case: String,
+        /// The profile's title.
+        profile: String,
+    },
+}
+
+/// Two files that do not go together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair(pub PathBuf, pub PathBuf);
+
+impl fmt::Display for Pair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} and {}", self.0.display(), self.1.display())
+    }
+}
+
+/// The documents as one, in their order; `command` is the one that merges them.
+///
+/// # Errors
+/// [`MergeError`], naming the files.
+pub fn merge(sources: &[Source], command: String) -> Result<Report, MergeError> {
+    let [first, rest @ ..] = sources else { return Err(MergeError::Nothing) };
+    for Source { file, report, .. } in sources {
+        verify(report).map_err(|reason| MergeError::HandEdited { file: file.clone(), reason })?;
+    }
+    for other in rest {
+        same(first, other)?;
+    }
+    let report = first.report.clone();
+    let date = sources.iter().map(|source| source.report.date).max().unwrap_or(report.date);
+    let (settings, timings) = (settings(sources), timings(sources));
+    let (components, profiles) = (components(sources)?, profiles(sources)?);
+    Ok(Report { date, command, components, settings, profiles, timings, ..report })
+}
+
+/// Something of a whole document that must be the same in all.
+type Said = fn(&Report) -> String;
+
+/// What must be the same: its name, and what a document says of it.
+const SAME: [(&str, Said); 4] = [
+    ("version of the suite", |report| report.suite.version.clone()),
+    ("implementation", |report| format!("{} {}", report.implementation.name, report.implementation.version)),
+    ("provider", |report| {
+        format!("{} with Kubernetes {}", report.provider.name, report.provider.kubernetes_version)
+    }),
+    ("feature gates", |report| {
+        let gates = report.provider.feature_gates.iter().map(|(name, on)| format!("{name}={on}"));
+        gates.collect::<Vec<_>>().join(",")
+    }),
+];
+
+fn same(first: &Source, other: &Source) -> Result<(), MergeError> {
+    for (what, said) in SAME {
+        agree(first, other, what, &said(&first.report), &said(&other.report))?;
+    }
+    Ok(())
+}
+
+fn agree(first: &Source, other: &Source, what: &str, says: &str, says_other: &str) -> Result<(), MergeError> {
+    if says == says_other {
+        return Ok(());
+    }
+    let found = format!("{says:?} and {says_other:?}");
+    Err(MergeError::Differ { files: pair(first, other), what: what.to_owned(), found })
+}
+
+fn pair(first: &Source, other: &Source) -> Pair {
+    Pair(first.file.clone(), other.file.clone())
+}
+
+fn settings(sources: &[Source]) -> Settings {
+    let all = || sources.iter().map(|source| &source.report.settings);
+    Settings {
+        timeout_scale: all().map(|settings| settings.timeout_scale).fold(0.0, f64::max),
+        concurrency: all().map(|settings| settings.concurrency).max().unwrap_or_default(),
+    }
+}
+
+fn timings(sources: &[Source]) -> Timings {
+    let all = |of: fn(&Timings) -> Seconds| sources.iter().map(move |source| of(&source.report.timings));
+    Timings {
+        build_seconds: all(|timings| timings.build_seconds).sum(),
+        cluster_ready_seconds: all(|timings| timings.cluster_ready_seconds).max().unwrap_or_default(),
+        total_seconds: all(|timings| timings.total_seconds).sum(),
+    }
+}
+
+/// Every program once, in the order of the documents.
+fn components(sources: &[Source]) -> Result<Vec<Component>, MergeError> {
+    let mut known: Vec<(&Source, &Component)> = Vec::new();
+    for source in sources {
+        for component in &source.report.components {
+            match known.iter().find(|(_, known)| known.name == component.name) {
+                None => known.push((source, component)),
+                Some((first, known)) => {
+                    let what = format!("program {}", component.name);
+                    agree(first, source, &what, &known.digest, &component.digest)?;
+                }
+            }
+        }
+    }
+    Ok(known.into_iter().map(|(_, component)| component.clone()).collect())
+}
+
+/// One profile as one document has it.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    source: &'a Source,
+    profile: &'a ProfileReport,
+}
+
+/// Every profile once, in the order of the documents.
+fn profiles(sources: &[Source]) -> Result<Vec<ProfileReport>, MergeError> {
+    let mut columns: Vec<Vec<Part<'_>>> = Vec::new();
+    for source in sources {
+        for profile in &source.report.profiles {
+            let (part, title) = (Part { source, profile }, profile.title());
+            let known =
+                columns.iter().position(|parts| parts.iter().any(|part| part.profile.title() == title));
+            match known {
+                Some(column) => columns[column].push(part),
+                None => columns.push(vec![part]),
+            }
+        }
+    }
+    columns.iter().filter_map(|parts| profile(parts).transpose()).collect()
+}
+
+/// The parts of one profile as one; `None` of none.
+fn profile(parts: &[Part<'_>]) -> Result<Option<ProfileReport>, MergeError> {
+    let [first, rest @ ..] = parts else { return Ok(None) };
+    let one = first.profile;
+    for other in rest {
+        let about = |what: &str| format!("{what} of {}", one.title());
+        let features = |profile: &ProfileReport| {
+            profile.features.supported.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+        };
+        agree(first.source, other.source, &about("scheduler"), &one.version, &other.profile.version)?;
+        let (says, says_other) = (features(one), features(other.profile));
+        agree(first.source, other.source, &about("features"), &says, &says_other)?;
+    }
+    let mut clauses: Vec<ClauseResult> = Vec::new();
+    for clause in parts.iter().flat_map(|part| &part.profile.clauses) {
+        if clauses.iter().all(|known| known.id != clause.id) {
+            clauses.push(ClauseResult { violations: Vec::new(), ..clause.clone() });
+        }
+    }
+    let place = |clause: &ClauseResult| CLAUSES.iter().position(|known| known.id == clause.id);
+    clauses.sort_by_key(|clause| place(clause).unwrap_or(CLAUSES.len()));
+    let (backend, variant, version) = (one.backend.as_str(), one.variant.clone(), one.version.as_str());
+    let merged = ProfileReport::new(backend, variant, version, features(parts, one.features.clone()));
+    Ok(Some(merged.concluded(clauses, cases(parts)?)))
+}
+
+/// What one document has shown need not be taken from the profile's word.
+fn features(parts: &[Part<'_>], mut features: Features) -> Features {
+    features.declared.retain(|gate| parts.iter().all(|part| part.profile.features.declared.contains(gate)));
+    features
+}
+
+/// Every case once, as whoever knows most of it has it.
+fn cases(parts: &[Part<'_>]) -> Result<Vec<CaseResult>, MergeError> {
+    let mut chosen: Vec<(&Part<'_>, &CaseResult)> = Vec::new();
+    for part in parts {
+        for case in &part.profile.cases {
+            match chosen.iter_mut().find(|(_, known)| known.id == case.id) {
+                None => chosen.push((part, case)),
+                Some(known) => match (Knowledge::of(known.1), Knowledge::of(case)) {
+                    (Knowledge::Held, Knowledge::Held) => {
+                        return Err(MergeError::HeldTwice {
+                            files: pair(known.0.source, part.source),
+                            case: case.id.clone(),
+                            profile: part.profile.title(),
+                        });
+                    }
+                    (before, now) if now > before => *known = (part, case),
+                    _ => {}
+                },
+            }
+        }
+    }
+    Ok(chosen.into_iter().map(|(part, case)| part.taken(case)).collect())
+}
+
+/// How much a document knows of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Knowledge {
+    /// Its run was not asked for it.
+    LeftOut,
+    /// Its run was asked for it, and says why it did not begin: unsupported, or announced.
+    NotBegun,
+    /// It was held, or should have been.
+    Held,
+}
+
+impl Knowledge {
+    fn of(case: &CaseResult) -> Self {
+        let all = |is: fn(&Outcome) -> bool| case.clauses.iter().all(|judgement| is(&judgement.outcome));
+        match case.attempts {
+            0 if all(Outcome::is_left_out) => Self::LeftOut,
+            0 if all(|outcome| outcome.announced || outcome.verdict == Verdict::Unsupported) => {
+                Self::NotBegun
+            }
+            _ => Self::Held,
+        }
+    }
+}
+
+impl Part<'_> {
+    /// A case of this document as it was before it was concluded, its folder as seen from the merged report.
+    fn taken(&self, case: &CaseResult) -> CaseResult {
+        let mut taken = case.clone();
+        for judgement in &mut taken.clauses {
+            let clause = self.profile.clauses.iter().find(|clause| clause.id == judgement.clause);
+            let violations = clause.into_iter().flat_map(|clause| &clause.violations);
+            judgement.violations =
+                violations.filter(|violation| violation.case == case.id).cloned().collect();
+        }
+        let folder = |inner: &String| self.source.folder.join(inner).display().to_string();
+        taken.artifacts = case.artifacts.as_ref().map(folder);
+        taken
+    }
+}
+
+#[cfg(test)]
+#[path = "merge_tests.rs"]
+mod tests;
