@@ -1,4 +1,4 @@
-# kube-proxy with the iptables that it calls, and the libraries that those need.
+# kube-proxy with the iptables that it calls, and the libraries that those and their extensions need.
 FROM scratch AS root
 ADD rootfs.tar /
 RUN set -eu; \
@@ -11,7 +11,7 @@ RUN set -eu; \
         ln -s xtables-legacy-multi /out/usr/sbin/$family-legacy$tail; \
     done; done; \
     cp -a "$lib/xtables" "/out$lib/"; \
-    for library in $(ldd /out/usr/sbin/* | awk '$3 ~ "^/" {print $3} $1 ~ "^/lib" {print $1}' | sort -u); do \
+    for library in $(ldd /out/usr/sbin/* "/out$lib"/xtables/*.so | awk '$3 ~ "^/" {print $3} $1 ~ "^/lib" {print $1}' | sort -u); do \
         mkdir -p "/out$(dirname "$library")"; cp -L "$library" "/out$library"; \
     done
 

@@ -251,6 +251,10 @@ pub struct UpArgs {
     /// The backends whose schedulers run in it: one of `run --backend`, or all.
     #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
     pub backend: String,
+    /// Without the reference controller and its CRDs: for an operator of your own (existing), beside which `run --provider
+    /// existing --kubeconfig FILE --implementation existing` judges it.
+    #[arg(long, value_name = "reference|existing", default_value = "reference")]
+    pub implementation: String,
     /// Nodes to begin with: how many, and GPUs of each (8x8 is 8 nodes of 8 GPUs, 4 to a rack, 8 to a block).
     #[arg(long, value_name = "NODESxGPUS")]
     pub nodes: Option<String>,

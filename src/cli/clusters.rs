@@ -79,6 +79,7 @@ pub async fn up(args: &UpArgs) -> Result<Exit, Failure> {
     let out = std::fs::File::options().append(true).open(&log).map_err(infrastructure)?;
     let mut command = Command::new(own()?);
     command.arg("__supervise").arg(&args.name).arg("--backend").arg(&args.backend);
+    command.arg("--implementation").arg(&args.implementation);
     if let Some(nodes) = &args.nodes {
         command.arg("--nodes").arg(nodes);
     }
@@ -123,7 +124,14 @@ pub async fn up(args: &UpArgs) -> Result<Exit, Failure> {
 /// The cluster that `up` was asked for.
 fn spec(args: &UpArgs) -> Result<ClusterSpec, Failure> {
     let targets = select::targets(&args.backend, None)?;
-    cluster_spec(&args.cluster_args, &targets.iter().map(|target| target.scheduler()).collect())
+    let spec =
+        cluster_spec(&args.cluster_args, &targets.iter().map(|target| target.scheduler()).collect())?;
+    let has_controller = match args.implementation.as_str() {
+        "reference" => true,
+        "existing" => false,
+        word => return Err(select::unknown("implementation", word, &["reference", "existing"], "")),
+    };
+    Ok(ClusterSpec { has_controller, ..spec })
 }
 
 /// Terminates a process when it is dropped, unless it was disarmed.

@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use futures::future::try_join_all;
-use k8s_openapi::api::core::v1::{Namespace, Node};
+use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
@@ -135,6 +135,18 @@ pub async fn delete_workloads(client: &Client, namespace: &str) -> Result<(), Cl
         .await
         .map(drop)
         .map_err(|source| ClusterError::api(format!("delete the PodCliqueSets of {namespace}"), source))
+}
+
+/// Deletes the pods of a namespace that carry a label, without waiting.
+///
+/// # Errors
+/// [`ClusterError::Api`].
+pub async fn delete_pods(client: &Client, namespace: &str, label: &str) -> Result<(), ClusterError> {
+    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    pods.delete_collection(&DeleteParams::background(), &ListParams::default().labels(label))
+        .await
+        .map(drop)
+        .map_err(|source| ClusterError::api(format!("delete the pods {label} of {namespace}"), source))
 }
 
 /// Deletes the ClusterTopologyBindings that carry `label=value`.

@@ -322,9 +322,13 @@ impl Arena {
         }
         let cluster = &trial.ground.cluster;
         let gone = async {
-            match cluster.local() {
-                Some(_) => deploy::delete_workloads(client, pool).await?,
-                None => deploy::delete_namespace(client, pool).await?,
+            match self.settings.origin {
+                Origin::Local => deploy::delete_workloads(client, pool).await?,
+                Origin::Kind(_) => {
+                    deploy::delete_workloads(client, pool).await?;
+                    deploy::delete_pods(client, pool, names::CANARY).await?;
+                }
+                Origin::Up(_) | Origin::Existing { .. } => deploy::delete_namespace(client, pool).await?,
             }
             cluster.node_pools().release(names::POOL, pool).await
         };

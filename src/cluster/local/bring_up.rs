@@ -56,7 +56,14 @@ impl LocalCluster {
             ca_bundle: cluster.layout.ca_bundle.clone().into_bytes(),
         };
         let apis = join_all(cluster.starting().into_iter().map(|scheduler| cluster.install_api(scheduler)));
-        let (controller, _) = join(deploy::install_controller(&cluster.client(), &options), apis).await;
+        let has_controller = cluster.spec().has_controller;
+        let install = async {
+            match has_controller {
+                true => deploy::install_controller(&cluster.client(), &options).await,
+                false => Ok(()),
+            }
+        };
+        let (controller, _) = join(install, apis).await;
         controller?;
         cluster.start_part(Part::ControllerManager).await?;
         let schedulers =
@@ -68,6 +75,9 @@ impl LocalCluster {
     }
 
     async fn start_controller(&self) -> Result<(), ClusterError> {
+        if !self.spec().has_controller {
+            return Ok(());
+        }
         self.start_part(Part::Controller).await?;
         self.controller_ready().await.map(drop)
     }

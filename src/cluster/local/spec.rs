@@ -66,8 +66,10 @@ pub struct ClusterSpec {
     pub watch_cache: bool,
     /// Gates of the scheduler.
     pub scheduler_gates: Gates,
-    /// How the controller under test is configured.
+    /// How the reference controller is configured.
     pub controller: ControllerSpec,
+    /// Whether the cluster has the reference controller, with its CRDs and webhooks; else somebody brings another.
+    pub has_controller: bool,
     /// The schedulers; kube-scheduler is always among them.
     pub schedulers: BTreeSet<Scheduler>,
     /// Plugins (or arguments of plugins) that a scheduler other than kube-scheduler is started without, by the names
@@ -171,6 +173,7 @@ impl Default for ClusterSpec {
             watch_cache: true,
             scheduler_gates: Gates::workload_api(),
             controller: ControllerSpec::default(),
+            has_controller: true,
             schedulers: BTreeSet::from([Scheduler::Kube]),
             plugins_off: Vec::new(),
             kai: None,
@@ -211,6 +214,9 @@ impl ClusterSpec {
     }
 
     fn has(&self, part: Part) -> bool {
+        if part == Part::Controller && !self.has_controller {
+            return false;
+        }
         let wanted = part.scheduler().is_none_or(|scheduler| self.schedulers.contains(&scheduler));
         let from_kai = part.scheduler() == Some(Scheduler::Kai);
         wanted && (!from_kai || self.kai.as_ref().is_some_and(|kai| kai.program(part).is_some()))
