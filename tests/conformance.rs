@@ -4,41 +4,25 @@
 //! `cargo test --test conformance -- aon` filters by name, as with any test. Without Go (and without built components)
 //! every test fails with the reason; nothing is skipped silently.
 
+mod lane;
+
 use std::sync::{Arc, OnceLock};
 
 use grove_conformance::cluster::ClusterError;
-use grove_conformance::cluster::components::{Component, Overrides, Progress, Toolbox, components_for};
+use grove_conformance::cluster::components::{Overrides, Toolbox, components_for};
 use grove_conformance::cluster::local::{ClusterSpec, Programs};
 use grove_conformance::cluster::process::Launcher;
 use grove_conformance::cluster::schedulers::{KaiDir, Scheduler};
-use grove_conformance::report::Verdict;
 use grove_conformance::suite::arena::{Arena, Origin, Settings};
-use grove_conformance::suite::case::Case;
 use grove_conformance::suite::cases;
 use grove_conformance::suite::target::{TARGETS, Target};
 use grove_conformance::suite::verdict::{is_contract, judged_clauses};
-use libtest_mimic::{Arguments, Failed, Trial};
+use lane::{Lines, Shared, hold};
+use libtest_mimic::{Arguments, Trial};
 use tokio::runtime::Runtime;
 
 /// Names a folder with KAI's programs and CRDs.
 const KAI_DIR: &str = "GROVE_CONFORMANCE_KAI_DIR";
-
-/// Builds are slow enough to be worth a line each.
-struct Lines;
-
-#[allow(clippy::print_stderr)]
-impl Progress for Lines {
-    fn building(&self, component: &Component) {
-        eprintln!("building {} {} (once; cached afterwards)", component.name, component.version);
-    }
-    fn compiled(&self, _: &Component, _: usize) {}
-    fn built(&self, component: &Component, seconds: f64) {
-        eprintln!("built {} in {seconds:.0} s", component.name);
-    }
-    fn waiting(&self, component: &Component) {
-        eprintln!("waiting for another process that builds {}", component.name);
-    }
-}
 
 /// Every scheduler in one control plane. KAI's programs are a matter of the machine: without, only what the API server
 /// shows of its backend is judged.
@@ -73,31 +57,12 @@ fn arena(runtime: &Runtime) -> Result<Arena, ClusterError> {
     }))
 }
 
-type Shared = Arc<OnceLock<Result<Arena, String>>>;
-
-fn hold(case: &'static Case, target: Target, shared: &Shared, runtime: &Runtime) -> Result<(), Failed> {
-    let arena = shared.get_or_init(|| arena(runtime).map_err(|error| error.to_string()));
-    let arena = arena.as_ref().map_err(Failed::from)?;
-    let result = runtime.block_on(arena.hold(case, target));
-    // What was announced as not judged is another test's matter, where there is a KAI.
-    let judged: Vec<_> = result.clauses.iter().filter(|judgement| !judgement.outcome.announced).collect();
-    let kept = |verdict| matches!(verdict, Verdict::Pass | Verdict::KnownDeviation | Verdict::Unsupported);
-    match result.outcome.verdict {
-        _ if !judged.is_empty() && judged.iter().all(|judgement| kept(judgement.outcome.verdict)) => Ok(()),
-        verdict => {
-            let reason = result.outcome.reason.unwrap_or_default();
-            let artifacts = result.artifacts.map(|path| arena.settings.out.join(path).display().to_string());
-            Err(format!("{verdict}: {reason}\nartifacts: {}", artifacts.unwrap_or_default()).into())
-        }
-    }
-}
-
 fn main() -> std::process::ExitCode {
     let mut arguments = Arguments::from_args();
     // A trial waits most of its time; the arena bounds how many are on a cluster at once.
     arguments.test_threads.get_or_insert(16);
     let runtime = Arc::new(Runtime::new().expect("a runtime starts"));
-    let shared: Shared = Arc::default();
+    let shared: Arc<Shared> = Arc::default();
     let mut trials = Vec::new();
     for target in TARGETS {
         for case in cases::all() {
@@ -106,12 +71,18 @@ fn main() -> std::process::ExitCode {
             let clauses = judged_clauses(case, target);
             let absent = target == Target::Kai && std::env::var_os(KAI_DIR).is_none();
             // Kubelets are another test's matter.
-            if case.group() == "klt" || clauses.is_empty() || absent && !clauses.iter().any(|clause| is_contract(clause)) {
+            if case.group() == "klt"
+                || clauses.is_empty()
+                || absent && !clauses.iter().any(|clause| is_contract(clause))
+            {
                 continue;
             }
             let name = format!("{}::{}", target.slug(), case.id.replace('/', "::"));
             let (shared, runtime) = (shared.clone(), runtime.clone());
-            trials.push(Trial::test(name, move || hold(case, target, &shared, &runtime)));
+            trials.push(Trial::test(name, move || {
+                let make = || arena(&runtime).map_err(|error| error.to_string());
+                hold(case, target, &shared, make, &runtime)
+            }));
         }
     }
     let conclusion = libtest_mimic::run(&arguments, trials);

@@ -30,7 +30,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Run the conformance suite (or one's own workload) and write a report.
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// List the cases and the clauses they judge.
     List(ListArgs),
     /// Judge a saved history again, offline.

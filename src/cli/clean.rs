@@ -2,14 +2,18 @@
 
 use super::args::CleanArgs;
 use super::{Failure, output};
-use crate::cluster::home;
+use crate::cluster::{home, kind};
 use crate::report::Exit;
 
 /// Cleans.
 ///
 /// # Errors
 /// [`Failure::Infrastructure`] for a folder that cannot be removed.
-pub fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
+pub async fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
+    // Before the folders, by which live clusters are known.
+    for name in kind::remove_abandoned().await? {
+        output::data(&format!("removed the containers and volumes of kind cluster {name}"));
+    }
     for name in home::remove_abandoned()? {
         output::data(&format!("removed the folder of cluster {name}"));
     }

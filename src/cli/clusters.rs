@@ -124,8 +124,7 @@ pub async fn up(args: &UpArgs) -> Result<Exit, Failure> {
 /// The cluster that `up` was asked for.
 fn spec(args: &UpArgs) -> Result<ClusterSpec, Failure> {
     let targets = select::targets(&args.backend, None)?;
-    let spec =
-        cluster_spec(&args.cluster_args, &targets.iter().map(|target| target.scheduler()).collect())?;
+    let spec = cluster_spec(&args.cluster_args, &targets.iter().map(|target| target.scheduler()).collect())?;
     let has_controller = match args.implementation.as_str() {
         "reference" => true,
         "existing" => false,

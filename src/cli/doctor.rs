@@ -1,8 +1,8 @@
 //! `doctor`: whether this machine can run the suite, and what is missing.
 
 use super::{Failure, output, sibling};
-use crate::cluster::components::{CATALOGUE, Toolbox, Toolchain};
-use crate::cluster::home;
+use crate::cluster::components::{CATALOGUE, Component, Purpose, Toolbox, Toolchain};
+use crate::cluster::{home, kind};
 use crate::report::Exit;
 
 /// Checks, and says for everything that is wrong what to do.
@@ -22,7 +22,8 @@ pub async fn doctor() -> Result<Exit, Failure> {
     check("processors", Ok(cores.to_string()));
     check("controller", sibling().map(|path| path.display().to_string()).map_err(|e| e.to_string()));
     let mut unbuilt = Vec::new();
-    for component in &CATALOGUE {
+    let of_kind = |component: &&Component| matches!(component.purpose, Purpose::Kind | Purpose::Node);
+    for component in CATALOGUE.iter().filter(|component| !of_kind(component)) {
         if !Toolbox::is_built(component).await {
             unbuilt.push(component.name);
         }
@@ -47,6 +48,13 @@ pub async fn doctor() -> Result<Exit, Failure> {
     ] {
         let space = home::require_space(&path, mib, "to be sure", variable);
         check(what, space.map(|()| path.display().to_string()).map_err(|e| e.to_string()));
+    }
+    // What only kind clusters need is no fault of a machine that has none.
+    match kind::host::check().await {
+        Ok(engine) => {
+            check("kind", Ok(format!("Docker {}, cgroup v{}", engine.version, engine.cgroup_version)))
+        }
+        Err(error) => output::data(&format!("no    kind (--provider kind only): {error}")),
     }
     let left: Vec<_> =
         home::clusters()?.into_iter().filter(|found| !found.live).map(|found| found.name).collect();

@@ -94,7 +94,7 @@ async fn dispatch(verb: Verb) -> Result<Exit, Failure> {
         Verb::Status => clusters::status(),
         Verb::Components(args) => components::components(&args).await,
         Verb::Doctor => doctor::doctor().await,
-        Verb::Clean(args) => clean::clean(&args),
+        Verb::Clean(args) => clean::clean(&args).await,
         Verb::Bench(args) => bench::bench(&args).await,
         Verb::Supervise(args) => clusters::supervise(&args).await,
     }

@@ -5,13 +5,12 @@ use std::path::PathBuf;
 
 use super::args::{ProviderArgs, ProviderName, RunArgs};
 use super::{Failure, clusters, output, overrides, own, sibling, sibling_of};
-use crate::cluster::components::{Toolbox, components_for_kind};
-use crate::cluster::images::{self, NOBODY};
-use crate::cluster::kind::{KindSpec, config, host, node_image};
+use crate::cluster::components::Toolbox;
+use crate::cluster::kind::prepare::{self, OwnPrograms, Wanted};
+use crate::cluster::kind::{KindSpec, config};
 use crate::cluster::local::{ClusterSpec, Programs};
 use crate::cluster::process::Launcher;
 use crate::cluster::schedulers::Scheduler;
-use crate::cluster::ClusterError;
 use crate::report::Implementation;
 use crate::suite::arena::Origin;
 
@@ -22,7 +21,7 @@ const EXISTING: &str = "existing";
 ///
 /// # Errors
 /// [`Failure::Usage`] for words that do not go together; [`Failure::Infrastructure`] for what the machine lacks.
-pub async fn prepare(
+pub async fn origin(
     args: &RunArgs,
     spec: &ClusterSpec,
     talk: &output::Talk,
@@ -36,14 +35,18 @@ pub async fn prepare(
             one_etcd: args.provider.one_etcd,
         },
         (ProviderName::Existing, ..) => {
-            return Err(Failure::Usage("--provider existing needs --kubeconfig FILE, and no --cluster".into()));
+            return Err(Failure::Usage(
+                "--provider existing needs --kubeconfig FILE, and no --cluster".into(),
+            ));
         }
         (ProviderName::Kind, None, None) => {
             let (spec, programs) = kind(args, spec, talk).await?;
             return Ok((Origin::Kind(Box::new(spec)), programs));
         }
         (ProviderName::Kind, ..) => {
-            return Err(Failure::Usage("--provider kind makes its own cluster: no --cluster, no --kubeconfig".into()));
+            return Err(Failure::Usage(
+                "--provider kind makes its own cluster: no --cluster, no --kubeconfig".into(),
+            ));
         }
         (ProviderName::Local, ..) => {
             return Err(Failure::Usage("--kubeconfig is for --provider existing".into()));
@@ -76,7 +79,8 @@ pub fn implementation(args: &ProviderArgs) -> Result<Option<Implementation>, Fai
             ours: false,
         })),
         (EXISTING, _) => Err(Failure::Usage(
-            "--implementation existing is what runs in a cluster of your own: give --provider existing".into(),
+            "--implementation existing is what runs in a cluster of your own: give --provider existing"
+                .into(),
         )),
         (word, _) => Err(super::select::unknown("implementation", word, &["reference", EXISTING], "")),
     }
@@ -96,40 +100,25 @@ async fn kind(
             .map_err(|e| Failure::Usage(format!("--kind-config {}: {e}", path.display())))?,
         None => config::DEFAULT.to_owned(),
     };
-    // Before minutes are spent on images.
-    host::check().await?;
     let (overrides, controller) = overrides(&args.cluster_args)?;
     talk.now("building what a kind cluster is made of");
-    let toolbox = Toolbox::prepare_only(components_for_kind(&schedulers), &overrides, talk).await?;
-    let pause = sibling_of("pause")?;
-    let node_image = match &args.provider.node_image {
-        Some(image) => image.clone(),
-        None => node_image::any(&pause, &overrides, talk).await?,
+    let own_programs = OwnPrograms {
+        controller: controller.map_or_else(sibling, Ok)?,
+        plugin: sibling_of("fake-gpu-plugin")?,
+        pause: sibling_of("pause")?,
     };
-    let own_image = async |name: &str, path: PathBuf, user| -> Result<_, ClusterError> {
-        images::of_program(name, &images::statically(name, &path).await?, user).await
+    let controller = own_programs.controller.clone();
+    let wanted = Wanted {
+        schedulers: &schedulers,
+        controller: &spec.controller,
+        config: &config,
+        node_image: args.provider.node_image.as_deref(),
+        overrides: &overrides,
+        own: own_programs,
     };
-    let controller = controller.map_or_else(sibling, Ok)?;
-    let controller_image = own_image("grove-backend-controller", controller.clone(), Some(NOBODY)).await?;
-    // The folder of the kubelet's plugins is root's.
-    let plugin_image = own_image("fake-gpu-plugin", sibling_of("fake-gpu-plugin")?, None).await?;
-    let mut scheduler_images = Vec::new();
-    for (scheduler, program) in
-        [(Scheduler::Volcano, "vc-scheduler"), (Scheduler::Koordinator, "koord-scheduler")]
-    {
-        if schedulers.contains(&scheduler) {
-            let path = &toolbox.get(program)?.path;
-            scheduler_images.push((scheduler, images::of_program(program, path, Some(NOBODY)).await?));
-        }
+    let (spec, toolbox) = prepare::prepare(wanted, talk).await?;
+    for image in spec.own_images() {
+        output::say(&format!("image {} {:.1} MB", image.reference, image.bytes as f64 / 1e6));
     }
-    let spec = KindSpec {
-        kind: toolbox.get("kind")?.path.clone(),
-        node_image,
-        config,
-        controller_image,
-        plugin_image,
-        scheduler_images,
-        controller: spec.controller.clone(),
-    };
     Ok((spec, Programs { toolbox, launcher: Launcher::new(own()?), controller }))
 }

@@ -27,7 +27,7 @@ pub async fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let building = Instant::now();
     let schedulers: BTreeSet<_> = plan.targets.iter().map(|target| target.scheduler()).collect();
     let spec = cluster_spec(&args.cluster_args, &schedulers)?;
-    let (origin, programs) = provider::prepare(args, &spec, &talk).await?;
+    let (origin, programs) = provider::origin(args, &spec, &talk).await?;
     let clock = Clock { begin, building: building.elapsed() };
     std::fs::create_dir_all(&args.report_dir)
         .map_err(|e| Failure::Usage(format!("--report-dir {}: {e}", args.report_dir.display())))?;

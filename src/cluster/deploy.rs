@@ -118,9 +118,9 @@ pub async fn delete_namespace(client: &Client, namespace: &str) -> Result<(), Cl
     match namespaces.delete(namespace, &DeleteParams::background()).await {
         // Gone already: the case itself has deleted it.
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-        other => {
-            other.map(drop).map_err(|source| ClusterError::api(format!("delete namespace {namespace}"), source))
-        }
+        other => other
+            .map(drop)
+            .map_err(|source| ClusterError::api(format!("delete namespace {namespace}"), source)),
     }
 }
 

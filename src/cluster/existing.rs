@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use futures::future::try_join_all;
-use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
+};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{Api, DynamicObject, ListParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
@@ -67,10 +69,7 @@ impl ExistingCluster {
         if !beside_others {
             no_others(&client, run.0).await?;
         }
-        Ok(Self {
-            node_pools: NodePools::Simulated(client),
-            run: (run.0.to_owned(), run.1.to_owned()),
-        })
+        Ok(Self { node_pools: NodePools::Simulated(client), run: (run.0.to_owned(), run.1.to_owned()) })
     }
 
     /// Waits until somebody plays the kubelet of a simulated node.
@@ -83,7 +82,9 @@ impl ExistingCluster {
         loop {
             match leases.get_opt(node).await {
                 Ok(Some(_)) => return Ok(()),
-                Err(source) => return Err(ClusterError::api(format!("read the lease of node {node}"), source)),
+                Err(source) => {
+                    return Err(ClusterError::api(format!("read the lease of node {node}"), source));
+                }
                 Ok(None) if begin.elapsed() > TAKEN => {
                     return Err(ClusterError::NotReady {
                         what: format!("a kubelet for the simulated node {node}"),
@@ -117,7 +118,10 @@ async fn allowed(client: &Client) -> Result<(), ClusterError> {
                 ..ResourceAttributes::default()
             };
             let review = SelfSubjectAccessReview {
-                spec: SelfSubjectAccessReviewSpec { resource_attributes: Some(attributes), ..Default::default() },
+                spec: SelfSubjectAccessReviewSpec {
+                    resource_attributes: Some(attributes),
+                    ..Default::default()
+                },
                 ..Default::default()
             };
             let answer = reviews

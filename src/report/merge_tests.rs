@@ -117,7 +117,7 @@ fn a_verdict_is_not_chosen() {
     r#"provider: "local with Kubernetes v1.36.4" and "local with Kubernetes v1.37.0""#
 )]
 #[case::gates(
-    |report: &mut Report| drop(report.provider.feature_gates.insert("GangScheduling".to_owned(), false)),
+    |report: &mut Report| _ = report.provider.feature_gates.insert("GangScheduling".to_owned(), false),
     "feature gates"
 )]
 #[case::program(

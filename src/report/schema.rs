@@ -37,7 +37,7 @@ mod tests {
             schema.pointer("/$defs/Verdict/oneOf").and_then(|values| values.as_array()).map(Vec::len);
         assert_eq!(verdicts, Some(7));
         let levels = schema.pointer("/$defs/Level/enum").and_then(|values| values.as_array()).map(Vec::len);
-        assert_eq!(levels, Some(10), "core and nine features");
+        assert_eq!(levels, Some(11), "core and ten features");
         let clause = schema.pointer("/$defs/ClauseResult/properties/verdict");
         assert!(clause.is_some(), "the outcome lies flat beside the clause");
     }

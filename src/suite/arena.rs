@@ -187,7 +187,9 @@ impl Arena {
             || self.settings.spec.parts_of(Scheduler::Kai).any(|part| part == Part::KaiPodGrouper);
         let is_local = matches!(self.settings.origin, Origin::Local);
         match case.group() {
-            _ if case.lane == Lane::Alone && !matches!(self.settings.origin, Origin::Local | Origin::Up(_)) => {
+            _ if case.lane == Lane::Alone
+                && !matches!(self.settings.origin, Origin::Local | Origin::Up(_)) =>
+            {
                 Some("it stops or reconfigures a part of the control plane: run it with --provider local")
             }
             "klt" if !matches!(self.settings.origin, Origin::Kind(_)) => {

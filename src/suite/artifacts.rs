@@ -37,12 +37,7 @@ impl Artifacts {
 
     /// Writes the history, and for a trial that did not pass objects, events, logs and the reason. The folder, relative
     /// to the report; `None` if nothing could be written, which is logged.
-    pub async fn keep(
-        &self,
-        history: &History,
-        result: &CaseResult,
-        stop: Option<&Stop>,
-    ) -> Option<String> {
+    pub async fn keep(&self, history: &History, result: &CaseResult, stop: Option<&Stop>) -> Option<String> {
         let logs = async {
             if verdict::is_expected(result.outcome.verdict) {
                 return Ok(());

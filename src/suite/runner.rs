@@ -252,7 +252,9 @@ async fn provider(arena: &Arena) -> Result<Provider, ClusterError> {
         (Ok(version), _) => version,
         (Err(_), Some(ground)) => {
             let version = ground.client.apiserver_version().await;
-            version.map_err(|source| ClusterError::api("ask the API server for its version", source))?.git_version
+            version
+                .map_err(|source| ClusterError::api("ask the API server for its version", source))?
+                .git_version
         }
         (Err(_), None) => "unknown".into(),
     };

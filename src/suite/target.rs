@@ -112,9 +112,12 @@ impl Target {
     /// The features that the backend declares, from the contract's tables.
     pub fn features(self) -> &'static [Feature] {
         match self {
-            Self::KubePodGroup => {
-                &[Feature::TopologyRequired, Feature::TopologyPerClique, Feature::SelfHealing, Feature::Kubelet]
-            }
+            Self::KubePodGroup => &[
+                Feature::TopologyRequired,
+                Feature::TopologyPerClique,
+                Feature::SelfHealing,
+                Feature::Kubelet,
+            ],
             Self::KubePodGang | Self::Koordinator => {
                 &[Feature::AtomicPodGang, Feature::TopologyRequired, Feature::SelfHealing, Feature::Kubelet]
             }

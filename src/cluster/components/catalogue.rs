@@ -89,7 +89,11 @@ pub static CATALOGUE: [Component; 20] = [
         purpose: Purpose::ControlPlane,
     },
     kubernetes("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", Purpose::ControlPlane),
-    kubernetes("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager", Purpose::ControlPlane),
+    kubernetes(
+        "kube-controller-manager",
+        "k8s.io/kubernetes/cmd/kube-controller-manager",
+        Purpose::ControlPlane,
+    ),
     kubernetes("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler", Purpose::Scheduler(Scheduler::Kube)),
     kubernetes("kubelet", "k8s.io/kubernetes/cmd/kubelet", Purpose::Node),
     kubernetes("kubeadm", "k8s.io/kubernetes/cmd/kubeadm", Purpose::Node),
@@ -226,7 +230,8 @@ mod tests {
         let names: Vec<_> =
             components_for(&BTreeSet::from([Scheduler::Kube])).map(|component| component.name).collect();
         assert_eq!(names, ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"]);
-        let all = components_for(&Scheduler::ALL.into()).map(|component| component.name);
+        let schedulers = Scheduler::ALL.into();
+        let all = components_for(&schedulers).map(|component| component.name);
         assert_eq!(all.skip(names.len()).collect::<Vec<_>>(), ["vc-scheduler", "koord-scheduler"]);
         let kind: Vec<_> =
             components_for_kind(&BTreeSet::from([Scheduler::Kube])).map(|component| component.name).collect();

@@ -22,7 +22,8 @@ pub async fn check() -> Result<Engine, ClusterError> {
     }
     for (name, needed) in INOTIFY {
         let path = format!("/proc/sys/fs/inotify/{name}");
-        let found: u64 = std::fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(needed);
+        let found: u64 =
+            std::fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(needed);
         if found < needed {
             return Err(ClusterError::Host {
                 what: "inotify",
@@ -39,7 +40,8 @@ pub async fn check() -> Result<Engine, ClusterError> {
 /// # Errors
 /// [`ClusterError::Host`].
 pub async fn check_node_image(image: &str) -> Result<String, ClusterError> {
-    let words = ["run", "--rm", "--privileged", "--network", "none", "--entrypoint", "cat", image, "/kind/version"];
+    let words =
+        ["run", "--rm", "--privileged", "--network", "none", "--entrypoint", "cat", image, "/kind/version"];
     match docker::docker(words).await {
         Ok(version) => Ok(version.trim().to_owned()),
         Err(error) => {
@@ -53,7 +55,8 @@ pub async fn check_node_image(image: &str) -> Result<String, ClusterError> {
                     format!("{image} is no kind node: it has no /kind/version")
                 },
                 advice: if is_node {
-                    "kind nodes are privileged containers; the engine, or what it runs in, must allow them".into()
+                    "kind nodes are privileged containers; the engine, or what it runs in, must allow them"
+                        .into()
                 } else {
                     "name another one with --node-image, or none".into()
                 },

@@ -72,7 +72,8 @@ pub async fn write_topology(client: &Client) -> Result<(), ClusterError> {
     let found = nodes.list(&ListParams::default()).await;
     for node in found.map_err(|source| ClusterError::api("list the nodes", source))? {
         let given = node.labels().iter().filter_map(|(key, value)| {
-            let level = key.strip_prefix("conformance.grove.io/").filter(|key| ["block", "rack"].contains(key))?;
+            let level =
+                key.strip_prefix("conformance.grove.io/").filter(|key| ["block", "rack"].contains(key))?;
             Some((format!("topology.kubernetes.io/{level}"), Value::from(value.clone())))
         });
         let labels: serde_json::Map<_, _> = given.collect();

@@ -1,7 +1,7 @@
 //! A kind cluster: nodes are containers, with real kubelets and a fake GPU plugin; controller and schedulers run in it.
 //!
 //! [`host`] says whether this machine can hold one, [`node_image`] where the nodes' image comes from, [`config`] what
-//! kind is told, [`in_cluster`] what is installed. Trials are lent the cluster's workers ([`super::workers`]). Clusters
+//! kind is told, [`prepare`] what it is made of, [`in_cluster`] what is installed. Trials are lent the cluster's workers ([`super::workers`]). Clusters
 //! are on a Docker network of their own, and are found by their names when the harness that made them was killed:
 //! [`abandoned`].
 
@@ -10,6 +10,7 @@ pub mod host;
 mod in_cluster;
 mod kubelets;
 pub mod node_image;
+pub mod prepare;
 mod provider;
 
 use std::path::{Path, PathBuf};
@@ -105,7 +106,8 @@ impl KindCluster {
         in_cluster::nodes_ready(&client, config::nodes(&config)).await?;
         in_cluster::write_topology(&client).await?;
         let nodes_ready_in = begin.elapsed();
-        load(&spec.kind, &name, &spec.images()).await?;
+        let images: Vec<_> = spec.own_images().map(|image| image.reference.as_str()).collect();
+        load(&spec.kind, &name, &images).await?;
         let failed = in_cluster::install(&client, spec).await?;
         let workers = Workers::with_label(client.clone(), WORKER).await?;
         guard.disarm();
@@ -172,12 +174,10 @@ impl Drop for KindCluster {
 }
 
 impl KindSpec {
-    fn images(&self) -> Vec<&str> {
+    /// The images of the programs that run in the cluster.
+    pub fn own_images(&self) -> impl Iterator<Item = &Image> {
         let own = [&self.controller_image, &self.plugin_image];
-        own.into_iter()
-            .chain(self.scheduler_images.iter().map(|(_, image)| image))
-            .map(|image| image.reference.as_str())
-            .collect()
+        own.into_iter().chain(self.scheduler_images.iter().map(|(_, image)| image))
     }
 }
 
@@ -251,8 +251,16 @@ pub async fn remove_abandoned() -> Result<Vec<String>, ClusterError> {
     if docker::engine().await.is_err() {
         return Ok(Vec::new());
     }
-    let words = ["ps", "--all", "--filter", "label=io.x-k8s.kind.cluster", "--format", "{{.Label \"io.x-k8s.kind.cluster\"}}"];
-    let live: Vec<_> = home::clusters()?.into_iter().filter(|found| found.live).map(|found| found.name).collect();
+    let words = [
+        "ps",
+        "--all",
+        "--filter",
+        "label=io.x-k8s.kind.cluster",
+        "--format",
+        "{{.Label \"io.x-k8s.kind.cluster\"}}",
+    ];
+    let live: Vec<_> =
+        home::clusters()?.into_iter().filter(|found| found.live).map(|found| found.name).collect();
     let mut names: Vec<String> = docker(words)
         .await?
         .lines()

@@ -40,7 +40,11 @@ const NODE: &str = include_str!("../../../images/node/Dockerfile");
 const KUBE_PROXY: &str = include_str!("../../../images/node/kube-proxy.Dockerfile");
 /// Files of the node, with their modes.
 const FILES: [(&str, u32, &str); 8] = [
-    ("etc/containerd/config.toml", 0o644, include_str!("../../../images/node/files/etc/containerd/config.toml")),
+    (
+        "etc/containerd/config.toml",
+        0o644,
+        include_str!("../../../images/node/files/etc/containerd/config.toml"),
+    ),
     ("etc/crictl.yaml", 0o644, include_str!("../../../images/node/files/etc/crictl.yaml")),
     (
         "etc/systemd/system/containerd.service",
@@ -63,7 +67,11 @@ const FILES: [(&str, u32, &str); 8] = [
         include_str!("../../../images/node/files/kind/manifests/default-storage.yaml"),
     ),
     ("usr/local/bin/entrypoint", 0o755, include_str!("../../../images/node/files/usr/local/bin/entrypoint")),
-    ("usr/local/bin/pod-network", 0o755, include_str!("../../../images/node/files/usr/local/bin/pod-network")),
+    (
+        "usr/local/bin/pod-network",
+        0o755,
+        include_str!("../../../images/node/files/usr/local/bin/pod-network"),
+    ),
 ];
 
 /// The programs of the node itself, and where they go.
@@ -85,7 +93,11 @@ const PROGRAMS: [(&str, &str); 11] = [
 ///
 /// # Errors
 /// What kept both from being had.
-pub async fn any(pause: &Path, overrides: &Overrides, progress: &dyn Progress) -> Result<String, ClusterError> {
+pub async fn any(
+    pause: &Path,
+    overrides: &Overrides,
+    progress: &dyn Progress,
+) -> Result<String, ClusterError> {
     if docker::has_image(PUBLISHED).await {
         return Ok(PUBLISHED.into());
     }
@@ -111,7 +123,11 @@ pub async fn any(pause: &Path, overrides: &Overrides, progress: &dyn Progress) -
 /// # Errors
 /// [`ClusterError::Go`], [`ClusterError::Build`]; [`ClusterError::Host`] without debootstrap;
 /// [`ClusterError::Command`].
-pub async fn build(pause: &Path, overrides: &Overrides, progress: &dyn Progress) -> Result<String, ClusterError> {
+pub async fn build(
+    pause: &Path,
+    overrides: &Overrides,
+    progress: &dyn Progress,
+) -> Result<String, ClusterError> {
     let recipe = Recipe::prepare(pause, overrides, progress).await?;
     match docker::has_image(&recipe.reference).await {
         true => Ok(recipe.reference),
@@ -155,10 +171,8 @@ impl Recipe {
         link(&root, &context.join("rootfs.tar"))?;
         let images = self.control_plane(context).await?;
         let archive = context.join("images.tar").display().to_string();
-        docker::docker(
-            ["save", "--output", &archive].into_iter().chain(images.iter().map(String::as_str)),
-        )
-        .await?;
+        docker::docker(["save", "--output", &archive].into_iter().chain(images.iter().map(String::as_str)))
+            .await?;
         for (name, target) in PROGRAMS {
             copy(&self.toolbox.get(name)?.path, &context.join("bin").join(target).join(name))?;
         }
@@ -179,7 +193,8 @@ impl Recipe {
         kubeadm.args(["config", "images", "list", "--kubernetes-version", VERSION]);
         let mut made = Vec::new();
         for reference in docker::output(kubeadm).await?.lines() {
-            let name = reference.rsplit('/').next().and_then(|tail| tail.split(':').next()).unwrap_or_default();
+            let name =
+                reference.rsplit('/').next().and_then(|tail| tail.split(':').next()).unwrap_or_default();
             match name {
                 // kind-configs/ turn it off.
                 "coredns" => continue,
@@ -213,9 +228,10 @@ async fn debian() -> Result<PathBuf, ClusterError> {
     let missing = |found: String| ClusterError::Host {
         what: "node image",
         found,
-        advice: "building one needs root and debootstrap (apt-get install debootstrap); or name an image with \
+        advice:
+            "building one needs root and debootstrap (apt-get install debootstrap); or name an image with \
                  --node-image"
-            .into(),
+                .into(),
     };
     if !rustix::process::geteuid().is_root() {
         return Err(missing("no registry gives one, and this user is not root".into()));
@@ -244,5 +260,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), ClusterError> {
 
 /// A second name for a large file on the same disk.
 fn link(from: &Path, to: &Path) -> Result<(), ClusterError> {
-    std::fs::hard_link(from, to).or_else(|_| std::fs::copy(from, to).map(drop)).map_err(ClusterError::file(to))
+    std::fs::hard_link(from, to)
+        .or_else(|_| std::fs::copy(from, to).map(drop))
+        .map_err(ClusterError::file(to))
 }

@@ -48,7 +48,8 @@ impl Provider for LocalCluster {
         let parts = std::iter::once(&Part::Controller).chain(scheduler.parts());
         let paths = parts.map(|part| self.log(*part));
         // A scheduler that somebody stands in for has none.
-        let files = paths.filter_map(|path| Some((path.clone(), std::fs::metadata(path).ok()?.len()))).collect();
+        let files =
+            paths.filter_map(|path| Some((path.clone(), std::fs::metadata(path).ok()?.len()))).collect();
         Logs { files, ..Logs::now(scheduler) }
     }
 

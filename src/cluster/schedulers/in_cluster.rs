@@ -147,7 +147,8 @@ mod tests {
     #[case(Scheduler::Koordinator, "koordinator")]
     fn manifests_of_schedulers(#[case] scheduler: Scheduler, #[case] folder: &str) {
         let program = differences(scheduler).unwrap().program;
-        let mut text = "# Written by: WRITE_MANIFESTS=1 cargo test --lib manifests_of_schedulers\n".to_owned();
+        let mut text =
+            "# Written by: WRITE_MANIFESTS=1 cargo test --lib manifests_of_schedulers\n".to_owned();
         for object in objects(scheduler, &format!("grove-conformance/{program}:dev")) {
             text.push_str("---\n");
             text.push_str(&crate::yaml::write(&object).unwrap());

@@ -40,7 +40,8 @@ fn clocks_may_differ_by_minutes() {
 
 #[test]
 fn callers_would_refuse_what_does_not_fit_together() {
-    let spoilt: [(&str, fn(&mut Content, Content)); 6] = [
+    type Spoil = fn(&mut Content, Content);
+    let spoilt: [(&str, Spoil); 6] = [
         ("key", |content, other| content.key = other.key),
         ("no key", |content, _| content.key = b"key".to_vec()),
         ("authority", |content, other| content.authority = other.authority),

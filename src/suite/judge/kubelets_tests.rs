@@ -157,7 +157,8 @@ fn who_runs_runs_on() {
     assert_eq!(judge(None), Ok(()), "Ready is not what is asked for");
     let unknown_yet: fn(&mut Value) = |pod| pod["status"]["containerStatuses"] = Value::Null;
     assert_eq!(judge(Some(unknown_yet)), Ok(()), "a kubelet that starts may not know its containers yet");
-    let changes: [(fn(&mut Value), &str); 5] = [
+    type Change = fn(&mut Value);
+    let changes: [(Change, &str); 5] = [
         (|pod| pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into(), "a0 was deleted"),
         (|pod| pod["spec"]["nodeName"] = "m".into(), "a0 moved to m"),
         (|pod| pod["status"]["phase"] = "Failed".into(), "a0 is Failed"),

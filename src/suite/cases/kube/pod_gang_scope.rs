@@ -18,7 +18,12 @@ pub const CASE: Case = Case {
     id: "kube/pod-gang-scope",
     title: "One PodGroup is the hard gang of a whole PodGang; surplus follows it into its domain",
     clauses: &["KUBE-08"],
-    nodes: &[nodes(2).gpus(8).rack("a"), nodes(2).gpus(8).rack("b"), nodes(1).gpus(8).rack("b").joining(1), nodes(2).gpus(8).rack("b").joining(2)],
+    nodes: &[
+        nodes(2).gpus(8).rack("a"),
+        nodes(2).gpus(8).rack("b"),
+        nodes(1).gpus(8).rack("b").joining(1),
+        nodes(2).gpus(8).rack("b").joining(2),
+    ],
     manifest: include_str!("pod_gang_scope.yaml"),
     lane: Lane::Shared,
     only: KUBE,

@@ -1,0 +1,79 @@
+//! Everything that a kind cluster is made of, built or found: kind itself, the nodes' image, and an image for each program
+//! that runs in it.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::{KindSpec, host, node_image};
+use crate::cluster::ClusterError;
+use crate::cluster::components::{Overrides, Progress, Toolbox, components_for_kind};
+use crate::cluster::images::{self, NOBODY};
+use crate::cluster::local::ControllerSpec;
+use crate::cluster::schedulers::Scheduler;
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub struct Wanted<'a> {
+    /// The schedulers; KAI is not among those that can be installed.
+    pub schedulers: &'a BTreeSet<Scheduler>,
+    /// How the controller is configured.
+    pub controller: &'a ControllerSpec,
+    /// kind's configuration, YAML.
+    pub config: &'a str,
+    /// The nodes' image, if it is not to be found or built.
+    pub node_image: Option<&'a str>,
+    /// Components that the user gives.
+    pub overrides: &'a Overrides,
+    /// This crate's own programs.
+    pub own: OwnPrograms,
+}
+
+/// Where this crate's own programs are, linked statically or not.
+#[derive(Debug, Clone)]
+pub struct OwnPrograms {
+    /// The controller.
+    pub controller: PathBuf,
+    /// The fake GPU plugin.
+    pub plugin: PathBuf,
+    /// The program of pod sandboxes.
+    pub pause: PathBuf,
+}
+
+/// Builds what is missing. The host is looked at first: before minutes are spent on images.
+///
+/// # Errors
+/// What the host lacks ([`host::check`]); what cannot be built.
+pub async fn prepare(
+    wanted: Wanted<'_>,
+    progress: &dyn Progress,
+) -> Result<(KindSpec, Toolbox), ClusterError> {
+    host::check().await?;
+    let toolbox =
+        Toolbox::prepare_only(components_for_kind(wanted.schedulers), wanted.overrides, progress).await?;
+    let node_image = match wanted.node_image {
+        Some(image) => image.to_owned(),
+        None => node_image::any(&wanted.own.pause, wanted.overrides, progress).await?,
+    };
+    let controller = images::statically("grove-backend-controller", &wanted.own.controller).await?;
+    let plugin = images::statically("fake-gpu-plugin", &wanted.own.plugin).await?;
+    let mut scheduler_images = Vec::new();
+    for (scheduler, program) in
+        [(Scheduler::Volcano, "vc-scheduler"), (Scheduler::Koordinator, "koord-scheduler")]
+    {
+        if wanted.schedulers.contains(&scheduler) {
+            let path = &toolbox.get(program)?.path;
+            scheduler_images.push((scheduler, images::of_program(program, path, Some(NOBODY)).await?));
+        }
+    }
+    let spec = KindSpec {
+        kind: toolbox.get("kind")?.path.clone(),
+        node_image,
+        config: wanted.config.to_owned(),
+        controller_image: images::of_program("grove-backend-controller", &controller, Some(NOBODY)).await?,
+        // The folder of the kubelet's plugins is root's.
+        plugin_image: images::of_program("fake-gpu-plugin", &plugin, None).await?,
+        scheduler_images,
+        controller: wanted.controller.clone(),
+    };
+    Ok((spec, toolbox))
+}

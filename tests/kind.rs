@@ -1,0 +1,116 @@
+//! A kind cluster with real kubelets, as `cargo test` sees it: the cases that show most, on kube-scheduler and Volcano. The
+//! whole suite on kind is `run --provider kind`.
+//!
+//! On a machine that cannot hold a kind cluster the tests are *ignored*, and the reason is printed; nothing of them is
+//! green.
+
+mod lane;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
+
+use grove_conformance::cluster::ClusterError;
+use grove_conformance::cluster::components::Overrides;
+use grove_conformance::cluster::kind::prepare::{OwnPrograms, Wanted, prepare};
+use grove_conformance::cluster::kind::{config, host};
+use grove_conformance::cluster::local::{ClusterSpec, Programs};
+use grove_conformance::cluster::process::Launcher;
+use grove_conformance::cluster::schedulers::Scheduler;
+use grove_conformance::suite::arena::{Arena, Origin, Settings};
+use grove_conformance::suite::cases;
+use grove_conformance::suite::target::Target;
+use lane::{Lines, Shared, hold};
+use libtest_mimic::{Arguments, Trial};
+use tokio::runtime::Runtime;
+
+/// What is held, by target.
+const HELD: [(Target, &[&str]); 2] = [
+    (
+        Target::KubePodGroup,
+        &[
+            "aon/fits-whole",
+            "aon/one-pod-short",
+            "aon/scaled-waits-for-base",
+            "aon/minimum-per-clique",
+            "topo/one-rack",
+            "topo/no-rack-has-room",
+            "del/everything-gone",
+            "del/capacity-freed",
+            "klt/containers-run",
+            "klt/gpus-allocated-once",
+            "klt/gpus-unhealthy",
+            "klt/kubelet-restarted",
+            "klt/image-missing",
+            "klt/node-lost",
+            "klt/controller-rolled",
+        ],
+    ),
+    (Target::Volcano, &["aon/fits-whole", "aon/one-pod-short", "aon/across-cliques", "klt/containers-run"]),
+];
+
+fn arena(runtime: &Runtime) -> Result<Arena, ClusterError> {
+    let spec = ClusterSpec::with([Scheduler::Kube, Scheduler::Volcano]);
+    let controller = env!("CARGO_BIN_EXE_grove-backend-controller");
+    let schedulers: BTreeSet<_> = spec.schedulers.clone();
+    let wanted = Wanted {
+        schedulers: &schedulers,
+        controller: &spec.controller,
+        config: config::DEFAULT,
+        node_image: None,
+        overrides: &Overrides::new(),
+        own: OwnPrograms {
+            controller: controller.into(),
+            plugin: env!("CARGO_BIN_EXE_fake-gpu-plugin").into(),
+            pause: env!("CARGO_BIN_EXE_pause").into(),
+        },
+    };
+    let (kind, toolbox) = runtime.block_on(prepare(wanted, &Lines))?;
+    Ok(Arena::new(Settings {
+        run: format!("k{:x}", std::process::id()),
+        spec,
+        origin: Origin::Kind(Box::new(kind)),
+        implementation: None,
+        programs: Programs {
+            toolbox,
+            launcher: Launcher::new(env!("CARGO_BIN_EXE_grove-conformance")),
+            controller: controller.into(),
+        },
+        // Containers really start, on two cores.
+        scale: 2.0,
+        concurrency: 4,
+        retries: 0,
+        out: concat!(env!("CARGO_TARGET_TMPDIR"), "/kind").into(),
+        keep: false,
+        reproduce: "grove-conformance run --provider kind --case {case} {target}".into(),
+    }))
+}
+
+#[allow(clippy::print_stderr)]
+fn main() -> std::process::ExitCode {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert(8);
+    let runtime = Arc::new(Runtime::new().expect("a runtime starts"));
+    let missing = runtime.block_on(host::check()).err();
+    if let Some(missing) = &missing {
+        eprintln!("kind: not run: {missing}");
+    }
+    let shared: Arc<Shared> = Arc::default();
+    let mut trials = Vec::new();
+    for (target, ids) in HELD {
+        for id in ids {
+            let case = cases::all().find(|case| case.id == *id).expect("the case is registered");
+            let name = format!("kind::{}::{}", target.slug(), id.replace('/', "::"));
+            let (shared, runtime) = (shared.clone(), runtime.clone());
+            let trial = Trial::test(name, move || {
+                let make = || arena(&runtime).map_err(|error| error.to_string());
+                hold(case, target, &shared, make, &runtime)
+            });
+            trials.push(trial.with_ignored_flag(missing.is_some()));
+        }
+    }
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if let Some(Ok(arena)) = Arc::into_inner(shared).and_then(OnceLock::into_inner) {
+        let _ = runtime.block_on(arena.close());
+    }
+    conclusion.exit_code()
+}

@@ -1,0 +1,58 @@
+//! What test programs that hold trials share: progress of builds, and a trial as a test.
+
+use std::sync::OnceLock;
+
+use grove_conformance::cluster::components::{Component, Progress};
+use grove_conformance::report::Verdict;
+use grove_conformance::suite::arena::Arena;
+use grove_conformance::suite::case::Case;
+use grove_conformance::suite::target::Target;
+use libtest_mimic::Failed;
+use tokio::runtime::Runtime;
+
+/// Builds are slow enough to be worth a line each.
+pub struct Lines;
+
+#[allow(clippy::print_stderr)]
+impl Progress for Lines {
+    fn building(&self, component: &Component) {
+        eprintln!("building {} {} (once; cached afterwards)", component.name, component.version);
+    }
+    fn compiled(&self, _: &Component, _: usize) {}
+    fn built(&self, component: &Component, seconds: f64) {
+        eprintln!("built {} in {seconds:.0} s", component.name);
+    }
+    fn waiting(&self, component: &Component) {
+        eprintln!("waiting for another process that builds {}", component.name);
+    }
+}
+
+/// The arena of all trials, made by the first.
+pub type Shared = OnceLock<Result<Arena, String>>;
+
+/// Holds a trial.
+///
+/// # Errors
+/// What was not kept, or not judged without having been announced.
+pub fn hold(
+    case: &'static Case,
+    target: Target,
+    shared: &Shared,
+    make: impl FnOnce() -> Result<Arena, String>,
+    runtime: &Runtime,
+) -> Result<(), Failed> {
+    let arena = shared.get_or_init(make);
+    let arena = arena.as_ref().map_err(Failed::from)?;
+    let result = runtime.block_on(arena.hold(case, target));
+    // What was announced as not judged is another test's matter, where there is a KAI.
+    let judged: Vec<_> = result.clauses.iter().filter(|judgement| !judgement.outcome.announced).collect();
+    let kept = |verdict| matches!(verdict, Verdict::Pass | Verdict::KnownDeviation | Verdict::Unsupported);
+    match result.outcome.verdict {
+        _ if !judged.is_empty() && judged.iter().all(|judgement| kept(judgement.outcome.verdict)) => Ok(()),
+        verdict => {
+            let reason = result.outcome.reason.unwrap_or_default();
+            let artifacts = result.artifacts.map(|path| arena.settings.out.join(path).display().to_string());
+            Err(format!("{verdict}: {reason}\nartifacts: {}", artifacts.unwrap_or_default()).into())
+        }
+    }
+}
