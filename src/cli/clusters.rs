@@ -28,6 +28,7 @@ struct Card {
     supervisor: u32,
     kubeconfig: PathBuf,
     ready_seconds: f64,
+    has_controller: bool,
 }
 
 fn card_file(name: &str) -> PathBuf {
@@ -48,6 +49,12 @@ fn is_live(name: &str) -> Result<bool, Failure> {
 /// [`Failure::Usage`] if there is none of that name.
 pub fn kubeconfig(name: &str) -> Result<PathBuf, Failure> {
     let there = if is_live(name)? { read_card(name) } else { None };
+    if there.as_ref().is_some_and(|card| !card.has_controller) {
+        return Err(Failure::Usage(format!(
+            "cluster {name:?} is without the reference controller; judge what runs in it with --provider existing \
+             --kubeconfig FILE --implementation existing"
+        )));
+    }
     there.map(|card| card.kubeconfig).ok_or_else(|| {
         Failure::Usage(format!("no cluster {name:?} is up; start it with `grove-conformance up {name}`"))
     })
@@ -167,6 +174,7 @@ pub async fn supervise(args: &UpArgs) -> Result<Exit, Failure> {
         supervisor: std::process::id(),
         kubeconfig: cluster.kubeconfig().into(),
         ready_seconds: cluster.ready_in.as_secs_f64(),
+        has_controller: cluster.spec().has_controller,
     };
     let text = serde_json::to_string_pretty(&card).map_err(|e| Failure::Infrastructure(e.to_string()))?;
     let unfinished = card_file(&args.name).with_extension("unfinished");

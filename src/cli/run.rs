@@ -157,6 +157,8 @@ fn provider_words(args: &ProviderArgs) -> Vec<String> {
     }
     if args.implementation != "reference" {
         words.push(format!("--implementation {}", args.implementation));
+        words.push(format!("--implementation-name {}", args.implementation_name));
+        words.push(format!("--implementation-version {}", args.implementation_version));
     }
     words
 }

@@ -12,10 +12,11 @@ use futures::future::try_join_all;
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
 };
-use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, DynamicObject, ListParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Client, ResourceExt};
+use serde_json::json;
 
 use super::node_pools::NodePools;
 use super::provider::{Logs, Provider};
@@ -24,7 +25,7 @@ use super::{ClusterError, deploy, local};
 
 /// KWOK takes a new node.
 const TAKEN: Duration = Duration::from_secs(15);
-/// Between two looks at its lease.
+/// Between two looks at its pod.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// What a run does there: verb, API group, resource.
@@ -72,30 +73,54 @@ impl ExistingCluster {
         Ok(Self { node_pools: NodePools::Simulated(client), run: (run.0.to_owned(), run.1.to_owned()) })
     }
 
-    /// Waits until somebody plays the kubelet of a simulated node.
+    /// Waits until somebody plays the kubelet of a simulated node: a pod that is bound to it from its creation runs.
+    /// `namespace` is made for it, with the run's label, and goes with it.
     ///
     /// # Errors
-    /// [`ClusterError::NotReady`].
-    pub async fn simulates(client: &Client, node: &str) -> Result<(), ClusterError> {
-        let leases: Api<Lease> = Api::namespaced(client.clone(), "kube-node-lease");
+    /// [`ClusterError::NotReady`], [`ClusterError::Api`].
+    pub async fn simulates(&self, namespace: &str, node: &str) -> Result<(), ClusterError> {
+        let client = self.client();
+        let made = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
+            "name": namespace, "labels": {(&self.run.0): self.run.1}}});
+        deploy::create_unless_there(&client, &made).await?;
+        let runs = self.probe(namespace, node).await;
+        deploy::delete_namespace(&client, namespace).await?;
+        runs
+    }
+
+    async fn probe(&self, namespace: &str, node: &str) -> Result<(), ClusterError> {
+        let client = self.client();
+        let pod = json!({"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "probe", "namespace": namespace},
+        "spec": {
+            "nodeName": node,
+            "automountServiceAccountToken": false,
+            "terminationGracePeriodSeconds": 0,
+            "tolerations": [{"operator": "Exists"}],
+            "containers": [{"name": "pause", "image": "registry.k8s.io/pause:3.10"}],
+        }});
+        let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
         let begin = Instant::now();
         loop {
-            match leases.get_opt(node).await {
-                Ok(Some(_)) => return Ok(()),
-                Err(source) => {
-                    return Err(ClusterError::api(format!("read the lease of node {node}"), source));
-                }
-                Ok(None) if begin.elapsed() > TAKEN => {
-                    return Err(ClusterError::NotReady {
-                        what: format!("a kubelet for the simulated node {node}"),
-                        seconds: TAKEN.as_secs(),
-                        last: "nobody keeps its lease; run KWOK there, managing nodes with annotation \
-                               kwok.x-k8s.io/node=fake"
-                            .into(),
-                    });
-                }
-                Ok(None) => tokio::time::sleep(PAUSE).await,
+            // A namespace has no service account in its first moment, and then takes no pods.
+            let made = deploy::create_unless_there(&client, &pod).await;
+            let found = pods.get_opt("probe").await;
+            let found = found.map_err(|source| ClusterError::api("read the probe pod", source))?;
+            let phase = found.and_then(|pod| pod.status?.phase).unwrap_or_default();
+            if phase == "Running" {
+                return Ok(());
             }
+            if begin.elapsed() > TAKEN {
+                made?;
+                return Err(ClusterError::NotReady {
+                    what: format!("a kubelet for the simulated node {node}"),
+                    seconds: TAKEN.as_secs(),
+                    last: "nobody runs its pods; run KWOK there, managing nodes with annotation \
+                           kwok.x-k8s.io/node=fake"
+                        .into(),
+                });
+            }
+            tokio::time::sleep(PAUSE).await;
         }
     }
 }

@@ -5,6 +5,7 @@ use super::clauses;
 use super::deviations;
 use super::history::History;
 use super::judge::{Broken, Finding};
+use super::schedulers;
 use super::target::Target;
 use super::trial::Stop;
 use crate::report::{CaseResult, Judgement, Outcome, Seconds, Verdict, Violation};
@@ -26,8 +27,11 @@ pub fn judgements(
             } else {
                 outcome(found, history, stop)
             };
+            // What a scheduler is known to do wrong is no excuse where it was never given its gang resources.
+            let had_gangs =
+                || schedulers::of(target).kinds().iter().all(|kind| history.of(kind).next().is_some());
             let outcome = match deviations::of(case.id, clause, target) {
-                Some(known) if known.explains(&violations) => {
+                Some(known) if known.explains(&violations) && (violations.is_empty() || had_gangs()) => {
                     outcome.of_known_deviation(known.reason, known.always)
                 }
                 _ => outcome,

@@ -49,6 +49,10 @@ fn is_namespaced(object: &Value) -> bool {
 /// if it is a base PodGang, a headless Service, for then their absence says nothing.
 pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
     let target = history.header.target;
+    let end = history.end();
+    let left = end.all().filter(|object| gangs.iter().any(|gang| belongs(target, gang, Version::of(object))));
+    // What is left is, whatever else there should have been.
+    none(left.map(|object| violation(is_left(object)).shown_by_object("left", object)))?;
     for gang in gangs {
         let existed = |kind: &str| history.of(kind).any(|version| belongs(target, gang, version));
         let mut kinds = ["PodGang", "PodClique", "Pod"].iter().chain(schedulers::of(target).kinds());
@@ -61,9 +65,7 @@ pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
             return Err(Broken::NotReached(format!("there never was a headless Service of {}", gang.name)));
         }
     }
-    let end = history.end();
-    let left = end.all().filter(|object| gangs.iter().any(|gang| belongs(target, gang, Version::of(object))));
-    none(left.map(|object| violation(is_left(object)).shown_by_object("left", object)))
+    Ok(())
 }
 
 /// The trial's namespace is gone (DEL-07).
