@@ -1,5 +1,5 @@
-//! Rack wide: 3 nodes x 8 and 6 nodes x 4 GPUs, all 48 free. Rack deep: 3 nodes x 16 GPUs, of which a filler pod takes
-//! 16: 32 of 48 free. A gang of 4 pods x 8 GPUs that must be in one rack: wide has room for 3 of them, deep for 4.
+//! Rack wide: 2 nodes x 8 and 4 nodes x 7 GPUs, all 44 free. Rack deep: 2 nodes x 24 GPUs, of which a filler pod takes
+//! 16: 32 of 48 free. A gang of 4 pods x 8 GPUs that must be in one rack: wide has room for 2 of them, deep for 4.
 
 use crate::suite::case::{Case, Lane, nodes};
 use crate::suite::history::History;
@@ -12,7 +12,7 @@ pub const CASE: Case = Case {
     id: "topo/fullest-rack-only",
     title: "The only rack with room is used, though another has more free GPUs, more nodes and is empty",
     clauses: &["TOPO-03"],
-    nodes: &[nodes(3).gpus(8).rack("wide"), nodes(6).gpus(4).rack("wide"), nodes(3).gpus(16).rack("deep")],
+    nodes: &[nodes(2).gpus(8).rack("wide"), nodes(4).gpus(7).rack("wide"), nodes(2).gpus(24).rack("deep")],
     manifest: include_str!("fullest_rack_only.yaml"),
     lane: Lane::Shared,
     only: &[],
