@@ -18,6 +18,8 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 /// What a user may expect of an image.
 const STOPS: Duration = Duration::from_secs(5);
 const PLUGIN_HEALTH: u16 = 9446;
+/// A program in a container that has started listens.
+const LISTENS: Duration = Duration::from_secs(10);
 
 async fn image(program: &str, path: &str, user: Option<&str>) -> Result<Image, Box<dyn std::error::Error>> {
     let program_file = images::statically(program, Path::new(path)).await?;
@@ -29,8 +31,19 @@ fn of(image: &Image) -> GenericImage {
     GenericImage::new(name, tag)
 }
 
-/// The status line of a GET.
+/// The status line of a GET, asked again until somebody listens.
 async fn get(port: u16, path: &str) -> std::io::Result<String> {
+    let begin = Instant::now();
+    loop {
+        match ask(port, path).await {
+            Ok(line) if !line.is_empty() => return Ok(line),
+            answer if begin.elapsed() > LISTENS => return answer,
+            _ => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
+    }
+}
+
+async fn ask(port: u16, path: &str) -> std::io::Result<String> {
     let mut stream = tokio::net::TcpStream::connect(("127.0.0.1", port)).await?;
     stream.write_all(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes()).await?;
     let mut answer = String::new();
