@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::process::Stdio;
 
-use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
 use super::ClusterError;
@@ -100,31 +99,3 @@ pub async fn build(tag: &str, dockerfile: &str, context: &Path) -> Result<(), Cl
 
 /// On every image that the harness makes.
 pub const LABEL: &str = "conformance.grove.io/made-by=grove-conformance";
-
-/// Runs a command in a container, with this on its standard input.
-///
-/// # Errors
-/// [`ClusterError::Command`].
-pub async fn exec(container: &str, words: &[&str], input: &[u8]) -> Result<String, ClusterError> {
-    let failed = |reason: String| ClusterError::Command {
-        command: format!("docker exec {container} {}", words.join(" ")),
-        reason,
-    };
-    let mut child = Command::new("docker")
-        .args(["exec", "--interactive", "--privileged", container])
-        .args(words)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .map_err(|e| failed(format!("it cannot be run: {e}")))?;
-    if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(input).await.map_err(|e| failed(e.to_string()))?;
-    }
-    let ended = child.wait_with_output().await.map_err(|e| failed(e.to_string()))?;
-    match ended.status.success() {
-        true => Ok(String::from_utf8_lossy(&ended.stdout).into_owned()),
-        false => Err(failed(String::from_utf8_lossy(&ended.stderr).trim().to_owned())),
-    }
-}

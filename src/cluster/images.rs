@@ -41,7 +41,14 @@ pub fn dockerfile(program: &str, user: Option<&str>) -> String {
 pub async fn of_program(program: &str, path: &Path, user: Option<&str>) -> Result<Image, ClusterError> {
     let tag = digest(path)?[..12].to_owned();
     let reference = format!("{REPOSITORY}/{program}:{tag}");
-    tagged(program, path, user, &reference).await
+    if !docker::has_image(&reference).await {
+        let context = tempfile::tempdir().map_err(ClusterError::file("a temporary folder"))?;
+        std::fs::copy(path, context.path().join(program)).map_err(ClusterError::file(path))?;
+        docker::build(&reference, &dockerfile(program, user), context.path()).await?;
+    }
+    let size = docker::docker(["image", "inspect", "--format", "{{.Size}}", &reference]).await?;
+    let bytes = size.trim().parse().unwrap_or_default();
+    Ok(Image { program: program.into(), reference, bytes })
 }
 
 /// The same with a name of the caller's, whatever the engine has by that name.
@@ -57,22 +64,6 @@ pub async fn named(
     let image = of_program(program, path, user).await?;
     docker::docker(["tag", &image.reference, reference]).await?;
     Ok(Image { reference: reference.into(), ..image })
-}
-
-async fn tagged(
-    program: &str,
-    path: &Path,
-    user: Option<&str>,
-    reference: &str,
-) -> Result<Image, ClusterError> {
-    if !docker::has_image(reference).await {
-        let context = tempfile::tempdir().map_err(ClusterError::file("a temporary folder"))?;
-        std::fs::copy(path, context.path().join(program)).map_err(ClusterError::file(path))?;
-        docker::build(reference, &dockerfile(program, user), context.path()).await?;
-    }
-    let size = docker::docker(["image", "inspect", "--format", "{{.Size}}", reference]).await?;
-    let bytes = size.trim().parse().unwrap_or_default();
-    Ok(Image { program: program.into(), reference: reference.into(), bytes })
 }
 
 /// A static program: `path` itself, or one of that name linked from this crate's sources.

@@ -12,7 +12,8 @@ use kube::runtime::wait::await_condition;
 use serde_json::json;
 
 use super::{KindCluster, in_cluster};
-use crate::cluster::{ClusterError, docker};
+use crate::cluster::ClusterError;
+use crate::cluster::docker::docker;
 use crate::controller::install;
 
 /// A kubelet that was started talks to the API server, and the node's taints go.
@@ -28,7 +29,7 @@ impl KindCluster {
     /// # Errors
     /// [`ClusterError::Command`] with what it said.
     pub async fn on_node(&self, node: &str, words: &[&str]) -> Result<String, ClusterError> {
-        docker::exec(node, words, &[]).await
+        docker(["exec", "--privileged", node].into_iter().chain(words.iter().copied())).await
     }
 
     /// Restarts a node's kubelet; its containers go on.

@@ -78,10 +78,15 @@ pub fn configuration(kubeconfig: &Path, off: &[&str]) -> Value {
 /// Arguments of `koord-scheduler`. A gang that failed before it was known as one is only found again by the flush of
 /// unschedulable pods, five minutes by default.
 pub fn args(place: &Place, configuration: &Path) -> Vec<String> {
+    flags(configuration, "127.0.0.1", place.health)
+}
+
+/// The same wherever it runs; on `address` and `port` it says that it lives.
+pub fn flags(configuration: &Path, address: &str, port: u16) -> Vec<String> {
     vec![
         format!("--config={}", configuration.display()),
-        "--address=127.0.0.1".into(),
-        format!("--port={}", place.health),
+        format!("--address={address}"),
+        format!("--port={port}"),
         "--secure-port=0".into(),
         "--enable-network-topology-manager=true".into(),
         "--pod-max-in-unschedulable-pods-duration=5s".into(),

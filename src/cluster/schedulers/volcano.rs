@@ -58,8 +58,14 @@ pub fn configuration(off: &[&str]) -> Value {
 
 /// Arguments of `vc-scheduler`. An invalid configuration ends it instead of being replaced by a built-in one.
 pub fn args(place: &Place, configuration: &Path) -> Vec<String> {
+    let mut args = vec![format!("--kubeconfig={}", place.kubeconfig.display())];
+    args.extend(flags(configuration, &format!("127.0.0.1:{}", place.health)));
+    args
+}
+
+/// The same wherever it runs; `health` is the address on which it says that it lives.
+pub fn flags(configuration: &Path, health: &str) -> Vec<String> {
     vec![
-        format!("--kubeconfig={}", place.kubeconfig.display()),
         format!("--scheduler-conf={}", configuration.display()),
         "--disable-default-scheduler-config=true".into(),
         "--leader-elect=false".into(),
@@ -67,7 +73,7 @@ pub fn args(place: &Place, configuration: &Path) -> Vec<String> {
         "--kube-api-qps=500".into(),
         "--kube-api-burst=1000".into(),
         "--enable-healthz=true".into(),
-        format!("--healthz-address=127.0.0.1:{}", place.health),
+        format!("--healthz-address={health}"),
         "--cache-dumper=false".into(),
         // Its NumaTopology would be one more CRD.
         "--feature-gates=ResourceTopology=false".into(),

@@ -178,3 +178,12 @@ impl History {
         Ok(self.gangs(name)?.iter().flat_map(|gang| gang.units(self.header.target)).collect())
     }
 }
+
+/// What the first violation of a ruling says, for tests of judges.
+#[cfg(test)]
+pub fn message(ruling: Ruling) -> String {
+    match ruling {
+        Err(Broken::Violated(found)) => found[0].message.clone(),
+        other => panic!("{other:?} is no violation"),
+    }
+}

@@ -120,7 +120,7 @@ mod tests {
     use crate::suite::expect::Group;
     use crate::suite::history::testing::{Story, owned, running};
     use crate::suite::judge::leadership::LEASE;
-    use crate::suite::judge::{Broken, RAN_OUT};
+    use crate::suite::judge::{RAN_OUT, message};
     use crate::suite::names;
     use crate::suite::target::Target;
 
@@ -218,13 +218,6 @@ mod tests {
 
     fn ruling(story: Story) -> Ruling {
         judge(&story.end()).remove(0).ruling
-    }
-
-    fn message(ruling: Ruling) -> String {
-        match ruling {
-            Err(Broken::Violated(found)) => found[0].message.clone(),
-            other => panic!("{other:?} is no violation"),
-        }
     }
 
     #[test]

@@ -86,7 +86,7 @@ fn judge(history: &History) -> Vec<Finding> {
 mod tests {
     use super::*;
     use crate::suite::history::testing::{Story, node, running};
-    use crate::suite::judge::{Broken, Ruling};
+    use crate::suite::judge::{Ruling, message};
 
     /// The case as it should go, in steps, each of which a test may tell otherwise.
     fn steps() -> Vec<Step> {
@@ -121,13 +121,6 @@ mod tests {
             Step::Mark(name) => story.mark(name, json!({"node": "n"})),
         });
         judge(&history.end()).remove(0).ruling
-    }
-
-    fn message(ruling: Ruling) -> String {
-        match ruling {
-            Err(Broken::Violated(found)) => found[0].message.clone(),
-            other => panic!("{other:?} is no violation"),
-        }
     }
 
     fn at(steps: &[Step], mark: &str) -> usize {

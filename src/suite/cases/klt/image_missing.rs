@@ -69,7 +69,7 @@ mod tests {
 
     use super::*;
     use crate::suite::history::testing::{Story, running};
-    use crate::suite::judge::{Broken, RAN_OUT};
+    use crate::suite::judge::{RAN_OUT, message};
 
     fn clique(name: &str, scheduled: u32, ready: u32) -> Value {
         let status = json!({"replicas": scheduled, "scheduledReplicas": scheduled, "readyReplicas": ready});
@@ -94,13 +94,6 @@ mod tests {
 
     fn ruling(story: Story) -> Ruling {
         judge(&story.end()).remove(0).ruling
-    }
-
-    fn message(ruling: Ruling) -> String {
-        match ruling {
-            Err(Broken::Violated(found)) => found[0].message.clone(),
-            other => panic!("{other:?} is no violation"),
-        }
     }
 
     #[test]

@@ -70,7 +70,7 @@ fn judge(history: &History) -> Vec<Finding> {
 mod tests {
     use super::*;
     use crate::suite::history::testing::{Story, node, running};
-    use crate::suite::judge::{Broken, RAN_OUT, Ruling};
+    use crate::suite::judge::{RAN_OUT, Ruling, message};
 
     fn pod(set: &str, index: usize) -> Value {
         let (gang, clique) = (format!("{set}-0"), format!("{set}-0-worker"));
@@ -93,13 +93,6 @@ mod tests {
 
     fn ruling(story: Story) -> Ruling {
         judge(&story.end()).remove(0).ruling
-    }
-
-    fn message(ruling: Ruling) -> String {
-        match ruling {
-            Err(Broken::Violated(found)) => found[0].message.clone(),
-            other => panic!("{other:?} is no violation"),
-        }
     }
 
     #[test]

@@ -82,7 +82,7 @@ fn judge(history: &History) -> Vec<Finding> {
 mod tests {
     use super::*;
     use crate::suite::history::testing::{Story, running};
-    use crate::suite::judge::{Broken, RAN_OUT};
+    use crate::suite::judge::{RAN_OUT, message};
 
     fn pod(name: &str, index: u32, node: &str) -> Value {
         let mut pod = running(name, "moving-0", "moving-0-worker", node);
@@ -114,13 +114,6 @@ mod tests {
 
     fn ruling(story: Story) -> Ruling {
         judge(&story.end()).remove(0).ruling
-    }
-
-    fn message(ruling: Ruling) -> String {
-        match ruling {
-            Err(Broken::Violated(found)) => found[0].message.clone(),
-            other => panic!("{other:?} is no violation"),
-        }
     }
 
     #[test]
