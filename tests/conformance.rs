@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use grove_conformance::cluster::ClusterError;
 use grove_conformance::cluster::components::{Overrides, Toolbox, components_for};
+use grove_conformance::cluster::kubernetes::Kubernetes;
 use grove_conformance::cluster::local::{ClusterSpec, Programs};
 use grove_conformance::cluster::process::Launcher;
 use grove_conformance::cluster::schedulers::{KaiDir, Scheduler};
@@ -34,7 +35,7 @@ fn spec() -> Result<ClusterSpec, ClusterError> {
 
 fn arena(runtime: &Runtime) -> Result<Arena, ClusterError> {
     let toolbox = runtime.block_on(Toolbox::prepare_only(
-        components_for(&Scheduler::ALL.into()),
+        components_for(Kubernetes::V1_36, &Scheduler::ALL.into()),
         &Overrides::new(),
         &Lines,
     ))?;
@@ -64,7 +65,7 @@ fn main() -> std::process::ExitCode {
     let runtime = Arc::new(Runtime::new().expect("a runtime starts"));
     let shared: Arc<Shared> = Arc::default();
     let mut trials = Vec::new();
-    for target in TARGETS {
+    for target in TARGETS.into_iter().filter(|target| target.is_on(Kubernetes::V1_36)) {
         for case in cases::all() {
             // A case of which the target owes no clause, or whose scheduler is not there, is not a test of it; the report
             // names it with its reason.

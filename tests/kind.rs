@@ -53,9 +53,10 @@ fn arena(runtime: &Runtime) -> Result<Arena, ClusterError> {
     let controller = env!("CARGO_BIN_EXE_grove-backend-controller");
     let schedulers: BTreeSet<_> = spec.schedulers.clone();
     let wanted = Wanted {
+        kubernetes: spec.kubernetes,
         schedulers: &schedulers,
         controller: &spec.controller,
-        config: config::DEFAULT,
+        config: &config::of(spec.kubernetes),
         node_image: None,
         overrides: &Overrides::new(),
         own: OwnPrograms {

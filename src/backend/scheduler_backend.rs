@@ -46,7 +46,16 @@ pub trait SchedulerBackend: Send + Sync {
     async fn validate_pod_clique_set(&self, pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation;
 
     /// Adds the backend's own `grove.io/` labels and annotations to a PodGang that is about to be written.
-    fn prepare_pod_gang(&self, _pod_gang: &mut PodGang, _pcs: &PodCliqueSet) {}
+    ///
+    /// # Errors
+    /// The API server could not be asked for what they depend on; the PodGang is not written.
+    async fn prepare_pod_gang(
+        &self,
+        _pod_gang: &mut PodGang,
+        _pcs: &PodCliqueSet,
+    ) -> Result<(), BackendError> {
+        Ok(())
+    }
 
     /// Sets schedulerName and membership on a pod that is about to be created (GANG-05).
     ///

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::cluster::kubernetes::Kubernetes;
 use crate::report::Shard;
 
 /// Conformance of Grove PodCliqueSets on real gang schedulers.
@@ -69,6 +71,49 @@ pub struct ClusterArgs {
     pub kai_dir: Option<PathBuf>,
 }
 
+impl ValueEnum for Kubernetes {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.minor()))
+    }
+}
+
+/// One version of Kubernetes, or every one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Versions {
+    /// Workload and PodGroup: gangs side by side.
+    #[value(name = "1.36")]
+    V1_36,
+    /// CompositePodGroup above them: a gang is a tree.
+    #[value(name = "1.37")]
+    V1_37,
+    /// Every version, one after the other, in one report.
+    All,
+}
+
+impl From<Kubernetes> for Versions {
+    fn from(version: Kubernetes) -> Self {
+        match version {
+            Kubernetes::V1_36 => Self::V1_36,
+            Kubernetes::V1_37 => Self::V1_37,
+        }
+    }
+}
+
+impl Versions {
+    /// Those that are meant.
+    pub fn all(self) -> &'static [Kubernetes] {
+        match self {
+            Self::V1_36 => &[Kubernetes::V1_36],
+            Self::V1_37 => &[Kubernetes::V1_37],
+            Self::All => &Kubernetes::ALL,
+        }
+    }
+}
+
 /// Where clusters come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ProviderName {
@@ -122,9 +167,12 @@ pub struct RunArgs {
     /// What the scheduler of --backend external:NAME declares, which is judged then (AtomicPodGang,TopologyRequired).
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub features: Vec<String>,
-    /// Only this gang scope of kube-scheduler: PodGroup or PodGang.
+    /// Only this gang scope of kube-scheduler: PodGroup or PodGang, or Tree on Kubernetes 1.37.
     #[arg(long, value_name = "SCOPE")]
     pub scope: Option<String>,
+    /// The version of Kubernetes; 1.36, or the one that --scope needs.
+    #[arg(long, value_enum, value_name = "VERSION")]
+    pub kubernetes: Option<Versions>,
     /// Only cases of this id, or of this group (aon/one-pod-short, aon). May be repeated.
     #[arg(long = "case", value_name = "ID")]
     pub cases: Vec<String>,
@@ -194,7 +242,7 @@ pub struct ReplayArgs {
     /// What the scheduler of --backend external:NAME declares.
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub features: Vec<String>,
-    /// Its gang scope, for default-scheduler: PodGroup (default) or PodGang.
+    /// Its gang scope, for default-scheduler: PodGroup (default), PodGang or Tree.
     #[arg(long, value_name = "SCOPE")]
     pub scope: Option<String>,
 }
@@ -251,6 +299,9 @@ pub struct UpArgs {
     /// The backends whose schedulers run in it: one of `run --backend`, or all.
     #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
     pub backend: String,
+    /// The version of Kubernetes.
+    #[arg(long, value_enum, value_name = "VERSION", default_value = "1.36")]
+    pub kubernetes: Kubernetes,
     /// Without the reference controller and its CRDs: for an operator of your own (existing), beside which `run --provider
     /// existing --kubeconfig FILE --implementation existing` judges it.
     #[arg(long, value_name = "reference|existing", default_value = "reference")]
@@ -277,13 +328,16 @@ pub struct ComponentsArgs {
     /// What to do with them.
     #[command(subcommand)]
     pub verb: ComponentsVerb,
+    /// The version of Kubernetes.
+    #[arg(long, value_enum, value_name = "VERSION", default_value = "all", global = true)]
+    pub kubernetes: Versions,
     /// How clusters are made.
     #[command(flatten)]
     pub cluster_args: ClusterArgs,
 }
 
 /// Verbs of `components`.
-#[derive(Debug, Clone, Copy, Subcommand)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
 pub enum ComponentsVerb {
     /// Say what there is, in which version, and whether it is built.
     List,
@@ -304,6 +358,9 @@ pub struct CleanArgs {
 /// Arguments of `bench`.
 #[derive(Debug, Clone, Args)]
 pub struct BenchArgs {
+    /// The version of Kubernetes.
+    #[arg(long, value_enum, value_name = "VERSION", default_value = "1.36")]
+    pub kubernetes: Kubernetes,
     /// The backends whose schedulers run: one of `run --backend`, or all.
     #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
     pub backend: String,

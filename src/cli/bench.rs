@@ -35,10 +35,10 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// [`Failure::Infrastructure`].
 pub async fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     let talk = Talk::default();
-    let targets = select::targets(&args.backend, None)?;
+    let targets = select::targets_on(args.kubernetes, &args.backend, None)?;
     let running: BTreeSet<Scheduler> = targets.iter().map(|target| target.scheduler()).collect();
-    let spec = cluster_spec(&args.cluster_args, &running)?;
-    let programs = programs(&args.cluster_args, &spec.schedulers, &talk).await?;
+    let spec = cluster_spec(args.kubernetes, &args.cluster_args, &running)?;
+    let programs = programs(&args.cluster_args, &spec, &talk).await?;
     let run = run_id();
     let mut starts = Vec::new();
     for number in 0..STARTS {

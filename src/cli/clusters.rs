@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::args::UpArgs;
 use super::output::{self, Talk};
 use super::{Failure, cluster_spec, own, programs, select};
+use crate::cluster::kubernetes::Kubernetes;
 use crate::cluster::local::{ClusterSpec, LocalCluster};
 use crate::cluster::nodes::NodeSpec;
 use crate::cluster::{deploy, home};
@@ -29,6 +30,7 @@ struct Card {
     kubeconfig: PathBuf,
     ready_seconds: f64,
     has_controller: bool,
+    kubernetes: Kubernetes,
 }
 
 fn card_file(name: &str) -> PathBuf {
@@ -46,13 +48,19 @@ fn is_live(name: &str) -> Result<bool, Failure> {
 /// The administrator's kubeconfig of a cluster that is up.
 ///
 /// # Errors
-/// [`Failure::Usage`] if there is none of that name.
-pub fn kubeconfig(name: &str) -> Result<PathBuf, Failure> {
+/// [`Failure::Usage`] if there is none of that name and version.
+pub fn kubeconfig(name: &str, kubernetes: Kubernetes) -> Result<PathBuf, Failure> {
     let there = if is_live(name)? { read_card(name) } else { None };
     if there.as_ref().is_some_and(|card| !card.has_controller) {
         return Err(Failure::Usage(format!(
             "cluster {name:?} is without the reference controller; judge what runs in it with --provider existing \
              --kubeconfig FILE --implementation existing"
+        )));
+    }
+    if let Some(card) = there.as_ref().filter(|card| card.kubernetes != kubernetes) {
+        return Err(Failure::Usage(format!(
+            "cluster {name:?} is of Kubernetes {0}: give --kubernetes {0}",
+            card.kubernetes
         )));
     }
     there.map(|card| card.kubeconfig).ok_or_else(|| {
@@ -77,7 +85,7 @@ pub async fn up(args: &UpArgs) -> Result<Exit, Failure> {
     let talk = Talk::default();
     // Built here, where progress can be seen.
     let spec = spec(args)?;
-    programs(&args.cluster_args, &spec.schedulers, &talk).await?;
+    programs(&args.cluster_args, &spec, &talk).await?;
     talk.now("starting a control plane");
     let infrastructure =
         |e: std::io::Error| Failure::Infrastructure(format!("cannot start the supervisor: {e}"));
@@ -87,6 +95,7 @@ pub async fn up(args: &UpArgs) -> Result<Exit, Failure> {
     let mut command = Command::new(own()?);
     command.arg("__supervise").arg(&args.name).arg("--backend").arg(&args.backend);
     command.arg("--implementation").arg(&args.implementation);
+    command.arg("--kubernetes").arg(args.kubernetes.minor());
     if let Some(nodes) = &args.nodes {
         command.arg("--nodes").arg(nodes);
     }
@@ -130,8 +139,9 @@ pub async fn up(args: &UpArgs) -> Result<Exit, Failure> {
 
 /// The cluster that `up` was asked for.
 fn spec(args: &UpArgs) -> Result<ClusterSpec, Failure> {
-    let targets = select::targets(&args.backend, None)?;
-    let spec = cluster_spec(&args.cluster_args, &targets.iter().map(|target| target.scheduler()).collect())?;
+    let targets = select::targets_on(args.kubernetes, &args.backend, None)?;
+    let schedulers = targets.iter().map(|target| target.scheduler()).collect();
+    let spec = cluster_spec(args.kubernetes, &args.cluster_args, &schedulers)?;
     let has_controller = match args.implementation.as_str() {
         "reference" => true,
         "existing" => false,
@@ -162,7 +172,7 @@ pub async fn supervise(args: &UpArgs) -> Result<Exit, Failure> {
     // The terminal that `up` was called from may go.
     let hangup = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup());
     let spec = spec(args)?;
-    let programs = programs(&args.cluster_args, &spec.schedulers, &Talk::default()).await?;
+    let programs = programs(&args.cluster_args, &spec, &Talk::default()).await?;
     let cluster = LocalCluster::start(&args.name, spec, programs).await?;
     if let Some(word) = &args.nodes {
         let (count, gpus) = select::nodes(word)?;
@@ -175,6 +185,7 @@ pub async fn supervise(args: &UpArgs) -> Result<Exit, Failure> {
         kubeconfig: cluster.kubeconfig().into(),
         ready_seconds: cluster.ready_in.as_secs_f64(),
         has_controller: cluster.spec().has_controller,
+        kubernetes: args.kubernetes,
     };
     let text = serde_json::to_string_pretty(&card).map_err(|e| Failure::Infrastructure(e.to_string()))?;
     let unfinished = card_file(&args.name).with_extension("unfinished");

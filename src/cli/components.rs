@@ -3,7 +3,7 @@
 use super::Failure;
 use super::args::{ComponentsArgs, ComponentsVerb};
 use super::output::{self, Talk};
-use crate::cluster::components::{CATALOGUE, Overrides, Source, Toolbox};
+use crate::cluster::components::{Overrides, Source, Toolbox, catalogue};
 use crate::report::Exit;
 
 /// Lists, builds or verifies them.
@@ -15,22 +15,26 @@ pub async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
     let talk = Talk::default();
     match args.verb {
         ComponentsVerb::List => {
-            for component in &CATALOGUE {
+            let mut listed = Vec::new();
+            for component in args.kubernetes.all().iter().flat_map(|version| catalogue(*version)) {
+                if listed.contains(&component) {
+                    continue;
+                }
+                listed.push(component);
                 let (name, version, module) = (component.name, component.version, component.module.name);
                 let state = if Toolbox::is_built(component).await { "built" } else { "not built" };
-                output::data(&format!("{name:<26}{version:<10}components/{module:<12}{state}"));
+                output::data(&format!("{name:<26}{version:<10}components/{module:<17}{state}"));
             }
         }
-        ComponentsVerb::Build => {
-            let toolbox = Toolbox::prepare(&overrides, &talk).await?;
-            talk.end();
-            print(&toolbox);
-        }
-        ComponentsVerb::Verify => {
-            let toolbox = Toolbox::prepare(&overrides, &talk).await?;
-            talk.end();
-            toolbox.verify().await?;
-            print(&toolbox);
+        ComponentsVerb::Build | ComponentsVerb::Verify => {
+            for version in args.kubernetes.all() {
+                let toolbox = Toolbox::prepare(*version, &overrides, &talk).await?;
+                talk.end();
+                if args.verb == ComponentsVerb::Verify {
+                    toolbox.verify().await?;
+                }
+                print(&toolbox);
+            }
         }
     }
     Ok(Exit::Conformant)

@@ -42,7 +42,7 @@ async fn run_one(control: &'static Control, args: &ControlsArgs) -> Result<bool,
     let spec = (control.spec)();
     let settings = Settings {
         run: run_id(),
-        programs: programs(&args.cluster_args, &spec.schedulers, &talk).await?,
+        programs: programs(&args.cluster_args, &spec, &talk).await?,
         spec,
         origin: Origin::Local,
         implementation: None,

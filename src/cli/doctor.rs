@@ -1,7 +1,8 @@
 //! `doctor`: whether this machine can run the suite, and what is missing.
 
 use super::{Failure, output, sibling};
-use crate::cluster::components::{CATALOGUE, Component, Purpose, Toolbox, Toolchain};
+use crate::cluster::components::{Component, Purpose, Toolbox, Toolchain, catalogue, component};
+use crate::cluster::kubernetes::Kubernetes;
 use crate::cluster::{home, kind};
 use crate::report::Exit;
 
@@ -23,12 +24,18 @@ pub async fn doctor() -> Result<Exit, Failure> {
     check("controller", sibling().map(|path| path.display().to_string()).map_err(|e| e.to_string()));
     let mut unbuilt = Vec::new();
     let of_kind = |component: &&Component| matches!(component.purpose, Purpose::Kind | Purpose::Node);
-    for component in CATALOGUE.iter().filter(|component| !of_kind(component)) {
-        if !Toolbox::is_built(component).await {
-            unbuilt.push(component.name);
+    for version in Kubernetes::ALL {
+        for component in catalogue(version).filter(|component| !of_kind(component)) {
+            let name = format!("{} {}", component.name, component.version);
+            if !unbuilt.contains(&name) && !Toolbox::is_built(component).await {
+                unbuilt.push(name);
+            }
         }
     }
-    let go = Toolchain::find(CATALOGUE[1].module).await;
+    let go = match component("kube-apiserver") {
+        Some(apiserver) => Toolchain::find(apiserver.module).await,
+        None => return Err(Failure::Infrastructure("the catalogue has no kube-apiserver".into())),
+    };
     check(
         "go",
         match go {

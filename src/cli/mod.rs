@@ -26,7 +26,8 @@ use clap::Parser;
 
 use self::args::{Cli, ClusterArgs, Verb};
 use crate::cluster::ClusterError;
-use crate::cluster::components::{Overrides, Toolbox, components_for};
+use crate::cluster::components::{Overrides, Toolbox, components_for, must_be_of};
+use crate::cluster::kubernetes::Kubernetes;
 use crate::cluster::local::{ClusterSpec, Programs};
 use crate::cluster::process::Launcher;
 use crate::cluster::schedulers::{KaiDir, Scheduler};
@@ -118,28 +119,31 @@ async fn interruptible(verb: Verb) -> Result<Exit, Failure> {
     Err(Failure::Infrastructure(format!("{ended}; {left}")))
 }
 
-/// A cluster with these schedulers, as the command line wants it.
+/// A cluster of that version with these schedulers, as the command line wants it.
 ///
 /// # Errors
 /// [`Failure::Usage`] for a `--kai-dir` that lacks something.
-fn cluster_spec(args: &ClusterArgs, schedulers: &BTreeSet<Scheduler>) -> Result<ClusterSpec, Failure> {
+fn cluster_spec(
+    kubernetes: Kubernetes,
+    args: &ClusterArgs,
+    schedulers: &BTreeSet<Scheduler>,
+) -> Result<ClusterSpec, Failure> {
     let kai = match &args.kai_dir {
         Some(path) if schedulers.contains(&Scheduler::Kai) => {
             Some(KaiDir::open(path).map_err(|error| Failure::Usage(error.to_string()))?)
         }
         _ => None,
     };
-    Ok(ClusterSpec { kai, ..ClusterSpec::with(schedulers.iter().copied()) })
+    Ok(ClusterSpec { kai, ..ClusterSpec::of(kubernetes).beside(schedulers.iter().copied()) })
 }
 
-/// Prepares the programs of a cluster with these schedulers, building what is missing.
-async fn programs(
-    args: &ClusterArgs,
-    schedulers: &BTreeSet<Scheduler>,
-    talk: &output::Talk,
-) -> Result<Programs, Failure> {
+/// Prepares the programs of such a cluster, building what is missing. One that was given and that no cluster of local
+/// processes has is refused; one that only this cluster does not have is not.
+async fn programs(args: &ClusterArgs, spec: &ClusterSpec, talk: &output::Talk) -> Result<Programs, Failure> {
     let (overrides, controller) = overrides(args)?;
-    let toolbox = Toolbox::prepare_only(components_for(schedulers), &overrides, talk).await?;
+    must_be_of(&overrides, components_for(spec.kubernetes, &Scheduler::ALL.into()))?;
+    let components = components_for(spec.kubernetes, &spec.schedulers);
+    let toolbox = Toolbox::prepare_only(components, &overrides, talk).await?;
     Ok(Programs {
         toolbox,
         launcher: Launcher::new(own()?),

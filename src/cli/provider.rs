@@ -27,7 +27,7 @@ pub async fn origin(
     talk: &output::Talk,
 ) -> Result<(Origin, Programs), Failure> {
     let origin = match (args.provider.provider, &args.cluster, &args.provider.kubeconfig) {
-        (ProviderName::Local, Some(name), None) => Origin::Up(clusters::kubeconfig(name)?),
+        (ProviderName::Local, Some(name), None) => Origin::Up(clusters::kubeconfig(name, spec.kubernetes)?),
         (ProviderName::Local, None, None) => Origin::Local,
         (ProviderName::Existing, None, Some(kubeconfig)) => Origin::Existing {
             kubeconfig: kubeconfig.clone(),
@@ -59,7 +59,7 @@ pub async fn origin(
             let toolbox = Toolbox::prepare_only(nothing, &Default::default(), talk).await?;
             Programs { toolbox, launcher: Launcher::new(own()?), controller: PathBuf::new() }
         }
-        _ => super::programs(&args.cluster_args, &spec.schedulers, talk).await?,
+        _ => super::programs(&args.cluster_args, spec, talk).await?,
     };
     Ok((origin, programs))
 }
@@ -98,7 +98,7 @@ async fn kind(
     let config = match &args.provider.kind_config {
         Some(path) => std::fs::read_to_string(path)
             .map_err(|e| Failure::Usage(format!("--kind-config {}: {e}", path.display())))?,
-        None => config::DEFAULT.to_owned(),
+        None => config::of(spec.kubernetes),
     };
     let (overrides, controller) = overrides(&args.cluster_args)?;
     talk.now("building what a kind cluster is made of");
@@ -109,6 +109,7 @@ async fn kind(
     };
     let controller = own_programs.controller.clone();
     let wanted = Wanted {
+        kubernetes: spec.kubernetes,
         schedulers: &schedulers,
         controller: &spec.controller,
         config: &config,

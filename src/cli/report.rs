@@ -6,9 +6,9 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use super::Failure;
 use super::args::{MergeArgs, ReportArgs, ReportVerb};
-use super::run::command;
-use super::{Failure, output};
+use super::run::{command, write};
 use crate::report::{self, Exit, Report, Source};
 
 /// Does what the verb says.
@@ -29,12 +29,7 @@ fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
     let sources = args.files.iter().zip(reports).map(|(file, report)| source(file, report, &args.report_dir));
     let sources = sources.collect::<Result<Vec<_>, _>>()?;
     let merged = report::merge(&sources, command()).map_err(|error| Failure::Usage(error.to_string()))?;
-    let files = report::write_all(&args.report_dir, &merged)
-        .map_err(|error| Failure::Infrastructure(error.to_string()))?;
-    output::data(&report::terminal(&merged));
-    for file in files {
-        output::say(&format!("wrote {}", file.display()));
-    }
+    write(&args.report_dir, &merged)?;
     Ok(merged.exit())
 }
 

@@ -1,13 +1,15 @@
 //! `run`: the suite, or one's own workload, against a cluster; the report; the exit code.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::args::{ProviderArgs, ProviderName, RunArgs};
+use super::args::{ProviderArgs, ProviderName, RunArgs, Versions};
 use super::output::{self, Talk};
 use super::{Failure, cluster_spec, provider, run_id, select};
-use crate::report::{self, Exit, Report};
+use crate::cluster::kubernetes::Kubernetes;
+use crate::report::{self, Exit, Report, Source};
 use crate::suite::arena::{Arena, Settings};
 use crate::suite::clauses::CLAUSES;
 use crate::suite::runner::{self, Clock, Observer, Plan};
@@ -19,18 +21,49 @@ use crate::suite::workload;
 /// [`Failure::Usage`] for words and files that do not serve; [`Failure::Infrastructure`] before the first trial. What
 /// fails later is in the report.
 pub async fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    let usual = || Versions::from(select::version_for(scope(args).as_deref()));
+    let versions = args.kubernetes.unwrap_or_else(usual);
+    let report = match versions.all() {
+        [version] => run_on(*version, args, &args.report_dir).await?,
+        versions => run_on_all(versions, args).await?,
+    };
+    Ok(report.exit())
+}
+
+/// Runs on one version after the other, each in a folder of its name, and makes one report of all. Backends that bring
+/// a scheduler of their own are judged on the first.
+async fn run_on_all(versions: &[Kubernetes], args: &RunArgs) -> Result<Report, Failure> {
+    if args.provider.provider == ProviderName::Existing || args.cluster.is_some() {
+        return Err(Failure::Usage(
+            "--kubernetes all makes its clusters itself: a cluster has one version".into(),
+        ));
+    }
+    let mut sources = Vec::new();
+    for version in versions {
+        let folder = args.report_dir.join(version.minor());
+        output::say(&format!("Kubernetes {version}"));
+        let report = run_on(*version, args, &folder).await?;
+        sources.push(Source { file: folder.join("report.yaml"), folder: version.minor().into(), report });
+    }
+    let merged =
+        report::merge(&sources, command()).map_err(|error| Failure::Infrastructure(error.to_string()))?;
+    write(&args.report_dir, &merged)?;
+    Ok(merged)
+}
+
+async fn run_on(kubernetes: Kubernetes, args: &RunArgs, report_dir: &Path) -> Result<Report, Failure> {
     let begin = Instant::now();
-    let plan = plan(args)?;
+    let plan = plan(kubernetes, args)?;
     select::external_needs_existing(&plan.targets, args.provider.provider == ProviderName::Existing)?;
     let implementation = provider::implementation(&args.provider)?;
     let talk = Arc::new(Talk::default());
     let building = Instant::now();
     let schedulers: BTreeSet<_> = plan.targets.iter().map(|target| target.scheduler()).collect();
-    let spec = cluster_spec(&args.cluster_args, &schedulers)?;
+    let spec = cluster_spec(kubernetes, &args.cluster_args, &schedulers)?;
     let (origin, programs) = provider::origin(args, &spec, &talk).await?;
     let clock = Clock { begin, building: building.elapsed() };
-    std::fs::create_dir_all(&args.report_dir)
-        .map_err(|e| Failure::Usage(format!("--report-dir {}: {e}", args.report_dir.display())))?;
+    std::fs::create_dir_all(report_dir)
+        .map_err(|e| Failure::Usage(format!("--report-dir {}: {e}", report_dir.display())))?;
     let settings = Settings {
         run: run_id(),
         spec,
@@ -40,9 +73,9 @@ pub async fn run(args: &RunArgs) -> Result<Exit, Failure> {
         scale: args.timeout_scale,
         concurrency: concurrency(args),
         retries: args.retries,
-        out: args.report_dir.clone(),
+        out: report_dir.to_owned(),
         keep: args.keep,
-        reproduce: reproduce(args),
+        reproduce: reproduce(kubernetes, args),
     };
     let arena = Arc::new(Arena::new(settings));
     if let (Some(file), [case]) = (&args.workload, plan.chosen.as_slice()) {
@@ -61,16 +94,34 @@ pub async fn run(args: &RunArgs) -> Result<Exit, Failure> {
         }
     }
     let report = hold(&arena, &plan, &talk, clock).await?;
-    // Written before anything is ended: whatever goes wrong with the clusters now, the verdicts are not lost.
-    let files =
-        report::write_all(&args.report_dir, &report).map_err(|e| Failure::Infrastructure(e.to_string()))?;
-    close(arena).await;
     talk.end();
-    output::data(&report::terminal(&report));
+    // Written before anything is ended: whatever goes wrong with the clusters now, the verdicts are not lost.
+    write(report_dir, &report)?;
+    close(arena).await;
+    Ok(report)
+}
+
+/// Writes a report and prints it.
+///
+/// # Errors
+/// [`Failure::Infrastructure`] if it cannot be written.
+pub fn write(folder: &Path, report: &Report) -> Result<(), Failure> {
+    let files = report::write_all(folder, report).map_err(|e| Failure::Infrastructure(e.to_string()))?;
+    output::data(&report::terminal(report));
     for file in files {
         output::say(&format!("wrote {}", file.display()));
     }
-    Ok(report.exit())
+    Ok(())
+}
+
+/// The gang scope that is meant: a workload that names its own is judged by that one.
+fn scope(args: &RunArgs) -> Option<String> {
+    let own = || {
+        let text = std::fs::read_to_string(args.workload.as_ref()?).ok()?;
+        let nodes = select::nodes(args.nodes.as_deref()?).ok()?;
+        workload::scope(workload::case(&text, nodes).ok()?)
+    };
+    own().or_else(|| args.scope.clone())
 }
 
 /// Trials at a time, unless it is said otherwise: as many as two cores bear.
@@ -79,11 +130,12 @@ fn concurrency(args: &RunArgs) -> usize {
     args.concurrency.unwrap_or(usual).max(1)
 }
 
-fn plan(args: &RunArgs) -> Result<Plan, Failure> {
+fn plan(kubernetes: Kubernetes, args: &RunArgs) -> Result<Plan, Failure> {
     let Some(file) = &args.workload else {
         return select::plan(select::Words {
             backend: &args.backend,
             scope: args.scope.as_deref(),
+            kubernetes,
             features: &args.features,
             cases: &args.cases,
             clauses: &args.clauses,
@@ -98,6 +150,7 @@ fn plan(args: &RunArgs) -> Result<Plan, Failure> {
     // A workload that names its gang scope is judged by that one.
     let scope = workload::scope(case).or_else(|| args.scope.clone());
     let targets = select::targets_declaring(&args.backend, scope.as_deref(), &args.features)?;
+    let targets = select::on(kubernetes, targets, scope.as_deref())?;
     let clauses = CLAUSES.iter().filter(|clause| case.clauses.contains(&clause.id)).copied().collect();
     Ok(Plan { targets, chosen: vec![case], left_out: Vec::new(), share: None, clauses })
 }
@@ -164,12 +217,15 @@ fn provider_words(args: &ProviderArgs) -> Vec<String> {
 }
 
 /// The words of a command that holds one trial again as this run does.
-fn reproduce(args: &RunArgs) -> String {
+fn reproduce(kubernetes: Kubernetes, args: &RunArgs) -> String {
     let quoted = |path: &std::path::Path| format!("'{}'", path.display());
     let mut words = vec!["grove-conformance run".to_owned()];
     words.extend(args.cluster_args.bins.iter().map(|(name, path)| format!("--bin {name}={}", quoted(path))));
     words.extend(args.cluster.iter().map(|name| format!("--cluster {name}")));
     words.extend(provider_words(&args.provider));
+    if kubernetes != Kubernetes::default() {
+        words.push(format!("--kubernetes {kubernetes}"));
+    }
     if args.timeout_scale != 1.0 {
         words.push(format!("--timeout-scale {}", args.timeout_scale));
     }

@@ -1,6 +1,7 @@
 //! From words to cases and targets. A word that means nothing is a usage error that names what comes nearest.
 
 use super::Failure;
+use crate::cluster::kubernetes::Kubernetes;
 use crate::report::Shard;
 use crate::suite::case::Case;
 use crate::suite::cases;
@@ -19,6 +20,8 @@ pub struct Words<'a> {
     pub backend: &'a str,
     /// Gang scope.
     pub scope: Option<&'a str>,
+    /// The version of Kubernetes.
+    pub kubernetes: Kubernetes,
     /// What an external scheduler declares.
     pub features: &'a [String],
     /// Case ids or groups.
@@ -35,6 +38,7 @@ pub struct Words<'a> {
 /// [`Failure::Usage`].
 pub fn plan(words: Words<'_>) -> Result<Plan, Failure> {
     let targets = targets_declaring(words.backend, words.scope, words.features)?;
+    let targets = on(words.kubernetes, targets, words.scope)?;
     for word in words.cases {
         let known = |case: &Case| case.id == word || case.group() == word;
         if !cases::all().any(known) {
@@ -95,6 +99,38 @@ pub fn targets(backend: &str, scope: Option<&str>) -> Result<Vec<Target>, Failur
     }
     // The other backends have no scope to choose.
     Ok(of_backend.into_iter().filter(|target| target.scope().is_none_or(|of| of == scope)).collect())
+}
+
+/// The same on clusters of that version.
+///
+/// # Errors
+/// [`Failure::Usage`].
+pub fn targets_on(
+    kubernetes: Kubernetes,
+    backend: &str,
+    scope: Option<&str>,
+) -> Result<Vec<Target>, Failure> {
+    on(kubernetes, targets(backend, scope)?, scope)
+}
+
+/// Those that are judged on clusters of that version.
+///
+/// # Errors
+/// [`Failure::Usage`] for a gang scope of another version.
+pub fn on(kubernetes: Kubernetes, targets: Vec<Target>, scope: Option<&str>) -> Result<Vec<Target>, Failure> {
+    let elsewhere = targets.iter().find(|target| scope.is_some() && !target.is_on(kubernetes));
+    if let (Some(scope), Some(version)) = (scope, elsewhere.and_then(|target| target.kubernetes())) {
+        return Err(Failure::Usage(format!(
+            "gang scope {scope} is Kubernetes {version}'s: give --kubernetes {version}, not {kubernetes}"
+        )));
+    }
+    Ok(targets.into_iter().filter(|target| target.is_on(kubernetes)).collect())
+}
+
+/// The version that a gang scope needs, or the usual one.
+pub fn version_for(scope: Option<&str>) -> Kubernetes {
+    let of_scope = TARGETS.iter().find(|target| scope.is_some() && target.scope() == scope);
+    of_scope.and_then(|target| target.kubernetes()).unwrap_or_default()
 }
 
 /// The same, or the external scheduler that `external:NAME` names, with the features that it declares.
@@ -179,7 +215,16 @@ mod tests {
     use super::*;
 
     fn words<'a>(cases: &'a [String], clauses: &'a [String]) -> Words<'a> {
-        Words { backend: "default-scheduler", scope: None, features: &[], cases, clauses, shard: None }
+        let kubernetes = Kubernetes::V1_36;
+        Words {
+            backend: "default-scheduler",
+            scope: None,
+            kubernetes,
+            features: &[],
+            cases,
+            clauses,
+            shard: None,
+        }
     }
 
     fn shard(text: &str) -> Shard {
@@ -201,6 +246,17 @@ mod tests {
     fn a_clause_is_every_case_that_judges_it() {
         let plan = plan(words(&[], &["AON-02".into()])).unwrap();
         assert!(plan.chosen.iter().any(|case| case.id == "aon/one-pod-short"));
+    }
+
+    #[test]
+    fn a_gang_scope_is_of_one_version() {
+        assert_eq!(version_for(None), Kubernetes::V1_36);
+        assert_eq!(version_for(Some("Tree")), Kubernetes::V1_37);
+        let tree = targets_on(Kubernetes::V1_37, "default-scheduler", None).unwrap();
+        assert_eq!(tree, [Target::KubeTree]);
+        let failure =
+            targets_on(Kubernetes::V1_36, "default-scheduler", Some("Tree")).unwrap_err().to_string();
+        assert!(failure.contains("give --kubernetes 1.37, not 1.36"), "{failure}");
     }
 
     #[rstest::rstest]

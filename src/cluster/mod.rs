@@ -1,6 +1,7 @@
 //! Where real clusters come from.
 //!
 //! - [`components`] builds etcd, Kubernetes, KWOK and the schedulers from pinned Go modules and caches the programs;
+//! - [`kubernetes`] says which versions there are;
 //! - [`process`] starts them so that none outlives its owner;
 //! - [`provider`] says what trials need of a cluster;
 //! - [`local`] makes one control plane of them, with KWOK nodes, on loopback ports of its own;
@@ -24,6 +25,7 @@ pub mod existing;
 pub mod home;
 pub mod images;
 pub mod kind;
+pub mod kubernetes;
 pub mod local;
 pub mod node_pools;
 pub mod nodes;

@@ -42,17 +42,21 @@ pub async fn reconcile(pcs: Arc<PodCliqueSet>, context: Arc<Context>) -> Result<
     };
     context.events.settled(&*pcs, REASON_BACKEND_DISABLED);
     let levels = topology_levels(&context, &pcs).await?;
-    children::all(writes(&context, &pcs, &*backend, &levels)).await?;
+    let writes = writes(&context, &pcs, &*backend, &levels).await?;
+    children::all(writes).await?;
     Ok(Action::await_change())
 }
 
 /// Every write that is due.
-fn writes<'a>(
+///
+/// # Errors
+/// What the backend could not find out; then nothing is written, and nothing deleted that is only not understood.
+async fn writes<'a>(
     context: &'a Context,
     pcs: &'a PodCliqueSet,
     backend: &dyn SchedulerBackend,
     levels: &[TopologyLevel],
-) -> Vec<Write<'a>> {
+) -> Result<Vec<Write<'a>>, ReconcileError> {
     let caches = &context.caches;
     let mut services = Children::new(context, pcs, &caches.services, objects::service_change);
     let mut cliques = Children::new(context, pcs, &caches.pod_cliques, children::pod_clique_change);
@@ -72,7 +76,9 @@ fn writes<'a>(
         for mut shape in gang_composition::pod_gangs(pcs, i, levels, replicas) {
             spoil(context, &mut shape);
             let existing = gangs.get(&shape.name);
-            gangs.want(pod_gang_object::pod_gang(pcs, shape, backend, existing.as_deref(), &context.faults));
+            gangs.want(
+                pod_gang_object::pod_gang(pcs, shape, backend, existing.as_deref(), &context.faults).await?,
+            );
         }
     }
     let key = of(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
@@ -80,7 +86,7 @@ fn writes<'a>(
     writes.extend(cliques.finish(&key));
     writes.extend(groups.finish(&key));
     writes.extend(gangs.finish(&key));
-    writes
+    Ok(writes)
 }
 
 /// The fault `drop-podgroup`.

@@ -17,16 +17,19 @@ use super::ownership::owner_reference;
 use super::topology_translation::topology_name;
 use crate::api::names;
 use crate::api::{PodCliqueSet, PodGang};
-use crate::backend::SchedulerBackend;
+use crate::backend::{BackendError, SchedulerBackend};
 
 /// The PodGang as it should be; `existing` is what there is of it.
-pub fn pod_gang(
+///
+/// # Errors
+/// What the backend could not find out.
+pub async fn pod_gang(
     pcs: &PodCliqueSet,
     shape: GangShape,
     backend: &dyn SchedulerBackend,
     existing: Option<&PodGang>,
     faults: &Faults,
-) -> PodGang {
+) -> Result<PodGang, BackendError> {
     let constrained = shape.is_constrained();
     let none = BTreeMap::new();
     let mut labels = mirrored(existing.map_or(&none, |pod_gang| pod_gang.labels()), pcs.labels());
@@ -54,8 +57,8 @@ pub fn pod_gang(
         ..ObjectMeta::default()
     };
     let mut pod_gang = PodGang { metadata, spec, status: None };
-    backend.prepare_pod_gang(&mut pod_gang, pcs);
-    pod_gang
+    backend.prepare_pod_gang(&mut pod_gang, pcs).await?;
+    Ok(pod_gang)
 }
 
 /// The patch from `existing` to `wanted`, or `None` if there is nothing to do. It applies only to the

@@ -108,9 +108,12 @@ async fn answer(
 ) {
     while let Some((request, send)) = handle.next_request().await {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        let is_dry_run = request.uri().query().is_some_and(|query| query.contains("dryRun=All"));
         let body = request.into_body().collect_bytes().await.unwrap();
         let body: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
         let (code, answer) = match method {
+            // The Workload API of 1.36, which keeps every field of a dry run.
+            Method::GET if path == "/apis/scheduling.k8s.io/v1alpha2" => (200, workload_api()),
             Method::GET => {
                 (404, json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404}))
             }
@@ -119,12 +122,18 @@ async fn answer(
             Method::DELETE => (200, json!({"kind": "Status", "apiVersion": "v1", "status": "Success"})),
             _ => (201, body.clone()),
         };
-        if method != Method::GET {
+        if method != Method::GET && !is_dry_run {
             writes.lock().unwrap().push((format!("{method} {path}"), body));
         }
         let answer = Body::from(serde_json::to_vec(&answer).unwrap());
         send.send_response(Response::builder().status(code).body(answer).unwrap());
     }
+}
+
+fn workload_api() -> Value {
+    let resource = |(name, kind)| json!({"name": name, "singularName": "", "namespaced": true, "kind": kind, "verbs": []});
+    let resources = [("workloads", "Workload"), ("podgroups", "PodGroup")].map(resource);
+    json!({"groupVersion": "scheduling.k8s.io/v1alpha2", "resources": resources})
 }
 
 fn patched(path: &str) -> Value {

@@ -46,6 +46,7 @@ pub(super) fn report() -> Report {
             kubernetes_version: "v1.36.4".to_owned(),
             feature_gates: [("GenericWorkload".to_owned(), true), ("GangScheduling".to_owned(), true)].into(),
         },
+        other_providers: Vec::new(),
         components: vec![
             component("kube-apiserver", ComponentSource::Built, "a1"),
             component("kube-scheduler", ComponentSource::Path, "b2"),

@@ -165,11 +165,13 @@ fn write_how(out: &mut String, report: &Report) -> fmt::Result {
     let (provider, settings, timings) = (&report.provider, &report.settings, &report.timings);
     writeln!(out, "\n## How it was run\n")?;
     writeln!(out, "- command: `{}`", report.command)?;
-    writeln!(out, "- provider: {}, Kubernetes {}", provider.name, provider.kubernetes_version)?;
-    if !provider.feature_gates.is_empty() {
-        let gates: Vec<String> =
-            provider.feature_gates.iter().map(|(name, on)| format!("{name}={on}")).collect();
-        writeln!(out, "- feature gates: {}", gates.join(", "))?;
+    for provider in std::iter::once(provider).chain(&report.other_providers) {
+        writeln!(out, "- provider: {}, Kubernetes {}", provider.name, provider.kubernetes_version)?;
+        if !provider.feature_gates.is_empty() {
+            let gates: Vec<String> =
+                provider.feature_gates.iter().map(|(name, on)| format!("{name}={on}")).collect();
+            writeln!(out, "- feature gates: {}", gates.join(", "))?;
+        }
     }
     for profile in report.profiles.iter().filter(|profile| !profile.features.declared.is_empty()) {
         writeln!(

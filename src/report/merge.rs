@@ -1,7 +1,7 @@
 //! One report of several: of the shards of a run, or of runs of different backends against the same implementation.
 //!
 //! The documents must be about the same thing (suite, implementation, provider and, where they share a profile, its
-//! scheduler and features), and each must [verify](super::verify()). Profiles are matched by backend and variant. Of a
+//! Kubernetes, programs, scheduler and features), and each must [verify](super::verify()). Profiles are matched by backend and variant. Of a
 //! case that several documents have, the one that held it is taken; where nobody did, one that says what it lacked
 //! before one that was not asked. Two documents that both held a case may differ, and a verdict is not to be chosen, so
 //! they do not merge.
@@ -18,8 +18,8 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::{
-    CaseResult, ClauseResult, Component, Features, HandEdited, Outcome, ProfileReport, Report, Seconds,
-    Settings, Timings, Verdict, verify,
+    CaseResult, ClauseResult, Component, Features, HandEdited, Outcome, ProfileReport, Provider, Report,
+    Seconds, Settings, Timings, Verdict, verify,
 };
 use crate::suite::clauses::CLAUSES;
 
@@ -95,20 +95,24 @@ pub fn merge(sources: &[Source], command: String) -> Result<Report, MergeError> 
     let report = first.report.clone();
     let date = sources.iter().map(|source| source.report.date).max().unwrap_or(report.date);
     let (settings, timings) = (settings(sources), timings(sources));
-    let (components, profiles) = (components(sources)?, profiles(sources)?);
-    Ok(Report { date, command, components, settings, profiles, timings, ..report })
+    let (components, profiles) = (components(sources), profiles(sources)?);
+    let other_providers = other_providers(sources);
+    Ok(Report { date, command, other_providers, components, settings, profiles, timings, ..report })
 }
 
 /// Something of a whole document that must be the same in all.
 type Said = fn(&Report) -> String;
 
 /// What must be the same: its name, and what a document says of it.
-const SAME: [(&str, Said); 4] = [
+const SAME: [(&str, Said); 3] = [
     ("version of the suite", |report| report.suite.version.clone()),
     ("implementation", |report| format!("{} {}", report.implementation.name, report.implementation.version)),
-    ("provider", |report| {
-        format!("{} with Kubernetes {}", report.provider.name, report.provider.kubernetes_version)
-    }),
+    ("provider", |report| report.provider.name.clone()),
+];
+
+/// What must be the same in documents that share a profile.
+const SAME_OF_PROFILE: [(&str, Said); 2] = [
+    ("Kubernetes", |report| report.provider.kubernetes_version.clone()),
     ("feature gates", |report| {
         let gates = report.provider.feature_gates.iter().map(|(name, on)| format!("{name}={on}"));
         gates.collect::<Vec<_>>().join(",")
@@ -151,21 +155,42 @@ fn timings(sources: &[Source]) -> Timings {
     }
 }
 
-/// Every program once, in the order of the documents.
-fn components(sources: &[Source]) -> Result<Vec<Component>, MergeError> {
-    let mut known: Vec<(&Source, &Component)> = Vec::new();
-    for source in sources {
-        for component in &source.report.components {
-            match known.iter().find(|(_, known)| known.name == component.name) {
-                None => known.push((source, component)),
-                Some((first, known)) => {
-                    let what = format!("program {}", component.name);
-                    agree(first, source, &what, &known.digest, &component.digest)?;
-                }
+/// Every provider but the first document's, once.
+fn other_providers(sources: &[Source]) -> Vec<Provider> {
+    let mut known: Vec<&Provider> = Vec::new();
+    for report in sources.iter().map(|source| &source.report) {
+        for provider in std::iter::once(&report.provider).chain(&report.other_providers) {
+            if !known.contains(&provider) {
+                known.push(provider);
             }
         }
     }
-    Ok(known.into_iter().map(|(_, component)| component.clone()).collect())
+    known.into_iter().skip(1).cloned().collect()
+}
+
+/// Every program once, in the order of the documents; clusters of several versions have several of one name.
+fn components(sources: &[Source]) -> Vec<Component> {
+    let mut known: Vec<&Component> = Vec::new();
+    for component in sources.iter().flat_map(|source| &source.report.components) {
+        if !known.contains(&component) {
+            known.push(component);
+        }
+    }
+    known.into_iter().cloned().collect()
+}
+
+/// Two documents about one profile had the same cluster, of the same programs.
+fn same_cluster(first: &Source, other: &Source) -> Result<(), MergeError> {
+    for (what, said) in SAME_OF_PROFILE {
+        agree(first, other, what, &said(&first.report), &said(&other.report))?;
+    }
+    for component in &other.report.components {
+        if let Some(known) = first.report.components.iter().find(|known| known.name == component.name) {
+            let what = format!("program {}", component.name);
+            agree(first, other, &what, &known.digest, &component.digest)?;
+        }
+    }
+    Ok(())
 }
 
 /// One profile as one document has it.
@@ -201,6 +226,7 @@ fn profile(parts: &[Part<'_>]) -> Result<Option<ProfileReport>, MergeError> {
         let features = |profile: &ProfileReport| {
             profile.features.supported.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
         };
+        same_cluster(first.source, other.source)?;
         agree(first.source, other.source, &about("scheduler"), &one.version, &other.profile.version)?;
         let (says, says_other) = (features(one), features(other.profile));
         agree(first.source, other.source, &about("features"), &says, &says_other)?;

@@ -114,7 +114,7 @@ fn a_verdict_is_not_chosen() {
 )]
 #[case::kubernetes(
     |report: &mut Report| report.provider.kubernetes_version = "v1.37.0".to_owned(),
-    r#"provider: "local with Kubernetes v1.36.4" and "local with Kubernetes v1.37.0""#
+    r#"Kubernetes: "v1.36.4" and "v1.37.0""#
 )]
 #[case::gates(
     |report: &mut Report| _ = report.provider.feature_gates.insert("GangScheduling".to_owned(), false),

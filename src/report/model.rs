@@ -40,6 +40,9 @@ pub struct Report {
     pub implementation: Implementation,
     /// Where the cluster came from.
     pub provider: Provider,
+    /// Where those of other profiles came from, in a report of runs on several versions of Kubernetes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_providers: Vec<Provider>,
     /// The programs the run started, in the order of their start.
     pub components: Vec<Component>,
     /// What changes how fast a run is and how long it waits.

@@ -62,7 +62,7 @@ impl Trial {
         // KAI knows a PodGroup by its name alone, whatever its namespace.
         let name = format!("canary-{number}-{}", self.namespace);
         for (kind, object) in schedulers::of(self.target).canary(&name) {
-            self.create(kind, &on_canary_node(object, &name)).await?;
+            self.create(kind, &on_canary_node(kind, object, &name)).await?;
         }
         self.until(&format!("{name} bound"), limits::SCHEDULING, |live| {
             live.get("Pod", &name).is_some_and(|pod| pod["spec"]["nodeName"].is_string())
@@ -88,12 +88,10 @@ impl Trial {
 }
 
 /// A part of a canary with name and label, and a pod's way to the canaries' node.
-fn on_canary_node(mut object: Value, name: &str) -> Value {
+fn on_canary_node(kind: &str, mut object: Value, name: &str) -> Value {
     object["metadata"]["name"] = name.into();
     object["metadata"]["labels"][names::CANARY] = "true".into();
-    if object["kind"].is_null() {
-        object["apiVersion"] = "v1".into();
-        object["kind"] = "Pod".into();
+    if kind == "Pod" {
         lead_to_canary_node(&mut object["spec"]);
     }
     object

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     /// The numbers of each group, in the contract's order. KUBE-02 and 03 and VOL-04 do not exist. Not judged
-    /// yet: KUBE-09 to 12 (Kubernetes 1.37), and the group TRN (TrainJobs).
+    /// yet: the group TRN (TrainJobs).
     fn contract() -> Vec<String> {
         let numbers: [(&str, Vec<u32>); 12] = [
             ("ADM", (1..=11).collect()),
@@ -137,7 +137,7 @@ mod tests {
             ("DEL", (1..=9).collect()),
             ("COEX", vec![1, 2]),
             ("KAI", vec![1, 2, 3, 4, 5, 6, 8, 7]),
-            ("KUBE", vec![1, 4, 5, 6, 7, 8, 13, 14, 15]),
+            ("KUBE", vec![1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]),
             ("VOL", vec![1, 2, 3, 5]),
             ("KOORD", (1..=7).collect()),
             ("EXT", vec![1, 2, 3]),

@@ -61,9 +61,9 @@ impl Ground {
         run: &str,
     ) -> Result<Self, ClusterError> {
         let client = cluster.client();
-        let recorder = Recorder::start(client.clone(), schedulers, SETTLE.length).await.map_err(|kind| {
+        let recorder = Recorder::start(client.clone(), schedulers, SETTLE.length).await.map_err(|what| {
             ClusterError::NotReady {
-                what: format!("the list of {}", kind.plural),
+                what: format!("the list of {what}"),
                 seconds: SETTLE.length.as_secs(),
                 last: "the API server does not let this identity list it, or does not answer".into(),
             }

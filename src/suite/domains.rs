@@ -59,6 +59,7 @@ impl Trial {
             Target::Volcano => |live, domains| hyper_nodes::of_domains(live, domains).is_ok(),
             Target::KubePodGroup
             | Target::KubePodGang
+            | Target::KubeTree
             | Target::Kai
             | Target::External
             | Target::ExternalScheduler(_) => return Ok(()),

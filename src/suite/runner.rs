@@ -186,6 +186,7 @@ pub async fn report(
             ours: true,
         }),
         provider,
+        other_providers: Vec::new(),
         components,
         settings: Settings { timeout_scale: settings.scale, concurrency: settings.concurrency },
         profiles,
@@ -266,8 +267,12 @@ fn features(target: Target, cases: &[CaseResult]) -> Features {
         let judgements = cases.iter().flat_map(|case| &case.clauses);
         judgements.filter(|judgement| judgement.clause == clause).any(|j| j.outcome.verdict == Verdict::Pass)
     };
-    let gates = [("GangScheduling", "AON-02"), ("TopologyAwareWorkloadScheduling", "TOPO-02")];
-    let declared = if KUBE.contains(&target) { &gates[..] } else { &[] };
+    let topology = ("TopologyAwareWorkloadScheduling", "TOPO-02");
+    let declared = match target {
+        Target::KubeTree => vec![("GenericWorkload", "AON-02"), topology, ("CompositePodGroup", "AON-08")],
+        target if KUBE.contains(&target) => vec![("GangScheduling", "AON-02"), topology],
+        _ => Vec::new(),
+    };
     let unsupported = Feature::ALL.iter().copied().filter(|feature| !target.declares(*feature));
     Features {
         supported: target.features().to_vec(),

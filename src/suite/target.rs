@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clauses::{self, Clause, Feature, Tier};
 use super::external_scheduler::ExternalScheduler;
+use crate::cluster::kubernetes::Kubernetes;
 use crate::cluster::local::EXTERNAL_SCHEDULER;
 use crate::cluster::schedulers::Scheduler;
 
@@ -17,6 +18,9 @@ pub enum Target {
     /// kube-scheduler, one gang per PodGang.
     #[serde(rename = "default-scheduler-podgang")]
     KubePodGang,
+    /// kube-scheduler of Kubernetes 1.37, a tree of CompositePodGroups per PodGang.
+    #[serde(rename = "default-scheduler-tree")]
+    KubeTree,
     /// Volcano.
     #[serde(rename = "volcano")]
     Volcano,
@@ -35,9 +39,10 @@ pub enum Target {
 }
 
 /// Every column that needs no more words than its own, in the order of the report.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     Target::KubePodGroup,
     Target::KubePodGang,
+    Target::KubeTree,
     Target::Volcano,
     Target::Koordinator,
     Target::Kai,
@@ -45,16 +50,18 @@ pub const TARGETS: [Target; 6] = [
 ];
 
 /// The columns of kube-scheduler.
-pub const KUBE: &[Target] = &[Target::KubePodGroup, Target::KubePodGang];
+pub const KUBE: &[Target] = &[Target::KubePodGroup, Target::KubePodGang, Target::KubeTree];
 
 impl Target {
     /// The scheduler of the harness's that it is about; beside an External profile there is only the one that every
     /// cluster has.
     pub fn scheduler(self) -> Scheduler {
         match self {
-            Self::KubePodGroup | Self::KubePodGang | Self::External | Self::ExternalScheduler(_) => {
-                Scheduler::Kube
-            }
+            Self::KubePodGroup
+            | Self::KubePodGang
+            | Self::KubeTree
+            | Self::External
+            | Self::ExternalScheduler(_) => Scheduler::Kube,
             Self::Volcano => Scheduler::Volcano,
             Self::Koordinator => Scheduler::Koordinator,
             Self::Kai => Scheduler::Kai,
@@ -85,10 +92,26 @@ impl Target {
         match self {
             Self::KubePodGroup => Some("PodGroup"),
             Self::KubePodGang => Some("PodGang"),
+            Self::KubeTree => Some("Tree"),
             Self::Volcano | Self::Koordinator | Self::Kai | Self::External | Self::ExternalScheduler(_) => {
                 None
             }
         }
+    }
+
+    /// The one version of Kubernetes that it is about; `None` if it is about a scheduler of its own, whatever the
+    /// version.
+    pub fn kubernetes(self) -> Option<Kubernetes> {
+        match self {
+            Self::KubePodGroup | Self::KubePodGang => Some(Kubernetes::V1_36),
+            Self::KubeTree => Some(Kubernetes::V1_37),
+            _ => None,
+        }
+    }
+
+    /// Whether it is judged on clusters of that version.
+    pub fn is_on(self, kubernetes: Kubernetes) -> bool {
+        self.kubernetes().is_none_or(|own| own == kubernetes)
     }
 
     /// As a part of file and cluster names.
@@ -104,6 +127,7 @@ impl Target {
     pub fn words(self) -> String {
         match (self, self.scope()) {
             (Self::ExternalScheduler(scheduler), _) => scheduler.words(),
+            (Self::KubeTree, _) => format!("--backend {} --kubernetes 1.37", self.name()),
             (_, Some(scope)) => format!("--backend {} --scope {scope}", self.name()),
             (_, None) => format!("--backend {}", self.name()),
         }
@@ -121,6 +145,16 @@ impl Target {
             Self::KubePodGang | Self::Koordinator => {
                 &[Feature::AtomicPodGang, Feature::TopologyRequired, Feature::SelfHealing, Feature::Kubelet]
             }
+            Self::KubeTree => &[
+                Feature::AtomicPodGang,
+                Feature::TopologyRequired,
+                Feature::TopologyPerGroup,
+                Feature::TopologyPerClique,
+                Feature::TopologyNested,
+                Feature::CompositePodGroup,
+                Feature::SelfHealing,
+                Feature::Kubelet,
+            ],
             Self::Volcano => &[
                 Feature::AtomicPodGang,
                 Feature::TopologyRequired,
@@ -157,6 +191,8 @@ impl Target {
             && match self {
                 Self::External => clause.backend().is_some(),
                 Self::ExternalScheduler(scheduler) => scheduler.concerns(clause),
+                // What 1.36 can say with PodGroups alone.
+                Self::KubeTree => !["KUBE-01", "KUBE-07", "KUBE-08"].contains(&clause.id),
                 _ => true,
             }
     }
@@ -193,10 +229,14 @@ impl Target {
             (Self::KubePodGroup | Self::KubePodGang, Feature::TopologyPerGroup | Feature::TopologyNested) => {
                 "a Workload of 1.36 has no level between PodGang and PodGroup"
             }
-            (Self::KubePodGroup | Self::KubePodGang, Feature::TopologyPreferred) => {
-                "schedulingConstraints of 1.36 know required keys only"
+            (Self::KubePodGroup | Self::KubePodGang, Feature::CompositePodGroup) => {
+                "CompositePodGroup comes with Kubernetes 1.37"
             }
-            (Self::KubePodGroup | Self::KubePodGang, Feature::TopologyResource) => {
+            (Self::KubePodGroup | Self::KubePodGang | Self::KubeTree, Feature::TopologyPreferred) => {
+                "schedulingConstraints know required keys only"
+            }
+            (_, Feature::CompositePodGroup) => "it has gang resources of its own",
+            (Self::KubePodGroup | Self::KubePodGang | Self::KubeTree, Feature::TopologyResource) => {
                 "kube-scheduler has no topology resource; it reads node labels"
             }
             (Self::Volcano, Feature::TopologyPerGroup) => {

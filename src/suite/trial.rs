@@ -285,7 +285,8 @@ impl Trial {
     ) -> Result<Answer, Stop> {
         let action = format!("{method} {kind} {name}");
         let wrong = |reason: String| Stop::Refused { action: action.clone(), reason };
-        let kind = Kind::named(kind).ok_or_else(|| wrong("the history does not hold this kind".into()))?;
+        let kind = self.ground.recorder.kind(kind);
+        let kind = kind.ok_or_else(|| wrong("the history does not hold this kind".into()))?;
         let collection = kind.path(Some(&self.namespace));
         let path =
             if method == http::Method::POST { collection } else { format!("{collection}/{name}{tail}") };

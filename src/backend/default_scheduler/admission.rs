@@ -1,16 +1,17 @@
 //! Which PodCliqueSets kube-scheduler's Workload API can express.
 //!
 //! Everything here is computed from the spec, before anything exists: what the API cannot name or hold is
-//! refused and never half created (KUBE-05), a topology level it cannot honour is refused and never ignored
+//! refused and never half created (KUBE-05, KUBE-12), a topology level it cannot honour is refused and never ignored
 //! (KUBE-07, ADM-09). An update that leaves the spec alone is never refused for its spec (ADM-08).
 
 use kube::ResourceExt;
 
 use super::config::DefaultSchedulerConfig;
 use super::detection::Support;
-use super::{GangScope, plan, workload_api};
+use super::outline::too_many;
+use super::{GangScope, workload_api};
 use crate::api::names::ANNOTATION_GANG_SCOPE;
-use crate::api::{PodCliqueSet, PodCliqueSetTemplateSpec};
+use crate::api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueSetTemplateSpec};
 use crate::backend::names::is_dns_label;
 use crate::backend::template::{Place, PodGroupCounts, TEMPLATE, constraints, podgroup_counts};
 use crate::backend::{DEFAULT_SCHEDULER, FieldError, Validation};
@@ -37,8 +38,29 @@ pub(super) fn validate(
         return found;
     }
     object_names(pcs, &mut found);
-    if scope == GangScope::PodGroup {
-        podgroup_limit(&pcs.spec.template, &mut found);
+    let scope = match support.scope(scope) {
+        Ok(mapped) => {
+            if mapped != scope && pcs.annotations().contains_key(ANNOTATION_GANG_SCOPE) {
+                found.warnings.push(format!(
+                    "annotation {ANNOTATION_GANG_SCOPE}: {} has no effect: CompositePodGroup is served, and every \
+                     PodGang becomes a tree",
+                    scope.as_str()
+                ));
+            }
+            mapped
+        }
+        // Nothing else is taken for what was asked for, and what could not be found out is not guessed.
+        Err(reason) if old.is_none() => {
+            let message = format!("scheduler backend {DEFAULT_SCHEDULER} cannot schedule gangs: {reason}");
+            found.errors.push(FieldError::forbidden("spec", message));
+            return found;
+        }
+        Err(_) => GangScope::Tree,
+    };
+    match scope {
+        GangScope::PodGroup => podgroup_limit(&pcs.spec.template, &mut found),
+        GangScope::PodGang => {}
+        GangScope::Tree => tree_limit(&pcs.spec.template, &mut found),
     }
     topology(&pcs.spec.template, scope, old.is_none().then_some(support), &mut found);
     found
@@ -67,9 +89,10 @@ fn gang_scope(
         None => config.gang_scope,
         Some((_, Some(scope))) => scope,
         Some((value, None)) => {
-            found
-                .errors
-                .push(FieldError::not_supported(path, format!("{value:?}: must be PodGroup or PodGang")));
+            found.errors.push(FieldError::not_supported(
+                path,
+                format!("{value:?}: must be PodGroup, PodGang or Tree"),
+            ));
             config.gang_scope
         }
     }
@@ -123,14 +146,49 @@ fn podgroup_limit(template: &PodCliqueSetTemplateSpec, found: &mut Validation) {
     let PodGroupCounts { base, scaled } = podgroup_counts(template);
     let advice = format!("annotation {ANNOTATION_GANG_SCOPE}: PodGang has no such limit");
     if base > workload_api::MAX_TEMPLATES {
-        let message = format!("the base PodGang would have {}; {advice}", plan::too_many_podgroups(base));
+        let message =
+            format!("the base PodGang would have {}; {advice}", too_many("Workload", "podgroups", base));
         found.errors.push(FieldError::invalid(format!("{TEMPLATE}.cliques"), message));
     }
     for (i, podgroups) in scaled.into_iter().enumerate().filter(|(_, n)| *n > workload_api::MAX_TEMPLATES) {
         let message =
-            format!("a scaled PodGang would have {}; {advice}", plan::too_many_podgroups(podgroups));
+            format!("a scaled PodGang would have {}; {advice}", too_many("Workload", "podgroups", podgroups));
         let path = format!("{TEMPLATE}.podCliqueScalingGroups[{i}].cliqueNames");
         found.errors.push(FieldError::invalid(path, message));
+    }
+}
+
+/// A list of a tree's templates has as little room as a Workload's (KUBE-12).
+fn tree_limit(template: &PodCliqueSetTemplateSpec, found: &mut Validation) {
+    const HOLDER: &str = "CompositePodGroup";
+    let groups = || template.pod_clique_scaling_groups.iter();
+    let constrained = |group: &&PodCliqueScalingGroupConfig| group.topology_constraint.is_some();
+    let replicas = |group: &PodCliqueScalingGroupConfig| {
+        usize::try_from(group.min_available.unwrap_or(1)).unwrap_or(usize::MAX)
+    };
+    let in_groups: usize = groups().filter(constrained).map(replicas).fold(0, usize::saturating_add);
+    // Below the root are the podgroups that are in no topology group.
+    let in_configs = groups()
+        .filter(constrained)
+        .map(|group| replicas(group).saturating_mul(group.clique_names.len()))
+        .fold(0, usize::saturating_add);
+    let below_root = podgroup_counts(template).base.saturating_sub(in_configs);
+    if below_root > workload_api::MAX_TEMPLATES {
+        let message = format!("the base PodGang would have {}", too_many(HOLDER, "podgroups", below_root));
+        found.errors.push(FieldError::invalid(format!("{TEMPLATE}.cliques"), message));
+    }
+    let path = format!("{TEMPLATE}.podCliqueScalingGroups");
+    if in_groups > workload_api::MAX_TEMPLATES {
+        let message =
+            format!("the base PodGang would have {}", too_many(HOLDER, "topology groups", in_groups));
+        found.errors.push(FieldError::invalid(&path, message));
+    }
+    for (i, group) in groups().enumerate() {
+        if group.clique_names.len() > workload_api::MAX_TEMPLATES {
+            let what = too_many(HOLDER, "podgroups", group.clique_names.len());
+            let message = format!("a replica would have {what}");
+            found.errors.push(FieldError::invalid(format!("{path}[{i}].cliqueNames"), message));
+        }
     }
 }
 
@@ -156,6 +214,8 @@ fn refusal(template: &PodCliqueSetTemplateSpec, scope: GangScope, place: Place) 
     let PodGroupCounts { base, scaled } = podgroup_counts(template);
     let single = base <= 1 && scaled.iter().all(|podgroups| *podgroups == 1);
     match (place, scope) {
+        // Constraints nest.
+        (_, GangScope::Tree) => None,
         (Place::PodCliqueSet, GangScope::PodGroup) if !single => Some(
             "kube-scheduler takes one topology key per PodGroup, and PodGroups of one PodGang would choose \
              domains of their own; a constraint of the PodCliqueSet needs PodGangs of one podgroup, or \

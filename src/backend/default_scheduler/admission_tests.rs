@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::super::detection::Lack;
+use super::super::workload_api::Version;
 use super::*;
 
 fn clique(name: &str) -> Value {
@@ -29,7 +31,12 @@ fn gangs_on(gang_scope: GangScope) -> DefaultSchedulerConfig {
 }
 
 fn supported() -> Support {
-    Support { gangs: Ok(()), topology: Ok(()) }
+    let composite = Err(Lack::Absent("CompositePodGroup is not served".into()));
+    Support { gangs: Ok(Version::V1Alpha2), topology: Ok(()), composite }
+}
+
+fn with_trees() -> Support {
+    Support { gangs: Ok(Version::V1Beta1), topology: Ok(()), composite: Ok(()) }
 }
 
 fn paths(config: &DefaultSchedulerConfig, pcs: &PodCliqueSet, support: &Support) -> Vec<String> {
@@ -129,7 +136,11 @@ fn without_the_topology_gate_only_constraints_are_refused() {
 
 #[test]
 fn without_the_api_creates_are_refused_and_updates_are_not() {
-    let support = Support { gangs: Err("API x is not served".into()), topology: Err(String::new()) };
+    let support = Support {
+        gangs: Err("API x is not served".into()),
+        topology: Err(String::new()),
+        composite: Err(Lack::Absent("API x is not served".into())),
+    };
     let config = gangs_on(GangScope::PodGroup);
     let old = pcs(two_cliques());
     assert!(validate(&config, &old, None, &support).errors[0].message.contains("API x is not served"));
@@ -186,4 +197,38 @@ fn metadata_edits_pass_whatever_the_spec_says() {
     let mut edited = nine.clone();
     edited.labels_mut().insert("team".into(), "x".into());
     assert!(validate(&gangs_on(GangScope::PodGroup), &edited, Some(&nine), &supported()).admits());
+}
+
+/// Where trees are, constraints may stand anywhere, and what limits a list is said.
+#[test]
+fn where_trees_are_served_constraints_nest() {
+    let template = json!({
+        "cliques": [clique("a"), clique("b")],
+        "topologyConstraint": pack(Some("block"), None),
+        "podCliqueScalingGroups": [{"name": "g", "cliqueNames": ["b"], "topologyConstraint": pack(Some("rack"), None)}],
+    });
+    let mut constrained = template.clone();
+    constrained["cliques"][1]["topologyConstraint"] = pack(Some("host"), None);
+    let config = gangs_on(GangScope::PodGroup);
+    assert_eq!(paths(&config, &pcs(constrained.clone()), &with_trees()), [""; 0]);
+    assert!(!paths(&config, &pcs(constrained), &supported()).is_empty());
+    let nine = json!({"cliques": (0..9).map(|i| clique(&format!("c{i}"))).collect::<Vec<_>>()});
+    assert_eq!(paths(&gangs_on(GangScope::PodGang), &pcs(nine), &with_trees()), ["spec.template.cliques"]);
+}
+
+/// Nothing else is taken for a tree that is asked for, and what is not known is not guessed.
+#[test]
+fn a_tree_that_is_asked_for_is_had_or_refused() {
+    let tree = gangs_on(GangScope::Tree);
+    let plain = pcs(two_cliques());
+    let refused = validate(&tree, &plain, None, &supported());
+    assert!(refused.errors[0].message.contains("CompositePodGroup is not served"), "{:?}", refused.errors);
+    assert!(validate(&tree, &plain, None, &with_trees()).admits());
+    let unknown = Support { composite: Err(Lack::Unknown("timed out".into())), ..supported() };
+    let flat = gangs_on(GangScope::PodGroup);
+    assert!(validate(&flat, &plain, None, &unknown).errors[0].message.contains("timed out"));
+    let mut scoped = plain;
+    scoped.annotations_mut().insert(ANNOTATION_GANG_SCOPE.into(), "PodGang".into());
+    let told = validate(&flat, &scoped, None, &with_trees()).warnings;
+    assert!(told[0].contains("gang-scope: PodGang has no effect"), "{told:?}");
 }

@@ -9,9 +9,10 @@ use kube::{Client, ResourceExt};
 use serde_json::json;
 
 use super::config::DefaultSchedulerConfig;
-use super::detection::{Detection, Support};
+use super::detection::{Detection, Lack, Support};
 use super::scope::ANNOTATION_PINNED_SCOPE;
-use super::{GangScope, admission, plan, release, sync, workload_api};
+use super::workload_api::{self, Version};
+use super::{GangScope, admission, plan, release, sync};
 use crate::api::names::LABEL_EXTERNAL_WORKLOAD;
 use crate::api::{PodCliqueSet, PodGang};
 use crate::backend::{
@@ -47,8 +48,16 @@ impl DefaultScheduler {
     async fn support(&self) -> Support {
         match self.config.gang_scheduling {
             true => self.detection.support().await,
-            false => Support { gangs: Ok(()), topology: Ok(()) },
+            // What is there does not matter, so nobody is asked.
+            false => {
+                let composite = Err(Lack::Absent("gangScheduling is false".to_owned()));
+                Support { gangs: Ok(Version::V1Alpha2), topology: Ok(()), composite }
+            }
         }
+    }
+
+    fn not_ready(&self, reason: impl Into<String>) -> BackendError {
+        BackendError::NotReady { backend: self.name().to_owned(), reason: reason.into() }
     }
 }
 
@@ -62,37 +71,46 @@ impl SchedulerBackend for DefaultScheduler {
         let support = self.support().await;
         match (&support.gangs, &support.topology) {
             (Err(reason), _) => tracing::warn!(backend = self.name(), %reason, "gangs cannot be scheduled"),
-            (Ok(()), Err(reason)) => {
+            (Ok(_), Err(reason)) => {
                 tracing::warn!(backend = self.name(), %reason, "no topology constraints")
             }
-            (Ok(()), Ok(())) => tracing::info!(
-                backend = self.name(),
-                gang_scheduling = self.config.gang_scheduling,
-                gang_scope = self.config.gang_scope.as_str(),
-                "ready"
-            ),
+            (Ok(version), Ok(())) => {
+                let scope = support.scope(self.config.gang_scope);
+                let scope = scope.unwrap_or(self.config.gang_scope).as_str();
+                let (gangs, api) = (self.config.gang_scheduling, version.as_str());
+                tracing::info!(backend = self.name(), gang_scheduling = gangs, api, scope, "ready");
+            }
         }
         Ok(())
     }
 
     async fn readiness(&self) -> Result<(), String> {
-        self.support().await.gangs
+        self.support().await.gangs.map(drop)
     }
 
     async fn validate_pod_clique_set(&self, pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {
         admission::validate(&self.config, pcs, old, &self.support().await)
     }
 
-    fn prepare_pod_gang(&self, pod_gang: &mut PodGang, pcs: &PodCliqueSet) {
+    async fn prepare_pod_gang(&self, pod_gang: &mut PodGang, pcs: &PodCliqueSet) -> Result<(), BackendError> {
         if !self.config.gang_scheduling {
-            return;
+            return Ok(());
         }
         if admission::is_external(&pcs.spec.template) {
             pod_gang.labels_mut().insert(LABEL_EXTERNAL_WORKLOAD.to_owned(), "true".to_owned());
-            return;
+            return Ok(());
         }
-        let scope = self.scope(pod_gang).as_str().to_owned();
-        pod_gang.annotations_mut().entry(ANNOTATION_PINNED_SCOPE.to_owned()).or_insert(scope);
+        if pod_gang.annotations().contains_key(ANNOTATION_PINNED_SCOPE) {
+            return Ok(());
+        }
+        // Where nothing is served yet it is not known what will be.
+        let support = self.support().await;
+        let scope = support.gangs.as_ref().map_err(Clone::clone);
+        let scope = scope.and_then(|_| support.scope(self.scope(pod_gang)));
+        let scope = scope.map_err(|reason| self.not_ready(reason))?;
+        tracing::info!(pod_gang = pod_gang.name_any(), scope = scope.as_str(), "mapping chosen");
+        pod_gang.annotations_mut().insert(ANNOTATION_PINNED_SCOPE.to_owned(), scope.as_str().to_owned());
+        Ok(())
     }
 
     fn prepare_pod(&self, pod: &mut DynamicObject, member: &Membership<'_>) -> Result<(), BackendError> {
@@ -117,7 +135,11 @@ impl SchedulerBackend for DefaultScheduler {
 
     fn gang_resources(&self) -> Vec<ApiResource> {
         match self.config.gang_scheduling {
-            true => vec![workload_api::workloads(), workload_api::pod_groups()],
+            true => {
+                let of_version = |version: Version| [version.workloads(), version.pod_groups()];
+                let versions = Version::ALL.into_iter().flat_map(of_version);
+                versions.chain([workload_api::composite_pod_groups()]).collect()
+            }
             false => Vec::new(),
         }
     }
@@ -131,13 +153,19 @@ impl SchedulerBackend for DefaultScheduler {
         if !self.makes_gang(pod_gang) {
             return Ok(Synced::default());
         }
-        let plan = plan::plan(pod_gang, self.scope(pod_gang))?;
+        let (scope, support) = (self.scope(pod_gang), self.support().await);
+        let version = support.gangs.map_err(|reason| self.not_ready(reason))?;
+        // A pinned tree is never made flat, whatever is served by now (KUBE-09).
+        if let (GangScope::Tree, Err(lack)) = (scope, &support.composite) {
+            return Err(self.not_ready(lack.reason()));
+        }
+        let plan = plan::plan(pod_gang, scope, version)?;
         let synced = sync::sync(&self.client, pod_gang, &plan, existing).await;
         if let Err(BackendError::Api { .. }) = &synced
             && let Err(reason) = self.readiness().await
         {
             // Say that the API is missing rather than that a path was not found.
-            return Err(BackendError::NotReady { backend: self.name().to_owned(), reason });
+            return Err(self.not_ready(reason));
         }
         synced
     }

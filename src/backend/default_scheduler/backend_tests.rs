@@ -82,12 +82,18 @@ async fn a_constrained_pod_needs_nodes_with_the_label() {
 }
 
 #[tokio::test]
-async fn the_scope_is_pinned_once() {
+async fn a_pinned_scope_stays_and_nobody_is_asked() {
     let mut gang = pod_gang();
-    let pcs = PodCliqueSet::default();
-    backend(true).prepare_pod_gang(&mut gang, &pcs);
-    assert_eq!(gang.annotations()[ANNOTATION_PINNED_SCOPE], "PodGroup");
     gang.annotations_mut().insert(ANNOTATION_PINNED_SCOPE.into(), "PodGang".into());
-    backend(true).prepare_pod_gang(&mut gang, &pcs);
+    backend(true).prepare_pod_gang(&mut gang, &PodCliqueSet::default()).await.unwrap();
     assert_eq!(gang.annotations()[ANNOTATION_PINNED_SCOPE], "PodGang");
+}
+
+/// A mapping is for ever, so it is not guessed.
+#[tokio::test]
+async fn where_the_api_server_does_not_answer_nothing_is_pinned() {
+    let mut gang = pod_gang();
+    let pinned = backend(true).prepare_pod_gang(&mut gang, &PodCliqueSet::default()).await;
+    assert!(matches!(pinned, Err(BackendError::NotReady { .. })), "{pinned:?}");
+    assert!(!gang.annotations().contains_key(ANNOTATION_PINNED_SCOPE));
 }

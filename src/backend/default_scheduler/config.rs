@@ -13,7 +13,7 @@ use super::GangScope;
 pub struct DefaultSchedulerConfig {
     /// Hand gangs to kube-scheduler. Off, pods only get the schedulerName, and nothing is created (KUBE-13).
     pub gang_scheduling: bool,
-    /// What a PodGroup spans where the PodCliqueSet does not say.
+    /// What is bound together where the PodCliqueSet does not say and CompositePodGroup is not served.
     pub gang_scope: GangScope,
     /// The scheduler's own feature gates, which no API shows.
     pub scheduler_feature_gates: SchedulerFeatureGates,
@@ -30,11 +30,18 @@ pub struct SchedulerFeatureGates {
     pub gang_scheduling: bool,
     /// Honours a PodGroup's topology key.
     pub topology_aware_workload_scheduling: bool,
+    /// Binds trees of CompositePodGroups whole; Kubernetes 1.37.
+    pub composite_pod_group: bool,
 }
 
 impl Default for SchedulerFeatureGates {
     fn default() -> Self {
-        Self { generic_workload: true, gang_scheduling: true, topology_aware_workload_scheduling: true }
+        Self {
+            generic_workload: true,
+            gang_scheduling: true,
+            topology_aware_workload_scheduling: true,
+            composite_pod_group: true,
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! What of the Workload API is there (KUBE-06).
 //!
-//! Discovery tells whether Workload and PodGroup are served. Two dry-run creates, read back, tell whether the
-//! fields survive: an API server with a gate off drops them without an error. The gates of the scheduler
+//! Discovery tells in which version Workload and PodGroup are served, and whether CompositePodGroup is beside
+//! them. Dry-run creates, read back, tell whether the fields survive: an API server with a gate off drops them
+//! without an error. The gates of the scheduler
 //! process cannot be seen; they are declared in the profile. An answer is remembered for a while, a negative
 //! one only briefly, so that an API installed later is found without a restart.
 
@@ -14,26 +15,63 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
+use super::GangScope;
 use super::config::SchedulerFeatureGates;
-use super::workload_api::{GROUP, VERSION, pod_groups};
+use super::workload_api::{COMPOSITE_VERSION, GROUP, Version};
 
 /// How long a good answer holds.
 const POSITIVE: Duration = Duration::from_secs(60);
+/// How long an answer holds that only lacks CompositePodGroup, which Kubernetes 1.36 never has.
+const WITHOUT_COMPOSITE: Duration = Duration::from_secs(10);
 /// How long a bad answer holds.
 const NEGATIVE: Duration = Duration::from_secs(1);
 
 /// What can be asked of the cluster; where something cannot, what is missing, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Support {
-    /// Gangs.
-    pub gangs: Result<(), String>,
+    /// Gangs, in this version.
+    pub gangs: Result<Version, String>,
     /// A topology key per PodGroup.
     pub topology: Result<(), String>,
+    /// Trees of CompositePodGroups.
+    pub composite: Result<(), Lack>,
+}
+
+/// Why there is no CompositePodGroup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Lack {
+    /// It is not served, or its gate is off.
+    Absent(String),
+    /// The API server could not be asked.
+    Unknown(String),
+}
+
+impl Lack {
+    /// In words.
+    pub(super) fn reason(&self) -> &str {
+        match self {
+            Self::Absent(reason) | Self::Unknown(reason) => reason,
+        }
+    }
 }
 
 impl Support {
-    fn none(reason: String) -> Self {
-        Self { gangs: Err(reason.clone()), topology: Err(reason) }
+    /// What a new PodGang is mapped to that asks for `asked`: a tree where there are such (KUBE-09).
+    ///
+    /// # Errors
+    /// What is missing of the tree that was asked for, or what could not be found out.
+    pub(super) fn scope(&self, asked: GangScope) -> Result<GangScope, String> {
+        match &self.composite {
+            Ok(()) => Ok(GangScope::Tree),
+            Err(lack) if asked == GangScope::Tree => Err(lack.reason().to_owned()),
+            Err(Lack::Absent(_)) => Ok(asked),
+            Err(Lack::Unknown(reason)) => Err(reason.clone()),
+        }
+    }
+
+    fn none(lack: Lack) -> Self {
+        let reason = lack.reason().to_owned();
+        Self { gangs: Err(reason.clone()), topology: Err(reason), composite: Err(lack) }
     }
 }
 
@@ -55,8 +93,12 @@ impl Detection {
     pub(super) async fn support(&self) -> Support {
         let mut last = self.last.lock().await;
         if let Some((asked, support)) = &*last {
-            let good = support.gangs.is_ok() && support.topology.is_ok();
-            if asked.elapsed() < if good { POSITIVE } else { NEGATIVE } {
+            let holds = match (&support.gangs, &support.topology, &support.composite) {
+                (Ok(_), Ok(()), Ok(())) => POSITIVE,
+                (Ok(_), Ok(()), Err(Lack::Absent(_))) => WITHOUT_COMPOSITE,
+                _ => NEGATIVE,
+            };
+            if asked.elapsed() < holds {
                 return support.clone();
             }
         }
@@ -67,91 +109,142 @@ impl Detection {
 
     async fn ask(&self) -> Support {
         if let Some(gate) = self.gates.missing_for_gangs() {
-            return Support::none(format!(
-                "feature gate {gate} is declared off on kube-scheduler (profile default-scheduler, \
-                 config.schedulerFeatureGates)"
-            ));
+            return Support::none(Lack::Absent(declared_off(gate)));
         }
-        if let Err(reason) = self.served().await {
-            return Support::none(reason);
-        }
-        let gangs =
-            self.survives(Api::<Pod>::namespaced(self.client.clone(), &self.namespace), &probe_pod()).await;
+        let version = match self.version().await {
+            Ok(version) => version,
+            Err(lack) => return Support::none(lack),
+        };
+        let pods = Api::<Pod>::namespaced(self.client.clone(), &self.namespace);
+        let gangs = self.survives(pods, &probe_pod()).await;
         let gangs = gangs.and_then(|object| field(&object, "/spec/schedulingGroup", "GenericWorkload"));
-        if let Err(reason) = gangs {
-            return Support::none(reason);
+        if let Err(lack) = gangs {
+            return Support::none(lack);
         }
-        Support { gangs: Ok(()), topology: self.topology().await }
+        let topology = self.topology(version).await.map_err(|lack| lack.reason().to_owned());
+        Support { gangs: Ok(version), topology, composite: self.composite(version).await }
     }
 
-    async fn served(&self) -> Result<(), String> {
-        let version = format!("{GROUP}/{VERSION}");
+    /// The newest version in which Workload and PodGroup are served.
+    async fn version(&self) -> Result<Version, Lack> {
+        let mut lacks = Vec::new();
+        for version in Version::ALL {
+            match self.served(version.as_str(), &["workloads", "podgroups"]).await {
+                Ok(()) => return Ok(version),
+                Err(Lack::Absent(reason)) => lacks.push(reason),
+                Err(lack) => return Err(lack),
+            }
+        }
+        Err(Lack::Absent(lacks.join("; ")))
+    }
+
+    async fn served(&self, version: &str, resources: &[&str]) -> Result<(), Lack> {
+        let version = format!("{GROUP}/{version}");
         match self.client.list_api_group_resources(&version).await {
             Ok(list) => {
-                let missing = ["workloads", "podgroups"]
-                    .into_iter()
-                    .find(|resource| !list.resources.iter().any(|served| served.name == *resource));
-                missing.map_or(Ok(()), |resource| Err(format!("API {version} does not serve {resource}")))
+                let is_served =
+                    |resource: &&&str| list.resources.iter().any(|served| served.name == **resource);
+                match resources.iter().find(|resource| !is_served(resource)) {
+                    None => Ok(()),
+                    Some(resource) => Err(Lack::Absent(format!("API {version} does not serve {resource}"))),
+                }
             }
-            Err(kube::Error::Api(status)) if status.is_not_found() => Err(format!(
-                "API {version} (Workload, PodGroup) is not served; kube-apiserver needs feature gate \
-                 GenericWorkload and --runtime-config={version}=true"
-            )),
-            Err(error) => Err(format!("cannot ask the API server for {version}: {error}")),
+            Err(kube::Error::Api(status)) if status.is_not_found() => Err(Lack::Absent(format!(
+                "API {version} ({}) is not served; kube-apiserver needs its feature gates and \
+                 --runtime-config={version}=true",
+                resources.join(", ")
+            ))),
+            Err(error) => Err(Lack::Unknown(format!("cannot ask the API server for {version}: {error}"))),
         }
     }
 
-    async fn topology(&self) -> Result<(), String> {
+    async fn topology(&self, version: Version) -> Result<(), Lack> {
+        const GATE: &str = "TopologyAwareWorkloadScheduling";
         if !self.gates.topology_aware_workload_scheduling {
-            return Err(
-                "feature gate TopologyAwareWorkloadScheduling is declared off on kube-scheduler (profile \
-                        default-scheduler, config.schedulerFeatureGates)"
-                    .to_owned(),
-            );
+            return Err(Lack::Absent(declared_off(GATE)));
         }
-        let api = Api::<DynamicObject>::namespaced_with(self.client.clone(), &self.namespace, &pod_groups());
-        let object = self.survives(api, &probe_pod_group()).await?;
-        field(&object, "/spec/schedulingConstraints/topology/0/key", "TopologyAwareWorkloadScheduling")
+        let object = self.probe_pod_group(version, json!({})).await?;
+        field(&object, "/spec/schedulingConstraints/topology/0/key", GATE)
+    }
+
+    async fn composite(&self, version: Version) -> Result<(), Lack> {
+        const GATE: &str = "CompositePodGroup";
+        if !self.gates.composite_pod_group {
+            return Err(Lack::Absent(declared_off(GATE)));
+        }
+        if version == Version::V1Alpha2 {
+            return Err(Lack::Absent(format!("{GATE} comes with Kubernetes 1.37")));
+        }
+        let absent = |lack| match lack {
+            Lack::Absent(reason) => Lack::Absent(format!("{reason} (feature gate {GATE})")),
+            unknown @ Lack::Unknown(_) => unknown,
+        };
+        self.served(COMPOSITE_VERSION, &["compositepodgroups"]).await.map_err(absent)?;
+        let below = json!({
+            "parentCompositePodGroupName": PROBE,
+            "workloadRef": {"workloadName": PROBE, "templateName": PROBE},
+        });
+        let object = self.probe_pod_group(version, below).await?;
+        field(&object, "/spec/parentCompositePodGroupName", GATE)
+    }
+
+    async fn probe_pod_group(&self, version: Version, more: Value) -> Result<Value, Lack> {
+        let resource = version.pod_groups();
+        let api = Api::<DynamicObject>::namespaced_with(self.client.clone(), &self.namespace, &resource);
+        let mut probe = probe_pod_group(version);
+        if let (Some(spec), Value::Object(more)) = (probe["spec"].as_object_mut(), more) {
+            spec.extend(more);
+        }
+        self.survives(api, &probe).await
     }
 
     /// The object as the API server would have stored it.
-    async fn survives<K>(&self, api: Api<K>, probe: &Value) -> Result<Value, String>
+    async fn survives<K>(&self, api: Api<K>, probe: &Value) -> Result<Value, Lack>
     where
         K: Resource + Clone + DeserializeOwned + serde::Serialize + std::fmt::Debug,
     {
         let unusable =
             |error: String| format!("cannot probe the Workload API in namespace {}: {error}", self.namespace);
-        let probe: K = serde_json::from_value(probe.clone()).map_err(|error| unusable(error.to_string()))?;
+        let wrong = |error: serde_json::Error| Lack::Unknown(unusable(error.to_string()));
+        let probe: K = serde_json::from_value(probe.clone()).map_err(wrong)?;
         let stored = api.create(&PostParams { dry_run: true, ..PostParams::default() }, &probe).await;
-        let stored = stored.map_err(|error| unusable(describe(&error)))?;
-        serde_json::to_value(stored).map_err(|error| unusable(error.to_string()))
+        let stored = stored.map_err(|error| match error {
+            kube::Error::Api(status) if status.code < 500 && status.code != 429 => {
+                Lack::Absent(unusable(status.message.clone()))
+            }
+            other => Lack::Unknown(unusable(other.to_string())),
+        })?;
+        serde_json::to_value(stored).map_err(wrong)
     }
 }
 
-fn describe(error: &kube::Error) -> String {
-    match error {
-        kube::Error::Api(status) => status.message.clone(),
-        other => other.to_string(),
-    }
+fn declared_off(gate: &str) -> String {
+    format!(
+        "feature gate {gate} is declared off on kube-scheduler (profile default-scheduler, \
+         config.schedulerFeatureGates)"
+    )
 }
 
-fn field(stored: &Value, pointer: &str, gate: &str) -> Result<(), String> {
+fn field(stored: &Value, pointer: &str, gate: &str) -> Result<(), Lack> {
     match stored.pointer(pointer) {
         Some(value) if !value.is_null() => Ok(()),
-        _ => Err(format!(
+        _ => Err(Lack::Absent(format!(
             "kube-apiserver drops {}: its feature gate {gate} is off",
             pointer.trim_start_matches('/')
-        )),
+        ))),
     }
 }
+
+/// What the probes, which are never stored, are called.
+const PROBE: &str = "grove-workload-api-probe";
 
 /// A pod that even a restricted namespace takes; it is never stored.
 fn probe_pod() -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",
-        "metadata": {"generateName": "grove-workload-api-probe-"},
+        "metadata": {"generateName": format!("{PROBE}-")},
         "spec": {
-            "schedulingGroup": {"podGroupName": "grove-workload-api-probe"},
+            "schedulingGroup": {"podGroupName": PROBE},
             "schedulingGates": [{"name": "grove.io/probe"}],
             "automountServiceAccountToken": false,
             "securityContext": {
@@ -168,10 +261,10 @@ fn probe_pod() -> Value {
     })
 }
 
-fn probe_pod_group() -> Value {
+fn probe_pod_group(version: Version) -> Value {
     json!({
-        "apiVersion": format!("{GROUP}/{VERSION}"), "kind": "PodGroup",
-        "metadata": {"generateName": "grove-workload-api-probe-"},
+        "apiVersion": version.api_version(), "kind": "PodGroup",
+        "metadata": {"generateName": format!("{PROBE}-")},
         "spec": {
             "schedulingPolicy": {"gang": {"minCount": 1}},
             "schedulingConstraints": {"topology": [{"key": "kubernetes.io/hostname"}]},

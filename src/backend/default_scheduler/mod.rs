@@ -1,15 +1,16 @@
-//! kube-scheduler (`default-scheduler`), through the Workload API `scheduling.k8s.io/v1alpha2` of Kubernetes
-//! 1.36.
+//! kube-scheduler (`default-scheduler`), through the Workload API `scheduling.k8s.io` of Kubernetes 1.36 and 1.37.
 //!
 //! A PodGang becomes a Workload and PodGroups; a pod joins by `spec.schedulingGroup`, which is immutable, so
-//! membership is decided when the pod is created. What a PodGroup spans is the [`GangScope`]: one podgroup of
-//! the PodGang (flat, the proposal's mapping), or the hard gang of the whole PodGang.
+//! membership is decided when the pod is created. What is bound together is the [`GangScope`]: one podgroup of
+//! the PodGang (flat, the proposal's mapping), the hard gang of the whole PodGang in one PodGroup, or, where
+//! CompositePodGroup is served, a tree over a PodGroup per podgroup.
 //!
 //! - `config`: the profile's `config`
-//! - `scope`: what a PodGroup spans, and which pod is in it
-//! - `names`: names of templates and PodGroups
+//! - `scope`: what is bound together, and which pod is in which PodGroup
+//! - `names`: names of templates and groups
 //! - `workload_api`: the API's types
-//! - `plan`: PodGang -> Workload and PodGroups
+//! - `outline`: PodGang -> PodGroups side by side, or a tree
+//! - `plan`: an outline as objects
 //! - `sync`: brings a plan into being, never changes what is there
 //! - `detection`: what of the API is there
 //! - `admission`: which PodCliqueSets can be expressed
@@ -20,6 +21,7 @@ mod backend;
 mod config;
 mod detection;
 mod names;
+mod outline;
 mod plan;
 mod release;
 mod scope;

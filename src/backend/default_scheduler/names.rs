@@ -1,12 +1,24 @@
-//! Names of templates and PodGroups that the Workload API takes (KUBE-01).
+//! Names of templates, PodGroups and CompositePodGroups that the Workload API takes (KUBE-01, KUBE-10).
 //!
 //! All are functions of names alone, so that a pod's PodGroup is known from its labels without a lookup.
 
 use crate::backend::names::{MAX_SUBDOMAIN, dns_label, within};
 
 /// The PodGroup of one podgroup: `<podgang>-<podgroup>`.
-pub(super) fn flat_pod_group(pod_gang: &str, podgroup: &str) -> String {
+pub(super) fn pod_group(pod_gang: &str, podgroup: &str) -> String {
     within(MAX_SUBDOMAIN, format!("{pod_gang}-{podgroup}"))
+}
+
+/// The CompositePodGroup of one topology group config: `<podgang>-<group config>`. Its plain name would be that
+/// of a scaled PodGang's root.
+pub(super) fn composite(pod_gang: &str, config: &str) -> String {
+    within(MAX_SUBDOMAIN, format!("{pod_gang}-{config}"))
+}
+
+/// The template of a CompositePodGroup. A podgroup may be called as a topology group config is, and template
+/// names are unique in a Workload.
+pub(super) fn composite_template(name: &str) -> String {
+    dns_label(&format!("composite-{name}"))
 }
 
 /// The template of one podgroup in a Workload: the podgroup's name where that is a DNS label.
@@ -21,7 +33,7 @@ mod tests {
 
     #[test]
     fn short_names_stay_as_they_are() {
-        assert_eq!(flat_pod_group("wl-0", "wl-0-a"), "wl-0-wl-0-a");
+        assert_eq!(pod_group("wl-0", "wl-0-a"), "wl-0-wl-0-a");
         assert_eq!(template("wl-0-a"), "wl-0-a");
     }
 
@@ -44,10 +56,10 @@ mod tests {
     #[test]
     fn a_pod_group_name_is_cut_only_beyond_253() {
         let podgroup = "p".repeat(250);
-        assert_eq!(flat_pod_group("gg", &podgroup).len(), 253);
-        assert!(!flat_pod_group("gg", &podgroup).contains("-g"));
-        let cut = flat_pod_group("ggg", &podgroup);
+        assert_eq!(pod_group("gg", &podgroup).len(), 253);
+        assert!(!pod_group("gg", &podgroup).contains("-g"));
+        let cut = pod_group("ggg", &podgroup);
         assert_eq!(cut.len(), 253);
-        assert_ne!(cut, flat_pod_group("ggg", &"p".repeat(251)));
+        assert_ne!(cut, pod_group("ggg", &"p".repeat(251)));
     }
 }

@@ -1,6 +1,6 @@
 //! When a gated pod goes to kube-scheduler.
 //!
-//! A member of a PodGroup goes as soon as the caller lets it: the scheduler holds it until its gang is
+//! A member of a PodGroup, surplus of a tree among them, goes as soon as the caller lets it: the scheduler holds it until its gang is
 //! complete. A surplus pod of the `PodGang` scope is in no PodGroup, so nothing but its gate keeps it from
 //! taking the place of a member: it waits until the hard gang is bound, then goes to the gang's domain
 //! (KUBE-08).

@@ -1,8 +1,9 @@
-//! What one PodGroup spans, and which pods are its members.
+//! How a PodGang is mapped onto the Workload API, and which pods are members of which PodGroup.
 //!
-//! The scope comes from the PodCliqueSet's immutable annotation, else from the profile. It is pinned on the
-//! PodGang when that is first written, so that a later change of the profile cannot change the shape of a
-//! live gang (KUBE-04).
+//! Where CompositePodGroup is served every new PodGang becomes a tree. Elsewhere the scope comes from the
+//! PodCliqueSet's immutable annotation, else from the profile. It is pinned on the PodGang when that is first
+//! written, so that a later change of the profile or of the API server cannot change the shape of a live gang
+//! (KUBE-04, KUBE-09).
 
 use kube::ResourceExt;
 use serde::Deserialize;
@@ -14,7 +15,7 @@ use crate::api::names::ANNOTATION_GANG_SCOPE;
 /// Annotation of a PodGang: the scope it was created with.
 pub(super) const ANNOTATION_PINNED_SCOPE: &str = "grove.io/gang-scope";
 
-/// What one PodGroup of kube-scheduler spans.
+/// What is bound together, and by which objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum GangScope {
     /// One podgroup of the PodGang, surplus pods included: podgroups are bound independently of each other.
@@ -22,6 +23,9 @@ pub enum GangScope {
     PodGroup,
     /// The hard gang of the PodGang: it is bound whole or not at all (KUBE-08).
     PodGang,
+    /// A PodGroup spans one podgroup, and CompositePodGroups above them the PodGang: it is bound whole or not at
+    /// all (KUBE-10). Asked for by name, nothing else is taken for it.
+    Tree,
 }
 
 impl GangScope {
@@ -30,6 +34,7 @@ impl GangScope {
         match self {
             Self::PodGroup => "PodGroup",
             Self::PodGang => "PodGang",
+            Self::Tree => "Tree",
         }
     }
 
@@ -38,6 +43,7 @@ impl GangScope {
         match value {
             "PodGroup" => Some(Self::PodGroup),
             "PodGang" => Some(Self::PodGang),
+            "Tree" => Some(Self::Tree),
             _ => None,
         }
     }
@@ -65,7 +71,7 @@ impl GangScope {
         min_replicas: Option<i32>,
     ) -> Option<String> {
         match self {
-            Self::PodGroup => Some(names::flat_pod_group(pod_gang, pod_clique)),
+            Self::PodGroup | Self::Tree => Some(names::pod_group(pod_gang, pod_clique)),
             Self::PodGang => (pod_index < min_replicas.unwrap_or(0)).then(|| pod_gang.to_owned()),
         }
     }
@@ -77,6 +83,7 @@ mod tests {
 
     #[rstest::rstest]
     #[case(GangScope::PodGroup, 5, Some("wl-0-wl-0-a"))]
+    #[case(GangScope::Tree, 5, Some("wl-0-wl-0-a"))]
     #[case(GangScope::PodGang, 1, Some("wl-0"))]
     #[case(GangScope::PodGang, 2, None)]
     fn membership(#[case] scope: GangScope, #[case] index: i32, #[case] joins: Option<&str>) {

@@ -1,8 +1,8 @@
 //! Brings a plan into being.
 //!
-//! Only creates. What is there is compared and, where it differs, reported: every field that matters is
-//! immutable, and deleting and recreating would change a live gang (KUBE-04, GANG-12). The controller has no
-//! permission for more.
+//! Only creates. What is there is compared and, where it differs, reported: a gang resource is never patched, be a
+//! field immutable or not, and deleting and recreating would change a live gang (KUBE-04, GANG-12). The
+//! controller has no permission for more.
 
 use std::sync::Arc;
 
@@ -28,9 +28,13 @@ pub(super) async fn sync(
     existing: &[Arc<DynamicObject>],
 ) -> Result<Synced, BackendError> {
     let mut warnings = Vec::new();
-    let workload = ensure(client, pod_gang, &workload_api::workloads(), &plan.workload, existing).await?;
+    let workload = ensure(client, pod_gang, &plan.version.workloads(), &plan.workload, existing).await?;
     warnings.extend(workload);
-    let resource = workload_api::pod_groups();
+    let resource = workload_api::composite_pod_groups();
+    for composite in &plan.composites {
+        warnings.extend(ensure(client, pod_gang, &resource, composite, existing).await?);
+    }
+    let resource = plan.version.pod_groups();
     let pod_groups =
         plan.pod_groups.iter().map(|pod_group| ensure(client, pod_gang, &resource, pod_group, existing));
     warnings.extend(future::try_join_all(pod_groups).await?.into_iter().flatten());
@@ -116,7 +120,7 @@ fn defect(resource: &ApiResource, wanted: &DynamicObject, found: &DynamicObject)
         ));
     }
     let wrong =
-        |path: String| format!("{what} differs at {path}, which is immutable; the gang is left as it is");
+        |path: String| format!("{what} differs at {path}, and is never patched; the gang is left as it is");
     let (wanted_spec, found_spec) = (&wanted.data["spec"], &found.data["spec"]);
     let in_spec = difference("spec", wanted_spec, found_spec).map(wrong);
     let label_lost = || {
@@ -156,6 +160,7 @@ mod tests {
     use serde_json::json;
     use tower_test::mock;
 
+    use super::super::workload_api::Version;
     use super::*;
     use crate::api::PodGangSpec;
 
@@ -168,22 +173,22 @@ mod tests {
     #[case::server_adds(json!({"spec": {"min": 2, "topology": [{"key": "k"}], "disruptionMode": "Pod"}}), None)]
     #[case::changed(
         json!({"spec": {"min": 3, "topology": [{"key": "k"}]}}),
-        Some("PodGroup g differs at spec.min, which is immutable; the gang is left as it is")
+        Some("PodGroup g differs at spec.min, and is never patched; the gang is left as it is")
     )]
     #[case::list_cut(
         json!({"spec": {"min": 2, "topology": []}}),
-        Some("PodGroup g differs at spec.topology, which is immutable; the gang is left as it is")
+        Some("PodGroup g differs at spec.topology, and is never patched; the gang is left as it is")
     )]
     #[case::lost(
         json!({"spec": {"min": 2}}),
-        Some("PodGroup g differs at spec.topology, which is immutable; the gang is left as it is")
+        Some("PodGroup g differs at spec.topology, and is never patched; the gang is left as it is")
     )]
     fn defects(#[case] mut found: Value, #[case] says: Option<&str>) {
         let wanted = json!({"metadata": {"name": "g"}, "spec": {
             "min": 2, "topology": [{"key": "k"}], "priorityClassName": "dropped with the gate off"
         }});
         found["metadata"] = json!({"name": "g"});
-        let defect = defect(&workload_api::pod_groups(), &object(wanted), &object(found));
+        let defect = defect(&Version::V1Alpha2.pod_groups(), &object(wanted), &object(found));
         assert_eq!(defect.as_deref(), says);
     }
 
@@ -194,7 +199,7 @@ mod tests {
         }});
         let dropped = json!({"metadata": {"name": "g"}, "spec": {}});
         let inspect = |found: &Value| {
-            inspect(&workload_api::pod_groups(), &object(constrained.clone()), &object(found.clone()))
+            inspect(&Version::V1Alpha2.pod_groups(), &object(constrained.clone()), &object(found.clone()))
         };
         assert!(matches!(inspect(&constrained), Ok(None)));
         assert!(matches!(inspect(&dropped), Err(BackendError::Refused(_))));
@@ -219,7 +224,7 @@ mod tests {
         pod_gang.metadata.uid = Some("mine".to_owned());
         let wanted = object(json!({"metadata": {"name": "g", "namespace": "ns"}, "spec": {"min": 2}}));
         let client = Client::new(service, "default");
-        ensure(&client, &pod_gang, &workload_api::workloads(), &wanted, &[]).await
+        ensure(&client, &pod_gang, &Version::V1Alpha2.workloads(), &wanted, &[]).await
     }
 
     fn taken_by(kind: &str, name: &str, uid: &str) -> Value {
@@ -252,7 +257,7 @@ mod tests {
             "finalizers": ["scheduling.k8s.io/podgroup-protection"],
         }});
         let wanted = json!({"metadata": {"name": "g"}, "spec": {}});
-        let defect = defect(&workload_api::pod_groups(), &object(wanted), &object(found)).unwrap();
+        let defect = defect(&Version::V1Alpha2.pod_groups(), &object(wanted), &object(found)).unwrap();
         assert!(defect.contains("podgroup-protection"), "{defect}");
     }
 }

@@ -73,11 +73,12 @@ impl SchedulerBackend for Kai {
     }
 
     /// Keeps the podgrouper off (KAI-02), and hands down a queue that only cliques name.
-    fn prepare_pod_gang(&self, pod_gang: &mut PodGang, pcs: &PodCliqueSet) {
+    async fn prepare_pod_gang(&self, pod_gang: &mut PodGang, pcs: &PodCliqueSet) -> Result<(), BackendError> {
         pod_gang.annotations_mut().insert(ANNOTATION_SKIP_PODGROUPER.to_owned(), "true".to_owned());
         if let (None, Ok(queue)) = (queue::of_gang(pod_gang), queue::of(pcs)) {
             pod_gang.annotations_mut().insert(KEY_QUEUE.to_owned(), queue.name.to_owned());
         }
+        Ok(())
     }
 
     fn prepare_pod(&self, pod: &mut DynamicObject, member: &Membership<'_>) -> Result<(), BackendError> {

@@ -129,7 +129,7 @@ async fn a_pod_gang_is_kept_from_the_podgrouper_and_has_a_queue(
     // As the controller mirrors it.
     let mut pod_gang = PodGang::new("wl-0", PodGangSpec::default());
     pod_gang.metadata.labels = pcs.metadata.labels.clone();
-    Kai::new(cluster(&[]).client).prepare_pod_gang(&mut pod_gang, &pcs);
+    Kai::new(cluster(&[]).client).prepare_pod_gang(&mut pod_gang, &pcs).await.unwrap();
     assert_eq!(pod_gang.annotations()[ANNOTATION_SKIP_PODGROUPER], "true");
     assert_eq!(pod_gang.annotations().get(KEY_QUEUE).map(String::as_str), handed_down);
     assert_eq!(queue::of_gang(&pod_gang), Some("q"));

@@ -96,11 +96,12 @@ impl SchedulerBackend for Volcano {
     }
 
     /// Pins the queue, so that one that only cliques name gets to the PodGroup (VOL-03).
-    fn prepare_pod_gang(&self, pod_gang: &mut PodGang, pcs: &PodCliqueSet) {
+    async fn prepare_pod_gang(&self, pod_gang: &mut PodGang, pcs: &PodCliqueSet) -> Result<(), BackendError> {
         if let Ok(queue) = queue::of(pcs) {
             let pinned = pod_gang.annotations_mut().entry(ANNOTATION_PINNED_QUEUE.to_owned());
             pinned.or_insert_with(|| queue.name.to_owned());
         }
+        Ok(())
     }
 
     fn prepare_pod(&self, pod: &mut DynamicObject, member: &Membership<'_>) -> Result<(), BackendError> {

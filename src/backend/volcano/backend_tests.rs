@@ -116,7 +116,7 @@ async fn a_queue_of_cliques_is_pinned_when_the_pod_gang_is_made() {
     };
     let mut pod_gang = pod_gang([None, None]);
     for queue in ["q", "later"] {
-        volcano.prepare_pod_gang(&mut pod_gang, &queued(queue));
+        volcano.prepare_pod_gang(&mut pod_gang, &queued(queue)).await.unwrap();
         assert_eq!(pod_gang.annotations()[ANNOTATION_PINNED_QUEUE], "q");
     }
 }

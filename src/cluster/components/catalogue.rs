@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::cluster::kubernetes::Kubernetes;
 use crate::cluster::schedulers::Scheduler;
 
 /// A Go module with pinned requirements.
@@ -58,11 +59,16 @@ macro_rules! module {
     };
 }
 
-static KUBERNETES: Module = module!(
-    "kubernetes",
-    // Without the stamp the programs call themselves v0.0.0-master and refuse version-gated features.
+// Without the stamp Kubernetes' programs call themselves v0.0.0-master and refuse version-gated features.
+static KUBERNETES_1_36: Module = module!(
+    "kubernetes-1.36",
     "-s -w -X k8s.io/component-base/version.gitVersion=v1.36.4 -X k8s.io/component-base/version.gitMajor=1 \
      -X k8s.io/component-base/version.gitMinor=36 -X k8s.io/component-base/version.gitTreeState=clean"
+);
+static KUBERNETES_1_37: Module = module!(
+    "kubernetes-1.37",
+    "-s -w -X k8s.io/component-base/version.gitVersion=v1.37.1 -X k8s.io/component-base/version.gitMajor=1 \
+     -X k8s.io/component-base/version.gitMinor=37 -X k8s.io/component-base/version.gitTreeState=clean"
 );
 static ETCD: Module = module!("etcd", "-s -w");
 static KWOK: Module = module!("kwok", "-s -w");
@@ -79,26 +85,19 @@ static KOORDINATOR: Module = module!(
      -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=35"
 );
 
-/// Every program that can be built, in the order in which builds share the most work.
-pub static CATALOGUE: [Component; 20] = [
-    Component {
-        name: "etcd",
-        version: "v3.6.10",
-        package: "go.etcd.io/etcd/server/v3",
-        module: &ETCD,
-        purpose: Purpose::ControlPlane,
-    },
-    kubernetes("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", Purpose::ControlPlane),
-    kubernetes(
-        "kube-controller-manager",
-        "k8s.io/kubernetes/cmd/kube-controller-manager",
-        Purpose::ControlPlane,
-    ),
-    kubernetes("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler", Purpose::Scheduler(Scheduler::Kube)),
-    kubernetes("kubelet", "k8s.io/kubernetes/cmd/kubelet", Purpose::Node),
-    kubernetes("kubeadm", "k8s.io/kubernetes/cmd/kubeadm", Purpose::Node),
-    kubernetes("kube-proxy", "k8s.io/kubernetes/cmd/kube-proxy", Purpose::Node),
-    kubernetes("kubectl", "k8s.io/kubernetes/cmd/kubectl", Purpose::Node),
+static ETCD_ALONE: [Component; 1] = [Component {
+    name: "etcd",
+    version: "v3.6.10",
+    package: "go.etcd.io/etcd/server/v3",
+    module: &ETCD,
+    purpose: Purpose::ControlPlane,
+}];
+
+/// One row per entry of [`Kubernetes::ALL`].
+static OF_KUBERNETES: [[Component; 7]; 2] =
+    [of_kubernetes(Kubernetes::V1_36, &KUBERNETES_1_36), of_kubernetes(Kubernetes::V1_37, &KUBERNETES_1_37)];
+
+static OTHERS: [Component; 12] = [
     Component {
         name: "kwok",
         version: "v0.8.0",
@@ -143,8 +142,38 @@ pub static CATALOGUE: [Component; 20] = [
     cni("portmap", "github.com/containernetworking/plugins/plugins/meta/portmap"),
 ];
 
-const fn kubernetes(name: &'static str, package: &'static str, purpose: Purpose) -> Component {
-    Component { name, version: "v1.36.4", package, module: &KUBERNETES, purpose }
+/// Every program that clusters of a Kubernetes version are made of, in the order in which builds share the most work.
+pub fn catalogue(kubernetes: Kubernetes) -> impl Iterator<Item = &'static Component> {
+    ETCD_ALONE.iter().chain(&OF_KUBERNETES[kubernetes as usize]).chain(&OTHERS)
+}
+
+const fn of_kubernetes(kubernetes: Kubernetes, module: &'static Module) -> [Component; 7] {
+    const fn program(
+        name: &'static str,
+        package: &'static str,
+        purpose: Purpose,
+        kubernetes: Kubernetes,
+        module: &'static Module,
+    ) -> Component {
+        Component { name, version: kubernetes.version(), package, module, purpose }
+    }
+    let (k, m) = (kubernetes, module);
+    let scheduler = Purpose::Scheduler(Scheduler::Kube);
+    [
+        program("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", Purpose::ControlPlane, k, m),
+        program(
+            "kube-controller-manager",
+            "k8s.io/kubernetes/cmd/kube-controller-manager",
+            Purpose::ControlPlane,
+            k,
+            m,
+        ),
+        program("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler", scheduler, k, m),
+        program("kubelet", "k8s.io/kubernetes/cmd/kubelet", Purpose::Node, k, m),
+        program("kubeadm", "k8s.io/kubernetes/cmd/kubeadm", Purpose::Node, k, m),
+        program("kube-proxy", "k8s.io/kubernetes/cmd/kube-proxy", Purpose::Node, k, m),
+        program("kubectl", "k8s.io/kubernetes/cmd/kubectl", Purpose::Node, k, m),
+    ]
 }
 
 const fn containerd(name: &'static str, package: &'static str) -> Component {
@@ -155,9 +184,12 @@ const fn cni(name: &'static str, package: &'static str) -> Component {
     Component { name, version: "v1.9.1", package, module: &CNI, purpose: Purpose::Node }
 }
 
-/// The programs of a local control plane with these schedulers.
-pub fn components_for(schedulers: &BTreeSet<Scheduler>) -> impl Iterator<Item = &'static Component> {
-    CATALOGUE.iter().filter(|component| match component.purpose {
+/// The programs of a local control plane of that version with these schedulers.
+pub fn components_for(
+    kubernetes: Kubernetes,
+    schedulers: &BTreeSet<Scheduler>,
+) -> impl Iterator<Item = &'static Component> {
+    catalogue(kubernetes).filter(|component| match component.purpose {
         Purpose::ControlPlane | Purpose::Simulation => true,
         Purpose::Scheduler(scheduler) => schedulers.contains(&scheduler),
         Purpose::Kind | Purpose::Node => false,
@@ -166,7 +198,7 @@ pub fn components_for(schedulers: &BTreeSet<Scheduler>) -> impl Iterator<Item = 
 
 /// The programs of a kind cluster with these schedulers, beside what is in its nodes' image.
 pub fn components_for_kind(schedulers: &BTreeSet<Scheduler>) -> impl Iterator<Item = &'static Component> {
-    CATALOGUE.iter().filter(|component| match component.purpose {
+    OTHERS.iter().filter(|component| match component.purpose {
         Purpose::Kind => true,
         // kube-scheduler is in the nodes' image.
         Purpose::Scheduler(scheduler) => scheduler != Scheduler::Kube && schedulers.contains(&scheduler),
@@ -175,8 +207,8 @@ pub fn components_for_kind(schedulers: &BTreeSet<Scheduler>) -> impl Iterator<It
 }
 
 /// The programs in the image of a kind cluster's nodes.
-pub fn components_of_node_image() -> impl Iterator<Item = &'static Component> {
-    CATALOGUE.iter().filter(|component| {
+pub fn components_of_node_image(kubernetes: Kubernetes) -> impl Iterator<Item = &'static Component> {
+    catalogue(kubernetes).filter(|component| {
         matches!(
             component.purpose,
             Purpose::Node | Purpose::ControlPlane | Purpose::Scheduler(Scheduler::Kube)
@@ -184,9 +216,10 @@ pub fn components_of_node_image() -> impl Iterator<Item = &'static Component> {
     })
 }
 
-/// The program of that name.
+/// The program of that name; of Kubernetes' own, the newest.
 pub fn component(name: &str) -> Option<&'static Component> {
-    CATALOGUE.iter().find(|component| component.name == name)
+    let newest = Kubernetes::ALL[Kubernetes::ALL.len() - 1];
+    catalogue(newest).find(|component| component.name == name)
 }
 
 impl Component {
@@ -208,9 +241,11 @@ impl Module {
 mod tests {
     use super::*;
 
-    #[test]
-    fn versions_are_the_pinned_ones() {
-        for component in &CATALOGUE {
+    #[rstest::rstest]
+    #[case(Kubernetes::V1_36)]
+    #[case(Kubernetes::V1_37)]
+    fn versions_are_the_pinned_ones(#[case] kubernetes: Kubernetes) {
+        for component in catalogue(kubernetes) {
             let line = format!("{} {}", component.module_path(), component.version);
             assert!(
                 component.module.go_mod.contains(&line),
@@ -220,18 +255,24 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_stamp_is_the_pinned_version() {
-        assert!(KUBERNETES.ldflags.contains("gitVersion=v1.36.4 "), "{}", KUBERNETES.ldflags);
+    #[rstest::rstest]
+    #[case(Kubernetes::V1_36)]
+    #[case(Kubernetes::V1_37)]
+    fn the_stamp_is_the_pinned_version(#[case] kubernetes: Kubernetes) {
+        let apiserver = catalogue(kubernetes).find(|component| component.name == "kube-apiserver").unwrap();
+        let stamp = format!("gitVersion={} ", kubernetes.version());
+        assert!(apiserver.module.ldflags.contains(&stamp), "{}", apiserver.module.ldflags);
+        assert!(apiserver.module.name.ends_with(kubernetes.minor()), "{}", apiserver.module.name);
     }
 
     #[test]
     fn a_cluster_of_one_scheduler_needs_no_other() {
-        let names: Vec<_> =
-            components_for(&BTreeSet::from([Scheduler::Kube])).map(|component| component.name).collect();
+        let names: Vec<_> = components_for(Kubernetes::V1_36, &BTreeSet::from([Scheduler::Kube]))
+            .map(|component| component.name)
+            .collect();
         assert_eq!(names, ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"]);
         let schedulers = Scheduler::ALL.into();
-        let all = components_for(&schedulers).map(|component| component.name);
+        let all = components_for(Kubernetes::V1_37, &schedulers).map(|component| component.name);
         assert_eq!(all.skip(names.len()).collect::<Vec<_>>(), ["vc-scheduler", "koord-scheduler"]);
         let kind: Vec<_> =
             components_for_kind(&BTreeSet::from([Scheduler::Kube])).map(|component| component.name).collect();

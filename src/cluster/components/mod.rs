@@ -12,6 +12,6 @@ mod toolbox;
 
 pub use build::{BuiltBy, Toolchain, source};
 pub use catalogue::{
-    CATALOGUE, Component, Purpose, component, components_for, components_for_kind, components_of_node_image,
+    Component, Purpose, catalogue, component, components_for, components_for_kind, components_of_node_image,
 };
-pub use toolbox::{Overrides, Program, Progress, Source, Toolbox, digest};
+pub use toolbox::{Overrides, Program, Progress, Source, Toolbox, digest, must_be_of};

@@ -9,7 +9,8 @@ use sha2::{Digest, Sha256};
 use tokio::process::Command;
 
 use super::build::{self, BuiltBy, Toolchain, hex};
-use super::catalogue::{CATALOGUE, Component, component};
+use super::catalogue::{Component, catalogue};
+use crate::cluster::kubernetes::Kubernetes;
 use crate::cluster::{ClusterError, home};
 
 /// Where a program came from.
@@ -60,15 +61,20 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    /// Every program of the catalogue, building what is missing.
+    /// Every program of a version's catalogue, building what is missing.
     ///
     /// # Errors
     /// [`ClusterError::Override`], [`ClusterError::Go`], [`ClusterError::Build`], [`ClusterError::Disk`].
-    pub async fn prepare(overrides: &Overrides, progress: &dyn Progress) -> Result<Self, ClusterError> {
-        Self::prepare_only(CATALOGUE.iter(), overrides, progress).await
+    pub async fn prepare(
+        kubernetes: Kubernetes,
+        overrides: &Overrides,
+        progress: &dyn Progress,
+    ) -> Result<Self, ClusterError> {
+        must_be_of(overrides, catalogue(kubernetes))?;
+        Self::prepare_only(catalogue(kubernetes), overrides, progress).await
     }
 
-    /// The named programs of the catalogue, building what is missing.
+    /// These programs, building what is missing.
     ///
     /// # Errors
     /// As [`Toolbox::prepare`].
@@ -77,11 +83,6 @@ impl Toolbox {
         overrides: &Overrides,
         progress: &dyn Progress,
     ) -> Result<Self, ClusterError> {
-        if let Some((name, path)) = overrides.iter().find(|(name, _)| component(name).is_none()) {
-            let known: Vec<_> = CATALOGUE.iter().map(|component| component.name).collect();
-            let reason = format!("no component has that name; there are {}", known.join(", "));
-            return Err(ClusterError::Override { name: name.clone(), path: path.clone(), reason });
-        }
         let mut programs = BTreeMap::new();
         let mut go: BTreeMap<&str, Toolchain> = BTreeMap::new();
         for component in components {
@@ -137,6 +138,24 @@ impl Toolbox {
             }
         }
         Ok(())
+    }
+}
+
+/// Refuses a program that nothing here would start.
+///
+/// # Errors
+/// [`ClusterError::Override`].
+pub fn must_be_of(
+    overrides: &Overrides,
+    components: impl Iterator<Item = &'static Component>,
+) -> Result<(), ClusterError> {
+    let known: Vec<_> = components.map(|component| component.name).collect();
+    match overrides.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+        None => Ok(()),
+        Some((name, path)) => {
+            let reason = format!("no component has that name here; there are {}", known.join(", "));
+            Err(ClusterError::Override { name: name.clone(), path: path.clone(), reason })
+        }
     }
 }
 

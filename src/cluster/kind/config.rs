@@ -3,9 +3,28 @@
 use serde_json::{Value, json};
 
 use crate::cluster::ClusterError;
+use crate::cluster::kubernetes::Kubernetes;
 
-/// The configuration that is used where no other is named.
-pub const DEFAULT: &str = include_str!("../../../kind-configs/all-backends.yaml");
+/// The file as it is for the first version of Kubernetes.
+const ALL_BACKENDS: &str = include_str!("../../../kind-configs/all-backends.yaml");
+
+/// The configuration that is used where no other is named: gates and APIs are those of the version.
+pub fn of(kubernetes: Kubernetes) -> String {
+    let [first, ..] = Kubernetes::ALL;
+    let flag = |of: Kubernetes| {
+        of.workload_gates().iter().map(|gate| format!("{gate}=true")).collect::<Vec<_>>().join(",")
+    };
+    let gates = |of: Kubernetes| {
+        of.workload_gates().iter().map(|gate| format!("  {gate}: true\n")).collect::<String>()
+    };
+    let apis = |of: Kubernetes| {
+        of.workload_apis().iter().map(|api| format!("  {api}: \"true\"\n")).collect::<String>()
+    };
+    ALL_BACKENDS
+        .replace(&flag(first), &flag(kubernetes))
+        .replace(&gates(first), &gates(kubernetes))
+        .replace(&apis(first), &apis(kubernetes))
+}
 
 /// Older kubelets' default; hosts with cgroup v1 need to be allowed explicitly since 1.35.
 const CGROUP_V1: &str = "kind: KubeletConfiguration\nfailCgroupV1: false\ncgroupDriver: cgroupfs\n";
@@ -45,7 +64,7 @@ mod tests {
     #[test]
     fn cgroup_v1_is_allowed_only_where_it_is() {
         let patches = |version: &str| {
-            let config = for_host(DEFAULT, version).unwrap();
+            let config = for_host(&of(Kubernetes::V1_36), version).unwrap();
             config["kubeadmConfigPatches"].to_string().contains("failCgroupV1")
         };
         assert!(patches("1"));
@@ -53,8 +72,19 @@ mod tests {
     }
 
     #[test]
+    fn gates_and_apis_are_those_of_the_version() {
+        let text = of(Kubernetes::V1_37);
+        assert!(!text.contains("GangScheduling") && !text.contains("v1alpha2"), "{text}");
+        let config = for_host(&text, "2").unwrap();
+        assert_eq!(config["featureGates"]["CompositePodGroup"], true);
+        assert_eq!(config["runtimeConfig"]["scheduling.k8s.io/v1alpha3"], "true");
+        let flag = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true,CompositePodGroup=true";
+        assert_eq!(text.matches(flag).count(), 2, "the controller manager's and the scheduler's");
+    }
+
+    #[test]
     fn there_are_workers_for_the_largest_cases() {
-        assert_eq!(nodes(&for_host(DEFAULT, "2").unwrap()), 9);
+        assert_eq!(nodes(&for_host(&of(Kubernetes::V1_36), "2").unwrap()), 9);
     }
 
     #[rstest::rstest]

@@ -10,17 +10,23 @@ use sha2::{Digest, Sha256};
 use tokio::process::Command;
 
 use crate::cluster::components::{Overrides, Progress, Toolbox, components_of_node_image};
+use crate::cluster::kubernetes::Kubernetes;
 use crate::cluster::{ClusterError, docker, home, images};
 
-/// kind's own image of the pinned Kubernetes version.
-pub const PUBLISHED: &str =
-    "kindest/node:v1.36.4@sha256:099e049362a1526b2db71494e1947aae99bd16290d7c895f2b7ea312e3cbfaed";
+/// kind's own image of the pinned Kubernetes version, where one is known.
+const fn published(kubernetes: Kubernetes) -> Option<&'static str> {
+    match kubernetes {
+        Kubernetes::V1_36 => Some(
+            "kindest/node:v1.36.4@sha256:099e049362a1526b2db71494e1947aae99bd16290d7c895f2b7ea312e3cbfaed",
+        ),
+        Kubernetes::V1_37 => None,
+    }
+}
+
 /// A registry that does not answer is done without.
 const ASK: Duration = Duration::from_secs(15);
 /// And so is one that does not give it in time.
 const PULL: Duration = Duration::from_secs(300);
-/// The Kubernetes version of both.
-const VERSION: &str = "v1.36.4";
 /// What is installed beside Debian's minimum.
 const PACKAGES: &str = "systemd,iproute2,iptables,kmod,mount,ethtool,conntrack,socat,ebtables,jq,procps,\
                         ca-certificates,libseccomp2,util-linux,runc";
@@ -94,27 +100,32 @@ const PROGRAMS: [(&str, &str); 11] = [
 /// # Errors
 /// What kept both from being had.
 pub async fn any(
+    kubernetes: Kubernetes,
     pause: &Path,
     overrides: &Overrides,
     progress: &dyn Progress,
 ) -> Result<String, ClusterError> {
-    if docker::has_image(PUBLISHED).await {
-        return Ok(PUBLISHED.into());
+    let published = published(kubernetes);
+    if let Some(image) = published
+        && docker::has_image(image).await
+    {
+        return Ok(image.into());
     }
-    let built = Recipe::prepare(pause, overrides, progress);
     // One that was built before spares every run the question whether a registry answers.
-    let recipe = built.await?;
+    let recipe = Recipe::prepare(kubernetes, pause, overrides, progress).await?;
     if docker::has_image(&recipe.reference).await {
         return Ok(recipe.reference);
     }
-    let asked = tokio::time::timeout(ASK, docker::docker(["manifest", "inspect", PUBLISHED])).await;
-    if matches!(asked, Ok(Ok(_))) {
-        let pulled = tokio::time::timeout(PULL, docker::docker(["pull", "--quiet", PUBLISHED])).await;
-        if matches!(pulled, Ok(Ok(_))) {
-            return Ok(PUBLISHED.into());
+    if let Some(image) = published {
+        let asked = tokio::time::timeout(ASK, docker::docker(["manifest", "inspect", image])).await;
+        if matches!(asked, Ok(Ok(_))) {
+            let pulled = tokio::time::timeout(PULL, docker::docker(["pull", "--quiet", image])).await;
+            if matches!(pulled, Ok(Ok(_))) {
+                return Ok(image.into());
+            }
         }
+        tracing::info!(image, "no registry gives it; building one");
     }
-    tracing::info!(image = PUBLISHED, "no registry gives it; building one");
     recipe.build().await
 }
 
@@ -124,11 +135,12 @@ pub async fn any(
 /// [`ClusterError::Go`], [`ClusterError::Build`]; [`ClusterError::Host`] without debootstrap;
 /// [`ClusterError::Command`].
 pub async fn build(
+    kubernetes: Kubernetes,
     pause: &Path,
     overrides: &Overrides,
     progress: &dyn Progress,
 ) -> Result<String, ClusterError> {
-    let recipe = Recipe::prepare(pause, overrides, progress).await?;
+    let recipe = Recipe::prepare(kubernetes, pause, overrides, progress).await?;
     match docker::has_image(&recipe.reference).await {
         true => Ok(recipe.reference),
         false => recipe.build().await,
@@ -137,6 +149,7 @@ pub async fn build(
 
 /// Everything that goes into the image.
 struct Recipe {
+    kubernetes: Kubernetes,
     toolbox: Toolbox,
     pause: PathBuf,
     reference: String,
@@ -144,14 +157,17 @@ struct Recipe {
 
 impl Recipe {
     async fn prepare(
+        kubernetes: Kubernetes,
         pause: &Path,
         overrides: &Overrides,
         progress: &dyn Progress,
     ) -> Result<Self, ClusterError> {
-        let toolbox = Toolbox::prepare_only(components_of_node_image(), overrides, progress).await?;
+        let toolbox =
+            Toolbox::prepare_only(components_of_node_image(kubernetes), overrides, progress).await?;
         let pause = images::statically("pause", pause).await?;
         let mut hash = Sha256::new();
-        for part in [NODE, KUBE_PROXY, PACKAGES, SUITE, VERSION] {
+        let version = kubernetes.version();
+        for part in [NODE, KUBE_PROXY, PACKAGES, SUITE, version] {
             hash.update(part.as_bytes());
         }
         for (name, mode, content) in FILES {
@@ -161,7 +177,8 @@ impl Recipe {
             hash.update(program.sha256.as_bytes());
         }
         let key: String = hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-        Ok(Self { toolbox, pause, reference: format!("grove-conformance/node:{VERSION}-{key}") })
+        let reference = format!("grove-conformance/node:{version}-{key}");
+        Ok(Self { kubernetes, toolbox, pause, reference })
     }
 
     async fn build(&self) -> Result<String, ClusterError> {
@@ -176,7 +193,7 @@ impl Recipe {
         for (name, target) in PROGRAMS {
             copy(&self.toolbox.get(name)?.path, &context.join("bin").join(target).join(name))?;
         }
-        home::write(&context.join("files/kind/version"), VERSION)?;
+        home::write(&context.join("files/kind/version"), self.kubernetes.version())?;
         for (name, mode, content) in FILES {
             let path = context.join("files").join(name);
             home::write(&path, content)?;
@@ -190,7 +207,7 @@ impl Recipe {
     /// Makes the control plane's images, by the names that kubeadm asks for.
     async fn control_plane(&self, context: &Path) -> Result<Vec<String>, ClusterError> {
         let mut kubeadm = Command::new(&self.toolbox.get("kubeadm")?.path);
-        kubeadm.args(["config", "images", "list", "--kubernetes-version", VERSION]);
+        kubeadm.args(["config", "images", "list", "--kubernetes-version", self.kubernetes.version()]);
         let mut made = Vec::new();
         for reference in docker::output(kubeadm).await?.lines() {
             let name =

@@ -8,12 +8,15 @@ use super::{KindSpec, host, node_image};
 use crate::cluster::ClusterError;
 use crate::cluster::components::{Overrides, Progress, Toolbox, components_for_kind};
 use crate::cluster::images::{self, NOBODY};
+use crate::cluster::kubernetes::Kubernetes;
 use crate::cluster::local::ControllerSpec;
 use crate::cluster::schedulers::Scheduler;
 
 /// What is asked for.
 #[derive(Debug, Clone)]
 pub struct Wanted<'a> {
+    /// The version of Kubernetes in the nodes' image.
+    pub kubernetes: Kubernetes,
     /// The schedulers; KAI is not among those that can be installed.
     pub schedulers: &'a BTreeSet<Scheduler>,
     /// How the controller is configured.
@@ -52,7 +55,7 @@ pub async fn prepare(
         Toolbox::prepare_only(components_for_kind(wanted.schedulers), wanted.overrides, progress).await?;
     let node_image = match wanted.node_image {
         Some(image) => image.to_owned(),
-        None => node_image::any(&wanted.own.pause, wanted.overrides, progress).await?,
+        None => node_image::any(wanted.kubernetes, &wanted.own.pause, wanted.overrides, progress).await?,
     };
     let controller = images::statically("grove-backend-controller", &wanted.own.controller).await?;
     let plugin = images::statically("fake-gpu-plugin", &wanted.own.plugin).await?;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::Part;
+use crate::cluster::kubernetes::Kubernetes;
 use crate::cluster::schedulers::{KaiDir, Scheduler};
 
 /// A second scheduler that the controller is told of beside the default: an External one, of which there is no process.
@@ -16,11 +17,9 @@ pub const EXTERNAL_SCHEDULER: &str = "conformance-external";
 pub struct Gates(pub BTreeMap<String, bool>);
 
 impl Gates {
-    /// The Workload API with gangs and topology, all of it.
-    pub fn workload_api() -> Self {
-        ["GenericWorkload", "GangScheduling", "TopologyAwareWorkloadScheduling"]
-            .into_iter()
-            .fold(Self::default(), |gates, name| gates.with(name, true))
+    /// The Workload API with gangs and topology, all of it that a version has.
+    pub fn workload_api(kubernetes: Kubernetes) -> Self {
+        kubernetes.workload_gates().iter().fold(Self::default(), |gates, name| gates.with(name, true))
     }
 
     /// The same with one gate set.
@@ -57,6 +56,8 @@ impl Gates {
 /// A control plane.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClusterSpec {
+    /// The version of the API server, the controller manager and kube-scheduler.
+    pub kubernetes: Kubernetes,
     /// Gates of the API server (and of the controller manager).
     pub api_gates: Gates,
     /// API versions that are off by default.
@@ -167,11 +168,20 @@ impl ControllerSpec {
 
 impl Default for ClusterSpec {
     fn default() -> Self {
+        Self::of(Kubernetes::default())
+    }
+}
+
+impl ClusterSpec {
+    /// kube-scheduler alone, of that version, with the whole Workload API.
+    pub fn of(kubernetes: Kubernetes) -> Self {
+        let gates = Gates::workload_api(kubernetes);
         Self {
-            api_gates: Gates::workload_api(),
-            runtime_config: vec!["scheduling.k8s.io/v1alpha2".into()],
+            kubernetes,
+            api_gates: gates.clone(),
+            runtime_config: kubernetes.workload_apis().iter().map(|api| (*api).into()).collect(),
             watch_cache: true,
-            scheduler_gates: Gates::workload_api(),
+            scheduler_gates: gates,
             controller: ControllerSpec::default(),
             has_controller: true,
             schedulers: BTreeSet::from([Scheduler::Kube]),
@@ -179,15 +189,18 @@ impl Default for ClusterSpec {
             kai: None,
         }
     }
-}
 
-impl ClusterSpec {
     /// The default one with these schedulers beside kube-scheduler, and the controller's profiles for them.
     pub fn with(schedulers: impl IntoIterator<Item = Scheduler>) -> Self {
-        let mut spec = Self::default();
-        spec.schedulers.extend(schedulers);
-        spec.controller = ControllerSpec::for_schedulers(&spec.schedulers);
-        spec
+        Self::default().beside(schedulers)
+    }
+
+    /// The same with these schedulers beside kube-scheduler, and the controller's profiles for them.
+    #[must_use]
+    pub fn beside(mut self, schedulers: impl IntoIterator<Item = Scheduler>) -> Self {
+        self.schedulers.extend(schedulers);
+        self.controller = self.controller.with_schedulers(&self.schedulers);
+        self
     }
 
     /// The same with one scheduler beside kube-scheduler at most, and the controller without the profiles of the others.

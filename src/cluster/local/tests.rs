@@ -5,6 +5,7 @@ use std::path::Path;
 use super::certs::{KeyFiles, ServiceAccountKeys};
 use super::spec::{ControllerSpec, Gates};
 use super::{apiserver, controller, controller_manager, etcd, kwok};
+use crate::cluster::kubernetes::Kubernetes;
 use crate::cluster::schedulers::kube_scheduler;
 
 fn serving() -> KeyFiles {
@@ -27,7 +28,7 @@ fn apiserver_argv() {
             private: "DIR/service-account.key".into(),
             public: "DIR/service-account.pub".into(),
         },
-        gates: &Gates::workload_api(),
+        gates: &Gates::workload_api(Kubernetes::V1_36),
         runtime_config: &["scheduling.k8s.io/v1alpha2".into()],
         watch_cache: true,
         audit_policy: Path::new("DIR/audit-policy.yaml"),
@@ -42,13 +43,13 @@ fn controller_manager_argv() {
         Path::new("DIR/service-account.key"),
         Path::new("DIR/ca.crt"),
         &serving(),
-        &Gates::workload_api(),
+        &Gates::workload_api(Kubernetes::V1_36),
     ));
 }
 
 #[test]
 fn without_the_workload_api_no_podgroup_controller_is_asked_for() {
-    let gates = Gates::workload_api().with("GenericWorkload", false);
+    let gates = Gates::workload_api(Kubernetes::V1_36).with("GenericWorkload", false);
     let args = controller_manager::args(Path::new("K"), Path::new("S"), Path::new("C"), &serving(), &gates);
     assert!(args.iter().all(|arg| !arg.contains(controller_manager::PODGROUP_PROTECTION)), "{args:?}");
 }
@@ -56,7 +57,7 @@ fn without_the_workload_api_no_podgroup_controller_is_asked_for() {
 #[test]
 fn scheduler_argv_and_configuration() {
     insta::assert_yaml_snapshot!((
-        kube_scheduler::args(Path::new("DIR/kube-scheduler.yaml"), &Gates::workload_api()),
+        kube_scheduler::args(Path::new("DIR/kube-scheduler.yaml"), &Gates::workload_api(Kubernetes::V1_36)),
         kube_scheduler::configuration(Path::new("DIR/kube-scheduler.kubeconfig"), &[]),
     ));
 }

@@ -94,6 +94,8 @@ pub enum Feature {
     TopologyResource,
     /// Backend resources that were deleted or edited by hand are restored.
     SelfHealing,
+    /// A PodGang is a tree of kube-scheduler's CompositePodGroups.
+    CompositePodGroup,
     /// The scheduler reads PodGangs itself; what its profile declares is judged on it.
     External,
     /// Its pods run on real kubelets, and what those show is judged.
@@ -102,7 +104,7 @@ pub enum Feature {
 
 impl Feature {
     /// Every feature, in the order of the contract.
-    pub const ALL: [Feature; 10] = [
+    pub const ALL: [Feature; 11] = [
         Feature::AtomicPodGang,
         Feature::TopologyRequired,
         Feature::TopologyPerGroup,
@@ -111,6 +113,7 @@ impl Feature {
         Feature::TopologyPreferred,
         Feature::TopologyResource,
         Feature::SelfHealing,
+        Feature::CompositePodGroup,
         Feature::External,
         Feature::Kubelet,
     ];

@@ -9,8 +9,8 @@
 
 use super::{Clause, Feature, Level, Tier};
 use Feature::{
-    AtomicPodGang, External, Kubelet, SelfHealing, TopologyNested, TopologyPerClique, TopologyPerGroup,
-    TopologyPreferred, TopologyRequired, TopologyResource,
+    AtomicPodGang, CompositePodGroup, External, Kubelet, SelfHealing, TopologyNested, TopologyPerClique,
+    TopologyPerGroup, TopologyPreferred, TopologyRequired, TopologyResource,
 };
 
 const fn contract(id: &'static str, text: &'static str, source: &'static str) -> Clause {
@@ -184,7 +184,7 @@ pub static CLAUSES: &[Clause] = &[
     scheduling("KAI-07", "With KAI's podgrouper running beside: one PodGroup per PodGang, none from the \
         podgrouper", "G525"),
 
-    // kube-scheduler through `scheduling.k8s.io` of Kubernetes 1.36, profile `gangScheduling: true`.
+    // kube-scheduler through `scheduling.k8s.io` of Kubernetes 1.36 and 1.37, profile `gangScheduling: true`.
     contract("KUBE-01", "1.36 flat: per PodGang a Workload of its name, and per podgroup a template of the \
         podgroup's name (cut and hashed where that is no DNS label of 63 characters, which the API demands) \
         and a PodGroup `<podgang>-<podgroup>` (cut and hashed beyond 253 characters) with \
@@ -207,6 +207,20 @@ pub static CLAUSES: &[Clause] = &[
         of the lowest pod indexes of each clique; a replacement takes the lost pod's place), minCount = Σ \
         minReplicas. Surplus pods stay gated until the hard gang is bound, then are released as ordinary \
         pods, with node affinity to the gang's domain if it has one. No limit of 8", "OWN").of(AtomicPodGang),
+    contract("KUBE-09", "The mapping follows what is served: v1alpha2, or v1beta1 without CompositePodGroup: as \
+        above (with `workloadRef`); with it the tree. The choice is logged, is in the report, and never changes \
+        under a live PodGang", "G531"),
+    contract("KUBE-10", "A Workload `<podgang>` with the template tree; a root CompositePodGroup `<podgang>`, \
+        `minGroupCount` = number of its children; a child CompositePodGroup `<podgang>-<group config>` per \
+        topology group config with members (its plain name would collide with a scaled PodGang's root); a \
+        PodGroup `<podgang>-<podgroup>` per podgroup, minCount = minReplicas (template names are free, judged \
+        by reference); pods stay gated until the tree for the PodGang's current generation stands", "G531")
+        .of(CompositePodGroup),
+    scheduling("KUBE-11", "AON-08, TOPO-01..07, 10 and 11 hold natively: atomic across cliques, constraints nest",
+        "G531").of(CompositePodGroup),
+    contract("KUBE-12", "Over the limits (8 entries per list, depth 4), preferred levels, or minReplicas 0 at \
+        first: refused at admission or, at the latest, failed closed before a pod is ungated; never loose pods",
+        "G531").of(CompositePodGroup),
     contract("KUBE-13", "`gangScheduling: false`: pods get the schedulerName, nothing else is created or set \
         (and the suite's AON-02 is red on it: a standing negative control)", "G531"),
     scheduling("KUBE-14", "A pod the scheduler sees before its PodGroup is retried when the PodGroup appears",

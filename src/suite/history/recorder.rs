@@ -26,8 +26,10 @@ pub struct Kind {
     /// What histories call it: its kind, and its group where several groups have that kind, as in
     /// `PodGroup.scheduling.volcano.sh`.
     pub name: &'static str,
-    /// `GROUP/VERSION`, or `v1`.
+    /// `GROUP/VERSION`, or `v1`: the one that is served where a cluster was asked, else the newest that is known.
     pub api_version: &'static str,
+    /// Older ones that a cluster may serve instead, newest first.
+    pub older: &'static [&'static str],
     /// Its name in paths.
     pub plural: &'static str,
     /// Whether it lives in namespaces.
@@ -37,7 +39,7 @@ pub struct Kind {
 }
 
 /// The kinds that a history holds.
-pub const KINDS: [Kind; 19] = [
+pub const KINDS: [Kind; 20] = [
     kind("v1", "Pod", "pods"),
     kind("v1", "Service", "services"),
     kind("v1", "Event", "events"),
@@ -48,8 +50,13 @@ pub const KINDS: [Kind; 19] = [
     kind("grove.io/v1alpha1", "PodCliqueScalingGroup", "podcliquescalinggroups"),
     kind("grove.io/v1alpha1", "ClusterTopologyBinding", "clustertopologybindings").of_the_cluster(),
     kind("scheduler.grove.io/v1alpha1", "PodGang", "podgangs"),
-    kind("scheduling.k8s.io/v1alpha2", "Workload", "workloads").of(Scheduler::Kube),
-    kind("scheduling.k8s.io/v1alpha2", "PodGroup", "podgroups").of(Scheduler::Kube),
+    kind("scheduling.k8s.io/v1beta1", "Workload", "workloads")
+        .or(&["scheduling.k8s.io/v1alpha2"])
+        .of(Scheduler::Kube),
+    kind("scheduling.k8s.io/v1beta1", "PodGroup", "podgroups")
+        .or(&["scheduling.k8s.io/v1alpha2"])
+        .of(Scheduler::Kube),
+    kind("scheduling.k8s.io/v1alpha3", "CompositePodGroup", "compositepodgroups").of(Scheduler::Kube),
     kind("scheduling.volcano.sh/v1beta1", "PodGroup.scheduling.volcano.sh", "podgroups")
         .of(Scheduler::Volcano),
     kind("scheduling.volcano.sh/v1beta1", "Queue.scheduling.volcano.sh", "queues")
@@ -66,7 +73,7 @@ pub const KINDS: [Kind; 19] = [
 ];
 
 const fn kind(api_version: &'static str, name: &'static str, plural: &'static str) -> Kind {
-    Kind { name, api_version, plural, namespaced: true, scheduler: None }
+    Kind { name, api_version, older: &[], plural, namespaced: true, scheduler: None }
 }
 
 impl Kind {
@@ -78,6 +85,19 @@ impl Kind {
         Self { scheduler: Some(scheduler), ..self }
     }
 
+    const fn or(self, older: &'static [&'static str]) -> Self {
+        Self { older, ..self }
+    }
+
+    /// The kind in the version that is served; `None` for one of Kubernetes' own that is not: it does not come later.
+    fn served(self, api_versions: &BTreeSet<String>) -> Option<Self> {
+        let mut known = std::iter::once(self.api_version).chain(self.older.iter().copied());
+        match known.find(|version| api_versions.contains(*version)) {
+            Some(api_version) => Some(Self { api_version, ..self }),
+            None => (self.scheduler != Some(Scheduler::Kube)).then_some(self),
+        }
+    }
+
     /// The kind that histories call so.
     pub fn named(name: &str) -> Option<&'static Self> {
         KINDS.iter().find(|kind| kind.name == name)
@@ -85,7 +105,11 @@ impl Kind {
 
     /// The kind of an object as the API server gives it.
     pub fn of_object(object: &Value) -> Option<&'static Self> {
-        KINDS.iter().find(|kind| object["apiVersion"] == kind.api_version && object["kind"] == kind.kind())
+        let is_of = |kind: &&Kind| {
+            let known = std::iter::once(&kind.api_version).chain(kind.older);
+            object["kind"] == kind.kind() && known.into_iter().any(|version| object["apiVersion"] == *version)
+        };
+        KINDS.iter().find(is_of)
     }
 
     /// Its kind in the API.
@@ -149,7 +173,7 @@ struct Logs {
 /// The watches and what they have told so far.
 pub struct Recorder {
     client: Client,
-    kinds: Vec<&'static Kind>,
+    kinds: Vec<Kind>,
     logs: Arc<RwLock<Logs>>,
     _tasks: JoinSet<()>,
 }
@@ -159,14 +183,17 @@ impl Recorder {
     /// has been listed once.
     ///
     /// # Errors
-    /// The kind that could not be listed in `limit`.
+    /// The kind, by its plural, that could not be listed in `limit`.
     pub async fn start(
         client: Client,
         schedulers: &BTreeSet<Scheduler>,
         limit: Duration,
-    ) -> Result<Self, &'static Kind> {
-        let is_here = |kind: &&Kind| kind.scheduler.is_none_or(|scheduler| schedulers.contains(&scheduler));
-        let kinds: Vec<&'static Kind> = KINDS.iter().filter(is_here).collect();
+    ) -> Result<Self, &'static str> {
+        let is_here = |kind: &Kind| kind.scheduler.is_none_or(|scheduler| schedulers.contains(&scheduler));
+        let api_versions = tokio::time::timeout(limit, api_versions(&client)).await;
+        let api_versions = api_versions.map_err(|_| "API groups")?;
+        let kinds: Vec<Kind> =
+            KINDS.into_iter().filter(is_here).filter_map(|kind| kind.served(&api_versions)).collect();
         let logs = Arc::new(RwLock::new(Logs::default()));
         let mut tasks = JoinSet::new();
         let mut ready = Vec::new();
@@ -178,7 +205,7 @@ impl Recorder {
         for (kind, mut is_listed) in ready {
             // A kind that is not served says so at once.
             if !matches!(tokio::time::timeout(limit, is_listed.wait_for(|listed| *listed)).await, Ok(Ok(_))) {
-                return Err(kind);
+                return Err(kind.plural);
             }
         }
         Ok(Self { client, kinds, logs, _tasks: tasks })
@@ -187,6 +214,11 @@ impl Recorder {
     /// The client that watches.
     pub fn client(&self) -> &Client {
         &self.client
+    }
+
+    /// The kind that histories call so, in the version that the cluster serves; `None` if it is not watched.
+    pub fn kind(&self, name: &str) -> Option<Kind> {
+        self.kinds.iter().find(|kind| kind.name == name).copied()
     }
 
     /// Adds a mark to a namespace's log.
@@ -270,6 +302,22 @@ impl Recorder {
     }
 }
 
+/// Every `GROUP/VERSION` that is served, asked for until the API server answers.
+async fn api_versions(client: &Client) -> BTreeSet<String> {
+    loop {
+        match client.list_api_groups().await {
+            Ok(groups) => {
+                let versions = groups.groups.into_iter().flat_map(|group| group.versions);
+                return versions.map(|version| version.group_version).collect();
+            }
+            Err(error) => {
+                tracing::debug!(%error, "cannot list API groups yet");
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+        }
+    }
+}
+
 /// Lists a kind: the list's resourceVersion and its items, with their kind filled in.
 async fn list(client: &Client, kind: &Kind, namespace: Option<&str>) -> kube::Result<(String, Vec<Value>)> {
     let request =
@@ -291,13 +339,13 @@ fn named(mut item: Value, kind: &Kind) -> Value {
 }
 
 /// Lists and watches a kind for ever.
-async fn follow(client: Client, kind: &'static Kind, logs: Arc<RwLock<Logs>>, listed: watch::Sender<bool>) {
+async fn follow(client: Client, kind: Kind, logs: Arc<RwLock<Logs>>, listed: watch::Sender<bool>) {
     let mut from: Option<String> = None;
     let mut lost: Option<String> = None;
     loop {
         let version = match from.take() {
             Some(version) => version,
-            None => match list(&client, kind, None).await {
+            None => match list(&client, &kind, None).await {
                 Ok((version, items)) => {
                     let mut logs = logs.write().unwrap_or_else(PoisonError::into_inner);
                     if let Some(reason) = lost.take() {
@@ -321,7 +369,7 @@ async fn follow(client: Client, kind: &'static Kind, logs: Arc<RwLock<Logs>>, li
                 }
             },
         };
-        match watch_from(&client, kind, version.clone(), &logs).await {
+        match watch_from(&client, &kind, version.clone(), &logs).await {
             Resume::At(version) => from = Some(version),
             Resume::Retry(version) => {
                 from = Some(version);

@@ -22,8 +22,14 @@ pub fn is_gang_resource(object: &Value) -> bool {
 
 /// The gang resources that a PodGang should have, as it was created; parents first.
 pub fn expected(history: &History, pod_gang: &str) -> Vec<Resource> {
-    as_created(history, pod_gang)
-        .map(|(_, podgroups)| schedulers::of(history.header.target).resources(pod_gang, &podgroups))
+    let expectations = schedulers::of(history.header.target);
+    let created = as_created(history, pod_gang);
+    created
+        .map(|(version, podgroups)| {
+            let mut all = expectations.resources(pod_gang, &podgroups);
+            all.extend(expectations.resources_of_groups(version.object));
+            all
+        })
         .unwrap_or_default()
 }
 
@@ -102,7 +108,8 @@ fn deviations(history: &History, live: &Live, name: &str) -> Vec<Violation> {
         return vec![violation(format!("PodGang {name} never had podgroups"))];
     }
     let (target, expectations) = (history.header.target, schedulers::of(history.header.target));
-    let expected = expectations.resources(name, &podgroups);
+    let mut expected = expectations.resources(name, &podgroups);
+    expected.extend(expectations.resources_of_groups(pod_gang));
     let made = Made { pod_gang, podgroups: &podgroups, live };
     let found = found(target, live, pod_gang, &expected);
     let mut violations = Vec::new();

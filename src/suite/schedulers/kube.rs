@@ -1,8 +1,9 @@
-//! kube-scheduler on the Workload API of 1.36 (KUBE-01, KUBE-08): a Workload per PodGang, a PodGroup per podgroup or, in
-//! PodGang scope, one for the hard gang.
+//! kube-scheduler on the Workload API: a Workload per PodGang, and a PodGroup per podgroup (KUBE-01), one for the hard
+//! gang (KUBE-08), or one per podgroup below a tree of CompositePodGroups (KUBE-10).
 
 use serde_json::{Value, json};
 
+use super::kube_tree::{self, COMPOSITE};
 use super::{Expectations, Made, Name, Resource, list, text};
 use crate::suite::expect::{Gang, Group};
 use crate::suite::history::Pod;
@@ -11,26 +12,64 @@ use crate::suite::names;
 /// kube-scheduler's backend.
 #[derive(Debug)]
 pub struct Kube {
-    /// One PodGroup per PodGang instead of one per podgroup.
-    pub whole: bool,
+    /// What a PodGang becomes.
+    pub mapping: Mapping,
+}
+
+/// What a PodGang becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mapping {
+    /// One PodGroup per podgroup.
+    Flat,
+    /// One PodGroup for the hard gang.
+    Whole,
+    /// One PodGroup per podgroup, and CompositePodGroups above them.
+    Tree,
+}
+
+impl Mapping {
+    /// The gang scope that asks for it.
+    pub fn scope(self) -> &'static str {
+        match self {
+            Self::Flat => "PodGroup",
+            Self::Whole => "PodGang",
+            Self::Tree => "Tree",
+        }
+    }
 }
 
 impl Expectations for Kube {
     fn kinds(&self) -> &'static [&'static str] {
-        &["Workload", "PodGroup"]
+        match self.mapping {
+            Mapping::Tree => &["Workload", COMPOSITE, "PodGroup"],
+            Mapping::Flat | Mapping::Whole => &["Workload", "PodGroup"],
+        }
     }
 
     fn resources(&self, pod_gang: &str, podgroups: &[(String, usize)]) -> Vec<Resource> {
-        let workload = Resource { kind: "Workload", name: Name::object(pod_gang.to_owned()), size: None };
-        let group = |name, size| Resource { kind: "PodGroup", name: Name::object(name), size: Some(size) };
-        let groups: Vec<_> = match self.whole {
-            true => vec![group(pod_gang.to_owned(), podgroups.iter().map(|(_, min)| min).sum())],
-            false => podgroups
-                .iter()
-                .map(|(podgroup, min)| group(format!("{pod_gang}-{podgroup}"), *min))
-                .collect(),
-        };
-        std::iter::once(workload).chain(groups).collect()
+        let object = |kind, name, size| Resource { kind, name: Name::object(name), size };
+        let workload = object("Workload", pod_gang.to_owned(), None);
+        let of_podgroups = podgroups
+            .iter()
+            .map(|(podgroup, min)| object("PodGroup", format!("{pod_gang}-{podgroup}"), Some(*min)));
+        match self.mapping {
+            Mapping::Flat => std::iter::once(workload).chain(of_podgroups).collect(),
+            Mapping::Whole => {
+                let size = podgroups.iter().map(|(_, min)| min).sum();
+                vec![workload, object("PodGroup", pod_gang.to_owned(), Some(size))]
+            }
+            Mapping::Tree => {
+                let root = object(COMPOSITE, pod_gang.to_owned(), None);
+                [workload, root].into_iter().chain(of_podgroups).collect()
+            }
+        }
+    }
+
+    fn resources_of_groups(&self, pod_gang: &Value) -> Vec<Resource> {
+        match self.mapping {
+            Mapping::Tree => kube_tree::children(pod_gang),
+            Mapping::Flat | Mapping::Whole => Vec::new(),
+        }
     }
 
     fn size(&self, resource: &Value) -> Option<u64> {
@@ -38,23 +77,26 @@ impl Expectations for Kube {
     }
 
     fn faults(&self, gang: Made<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
-        match wanted.kind {
-            "Workload" => {
-                let (templates, groups) = (
-                    list(&found["spec"]["podGroupTemplates"]).len(),
-                    self.resources(gang.name(), gang.podgroups).len() - 1,
-                );
-                let wrong = templates != groups;
-                wrong.then(|| format!("{templates} templates for {groups} PodGroups")).into_iter().collect()
+        let mut faults = match wanted.kind {
+            "PodGroup" => self.pod_group_faults(gang, wanted, found),
+            _ => Vec::new(),
+        };
+        if self.mapping == Mapping::Tree {
+            faults.extend(kube_tree::faults(gang, wanted, found));
+        } else if wanted.kind == "Workload" {
+            let templates = list(&found["spec"]["podGroupTemplates"]).len();
+            let groups = self.resources(gang.name(), gang.podgroups).len() - 1;
+            if templates != groups {
+                faults.push(format!("{templates} templates for {groups} PodGroups"));
             }
-            _ => self.pod_group_faults(gang, wanted, found),
         }
+        faults
     }
 
     fn joins(&self, gang: &Gang, group: &Group, index: usize) -> Option<Name> {
-        match self.whole {
-            true => (index < group.min).then(|| Name::object(gang.name.clone())),
-            false => Some(Name::object(format!("{}-{}", gang.name, group.clique))),
+        match self.mapping {
+            Mapping::Whole => (index < group.min).then(|| Name::object(gang.name.clone())),
+            Mapping::Flat | Mapping::Tree => Some(Name::object(format!("{}-{}", gang.name, group.clique))),
         }
     }
 
@@ -65,7 +107,7 @@ impl Expectations for Kube {
     fn has_priority(&self, resource: &Value, class: &str) -> bool {
         let has = |shape: &Value| shape["priorityClassName"] == class;
         match resource["kind"] == "Workload" {
-            true => list(&resource["spec"]["podGroupTemplates"]).iter().all(has),
+            true => kube_tree::templates(resource).all(|(template, _)| has(template)),
             false => has(&resource["spec"]),
         }
     }
@@ -73,13 +115,13 @@ impl Expectations for Kube {
     fn claim(&self, pcs: &mut Value) {
         let scope = &mut pcs["metadata"]["annotations"][names::GANG_SCOPE];
         if scope.is_null() {
-            *scope = if self.whole { "PodGang" } else { "PodGroup" }.into();
+            *scope = self.mapping.scope().into();
         }
     }
 
     fn canary(&self, name: &str) -> Vec<(&'static str, Value)> {
         let group = json!({
-            "apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": {"name": name},
+            "metadata": {"name": name},
             "spec": {"schedulingPolicy": {"gang": {"minCount": 1}}},
         });
         let pod = json!({"spec": {"schedulerName": "default-scheduler", "schedulingGroup": {"podGroupName": name}}});
@@ -87,19 +129,49 @@ impl Expectations for Kube {
     }
 }
 
-impl Kube {
-    /// A PodGroup and its template say the same, and what `minReplicas` says.
-    fn pod_group_faults(&self, gang: Made<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
-        let Some(workload) = gang.live.get("Workload", gang.name()) else { return Vec::new() };
-        let templates = list(&workload["spec"]["podGroupTemplates"]);
-        let reference = &found["spec"]["podGroupTemplateRef"]["workload"];
-        let template_name = text(&reference["podGroupTemplateName"]);
-        let mut faults = Vec::new();
-        if reference["workloadName"] != gang.name() {
-            faults.push(format!("it refers to Workload {}", reference["workloadName"]));
+/// The Workload and the template that a group refers to, as its version of the API has it.
+pub(super) fn reference(found: &Value) -> (&Value, &str) {
+    let (v1alpha2, since) =
+        (&found["spec"]["podGroupTemplateRef"]["workload"], &found["spec"]["workloadRef"]);
+    match since.is_null() {
+        true => (&v1alpha2["workloadName"], text(&v1alpha2["podGroupTemplateName"])),
+        false => (&since["workloadName"], text(&since["templateName"])),
+    }
+}
+
+/// A group says what its template says.
+pub(super) fn template_faults(gang: Made<'_>, found: &Value) -> Vec<String> {
+    let Some(workload) = gang.live.get("Workload", gang.name()) else { return Vec::new() };
+    let (workload_name, template_name) = reference(found);
+    let mut faults = Vec::new();
+    if *workload_name != gang.name() {
+        faults.push(format!("it refers to Workload {workload_name}"));
+    }
+    match kube_tree::templates(workload).find(|(template, _)| template["name"] == template_name) {
+        None => faults.push(format!("the Workload has no template {template_name:?}")),
+        Some((template, _)) => {
+            for field in ["schedulingPolicy", "schedulingConstraints", "priorityClassName"] {
+                if template[field] != found["spec"][field] {
+                    faults.push(format!(
+                        "{field} is {}, its template says {}",
+                        found["spec"][field], template[field]
+                    ));
+                }
+            }
         }
+    }
+    faults
+}
+
+impl Kube {
+    /// A PodGroup and its template say the same, and what `minReplicas` says. Flat, its template is called as the
+    /// podgroup.
+    fn pod_group_faults(&self, gang: Made<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
+        let mut faults = template_faults(gang, found);
+        let (_, template_name) = reference(found);
         let of_podgroup = gang.podgroups.iter().find(|(podgroup, _)| {
-            !self.whole && Name::object(format!("{}-{podgroup}", gang.name())) == wanted.name
+            self.mapping == Mapping::Flat
+                && Name::object(format!("{}-{podgroup}", gang.name())) == wanted.name
         });
         let template = of_podgroup.map(|(podgroup, _)| Name::dns_label(podgroup.clone()));
         if let Some(wanted) = template.filter(|wanted| !wanted.matches(template_name)) {
@@ -108,19 +180,6 @@ impl Kube {
         if self.size(found) != wanted.size.and_then(|size| u64::try_from(size).ok()) {
             let min_count = &found["spec"]["schedulingPolicy"]["gang"]["minCount"];
             faults.push(format!("minCount {min_count} instead of {}", wanted.size.unwrap_or_default()));
-        }
-        match templates.iter().find(|template| template["name"] == template_name) {
-            None => faults.push(format!("the Workload has no template {template_name:?}")),
-            Some(template) => {
-                for field in ["schedulingPolicy", "schedulingConstraints", "priorityClassName"] {
-                    if template[field] != found["spec"][field] {
-                        faults.push(format!(
-                            "{field} is {}, its template says {}",
-                            found["spec"][field], template[field]
-                        ));
-                    }
-                }
-            }
         }
         faults
     }
@@ -133,13 +192,16 @@ mod tests {
     #[test]
     fn one_pod_group_per_podgroup_or_one_for_all() {
         let podgroups = [("w-0-a".to_owned(), 2), ("w-0-b".to_owned(), 3)];
-        let [flat, whole] = [false, true].map(|whole| Kube { whole }.resources("w-0", &podgroups));
+        let [flat, whole, tree] = [Mapping::Flat, Mapping::Whole, Mapping::Tree]
+            .map(|mapping| Kube { mapping }.resources("w-0", &podgroups));
         let said = |resources: &[Resource]| {
             resources.iter().map(|r| (r.kind, r.name.to_string(), r.size)).collect::<Vec<_>>()
         };
         let workload = ("Workload", "w-0".to_owned(), None);
         let group = |name: &str, size| ("PodGroup", name.to_owned(), Some(size));
         assert_eq!(said(&flat), [workload.clone(), group("w-0-w-0-a", 2), group("w-0-w-0-b", 3)]);
-        assert_eq!(said(&whole), [workload, group("w-0", 5)]);
+        assert_eq!(said(&whole), [workload.clone(), group("w-0", 5)]);
+        let root = (COMPOSITE, "w-0".to_owned(), None);
+        assert_eq!(said(&tree), [workload, root, group("w-0-w-0-a", 2), group("w-0-w-0-b", 3)]);
     }
 }

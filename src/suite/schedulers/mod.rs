@@ -6,12 +6,15 @@ pub mod external;
 pub mod kai;
 pub mod koordinator;
 pub mod kube;
+mod kube_tree;
 mod name;
 pub mod volcano;
 
 use serde_json::Value;
 
 pub use name::Name;
+
+use kube::Mapping;
 
 use super::expect::{Gang, Group};
 use super::history::{Live, Pod};
@@ -54,6 +57,11 @@ pub trait Expectations: Sync {
 
     /// The gang resources of a PodGang with these podgroups, parents first.
     fn resources(&self, pod_gang: &str, podgroups: &[(String, usize)]) -> Vec<Resource>;
+
+    /// Those that there are beside for the topology group configs of the PodGang that was made.
+    fn resources_of_groups(&self, _pod_gang: &Value) -> Vec<Resource> {
+        Vec::new()
+    }
 
     /// How many pods a gang resource says that it binds at least.
     fn size(&self, resource: &Value) -> Option<u64>;
@@ -111,13 +119,14 @@ pub trait Expectations: Sync {
 }
 
 /// One target of each backend that has gang resources.
-const WITH_RESOURCES: [Target; 4] = [Target::KubePodGroup, Target::Volcano, Target::Koordinator, Target::Kai];
+const WITH_RESOURCES: [Target; 4] = [Target::KubeTree, Target::Volcano, Target::Koordinator, Target::Kai];
 
 /// What is expected of a target.
 pub fn of(target: Target) -> &'static dyn Expectations {
     match target {
-        Target::KubePodGroup => &kube::Kube { whole: false },
-        Target::KubePodGang => &kube::Kube { whole: true },
+        Target::KubePodGroup => &kube::Kube { mapping: Mapping::Flat },
+        Target::KubePodGang => &kube::Kube { mapping: Mapping::Whole },
+        Target::KubeTree => &kube::Kube { mapping: Mapping::Tree },
         Target::Volcano => &volcano::Volcano,
         Target::Koordinator => &koordinator::Koordinator,
         Target::Kai => &kai::Kai,

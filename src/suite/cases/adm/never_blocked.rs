@@ -23,7 +23,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(1).rack("r")],
     manifest: include_str!("never_blocked.yaml"),
     lane: Lane::Shared,
-    only: &[Target::KubePodGroup, Target::KubePodGang, Target::Koordinator, Target::Kai],
+    only: &[Target::KubePodGroup, Target::KubePodGang, Target::KubeTree, Target::Koordinator, Target::Kai],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };

@@ -22,7 +22,7 @@ pub const CASE: Case = Case {
     nodes: &[nodes(2).gpus(8)],
     manifest: include_str!("namesakes.yaml"),
     lane: Lane::Shared,
-    only: &[Target::KubePodGroup, Target::KubePodGang, Target::Volcano, Target::Kai],
+    only: &[Target::KubePodGroup, Target::KubePodGang, Target::KubeTree, Target::Volcano, Target::Kai],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };

@@ -26,8 +26,6 @@ const MINE: &str = "mine";
 
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     let group = json!({
-        "apiVersion": "scheduling.k8s.io/v1alpha2",
-        "kind": "PodGroup",
         "metadata": {"name": MINE},
         "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}},
     });

@@ -26,8 +26,6 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
         trial.scheduler_passes_over(&gang).await?;
     }
     let late = json!({
-        "apiVersion": "scheduling.k8s.io/v1alpha2",
-        "kind": "PodGroup",
         "metadata": {"name": "late"},
         "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}},
     });

@@ -18,7 +18,7 @@ pub const CASE: Case = Case {
     manifest: include_str!("mixed_shapes.yaml"),
     lane: Lane::Shared,
     // In PodGroup scope a PodGang of two podgroups may have no constraint.
-    only: &[Target::KubePodGang, Target::Volcano, Target::Koordinator, Target::Kai],
+    only: &[Target::KubePodGang, Target::KubeTree, Target::Volcano, Target::Koordinator, Target::Kai],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };

@@ -1,4 +1,4 @@
-module grove-conformance/components/kubernetes
+module grove-conformance/components/kubernetes-1.36
 
 go 1.26.0
 
