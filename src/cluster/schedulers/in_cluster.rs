@@ -1,4 +1,5 @@
-//! Schedulers as Deployments, for clusters with real nodes: namespace, rights, configuration, Deployment.
+//! Schedulers as Deployments, for clusters with real nodes: namespace, rights, configuration, Deployment, and how it may
+//! be disrupted.
 //!
 //! Their configuration is what the local control plane starts them with; what differs is where they find the API server.
 //! `manifests/volcano` and `manifests/koordinator` hold the same for people, written by this module's test. CRDs come from
@@ -26,7 +27,6 @@ pub fn namespace(scheduler: Scheduler) -> &'static str {
 /// What differs between them.
 struct Differences {
     program: &'static str,
-    api_groups: &'static [&'static str],
     configuration: Value,
     args: Vec<String>,
 }
@@ -36,13 +36,11 @@ fn differences(scheduler: Scheduler) -> Option<Differences> {
     match scheduler {
         Scheduler::Volcano => Some(Differences {
             program: "vc-scheduler",
-            api_groups: &volcano::API_GROUPS,
             configuration: volcano::configuration(&[]),
             args: volcano::flags(Path::new(FILE), &format!("0.0.0.0:{HEALTH}")),
         }),
         Scheduler::Koordinator => Some(Differences {
             program: "koord-scheduler",
-            api_groups: &koord_scheduler::API_GROUPS,
             // An empty kubeconfig means the pod's service account.
             configuration: koord_scheduler::configuration(Path::new(""), &[]),
             args: koord_scheduler::flags(Path::new(FILE), "0.0.0.0", HEALTH),
@@ -63,7 +61,7 @@ pub fn objects(scheduler: Scheduler, image: &str) -> Vec<Value> {
         json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}),
     ];
     let account = json!({"kind": "ServiceAccount", "name": name, "namespace": namespace});
-    objects.extend(rbac::objects_for(name, &[account], its.api_groups));
+    objects.extend(rbac::objects_for(name, &[account], scheduler.rights()));
     objects.push(json!({
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -112,6 +110,19 @@ pub fn objects(scheduler: Scheduler, image: &str) -> Vec<Value> {
                     {"name": "tmp", "emptyDir": {}},
                 ],
             }},
+        },
+    }));
+    // There is one replica, so `minAvailable: 1` would hold a drain up for ever. It may be evicted: a new one starts on
+    // another node, and gangs wait until then. A pod that is not ready does not count, and without `AlwaysAllow` its
+    // eviction would be refused for as long as it does not get ready.
+    objects.push(json!({
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": metadata,
+        "spec": {
+            "maxUnavailable": 1,
+            "unhealthyPodEvictionPolicy": "AlwaysAllow",
+            "selector": {"matchLabels": labels},
         },
     }));
     objects

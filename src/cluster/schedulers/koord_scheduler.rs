@@ -8,14 +8,13 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::rbac::Right;
 use super::{ModuleCrds, Place};
 
 /// Its `schedulerName`.
 pub const NAME: &str = "koord-scheduler";
 /// Its user.
 pub const USER: &str = "system:koord-scheduler";
-/// The API groups it writes.
-pub const API_GROUPS: [&str; 2] = ["scheduling.koordinator.sh", "scheduling.sigs.k8s.io"];
 /// Plugin that makes PodGroups gangs.
 pub const COSCHEDULING: &str = "Coscheduling";
 /// Argument of that plugin that makes gangs honour topology.
@@ -32,6 +31,34 @@ pub const CRDS: ModuleCrds = ModuleCrds {
         "scheduling.koordinator.sh_clusternetworktopologies.yaml",
     ],
 };
+
+/// What it watches and writes beside the framework ([`super::rbac::FRAMEWORK`]), from Koordinator 1.8.0.
+///
+/// It starts the informers of what every profile needs (`pkg/util/transformer`: Devices; `frameworkext/indexer`:
+/// Reservations; `frameworkext/networktopology`: ClusterNetworkTopologies) and of the plugins that a profile names. Of
+/// its own those are here Coscheduling and DefaultPreBind; so it reads no NodeMetrics (LoadAwareScheduling), no
+/// NodeResourceTopologies (NodeNUMAResource), no ElasticQuotas (ElasticQuota) and no ConfigMaps (DeviceShare), evicts
+/// nothing (`enablePreemption` of Coscheduling is off by default) and patches no nodes. The role of its own
+/// manifests (`config/rbac/scheduler_role.yaml`) has wildcards and is bound beside `system:kube-scheduler`.
+pub(super) const RIGHTS: &[Right] = &[
+    Right::read("scheduling.koordinator.sh", &["clusternetworktopologies", "devices", "reservations"]),
+    Right::read("scheduling.sigs.k8s.io", &["podgroups"]),
+    // DefaultPreBind writes what the other plugins have annotated, on pods and on Reservations.
+    Right::new("", &["pods"], &["patch"]),
+    Right::new("scheduling.koordinator.sh", &["reservations"], &["patch"]),
+    // The condition of a pod, or of a Reservation, that does not fit.
+    Right::new("", &["pods/status"], &["patch"]),
+    Right::new("scheduling.koordinator.sh", &["reservations/status"], &["update"]),
+    Right::new("events.k8s.io", &["events"], &["create", "patch"]),
+    // DynamicResources is a default plugin. From Kubernetes 1.36 on the API server asks for `binding` when a claim's
+    // allocation changes.
+    Right::new("resource.k8s.io", &["resourceclaims"], &["update"]),
+    Right::new("resource.k8s.io", &["resourceclaims/binding", "resourceclaims/status"], &["patch", "update"]),
+    // The manager of the network topology counts the nodes of each domain.
+    Right::new("scheduling.koordinator.sh", &["clusternetworktopologies/status"], &["update"]),
+    // The PodGroup controller that Coscheduling starts. Their CRD has no status subresource.
+    Right::new("scheduling.sigs.k8s.io", &["podgroups"], &["patch"]),
+];
 
 /// KubeSchedulerConfiguration without what is `off`. Preemption pod by pod is off too: it would break gangs.
 pub fn configuration(kubeconfig: &Path, off: &[&str]) -> Value {

@@ -6,8 +6,8 @@
 //!   read too;
 //! - [`kai`] comes from a folder that the user names; without one its API stands and a stand-in binds its pods.
 //!
-//! Each has a user of its own ([`rbac`]), so that the audit log tells who has bound a pod. How processes are started,
-//! watched and given up is [`crate::cluster::local`]'s business.
+//! Each has a user of its own, so that the audit log tells who has bound a pod, with the rights that its file lists
+//! ([`rbac`]). How processes are started, watched and given up is [`crate::cluster::local`]'s business.
 
 pub mod in_cluster;
 pub mod kai;
@@ -21,6 +21,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 pub use self::kai::KaiDir;
+use self::rbac::Right;
 use super::ClusterError;
 use super::components::{self, Component};
 use super::local::Part;
@@ -88,13 +89,22 @@ impl Scheduler {
 
     /// Roles of its users, whose kinds need no CRD. kube-scheduler's is built into Kubernetes.
     pub fn roles(self) -> Vec<Value> {
+        let users: &[&str] = match self {
+            Self::Kube => return Vec::new(),
+            Self::Volcano => &[volcano::USER],
+            Self::Koordinator => &[koord_scheduler::USER],
+            Self::Kai => &kai::USERS,
+        };
+        rbac::objects(self.name(), users, self.rights())
+    }
+
+    /// The tables of what its users may do.
+    fn rights(self) -> &'static [&'static [Right]] {
         match self {
-            Self::Kube => Vec::new(),
-            Self::Volcano => rbac::objects(volcano::NAME, &[volcano::USER], &volcano::API_GROUPS),
-            Self::Koordinator => {
-                rbac::objects(koord_scheduler::NAME, &[koord_scheduler::USER], &koord_scheduler::API_GROUPS)
-            }
-            Self::Kai => rbac::objects(kai::NAME, &kai::USERS, &kai::API_GROUPS),
+            Self::Kube => &[],
+            Self::Volcano => &[rbac::FRAMEWORK, volcano::RIGHTS],
+            Self::Koordinator => &[rbac::FRAMEWORK, koord_scheduler::RIGHTS],
+            Self::Kai => &[kai::RIGHTS],
         }
     }
 

@@ -1,37 +1,109 @@
-//! The rights of a scheduler's users: it reads everything, binds and evicts pods, and writes only its own API groups
-//! beside. Narrow enough that one scheduler cannot touch another's resources, and the same for all of them.
+//! The rights of a scheduler's users, and of its ServiceAccount where it is a Deployment: tables of [`Right`]s, which this
+//! module makes a ClusterRole and its binding of.
+//!
+//! A table lists what the scheduler's informers watch and what it writes, as its source says for the configuration and
+//! the flags that this suite starts it with, and nothing else: one scheduler cannot touch another's resources. An
+//! informer without its right never syncs, and the scheduler then schedules nothing. [`FRAMEWORK`] is common to the
+//! schedulers that are built on kube-scheduler's framework; the rest is in each one's own file. Who turns on more of a
+//! scheduler (leader election, preemption, another plugin) adds the right to its table.
 
 use serde_json::{Value, json};
 
-/// A ClusterRole for `users`, who own `api_groups`, and its binding.
-pub fn objects(name: &str, users: &[&str], api_groups: &[&str]) -> Vec<Value> {
+/// To have an informer, or to look one up.
+const READ: &[&str] = &["get", "list", "watch"];
+
+/// What may be done with some resources of one API group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Right {
+    /// API group; the core one is empty.
+    pub group: &'static str,
+    /// Plural names; a subresource is `pods/status`.
+    pub resources: &'static [&'static str],
+    /// The API's verbs.
+    pub verbs: &'static [&'static str],
+}
+
+impl Right {
+    /// To do `verbs` with `resources` of `group`.
+    pub const fn new(
+        group: &'static str,
+        resources: &'static [&'static str],
+        verbs: &'static [&'static str],
+    ) -> Self {
+        Self { group, resources, verbs }
+    }
+
+    /// To get, list and watch `resources` of `group`.
+    pub const fn read(group: &'static str, resources: &'static [&'static str]) -> Self {
+        Self::new(group, resources, READ)
+    }
+
+    /// Whether it lets somebody have an informer of a resource.
+    #[cfg(test)]
+    pub fn reads(&self, group: &str, resource: &str) -> bool {
+        self.group == group && self.resources.contains(&resource) && self.verbs == READ
+    }
+
+    fn rule(&self) -> Value {
+        json!({"apiGroups": [self.group], "resources": self.resources, "verbs": self.verbs})
+    }
+}
+
+/// What kube-scheduler's framework watches and writes in a scheduler that embeds it: Kubernetes 1.34.1 in Volcano, 1.35.2
+/// in Koordinator.
+///
+/// From `pkg/scheduler` (`scheduler.go`, `eventhandlers.go`, `framework/plugins`), compared with the built-in roles
+/// `system:kube-scheduler` and `system:volume-scheduler` (`bootstrappolicy/policy.go`). Of these roles it leaves out what
+/// nobody does here: `leases` (no leader election), `tokenreviews` and `subjectaccessreviews` (no secure port), the
+/// deletion of pods (no preemption), and what is behind feature gates that are off by default (`devicetaintrules`,
+/// `workloads`; claims that the scheduler makes for extended resources, and `pods/finalizers` for their owners).
+pub const FRAMEWORK: &[Right] = &[
+    // Pods and what selects them, nodes, and volumes in either state.
+    Right::read(
+        "",
+        &[
+            "namespaces",
+            "nodes",
+            "persistentvolumeclaims",
+            "persistentvolumes",
+            "pods",
+            "replicationcontrollers",
+            "services",
+        ],
+    ),
+    Right::read("apps", &["replicasets", "statefulsets"]),
+    // Read by the preemption plugin, whose informer is there though it never runs.
+    Right::read("policy", &["poddisruptionbudgets"]),
+    // The informers of DynamicResourceAllocation start whether or not a pod has a claim.
+    Right::read("resource.k8s.io", &["deviceclasses", "resourceclaims", "resourceslices"]),
+    // Volcano watches drivers and capacities with --csi-storage only.
+    Right::read(
+        "storage.k8s.io",
+        &["csidrivers", "csinodes", "csistoragecapacities", "storageclasses", "volumeattachments"],
+    ),
+    Right::new("", &["pods/binding"], &["create"]),
+    // VolumeBinding, of a pod whose volumes wait for their first consumer.
+    Right::new("", &["persistentvolumeclaims", "persistentvolumes"], &["update"]),
+];
+
+/// A ClusterRole for `users` with the rights of all `tables`, and its binding.
+pub fn objects(name: &str, users: &[&str], tables: &[&[Right]]) -> Vec<Value> {
     let subjects: Vec<_> = users
         .iter()
         .map(|user| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}))
         .collect();
-    objects_for(name, &subjects, api_groups)
+    objects_for(name, &subjects, tables)
 }
 
 /// The same for these subjects of a ClusterRoleBinding.
-pub fn objects_for(name: &str, subjects: &[Value], api_groups: &[&str]) -> Vec<Value> {
-    const READ: [&str; 3] = ["get", "list", "watch"];
-    const WRITE: [&str; 4] = ["create", "update", "patch", "delete"];
+pub fn objects_for(name: &str, subjects: &[Value], tables: &[&[Right]]) -> Vec<Value> {
     let name = format!("grove-conformance:{name}");
-    let rule = |groups: &[&str], of: &[&str], verbs: &[&str]| json!({"apiGroups": groups, "resources": of, "verbs": verbs});
-    let claims = ["resourceclaims", "resourceclaims/status", "resourceclaims/binding"];
+    let rules: Vec<_> = tables.iter().copied().flatten().map(Right::rule).collect();
     let role = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",
         "metadata": {"name": name},
-        "rules": [
-            rule(&["*"], &["*"], &READ),
-            rule(api_groups, &["*"], &WRITE),
-            rule(&[""], &["pods", "pods/status", "pods/binding", "pods/finalizers", "configmaps"], &WRITE),
-            rule(&[""], &["nodes", "persistentvolumes", "persistentvolumeclaims"], &["update", "patch"]),
-            rule(&["", "events.k8s.io"], &["events"], &WRITE),
-            rule(&["coordination.k8s.io"], &["leases"], &WRITE),
-            rule(&["resource.k8s.io"], &claims, &WRITE),
-        ],
+        "rules": rules,
     });
     let binding = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -41,4 +113,50 @@ pub fn objects_for(name: &str, subjects: &[Value], api_groups: &[&str]) -> Vec<V
         "subjects": subjects,
     });
     vec![role, binding]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    /// Every ClusterRole and Role below `manifests/`.
+    fn roles() -> Vec<Value> {
+        let mut folders = vec![PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/manifests"))];
+        let mut roles = Vec::new();
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|is| is == "yaml") {
+                    let text = std::fs::read_to_string(&path).unwrap();
+                    roles.extend(crate::yaml::documents(&text).unwrap());
+                }
+            }
+        }
+        roles.retain(|object| object["kind"] == "ClusterRole" || object["kind"] == "Role");
+        roles
+    }
+
+    #[test]
+    fn no_role_of_the_manifests_has_a_wildcard() {
+        let roles = roles();
+        for name in
+            ["grove-backend-controller", "grove-conformance:volcano", "grove-conformance:koord-scheduler"]
+        {
+            assert!(roles.iter().any(|role| role["metadata"]["name"] == name), "{name} is not there");
+        }
+        for role in &roles {
+            for rule in role["rules"].as_array().unwrap() {
+                for field in ["apiGroups", "resources", "verbs", "nonResourceURLs"] {
+                    for value in rule[field].as_array().into_iter().flatten() {
+                        let value = value.as_str().unwrap();
+                        assert!(!value.contains('*'), "{}: {rule}", role["metadata"]["name"]);
+                    }
+                }
+            }
+        }
+    }
 }

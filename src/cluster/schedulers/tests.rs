@@ -99,6 +99,18 @@ fn a_scheduler_writes_its_own_groups_and_pods_only(
     }
 }
 
+/// An informer that may not list never syncs. The CRDs are those whose informers a scheduler waits for.
+#[rstest]
+#[case(Scheduler::Volcano, &volcano::CRDS)]
+#[case(Scheduler::Koordinator, &koord_scheduler::CRDS)]
+fn a_scheduler_reads_the_kinds_that_it_waits_for(#[case] scheduler: Scheduler, #[case] crds: &ModuleCrds) {
+    for file in crds.files {
+        let (group, resource) = file.trim_end_matches(".yaml").split_once('_').expect("group_resource.yaml");
+        let mut rights = scheduler.rights().iter().copied().flatten();
+        assert!(rights.any(|right| right.reads(group, resource)), "{group} {resource}");
+    }
+}
+
 #[test]
 fn schedulers_are_told_apart_by_name_and_user() {
     use std::collections::BTreeSet;

@@ -7,14 +7,13 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::rbac::Right;
 use super::{ModuleCrds, Place};
 
 /// Its `schedulerName`.
 pub const NAME: &str = "volcano";
 /// Its user.
 pub const USER: &str = "system:volcano-scheduler";
-/// The API groups it writes.
-pub const API_GROUPS: [&str; 2] = ["scheduling.volcano.sh", "topology.volcano.sh"];
 /// Plugin that makes a PodGroup a gang.
 pub const GANG: &str = "gang";
 /// Plugin that honours `networkTopology`.
@@ -30,6 +29,29 @@ pub const CRDS: ModuleCrds = ModuleCrds {
         "topology.volcano.sh_hypernodes.yaml",
     ],
 };
+
+/// What it watches and writes beside the framework ([`super::rbac::FRAMEWORK`]), from Volcano 1.14.1.
+///
+/// Its informers are those of `addEventHandler` in `pkg/scheduler/cache/cache.go`; its writes those of that file, of
+/// `framework/session.go` and of the plugins of [`configuration`]. Of the ClusterRole in its chart
+/// (`installer/helm/chart/volcano/templates/scheduler.yaml`) this is the part that is used with the actions and flags
+/// given here: no eviction, no leader election, no NumaTopology, no node shards, no device sharing, no writing of
+/// ResourceClaims (the predicate of DynamicResourceAllocation is off by default).
+pub(super) const RIGHTS: &[Right] = &[
+    Right::read("", &["resourcequotas"]),
+    Right::read("scheduling.k8s.io", &["priorityclasses"]),
+    Right::read("scheduling.volcano.sh", &["podgroups", "queues"]),
+    Right::read("topology.volcano.sh", &["hypernodes"]),
+    // The condition of a pod that does not fit.
+    Right::new("", &["pods/status"], &["update"]),
+    Right::new("", &["events"], &["create", "patch"]),
+    // Their CRD has no status subresource.
+    Right::new("scheduling.volcano.sh", &["podgroups"], &["update"]),
+    // It creates the queues `root` and `default` at its start even where they are there, and ends if that is refused
+    // for another reason; later it writes what `root` guarantees.
+    Right::new("scheduling.volcano.sh", &["queues"], &["create", "update"]),
+    Right::new("scheduling.volcano.sh", &["queues/status"], &["update"]),
+];
 
 /// Scheduler configuration without the plugins that are `off`.
 pub fn configuration(off: &[&str]) -> Value {

@@ -7,6 +7,9 @@
 //!
 //! Its only action is `allocate`. Consolidation, reclaim, preemption and the eviction of stale gangs delete pods
 //! of gangs that are no business of the case that runs.
+//!
+//! What its programs read is not known here: they are of whatever version the user has, and no source is pinned. So
+//! their users read everything, unlike those of the other schedulers, and write what an allocation takes.
 
 mod folder;
 
@@ -15,6 +18,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 pub use self::folder::KaiDir;
+use super::rbac::Right;
 use super::{Place, manifests};
 use crate::cluster::ClusterError;
 
@@ -28,8 +32,24 @@ pub const BINDER: &str = "system:kai-binder";
 pub const POD_GROUPER: &str = "system:kai-podgrouper";
 /// Its users.
 pub const USERS: [&str; 3] = [SCHEDULER, BINDER, POD_GROUPER];
-/// The API groups they write.
-pub const API_GROUPS: [&str; 2] = ["scheduling.run.ai", "kai.scheduler"];
+/// To have objects of one's own.
+const WRITE: &[&str] = &["create", "update", "patch", "delete"];
+/// What they may do. It has not been compared with a source.
+pub(super) const RIGHTS: &[Right] = &[
+    Right::read("*", &["*"]),
+    Right::new("scheduling.run.ai", &["*"], WRITE),
+    Right::new("kai.scheduler", &["*"], WRITE),
+    Right::new("", &["pods", "pods/status", "pods/binding", "pods/finalizers", "configmaps"], WRITE),
+    Right::new("", &["nodes", "persistentvolumes", "persistentvolumeclaims"], &["update", "patch"]),
+    Right::new("", &["events"], WRITE),
+    Right::new("events.k8s.io", &["events"], WRITE),
+    Right::new("coordination.k8s.io", &["leases"], WRITE),
+    Right::new(
+        "resource.k8s.io",
+        &["resourceclaims", "resourceclaims/status", "resourceclaims/binding"],
+        WRITE,
+    ),
+];
 
 /// The CRDs of `folder`, else the minimal ones.
 pub(super) fn crds(folder: Option<&KaiDir>) -> Result<Vec<Value>, ClusterError> {
