@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
-use super::args::UpArgs;
+use super::args::{ImplementationOrigin, UpArgs};
 use super::output::{self, Talk};
 use super::{Failure, cluster_spec, own, programs, select};
 use crate::cluster::local::{ClusterSpec, LocalCluster};
@@ -86,7 +86,9 @@ pub async fn up(args: &UpArgs) -> Result<Exit, Failure> {
     let out = std::fs::File::options().append(true).open(&log).map_err(infrastructure)?;
     let mut command = Command::new(own()?);
     command.arg("__supervise").arg(&args.name).arg("--backend").arg(&args.backend);
-    command.arg("--implementation").arg(&args.implementation);
+    if args.implementation == ImplementationOrigin::Existing {
+        command.args(["--implementation", "existing"]);
+    }
     if let Some(nodes) = &args.nodes {
         command.arg("--nodes").arg(nodes);
     }
@@ -132,11 +134,7 @@ pub async fn up(args: &UpArgs) -> Result<Exit, Failure> {
 fn spec(args: &UpArgs) -> Result<ClusterSpec, Failure> {
     let targets = select::targets(&args.backend, None)?;
     let spec = cluster_spec(&args.cluster_args, &targets.iter().map(|target| target.scheduler()).collect())?;
-    let has_controller = match args.implementation.as_str() {
-        "reference" => true,
-        "existing" => false,
-        word => return Err(select::unknown("implementation", word, &["reference", "existing"], "")),
-    };
+    let has_controller = args.implementation == ImplementationOrigin::Reference;
     Ok(ClusterSpec { has_controller, ..spec })
 }
 
