@@ -16,7 +16,7 @@ use super::args::{ImplementationOrigin, UpArgs};
 use super::output::{self, Talk};
 use super::{Failure, cluster_spec, own, programs, select};
 use crate::cluster::local::{ClusterSpec, LocalCluster};
-use crate::cluster::nodes::NodeSpec;
+use crate::cluster::nodes::{NodeSpec, PODS};
 use crate::cluster::{deploy, home};
 use crate::report::Exit;
 use crate::suite::names;
@@ -194,7 +194,7 @@ fn node(index: u32, gpus: u32) -> NodeSpec {
         (names::RACK.to_owned(), format!("rack-{}", index / 4)),
         (names::BLOCK.to_owned(), format!("block-{}", index / 8)),
     ];
-    NodeSpec { name: format!("node-{index}"), labels: labels.into(), taint: None, gpus, pods: 110 }
+    NodeSpec { name: format!("node-{index}"), labels: labels.into(), taint: None, gpus, pods: PODS }
 }
 
 /// Ends a cluster that `up` left running.
