@@ -41,6 +41,16 @@ pub trait SchedulerBackend: Send + Sync {
     /// What is missing, by name.
     async fn readiness(&self) -> Result<(), String>;
 
+    /// [`readiness`](Self::readiness) as an error: an API that is missing, or too old and would drop what a gang needs, is
+    /// not written to.
+    ///
+    /// # Errors
+    /// [`BackendError::NotReady`].
+    async fn ready(&self) -> Result<(), BackendError> {
+        let ready = self.readiness().await;
+        ready.map_err(|reason| BackendError::NotReady { backend: self.name().to_owned(), reason })
+    }
+
     /// Refuses what the scheduler cannot express, as early as admission can (ADM-06, ADM-09). `old` is the
     /// stored object on an update.
     async fn validate_pod_clique_set(&self, pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation;

@@ -35,12 +35,6 @@ impl Kai {
         Self { detection: CrdDetection::new(client.clone(), &CRDS, RELEASE), client }
     }
 
-    /// A CRD that is too old would drop what a gang needs, so nothing is written to it.
-    pub(super) async fn ready(&self) -> Result<(), BackendError> {
-        let ready = self.detection.readiness().await;
-        ready.map_err(|reason| BackendError::NotReady { backend: KAI_SCHEDULER.to_owned(), reason })
-    }
-
     /// Name of the KAI Topology that the constraints of `pod_gang` speak of: the one of the ClusterTopologyBinding's
     /// name, or the one that the binding refers to.
     async fn topology_of(&self, pod_gang: &PodGang) -> Result<Option<String>, BackendError> {

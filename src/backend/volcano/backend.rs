@@ -40,12 +40,6 @@ impl Volcano {
         }
     }
 
-    /// A CRD that is too old would drop what a gang needs, so nothing is written to it.
-    async fn ready(&self) -> Result<(), BackendError> {
-        let ready = self.detection.readiness().await;
-        ready.map_err(|reason| BackendError::NotReady { backend: VOLCANO.to_owned(), reason })
-    }
-
     /// Refuses a required level of a topology that HyperNodes are not made from: it would never be honoured.
     async fn unheld(&self, pcs: &PodCliqueSet) -> Option<FieldError> {
         let required = |constrained: &Constrained<'_>| constrained.constraint.required_domain().is_some();
