@@ -9,15 +9,19 @@ use kube::{Api, Client, ResourceExt};
 use super::{BackendError, Release, affinity};
 use crate::api::{PodGang, PodGangTopologyConstraint};
 
+/// The node-label keys of a constraint: of the required and of the preferred level.
+pub(super) fn pack_keys(constraint: Option<&PodGangTopologyConstraint>) -> (Option<&str>, Option<&str>) {
+    let pack = constraint.and_then(|constraint| constraint.pack_constraint.as_ref());
+    pack.map_or((None, None), |pack| (pack.required.as_deref(), pack.preferred.as_deref()))
+}
+
 /// The node-label keys of the required levels that pack the pods of one podgroup: the PodGang's and its own.
 pub(super) fn required_keys<'a>(pod_gang: &'a PodGang, podgroup: &str) -> impl Iterator<Item = &'a str> {
     let spec = &pod_gang.spec;
     let own = spec.podgroups.iter().find(|found| found.name == podgroup);
     let constraints =
         [spec.topology_constraint.as_ref(), own.and_then(|own| own.topology_constraint.as_ref())];
-    let required =
-        |constraint: &'a PodGangTopologyConstraint| constraint.pack_constraint.as_ref()?.required.as_deref();
-    constraints.into_iter().flatten().filter_map(required)
+    constraints.into_iter().filter_map(|constraint| pack_keys(constraint).0)
 }
 
 /// Releases a pod into the domains of `keys` that the node of a bound pod of its gang is in.

@@ -85,11 +85,12 @@ pub(super) async fn of_gang(
 fn written(pod_gang: &PodGang, pod_group: &DynamicObject) -> Option<GangTiers> {
     let spec = &pod_group.data["spec"];
     let policies = spec["subGroupPolicy"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let key = |constraint: &PodGangTopologyConstraint| constraint.pack_constraint.as_ref()?.required.clone();
-    let whole = pod_gang.spec.topology_constraint.as_ref().and_then(key).map(|key| (key, spec));
+    let key =
+        |constraint: Option<&PodGangTopologyConstraint>| domain::pack_keys(constraint).0.map(str::to_owned);
+    let whole = key(pod_gang.spec.topology_constraint.as_ref()).map(|key| (key, spec));
     let own = pod_gang.spec.podgroups.iter().filter_map(|podgroup| {
         let policy = policies.iter().find(|policy| policy["name"] == podgroup.name.as_str());
-        Some((podgroup.topology_constraint.as_ref().and_then(key)?, policy.unwrap_or(&Value::Null)))
+        Some((key(podgroup.topology_constraint.as_ref())?, policy.unwrap_or(&Value::Null)))
     });
     let mut tiers = GangTiers::new();
     for (key, place) in whole.into_iter().chain(own) {
