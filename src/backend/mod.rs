@@ -8,6 +8,7 @@
 //! - `pod_spec`: what a pod gets before it is created
 //! - `affinity`: required node affinity of pods
 //! - `domain`: the topology domain a gang is in
+//! - `surplus`: the hard gang and what is beyond it
 //! - `names`: names that fit where an API wants them
 //! - `crd`: which CRDs of a scheduler are there
 //! - `objects`: one object in the API server, what differs from its plan, and the writes
@@ -49,5 +50,6 @@ pub use scheduler_backend::{
     BackendError, GangState, Membership, Release, SchedulerBackend, Synced, TopologyBackend, TopologyState,
     TopologyView,
 };
+pub(crate) use surplus::is_gated;
 pub use validation::{FieldError, FieldErrorReason, Validation};
 pub use volcano::{VOLCANO, Volcano};

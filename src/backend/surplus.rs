@@ -25,12 +25,14 @@ pub(super) fn is_surplus(pod: &Pod, pod_gang: &PodGang) -> bool {
     podgroup.zip(index(pod)).is_none_or(|(podgroup, index)| index >= podgroup.min_replicas)
 }
 
+/// Whether a pod has Grove's gate.
+pub(crate) fn is_gated(pod: &Pod) -> bool {
+    let gates = pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_deref()).unwrap_or_default();
+    gates.iter().any(|gate| gate.name == POD_GANG_GATE)
+}
+
 /// Whether every pod of the hard gang is there and released to the scheduler.
 pub(super) fn is_released(gang: &GangState<'_>) -> bool {
-    let is_gated = |pod: &Pod| {
-        let gates = pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_deref()).unwrap_or_default();
-        gates.iter().any(|gate| gate.name == POD_GANG_GATE)
-    };
     gang.pod_gang.spec.podgroups.iter().all(|podgroup| {
         let released = gang.pods.iter().filter(|pod| {
             pod.labels().get(LABEL_POD_CLIQUE) == Some(&podgroup.name)
