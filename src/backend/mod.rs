@@ -5,6 +5,7 @@
 //! - `profiles`: from the configuration file to a backend
 //! - `registry`: which backends are enabled and who serves what
 //! - `template`: what admission rules ask of a template
+//! - `queue`: the queue of a PodCliqueSet
 //! - `pod_spec`: what a pod gets before it is created
 //! - `affinity`: required node affinity of pods
 //! - `domain`: the topology domain a gang is in
@@ -33,6 +34,7 @@ mod names;
 mod objects;
 mod pod_spec;
 mod profiles;
+mod queue;
 mod registry;
 mod scheduler_backend;
 mod surplus;
