@@ -8,7 +8,7 @@
 //! - `queue`: the queue of a PodCliqueSet
 //! - `pod_spec`: what a pod gets before it is created
 //! - `affinity`: required node affinity of pods
-//! - `domain`: the topology domain a gang is in
+//! - `domain`: the topology of a gang, and the domain it is in
 //! - `surplus`: the hard gang and what is beyond it
 //! - `names`: names that fit where an API wants them
 //! - `crd`: which CRDs of a scheduler are there

@@ -174,19 +174,21 @@ impl Membership<'_> {
     }
 }
 
-/// A PodGang and its live pods.
+/// A PodGang, its live pods and its topology, as the caller's caches have them.
 #[derive(Clone, Copy, Debug)]
 pub struct GangState<'a> {
     /// The PodGang.
     pub pod_gang: &'a PodGang,
     /// Every pod of it that is neither finished nor being deleted.
     pub pods: &'a [Arc<Pod>],
+    /// The ClusterTopologyBinding that it names. One that the cache lacks may be there all the same.
+    pub topology: Option<&'a ClusterTopologyBinding>,
 }
 
 impl<'a> GangState<'a> {
-    /// A PodGang that has no pods yet.
+    /// A PodGang that has no pods yet, and none knows its topology.
     pub fn without_pods(pod_gang: &'a PodGang) -> Self {
-        Self { pod_gang, pods: &[] }
+        Self { pod_gang, pods: &[], topology: None }
     }
 }
 

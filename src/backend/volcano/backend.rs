@@ -117,7 +117,7 @@ impl SchedulerBackend for Volcano {
     ) -> Result<Synced, BackendError> {
         let pod_gang = gang.pod_gang;
         self.ready().await?;
-        let (tiers, warning) = tiers::of_gang(&self.client, pod_gang, existing).await?;
+        let (tiers, warning) = tiers::of_gang(&self.client, gang, existing).await?;
         let wanted = plan::plan(pod_gang, &tiers)?;
         gang_objects::ensure(&self.client, pod_gang, &pod_groups(), &wanted, existing).await?;
         Ok(Synced { warnings: warning.into_iter().collect() })

@@ -133,7 +133,8 @@ impl Clique<'_> {
             return Ok(());
         }
         let gang_pods = GangView::of(&self.context.caches, self.pod_gang).pods();
-        let state = GangState { pod_gang: self.pod_gang, pods: &gang_pods };
+        let topology = self.context.caches.topology_of(self.pod_gang);
+        let state = GangState { pod_gang: self.pod_gang, pods: &gang_pods, topology: topology.as_deref() };
         let referenced = gated.into_iter().filter(|pod| gate::is_referenced(self.pod_gang, &pod.name_any()));
         children::all(referenced.map(|pod| self.release_one(pod, &state).boxed()).collect()).await
     }
