@@ -139,7 +139,7 @@ mod tests {
         let member = Membership { pod_gang: &pod_gang, pod_clique: "wl-0-a", pod_index: 0 };
         backend(true).prepare_pod(&mut pod, &member).unwrap();
         assert_eq!(pod.data, json!({"spec": {"containers": [], "schedulerName": "outside"}}));
-        let state = GangState { pod_gang: &pod_gang, pods: &[] };
+        let state = GangState::without_pods(&pod_gang);
         let released = backend(true).release_pod(&Pod::default(), &state).await.unwrap();
         assert_eq!(released, Release::Now(Vec::new()));
     }

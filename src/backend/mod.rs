@@ -5,9 +5,11 @@
 //! - `profiles`: from the configuration file to a backend
 //! - `registry`: which backends are enabled and who serves what
 //! - `template`: what admission rules ask of a template
+//! - `queue`: the queue of a PodCliqueSet
 //! - `pod_spec`: what a pod gets before it is created
 //! - `affinity`: required node affinity of pods
-//! - `domain`: the topology domain a gang is in
+//! - `domain`: the topology of a gang, and the domain it is in
+//! - `surplus`: the hard gang and what is beyond it
 //! - `names`: names that fit where an API wants them
 //! - `crd`: which CRDs of a scheduler are there
 //! - `objects`: one object in the API server, what differs from its plan, and the writes
@@ -32,6 +34,7 @@ mod names;
 mod objects;
 mod pod_spec;
 mod profiles;
+mod queue;
 mod registry;
 mod scheduler_backend;
 mod surplus;
@@ -49,5 +52,6 @@ pub use scheduler_backend::{
     BackendError, GangState, Membership, Release, SchedulerBackend, Synced, TopologyBackend, TopologyState,
     TopologyView,
 };
+pub(crate) use surplus::is_gated;
 pub use validation::{FieldError, FieldErrorReason, Validation};
 pub use volcano::{VOLCANO, Volcano};

@@ -41,6 +41,16 @@ pub trait SchedulerBackend: Send + Sync {
     /// What is missing, by name.
     async fn readiness(&self) -> Result<(), String>;
 
+    /// [`readiness`](Self::readiness) as an error: an API that is missing, or too old and would drop what a gang needs, is
+    /// not written to.
+    ///
+    /// # Errors
+    /// [`BackendError::NotReady`].
+    async fn ready(&self) -> Result<(), BackendError> {
+        let ready = self.readiness().await;
+        ready.map_err(|reason| BackendError::NotReady { backend: self.name().to_owned(), reason })
+    }
+
     /// Refuses what the scheduler cannot express, as early as admission can (ADM-06, ADM-09). `old` is the
     /// stored object on an update.
     async fn validate_pod_clique_set(&self, pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation;
@@ -173,19 +183,21 @@ impl Membership<'_> {
     }
 }
 
-/// A PodGang and its live pods.
+/// A PodGang, its live pods and its topology, as the caller's caches have them.
 #[derive(Clone, Copy, Debug)]
 pub struct GangState<'a> {
     /// The PodGang.
     pub pod_gang: &'a PodGang,
     /// Every pod of it that is neither finished nor being deleted.
     pub pods: &'a [Arc<Pod>],
+    /// The ClusterTopologyBinding that it names. One that the cache lacks may be there all the same.
+    pub topology: Option<&'a ClusterTopologyBinding>,
 }
 
 impl<'a> GangState<'a> {
-    /// A PodGang that has no pods yet.
+    /// A PodGang that has no pods yet, and none knows its topology.
     pub fn without_pods(pod_gang: &'a PodGang) -> Self {
-        Self { pod_gang, pods: &[] }
+        Self { pod_gang, pods: &[], topology: None }
     }
 }
 

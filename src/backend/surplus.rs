@@ -25,12 +25,14 @@ pub(super) fn is_surplus(pod: &Pod, pod_gang: &PodGang) -> bool {
     podgroup.zip(index(pod)).is_none_or(|(podgroup, index)| index >= podgroup.min_replicas)
 }
 
+/// Whether a pod has Grove's gate.
+pub(crate) fn is_gated(pod: &Pod) -> bool {
+    let gates = pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_deref()).unwrap_or_default();
+    gates.iter().any(|gate| gate.name == POD_GANG_GATE)
+}
+
 /// Whether every pod of the hard gang is there and released to the scheduler.
 pub(super) fn is_released(gang: &GangState<'_>) -> bool {
-    let is_gated = |pod: &Pod| {
-        let gates = pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_deref()).unwrap_or_default();
-        gates.iter().any(|gate| gate.name == POD_GANG_GATE)
-    };
     gang.pod_gang.spec.podgroups.iter().all(|podgroup| {
         let released = gang.pods.iter().filter(|pod| {
             pod.labels().get(LABEL_POD_CLIQUE) == Some(&podgroup.name)
@@ -109,7 +111,8 @@ mod tests {
     fn the_hard_gang_is_bound_or_not(#[case] pods: &[(&str, i32, bool)], #[case] reason: Option<&str>) {
         let pods: Vec<_> =
             pods.iter().map(|(clique, i, bound)| pod(clique, *i, bound.then_some("n1"))).collect();
-        let gang = GangState { pod_gang: &pod_gang(), pods: &pods };
+        let pod_gang = pod_gang();
+        let gang = GangState { pods: &pods, ..GangState::without_pods(&pod_gang) };
         assert_eq!(unbound(&gang).as_deref(), reason);
     }
 
@@ -123,7 +126,9 @@ mod tests {
         };
         let (a0, a1, b0, surplus) =
             (pod("a", 0, None), pod("a", 1, None), pod("b", 0, None), pod("b", 1, None));
-        let released = |pods: &[Arc<Pod>]| is_released(&GangState { pod_gang: &pod_gang(), pods });
+        let pod_gang = pod_gang();
+        let released =
+            |pods: &[Arc<Pod>]| is_released(&GangState { pods, ..GangState::without_pods(&pod_gang) });
         assert!(released(&[a0.clone(), a1.clone(), b0.clone(), gated(&surplus)]));
         assert!(!released(&[a0.clone(), gated(&a1), b0.clone()]));
         assert!(!released(&[a0, a1]), "b has no pod");

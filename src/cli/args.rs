@@ -125,6 +125,15 @@ pub enum ProviderName {
     Existing,
 }
 
+/// Whose controller there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ImplementationOrigin {
+    /// This project's reference controller.
+    Reference,
+    /// What runs in a cluster of your own.
+    Existing,
+}
+
 /// Where the cluster of a run comes from, and whose controller is judged.
 #[derive(Debug, Clone, Args)]
 pub struct ProviderArgs {
@@ -146,9 +155,9 @@ pub struct ProviderArgs {
     /// The cluster keeps all kinds in one etcd: clauses on the order across kinds can be judged.
     #[arg(long)]
     pub one_etcd: bool,
-    /// Whose controller is judged: reference, or existing for what runs in a cluster of your own.
-    #[arg(long, value_name = "reference|existing", default_value = "reference")]
-    pub implementation: String,
+    /// Whose controller is judged.
+    #[arg(long, value_enum, default_value = "reference")]
+    pub implementation: ImplementationOrigin,
     /// Its name in the report, with --implementation existing.
     #[arg(long, value_name = "NAME", default_value = "unnamed")]
     pub implementation_name: String,
@@ -302,10 +311,10 @@ pub struct UpArgs {
     /// The version of Kubernetes.
     #[arg(long, value_enum, value_name = "VERSION", default_value = "1.36")]
     pub kubernetes: Kubernetes,
-    /// Without the reference controller and its CRDs: for an operator of your own (existing), beside which `run --provider
-    /// existing --kubeconfig FILE --implementation existing` judges it.
-    #[arg(long, value_name = "reference|existing", default_value = "reference")]
-    pub implementation: String,
+    /// Whose controller runs in it. With existing the cluster is without the reference controller and its CRDs: for an
+    /// operator of your own, which `run --provider existing --kubeconfig FILE --implementation existing` judges.
+    #[arg(long, value_enum, default_value = "reference")]
+    pub implementation: ImplementationOrigin,
     /// Nodes to begin with: how many, and GPUs of each (8x8 is 8 nodes of 8 GPUs, 4 to a rack, 8 to a block).
     #[arg(long, value_name = "NODESxGPUS")]
     pub nodes: Option<String>,

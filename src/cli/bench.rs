@@ -14,7 +14,7 @@ use super::args::BenchArgs;
 use super::output::{self, Talk};
 use super::{Failure, cluster_spec, programs, run_id, select};
 use crate::cluster::local::{LocalCluster, Part};
-use crate::cluster::nodes::NodeSpec;
+use crate::cluster::nodes::{NodeSpec, PODS};
 use crate::cluster::schedulers::Scheduler;
 use crate::cluster::{ClusterError, deploy};
 use crate::report::Exit;
@@ -53,7 +53,7 @@ pub async fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     let ground = Ground::prepare(cluster.clone(), &spec.schedulers, &run).await?;
     for index in 0..50 {
         let name = format!("bench-{index}");
-        let node = NodeSpec { name, labels: [].into(), taint: None, gpus: 8, pods: 110 };
+        let node = NodeSpec { name, labels: [].into(), taint: None, gpus: 8, pods: PODS };
         deploy::create_unless_there(&ground.client, &node.object()).await?;
     }
     // A stand-in's figures are nobody's.

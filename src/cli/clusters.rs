@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
-use super::args::UpArgs;
+use super::args::{ImplementationOrigin, UpArgs};
 use super::output::{self, Talk};
 use super::{Failure, cluster_spec, own, programs, select};
 use crate::cluster::kubernetes::Kubernetes;
 use crate::cluster::local::{ClusterSpec, LocalCluster};
-use crate::cluster::nodes::NodeSpec;
+use crate::cluster::nodes::{NodeSpec, PODS};
 use crate::cluster::{deploy, home};
 use crate::report::Exit;
 use crate::suite::names;
@@ -94,7 +94,9 @@ pub async fn up(args: &UpArgs) -> Result<Exit, Failure> {
     let out = std::fs::File::options().append(true).open(&log).map_err(infrastructure)?;
     let mut command = Command::new(own()?);
     command.arg("__supervise").arg(&args.name).arg("--backend").arg(&args.backend);
-    command.arg("--implementation").arg(&args.implementation);
+    if args.implementation == ImplementationOrigin::Existing {
+        command.args(["--implementation", "existing"]);
+    }
     command.arg("--kubernetes").arg(args.kubernetes.minor());
     if let Some(nodes) = &args.nodes {
         command.arg("--nodes").arg(nodes);
@@ -142,11 +144,7 @@ fn spec(args: &UpArgs) -> Result<ClusterSpec, Failure> {
     let targets = select::targets_on(args.kubernetes, &args.backend, None)?;
     let schedulers = targets.iter().map(|target| target.scheduler()).collect();
     let spec = cluster_spec(args.kubernetes, &args.cluster_args, &schedulers)?;
-    let has_controller = match args.implementation.as_str() {
-        "reference" => true,
-        "existing" => false,
-        word => return Err(select::unknown("implementation", word, &["reference", "existing"], "")),
-    };
+    let has_controller = args.implementation == ImplementationOrigin::Reference;
     Ok(ClusterSpec { has_controller, ..spec })
 }
 
@@ -207,7 +205,7 @@ fn node(index: u32, gpus: u32) -> NodeSpec {
         (names::RACK.to_owned(), format!("rack-{}", index / 4)),
         (names::BLOCK.to_owned(), format!("block-{}", index / 8)),
     ];
-    NodeSpec { name: format!("node-{index}"), labels: labels.into(), taint: None, gpus, pods: 110 }
+    NodeSpec { name: format!("node-{index}"), labels: labels.into(), taint: None, gpus, pods: PODS }
 }
 
 /// Ends a cluster that `up` left running.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::args::{ProviderArgs, ProviderName, RunArgs};
+use super::args::{ImplementationOrigin, ProviderArgs, ProviderName, RunArgs};
 use super::{Failure, clusters, output, overrides, own, sibling, sibling_of};
 use crate::cluster::components::Toolbox;
 use crate::cluster::kind::prepare::{self, OwnPrograms, Wanted};
@@ -13,9 +13,6 @@ use crate::cluster::process::Launcher;
 use crate::cluster::schedulers::Scheduler;
 use crate::report::Implementation;
 use crate::suite::arena::Origin;
-
-/// The word for a controller that runs in the cluster already.
-const EXISTING: &str = "existing";
 
 /// Where the shared cluster comes from, and the programs that the run needs for it.
 ///
@@ -69,20 +66,19 @@ pub async fn origin(
 /// # Errors
 /// [`Failure::Usage`].
 pub fn implementation(args: &ProviderArgs) -> Result<Option<Implementation>, Failure> {
-    match (args.implementation.as_str(), args.provider) {
-        ("reference", _) => Ok(None),
-        (EXISTING, ProviderName::Existing) => Ok(Some(Implementation {
+    match (args.implementation, args.provider) {
+        (ImplementationOrigin::Reference, _) => Ok(None),
+        (ImplementationOrigin::Existing, ProviderName::Existing) => Ok(Some(Implementation {
             name: args.implementation_name.clone(),
             version: args.implementation_version.clone(),
             organization: None,
             url: None,
             ours: false,
         })),
-        (EXISTING, _) => Err(Failure::Usage(
+        (ImplementationOrigin::Existing, _) => Err(Failure::Usage(
             "--implementation existing is what runs in a cluster of your own: give --provider existing"
                 .into(),
         )),
-        (word, _) => Err(super::select::unknown("implementation", word, &["reference", EXISTING], "")),
     }
 }
 

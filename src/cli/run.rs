@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::args::{ProviderArgs, ProviderName, RunArgs, Versions};
+use super::args::{ImplementationOrigin, ProviderArgs, ProviderName, RunArgs, Versions};
 use super::output::{self, Talk};
 use super::{Failure, cluster_spec, provider, run_id, select};
 use crate::cluster::kubernetes::Kubernetes;
@@ -208,8 +208,8 @@ fn provider_words(args: &ProviderArgs) -> Vec<String> {
     if args.one_etcd {
         words.push("--one-etcd".into());
     }
-    if args.implementation != "reference" {
-        words.push(format!("--implementation {}", args.implementation));
+    if args.implementation == ImplementationOrigin::Existing {
+        words.push("--implementation existing".into());
         words.push(format!("--implementation-name {}", args.implementation_name));
         words.push(format!("--implementation-version {}", args.implementation_version));
     }

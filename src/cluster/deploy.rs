@@ -10,6 +10,8 @@ use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
+use kube::runtime::conditions::is_crd_established;
+use kube::runtime::wait::await_condition;
 use kube::{Api, Client};
 use serde_json::Value;
 
@@ -179,6 +181,26 @@ pub async fn patch_node_status(client: &Client, name: &str, status: &Value) -> R
         .map_err(|source| ClusterError::api(format!("patch the status of node {name}"), source))
 }
 
+/// Waits until something `holds` of a node. `what` is waited for, and `last` said of it if it does not come in time.
+///
+/// # Errors
+/// [`ClusterError::NotReady`]; [`ClusterError::Name`] if the node cannot be watched.
+pub async fn await_node(
+    client: &Client,
+    name: &str,
+    limit: Duration,
+    what: String,
+    last: &str,
+    holds: impl Fn(Option<&Node>) -> bool,
+) -> Result<(), ClusterError> {
+    let nodes: Api<Node> = Api::all(client.clone());
+    match tokio::time::timeout(limit, await_condition(nodes, name, holds)).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(ClusterError::Name(format!("watching node {name}: {error}"))),
+        Err(_) => Err(ClusterError::NotReady { what, seconds: limit.as_secs(), last: last.into() }),
+    }
+}
+
 /// Deletes the nodes that carry `label=value`.
 ///
 /// # Errors
@@ -201,7 +223,6 @@ pub async fn delete_nodes(client: &Client, label: &str, value: &str) -> Result<(
 /// [`ClusterError::NotReady`].
 pub async fn established(client: &Client, name: &str) -> Result<(), ClusterError> {
     use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-    use kube::runtime::{conditions::is_crd_established, wait::await_condition};
     let crds: Api<CustomResourceDefinition> = Api::all(client.clone());
     let not_ready = |last: String| ClusterError::NotReady { what: format!("CRD {name}"), seconds: 30, last };
     match tokio::time::timeout(Duration::from_secs(30), await_condition(crds, name, is_crd_established()))

@@ -12,7 +12,6 @@ use std::time::Duration;
 use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{Api, ListParams, Patch, PatchParams};
-use kube::runtime::wait::await_condition;
 use kube::{Client, ResourceExt};
 use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -164,21 +163,14 @@ impl Workers {
 
     /// Waits until a kubelet says that it has so much of a resource.
     async fn advertised(&self, node: &str, resource: &str, amount: u32) -> Result<(), ClusterError> {
-        let nodes: Api<Node> = Api::all(self.client.clone());
         let has = |node: Option<&Node>| {
             let status = node.and_then(|node| node.status.as_ref());
             let allocatable = status.and_then(|status| status.allocatable.as_ref()?.get(resource));
             allocatable.map_or("0", |quantity| quantity.0.as_str()) == amount.to_string()
         };
-        match tokio::time::timeout(ADVERTISED, await_condition(nodes, node, has)).await {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => Err(ClusterError::Name(format!("watching node {node}: {error}"))),
-            Err(_) => Err(ClusterError::NotReady {
-                what: format!("{amount} {resource} on node {node}"),
-                seconds: ADVERTISED.as_secs(),
-                last: "its kubelet advertises another number; look at the fake GPU plugin's log on it".into(),
-            }),
-        }
+        let what = format!("{amount} {resource} on node {node}");
+        let last = "its kubelet advertises another number; look at the fake GPU plugin's log on it";
+        deploy::await_node(&self.client, node, ADVERTISED, what, last, has).await
     }
 
     /// Lets each of these nodes take so many pods.

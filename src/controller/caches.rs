@@ -13,8 +13,8 @@ use tokio::task::JoinSet;
 
 use super::informer::{Feed, Informer, informer};
 use crate::api::names::{
-    LABEL_BASE_POD_GANG, LABEL_MANAGED_BY, LABEL_PART_OF, LABEL_POD_CLIQUE, LABEL_POD_GANG,
-    LABEL_SCALING_GROUP, MANAGED_BY_GROVE,
+    ANNOTATION_TOPOLOGY_NAME, LABEL_BASE_POD_GANG, LABEL_MANAGED_BY, LABEL_PART_OF, LABEL_POD_CLIQUE,
+    LABEL_POD_GANG, LABEL_SCALING_GROUP, MANAGED_BY_GROVE,
 };
 use crate::api::{ClusterTopologyBinding, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
 use crate::backend::Registry;
@@ -172,6 +172,12 @@ impl Caches {
         let key = of(&pod_gang.namespace().unwrap_or_default(), &pod_gang.name_any());
         let found = self.gang_resources.iter().flat_map(|cache| cache.indexed(&key));
         found.filter(|object| super::ownership::is_controlled_by(&**object, pod_gang)).collect()
+    }
+
+    /// The ClusterTopologyBinding that `pod_gang` names.
+    pub fn topology_of(&self, pod_gang: &PodGang) -> Option<Arc<ClusterTopologyBinding>> {
+        let name = pod_gang.annotations().get(ANNOTATION_TOPOLOGY_NAME)?;
+        self.topologies.get(None, name)
     }
 
     /// Every topology resource of these kinds.

@@ -105,7 +105,8 @@ impl Gang<'_> {
         let Context { caches, synced, events, .. } = self.context;
         let existing = caches.gang_resources_of(self.pod_gang);
         let pods = GangView::of(caches, self.pod_gang).pods();
-        let gang = GangState { pod_gang: self.pod_gang, pods: &pods };
+        let topology = caches.topology_of(self.pod_gang);
+        let gang = GangState { pod_gang: self.pod_gang, pods: &pods, topology: topology.as_deref() };
         match backend.sync_pod_gang(&gang, &existing).await {
             Ok(found) => {
                 events.settled(self.pod_gang, REASON_SYNC_FAILED);

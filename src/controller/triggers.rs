@@ -14,12 +14,12 @@ use super::caches::{Caches, Feeds, of_base, of_gang, pod_gang_of};
 use super::context::Context;
 use super::gang_view::{is_bound, is_live};
 use super::informer::Change;
-use super::pod_clique::is_gated;
 use super::queues::Queues;
 use crate::api::names::{
     ANNOTATION_TOPOLOGY_NAME, LABEL_PART_OF, LABEL_POD_CLIQUE, LABEL_POD_GANG, LABEL_SCALING_GROUP,
 };
 use crate::api::{ClusterTopologyBinding, PodClique, PodCliqueScalingGroup, PodGang};
+use crate::backend::is_gated;
 
 /// Connects every feed to the inboxes.
 pub fn connect(feeds: &mut Feeds, context: &Arc<Context>) {

@@ -60,11 +60,13 @@ pub struct Nodes {
     pub rack: Option<&'static str>,
     /// 0 if they are there from the beginning; others join when the driver says so ([`Trial::nodes_join`]).
     pub joining: u32,
+    /// Whether a resource that pods ask for may stand for `pods`, as it has to on real kubelets, whose own cannot be set.
+    pub stand_in: bool,
 }
 
 /// `count` nodes with [`PODS`] pods and no GPU each.
 pub const fn nodes(count: u32) -> Nodes {
-    Nodes { count, gpus: 0, pods: PODS, block: None, rack: None, joining: 0 }
+    Nodes { count, gpus: 0, pods: PODS, block: None, rack: None, joining: 0, stand_in: true }
 }
 
 impl Nodes {
@@ -78,6 +80,12 @@ impl Nodes {
     #[must_use]
     pub const fn pods(self, pods: u32) -> Self {
         Self { pods, ..self }
+    }
+
+    /// Without a resource that stands for `pods`: for a case of pods that ask for nothing.
+    #[must_use]
+    pub const fn without_stand_in(self) -> Self {
+        Self { stand_in: false, ..self }
     }
 
     /// In this rack.

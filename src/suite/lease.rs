@@ -11,11 +11,10 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::judge::RAN_OUT;
 use super::judge::leadership::{LEASE, LEASE_LOST};
 use super::limits::{self, Limit};
+use super::names;
 use super::trial::{Stop, Trial};
-use super::{names, situation};
 
 /// A watch on the lease; it ends when this is dropped.
 pub struct LeaseWatch {
@@ -93,13 +92,6 @@ impl LeaseWatch {
         if tokio::time::timeout(length, reached).await.is_ok_and(|seen| seen.is_ok()) {
             return Ok(());
         }
-        trial.ground.cluster.healthy().await?;
-        trial.mark(RAN_OUT, json!({"condition": condition}));
-        Err(Stop::Wait {
-            condition: condition.into(),
-            limit: limit.name,
-            seconds: begin.elapsed().as_secs_f64(),
-            situation: trial.look(situation::describe),
-        })
+        Err(trial.ran_out(condition, limit, begin).await)
     }
 }

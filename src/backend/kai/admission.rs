@@ -2,30 +2,20 @@
 //!
 //! Topology needs no rule: KAI honours constraints at all three levels, required and preferred (KAI-06).
 
-use super::queue::{self, Queue};
+use super::queue;
 use crate::api::PodCliqueSet;
-use crate::backend::{FieldError, Validation};
+use crate::backend::Validation;
+
+/// Why a gang cannot follow to another queue.
+const KEPT: &str = ": KAI keeps the queue that a PodGroup was created with";
 
 /// Findings on `pcs`; `old` is the stored object on an update.
 pub(super) fn validate(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {
     let error = match queue::of(pcs) {
-        Ok(queue) => old.and_then(|old| moved(queue, old)),
+        Ok(queue) => old.and_then(|old| queue.moved_from(queue::of(old).ok()?.name, old, KEPT)),
         Err(fault) => Some(fault),
     };
     Validation { errors: error.into_iter().collect(), warnings: Vec::new() }
-}
-
-/// KAI keeps the queue that a PodGroup was created with, so a gang cannot follow to another.
-fn moved(queue: Queue<'_>, old: &PodCliqueSet) -> Option<FieldError> {
-    let before = queue::of(old).ok()?;
-    (before.name != queue.name && old.spec.replicas > 0).then(|| {
-        let (before, now) = (before.name, queue.name);
-        let message = format!(
-            "the queue is {before:?} and cannot become {now:?} while there are gangs: KAI keeps the queue that a \
-             PodGroup was created with"
-        );
-        FieldError::forbidden(queue.path, message)
-    })
 }
 
 #[cfg(test)]

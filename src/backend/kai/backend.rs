@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{Api, ApiResource, DynamicObject};
+use kube::api::{ApiResource, DynamicObject};
 use kube::{Client, ResourceExt};
 
 use super::api::{
@@ -13,11 +13,11 @@ use super::api::{
 };
 use super::{admission, plan, queue};
 use crate::api::names::ANNOTATION_TOPOLOGY_NAME;
-use crate::api::{ClusterTopologyBinding, PodCliqueSet, PodGang};
+use crate::api::{PodCliqueSet, PodGang};
 use crate::backend::crd::CrdDetection;
 use crate::backend::{
     BackendError, GangState, Membership, Release, SchedulerBackend, Synced, TopologyBackend, Validation,
-    gang_objects, pod_spec,
+    domain, gang_objects, pod_spec,
 };
 
 /// The schedulerName of KAI's pods, and the name of its profile.
@@ -35,24 +35,15 @@ impl Kai {
         Self { detection: CrdDetection::new(client.clone(), &CRDS, RELEASE), client }
     }
 
-    /// A CRD that is too old would drop what a gang needs, so nothing is written to it.
-    pub(super) async fn ready(&self) -> Result<(), BackendError> {
-        let ready = self.detection.readiness().await;
-        ready.map_err(|reason| BackendError::NotReady { backend: KAI_SCHEDULER.to_owned(), reason })
-    }
-
-    /// Name of the KAI Topology that the constraints of `pod_gang` speak of: the one of the ClusterTopologyBinding's
+    /// Name of the KAI Topology that the constraints of `gang` speak of: the one of the ClusterTopologyBinding's
     /// name, or the one that the binding refers to.
-    async fn topology_of(&self, pod_gang: &PodGang) -> Result<Option<String>, BackendError> {
-        let annotation = |key: &str| pod_gang.annotations().get(key).filter(|name| !name.is_empty()).cloned();
+    async fn topology_of(&self, gang: &GangState<'_>) -> Result<Option<String>, BackendError> {
+        let annotations = gang.pod_gang.annotations();
+        let annotation = |key: &str| annotations.get(key).filter(|name| !name.is_empty()).cloned();
         let Some(name) = annotation(ANNOTATION_TOPOLOGY_NAME) else {
             return Ok(annotation(ANNOTATION_TOPOLOGY));
         };
-        let bindings = Api::<ClusterTopologyBinding>::all(self.client.clone());
-        let binding = bindings.get_opt(&name).await.map_err(|source| {
-            let action = format!("get ClusterTopologyBinding {name}");
-            BackendError::Api { action, source }
-        })?;
+        let binding = domain::binding(&self.client, gang, &name).await?;
         let reference = binding.as_ref().and_then(|binding| binding.spec.reference(KAI_SCHEDULER));
         Ok(Some(reference.map(str::to_owned).unwrap_or(name)))
     }
@@ -103,7 +94,7 @@ impl SchedulerBackend for Kai {
         let pod_gang = gang.pod_gang;
         self.ready().await?;
         let topology = match plan::is_constrained(pod_gang) {
-            true => self.topology_of(pod_gang).await?,
+            true => self.topology_of(gang).await?,
             false => None,
         };
         let (resource, names) = (pod_groups(), [pod_gang.name_any()]);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::api::PodGangSpec;
+use crate::api::{ClusterTopologyBinding, PodGangSpec};
 use crate::backend::kai::made_up::{self, cluster};
 use crate::backend::made_up_api::MadeUpApi;
 
@@ -72,6 +72,22 @@ async fn the_topology_of_a_constraint(#[case] references: Value, #[case] expecte
     let (_, pod_group) = api.written().remove(0);
     let constraint = json!({"topology": expected, "requiredTopologyLevel": "rack"});
     assert_eq!(pod_group["spec"]["topologyConstraint"], constraint);
+}
+
+#[tokio::test]
+async fn a_binding_that_the_caller_has_is_not_asked_for() {
+    let references = json!([{"schedulerName": "kai-scheduler", "topologyReference": "site"}]);
+    let binding: ClusterTopologyBinding = serde_json::from_value(json!({
+        "metadata": {"name": "topo"},
+        "spec": {"levels": [{"domain": "rack", "key": "rack"}], "schedulerTopologyBindings": references},
+    }))
+    .unwrap();
+    // Without the binding.
+    let api = cluster(&[]);
+    let pod_gang = packed();
+    let gang = GangState { topology: Some(&binding), ..GangState::without_pods(&pod_gang) };
+    Kai::new(api.client.clone()).sync_pod_gang(&gang, &[]).await.unwrap();
+    assert_eq!(api.written()[0].1["spec"]["topologyConstraint"]["topology"], "site");
 }
 
 #[tokio::test]

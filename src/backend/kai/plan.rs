@@ -19,6 +19,7 @@ use super::api::{KEY_QUEUE, LABEL_NODE_POOL, PREFIX, pod_groups};
 use super::queue;
 use crate::api::names::GROVE_PREFIX;
 use crate::api::{PodGang, PodGangTopologyConstraint, PodGroup, TopologyConstraintGroupConfig};
+use crate::backend::domain::pack_keys;
 use crate::backend::{BackendError, gang_objects, names};
 
 /// Plans the PodGroup of `pod_gang`. `topology` names the KAI Topology of its constraints; `existing` is what there
@@ -59,7 +60,7 @@ pub(super) fn is_constrained(pod_gang: &PodGang) -> bool {
     podgroups
         .chain(configs)
         .chain([&spec.topology_constraint])
-        .any(|constraint| packs(constraint.as_ref()).is_some())
+        .any(|constraint| pack_keys(constraint.as_ref()) != (None, None))
 }
 
 struct Gang<'a> {
@@ -140,7 +141,7 @@ impl Gang<'_> {
     /// # Errors
     /// There is a constraint and no topology to take it by (KAI-08).
     fn constraint(&self, constraint: Option<&PodGangTopologyConstraint>) -> Result<Value, String> {
-        let (required, preferred) = packs(constraint).unwrap_or_default();
+        let (required, preferred) = pack_keys(constraint);
         let topology = match (required.or(preferred), self.topology) {
             (None, _) => None,
             (Some(_), Some(topology)) => Some(topology),
@@ -154,13 +155,6 @@ impl Gang<'_> {
             "preferredTopologyLevel": preferred,
         }))
     }
-}
-
-/// The required and the preferred key, if there is either.
-fn packs(constraint: Option<&PodGangTopologyConstraint>) -> Option<(Option<&str>, Option<&str>)> {
-    let pack = constraint?.pack_constraint.as_ref()?;
-    let keys = (pack.required.as_deref(), pack.preferred.as_deref());
-    (keys != (None, None)).then_some(keys)
 }
 
 fn queue_of(pod_group: &DynamicObject) -> Option<&str> {

@@ -11,15 +11,7 @@ use kube::ResourceExt;
 use super::api::KEY_QUEUE;
 use crate::api::{PodCliqueSet, PodGang};
 use crate::backend::FieldError;
-
-/// A queue, and where it is named.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Queue<'a> {
-    /// Name of the KAI Queue.
-    pub name: &'a str,
-    /// JSON path of the label or annotation.
-    pub path: String,
-}
+use crate::backend::queue::Queue;
 
 /// The queue of `pcs`.
 ///

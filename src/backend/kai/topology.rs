@@ -12,7 +12,7 @@ use serde_json::json;
 use super::Kai;
 use super::api::topologies;
 use crate::api::ClusterTopologyBinding;
-use crate::backend::{BackendError, TopologyBackend, TopologyState, TopologyView};
+use crate::backend::{BackendError, SchedulerBackend, TopologyBackend, TopologyState, TopologyView};
 
 #[async_trait]
 impl TopologyBackend for Kai {

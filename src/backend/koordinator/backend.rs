@@ -140,11 +140,9 @@ impl SchedulerBackend for Koordinator {
         existing: &[Arc<DynamicObject>],
     ) -> Result<Synced, BackendError> {
         let synced = self.sync(gang, existing).await;
-        if let Err(BackendError::Api { .. }) = &synced
-            && let Err(reason) = self.readiness().await
-        {
+        if let Err(BackendError::Api { .. }) = &synced {
             // Say that the CRD is missing rather than that a path was not found.
-            return Err(self.not_ready(reason));
+            self.ready().await?;
         }
         synced
     }

@@ -9,8 +9,9 @@ use kube::ResourceExt;
 use serde_json::json;
 
 use super::layers::{Layer, LayerMappings};
-use crate::api::{PodGang, PodGangPackConstraint, PodGangTopologyConstraint};
+use crate::api::PodGang;
 use crate::backend::BackendError;
+use crate::backend::domain::pack_keys;
 
 /// The layers that a GangGroup is gathered in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,21 +66,22 @@ pub(super) fn gather(pod_gang: &PodGang, mappings: &LayerMappings) -> Result<Gat
         let reason = format!("has no topology for some of the podgroups together ({})", config.name);
         return Err(refused(reason));
     }
-    let own = spec.podgroups.iter().find_map(|podgroup| pack(podgroup.topology_constraint.as_ref()));
+    let mut own = spec.podgroups.iter().map(|podgroup| pack_keys(podgroup.topology_constraint.as_ref()));
+    let own = own.find(|keys| *keys != (None, None));
     if own.is_some() && spec.podgroups.len() > 1 {
         let reason = "honours one topology for all podgroups of a gang, not one for each".to_owned();
         return Err(refused(reason));
     }
     // The only podgroup's own level lies within the PodGang's (ADM-07).
-    let asked = [own, pack(spec.topology_constraint.as_ref())];
-    let key = |of: fn(&PodGangPackConstraint) -> Option<&str>| asked.into_iter().flatten().find_map(of);
+    let (required, preferred) = own.unwrap_or_default();
+    let whole = pack_keys(spec.topology_constraint.as_ref());
     let mut gather = Gather::default();
-    if let Some(key) = key(|pack| pack.required.as_deref()) {
+    if let Some(key) = required.or(whole.0) {
         let layer = mappings.layer(key);
         gather.required =
             Some(layer.ok_or_else(|| refused(format!("has no layer for the required level {key}")))?);
     }
-    if let Some(key) = key(|pack| pack.preferred.as_deref()) {
+    if let Some(key) = preferred.or(whole.1) {
         gather.preferred = mappings.layer(key);
         if gather.preferred.is_none() {
             gather
@@ -88,11 +90,6 @@ pub(super) fn gather(pod_gang: &PodGang, mappings: &LayerMappings) -> Result<Gat
         }
     }
     Ok(gather)
-}
-
-fn pack(constraint: Option<&PodGangTopologyConstraint>) -> Option<&PodGangPackConstraint> {
-    let pack = constraint?.pack_constraint.as_ref()?;
-    (pack.required.is_some() || pack.preferred.is_some()).then_some(pack)
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! What is asked of Koordinator, and what is refused instead of being ignored.
 
 use super::*;
-use crate::api::{PodGangSpec, PodGroup, TopologyConstraintGroupConfig};
+use crate::api::{
+    PodGangPackConstraint, PodGangSpec, PodGangTopologyConstraint, PodGroup, TopologyConstraintGroupConfig,
+};
 
 const RACK: &str = "topology.kubernetes.io/rack";
 const HOST: &str = "kubernetes.io/hostname";

@@ -6,16 +6,22 @@
 use serde_json::Value;
 
 use super::VOLCANO;
-use super::queue::{self, Queue};
+use super::queue;
 use crate::api::{PodCliqueSet, PodCliqueSetTemplateSpec, PodSpecJson};
+use crate::backend::Validation;
 use crate::backend::template::{Place, TEMPLATE, constraints};
-use crate::backend::{FieldError, Validation};
+
+/// What to do where gangs cannot follow to another queue.
+const RECREATE: &str = "; recreate the PodCliqueSet";
 
 /// Findings on `pcs`; `old` is the stored object on an update.
 pub(super) fn validate(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {
     let mut found = Validation::default();
     match queue::of(pcs) {
-        Ok(queue) => found.errors.extend(old.and_then(|old| moved(queue, old))),
+        Ok(queue) => {
+            let moved = old.and_then(|old| queue.moved_from(queue::of(old).ok()?.name, old, RECREATE));
+            found.errors.extend(moved);
+        }
         Err(fault) => found.errors.push(fault),
     }
     for constrained in constraints(&pcs.spec.template) {
@@ -38,17 +44,6 @@ pub(super) fn validate(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Valida
 pub(super) fn enters_queue(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> bool {
     let name = |pcs| queue::of(pcs).ok().map(|queue| queue.name);
     old.is_none_or(|old| name(old) != name(pcs))
-}
-
-fn moved(queue: Queue<'_>, old: &PodCliqueSet) -> Option<FieldError> {
-    let before = queue::of(old).ok()?;
-    (before.name != queue.name && old.spec.replicas > 0).then(|| {
-        let (before, now) = (before.name, queue.name);
-        let message = format!(
-            "the queue is {before:?} and cannot become {now:?} while there are gangs; recreate the PodCliqueSet"
-        );
-        FieldError::forbidden(queue.path, message)
-    })
 }
 
 fn best_effort(template: &PodCliqueSetTemplateSpec) -> impl Iterator<Item = String> {

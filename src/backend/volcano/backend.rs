@@ -40,12 +40,6 @@ impl Volcano {
         }
     }
 
-    /// A CRD that is too old would drop what a gang needs, so nothing is written to it.
-    async fn ready(&self) -> Result<(), BackendError> {
-        let ready = self.detection.readiness().await;
-        ready.map_err(|reason| BackendError::NotReady { backend: VOLCANO.to_owned(), reason })
-    }
-
     /// Refuses a required level of a topology that HyperNodes are not made from: it would never be honoured.
     async fn unheld(&self, pcs: &PodCliqueSet) -> Option<FieldError> {
         let required = |constrained: &Constrained<'_>| constrained.constraint.required_domain().is_some();
@@ -124,7 +118,7 @@ impl SchedulerBackend for Volcano {
     ) -> Result<Synced, BackendError> {
         let pod_gang = gang.pod_gang;
         self.ready().await?;
-        let (tiers, warning) = tiers::of_gang(&self.client, pod_gang, existing).await?;
+        let (tiers, warning) = tiers::of_gang(&self.client, gang, existing).await?;
         let wanted = plan::plan(pod_gang, &tiers)?;
         gang_objects::ensure(&self.client, pod_gang, &pod_groups(), &wanted, existing).await?;
         Ok(Synced { warnings: warning.into_iter().collect() })

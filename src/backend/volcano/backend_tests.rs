@@ -185,7 +185,7 @@ async fn a_late_pod_follows_its_gang(#[case] pods: &[(&str, Option<&str>)], #[ca
     let (volcano, _) = with_volcano(&[("/api/v1/nodes/n0", node)]);
     let pod_gang = pod_gang([Some("example.com/block"), Some("example.com/rack")]);
     let pods: Vec<_> = pods.iter().map(|(clique, node)| pod(clique, *node)).collect();
-    let state = GangState { pod_gang: &pod_gang, pods: &pods };
+    let state = GangState { pods: &pods, ..GangState::without_pods(&pod_gang) };
     let release = volcano.release_pod(&pod("wl-0-a", None), &state).await.unwrap();
     let Release::Now(requirements) = release else { panic!("{release:?}") };
     assert_eq!(requirements.iter().map(|required| required.key.as_str()).collect::<Vec<_>>(), keys);

@@ -18,6 +18,7 @@ use super::tiers::GangTiers;
 use crate::api::names::LABEL_POD_CLIQUE;
 use crate::api::{PodGang, PodGangTopologyConstraint, PodGroup};
 use crate::backend::BackendError;
+use crate::backend::domain::pack_keys;
 use crate::backend::gang_objects::{Pairs, metadata};
 
 /// Plans the PodGroup of `pod_gang`. `tiers` are those of its required levels.
@@ -38,7 +39,7 @@ pub(super) fn plan(pod_gang: &PodGang, tiers: &GangTiers) -> Result<DynamicObjec
 fn spec(pod_gang: &PodGang, tiers: &GangTiers) -> Result<Value, String> {
     let gang = &pod_gang.spec;
     let mut groups = gang.topology_constraint_group_configs.iter();
-    if let Some(group) = groups.find(|group| packs(group.topology_constraint.as_ref()) != (None, None)) {
+    if let Some(group) = groups.find(|group| pack_keys(group.topology_constraint.as_ref()) != (None, None)) {
         return Err(format!("Volcano has no topology for a part of a gang ({})", group.name));
     }
     let policies = gang.podgroups.iter().map(|podgroup| policy(podgroup, tiers));
@@ -76,7 +77,7 @@ fn network_topology(
     constraint: Option<&PodGangTopologyConstraint>,
     tiers: &GangTiers,
 ) -> Result<Value, String> {
-    match packs(constraint) {
+    match pack_keys(constraint) {
         (None, None) => Ok(Value::Null),
         (None, Some(_)) => Err(format!("{place}: Volcano has no preferred topology")),
         (Some(key), _) => {
@@ -84,12 +85,6 @@ fn network_topology(
             Ok(json!({"mode": "hard", "highestTierAllowed": tier}))
         }
     }
-}
-
-/// The required and the preferred key.
-fn packs(constraint: Option<&PodGangTopologyConstraint>) -> (Option<&str>, Option<&str>) {
-    let pack = constraint.and_then(|constraint| constraint.pack_constraint.as_ref());
-    pack.map_or((None, None), |pack| (pack.required.as_deref(), pack.preferred.as_deref()))
 }
 
 #[cfg(test)]

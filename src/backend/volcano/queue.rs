@@ -11,20 +11,12 @@ use kube::{Client, ResourceExt};
 
 use super::api::{ANNOTATION_PINNED_QUEUE, ANNOTATION_QUEUE, DEFAULT_QUEUE, queues};
 use crate::api::{PodCliqueSet, PodGang};
+use crate::backend::queue::Queue;
 use crate::backend::template::TEMPLATE;
 use crate::backend::{FieldError, names};
 
 /// State of a Queue that takes gangs.
 const STATE_OPEN: &str = "Open";
-
-/// A queue, and where it is named.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Queue<'a> {
-    /// Name of the Volcano Queue.
-    pub name: &'a str,
-    /// JSON path of the annotation that names it, or that could.
-    pub path: String,
-}
 
 /// The queue of `pcs`.
 ///

@@ -18,7 +18,7 @@ use super::api::{LABEL_TIER, LABEL_TOPOLOGY, hyper_nodes, pod_groups};
 use super::hyper_tree::topology_label;
 use crate::api::names::ANNOTATION_TOPOLOGY_NAME;
 use crate::api::{ClusterTopologyBinding, PodGang, PodGangTopologyConstraint, TopologyLevel};
-use crate::backend::{BackendError, domain, gang_objects};
+use crate::backend::{BackendError, GangState, domain, gang_objects};
 
 /// The tiers of a ClusterTopologyBinding's levels: the narrowest is tier 1.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ impl Tiers {
     }
 }
 
-/// The tiers that the constraints of `pod_gang` speak of, where the HyperNodes for them stand, or else those that its
+/// The tiers that the constraints of `gang` speak of, where the HyperNodes for them stand, or else those that its
 /// PodGroup has, with a warning. `existing` as in [`gang_objects::standing`].
 ///
 /// # Errors
@@ -58,9 +58,10 @@ impl Tiers {
 /// PodGroup is yet to be made and the binding, its level or its HyperNodes are missing, else a request that failed.
 pub(super) async fn of_gang(
     client: &Client,
-    pod_gang: &PodGang,
+    gang: &GangState<'_>,
     existing: &[Arc<DynamicObject>],
 ) -> Result<(GangTiers, Option<String>), BackendError> {
+    let pod_gang = gang.pod_gang;
     let podgroups = pod_gang.spec.podgroups.iter();
     let own = podgroups.flat_map(|podgroup| domain::required_keys(pod_gang, &podgroup.name));
     let keys: Vec<_> = domain::required_keys(pod_gang, "").chain(own).collect();
@@ -73,7 +74,7 @@ pub(super) async fn of_gang(
     let (resource, names) = (pod_groups(), [pod_gang.name_any()]);
     let standing = gang_objects::standing(client, pod_gang, &resource, names, existing).await?;
     let written = standing.first().and_then(|found| written(pod_gang, found));
-    match (of_binding(client, topology, &keys, written.as_ref()).await, written) {
+    match (of_binding(client, gang, topology, &keys, written.as_ref()).await, written) {
         (Err(error), Some(written)) => {
             Ok((written, Some(format!("{error}; PodGroup {} keeps its tiers", pod_gang.name_any()))))
         }
@@ -85,11 +86,12 @@ pub(super) async fn of_gang(
 fn written(pod_gang: &PodGang, pod_group: &DynamicObject) -> Option<GangTiers> {
     let spec = &pod_group.data["spec"];
     let policies = spec["subGroupPolicy"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let key = |constraint: &PodGangTopologyConstraint| constraint.pack_constraint.as_ref()?.required.clone();
-    let whole = pod_gang.spec.topology_constraint.as_ref().and_then(key).map(|key| (key, spec));
+    let key =
+        |constraint: Option<&PodGangTopologyConstraint>| domain::pack_keys(constraint).0.map(str::to_owned);
+    let whole = key(pod_gang.spec.topology_constraint.as_ref()).map(|key| (key, spec));
     let own = pod_gang.spec.podgroups.iter().filter_map(|podgroup| {
         let policy = policies.iter().find(|policy| policy["name"] == podgroup.name.as_str());
-        Some((podgroup.topology_constraint.as_ref().and_then(key)?, policy.unwrap_or(&Value::Null)))
+        Some((key(podgroup.topology_constraint.as_ref())?, policy.unwrap_or(&Value::Null)))
     });
     let mut tiers = GangTiers::new();
     for (key, place) in whole.into_iter().chain(own) {
@@ -106,12 +108,12 @@ fn written(pod_gang: &PodGang, pod_group: &DynamicObject) -> Option<GangTiers> {
 /// `written` already.
 async fn of_binding(
     client: &Client,
+    gang: &GangState<'_>,
     name: &str,
     keys: &[&str],
     written: Option<&GangTiers>,
 ) -> Result<GangTiers, BackendError> {
-    let binding = Api::<ClusterTopologyBinding>::all(client.clone()).get_opt(name).await;
-    let binding = binding.map_err(|source| failed(format!("get ClusterTopologyBinding {name}"), source))?;
+    let binding = domain::binding(client, gang, name).await?;
     let binding =
         binding.ok_or_else(|| not_ready(format!("ClusterTopologyBinding {name} does not exist")))?;
     let levels = Tiers::new(&binding.spec.levels);

@@ -41,7 +41,9 @@ fn pod_gang(keys: [Option<&str>; 2]) -> PodGang {
 
 async fn tiers(objects: Vec<(&'static str, Value)>, pod_gang: &PodGang) -> Result<GangTiers, String> {
     let api = MadeUpApi::holding(objects);
-    let found = of_gang(&api.client, pod_gang, &[]).await.map_err(|error| error.to_string())?;
+    let found = of_gang(&api.client, &GangState::without_pods(pod_gang), &[])
+        .await
+        .map_err(|error| error.to_string())?;
     assert_eq!(found.1, None);
     Ok(found.0)
 }
@@ -79,12 +81,13 @@ async fn a_gang_that_stands_keeps_its_tiers(
     let standing = Arc::new(crate::backend::volcano::plan::plan(&pod_gang, &tiers).unwrap());
     let none = (HYPER_NODES, json!({"metadata": {}, "items": []}));
     let api = MadeUpApi::holding(bound.then(|| (BINDING, binding(None))).into_iter().chain([none]));
-    let (found, warning) = of_gang(&api.client, &pod_gang, &[Arc::clone(&standing)]).await.unwrap();
+    let gang = GangState::without_pods(&pod_gang);
+    let (found, warning) = of_gang(&api.client, &gang, &[Arc::clone(&standing)]).await.unwrap();
     assert_eq!((found, warning.is_some()), (tiers, warned), "{warning:?}");
 
     let mut spoilt = DynamicObject::clone(&standing);
     spoilt.data["spec"]["networkTopology"] = Value::Null;
-    let lost = of_gang(&api.client, &pod_gang, &[Arc::new(spoilt)]).await;
+    let lost = of_gang(&api.client, &gang, &[Arc::new(spoilt)]).await;
     assert!(matches!(lost, Err(BackendError::NotReady { .. })), "{lost:?}");
 }
 
@@ -127,6 +130,6 @@ async fn without_a_topologys_name_there_is_nothing_to_wait_for() {
     let mut pod_gang = pod_gang([Some("example.com/rack"), None]);
     pod_gang.annotations_mut().clear();
     let api = MadeUpApi::holding([]);
-    let refused = of_gang(&api.client, &pod_gang, &[]).await.unwrap_err();
+    let refused = of_gang(&api.client, &GangState::without_pods(&pod_gang), &[]).await.unwrap_err();
     assert!(matches!(refused, BackendError::Refused(_)), "{refused}");
 }

@@ -39,11 +39,11 @@ pub async fn check() -> Result<Engine, ClusterError> {
 ///
 /// # Errors
 /// [`ClusterError::Host`].
-pub async fn check_node_image(image: &str) -> Result<String, ClusterError> {
+pub async fn check_node_image(image: &str) -> Result<(), ClusterError> {
     let words =
         ["run", "--rm", "--privileged", "--network", "none", "--entrypoint", "cat", image, "/kind/version"];
     match docker::docker(words).await {
-        Ok(version) => Ok(version.trim().to_owned()),
+        Ok(_) => Ok(()),
         Err(error) => {
             let said = error.to_string();
             let is_node = !said.contains("No such file") && !said.contains("executable file not found");

@@ -12,8 +12,8 @@ use kube::runtime::wait::await_condition;
 use serde_json::json;
 
 use super::{KindCluster, in_cluster};
-use crate::cluster::ClusterError;
 use crate::cluster::docker::docker;
+use crate::cluster::{ClusterError, deploy};
 use crate::controller::install;
 
 /// A kubelet that was started talks to the API server, and the node's taints go.
@@ -61,7 +61,6 @@ impl KindCluster {
     /// # Errors
     /// [`ClusterError::NotReady`].
     pub async fn node_ready(&self, node: &str) -> Result<(), ClusterError> {
-        let nodes: Api<Node> = Api::all(self.client());
         let takes_pods = |found: Option<&Node>| {
             let conditions = found.and_then(|node| node.status.as_ref()?.conditions.as_ref());
             let taints = found.and_then(|node| node.spec.as_ref()?.taints.as_ref());
@@ -70,16 +69,8 @@ impl KindCluster {
             conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
                 && !taints.any(|taint| taint.key.starts_with("node.kubernetes.io/"))
         };
-        match tokio::time::timeout(NODE_BACK, await_condition(nodes, node, takes_pods)).await {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => Err(ClusterError::Name(format!("watching node {node}: {error}"))),
-            Err(_) => Err(ClusterError::NotReady {
-                what: format!("node {node}"),
-                seconds: NODE_BACK.as_secs(),
-                last: "its kubelet was started; `journalctl --unit kubelet` in its container says more"
-                    .into(),
-            }),
-        }
+        let last = "its kubelet was started; `journalctl --unit kubelet` in its container says more";
+        deploy::await_node(&self.client(), node, NODE_BACK, format!("node {node}"), last, takes_pods).await
     }
 
     /// Replaces the controller's replicas as a new version of it would; returns when the last of the former ones has

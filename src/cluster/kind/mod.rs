@@ -43,8 +43,8 @@ pub struct KindSpec {
     pub kind: PathBuf,
     /// The nodes' image.
     pub node_image: String,
-    /// kind's configuration, YAML.
-    pub config: String,
+    /// kind's configuration, as [`config::for_host`] makes it.
+    pub config: Value,
     /// The controller's image.
     pub controller_image: Image,
     /// The fake GPU plugin's image.
@@ -72,15 +72,13 @@ pub struct KindCluster {
 }
 
 impl KindCluster {
-    /// Makes a cluster and installs everything in it. A scheduler other than kube-scheduler that does not come up does
-    /// not fail it.
+    /// Makes a cluster and installs everything in it, on a host that [`prepare`] has looked at. A scheduler other than
+    /// kube-scheduler that does not come up does not fail it.
     ///
     /// # Errors
-    /// What the host lacks ([`host::check`]); [`ClusterError::Name`] for a name that is taken; [`ClusterError::Command`]
-    /// with kind's words; [`ClusterError::NotReady`]. Nothing of it is left.
+    /// [`ClusterError::Name`] for a name that is taken; [`ClusterError::Command`] with kind's words;
+    /// [`ClusterError::NotReady`]. Nothing of it is left.
     pub async fn create(name: &str, spec: &KindSpec) -> Result<Self, ClusterError> {
-        let engine = host::check().await?;
-        host::check_node_image(&spec.node_image).await?;
         let home = ClusterHome::take(name)?;
         let name = format!("{PREFIX}{name}");
         if !containers(&name).await?.is_empty() {
@@ -90,9 +88,8 @@ impl KindCluster {
             )));
         }
         let begin = Instant::now();
-        let config = config::for_host(&spec.config, &engine.cgroup_version)?;
         let config_file = home.path.join("kind.yaml");
-        home::write(&config_file, config.to_string())?;
+        home::write(&config_file, spec.config.to_string())?;
         let kubeconfig = home.path.join("kubeconfig");
         let guard = Guard { name: Some(name.clone()) };
         let mut create = kind(&spec.kind);
@@ -103,7 +100,7 @@ impl KindCluster {
             .arg(&kubeconfig);
         docker::output(create).await?;
         let client = local::client(&kubeconfig).await?;
-        in_cluster::nodes_ready(&client, config::nodes(&config)).await?;
+        in_cluster::nodes_ready(&client, config::nodes(&spec.config)).await?;
         in_cluster::write_topology(&client).await?;
         let nodes_ready_in = begin.elapsed();
         let images: Vec<_> = spec.own_images().map(|image| image.reference.as_str()).collect();

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::{KindSpec, host, node_image};
+use super::{KindSpec, config, host, node_image};
 use crate::cluster::ClusterError;
 use crate::cluster::components::{Overrides, Progress, Toolbox, components_for_kind};
 use crate::cluster::images::{self, NOBODY};
@@ -45,18 +45,20 @@ pub struct OwnPrograms {
 /// Builds what is missing. The host is looked at first: before minutes are spent on images.
 ///
 /// # Errors
-/// What the host lacks ([`host::check`]); what cannot be built.
+/// What the host lacks ([`host::check`], [`host::check_node_image`]); what cannot be built.
 pub async fn prepare(
     wanted: Wanted<'_>,
     progress: &dyn Progress,
 ) -> Result<(KindSpec, Toolbox), ClusterError> {
-    host::check().await?;
+    let engine = host::check().await?;
+    let config = config::for_host(wanted.config, &engine.cgroup_version)?;
     let toolbox =
         Toolbox::prepare_only(components_for_kind(wanted.schedulers), wanted.overrides, progress).await?;
     let node_image = match wanted.node_image {
         Some(image) => image.to_owned(),
         None => node_image::any(wanted.kubernetes, &wanted.own.pause, wanted.overrides, progress).await?,
     };
+    host::check_node_image(&node_image).await?;
     let controller = images::statically("grove-backend-controller", &wanted.own.controller).await?;
     let plugin = images::statically("fake-gpu-plugin", &wanted.own.plugin).await?;
     let mut scheduler_images = Vec::new();
@@ -71,7 +73,7 @@ pub async fn prepare(
     let spec = KindSpec {
         kind: toolbox.get("kind")?.path.clone(),
         node_image,
-        config: wanted.config.to_owned(),
+        config,
         controller_image: images::of_program("grove-backend-controller", &controller, Some(NOBODY)).await?,
         // The folder of the kubelet's plugins is root's.
         plugin_image: images::of_program("fake-gpu-plugin", &plugin, None).await?,

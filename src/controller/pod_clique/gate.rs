@@ -53,12 +53,6 @@ pub fn is_referenced(pod_gang: &PodGang, pod: &str) -> bool {
     references.any(|reference| reference.name == pod)
 }
 
-/// Whether the pod has Grove's gate.
-pub fn is_gated(pod: &Pod) -> bool {
-    let gates = pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_deref()).unwrap_or_default();
-    gates.iter().any(|gate| gate.name == POD_GANG_GATE)
-}
-
 /// The strategic merge patch that takes Grove's gate off and nothing else, and adds `labels`, and `requirements` to the
 /// required node affinity, in the same request. It applies only to this very pod.
 pub fn release_patch(

@@ -15,5 +15,4 @@ mod reconcile;
 mod replicas;
 
 pub use expectations::Expectations;
-pub use gate::is_gated;
 pub use reconcile::reconcile;

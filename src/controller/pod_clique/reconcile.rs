@@ -13,7 +13,7 @@ use super::gate::{self, GangReadiness};
 use super::{create, pod, replicas};
 use crate::api::names::{LABEL_BASE_POD_GANG, LABEL_POD_GANG, LABEL_POD_INDEX, LABEL_SCHEDULER_NAME};
 use crate::api::{PodClique, PodCliqueSet, PodGang};
-use crate::backend::{GangState, Membership, Release, SchedulerBackend, Served};
+use crate::backend::{GangState, Membership, Release, SchedulerBackend, Served, is_gated};
 use crate::controller::children::{self, Write};
 use crate::controller::context::Context;
 use crate::controller::error::ReconcileError;
@@ -118,7 +118,7 @@ impl Clique<'_> {
 
     /// Takes the gate off every pod that may go to the scheduler.
     async fn release(&self, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
-        let gated: Vec<_> = pods.iter().filter(|pod| is_live(pod) && gate::is_gated(pod)).collect();
+        let gated: Vec<_> = pods.iter().filter(|pod| is_live(pod) && is_gated(pod)).collect();
         if gated.is_empty() {
             return Ok(());
         }
@@ -133,7 +133,8 @@ impl Clique<'_> {
             return Ok(());
         }
         let gang_pods = GangView::of(&self.context.caches, self.pod_gang).pods();
-        let state = GangState { pod_gang: self.pod_gang, pods: &gang_pods };
+        let topology = self.context.caches.topology_of(self.pod_gang);
+        let state = GangState { pod_gang: self.pod_gang, pods: &gang_pods, topology: topology.as_deref() };
         let referenced = gated.into_iter().filter(|pod| gate::is_referenced(self.pod_gang, &pod.name_any()));
         children::all(referenced.map(|pod| self.release_one(pod, &state).boxed()).collect()).await
     }

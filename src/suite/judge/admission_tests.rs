@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::suite::history::testing::{Story, object};
-use crate::suite::judge::Broken;
+use crate::suite::judge::{Broken, messages};
 
 const ATTEMPTS: &[Attempt] = &[
     admitted("sound", |_| {}),
@@ -64,7 +64,7 @@ fn a_wrong_answer_counts_though_others_were_not_given() {
 fn answers_otherwise(#[case] index: usize, #[case] wrong: Reply) {
     let mut replies = sound();
     replies[index] = wrong;
-    let violations = violations(answers(&told(&replies).end(), ATTEMPTS));
+    let violations = messages(answers(&told(&replies).end(), ATTEMPTS));
     assert!(violations.len() == 1 && violations[0].starts_with(ATTEMPTS[index].title), "{violations:?}");
 }
 
@@ -83,13 +83,6 @@ fn the_last_answer_counts() {
     assert_eq!(answers(&story.end(), &ATTEMPTS[..1]), Ok(()));
 }
 
-fn violations(ruling: Ruling) -> Vec<String> {
-    match ruling {
-        Err(Broken::Violated(all)) => all.into_iter().map(|violation| violation.message).collect(),
-        other => panic!("no violation: {other:?}"),
-    }
-}
-
 #[rstest]
 #[case::itself(object("PodCliqueSet", "pcs-x"))]
 #[case::made_for_it(object("PodGang", "pcs-x-0"))]
@@ -102,7 +95,7 @@ fn a_refused_create_leaves_nothing(#[case] left: Value) {
     let event = clean.added(object("Event", "pcs-x.17"));
     let dirty = told(&replies).added(left.clone()).deleted(left);
     assert_eq!(left_nothing(&event.end(), ATTEMPTS), Ok(()));
-    assert!(!violations(left_nothing(&dirty.end(), ATTEMPTS)).is_empty());
+    assert!(!messages(left_nothing(&dirty.end(), ATTEMPTS)).is_empty());
 }
 
 fn pcs(replicas: u32, label: &str) -> Value {
@@ -140,7 +133,7 @@ fn a_refused_update_changes_nothing(#[case] then: fn(Story) -> Story, #[case] ho
 #[test]
 fn what_was_deleted_is_gone() {
     let there = Story::flat().added(pcs(1, "a"));
-    assert_eq!(violations(deleted(&there.end(), "PodCliqueSet", "pcs")).len(), 1);
+    assert_eq!(messages(deleted(&there.end(), "PodCliqueSet", "pcs")).len(), 1);
     let gone = Story::flat().added(pcs(1, "a")).deleted(pcs(1, "a"));
     assert_eq!(deleted(&gone.end(), "PodCliqueSet", "pcs"), Ok(()));
     let never = deleted(&Story::flat().end(), "PodCliqueSet", "pcs");
@@ -174,6 +167,6 @@ fn loose_pods(#[case] spec: Value, #[case] holds: bool) {
 fn one_process_all_along() {
     let look = |story: Story, pid: u32| story.mark(CONTROLLER, json!({"pid": pid}));
     assert_eq!(one_process(&look(look(Story::flat(), 7), 7).end()), Ok(()));
-    assert_eq!(violations(one_process(&look(look(look(Story::flat(), 7), 7), 8).end())).len(), 1);
+    assert_eq!(messages(one_process(&look(look(look(Story::flat(), 7), 7), 8).end())).len(), 1);
     assert!(matches!(one_process(&look(Story::flat(), 7).end()), Err(Broken::NotReached(_))));
 }

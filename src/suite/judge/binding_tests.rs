@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::suite::history::testing::{Story, owned};
+use crate::suite::judge::{message, messages};
 
 /// A gang of two podgroups, a (2 of 3 pods) and b (1 of 1), and a scaled one, c (1 of 1).
 fn gangs() -> Vec<Gang> {
@@ -52,15 +53,6 @@ fn bound(cliques: &[&str]) -> Story {
     })
 }
 
-fn messages(ruling: Ruling) -> String {
-    match ruling {
-        Err(Broken::Violated(found)) => {
-            found.iter().map(|v| v.message.as_str()).collect::<Vec<_>>().join("\n")
-        }
-        other => panic!("{other:?} is no violation"),
-    }
-}
-
 fn is_not_reached(ruling: &Ruling) -> bool {
     matches!(ruling, Err(Broken::NotReached(_)))
 }
@@ -69,7 +61,7 @@ fn is_not_reached(ruling: &Ruling) -> bool {
 fn whole_needs_every_minimum() {
     assert_eq!(whole(&bound(&["a", "a", "b"]).end().end(), &flat_units()), Ok(()));
     insta::assert_snapshot!(
-        messages(whole(&bound(&["a"]).end().end(), &flat_units())),
+        messages(whole(&bound(&["a"]).end().end(), &flat_units())).join("\n"),
         @r"
     the unit of g-0 (2 of a) is not bound whole: 1 of 2 pods of a are
     the unit of g-0 (1 of b) is not bound whole: 0 of 1 pods of b are
@@ -96,7 +88,7 @@ fn never_is_about_every_version_up_to_the_mark() {
     let early = bound(&["a"]).deleted(pod("a0", "a", Some("n"))).mark("m", Value::Null).end();
     let (mark, _) = early.reached("m").expect("marked");
     insta::assert_snapshot!(
-        messages(never(&early, &flat_units(), Some(mark))),
+        message(never(&early, &flat_units(), Some(mark))),
         @"1 pods of the unit of g-0 (2 of a) were bound, though it could not be bound whole"
     );
     let late = bound(&[]).mark("m", Value::Null).modified(pod("a0", "a", Some("n"))).end();
@@ -112,7 +104,7 @@ fn a_pod_or_a_pod_group_says_why() {
     assert_eq!(says_why(&Story::flat().added(told).end(), "g-0"), Ok(()));
     let gated = with_condition(pod("a0", "a", None), "PodScheduled", "SchedulingGated", "gated");
     insta::assert_snapshot!(
-        messages(says_why(&Story::flat().added(gated).end(), "g-0")),
+        message(says_why(&Story::flat().added(gated).end(), "g-0")),
         @"neither a pod nor a gang resource of g-0 ever said why it is not bound"
     );
     let group = owned(json!({"kind": "PodGroup", "metadata": {"name": "g-0-a"}}), "PodGang", "g-0");
@@ -128,11 +120,11 @@ fn one_wins_and_the_other_gets_nothing() {
     let rivals = [a, b];
     assert_eq!(some_whole_others_never(&bound(&["a", "a"]).end(), &rivals, 1, None), Ok(()));
     insta::assert_snapshot!(
-        messages(some_whole_others_never(&bound(&["a", "b"]).end(), &rivals, 1, None)),
+        message(some_whole_others_never(&bound(&["a", "b"]).end(), &rivals, 1, None)),
         @"1 pods of the unit of g-0 (2 of a) were bound, though it could not be bound whole"
     );
     insta::assert_snapshot!(
-        messages(some_whole_others_never(&bound(&["a", "a", "b"]).end(), &rivals, 1, None)),
+        message(some_whole_others_never(&bound(&["a", "a", "b"]).end(), &rivals, 1, None)),
         @"2 of 2 gangs are bound whole; there is room for 1"
     );
 }
@@ -141,7 +133,7 @@ fn one_wins_and_the_other_gets_nothing() {
 fn the_base_comes_first() {
     assert_eq!(base_first(&bound(&["a", "a", "b", "c"]).end(), &gangs()), Ok(()));
     insta::assert_snapshot!(
-        messages(base_first(&bound(&["a", "b", "c", "a"]).end(), &gangs())),
+        message(base_first(&bound(&["a", "b", "c", "a"]).end(), &gangs())),
         @"c0 of scaled PodGang g-0-sg-0 was bound before a of its base g-0 had 2 pods bound"
     );
 }
@@ -160,7 +152,7 @@ fn surplus_never_stands_alone() {
 fn exact_counts() {
     let end = bound(&["a", "a"]).end().end();
     assert_eq!(exactly(&end, "a", 2), Ok(()));
-    insta::assert_snapshot!(messages(exactly(&end, "a", 3)), @"2 pods of a are bound; there is room for 3");
+    insta::assert_snapshot!(message(exactly(&end, "a", 3)), @"2 pods of a are bound; there is room for 3");
 }
 
 #[test]
@@ -169,10 +161,10 @@ fn the_others_stay() {
     let history = running.end();
     let (mark, _) = history.reached("lost").expect("marked");
     assert_eq!(others_untouched(&history, mark, &["a0"]), Ok(()));
-    insta::assert_snapshot!(messages(others_untouched(&history, mark, &[])), @"a0 is gone, though it was not lost");
+    insta::assert_snapshot!(message(others_untouched(&history, mark, &[])), @"a0 is gone, though it was not lost");
     let moved = bound(&["b"]).mark("lost", Value::Null).modified(pod("b0", "b", Some("other"))).end();
     let (mark, _) = moved.reached("lost").expect("marked");
-    insta::assert_snapshot!(messages(others_untouched(&moved, mark, &[])), @"b0 moved");
+    insta::assert_snapshot!(message(others_untouched(&moved, mark, &[])), @"b0 moved");
 }
 
 #[test]
@@ -184,9 +176,9 @@ fn a_replacement_has_the_lost_pods_place() {
         replaced(&history, mark, "b0")
     };
     assert_eq!(judge(lost().added(pod("b1", "b", Some("n")))), Ok(()));
-    insta::assert_snapshot!(messages(judge(lost())), @"no pod took the place of b0 in its gang");
+    insta::assert_snapshot!(message(judge(lost())), @"no pod took the place of b0 in its gang");
     insta::assert_snapshot!(
-        messages(judge(lost().added(pod("b1", "b", None)))),
+        message(judge(lost().added(pod("b1", "b", None)))),
         @"b1 replaces b0 and is not bound"
     );
     let mut stranger = pod("b1", "b", Some("n"));
@@ -202,7 +194,7 @@ fn own_nodes() {
     let own = bound(&["a"]).added(node("n", json!({names::POOL: "ns"}))).end();
     assert_eq!(on_own_nodes(&own), Ok(()));
     let foreign = bound(&["a"]).added(node("n", json!({}))).end();
-    insta::assert_snapshot!(messages(on_own_nodes(&foreign)), @"a0 is bound to a node of another trial");
+    insta::assert_snapshot!(message(on_own_nodes(&foreign)), @"a0 is bound to a node of another trial");
 }
 
 #[test]

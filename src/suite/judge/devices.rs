@@ -115,6 +115,7 @@ mod tests {
 
     use super::*;
     use crate::suite::history::testing::{Story, running};
+    use crate::suite::judge::messages;
 
     /// Two pods of 2 GPUs each on one node, and what their containers got.
     fn judge(first: &[&str], second: &[&str]) -> (Ruling, Ruling) {
@@ -130,13 +131,6 @@ mod tests {
         let story = Story::flat().all_added([pod("p"), pod("q")]);
         let history = story.mark(ALLOCATED, json!([got("p", first), got("q", second)])).end();
         (at_most_once(&history), as_requested(&history))
-    }
-
-    fn messages(ruling: Ruling) -> Vec<String> {
-        match ruling {
-            Err(Broken::Violated(found)) => found.into_iter().map(|found| found.message).collect(),
-            other => panic!("{other:?} is no violation"),
-        }
     }
 
     #[test]

@@ -182,7 +182,7 @@ fn text(value: &Value) -> &str {
 mod tests {
     use super::*;
     use crate::suite::history::testing::Story;
-    use crate::suite::judge::Broken;
+    use crate::suite::judge::message;
 
     /// A PodCliqueSet with a PodClique of one pod and its PodGang.
     fn set(name: &str, suffix: &str) -> [Value; 4] {
@@ -207,13 +207,6 @@ mod tests {
         let mut other = set("crash-1", "zz9").to_vec();
         change(&mut other);
         same(&Story::flat().all_added(set("calm", "aaa")).all_added(other).end(), "calm", "crash-1")
-    }
-
-    fn message(ruling: Ruling) -> String {
-        match ruling {
-            Err(Broken::Violated(found)) => found[0].message.clone(),
-            other => panic!("{other:?} is no violation"),
-        }
     }
 
     #[test]

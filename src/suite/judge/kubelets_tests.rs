@@ -3,6 +3,7 @@ use serde_json::json;
 use super::*;
 use crate::suite::expect;
 use crate::suite::history::testing::{Story, node, object, running};
+use crate::suite::judge::{message, messages};
 
 /// A clique of 2 pods, and a scaling group of 2 replicas of 1 pod, of which one is scaled.
 fn gangs() -> Vec<Gang> {
@@ -52,15 +53,6 @@ fn statuses() -> Vec<Value> {
     ]
 }
 
-fn messages(ruling: Ruling) -> String {
-    match ruling {
-        Err(Broken::Violated(found)) => {
-            found.iter().map(|v| v.message.as_str()).collect::<Vec<_>>().join("\n")
-        }
-        other => panic!("{other:?} is no violation"),
-    }
-}
-
 fn is_not_reached(ruling: &Ruling) -> bool {
     matches!(ruling, Err(Broken::NotReached(_)))
 }
@@ -71,12 +63,12 @@ fn a_pod_runs_with_each_of_its_containers() {
     assert_eq!(judge(pods().to_vec()), Ok(()));
     let mut starting = pods().to_vec();
     starting[0] = waiting(starting[0].clone(), "ContainerCreating", "");
-    assert_eq!(messages(judge(starting)), "1 of 2 pods of w-0-a run; a0: ContainerCreating: ");
+    assert_eq!(message(judge(starting)), "1 of 2 pods of w-0-a run; a0: ContainerCreating: ");
     let mut half = pods().to_vec();
     half[3]["status"]["containerStatuses"] =
         json!([{"name": "worker", "state": {"running": {}}}, {"name": "side", "state": {"terminated": {}}}]);
-    assert_eq!(messages(judge(half)), "0 of 1 pods of w-0-sg-1-b run; b1: Running");
-    assert_eq!(messages(judge(pods()[..3].to_vec())), "0 of 1 pods of w-0-sg-1-b run");
+    assert_eq!(message(judge(half)), "0 of 1 pods of w-0-sg-1-b run; b1: Running");
+    assert_eq!(message(judge(pods()[..3].to_vec())), "0 of 1 pods of w-0-sg-1-b run");
     let mut dying = pods().to_vec();
     dying[2]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
     assert!(judge(dying).is_err(), "one that is being deleted does not count");
@@ -87,13 +79,13 @@ fn a_pod_runs_with_each_of_its_containers() {
 #[case::scaled_clique(2, "scheduledReplicas", "PodClique w-0-sg-1-b says scheduledReplicas 0, not 1")]
 #[case::group(3, "availableReplicas", "PodCliqueScalingGroup w-0-sg says availableReplicas 0, not 2")]
 #[case::set(4, "availableReplicas", "PodCliqueSet w says availableReplicas 0, not 1")]
-fn statuses_count_what_runs(#[case] which: usize, #[case] field: &str, #[case] message: &str) {
+fn statuses_count_what_runs(#[case] which: usize, #[case] field: &str, #[case] said: &str) {
     let judge =
         |statuses: Vec<Value>| statuses_follow(&Story::flat().all_added(statuses).end().end(), "w", &gangs());
     assert_eq!(judge(statuses()), Ok(()));
     let mut behind = statuses();
     behind[which]["status"][field] = Value::Null;
-    assert_eq!(messages(judge(behind)), message);
+    assert_eq!(message(judge(behind)), said);
 }
 
 #[test]
@@ -104,7 +96,7 @@ fn a_status_that_runs_ahead_is_not_earned() {
     assert_eq!(readiness_is_earned(&followed, &gangs()), Ok(()));
     let ahead = one().modified(clique("w-0-a", 2, 2)).added(second).end();
     assert_eq!(
-        messages(readiness_is_earned(&ahead, &gangs())),
+        message(readiness_is_earned(&ahead, &gangs())),
         "PodClique w-0-a said readyReplicas 2 when 1 of its pods had been Ready"
     );
     let unready = waiting(first, "ContainerCreating", "");
@@ -119,11 +111,14 @@ fn a_status_tells_which_clique_is_not_ready() {
     let live = Story::flat().all_added([clique("w-0-a", 2, 2), clique("w-0-sg-0-b", 1, 0)]).end().end();
     assert_eq!(clique_says(&live, a, 2), Ok(()));
     assert_eq!(clique_says(&live, b, 0), Ok(()));
-    assert_eq!(messages(clique_says(&live, b, 1)), "PodClique w-0-sg-0-b says readyReplicas 0, not 1");
+    assert_eq!(message(clique_says(&live, b, 1)), "PodClique w-0-sg-0-b says readyReplicas 0, not 1");
     let untold = Story::flat().added(with_status("PodClique", "w-0-sg-0-b", json!({}))).end().end();
     assert_eq!(
         messages(clique_says(&untold, b, 0)),
-        "PodClique w-0-sg-0-b says replicas 0, not 1\nPodClique w-0-sg-0-b says scheduledReplicas 0, not 1"
+        [
+            "PodClique w-0-sg-0-b says replicas 0, not 1",
+            "PodClique w-0-sg-0-b says scheduledReplicas 0, not 1"
+        ]
     );
 }
 
@@ -171,8 +166,8 @@ fn who_runs_runs_on() {
             "a0 has its container worker started again",
         ),
     ];
-    for (change, message) in changes {
-        assert_eq!(messages(judge(Some(change))), message);
+    for (change, said) in changes {
+        assert_eq!(message(judge(Some(change))), said);
     }
     assert!(is_not_reached(&ran_on(&Story::flat().end(), 0, 0)));
 }
@@ -183,7 +178,7 @@ fn what_happened_outside_of_the_time_does_not_count() {
     let history = gone.deleted(pods()[0].clone()).end();
     let place = |name: &str| history.reached(name).map(|(place, _)| place).expect("marked");
     assert_eq!(ran_on(&history, place("since"), place("until")), Ok(()));
-    assert_eq!(messages(ran_on(&history, place("since"), history.entries.len())), "a0 was deleted");
+    assert_eq!(message(ran_on(&history, place("since"), history.entries.len())), "a0 was deleted");
 }
 
 #[test]
@@ -195,14 +190,14 @@ fn a_node_that_was_given_up_is_deserted() {
     let live = Story::flat().all_added([going, moved]).end().end();
     assert_eq!(deserted(&live, "n"), Ok(()));
     let stuck = Story::flat().all_added([first, second]).end().end();
-    assert_eq!(messages(deserted(&stuck, "n")), "a0 is still on n\na1 is still on n");
+    assert_eq!(messages(deserted(&stuck, "n")), ["a0 is still on n", "a1 is still on n"]);
 }
 
 #[test]
 fn a_kubelet_says_how_many_gpus_there_are() {
     let live = Story::flat().added(node("n", 6)).end().end();
     assert_eq!(has_gpus(&live, "n", 6), Ok(()));
-    assert_eq!(messages(has_gpus(&live, "n", 8)), "6 GPUs of n are allocatable, not 8");
+    assert_eq!(message(has_gpus(&live, "n", 8)), "6 GPUs of n are allocatable, not 8");
     assert!(is_not_reached(&has_gpus(&live, "m", 6)));
     let mut without = node("n", 0);
     without["status"]["allocatable"] = json!({});

@@ -78,6 +78,7 @@ mod tests {
 
     use super::*;
     use crate::suite::history::testing::Story;
+    use crate::suite::judge::messages;
 
     /// Holders, `-` for none, and at which second they wrote the lease; it holds for 15 s.
     fn judge(versions: &[(&str, u32)]) -> Ruling {
@@ -93,13 +94,6 @@ mod tests {
             story.mark(LEASE, json!({"resourceVersion": "1", "spec": spec}))
         });
         one_leader_at_a_time(&story.end())
-    }
-
-    fn messages(ruling: Ruling) -> Vec<String> {
-        match ruling {
-            Err(Broken::Violated(found)) => found.into_iter().map(|found| found.message).collect(),
-            other => panic!("{other:?} is no violation"),
-        }
     }
 
     #[rstest::rstest]

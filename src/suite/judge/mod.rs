@@ -179,11 +179,17 @@ impl History {
     }
 }
 
-/// What the first violation of a ruling says, for tests of judges.
+/// What the violations of a ruling say, for tests of judges.
 #[cfg(test)]
-pub fn message(ruling: Ruling) -> String {
+pub fn messages(ruling: Ruling) -> Vec<String> {
     match ruling {
-        Err(Broken::Violated(found)) => found[0].message.clone(),
+        Err(Broken::Violated(found)) => found.into_iter().map(|violation| violation.message).collect(),
         other => panic!("{other:?} is no violation"),
     }
+}
+
+/// What the first of them says.
+#[cfg(test)]
+pub fn message(ruling: Ruling) -> String {
+    messages(ruling).swap_remove(0)
 }

@@ -151,6 +151,7 @@ mod tests {
     use super::*;
     use crate::suite::expect::Group;
     use crate::suite::history::testing::Story;
+    use crate::suite::judge::message;
     use crate::suite::names;
 
     const KEY: &str = names::RACK;
@@ -172,13 +173,6 @@ mod tests {
             bound.iter().enumerate().map(|(i, (clique, node))| pod(&format!("p{i}"), clique, Some(node)));
         let pending = pod("pending", "a", None);
         Story::flat().all_added(nodes).added(pending).all_added(pods).end()
-    }
-
-    fn message(ruling: Ruling) -> String {
-        match ruling {
-            Err(Broken::Violated(found)) => found[0].message.clone(),
-            other => panic!("{other:?} is no violation"),
-        }
     }
 
     #[test]

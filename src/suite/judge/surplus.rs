@@ -138,6 +138,7 @@ fn is_held_in(pod: &Value, key: &str, domain: &str) -> bool {
 mod tests {
     use super::*;
     use crate::suite::history::testing::Story;
+    use crate::suite::judge::message;
 
     const KEY: &str = names::RACK;
 
@@ -167,13 +168,6 @@ mod tests {
     fn begin() -> Story {
         let node = json!({"kind": "Node", "metadata": {"name": "n", "labels": {KEY: "ns-a"}}});
         Story::whole().added(node).all_added([pod(0, true, None), pod(1, true, None)])
-    }
-
-    fn message(ruling: Ruling) -> String {
-        match ruling {
-            Err(Broken::Violated(found)) => found[0].message.clone(),
-            other => panic!("{other:?} is no violation"),
-        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ pub const CASE: Case = Case {
     id: "aon/nothing-requested",
     title: "A gang of pods that request no resources, one pod short of places, is not bound at all",
     clauses: &["AON-02"],
-    nodes: &[nodes(1).pods(2)],
+    nodes: &[nodes(1).pods(2).without_stand_in()],
     manifest: include_str!("nothing_requested.yaml"),
     lane: Lane::Shared,
     only: &[],
