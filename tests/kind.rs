@@ -54,6 +54,7 @@ fn arena(runtime: &Runtime) -> Result<Arena, ClusterError> {
     let schedulers: BTreeSet<_> = spec.schedulers.clone();
     let wanted = Wanted {
         schedulers: &schedulers,
+        releases: &[],
         controller: &spec.controller,
         config: config::DEFAULT,
         node_image: None,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::args::{ProviderArgs, ProviderName, RunArgs};
+use super::args::{Install, ProviderArgs, ProviderName, RunArgs};
 use super::output::{self, Talk};
 use super::{Failure, cluster_spec, provider, run_id, select};
 use crate::report::{self, Exit, Report};
@@ -26,7 +26,11 @@ pub async fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let talk = Arc::new(Talk::default());
     let building = Instant::now();
     let schedulers: BTreeSet<_> = plan.targets.iter().map(|target| target.scheduler()).collect();
-    let spec = cluster_spec(&args.cluster_args, &schedulers)?;
+    let mut spec = cluster_spec(&args.cluster_args, &schedulers)?;
+    if args.provider.provider == ProviderName::Kind {
+        // The programs of a folder are for local processes.
+        spec.kai = None;
+    }
     let (origin, programs) = provider::origin(args, &spec, &talk).await?;
     let clock = Clock { begin, building: building.elapsed() };
     std::fs::create_dir_all(&args.report_dir)
@@ -148,6 +152,10 @@ fn provider_words(args: &ProviderArgs) -> Vec<String> {
     let path = |flag: &str, path: &std::path::Path| format!("--{flag} '{}'", path.display());
     words.extend(args.node_image.iter().map(|image| format!("--node-image {image}")));
     words.extend(args.kind_config.iter().map(|file| path("kind-config", file)));
+    if args.install == Install::Helm {
+        words.push("--install helm".into());
+    }
+    words.extend(args.charts.iter().map(|(name, chart)| format!("--chart '{name}={chart}'")));
     words.extend(args.kubeconfig.iter().map(|file| path("kubeconfig", file)));
     if args.beside_foreign_workloads {
         words.push("--beside-foreign-workloads".into());

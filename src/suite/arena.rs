@@ -182,18 +182,26 @@ impl Arena {
         self.shared()?.cluster.ready_in()
     }
 
+    /// Whether KAI itself is in the clusters of this run, from a folder or by its chart.
+    fn has_kai(&self) -> bool {
+        match &self.settings.origin {
+            Origin::Kind(kind) => kind.release(Scheduler::Kai).is_some(),
+            Origin::Local | Origin::Up(_) | Origin::Existing { .. } => self.settings.spec.kai.is_some(),
+        }
+    }
+
     /// Why nothing can be said about a target's scheduler: it is not in the clusters of this run. What the API server
     /// alone shows is judged all the same.
     fn absent(&self, target: Target) -> Option<&'static str> {
-        let missing = target.scheduler() == Scheduler::Kai && self.settings.spec.kai.is_none();
+        let missing = target.scheduler() == Scheduler::Kai && !self.has_kai();
         missing.then_some(
             "KAI binaries not found (--kai-dir): a stand-in binds the pods, one by one, and only what the API server \
              shows is judged",
         )
     }
 
-    /// Why a case cannot be held in the clusters of this run.
-    fn lacks(&self, case: &Case) -> Option<&'static str> {
+    /// Why a case cannot be held on a target in the clusters of this run.
+    fn lacks(&self, case: &Case, target: Target) -> Option<&'static str> {
         let pod_grouper =
             || self.settings.spec.parts_of(Scheduler::Kai).any(|part| part == Part::KaiPodGrouper);
         let is_local = matches!(self.settings.origin, Origin::Local);
@@ -202,6 +210,13 @@ impl Arena {
                 && !matches!(self.settings.origin, Origin::Local | Origin::Up(_)) =>
             {
                 Some("it stops or reconfigures a part of the control plane: run it with --provider local")
+            }
+            // Not even its API.
+            _ if target.scheduler() == Scheduler::Kai
+                && matches!(self.settings.origin, Origin::Kind(_))
+                && !self.has_kai() =>
+            {
+                Some("KAI comes into a kind cluster by its chart only: run it with --install helm")
             }
             "klt" if !matches!(self.settings.origin, Origin::Kind(_)) => {
                 Some("the nodes have no kubelets, they are simulated: run it with --provider kind")
@@ -225,7 +240,7 @@ impl Arena {
     pub async fn hold(&self, case: &'static Case, target: Target) -> CaseResult {
         let clauses = verdict::judged_clauses(case, target);
         let absent = || self.absent(target).filter(|_| !clauses.iter().any(|id| verdict::is_contract(id)));
-        if let Some(reason) = self.lacks(case).or_else(absent) {
+        if let Some(reason) = self.lacks(case, target).or_else(absent) {
             let outcome = Outcome::not_run_announced(reason);
             return CaseResult::without_running(case.id, case.title, clauses, &outcome);
         }
