@@ -78,6 +78,21 @@ fn stdout(output: &Output) -> String {
 #[case(&["run", "--implementation", "existing"], "give --provider existing")]
 #[case(&["run", "--implementation", "mine"], "[possible values: reference, existing]")]
 #[case(&["up", "--implementation", "mine"], "[possible values: reference, existing]")]
+#[case(&["run", "--install", "helm"], "--install helm is for --provider kind")]
+#[case(&["run", "--chart", "volcano"], "expected NAME=CHART[@VERSION]")]
+#[case(&["run", "--provider", "kind", "--chart", "volcano=@1.14.4"], "give --install helm")]
+#[case(
+    &["run", "--provider", "kind", "--install", "helm", "--chart", "volcanoo=@1.14.4"],
+    "did you mean \"volcano\"?"
+)]
+#[case(
+    &["run", "--provider", "kind", "--install", "helm", "--chart", "volcano=x@"],
+    "expected CHART, CHART@VERSION or @VERSION"
+)]
+#[case(
+    &["run", "--provider=kind", "--install=helm", "--backend=volcano", "--bin=vc-scheduler=/bin/true"],
+    "volcano comes by its chart volcano@1.14.1 of https://"
+)]
 #[case(&["run", "--cluster", "nowhere"], "no cluster \"nowhere\" is up")]
 #[case(&["run", "--workload", "nowhere.yaml", "--nodes", "8x8"], "nowhere.yaml")]
 #[case(&["run", "--workload", "w.yaml"], "--nodes")]
@@ -145,6 +160,17 @@ fn a_toolchain_that_cannot_build_is_infrastructure(#[case] go: Option<&str>, #[c
     let output = Cli::new().with_go(&["components", "build"], go);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(stderr(&output).contains(says), "{}", stderr(&output));
+}
+
+/// Before Docker is asked for, and before anything is built.
+#[test]
+fn helm_that_is_not_there_is_infrastructure() {
+    let args = ["run", "--provider", "kind", "--install", "helm", "--backend", "kai-scheduler"];
+    let output = Cli::new().with_go(&args, None);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    for says in ["`helm version --short` failed", "put `helm` on PATH", "--install manifests"] {
+        assert!(stderr(&output).contains(says), "{says}: {}", stderr(&output));
+    }
 }
 
 /// A recording as kubectl makes it, of a gang of two of which one pod is bound before the barrier.

@@ -55,6 +55,7 @@ fn arena(runtime: &Runtime) -> Result<Arena, ClusterError> {
     let wanted = Wanted {
         kubernetes: spec.kubernetes,
         schedulers: &schedulers,
+        releases: &[],
         controller: &spec.controller,
         config: &config::of(spec.kubernetes),
         node_image: None,

@@ -134,6 +134,15 @@ pub enum ImplementationOrigin {
     Existing,
 }
 
+/// How the schedulers of a kind cluster are installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Install {
+    /// Built here, an image of each; without KAI.
+    Manifests,
+    /// By their charts, KAI too; needs Helm, and registries that answer.
+    Helm,
+}
+
 /// Where the cluster of a run comes from, and whose controller is judged.
 #[derive(Debug, Clone, Args)]
 pub struct ProviderArgs {
@@ -146,6 +155,14 @@ pub struct ProviderArgs {
     /// kind's configuration, instead of kind-configs/all-backends.yaml.
     #[arg(long, value_name = "FILE")]
     pub kind_config: Option<PathBuf>,
+    /// How Volcano, Koordinator and KAI come into a kind cluster.
+    #[arg(long, value_enum, default_value = "manifests")]
+    pub install: Install,
+    /// With --install helm, the chart of volcano, koord-scheduler or kai-scheduler instead of the pinned one: an OCI
+    /// reference, a chart of a repository that helm knows, or a path. @VERSION alone is another version of the pinned
+    /// one. May be repeated.
+    #[arg(long = "chart", value_name = "NAME=CHART[@VERSION]", value_parser = name_and_chart)]
+    pub charts: Vec<(String, String)>,
     /// A cluster of your own. Nothing is installed in it; it needs KWOK for nodes annotated kwok.x-k8s.io/node=fake.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
@@ -382,6 +399,13 @@ fn name_and_path(raw: &str) -> Result<(String, PathBuf), String> {
     match raw.split_once('=') {
         Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.into(), path.into())),
         _ => Err("expected NAME=PATH, e.g. kube-scheduler=./my-scheduler".into()),
+    }
+}
+
+fn name_and_chart(raw: &str) -> Result<(String, String), String> {
+    match raw.split_once('=') {
+        Some((name, chart)) if !name.is_empty() && !chart.is_empty() => Ok((name.into(), chart.into())),
+        _ => Err("expected NAME=CHART[@VERSION], e.g. kai-scheduler=./charts/kai-scheduler".into()),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Failure, output, sibling};
 use crate::cluster::components::{Component, Purpose, Toolbox, Toolchain, catalogue, component};
 use crate::cluster::kubernetes::Kubernetes;
+use crate::cluster::schedulers::helm::Helm;
 use crate::cluster::{home, kind};
 use crate::report::Exit;
 
@@ -62,6 +63,9 @@ pub async fn doctor() -> Result<Exit, Failure> {
             check("kind", Ok(format!("Docker {}, cgroup v{}", engine.version, engine.cgroup_version)))
         }
         Err(error) => output::data(&format!("no    kind (--provider kind only): {error}")),
+    }
+    if let Ok(version) = Helm::on_path().version().await {
+        check("helm (--install helm)", Ok(version));
     }
     let left: Vec<_> =
         home::clusters()?.into_iter().filter(|found| !found.live).map(|found| found.name).collect();

@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::args::{ImplementationOrigin, ProviderArgs, ProviderName, RunArgs};
-use super::{Failure, clusters, output, overrides, own, sibling, sibling_of};
-use crate::cluster::components::Toolbox;
+use super::args::{ImplementationOrigin, Install, ProviderArgs, ProviderName, RunArgs};
+use super::{Failure, clusters, output, overrides, own, select, sibling, sibling_of};
+use crate::cluster::components::{Purpose, Toolbox, component};
 use crate::cluster::kind::prepare::{self, OwnPrograms, Wanted};
 use crate::cluster::kind::{KindSpec, config};
 use crate::cluster::local::{ClusterSpec, Programs};
 use crate::cluster::process::Launcher;
 use crate::cluster::schedulers::Scheduler;
+use crate::cluster::schedulers::helm::Release;
 use crate::report::Implementation;
 use crate::suite::arena::Origin;
 
@@ -23,6 +24,7 @@ pub async fn origin(
     spec: &ClusterSpec,
     talk: &output::Talk,
 ) -> Result<(Origin, Programs), Failure> {
+    let releases = releases(args, &spec.schedulers)?;
     let origin = match (args.provider.provider, &args.cluster, &args.provider.kubeconfig) {
         (ProviderName::Local, Some(name), None) => Origin::Up(clusters::kubeconfig(name, spec.kubernetes)?),
         (ProviderName::Local, None, None) => Origin::Local,
@@ -37,7 +39,7 @@ pub async fn origin(
             ));
         }
         (ProviderName::Kind, None, None) => {
-            let (spec, programs) = kind(args, spec, talk).await?;
+            let (spec, programs) = kind(args, spec, &releases, talk).await?;
             return Ok((Origin::Kind(Box::new(spec)), programs));
         }
         (ProviderName::Kind, ..) => {
@@ -82,14 +84,65 @@ pub fn implementation(args: &ProviderArgs) -> Result<Option<Implementation>, Fai
     }
 }
 
+/// The charts of these schedulers that helm is to install; none where they come otherwise.
+///
+/// # Errors
+/// [`Failure::Usage`].
+fn releases(args: &RunArgs, schedulers: &BTreeSet<Scheduler>) -> Result<Vec<Release>, Failure> {
+    let usage = |text: String| Err(Failure::Usage(text));
+    let charts = &args.provider.charts;
+    match (args.provider.install, args.provider.provider) {
+        (Install::Manifests, _) if charts.is_empty() => return Ok(Vec::new()),
+        (Install::Manifests, _) => {
+            return usage("--chart names a chart that helm installs: give --install helm".into());
+        }
+        (Install::Helm, ProviderName::Kind) => {}
+        (Install::Helm, _) => {
+            return usage(
+                "--install helm is for --provider kind: local schedulers are processes, and in a cluster of your own \
+                 nothing is installed"
+                    .into(),
+            );
+        }
+    }
+    let mut releases: Vec<_> = Scheduler::ALL.into_iter().filter_map(Release::pinned).collect();
+    for (name, words) in charts {
+        let names: Vec<_> = releases.iter().map(|release| release.scheduler.name()).collect();
+        let Some(place) = names.iter().position(|known| known == name) else {
+            return Err(select::unknown("scheduler in --chart", name, &names, ""));
+        };
+        releases[place] = match releases[place].clone().with_chart(words) {
+            Ok(release) => release,
+            Err(reason) => return usage(format!("--chart {name}={words}: {reason}")),
+        };
+    }
+    releases.retain(|release| schedulers.contains(&release.scheduler));
+    for (name, _) in &args.cluster_args.bins {
+        let purpose = component(name).map(|component| component.purpose);
+        let is_its = |release: &&Release| purpose == Some(Purpose::Scheduler(release.scheduler));
+        if let Some(release) = releases.iter().find(is_its) {
+            return usage(format!(
+                "--bin {name}: with --install helm, {} comes by its chart {}",
+                release.scheduler.name(),
+                release.chart
+            ));
+        }
+    }
+    Ok(releases)
+}
+
 async fn kind(
     args: &RunArgs,
     spec: &ClusterSpec,
+    releases: &[Release],
     talk: &output::Talk,
 ) -> Result<(KindSpec, Programs), Failure> {
-    let schedulers: BTreeSet<_> = spec.schedulers.iter().copied().filter(|s| *s != Scheduler::Kai).collect();
-    if schedulers.len() < spec.schedulers.len() {
-        output::say("KAI comes by its chart only, which this run does not install: its clauses are not run");
+    let mut schedulers = spec.schedulers.clone();
+    if args.provider.install == Install::Manifests && schedulers.remove(&Scheduler::Kai) {
+        output::say(
+            "KAI comes by its chart only, which this run does not install (--install helm does): its clauses are not \
+             run",
+        );
     }
     let config = match &args.provider.kind_config {
         Some(path) => std::fs::read_to_string(path)
@@ -107,6 +160,7 @@ async fn kind(
     let wanted = Wanted {
         kubernetes: spec.kubernetes,
         schedulers: &schedulers,
+        releases,
         controller: &spec.controller,
         config: &config,
         node_image: args.provider.node_image.as_deref(),
@@ -116,6 +170,9 @@ async fn kind(
     let (spec, toolbox) = prepare::prepare(wanted, talk).await?;
     for image in spec.own_images() {
         output::say(&format!("image {} {:.1} MB", image.reference, image.bytes as f64 / 1e6));
+    }
+    for release in releases {
+        output::say(&format!("chart {}", release.chart));
     }
     Ok((spec, Programs { toolbox, launcher: Launcher::new(own()?), controller }))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::args::{ImplementationOrigin, ProviderArgs, ProviderName, RunArgs, Versions};
+use super::args::{ImplementationOrigin, Install, ProviderArgs, ProviderName, RunArgs, Versions};
 use super::output::{self, Talk};
 use super::{Failure, cluster_spec, provider, run_id, select};
 use crate::cluster::kubernetes::Kubernetes;
@@ -59,7 +59,11 @@ async fn run_on(kubernetes: Kubernetes, args: &RunArgs, report_dir: &Path) -> Re
     let talk = Arc::new(Talk::default());
     let building = Instant::now();
     let schedulers: BTreeSet<_> = plan.targets.iter().map(|target| target.scheduler()).collect();
-    let spec = cluster_spec(kubernetes, &args.cluster_args, &schedulers)?;
+    let mut spec = cluster_spec(kubernetes, &args.cluster_args, &schedulers)?;
+    if args.provider.provider == ProviderName::Kind {
+        // The programs of a folder are for local processes.
+        spec.kai = None;
+    }
     let (origin, programs) = provider::origin(args, &spec, &talk).await?;
     let clock = Clock { begin, building: building.elapsed() };
     std::fs::create_dir_all(report_dir)
@@ -201,6 +205,10 @@ fn provider_words(args: &ProviderArgs) -> Vec<String> {
     let path = |flag: &str, path: &std::path::Path| format!("--{flag} '{}'", path.display());
     words.extend(args.node_image.iter().map(|image| format!("--node-image {image}")));
     words.extend(args.kind_config.iter().map(|file| path("kind-config", file)));
+    if args.install == Install::Helm {
+        words.push("--install helm".into());
+    }
+    words.extend(args.charts.iter().map(|(name, chart)| format!("--chart '{name}={chart}'")));
     words.extend(args.kubeconfig.iter().map(|file| path("kubeconfig", file)));
     if args.beside_foreign_workloads {
         words.push("--beside-foreign-workloads".into());

@@ -106,6 +106,14 @@ pub enum ClusterError {
         /// What is in the way.
         reason: String,
     },
+    /// No Helm that can be used.
+    #[error(
+        "{reason}\n--install helm needs Helm 3.8 or newer: put `helm` on PATH (https://helm.sh/docs/intro/install), or run with --install manifests, which needs none and is without KAI"
+    )]
+    Helm {
+        /// What is in the way.
+        reason: String,
+    },
     /// A command of another program failed.
     #[error("`{command}` failed: {reason}")]
     Command {

@@ -246,7 +246,7 @@ fn missing(name: Feature, reason: &str) -> UnsupportedFeature {
 
 fn component(name: &str, source: ComponentSource, byte: &str) -> Component {
     let digest = format!("sha256:{}", byte.repeat(32));
-    Component { name: name.to_owned(), version: "v1.36.4".to_owned(), source, digest }
+    Component { name: name.to_owned(), version: "v1.36.4".to_owned(), source, chart: None, digest }
 }
 
 fn seconds(millis: u64) -> Seconds {

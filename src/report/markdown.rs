@@ -187,7 +187,11 @@ fn write_how(out: &mut String, report: &Report) -> fmt::Result {
     write_row(out, ["component", "version", "digest"])?;
     write_rule(out, 3)?;
     for component in &report.components {
-        write_row(out, [&component.name, &component.version, &component.digest])?;
+        let version = match &component.chart {
+            Some(chart) => format!("{}, chart {chart}", component.version),
+            None => component.version.clone(),
+        };
+        write_row(out, [&component.name, &version, &component.digest])?;
     }
     Ok(())
 }
@@ -228,6 +232,15 @@ mod tests {
     fn the_text_of_all_backends() {
         let _redacted = fixture::redacted();
         insta::assert_snapshot!(markdown(&fixture::all_backends()));
+    }
+
+    #[test]
+    fn a_chart_is_named_beside_its_version() {
+        let mut report = fixture::report();
+        report.components[1].chart = Some("volcano-1.14.1 (https://example.org/charts)".to_owned());
+        let text = markdown(&report);
+        let row = "| kube-scheduler | v1.36.4, chart volcano-1.14.1 (https://example.org/charts) |";
+        assert!(text.contains(row), "{text}");
     }
 
     #[test]

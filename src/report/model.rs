@@ -92,7 +92,7 @@ pub struct Provider {
     pub feature_gates: BTreeMap<String, bool>,
 }
 
-/// A program the run started.
+/// A program the run started, or installed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Component {
@@ -102,7 +102,10 @@ pub struct Component {
     pub version: String,
     /// How the run got it.
     pub source: ComponentSource,
-    /// SHA-256 of the binary, as `sha256:` and 64 hexadecimal digits.
+    /// Of one that came by a chart: the chart's name and version, and where it was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chart: Option<String>,
+    /// SHA-256 of the binary, or of the objects that a chart made, as `sha256:` and 64 hexadecimal digits.
     #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
     pub digest: String,
 }
@@ -115,6 +118,8 @@ pub enum ComponentSource {
     Built,
     /// A binary given by path.
     Path,
+    /// Installed by its Helm chart.
+    Helm,
 }
 
 /// What changes how fast a run is and how long it waits.

@@ -14,6 +14,7 @@ use super::target::{KUBE, Target};
 use super::verdict::{judged_clauses, not_held};
 use crate::cluster::ClusterError;
 use crate::cluster::components::{Source, digest};
+use crate::cluster::schedulers::helm::Installed;
 use crate::cluster::schedulers::{KaiDir, Scheduler};
 use crate::report::{
     API_VERSION, CaseResult, Component, ComponentSource, Features, Implementation, KIND, Outcome,
@@ -148,9 +149,12 @@ pub async fn report(
 ) -> Result<Report, ClusterError> {
     let settings = &arena.settings;
     let provider = provider(arena).await?;
+    let shared = arena.shared();
+    let kind = shared.as_ref().and_then(|ground| ground.kind().ok());
+    let installed = kind.map_or(&[][..], |kind| kind.installed());
     let profile = |(target, cases): (Target, Vec<CaseResult>)| -> Result<_, ClusterError> {
         let variant = target.scope().map(|scope| format!("{scope} scope"));
-        let version = version(settings, target, &provider)?;
+        let version = version(settings, target, &provider, installed)?;
         let clauses = plan.clauses.iter().filter(|clause| target.concerns(clause));
         Ok(ProfileReport::new(target.name(), variant, &version, features(target, &cases))
             .conclude(clauses, cases))
@@ -167,9 +171,11 @@ pub async fn report(
                 Source::Built => ComponentSource::Built,
                 Source::Given => ComponentSource::Path,
             },
+            chart: None,
             digest: format!("sha256:{}", program.sha256),
         })
         .chain(kai_components(settings)?)
+        .chain(installed.iter().map(of_chart))
         .collect();
     let version = env!("CARGO_PKG_VERSION").to_owned();
     Ok(Report {
@@ -206,9 +212,20 @@ fn kai_components(settings: &super::arena::Settings) -> Result<Vec<Component>, C
         .map(|(part, path)| {
             let digest = format!("sha256:{}", digest(path)?);
             let (name, version) = (part.program().to_owned(), "unknown".to_owned());
-            Ok(Component { name, version, source: ComponentSource::Path, digest })
+            Ok(Component { name, version, source: ComponentSource::Path, chart: None, digest })
         })
         .collect()
+}
+
+/// What helm has installed, as one.
+fn of_chart(installed: &Installed) -> Component {
+    Component {
+        name: installed.release.clone(),
+        version: installed.version.clone(),
+        source: ComponentSource::Helm,
+        chart: Some(installed.chart.clone()),
+        digest: format!("sha256:{}", installed.sha256),
+    }
 }
 
 /// The version of a target's scheduler in the clusters of this run.
@@ -216,12 +233,23 @@ fn version(
     settings: &super::arena::Settings,
     target: Target,
     provider: &Provider,
+    installed: &[Installed],
 ) -> Result<String, ClusterError> {
     match target {
         Target::External => return Ok("none".into()),
         // It runs where nobody asks its program.
         Target::ExternalScheduler(_) => return Ok("unknown".into()),
         _ => {}
+    }
+    let release = match &settings.origin {
+        Origin::Kind(kind) => kind.release(target.scheduler()),
+        Origin::Local | Origin::Up(_) | Origin::Existing { .. } => None,
+    };
+    if let Some(release) = release {
+        let one = installed.iter().find(|one| one.scheduler == release.scheduler);
+        // One that did not come up has the version that it would have had.
+        let version = one.map(|one| &one.version).or(release.chart.version.as_ref());
+        return Ok(version.cloned().unwrap_or_else(|| "unknown".into()));
     }
     let program = match target.scheduler() {
         Scheduler::Kube => "kube-scheduler",

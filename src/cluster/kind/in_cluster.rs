@@ -1,8 +1,9 @@
 //! What is installed in a kind cluster, and when it works.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use futures::future::join_all;
+use futures::future::{join_all, join3};
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
@@ -11,7 +12,9 @@ use kube::runtime::wait::await_condition;
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 
-use super::{KindSpec, not_ready};
+use super::{KindSpec, kubeconfig_in, not_ready};
+use crate::cluster::schedulers::helm::{Helm, Installed, Release};
+use crate::cluster::schedulers::in_cluster::Deployed;
 use crate::cluster::schedulers::{Scheduler, in_cluster};
 use crate::cluster::{ClusterError, deploy};
 use crate::controller::install;
@@ -20,6 +23,8 @@ use crate::controller::install;
 const NODES: Duration = Duration::from_secs(120);
 /// Containers of images that are there start and answer.
 const ROLLOUT: Duration = Duration::from_secs(90);
+/// The same of what a chart's operator makes once helm has gone: its images come from a registry.
+const OF_OPERATORS: Duration = Duration::from_secs(300);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(250);
 
@@ -86,15 +91,37 @@ pub async fn write_topology(client: &Client) -> Result<(), ClusterError> {
     Ok(())
 }
 
-/// Installs controller, plugin and schedulers, and waits until they work; the schedulers that do not.
+/// What has become of the schedulers beside kube-scheduler.
+#[derive(Debug)]
+pub struct Schedulers {
+    /// Those that do not work, and why.
+    pub failed: Vec<(Scheduler, String)>,
+    /// Those that work and that helm has installed.
+    pub installed: Vec<Installed>,
+}
+
+impl Schedulers {
+    /// Where one is, by whichever way it came.
+    pub fn deployed(&self, scheduler: Scheduler) -> Deployed {
+        let by_chart = self.installed.iter().any(|installed| installed.scheduler == scheduler);
+        let package = scheduler.package().filter(|_| by_chart);
+        package.map_or_else(|| in_cluster::deployed(scheduler), |package| package.deployed)
+    }
+}
+
+/// Installs controller, plugin and schedulers, and waits until they work. `folder` is the cluster's.
 ///
 /// # Errors
 /// [`ClusterError::Api`], [`ClusterError::Forbidden`]; [`ClusterError::NotReady`] with what the pods say.
-pub async fn install(client: &Client, spec: &KindSpec) -> Result<Vec<(Scheduler, String)>, ClusterError> {
+pub async fn install(client: &Client, spec: &KindSpec, folder: &Path) -> Result<Schedulers, ClusterError> {
     // The controller looks for the schedulers' APIs at its start.
-    let installed = join_all(spec.scheduler_images.iter().map(|(scheduler, image)| async move {
+    let built = join_all(spec.scheduler_images.iter().map(|(scheduler, image)| async move {
         let made = scheduler_up(client, *scheduler, &image.reference).await;
         made.err().map(|error| (*scheduler, error.to_string()))
+    }));
+    let by_chart = join_all(spec.releases.iter().map(|release| async move {
+        let made = release_up(client, release, folder).await;
+        made.map_err(|error| (release.scheduler, error.to_string()))
     }));
     let plugin = async {
         let mut objects = Vec::new();
@@ -108,14 +135,21 @@ pub async fn install(client: &Client, spec: &KindSpec) -> Result<Vec<(Scheduler,
         deploy::install(client, &objects).await?;
         daemon_set_ready(client, PLUGIN_SYSTEM, PLUGIN_NAME).await
     };
-    let (failed, plugin) = futures::future::join(installed, plugin).await;
+    let (built, by_chart, plugin) = join3(built, by_chart, plugin).await;
     plugin?;
+    let (mut failed, mut installed) = (built.into_iter().flatten().collect::<Vec<_>>(), Vec::new());
+    for made in by_chart {
+        match made {
+            Ok(one) => installed.push(one),
+            Err(one) => failed.push(one),
+        }
+    }
     let objects = install::in_cluster(&spec.controller_image.reference, &spec.controller.configuration)
         .map_err(|e| ClusterError::Name(format!("the controller's manifests cannot be made: {e}")))?;
     deploy::install(client, &objects).await?;
     deployment_ready(client, install::NAMESPACE, install::SERVICE_ACCOUNT).await?;
     webhooks_answer(client).await?;
-    Ok(failed.into_iter().flatten().collect())
+    Ok(Schedulers { failed, installed })
 }
 
 /// Waits until the API server reaches the controller's webhooks through their Service: kube-proxy writes its rules a moment
@@ -146,7 +180,35 @@ async fn scheduler_up(client: &Client, scheduler: Scheduler, image: &str) -> Res
     for object in scheduler.objects() {
         deploy::apply_when_served(client, &object).await?;
     }
-    deployment_ready(client, in_cluster::namespace(scheduler), scheduler.name()).await
+    works(client, in_cluster::deployed(scheduler), ROLLOUT).await
+}
+
+/// Has helm install a scheduler with everything that it needs, CRDs among it. What the harness adds comes when it works:
+/// a chart of the user's own may have webhooks.
+async fn release_up(client: &Client, release: &Release, folder: &Path) -> Result<Installed, ClusterError> {
+    let deployed = release.package.deployed;
+    let made = Helm::on_path().install(release, &kubeconfig_in(folder), &folder.join("helm")).await;
+    let installed = match made {
+        // What helm says of pods that do not become ready is that it has waited long enough.
+        Err(ClusterError::Command { command, reason }) => {
+            let reason = format!("{reason}\n{}", pods_say(client, deployed.namespace).await);
+            return Err(ClusterError::Command { command, reason });
+        }
+        made => made?,
+    };
+    works(client, deployed, OF_OPERATORS).await?;
+    for object in release.scheduler.objects() {
+        deploy::apply_when_served(client, &object).await?;
+    }
+    Ok(installed)
+}
+
+/// Waits until a scheduler's Deployments are there and available.
+async fn works(client: &Client, deployed: Deployed, limit: Duration) -> Result<(), ClusterError> {
+    for name in deployed.deployments {
+        deployment_ready_in(client, deployed.namespace, name, limit).await?;
+    }
+    Ok(())
 }
 
 /// Waits until every replica of a Deployment's current template is available.
@@ -154,6 +216,15 @@ async fn scheduler_up(client: &Client, scheduler: Scheduler, image: &str) -> Res
 /// # Errors
 /// [`ClusterError::NotReady`] with what its pods say.
 pub async fn deployment_ready(client: &Client, namespace: &str, name: &str) -> Result<(), ClusterError> {
+    deployment_ready_in(client, namespace, name, ROLLOUT).await
+}
+
+async fn deployment_ready_in(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+    limit: Duration,
+) -> Result<(), ClusterError> {
     let deployments: Api<Deployment> = Api::namespaced(client.clone(), namespace);
     let ready = |found: Option<&Deployment>| {
         found.is_some_and(|found| {
@@ -166,8 +237,11 @@ pub async fn deployment_ready(client: &Client, namespace: &str, name: &str) -> R
             })
         })
     };
-    let wait = tokio::time::timeout(ROLLOUT, await_condition(deployments, name, ready)).await;
-    rolled_out(client, namespace, &format!("Deployment {name}"), matches!(wait, Ok(Ok(_)))).await
+    let wait = tokio::time::timeout(limit, await_condition(deployments, name, ready)).await;
+    match wait {
+        Ok(Ok(_)) => Ok(()),
+        _ => Err(not_rolled_out(client, namespace, format!("Deployment {name}"), limit).await),
+    }
 }
 
 async fn daemon_set_ready(client: &Client, namespace: &str, name: &str) -> Result<(), ClusterError> {
@@ -178,13 +252,19 @@ async fn daemon_set_ready(client: &Client, namespace: &str, name: &str) -> Resul
         })
     };
     let wait = tokio::time::timeout(ROLLOUT, await_condition(daemon_sets, name, ready)).await;
-    rolled_out(client, namespace, &format!("DaemonSet {name}"), matches!(wait, Ok(Ok(_)))).await
+    match wait {
+        Ok(Ok(_)) => Ok(()),
+        _ => Err(not_rolled_out(client, namespace, format!("DaemonSet {name}"), ROLLOUT).await),
+    }
 }
 
-async fn rolled_out(client: &Client, namespace: &str, what: &str, ready: bool) -> Result<(), ClusterError> {
-    if ready {
-        return Ok(());
-    }
+async fn not_rolled_out(client: &Client, namespace: &str, what: String, limit: Duration) -> ClusterError {
+    let last = pods_say(client, namespace).await;
+    ClusterError::NotReady { what, seconds: limit.as_secs(), last }
+}
+
+/// What the pods of a namespace say that do not run, and the end of the log of each.
+async fn pods_say(client: &Client, namespace: &str) -> String {
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
     let mut said = Vec::new();
     if let Ok(found) = pods.list(&ListParams::default()).await {
@@ -197,5 +277,5 @@ async fn rolled_out(client: &Client, namespace: &str, what: &str, ready: bool) -
             }
         }
     }
-    Err(ClusterError::NotReady { what: what.into(), seconds: ROLLOUT.as_secs(), last: said.join("\n") })
+    said.join("\n")
 }

@@ -1,9 +1,10 @@
 //! A kind cluster: nodes are containers, with real kubelets and a fake GPU plugin; controller and schedulers run in it.
 //!
 //! [`host`] says whether this machine can hold one, [`node_image`] where the nodes' image comes from, [`config`] what
-//! kind is told, [`prepare`] what it is made of, [`in_cluster`] what is installed. Trials are lent the cluster's workers ([`super::workers`]). Clusters
-//! are on a Docker network of their own, and are found by their names when the harness that made them was killed:
-//! [`abandoned`].
+//! kind is told, [`prepare`] what it is made of, [`in_cluster`] what is installed: schedulers that are built, or charts
+//! ([`super::schedulers::helm`]). Trials are lent the cluster's workers ([`super::workers`]). Clusters are on a Docker
+//! network of their own, and are found by their names when the harness that made them was killed:
+//! [`remove_abandoned`].
 
 pub mod config;
 pub mod host;
@@ -26,6 +27,7 @@ use super::images::Image;
 use super::local::ControllerSpec;
 use super::node_pools::NodePools;
 use super::schedulers::Scheduler;
+use super::schedulers::helm::{Installed, Release};
 use super::workers::Workers;
 use super::{ClusterError, local};
 
@@ -49,8 +51,10 @@ pub struct KindSpec {
     pub controller_image: Image,
     /// The fake GPU plugin's image.
     pub plugin_image: Image,
-    /// The schedulers' images, beside kube-scheduler's, which is in the nodes' image.
+    /// The images of schedulers that are built, beside kube-scheduler's, which is in the nodes' image.
     pub scheduler_images: Vec<(Scheduler, Image)>,
+    /// The charts of schedulers that helm installs.
+    pub releases: Vec<Release>,
     /// How the controller is configured.
     pub controller: ControllerSpec,
 }
@@ -62,7 +66,7 @@ pub struct KindCluster {
     home: ClusterHome,
     kind: PathBuf,
     node_pools: NodePools,
-    failed: Vec<(Scheduler, String)>,
+    schedulers: in_cluster::Schedulers,
     /// From the first container to every node being Ready.
     pub nodes_ready_in: Duration,
     /// From the first container to a controller and schedulers that work.
@@ -90,7 +94,7 @@ impl KindCluster {
         let begin = Instant::now();
         let config_file = home.path.join("kind.yaml");
         home::write(&config_file, spec.config.to_string())?;
-        let kubeconfig = home.path.join("kubeconfig");
+        let kubeconfig = kubeconfig_in(&home.path);
         let guard = Guard { name: Some(name.clone()) };
         let mut create = kind(&spec.kind);
         create
@@ -105,7 +109,7 @@ impl KindCluster {
         let nodes_ready_in = begin.elapsed();
         let images: Vec<_> = spec.own_images().map(|image| image.reference.as_str()).collect();
         load(&spec.kind, &name, &images).await?;
-        let failed = in_cluster::install(&client, spec).await?;
+        let schedulers = in_cluster::install(&client, spec, &home.path).await?;
         let workers = Workers::with_label(client.clone(), WORKER).await?;
         guard.disarm();
         Ok(Self {
@@ -113,7 +117,7 @@ impl KindCluster {
             home,
             kind: spec.kind.clone(),
             node_pools: NodePools::Workers(workers),
-            failed,
+            schedulers,
             nodes_ready_in,
             ready_in: begin.elapsed(),
             armed: true.into(),
@@ -122,7 +126,12 @@ impl KindCluster {
 
     /// The kubeconfig of the cluster's administrator.
     pub fn kubeconfig(&self) -> PathBuf {
-        self.home.path.join("kubeconfig")
+        kubeconfig_in(&self.home.path)
+    }
+
+    /// What helm has installed.
+    pub fn installed(&self) -> &[Installed] {
+        &self.schedulers.installed
     }
 
     /// A client with the rights of the cluster's administrator.
@@ -176,6 +185,16 @@ impl KindSpec {
         let own = [&self.controller_image, &self.plugin_image];
         own.into_iter().chain(self.scheduler_images.iter().map(|(_, image)| image))
     }
+
+    /// The chart of a scheduler that helm installs.
+    pub fn release(&self, scheduler: Scheduler) -> Option<&Release> {
+        self.releases.iter().find(|release| release.scheduler == scheduler)
+    }
+}
+
+/// The kubeconfig of the administrator of the cluster that has this folder.
+fn kubeconfig_in(folder: &Path) -> PathBuf {
+    folder.join("kubeconfig")
 }
 
 fn kind(program: &Path) -> Command {

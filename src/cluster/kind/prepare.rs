@@ -11,14 +11,17 @@ use crate::cluster::images::{self, NOBODY};
 use crate::cluster::kubernetes::Kubernetes;
 use crate::cluster::local::ControllerSpec;
 use crate::cluster::schedulers::Scheduler;
+use crate::cluster::schedulers::helm::{Helm, Release};
 
 /// What is asked for.
 #[derive(Debug, Clone)]
 pub struct Wanted<'a> {
     /// The version of Kubernetes in the nodes' image.
     pub kubernetes: Kubernetes,
-    /// The schedulers; KAI is not among those that can be installed.
+    /// The schedulers. KAI cannot be installed but by its chart.
     pub schedulers: &'a BTreeSet<Scheduler>,
+    /// Charts of those that helm installs. The others are built.
+    pub releases: &'a [Release],
     /// How the controller is configured.
     pub controller: &'a ControllerSpec,
     /// kind's configuration, YAML.
@@ -45,15 +48,20 @@ pub struct OwnPrograms {
 /// Builds what is missing. The host is looked at first: before minutes are spent on images.
 ///
 /// # Errors
-/// What the host lacks ([`host::check`], [`host::check_node_image`]); what cannot be built.
+/// [`ClusterError::Helm`] where charts are wanted; what the host lacks ([`host::check`], [`host::check_node_image`]);
+/// what cannot be built.
 pub async fn prepare(
     wanted: Wanted<'_>,
     progress: &dyn Progress,
 ) -> Result<(KindSpec, Toolbox), ClusterError> {
+    if !wanted.releases.is_empty() {
+        Helm::on_path().version().await?;
+    }
     let engine = host::check().await?;
     let config = config::for_host(wanted.config, &engine.cgroup_version)?;
-    let toolbox =
-        Toolbox::prepare_only(components_for_kind(wanted.schedulers), wanted.overrides, progress).await?;
+    let by_chart: BTreeSet<_> = wanted.releases.iter().map(|release| release.scheduler).collect();
+    let built: BTreeSet<_> = wanted.schedulers.difference(&by_chart).copied().collect();
+    let toolbox = Toolbox::prepare_only(components_for_kind(&built), wanted.overrides, progress).await?;
     let node_image = match wanted.node_image {
         Some(image) => image.to_owned(),
         None => node_image::any(wanted.kubernetes, &wanted.own.pause, wanted.overrides, progress).await?,
@@ -65,7 +73,7 @@ pub async fn prepare(
     for (scheduler, program) in
         [(Scheduler::Volcano, "vc-scheduler"), (Scheduler::Koordinator, "koord-scheduler")]
     {
-        if wanted.schedulers.contains(&scheduler) {
+        if built.contains(&scheduler) {
             let path = &toolbox.get(program)?.path;
             scheduler_images.push((scheduler, images::of_program(program, path, Some(NOBODY)).await?));
         }
@@ -78,6 +86,7 @@ pub async fn prepare(
         // The folder of the kubelet's plugins is root's.
         plugin_image: images::of_program("fake-gpu-plugin", &plugin, None).await?,
         scheduler_images,
+        releases: wanted.releases.to_vec(),
         controller: wanted.controller.clone(),
     };
     Ok((spec, toolbox))

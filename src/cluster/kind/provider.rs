@@ -11,7 +11,7 @@ use kube::{Client, ResourceExt};
 use super::KindCluster;
 use crate::cluster::node_pools::NodePools;
 use crate::cluster::provider::{Logs, Provider};
-use crate::cluster::schedulers::{Scheduler, in_cluster};
+use crate::cluster::schedulers::Scheduler;
 use crate::cluster::{ClusterError, home};
 use crate::controller::install;
 
@@ -34,7 +34,7 @@ impl Provider for KindCluster {
     }
 
     fn scheduler_failed(&self, scheduler: Scheduler) -> Option<String> {
-        self.failed.iter().find(|(of, _)| *of == scheduler).map(|(_, why)| why.clone())
+        self.schedulers.failed.iter().find(|(of, _)| *of == scheduler).map(|(_, why)| why.clone())
     }
 
     fn logs(&self, scheduler: Scheduler) -> Logs {
@@ -42,13 +42,9 @@ impl Provider for KindCluster {
     }
 
     async fn export_logs(&self, logs: &Logs, folder: &Path) -> Result<(), ClusterError> {
-        // kube-scheduler is one pod of many in its namespace.
-        let of_scheduler = match logs.scheduler {
-            Scheduler::Kube => ("kube-system", "component=kube-scheduler"),
-            other => (in_cluster::namespace(other), ""),
-        };
+        let deployed = self.schedulers.deployed(logs.scheduler);
         let since = Some(logs.since);
-        for (namespace, label) in [(install::NAMESPACE, ""), of_scheduler] {
+        for (namespace, label) in [(install::NAMESPACE, ""), (deployed.namespace, deployed.labels)] {
             let pods: Api<Pod> = Api::namespaced(self.client(), namespace);
             let found = pods
                 .list(&ListParams::default().labels(label))

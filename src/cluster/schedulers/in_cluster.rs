@@ -14,13 +14,35 @@ use super::{Scheduler, koord_scheduler, rbac, volcano};
 /// The port on which each says that it lives.
 const HEALTH: u16 = 11251;
 
-/// A scheduler's namespace.
-pub fn namespace(scheduler: Scheduler) -> &'static str {
+/// Where a scheduler's pods are, whoever has made them: these manifests, kubeadm, or a chart ([`super::helm`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deployed {
+    /// Their namespace.
+    pub namespace: &'static str,
+    /// Labels that tell them from others there; empty where all are its.
+    pub labels: &'static str,
+    /// The Deployments that are available once it works.
+    pub deployments: &'static [&'static str],
+}
+
+impl Deployed {
+    /// In a namespace of its own.
+    pub const fn alone(namespace: &'static str, deployments: &'static [&'static str]) -> Self {
+        Self { namespace, labels: "", deployments }
+    }
+}
+
+/// Where a scheduler is that no chart has installed.
+pub fn deployed(scheduler: Scheduler) -> Deployed {
     match scheduler {
-        Scheduler::Kube => "kube-system",
-        Scheduler::Volcano => "volcano-system",
-        Scheduler::Koordinator => "koordinator-system",
-        Scheduler::Kai => "kai-scheduler",
+        // A static pod of the control plane, one of many in its namespace.
+        Scheduler::Kube => {
+            Deployed { namespace: "kube-system", labels: "component=kube-scheduler", deployments: &[] }
+        }
+        Scheduler::Volcano => Deployed::alone("volcano-system", &[volcano::NAME]),
+        Scheduler::Koordinator => Deployed::alone("koordinator-system", &[koord_scheduler::NAME]),
+        // Nowhere.
+        Scheduler::Kai => Deployed::alone("kai-scheduler", &[]),
     }
 }
 
@@ -53,7 +75,7 @@ fn differences(scheduler: Scheduler) -> Option<Differences> {
 /// Everything but CRDs, in the order to apply it; nothing for a scheduler that is installed otherwise.
 pub fn objects(scheduler: Scheduler, image: &str) -> Vec<Value> {
     let Some(its) = differences(scheduler) else { return Vec::new() };
-    let (name, namespace) = (scheduler.name(), namespace(scheduler));
+    let (name, namespace) = (scheduler.name(), deployed(scheduler).namespace);
     let labels = json!({"app.kubernetes.io/name": name});
     let metadata = json!({"name": name, "namespace": namespace, "labels": labels});
     let mut objects = vec![

@@ -8,6 +8,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::helm::Package;
+use super::in_cluster::Deployed;
 use super::rbac::Right;
 use super::{ModuleCrds, Place};
 
@@ -119,6 +121,46 @@ pub fn flags(configuration: &Path, address: &str, port: u16) -> Vec<String> {
         "--pod-max-in-unschedulable-pods-duration=5s".into(),
         "-v=2".into(),
     ]
+}
+
+/// Its chart, which has Koordinator's manager, descheduler and agents of the nodes as well. The chart makes the namespace
+/// of its pods. The release is in another one, as in Koordinator's own instructions: helm would make the release's first,
+/// and then not let the chart have it.
+pub static PACKAGE: Package = Package {
+    release: "koordinator",
+    namespace: "default",
+    chart: "koordinator",
+    repository: Some("https://koordinator-sh.github.io/charts"),
+    version: "1.8.0",
+    values,
+    deployed: Deployed::alone("koordinator-system", &[NAME]),
+};
+
+/// What its chart is told: the scheduler alone, once. The chart has no values for the scheduler's configuration and for
+/// most of its flags: more plugins run than with [`configuration`], preemption among them, and unschedulable pods are
+/// flushed after five minutes.
+fn values() -> Value {
+    // The agents of the nodes have no switch, and tolerate every taint; no node has this label.
+    let nowhere = json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+        "nodeSelectorTerms": [{
+            "matchExpressions": [{"key": "conformance.grove.io/koordinator", "operator": "Exists"}],
+        }],
+    }}});
+    let webhooks =
+        ["PodMutatingWebhook", "PodValidatingWebhook", "ElasticMutatingWebhook", "ElasticValidatingWebhook"];
+    json!({
+        // The chart leaves the configuration of a webhook out whose gate is off.
+        "featureGates": webhooks.map(|gate| format!("{gate}=false")).join(","),
+        "scheduler": {
+            "replicas": 1,
+            "log": {"level": "2"},
+            "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}},
+        },
+        "manager": {"replicas": 0},
+        "descheduler": {"replicas": 0},
+        "koordlet": {"nodeAffinity": nowhere},
+        "deviceDaemon": {"nodeAffinity": nowhere},
+    })
 }
 
 /// The one ClusterNetworkTopology that it reads: the layers that Grove's keys map to, widest first.

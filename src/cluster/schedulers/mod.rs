@@ -6,9 +6,12 @@
 //!   read too;
 //! - [`kai`] comes from a folder that the user names; without one its API stands and a stand-in binds its pods.
 //!
+//! In clusters with real nodes they are Deployments ([`in_cluster`]), or come by their charts ([`helm`]).
+//!
 //! Each has a user of its own, so that the audit log tells who has bound a pod, with the rights that its file lists
 //! ([`rbac`]). How processes are started, watched and given up is [`crate::cluster::local`]'s business.
 
+pub mod helm;
 pub mod in_cluster;
 pub mod kai;
 pub mod koord_scheduler;
@@ -84,6 +87,16 @@ impl Scheduler {
             Self::Volcano => volcano::CRDS.read().await,
             Self::Koordinator => koord_scheduler::CRDS.read().await,
             Self::Kai => kai::crds(kai),
+        }
+    }
+
+    /// How its chart is installed; kube-scheduler, which every cluster has, has none.
+    pub fn package(self) -> Option<&'static helm::Package> {
+        match self {
+            Self::Kube => None,
+            Self::Volcano => Some(&volcano::PACKAGE),
+            Self::Koordinator => Some(&koord_scheduler::PACKAGE),
+            Self::Kai => Some(&kai::PACKAGE),
         }
     }
 

@@ -7,6 +7,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::helm::Package;
+use super::in_cluster::Deployed;
 use super::rbac::Right;
 use super::{ModuleCrds, Place};
 
@@ -101,6 +103,38 @@ pub fn flags(configuration: &Path, health: &str) -> Vec<String> {
         "--feature-gates=ResourceTopology=false".into(),
         "--v=2".into(),
     ]
+}
+
+/// Its chart, which has the controllers and webhooks as well.
+pub static PACKAGE: Package = Package {
+    release: "volcano",
+    namespace: "volcano-system",
+    chart: "volcano",
+    repository: Some("https://volcano-sh.github.io/helm-charts"),
+    version: "1.14.1",
+    values,
+    deployed: Deployed::alone("volcano-system", &["volcano-scheduler"]),
+};
+
+/// What its chart is told: the scheduler alone, with the flags of [`flags`] that the chart has values for. It has none to
+/// refuse an invalid configuration.
+fn values() -> Value {
+    json!({
+        // Images may have been loaded into the nodes; the chart pulls them in any case.
+        "basic": {"image_pull_policy": "IfNotPresent"},
+        "custom": {
+            "admission_enable": false,
+            "controller_enable": false,
+            "leader_elect_enable": false,
+            // A text; JSON is YAML.
+            "scheduler_config_override": configuration(&[]).to_string(),
+            "scheduler_feature_gates": "ResourceTopology=false",
+            "scheduler_kube_api_qps": 500,
+            "scheduler_kube_api_burst": 1000,
+            "scheduler_log_level": 2,
+            "scheduler_schedule_period": "200ms",
+        },
+    })
 }
 
 /// Its environment. The socket that changes its log level is shared by all instances of a machine by default.

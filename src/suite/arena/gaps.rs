@@ -9,18 +9,26 @@ use crate::suite::cluster::Ground;
 use crate::suite::target::Target;
 
 impl Arena {
+    /// Whether KAI itself is in the clusters of this run, from a folder or by its chart.
+    fn has_kai(&self) -> bool {
+        match &self.settings.origin {
+            Origin::Kind(kind) => kind.release(Scheduler::Kai).is_some(),
+            Origin::Local | Origin::Up(_) | Origin::Existing { .. } => self.settings.spec.kai.is_some(),
+        }
+    }
+
     /// Why nothing can be said about a target's scheduler: it is not in the clusters of this run. What the API server
     /// alone shows is judged all the same.
     pub(super) fn absent(&self, target: Target) -> Option<&'static str> {
-        let missing = target.scheduler() == Scheduler::Kai && self.settings.spec.kai.is_none();
+        let missing = target.scheduler() == Scheduler::Kai && !self.has_kai();
         missing.then_some(
             "KAI binaries not found (--kai-dir): a stand-in binds the pods, one by one, and only what the API server \
              shows is judged",
         )
     }
 
-    /// Why a case cannot be held in the clusters of this run.
-    pub(super) fn lacks(&self, case: &Case) -> Option<&'static str> {
+    /// Why a case cannot be held on a target in the clusters of this run.
+    pub(super) fn lacks(&self, case: &Case, target: Target) -> Option<&'static str> {
         let pod_grouper =
             || self.settings.spec.parts_of(Scheduler::Kai).any(|part| part == Part::KaiPodGrouper);
         let is_local = matches!(self.settings.origin, Origin::Local);
@@ -29,6 +37,13 @@ impl Arena {
                 && !matches!(self.settings.origin, Origin::Local | Origin::Up(_)) =>
             {
                 Some("it stops or reconfigures a part of the control plane: run it with --provider local")
+            }
+            // Not even its API.
+            _ if target.scheduler() == Scheduler::Kai
+                && matches!(self.settings.origin, Origin::Kind(_))
+                && !self.has_kai() =>
+            {
+                Some("KAI comes into a kind cluster by its chart only: run it with --install helm")
             }
             "klt" if !matches!(self.settings.origin, Origin::Kind(_)) => {
                 Some("the nodes have no kubelets, they are simulated: run it with --provider kind")

@@ -22,7 +22,7 @@ impl Arena {
     pub async fn hold(&self, case: &'static Case, target: Target) -> CaseResult {
         let clauses = verdict::judged_clauses(case, target);
         let absent = || self.absent(target).filter(|_| !clauses.iter().any(|id| verdict::is_contract(id)));
-        if let Some(reason) = self.lacks(case).or_else(absent) {
+        if let Some(reason) = self.lacks(case, target).or_else(absent) {
             let outcome = Outcome::not_run_announced(reason);
             return CaseResult::without_running(case.id, case.title, clauses, &outcome);
         }

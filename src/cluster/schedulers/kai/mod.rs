@@ -1,9 +1,9 @@
 //! KAI-Scheduler: scheduler and binder, and its podgrouper where there is one.
 //!
-//! It is no pinned module: its programs and CRDs come from a folder that the user names ([`KaiDir`]). Without one a
-//! cluster has its API only (`crds.yaml`, written for this suite: the fields that the controller writes), and
-//! kube-scheduler binds its pods one by one, so that what the controller does for KAI can be judged but not what KAI
-//! makes of it.
+//! It is no pinned module: for local processes its programs and CRDs come from a folder that the user names ([`KaiDir`]),
+//! into containers it comes by its chart ([`PACKAGE`]). A local cluster without a folder has its API only (`crds.yaml`,
+//! written for this suite: the fields that the controller writes), and kube-scheduler binds its pods one by one, so that
+//! what the controller does for KAI can be judged but not what KAI makes of it.
 //!
 //! Its only action is `allocate`. Consolidation, reclaim, preemption and the eviction of stale gangs delete pods
 //! of gangs that are no business of the case that runs.
@@ -18,6 +18,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 pub use self::folder::KaiDir;
+use super::helm::Package;
+use super::in_cluster::Deployed;
 use super::rbac::Right;
 use super::{Place, manifests};
 use crate::cluster::ClusterError;
@@ -132,6 +134,44 @@ pub fn pod_grouper_args(place: &Place) -> Vec<String> {
 /// Their environment: not all of them take the path of a kubeconfig as an argument.
 pub fn environment(place: &Place) -> Vec<(String, String)> {
     vec![("KUBECONFIG".into(), place.kubeconfig.display().to_string())]
+}
+
+/// Its chart. Of its Deployments the chart makes the operator's, which makes the others: a scheduler for the shard
+/// `default`, the binder and the podgrouper.
+pub static PACKAGE: Package = Package {
+    release: "kai-scheduler",
+    namespace: "kai-scheduler",
+    chart: "oci://ghcr.io/kai-scheduler/kai-scheduler/kai-scheduler",
+    repository: None,
+    version: "v0.17.0",
+    values,
+    deployed: Deployed::alone(
+        "kai-scheduler",
+        &["kai-operator", "kai-scheduler-default", "binder", "pod-grouper"],
+    ),
+};
+
+/// What its chart is told: the programs that a folder has, the action `allocate` alone, and no queues, which are
+/// [`objects`]. Plugins are the chart's; the binder's rates are not to be set.
+fn values() -> Value {
+    let off = || json!({"enabled": false});
+    json!({
+        "podgroupcontroller": off(),
+        "queuecontroller": off(),
+        "admission": off(),
+        "topologyMigration": off(),
+        "defaultQueue": {"createDefaultQueue": false},
+        "scheduler": {
+            "actions": {
+                "consolidation": off(),
+                "reclaim": off(),
+                "preempt": off(),
+                "stalegangeviction": off(),
+            },
+            // Flags of the shard's scheduler, all of them texts.
+            "args": {"schedule-period": "200ms", "qps": "500", "burst": "1000", "v": "2"},
+        },
+    })
 }
 
 /// A queue for PodGroups, below one that has no limits either.

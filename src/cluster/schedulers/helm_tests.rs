@@ -1,0 +1,267 @@
+//! What helm is called with and told, whole, and what is made of what it says. helm itself is a script.
+
+use rstest::rstest;
+
+use super::*;
+
+fn pinned(scheduler: Scheduler) -> Release {
+    Release::pinned(scheduler).expect("it has a chart")
+}
+
+fn argv(release: &Release) -> String {
+    let values = format!("DIR/helm/{}.json", release.package.release);
+    release.args(Path::new("DIR/kubeconfig"), Path::new(&values)).join(" ")
+}
+
+/// What a scheduler's chart is told.
+fn told(scheduler: Scheduler) -> String {
+    format!("{:#}", (pinned(scheduler).package.values)())
+}
+
+#[test]
+fn argv_of_pinned_charts() {
+    let all = Scheduler::ALL.into_iter().filter_map(Release::pinned).map(|release| argv(&release));
+    insta::assert_snapshot!(all.collect::<Vec<_>>().join("\n"), @"
+    upgrade --install volcano volcano --repo https://volcano-sh.github.io/helm-charts --version 1.14.1 --namespace volcano-system --kubeconfig DIR/kubeconfig --values DIR/helm/volcano.json --timeout 600s --create-namespace --wait
+    upgrade --install koordinator koordinator --repo https://koordinator-sh.github.io/charts --version 1.8.0 --namespace default --kubeconfig DIR/kubeconfig --values DIR/helm/koordinator.json --timeout 600s --create-namespace --wait
+    upgrade --install kai-scheduler oci://ghcr.io/kai-scheduler/kai-scheduler/kai-scheduler --version v0.17.0 --namespace kai-scheduler --kubeconfig DIR/kubeconfig --values DIR/helm/kai-scheduler.json --timeout 600s --create-namespace --wait
+    ");
+}
+
+#[test]
+fn argv_of_a_chart_of_the_users() {
+    let release = pinned(Scheduler::Volcano).with_chart("./charts/volcano").expect("a chart");
+    insta::assert_snapshot!(argv(&release), @"upgrade --install volcano ./charts/volcano --namespace volcano-system --kubeconfig DIR/kubeconfig --values DIR/helm/volcano.json --timeout 600s --create-namespace --wait");
+}
+
+#[rstest]
+#[case::oci("oci://example.org/charts/volcano@1.15.1", "oci://example.org/charts/volcano@1.15.1")]
+#[case::port("oci://localhost:5000/volcano", "oci://localhost:5000/volcano")]
+#[case::digest("oci://example.org/volcano@sha256:0a1b", "oci://example.org/volcano@sha256:0a1b")]
+#[case::repository("mine/volcano@1.15.1", "mine/volcano@1.15.1")]
+#[case::folder("/home/me@work/volcano", "/home/me@work/volcano")]
+#[case::version("@1.14.4", "volcano@1.14.4 of https://volcano-sh.github.io/helm-charts")]
+fn charts_of_the_users(#[case] words: &str, #[case] chart: &str) {
+    let release = pinned(Scheduler::Volcano).with_chart(words).expect("a chart");
+    assert_eq!(release.chart.to_string(), chart);
+}
+
+/// A digest and a folder's name are no versions: helm is asked for none.
+#[rstest]
+#[case("oci://example.org/volcano@sha256:0a1b", None)]
+#[case("/home/me@work/volcano", None)]
+#[case("mine/volcano@1.15.1", Some("1.15.1"))]
+fn versions_of_charts(#[case] words: &str, #[case] version: Option<&str>) {
+    let release = pinned(Scheduler::Volcano).with_chart(words).expect("a chart");
+    assert_eq!(release.chart.version.as_deref(), version);
+}
+
+#[rstest]
+#[case("")]
+#[case("@")]
+#[case("volcano@")]
+fn words_that_name_no_chart(#[case] words: &str) {
+    let error = pinned(Scheduler::Volcano).with_chart(words).expect_err("no chart");
+    assert_eq!(error, "expected CHART, CHART@VERSION or @VERSION");
+}
+
+#[test]
+fn volcano_is_told_the_suites_configuration() {
+    insta::assert_snapshot!(told(Scheduler::Volcano), @r#"
+    {
+      "basic": {
+        "image_pull_policy": "IfNotPresent"
+      },
+      "custom": {
+        "admission_enable": false,
+        "controller_enable": false,
+        "leader_elect_enable": false,
+        "scheduler_config_override": "{\"actions\":\"enqueue, allocate, backfill\",\"tiers\":[{\"plugins\":[{\"name\":\"priority\"},{\"name\":\"gang\"}]},{\"plugins\":[{\"name\":\"predicates\"},{\"name\":\"nodeorder\"},{\"name\":\"binpack\"},{\"arguments\":{\"hypernode.binpack.resources\":\"nvidia.com/gpu\",\"hypernode.binpack.resources.nvidia.com/gpu\":5,\"weight\":10},\"name\":\"network-topology-aware\"}]}]}",
+        "scheduler_feature_gates": "ResourceTopology=false",
+        "scheduler_kube_api_burst": 1000,
+        "scheduler_kube_api_qps": 500,
+        "scheduler_log_level": 2,
+        "scheduler_schedule_period": "200ms"
+      }
+    }
+    "#);
+}
+
+#[test]
+fn koordinator_is_told_to_be_a_scheduler_alone() {
+    insta::assert_snapshot!(told(Scheduler::Koordinator), @r#"
+    {
+      "descheduler": {
+        "replicas": 0
+      },
+      "deviceDaemon": {
+        "nodeAffinity": {
+          "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+              "nodeSelectorTerms": [
+                {
+                  "matchExpressions": [
+                    {
+                      "key": "conformance.grove.io/koordinator",
+                      "operator": "Exists"
+                    }
+                  ]
+                }
+              ]
+            }
+          }
+        }
+      },
+      "featureGates": "PodMutatingWebhook=false,PodValidatingWebhook=false,ElasticMutatingWebhook=false,ElasticValidatingWebhook=false",
+      "koordlet": {
+        "nodeAffinity": {
+          "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+              "nodeSelectorTerms": [
+                {
+                  "matchExpressions": [
+                    {
+                      "key": "conformance.grove.io/koordinator",
+                      "operator": "Exists"
+                    }
+                  ]
+                }
+              ]
+            }
+          }
+        }
+      },
+      "manager": {
+        "replicas": 0
+      },
+      "scheduler": {
+        "log": {
+          "level": "2"
+        },
+        "replicas": 1,
+        "resources": {
+          "requests": {
+            "cpu": "50m",
+            "memory": "128Mi"
+          }
+        }
+      }
+    }
+    "#);
+}
+
+#[test]
+fn kai_is_told_to_allocate_only() {
+    insta::assert_snapshot!(told(Scheduler::Kai), @r#"
+    {
+      "admission": {
+        "enabled": false
+      },
+      "defaultQueue": {
+        "createDefaultQueue": false
+      },
+      "podgroupcontroller": {
+        "enabled": false
+      },
+      "queuecontroller": {
+        "enabled": false
+      },
+      "scheduler": {
+        "actions": {
+          "consolidation": {
+            "enabled": false
+          },
+          "preempt": {
+            "enabled": false
+          },
+          "reclaim": {
+            "enabled": false
+          },
+          "stalegangeviction": {
+            "enabled": false
+          }
+        },
+        "args": {
+          "burst": "1000",
+          "qps": "500",
+          "schedule-period": "200ms",
+          "v": "2"
+        }
+      },
+      "topologyMigration": {
+        "enabled": false
+      }
+    }
+    "#);
+}
+
+/// Where logs are looked for does not depend on how a scheduler came.
+#[test]
+fn charts_and_manifests_use_the_same_namespaces() {
+    use crate::cluster::schedulers::in_cluster::deployed;
+    for release in Scheduler::ALL.into_iter().filter_map(Release::pinned) {
+        assert_eq!(release.package.deployed.namespace, deployed(release.scheduler).namespace);
+    }
+}
+
+/// A helm that does what a script says, and the folder of the script and of the values.
+fn helm(script: &str) -> (Helm, tempfile::TempDir) {
+    let folder = tempfile::tempdir().expect("folder");
+    let path = folder.path().join("helm.sh");
+    std::fs::write(&path, script).expect("script");
+    (Helm { program: "sh", first: vec![path.display().to_string()] }, folder)
+}
+
+#[tokio::test]
+async fn what_is_installed_is_what_helm_lists() {
+    let (helm, folder) = helm(
+        r#"case $1 in
+        upgrade) ;;
+        list) echo '[{"name":"volcano","status":"deployed","chart":"volcano-1.14.1","app_version":"1.14.1"}]' ;;
+        get) printf 'kind: Deployment\n' ;;
+        esac"#,
+    );
+    let release = pinned(Scheduler::Volcano);
+    let installed = helm.install(&release, Path::new("kubeconfig"), folder.path()).await.expect("installed");
+    assert_eq!(installed.chart, "volcano-1.14.1 (https://volcano-sh.github.io/helm-charts)");
+    assert_eq!((installed.release.as_str(), installed.version.as_str()), ("volcano", "1.14.1"));
+    assert_eq!(installed.sha256.len(), 64);
+    let values = std::fs::read_to_string(folder.path().join("volcano.json")).expect("values");
+    assert_eq!(values.trim_end(), told(Scheduler::Volcano));
+}
+
+/// A chart need not say what is in it.
+#[rstest]
+#[case::of_the_chart("mine/volcano@1.15.1", "1.15.1")]
+#[case::nothing("./volcano", "unknown")]
+#[tokio::test]
+async fn a_chart_without_a_version_of_what_is_in_it(#[case] words: &str, #[case] version: &str) {
+    let (helm, folder) = helm(r#"[ "$1" != list ] || echo '[{"name":"volcano","chart":"volcano-0.0.0"}]'"#);
+    let release = pinned(Scheduler::Volcano).with_chart(words).expect("a chart");
+    let installed = helm.install(&release, Path::new("kubeconfig"), folder.path()).await.expect("installed");
+    assert_eq!(installed.version, version);
+}
+
+#[rstest]
+#[case::fails(
+    "echo 'Error: no registry answers' >&2; exit 1",
+    &["upgrade --install kai-scheduler oci://ghcr.io", "Error: no registry answers"]
+)]
+#[case::lists_nothing("[ \"$1\" != list ] || echo '[]'", &["no release kai-scheduler", "[]"])]
+#[tokio::test]
+async fn a_chart_that_is_not_installed(#[case] script: &str, #[case] says: &[&str]) {
+    let (helm, folder) = helm(script);
+    let release = pinned(Scheduler::Kai);
+    let made = helm.install(&release, Path::new("kubeconfig"), folder.path()).await;
+    let error = made.expect_err("it is not installed").to_string();
+    assert!(says.iter().all(|words| error.contains(words)), "{error}");
+}
+
+#[tokio::test]
+async fn helm_that_is_not_there_says_what_to_do() {
+    let helm = Helm { program: "/nowhere/helm", first: Vec::new() };
+    let error = helm.version().await.expect_err("there is none").to_string();
+    for says in ["`/nowhere/helm version --short` failed", "put `helm` on PATH", "--install manifests"] {
+        assert!(error.contains(says), "{says}: {error}");
+    }
+}
