@@ -24,6 +24,10 @@ pub struct Faults {
     pub wrong_queue: bool,
     /// KAI PodGroups have no subgroups (KAI-01).
     pub omit_subgroups: bool,
+    /// A topology group's key is taken from the group and given to its PodGang (TOPO-07).
+    pub key_one_level_up: bool,
+    /// CompositePodGroups ask for one group less than they have (AON-08).
+    pub low_group_count: bool,
     /// The process exits after so many writes in a namespace (AON-13).
     pub exit_after_write: Option<ExitAfterWrite>,
 }
@@ -31,7 +35,7 @@ pub struct Faults {
 impl Faults {
     /// Whether a fault is on that changes what backends write.
     pub fn spoils_gang_resources(&self) -> bool {
-        self.forget_member || self.wrong_queue || self.omit_subgroups
+        self.forget_member || self.wrong_queue || self.omit_subgroups || self.low_group_count
     }
 }
 
@@ -63,6 +67,10 @@ pub enum Fault {
     WrongQueue,
     /// See [`Faults::omit_subgroups`].
     OmitSubgroups,
+    /// See [`Faults::key_one_level_up`].
+    KeyOneLevelUp,
+    /// See [`Faults::low_group_count`].
+    LowGroupCount,
     /// See [`Faults::exit_after_write`].
     ExitAfterWrite(ExitAfterWrite),
 }
@@ -85,6 +93,8 @@ impl FromStr for Fault {
             ("forget-member", _) => Ok(Self::ForgetMember),
             ("wrong-queue", _) => Ok(Self::WrongQueue),
             ("omit-subgroups", _) => Ok(Self::OmitSubgroups),
+            ("key-one-level-up", _) => Ok(Self::KeyOneLevelUp),
+            ("low-group-count", _) => Ok(Self::LowGroupCount),
             (_, Some(rest)) => {
                 exit_after_write(rest).ok_or_else(|| format!("{text:?}: want N@NAMESPACE, N > 0"))
             }
@@ -106,6 +116,8 @@ impl FromIterator<Fault> for Faults {
                 Fault::ForgetMember => on.forget_member = true,
                 Fault::WrongQueue => on.wrong_queue = true,
                 Fault::OmitSubgroups => on.omit_subgroups = true,
+                Fault::KeyOneLevelUp => on.key_one_level_up = true,
+                Fault::LowGroupCount => on.low_group_count = true,
                 Fault::ExitAfterWrite(exit) => on.exit_after_write = Some(exit),
             }
         }

@@ -89,8 +89,15 @@ async fn writes<'a>(
     Ok(writes)
 }
 
-/// The fault `drop-podgroup`.
+/// The faults `drop-podgroup` and `key-one-level-up`.
 fn spoil(context: &Context, shape: &mut GangShape) {
+    if context.faults.key_one_level_up {
+        for config in &mut shape.spec.topology_constraint_group_configs {
+            if let Some(constraint) = config.topology_constraint.take() {
+                shape.spec.topology_constraint = Some(constraint);
+            }
+        }
+    }
     if context.faults.drop_podgroup && shape.spec.podgroups.len() > 1 {
         shape.spec.podgroups.pop();
     }

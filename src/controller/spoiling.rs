@@ -72,7 +72,7 @@ fn spoiled_body(faults: &Faults, request: &Request<Body>) -> Option<Body> {
     if !(faults.spoils_gang_resources() && (is_create || request.method() == Method::PATCH)) {
         return None;
     }
-    let group = group_of_pod_groups(request.uri().path())?;
+    let group = group_of_gangs(request.uri().path())?;
     // What this process sends is in memory whole.
     let bytes = request.body().try_clone()?.collect_bytes().now_or_never()?.ok()?;
     let mut object = serde_json::from_slice(&bytes).ok()?;
@@ -80,11 +80,13 @@ fn spoiled_body(faults: &Faults, request: &Request<Body>) -> Option<Body> {
     serde_json::to_vec(&object).ok().map(Body::from)
 }
 
-/// The API group, if the path is that of PodGroups.
-fn group_of_pod_groups(path: &str) -> Option<&str> {
+/// The API group, if the path is that of PodGroups or CompositePodGroups.
+fn group_of_gangs(path: &str) -> Option<&str> {
     let parts: Vec<_> = path.trim_matches('/').split('/').collect();
     match parts[..] {
-        ["apis", group, _version, "namespaces", _namespace, "podgroups", ..] => Some(group),
+        ["apis", group, _version, "namespaces", _namespace, "podgroups" | "compositepodgroups", ..] => {
+            Some(group)
+        }
         _ => None,
     }
 }
@@ -103,6 +105,10 @@ fn spoil(faults: &Faults, group: &str, is_create: bool, object: &mut Value) {
     }
     if faults.omit_subgroups && group == KAI {
         spec.remove("subGroups");
+    }
+    let gang = spec.get_mut("schedulingPolicy").and_then(|policy| policy.pointer_mut("/gang/minGroupCount"));
+    if let Some(count) = gang.filter(|count| faults.low_group_count && count.as_u64() > Some(1)) {
+        *count = json!(count.as_u64().unwrap_or(2) - 1);
     }
 }
 
@@ -187,6 +193,14 @@ mod tests {
         for other in [KOORDINATOR_PATH, "/apis/scheduling.run.ai/v2/queues", "/api/v1/namespaces/ns/pods"] {
             assert_eq!(of(other).await, body, "{other}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_tree_asks_for_one_group_less() {
+        let path = "/apis/scheduling.k8s.io/v1alpha3/namespaces/ns/compositepodgroups";
+        let of = |count| json!({"spec": {"schedulingPolicy": {"gang": {"minGroupCount": count}}}});
+        assert_eq!(sent("low-group-count", Method::POST, path, of(3)).await, of(2));
+        assert_eq!(sent("low-group-count", Method::POST, path, of(1)).await, of(1), "the least there is");
     }
 
     #[tokio::test]

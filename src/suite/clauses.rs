@@ -39,6 +39,17 @@ pub struct Clause {
 }
 
 impl Clause {
+    /// The clauses of which it says that they hold on its backend too: whatever shows one of them shows it.
+    pub fn restates(&self) -> &'static [&'static str] {
+        match self.id {
+            "KUBE-11" => &[
+                "AON-08", "TOPO-01", "TOPO-02", "TOPO-03", "TOPO-04", "TOPO-05", "TOPO-06", "TOPO-07",
+                "TOPO-10", "TOPO-11",
+            ],
+            _ => &[],
+        }
+    }
+
     /// Whether the promise is ours alone. Reports count these apart from upstream's, so that an operator
     /// that is not ours can be green on its own promises.
     pub fn is_own(&self) -> bool {

@@ -7,8 +7,12 @@ use serde_json::json;
 
 use super::case::{Case, Lane};
 use super::target::Target;
+use crate::cluster::kubernetes::Kubernetes;
 use crate::cluster::local::{ClusterSpec, ControllerSpec};
 use crate::cluster::schedulers::{Scheduler, koord_scheduler, volcano};
+
+/// The gate of trees.
+const COMPOSITE: &str = "CompositePodGroup";
 
 /// A deliberate breakage.
 #[derive(Debug, Clone, Copy)]
@@ -116,6 +120,59 @@ pub const CONTROLS: &[Control] = &[
         unproven: None,
     },
     Control {
+        name: "tree-without-its-api",
+        title: "an API server of 1.37 with the gate CompositePodGroup off, and a tree asked for",
+        spec: || {
+            let spec = ClusterSpec::of(Kubernetes::V1_37);
+            let (api_gates, scheduler_gates) =
+                (spec.api_gates.with(COMPOSITE, false), spec.scheduler_gates.with(COMPOSITE, false));
+            ClusterSpec { api_gates, scheduler_gates, ..ClusterSpec::of(Kubernetes::V1_37) }
+        },
+        target: Target::KubeTree,
+        groups: &["aon"],
+        // Nothing else is taken for the tree: every PodCliqueSet is refused, and the gate named.
+        must: &[],
+        may: &[],
+        unproven: Some((&["AON-01", "AON-02", "AON-08"], COMPOSITE)),
+    },
+    Control {
+        name: "scheduler-without-trees",
+        title: "kube-scheduler 1.37 with the gate CompositePodGroup off",
+        spec: || {
+            let spec = ClusterSpec::of(Kubernetes::V1_37);
+            ClusterSpec { scheduler_gates: spec.scheduler_gates.clone().with(COMPOSITE, false), ..spec }
+        },
+        target: Target::KubeTree,
+        groups: &["aon", "topo"],
+        must: &[&["AON-08"], &["KUBE-11"]],
+        // Each PodGroup is scheduled for itself, and no key above it counts.
+        may: &[
+            "AON-01", "AON-02", "AON-04", "AON-06", "AON-07", "AON-09", "TOPO-01", "TOPO-02", "TOPO-03",
+            "TOPO-05", "TOPO-07", "TOPO-10",
+        ],
+        unproven: None,
+    },
+    Control {
+        name: "tree-of-one-group-less",
+        title: "a controller whose CompositePodGroups have a minGroupCount one too low",
+        spec: || tree_fault("low-group-count"),
+        target: Target::KubeTree,
+        groups: &["aon", "kube"],
+        must: &[&["AON-08"], &["KUBE-10"]],
+        may: &["KUBE-09", "KUBE-11", "AON-01", "AON-02", "AON-04", "AON-06", "AON-07", "AON-09"],
+        unproven: None,
+    },
+    Control {
+        name: "key-one-level-up",
+        title: "a controller that gives a topology group's key to the whole PodGang",
+        spec: || tree_fault("key-one-level-up"),
+        target: Target::KubeTree,
+        groups: &["topo"],
+        must: &[&["TOPO-07"]],
+        may: &["KUBE-11", "TOPO-05", "TOPO-10"],
+        unproven: None,
+    },
+    Control {
         name: "volcano-without-gang",
         title: "vc-scheduler without its plugin gang",
         spec: || plugin_off(Scheduler::Volcano, volcano::GANG),
@@ -220,6 +277,12 @@ fn fault_beside(scheduler: Scheduler, name: &str) -> ClusterSpec {
     ClusterSpec { controller: spec.controller.clone().with_fault(name), ..spec }
 }
 
+/// A cluster of 1.37, and a controller with a fault.
+fn tree_fault(name: &str) -> ClusterSpec {
+    let spec = ClusterSpec::of(Kubernetes::V1_37);
+    ClusterSpec { controller: spec.controller.clone().with_fault(name), ..spec }
+}
+
 fn fault(name: &str) -> ClusterSpec {
     controller(ControllerSpec::default().with_fault(name))
 }
@@ -290,7 +353,7 @@ mod tests {
 
     #[test]
     fn what_cannot_have_been_kept_is_not() {
-        let control = CONTROLS.iter().find(|control| control.unproven.is_some()).unwrap();
+        let control = CONTROLS.iter().find(|control| control.name == "koordinator-without-topology").unwrap();
         let error = |reason: &str| [("TOPO-01".to_owned(), reason.to_owned())];
         let died = error("koord-scheduler ended with exit status: 2");
         assert!(control.judge(Vec::new(), &["TOPO-04".to_owned()], &died).is_sound());

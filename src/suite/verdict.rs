@@ -21,7 +21,9 @@ pub fn judgements(
     judged_clauses(case, target)
         .into_iter()
         .map(|clause| {
-            let mut found = findings.iter().filter(|finding| finding.clause == clause).peekable();
+            let restated = clauses::clause(clause).map(clauses::Clause::restates).unwrap_or_default();
+            let says = |finding: &&Finding| finding.clause == clause || restated.contains(&finding.clause);
+            let mut found = findings.iter().filter(says).peekable();
             let (outcome, violations) = if found.peek().is_none() {
                 (Outcome::error("the case's judge says nothing about this clause"), Vec::new())
             } else {

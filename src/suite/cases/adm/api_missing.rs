@@ -13,7 +13,8 @@ use crate::suite::history::History;
 use crate::suite::judge::admission::{self, Attempt, CONTROLLER, admitted, answers, refused};
 use crate::suite::judge::{Broken, Finding, Ruling, backends, ensure, finding, violation};
 use crate::suite::limits;
-use crate::suite::target::KUBE;
+use crate::suite::names;
+use crate::suite::target::{KUBE, Target};
 use crate::suite::trial::{Stop, Trial};
 
 /// ADM-10, KUBE-06.
@@ -29,8 +30,10 @@ pub const CASE: Case = Case {
     judge,
 };
 
-const API: &str = "scheduling.k8s.io/v1alpha2";
+const API: &str = "scheduling.k8s.io/v1";
 const TOPOLOGY_GATE: &str = "TopologyAwareWorkloadScheduling";
+/// Cannot be on without the other.
+const COMPOSITE_GATE: &str = "CompositePodGroup";
 
 const WITHOUT_API: &[Attempt] = &[refused("a gang without the API", &[API], |_| {})];
 const OTHER: &str = "other";
@@ -43,12 +46,29 @@ const WITHOUT_TOPOLOGY: &[Attempt] = &[
         template(pcs)["topologyConstraint"] = required("rack");
     }),
 ];
+/// A tree that is asked for needs more than gangs do.
+const WITHOUT_TREES: &[Attempt] = &[
+    refused("a tree without its gate", &[COMPOSITE_GATE], |_| {}),
+    admitted("a gang that asks for no tree", unscoped),
+    refused("a topology constraint without its gate", &[TOPOLOGY_GATE], |pcs| {
+        unscoped(pcs);
+        template(pcs)["topologyConstraint"] = required("rack");
+    }),
+];
 const WITH_ALL: &[Attempt] = &[
     admitted("a gang with all there", |_| {}),
     admitted("a topology constraint with all there", |pcs| {
         template(pcs)["topologyConstraint"] = required("rack")
     }),
 ];
+
+fn unscoped(pcs: &mut Value) {
+    pcs["metadata"]["annotations"][names::GANG_SCOPE] = "PodGroup".into();
+}
+
+fn without_topology(target: Target) -> &'static [Attempt] {
+    if target == Target::KubeTree { WITHOUT_TREES } else { WITHOUT_TOPOLOGY }
+}
 
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     trial.submit("running").await?;
@@ -84,10 +104,13 @@ async fn without_the_api(trial: &mut Trial) -> Result<(), Stop> {
     trial
         .restart_api_server(|spec| {
             spec.api_gates = was.api_gates.with(TOPOLOGY_GATE, false);
+            if spec.api_gates.is_on(COMPOSITE_GATE) {
+                spec.api_gates = spec.api_gates.clone().with(COMPOSITE_GATE, false);
+            }
             spec.runtime_config = was.runtime_config;
         })
         .await?;
-    trial.creates_until(&new, WITHOUT_TOPOLOGY, limits::RECOVERY).await?;
+    trial.creates_until(&new, without_topology(trial.target), limits::RECOVERY).await?;
     trial.look_at_controller().await
 }
 
@@ -115,7 +138,7 @@ fn judge(history: &History) -> Vec<Finding> {
         finding("KUBE-06", || {
             history.reached(API_SERVER_RESTARTED)?;
             answers(history, WITHOUT_API)?;
-            answers(history, WITHOUT_TOPOLOGY)?;
+            answers(history, without_topology(history.header.target))?;
             answers(history, WITH_ALL)?;
             admission::one_process(history)?;
             admission::no_loose_pods(history)

@@ -55,6 +55,21 @@ const OF_KUBE: &[Attempt] = &[
     }),
 ];
 
+/// A tree honours any required level, and no preferred one.
+const OF_KUBE_TREE: &[Attempt] = &[
+    refused("default-scheduler's rule on one of its own", &[RULE], preferred_by_a_group),
+    refused("the same on one for a scheduler that is not enabled", &["lpx-scheduler"], |pcs| {
+        preferred_by_a_group(pcs);
+        on(pcs, "lpx-scheduler");
+    })
+    .silent_about(&[RULE]),
+    refused("more podgroups than a CompositePodGroup holds on one of its own", &["8", "9"], nine_podgroups),
+    admitted("the same on one for another scheduler that is enabled", |pcs| {
+        nine_podgroups(pcs);
+        on(pcs, EXTERNAL_SCHEDULER);
+    }),
+];
+
 const OF_VOLCANO: &[Attempt] = &[
     refused("Volcano's rule on one of its own", &[NO_QUEUE], no_such_queue),
     admitted("the same on one for another scheduler that is enabled", |pcs| {
@@ -90,6 +105,7 @@ const OF_KAI: &[Attempt] = &[
 
 fn attempts(target: Target) -> &'static [Attempt] {
     match target {
+        Target::KubeTree => OF_KUBE_TREE,
         Target::Volcano => OF_VOLCANO,
         Target::Koordinator => OF_KOORDINATOR,
         Target::Kai => OF_KAI,

@@ -1,6 +1,6 @@
 //! One clique in a scaling group of one replica: PodGangs of one podgroup, so that every target honours a required
 //! level of the PodCliqueSet. What else it honours is the target's: default-scheduler nothing more in either gang
-//! scope; Volcano a clique's required level; Koordinator one level per PodGang; KAI all there is.
+//! scope, and every required level in a tree; Volcano a clique's required level; Koordinator one level per PodGang; KAI all there is.
 
 use serde_json::{Value, json};
 
@@ -48,6 +48,27 @@ const BESIDE_REQUIRED: Attempt = admitted("a preferred level beside one that is 
     .with_warning(&["preferred", "no effect"]);
 
 const OF_KUBE: &[Attempt] = &[REQUIRED, OF_A_GROUP, PREFERRED, PREFERRED_OF_A_GROUP, BESIDE_REQUIRED];
+
+const OF_KUBE_TREE: &[Attempt] = &[
+    REQUIRED,
+    admitted("a required level of a scaling group, honoured", of_a_group),
+    admitted("a required level of a clique", OF_A_CLIQUE),
+    admitted("levels of all three at once", |pcs| {
+        template(pcs)["topologyConstraint"] = required("block");
+        of_a_group(pcs);
+        clique(pcs, 0)["topologyConstraint"] = required("host");
+    }),
+    PREFERRED,
+    refused(
+        "a preferred level of a scaling group alone",
+        &["podCliqueScalingGroups[0].topologyConstraint", "preferred"],
+        |pcs| group(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"})),
+    ),
+    refused("a preferred level of a clique alone", &["cliques[0].topologyConstraint", "preferred"], |pcs| {
+        clique(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
+    }),
+    BESIDE_REQUIRED,
+];
 
 const OF_VOLCANO: &[Attempt] = &[
     REQUIRED,
@@ -100,6 +121,7 @@ const OF_KAI: &[Attempt] = &[
 
 fn attempts(target: Target) -> &'static [Attempt] {
     match target {
+        Target::KubeTree => OF_KUBE_TREE,
         Target::Volcano => OF_VOLCANO,
         Target::Koordinator => OF_KOORDINATOR,
         Target::Kai => OF_KAI,

@@ -10,7 +10,7 @@ use crate::suite::trial::{Stop, Trial};
 pub const CASE: Case = Case {
     id: "aon/across-cliques",
     title: "One clique fits and the other does not: neither is bound",
-    clauses: &["AON-08"],
+    clauses: &["AON-08", "KUBE-11"],
     nodes: &[nodes(4).gpus(8)],
     manifest: include_str!("across_cliques.yaml"),
     lane: Lane::Shared,

@@ -7,6 +7,12 @@ use crate::suite::limits::REACTION;
 use crate::suite::schedulers;
 use crate::suite::trial::{Stop, Trial};
 
+/// The name of the gang's first PodGroup.
+pub fn pod_group(trial: &Trial, gang: &Gang) -> String {
+    let mut resources = schedulers::resources_of(trial.target, gang).into_iter();
+    resources.find(|resource| resource.kind == "PodGroup").map(|found| found.name.wanted).unwrap_or_default()
+}
+
 /// The uid of an object as it is now.
 pub fn uid(trial: &Trial, kind: &str, name: &str) -> Option<String> {
     trial.look(|live| live.get(kind, name)?["metadata"]["uid"].as_str().map(str::to_owned))

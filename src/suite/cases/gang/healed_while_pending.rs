@@ -5,7 +5,6 @@ use super::by_hand;
 use crate::suite::case::{Case, Lane, nodes};
 use crate::suite::history::History;
 use crate::suite::judge::{Broken, Finding, binding, finding, gang_resources};
-use crate::suite::schedulers;
 use crate::suite::target::KUBE;
 use crate::suite::trial::{Stop, Trial};
 
@@ -27,7 +26,7 @@ const POD_GANG: &str = "healed-0";
 
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     let gangs = trial.submit(SET).await?;
-    let group = schedulers::resources_of(trial.target, &gangs[0]).remove(1).name.wanted;
+    let group = by_hand::pod_group(trial, &gangs[0]);
     trial.scheduler_passes_over(&gangs[0]).await?;
 
     by_hand::delete_until_restored(trial, "Workload", POD_GANG).await?;

@@ -10,7 +10,6 @@ use crate::suite::history::{History, Live, revision};
 use crate::suite::judge::gangs::{controller, is_controlled_by};
 use crate::suite::judge::{Broken, Finding, binding, finding, gang_resources};
 use crate::suite::limits::REACTION;
-use crate::suite::schedulers;
 use crate::suite::target::KUBE;
 use crate::suite::trial::{Stop, Trial};
 
@@ -33,7 +32,7 @@ const DISOWNED: &str = "the Workload is disowned";
 
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     let gangs = trial.submit(SET).await?;
-    let group = schedulers::resources_of(trial.target, &gangs[0]).remove(1).name.wanted;
+    let group = by_hand::pod_group(trial, &gangs[0]);
     trial.until_converged(SET).await?;
 
     by_hand::delete_until_restored(trial, "Workload", POD_GANG).await?;

@@ -2,16 +2,19 @@
 //! kube-scheduler's depends on a gate of the API server (WorkloadAwarePreemption), Koordinator's has no such field. The
 //! API server drops what it does not know: a gang resource of the harness asks.
 
+use std::time::{Duration, Instant};
+
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use kube::Api;
 use kube::api::DeleteParams;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cluster::{ClusterError, deploy};
 use crate::suite::case::{Case, Lane, nodes};
 use crate::suite::history::History;
 use crate::suite::judge::{Finding, finding, gang_resources};
-use crate::suite::trial::{Stop, Trial};
+use crate::suite::limits::REACTION;
+use crate::suite::trial::{Answer, Stop, Trial};
 use crate::suite::{names, schedulers};
 
 /// GANG-13.
@@ -60,11 +63,25 @@ async fn keeps_the_field(trial: &Trial, class: &str) -> Result<bool, Stop> {
         if kind != "Pod" {
             probe["metadata"]["labels"][names::CANARY] = "true".into();
             probe["spec"]["priorityClassName"] = class.into();
-            return Ok(trial.create(kind, &probe).await?["spec"]["priorityClassName"] == class);
+            return Ok(create_once_known(trial, kind, &probe).await?["spec"]["priorityClassName"] == class);
         }
     }
     // A backend that makes none leaves it to the PodGang.
     Ok(true)
+}
+
+/// The API server looks a class up in a cache that may be a little late.
+async fn create_once_known(trial: &Trial, kind: &str, probe: &Value) -> Result<Value, Stop> {
+    let begin = Instant::now();
+    loop {
+        let answer = trial.attempt(http::Method::POST, kind, "probe", probe).await?;
+        let unknown =
+            matches!(&answer, Answer::Refused { message, .. } if message.contains("no PriorityClass"));
+        if !unknown || begin.elapsed() > REACTION.length.mul_f64(trial.scale) {
+            return answer.accepted(format!("create {kind} probe"));
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 fn judge(history: &History) -> Vec<Finding> {

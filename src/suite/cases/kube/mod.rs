@@ -1,15 +1,19 @@
 //! kube-scheduler on the Workload API.
 
+mod composite_later;
 mod declared_gates;
 mod escape_hatch;
 mod gang_resources;
 pub(super) mod hands_off;
+mod mapping;
 mod names_and_limits;
 mod never_reshaped;
 mod pass_through;
 mod pod_gang_scope;
 mod podgroup_later;
 mod topology_keys;
+mod tree;
+mod tree_fails_closed;
 
 use crate::suite::case::Case;
 
@@ -21,6 +25,10 @@ pub const CASES: &[&Case] = &[
     &declared_gates::CASE,
     &topology_keys::CASE,
     &pod_gang_scope::CASE,
+    &mapping::CASE,
+    &composite_later::CASE,
+    &tree::CASE,
+    &tree_fails_closed::CASE,
     &pass_through::CASE,
     &podgroup_later::CASE,
     &escape_hatch::CASE,

@@ -4,18 +4,18 @@
 use serde_json::{Value, json};
 
 use crate::suite::case::{Case, Lane};
-use crate::suite::cases::adm::attempts::{clique, template};
+use crate::suite::cases::adm::attempts::{clique, group, required, template};
 use crate::suite::history::History;
 use crate::suite::judge::admission::{self, Attempt, admitted, answers, refused};
 use crate::suite::judge::{Finding, finding};
 use crate::suite::target::{KUBE, Target};
 use crate::suite::trial::{Stop, Trial};
 
-/// KUBE-05.
+/// KUBE-05, KUBE-12.
 pub const CASE: Case = Case {
     id: "kube/names-and-limits",
     title: "More podgroups than a Workload holds, and names that nothing can carry, are refused whole",
-    clauses: &["KUBE-05"],
+    clauses: &["KUBE-05", "KUBE-12"],
     nodes: &[],
     manifest: include_str!("names_and_limits.yaml"),
     lane: Lane::Shared,
@@ -55,9 +55,25 @@ const WHOLE: &[Attempt] = &[
     admitted("3 cliques in 3 replicas of a scaling group", |pcs| grouped(pcs, 3, 3)),
 ];
 
+/// A list of the tree's templates has room for 8 as well; those of a scaling group with a constraint are lists of their
+/// own.
+const TREE: &[Attempt] = &[
+    admitted("8 cliques", |pcs| cliques(pcs, 8)),
+    refused("9 cliques", &["8", "9"], |pcs| cliques(pcs, 9)),
+    refused("3 cliques in 3 replicas of a scaling group", &["8", "9"], |pcs| grouped(pcs, 3, 3)),
+    admitted("3 cliques in 3 replicas of a scaling group with a constraint", |pcs| constrained(pcs, 3, 3)),
+    refused("1 clique in 9 replicas of a scaling group with a constraint", &["8", "9"], |pcs| {
+        constrained(pcs, 1, 9);
+    }),
+    refused("9 cliques in a replica of a scaling group with a constraint", &["8", "9"], |pcs| {
+        constrained(pcs, 9, 1);
+    }),
+];
+
 fn limits(target: Target) -> &'static [Attempt] {
     match target {
         Target::KubePodGang => WHOLE,
+        Target::KubeTree => TREE,
         _ => FLAT,
     }
 }
@@ -82,6 +98,12 @@ fn grouped(pcs: &mut Value, count: usize, replicas: usize) {
         json!([{"name": "sg", "replicas": replicas, "minAvailable": replicas, "cliqueNames": members}]);
 }
 
+/// The same with a constraint of each replica.
+fn constrained(pcs: &mut Value, count: usize, replicas: usize) {
+    grouped(pcs, count, replicas);
+    group(pcs, 0)["topologyConstraint"] = required("rack");
+}
+
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     let mut base = trial.manifest("many")?;
     trial.creates(&base, NAMES).await?;
@@ -90,9 +112,13 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("KUBE-05", || {
-        let attempts = [NAMES, limits(history.header.target)].concat();
-        answers(history, &attempts)?;
-        admission::left_nothing(history, &attempts)
-    })]
+    let target = history.header.target;
+    let kept = |attempts: &[Attempt]| {
+        answers(history, attempts)?;
+        admission::left_nothing(history, attempts)
+    };
+    vec![
+        finding("KUBE-05", || kept(&[NAMES, limits(target)].concat())),
+        finding("KUBE-12", || kept(limits(target))),
+    ]
 }

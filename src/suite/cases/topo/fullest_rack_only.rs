@@ -11,7 +11,7 @@ use crate::suite::trial::{Stop, Trial};
 pub const CASE: Case = Case {
     id: "topo/fullest-rack-only",
     title: "The only rack with room is used, though another has more free GPUs, more nodes and is empty",
-    clauses: &["TOPO-03"],
+    clauses: &["TOPO-03", "KUBE-11"],
     nodes: &[nodes(2).gpus(8).rack("wide"), nodes(4).gpus(7).rack("wide"), nodes(2).gpus(24).rack("deep")],
     manifest: include_str!("fullest_rack_only.yaml"),
     lane: Lane::Shared,

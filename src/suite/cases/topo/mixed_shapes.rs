@@ -13,7 +13,7 @@ use crate::suite::trial::{Stop, Trial};
 pub const CASE: Case = Case {
     id: "topo/mixed-shapes",
     title: "A gang of pods of two sizes finds the rack that has room for both",
-    clauses: &["TOPO-01"],
+    clauses: &["TOPO-01", "KUBE-11"],
     nodes: &[nodes(6).gpus(2).rack("decoy"), nodes(2).gpus(24).rack("real")],
     manifest: include_str!("mixed_shapes.yaml"),
     lane: Lane::Shared,

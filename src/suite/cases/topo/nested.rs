@@ -12,7 +12,7 @@ use crate::suite::trial::{Stop, Trial};
 pub const CASE: Case = Case {
     id: "topo/nested",
     title: "A gang in one block, its replicas in one rack each, their cliques on one host each",
-    clauses: &["TOPO-07"],
+    clauses: &["TOPO-07", "KUBE-11"],
     nodes: &[
         nodes(1).gpus(16).block("x").rack("x1"),
         nodes(1).gpus(16).block("y").rack("y1"),

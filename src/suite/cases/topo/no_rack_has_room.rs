@@ -11,7 +11,7 @@ use crate::suite::trial::{Stop, Trial};
 pub const CASE: Case = Case {
     id: "topo/no-rack-has-room",
     title: "A gang that fits the cluster but no rack is not bound; without the constraint it is",
-    clauses: &["TOPO-02", "TOPO-04"],
+    clauses: &["TOPO-02", "TOPO-04", "KUBE-11"],
     nodes: &[nodes(2).gpus(8).rack("a"), nodes(2).gpus(8).rack("b")],
     manifest: include_str!("no_rack_has_room.yaml"),
     lane: Lane::Shared,

@@ -11,7 +11,7 @@ use crate::suite::trial::{Stop, Trial};
 pub const CASE: Case = Case {
     id: "topo/one-clique",
     title: "A constraint on a clique packs that clique and no other",
-    clauses: &["TOPO-06"],
+    clauses: &["TOPO-06", "KUBE-11"],
     nodes: &[nodes(2).pods(4).rack("a"), nodes(2).pods(4).rack("b"), nodes(2).pods(4).rack("c")],
     manifest: include_str!("one_clique.yaml"),
     lane: Lane::Shared,

@@ -12,7 +12,7 @@ use crate::suite::trial::{Stop, Trial};
 pub const CASE: Case = Case {
     id: "topo/one-rack",
     title: "All pods of a gang that must be in one rack are, surplus included",
-    clauses: &["TOPO-01"],
+    clauses: &["TOPO-01", "KUBE-11"],
     nodes: &[
         nodes(1).gpus(8).rack("a"),
         nodes(1).gpus(8).rack("b"),

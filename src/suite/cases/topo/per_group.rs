@@ -12,7 +12,7 @@ use crate::suite::trial::{Stop, Trial};
 pub const CASE: Case = Case {
     id: "topo/per-group",
     title: "Each replica of a scaling group is in one rack, and replicas in different ones",
-    clauses: &["TOPO-05"],
+    clauses: &["TOPO-05", "KUBE-11"],
     nodes: &[
         nodes(1).gpus(16).rack("a"),
         nodes(1).gpus(16).rack("b"),

@@ -13,7 +13,7 @@ use crate::suite::trial::{Stop, Trial};
 pub const CASE: Case = Case {
     id: "topo/replacement",
     title: "The replacement of a lost pod is bound in its gang's rack",
-    clauses: &["TOPO-01"],
+    clauses: &["TOPO-01", "KUBE-11"],
     nodes: &[
         nodes(1).gpus(8).rack("small"),
         nodes(1).gpus(16).rack("middle"),

@@ -11,7 +11,7 @@ use crate::suite::trial::{Stop, Trial};
 pub const CASE: Case = Case {
     id: "topo/scaled-gangs",
     title: "Scaled gangs obey the PodCliqueSet's constraint, each in a rack of its own",
-    clauses: &["TOPO-10"],
+    clauses: &["TOPO-10", "KUBE-11"],
     nodes: &[
         nodes(1).gpus(16).rack("a"),
         nodes(1).gpus(16).rack("b"),

@@ -13,7 +13,7 @@ use crate::suite::trial::{Stop, Trial};
 pub const CASE: Case = Case {
     id: "topo/scaled-groups",
     title: "Scaled gangs obey their scaling group's constraint instead of the PodCliqueSet's wider one",
-    clauses: &["TOPO-10"],
+    clauses: &["TOPO-10", "KUBE-11"],
     nodes: &[
         nodes(1).gpus(16).rack("a"),
         nodes(1).gpus(16).rack("b"),

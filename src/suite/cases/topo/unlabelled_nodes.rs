@@ -13,7 +13,7 @@ use crate::suite::trial::{Stop, Trial};
 pub const CASE: Case = Case {
     id: "topo/unlabelled-nodes",
     title: "Nodes without the level's label take no pod of a constrained gang, however much room they have",
-    clauses: &["TOPO-11"],
+    clauses: &["TOPO-11", "KUBE-11"],
     nodes: &[nodes(2).gpus(8).rack("a"), nodes(4).gpus(8)],
     manifest: include_str!("unlabelled_nodes.yaml"),
     lane: Lane::Shared,

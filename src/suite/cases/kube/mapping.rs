@@ -1,0 +1,60 @@
+//! `unasked` names no gang scope, `asked` names one: the target's on 1.36; on 1.37 PodGang, which is for API servers
+//! without CompositePodGroup. What each PodGang becomes follows what is served.
+
+use serde_json::Value;
+
+use crate::suite::case::{Case, Lane, nodes};
+use crate::suite::expect::Gang;
+use crate::suite::history::History;
+use crate::suite::judge::{Finding, finding, gang_resources};
+use crate::suite::names::GANG_SCOPE;
+use crate::suite::target::{KUBE, Target};
+use crate::suite::trial::{Stop, Trial};
+
+/// KUBE-09.
+pub const CASE: Case = Case {
+    id: "kube/mapping",
+    title: "What a PodGang becomes follows what the API server serves, and stays",
+    clauses: &["KUBE-09"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("mapping.yaml"),
+    lane: Lane::Shared,
+    only: KUBE,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+/// The PodCliqueSets of the target, and the gang scope that each names.
+fn sets(target: Target) -> &'static [(&'static str, Option<&'static str>)] {
+    match target {
+        Target::KubePodGang => &[("asked", Some("PodGang"))],
+        Target::KubeTree => &[("unasked", None), ("asked", Some("PodGang"))],
+        _ => &[("unasked", None), ("asked", Some("PodGroup"))],
+    }
+}
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    for (name, scope) in sets(trial.target) {
+        let mut pcs = trial.manifest(name)?;
+        pcs["metadata"]["annotations"][GANG_SCOPE] = scope.map_or(Value::Null, Value::from);
+        trial.submit_value(pcs).await?;
+        trial.until_converged(name).await?;
+        // Another PodGang of the same kind, beside a live one that stays as it is.
+        trial.scale("PodCliqueSet", name, 2).await?;
+        trial.until_converged(name).await?;
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KUBE-09", || {
+        for (name, _) in sets(history.header.target) {
+            let mut gangs = history.gangs(name)?;
+            let second = gangs.iter().map(|gang| Gang { name: format!("{name}-1"), ..gang.clone() });
+            gangs.extend(second.collect::<Vec<_>>());
+            gang_resources::as_the_pod_gangs_say(history, &history.end(), &gangs)?;
+        }
+        gang_resources::never_reshaped(history, history.entries.len())?;
+        history.waited_for("converged").map(drop)
+    })]
+}
