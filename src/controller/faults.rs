@@ -24,8 +24,8 @@ pub struct Faults {
     pub wrong_queue: bool,
     /// KAI PodGroups have no subgroups (KAI-01).
     pub omit_subgroups: bool,
-    /// A topology group's key is taken from the group and given to its PodGang (TOPO-07).
-    pub key_one_level_up: bool,
+    /// A topology group's key is taken from the group and given to those of its podgroups that have none (TOPO-07).
+    pub key_one_level_down: bool,
     /// CompositePodGroups ask for one group less than they have (AON-08).
     pub low_group_count: bool,
     /// The process exits after so many writes in a namespace (AON-13).
@@ -67,8 +67,8 @@ pub enum Fault {
     WrongQueue,
     /// See [`Faults::omit_subgroups`].
     OmitSubgroups,
-    /// See [`Faults::key_one_level_up`].
-    KeyOneLevelUp,
+    /// See [`Faults::key_one_level_down`].
+    KeyOneLevelDown,
     /// See [`Faults::low_group_count`].
     LowGroupCount,
     /// See [`Faults::exit_after_write`].
@@ -93,7 +93,7 @@ impl FromStr for Fault {
             ("forget-member", _) => Ok(Self::ForgetMember),
             ("wrong-queue", _) => Ok(Self::WrongQueue),
             ("omit-subgroups", _) => Ok(Self::OmitSubgroups),
-            ("key-one-level-up", _) => Ok(Self::KeyOneLevelUp),
+            ("key-one-level-down", _) => Ok(Self::KeyOneLevelDown),
             ("low-group-count", _) => Ok(Self::LowGroupCount),
             (_, Some(rest)) => {
                 exit_after_write(rest).ok_or_else(|| format!("{text:?}: want N@NAMESPACE, N > 0"))
@@ -116,7 +116,7 @@ impl FromIterator<Fault> for Faults {
                 Fault::ForgetMember => on.forget_member = true,
                 Fault::WrongQueue => on.wrong_queue = true,
                 Fault::OmitSubgroups => on.omit_subgroups = true,
-                Fault::KeyOneLevelUp => on.key_one_level_up = true,
+                Fault::KeyOneLevelDown => on.key_one_level_down = true,
                 Fault::LowGroupCount => on.low_group_count = true,
                 Fault::ExitAfterWrite(exit) => on.exit_after_write = Some(exit),
             }

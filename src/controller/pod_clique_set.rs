@@ -89,12 +89,15 @@ async fn writes<'a>(
     Ok(writes)
 }
 
-/// The faults `drop-podgroup` and `key-one-level-up`.
+/// The faults `drop-podgroup` and `key-one-level-down`.
 fn spoil(context: &Context, shape: &mut GangShape) {
-    if context.faults.key_one_level_up {
+    if context.faults.key_one_level_down {
         for config in &mut shape.spec.topology_constraint_group_configs {
-            if let Some(constraint) = config.topology_constraint.take() {
-                shape.spec.topology_constraint = Some(constraint);
+            let constraint = config.topology_constraint.take();
+            let members =
+                shape.spec.podgroups.iter_mut().filter(|p| config.pod_group_names.contains(&p.name));
+            for podgroup in members.filter(|podgroup| podgroup.topology_constraint.is_none()) {
+                podgroup.topology_constraint = constraint.clone();
             }
         }
     }

@@ -35,6 +35,9 @@ pub async fn restored(
 ) -> Result<(), Stop> {
     let was = trial.local()?.spec();
     let outcome = change(trial).await;
+    // A watch may be late after a restart; what has happened by now is to stand before the mark. One that stays away is
+    // found out at the end of the trial.
+    let _ = trial.ground.recorder.settle(&trial.namespace, limits::SETTLE.length).await;
     trial.mark(PUT_BACK, Value::Null);
     put_back(trial.local()?, was).await?;
     outcome

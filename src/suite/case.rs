@@ -126,7 +126,11 @@ impl Case {
             return Vec::new();
         }
         let owed = self.known_clauses().filter(|clause| target.concerns(clause));
-        owed.filter_map(Clause::feature).filter(|feature| !target.declares(*feature)).collect()
+        let mut features: Vec<_> =
+            owed.filter_map(Clause::feature).filter(|feature| !target.declares(*feature)).collect();
+        features.sort_unstable();
+        features.dedup();
+        features
     }
 
     /// The clauses that it judges on a target.

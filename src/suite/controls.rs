@@ -163,9 +163,9 @@ pub const CONTROLS: &[Control] = &[
         unproven: None,
     },
     Control {
-        name: "key-one-level-up",
-        title: "a controller that gives a topology group's key to the whole PodGang",
-        spec: || tree_fault("key-one-level-up"),
+        name: "key-one-level-down",
+        title: "a controller that gives a topology group's key to its podgroups",
+        spec: || tree_fault("key-one-level-down"),
         target: Target::KubeTree,
         groups: &["topo"],
         must: &[&["TOPO-07"]],

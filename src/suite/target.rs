@@ -127,7 +127,6 @@ impl Target {
     pub fn words(self) -> String {
         match (self, self.scope()) {
             (Self::ExternalScheduler(scheduler), _) => scheduler.words(),
-            (Self::KubeTree, _) => format!("--backend {} --kubernetes 1.37", self.name()),
             (_, Some(scope)) => format!("--backend {} --scope {scope}", self.name()),
             (_, None) => format!("--backend {}", self.name()),
         }

@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use super::mapping::ask_for;
 use crate::cluster::local::{ClusterSpec, Part};
 use crate::suite::alone::{self, API_SERVER_RESTARTED};
 use crate::suite::case::{Case, Lane, nodes};
@@ -12,7 +13,6 @@ use crate::suite::judge::admission::{self, Attempt, CONTROLLER, admitted, answer
 use crate::suite::judge::gangs::is_controlled_by;
 use crate::suite::judge::{Broken, Finding, Ruling, ensure, finding, gang_resources, violation};
 use crate::suite::limits;
-use crate::suite::names::GANG_SCOPE;
 use crate::suite::target::Target;
 use crate::suite::trial::{Stop, Trial};
 
@@ -49,7 +49,7 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
 
 async fn submit_unasked(trial: &mut Trial, name: &str) -> Result<(), Stop> {
     let mut pcs = trial.manifest(name)?;
-    pcs["metadata"]["annotations"][GANG_SCOPE] = Value::Null;
+    ask_for(&mut pcs, None);
     trial.submit_value(pcs).await.map(drop)
 }
 
@@ -66,6 +66,12 @@ async fn without_trees(trial: &mut Trial) -> Result<(), Stop> {
     trial.creates(&trial.manifest("after")?, WITHOUT).await?;
     submit_unasked(trial, "before").await?;
     trial.until_bound(3).await?;
+    // Watches come back one after the other.
+    trial
+        .until("what stands for before-0", limits::RECOVERY, |live| {
+            live.get("PodGang", BEFORE).is_some() && live.of("PodGroup").count() >= 2
+        })
+        .await?;
     trial.mark(FLAT, Value::Null);
     Ok(())
 }

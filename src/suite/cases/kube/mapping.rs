@@ -33,10 +33,19 @@ fn sets(target: Target) -> &'static [(&'static str, Option<&'static str>)] {
     }
 }
 
+/// Names this gang scope, or none.
+pub(super) fn ask_for(pcs: &mut Value, scope: Option<&str>) {
+    match (scope, pcs["metadata"]["annotations"].as_object_mut()) {
+        (Some(scope), _) => pcs["metadata"]["annotations"][GANG_SCOPE] = scope.into(),
+        (None, Some(annotations)) => drop(annotations.remove(GANG_SCOPE)),
+        (None, None) => {}
+    }
+}
+
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     for (name, scope) in sets(trial.target) {
         let mut pcs = trial.manifest(name)?;
-        pcs["metadata"]["annotations"][GANG_SCOPE] = scope.map_or(Value::Null, Value::from);
+        ask_for(&mut pcs, *scope);
         trial.submit_value(pcs).await?;
         trial.until_converged(name).await?;
         // Another PodGang of the same kind, beside a live one that stays as it is.
