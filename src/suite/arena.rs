@@ -111,7 +111,8 @@ impl Arena {
         let prepared = async {
             let ground = Ground::prepare(existing.clone(), &spec.schedulers, run).await?;
             existing.simulates(&format!("conformance-probe-{run}"), CANARY_NODE).await?;
-            Ok(ground)
+            let configured_by_others = matches!(self.settings.origin, Origin::Existing { .. });
+            Ok(Ground { configured_by_others, ..ground })
         };
         let prepared = prepared.await;
         if prepared.is_err() {

@@ -25,6 +25,8 @@ pub struct Ground {
     pub cluster: Arc<dyn Provider>,
     /// The run's id, on everything that trials create.
     pub run: String,
+    /// Whether somebody else has written the operator's configuration, so that its profiles are not the harness's to know.
+    pub configured_by_others: bool,
 }
 
 impl std::fmt::Debug for Ground {
@@ -72,7 +74,7 @@ impl Ground {
         topology["metadata"]["labels"] = json!({(names::RUN): run});
         deploy::create_unless_there(&client, &topology).await?;
         cluster.node_pools().add_canary_node(names::CANARY, (names::RUN, run)).await?;
-        Ok(Self { client, recorder, cluster, run: run.into() })
+        Ok(Self { client, recorder, cluster, run: run.into(), configured_by_others: false })
     }
 
     /// The local control plane.

@@ -10,7 +10,8 @@ use super::target::Target;
 use super::trial::Stop;
 use crate::report::{CaseResult, Judgement, Outcome, Seconds, Verdict, Violation};
 
-/// One judgement per clause of the case on the target.
+/// One judgement per clause of the case on the target, and one per clause that was found broken though others were asked
+/// about: those rest on it, and are not judged.
 pub fn judgements(
     case: &Case,
     target: Target,
@@ -18,12 +19,22 @@ pub fn judgements(
     findings: &[Finding],
     stop: Option<&Stop>,
 ) -> Vec<Judgement> {
-    judged_clauses(case, target)
+    let broken = match infrastructure(history, stop) {
+        Some(_) => Vec::new(),
+        None => broken_premises(target, findings),
+    };
+    let mut clauses = judged_clauses(case, target);
+    for finding in &broken {
+        if !clauses.contains(&finding.clause) {
+            clauses.push(finding.clause);
+        }
+    }
+    clauses
         .into_iter()
         .map(|clause| {
             let restated = clauses::clause(clause).map(clauses::Clause::restates).unwrap_or_default();
             let says = |finding: &&Finding| finding.clause == clause || restated.contains(&finding.clause);
-            let mut found = findings.iter().filter(says).peekable();
+            let mut found = findings.iter().chain(&broken).filter(says).peekable();
             let (outcome, violations) = if found.peek().is_none() {
                 (Outcome::error("the case's judge says nothing about this clause"), Vec::new())
             } else {
@@ -41,6 +52,18 @@ pub fn judgements(
             Judgement { clause: clause.into(), outcome, violations }
         })
         .collect()
+}
+
+/// What broke the premises of clauses, as findings about the clauses that demand them, as far as the target owes those.
+fn broken_premises(target: Target, findings: &[Finding]) -> Vec<Finding> {
+    let is_owed = |id: &str| clauses::clause(id).is_some_and(|clause| target.owes(clause));
+    let broken = findings.iter().filter_map(|finding| match finding.ruling {
+        Err(Broken::Premise { clause, ref violations }) if is_owed(clause) => {
+            Some(Finding { clause, ruling: Err(Broken::Violated(violations.clone())) })
+        }
+        _ => None,
+    });
+    broken.collect()
 }
 
 /// The clauses that a case judges on a target: those that the target owes, and those that it is known to break.
@@ -108,43 +131,68 @@ pub fn of_attempts(mut attempts: Vec<CaseResult>) -> CaseResult {
     }
 }
 
+/// Why nothing can be said of a backend, whatever a judge found.
+fn infrastructure(history: &History, stop: Option<&Stop>) -> Option<String> {
+    // A failing cluster proves nothing about a backend.
+    if let Some(Stop::Cluster(error)) = stop {
+        return Some(error.to_string());
+    }
+    // What a lost watch did not show may have happened, and what went meanwhile looks as if it were still there.
+    let gap = history.gaps().next()?;
+    Some(format!("the watch on {} has a gap ({}): what was not seen may have happened", gap.kind, gap.reason))
+}
+
 fn outcome<'a>(
     findings: impl Iterator<Item = &'a Finding>,
     history: &History,
     stop: Option<&Stop>,
 ) -> (Outcome, Vec<Violation>) {
-    // A failing cluster proves nothing about a backend.
-    if let Some(Stop::Cluster(error)) = stop {
-        return (Outcome::error(error.to_string()), Vec::new());
-    }
-    // What a lost watch did not show may have happened, and what went meanwhile looks as if it were still there.
-    if let Some(gap) = history.gaps().next() {
-        let reason = format!(
-            "the watch on {} has a gap ({}): what was not seen may have happened",
-            gap.kind, gap.reason
-        );
+    if let Some(reason) = infrastructure(history, stop) {
         return (Outcome::error(reason), Vec::new());
     }
-    let mut violations = Vec::new();
-    let mut not_reached = None;
+    let mut violations: Vec<Violation> = Vec::new();
+    let (mut premises, mut unknown, mut not_asked) = (Vec::new(), Vec::new(), Vec::new());
     for finding in findings {
         match &finding.ruling {
             Ok(()) => {}
-            Err(Broken::Violated(found)) => violations.extend(found.iter().cloned()),
-            Err(Broken::NotReached(reason)) => not_reached = Some(reason.clone()),
+            Err(Broken::Violated(found)) => {
+                // What is a clause's own violation may be another's broken premise as well.
+                for violation in found {
+                    if !violations.contains(violation) {
+                        violations.push(violation.clone());
+                    }
+                }
+            }
+            Err(Broken::Premise { clause, violations }) => {
+                let first = violations.first().map_or("", |violation| violation.message.as_str());
+                premises.push(format!("premise broken, {clause} is not kept: {first}"));
+            }
+            Err(Broken::NotReached(reason)) => unknown.push(reason.clone()),
+            Err(Broken::NotAsked(reason)) => not_asked.push(reason.clone()),
         }
     }
+    let with_stop = |reason: String| match stop {
+        Some(stop) => format!("{reason}\n{stop}"),
+        None => reason,
+    };
     if let Some(first) = violations.first() {
-        let reason = match stop {
-            Some(stop) => format!("{}\n{stop}", first.message),
-            None => first.message.clone(),
-        };
+        let reason = with_stop(first.message.clone());
         return (Outcome::fail(reason), violations);
     }
+    if !premises.is_empty() {
+        return (Outcome::not_run(with_stop(premises.join("; "))), violations);
+    }
     // A clause that holds so far is not shown by a case that stopped half way.
-    match (stop, not_reached) {
-        (Some(stop), _) => (Outcome::error(format!("the case stopped before its end: {stop}")), violations),
-        (None, Some(reason)) => (Outcome::error(reason), violations),
-        (None, None) => (Outcome::pass(), violations),
+    unknown.extend(stop.map(|stop| format!("the case stopped before its end: {stop}")));
+    if !unknown.is_empty() {
+        return (Outcome::error(unknown.join("; ")), violations);
+    }
+    match not_asked.is_empty() {
+        true => (Outcome::pass(), violations),
+        false => (Outcome::not_run_announced(not_asked.join("; ")), violations),
     }
 }
+
+#[cfg(test)]
+#[path = "verdict_tests.rs"]
+mod tests;

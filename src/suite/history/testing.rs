@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::log::{API_VERSION, Change, Entry, Header, History, Mark, Recorded, What};
+use super::log::{API_VERSION, Change, Entry, Gap, Header, History, Mark, Recorded, What};
 use crate::suite::names;
 use crate::suite::target::Target;
 
@@ -76,9 +76,20 @@ impl Story {
         self.told(Change::Deleted, object)
     }
 
+    /// So many pods of a PodCliqueSet of [`one_clique`] appear, and then so many of them are bound.
+    pub fn workers(self, set: &str, pods: usize, bound: usize) -> Self {
+        let waiting = (0..pods).fold(self, |story, index| story.added(worker(set, index, None)));
+        (0..bound).fold(waiting, |story, index| story.modified(worker(set, index, Some("n"))))
+    }
+
     /// The harness marks the point.
     pub fn mark(self, name: &str, detail: Value) -> Self {
         self.entry(What::Mark(Mark { name: name.into(), detail }))
+    }
+
+    /// A watch is lost and lists again.
+    pub fn gap(self, kind: &str) -> Self {
+        self.entry(What::Gap(Gap { kind: kind.into(), reason: "it listed again".into() }))
     }
 
     /// The whole of it.
@@ -111,6 +122,37 @@ pub fn owned(mut object: Value, kind: &str, name: &str) -> Value {
     object["metadata"]["ownerReferences"] =
         json!([{"kind": kind, "name": name, "uid": uid(kind, &json!(name)), "controller": true}]);
     object
+}
+
+/// A PodCliqueSet of one clique, `worker`, of so many pods.
+pub fn one_clique(name: &str, pods: usize) -> Value {
+    let clique = json!({"name": "worker", "spec": {"replicas": pods, "podSpec": {}}});
+    json!({
+        "kind": "PodCliqueSet",
+        "metadata": {"name": name},
+        "spec": {"replicas": 1, "template": {"cliques": [clique]}},
+    })
+}
+
+/// Its PodGang.
+pub fn its_gang(set: &str, pods: usize) -> Value {
+    let podgroup = json!({"name": format!("{set}-0-worker"), "minReplicas": pods});
+    json!({"kind": "PodGang", "metadata": {"name": format!("{set}-0")}, "spec": {"podgroups": [podgroup]}})
+}
+
+/// A pod of it, bound or not.
+fn worker(set: &str, index: usize, node: Option<&str>) -> Value {
+    let labels = json!({
+        names::PART_OF: set,
+        names::POD_GANG: format!("{set}-0"),
+        names::POD_CLIQUE: format!("{set}-0-worker"),
+        names::POD_INDEX: index.to_string(),
+    });
+    json!({
+        "kind": "Pod",
+        "metadata": {"name": format!("{set}-0-worker-{index}"), "labels": labels},
+        "spec": {"nodeName": node},
+    })
 }
 
 /// A pod of a PodClique that runs on a node: its only container is `c-` and the pod's name.

@@ -39,7 +39,8 @@ pub struct Attempt {
     pub edit: fn(&mut Value),
     /// The answer.
     pub wanted: Wanted,
-    /// What the refusal, or else the warnings, must contain, in any case of letters.
+    /// What the refusal, or else the warnings, must contain, in any case of letters: no more than the clause demands, for
+    /// how it is put is the implementation's. `a|b` is either.
     pub says: &'static [&'static str],
     /// What neither may contain.
     pub silent: &'static [&'static str],
@@ -76,8 +77,8 @@ impl Attempt {
 
     /// What is wrong with a reply, or `None`.
     pub fn wrong(&self, reply: &Reply) -> Option<String> {
-        let said = reply.said();
-        let contains = |word: &&&str| said.to_lowercase().contains(&word.to_lowercase());
+        let said = reply.said().to_lowercase();
+        let contains = |word: &&&str| word.split('|').any(|either| said.contains(&either.to_lowercase()));
         let fits = match self.wanted {
             Wanted::Admitted => reply.is_admitted(),
             Wanted::Refused => reply.is_refused(),

@@ -108,6 +108,7 @@ mod tests {
             Ok(()) => Some(true),
             Err(Broken::Violated(_)) => Some(false),
             Err(Broken::NotReached(_)) => None,
+            Err(other) => panic!("{other:?}"),
         }
     }
 

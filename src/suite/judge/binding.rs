@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::gang_resources::is_gang_resource;
-use super::{Broken, Ruling, Shown, ensure, none, violation};
+use super::{Broken, Ruling, Shown, ensure, none, premise, violation};
 use crate::suite::expect::{Gang, Unit};
 use crate::suite::history::{History, Live, Pod, Version};
 use crate::suite::{names, schedulers};
@@ -25,16 +25,17 @@ pub fn bindings(history: &History) -> impl Iterator<Item = Version<'_>> {
         .filter(move |version| version.pod().node().is_some() && bound.insert(version.uid().to_owned()))
 }
 
-/// The workload was pending at the entry `until`: the scheduler had had its pass by then, and bound none of it.
+/// These units, one pod short of capacity, were pending at the entry `until`: the scheduler had had its pass by then, and
+/// bound none of them.
 ///
 /// # Errors
-/// [`Broken::NotReached`]: what happened to it says nothing about a pending gang.
-pub fn was_pending(history: &History, until: usize) -> Ruling {
+/// [`Broken::Premise`] if a pod was bound, for that is what AON-02 is about; [`Broken::NotReached`] without the pass.
+pub fn was_pending(history: &History, units: &[Unit], until: usize) -> Ruling {
     let (passed, _) = history.reached("scheduler passed")?;
-    match passed < until && bindings(history).all(|version| version.index >= until) {
-        true => Ok(()),
-        false => Err(Broken::NotReached("it was not pending".into())),
+    if passed >= until {
+        return Err(Broken::NotReached("the scheduler had not had its pass".into()));
     }
+    premise("AON-02", never(history, units, Some(until)))
 }
 
 /// Bindings of the pods of these PodCliques.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::belonging::belongs;
-use super::{Broken, Ruling, Shown, ensure, none, violation};
+use super::{Broken, Ruling, Shown, ensure, none, premise, violation};
 use crate::suite::expect::Gang;
 use crate::suite::history::{Change, History, Version};
 use crate::suite::leftovers::{LEFT_OVER, is_there_anyway};
@@ -45,8 +45,8 @@ fn is_namespaced(object: &Value) -> bool {
 /// Everything that belonged to these PodGangs is gone at the end (DEL-02, DEL-03).
 ///
 /// # Errors
-/// A violation per object that is left; [`Broken::NotReached`] if a PodGang never had gang resources, pods or,
-/// if it is a base PodGang, a headless Service, for then their absence says nothing.
+/// A violation per object that is left; [`Broken::NotReached`] if a PodGang never had pods or, if it is a base PodGang, a
+/// headless Service, for then their absence says nothing; [`Broken::Premise`] if it never had gang resources (GANG-08).
 pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
     let target = history.header.target;
     let end = history.end();
@@ -55,10 +55,12 @@ pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
     none(left.map(|object| violation(is_left(object)).shown_by_object("left", object)))?;
     for gang in gangs {
         let existed = |kind: &str| history.of(kind).any(|version| belongs(target, gang, version));
-        let mut kinds = ["PodGang", "PodClique", "Pod"].iter().chain(schedulers::of(target).kinds());
-        if let Some(kind) = kinds.find(|kind| !existed(kind)) {
-            return Err(Broken::NotReached(format!("there never was a {kind} of {}", gang.name)));
+        let never = |kind: &str| format!("there never was a {kind} of {}", gang.name);
+        if let Some(kind) = ["PodGang", "PodClique", "Pod"].into_iter().find(|kind| !existed(kind)) {
+            return Err(Broken::NotReached(never(kind)));
         }
+        let missing = schedulers::of(target).kinds().iter().filter(|kind| !existed(kind));
+        premise("GANG-08", none(missing.map(|kind| violation(never(kind)))))?;
         let is_headless = |service: &Version<'_>| service.object["spec"]["clusterIP"] == "None";
         let mut services = history.of("Service").filter(|service| belongs(target, gang, *service));
         if gang.base.is_none() && !services.any(|service| is_headless(&service)) {
@@ -104,6 +106,10 @@ mod tests {
             Ok(()) => Vec::new(),
             Err(Broken::Violated(all)) => all.into_iter().map(|violation| violation.message).collect(),
             Err(Broken::NotReached(why)) => vec![format!("not reached: {why}")],
+            Err(Broken::Premise { clause, violations }) => {
+                violations.into_iter().map(|violation| format!("{clause}: {}", violation.message)).collect()
+            }
+            Err(other) => panic!("{other:?}"),
         }
     }
 
@@ -165,6 +171,13 @@ mod tests {
         assert_eq!(told(Some(there("Service", "w-1"))), none, "it has an address");
         let never = Story::flat().added(there("PodGang", "w-1")).deleted(there("PodGang", "w-1"));
         assert!(messages(removed(&never.end(), &gangs[1..]))[0].starts_with("not reached"));
+        let without =
+            || all.iter().filter(|object| object["kind"] != "PodGroup" && object["kind"] != "Workload");
+        let story = without().cloned().fold(begin(), Story::added);
+        let gone = without().cloned().fold(story, Story::deleted);
+        let no_gangs =
+            ["Workload", "PodGroup"].map(|kind| format!("GANG-08: there never was a {kind} of w-1"));
+        assert_eq!(messages(removed(&gone.end(), &gangs[1..])), no_gangs);
     }
 
     #[test]

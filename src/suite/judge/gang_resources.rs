@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::gangs::{as_created, controller, is_controlled_by};
-use super::{Broken, Ruling, Shown, Violation, ensure, none, violation};
+use super::{Broken, Ruling, Shown, Violation, ensure, none, premise, violation};
 use crate::suite::expect::Gang;
 use crate::suite::history::{Change, History, Live, Version};
 use crate::suite::schedulers::{self, Made, Resource};
@@ -88,6 +88,26 @@ pub fn owned(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
         })
     });
     none(missing.chain(strayed))
+}
+
+/// Every PodGang was given its gang resources, whatever became of them: what is said of them rests on it. For a history
+/// in which the backend has had its time.
+///
+/// # Errors
+/// [`Broken::Premise`] with a violation per object that was never made, for that is what GANG-08 is about.
+pub fn were_made(history: &History, gangs: &[Gang]) -> Ruling {
+    let was_made =
+        |wanted: &Resource| history.of(wanted.kind).any(|version| wanted.name.matches(version.name()));
+    let never = gangs.iter().flat_map(|gang| {
+        let created = as_created(history, &gang.name).map(|(created, _)| created);
+        let missing = expected(history, &gang.name).into_iter().filter(|wanted| !was_made(wanted));
+        let told = missing.map(|wanted| {
+            let found = violation(format!("{} {} was never made", wanted.kind, wanted.name));
+            created.into_iter().fold(found, |found, created| found.shown_by("its PodGang", created))
+        });
+        told.collect::<Vec<_>>()
+    });
+    premise("GANG-08", none(never))
 }
 
 /// Every PodGang has its gang resources and no more, and each is what the PodGang's podgroups and `minReplicas` say

@@ -59,6 +59,7 @@ fn said(ruling: Ruling) -> Vec<String> {
         Ok(()) => Vec::new(),
         Err(Broken::Violated(all)) => all.into_iter().map(|violation| violation.message).collect(),
         Err(Broken::NotReached(why)) => vec![format!("not reached: {why}")],
+        Err(other) => panic!("{other:?}"),
     }
 }
 
@@ -145,6 +146,21 @@ fn a_live_gang_is_never_reshaped() {
     });
     assert_eq!(of(recreated).len(), 2);
     assert!(of(Story::flat())[0].starts_with("not reached"));
+}
+
+#[test]
+fn gang_resources_were_made_at_some_time() {
+    let made = |story: Story| were_made(&story.end(), &gangs());
+    assert_eq!(made(Story::flat().all_added(flat())), Ok(()));
+    let deleted = Story::flat().all_added(flat()).deleted(group("w-0-w-0-a", "w-0-a", 2));
+    assert_eq!(made(deleted), Ok(()), "whatever became of them");
+    let ruling = made(Story::flat().all_added(flat().into_iter().take(2)));
+    let Err(Broken::Premise { clause, violations }) = ruling else { panic!("{ruling:?}") };
+    let messages: Vec<_> = violations.iter().map(|violation| violation.message.as_str()).collect();
+    let never = ["PodGroup w-0-w-0-a was never made", "PodGroup w-0-w-0-b was never made"];
+    assert_eq!((clause, messages), ("GANG-08", never.to_vec()));
+    assert_eq!(violations[0].proof[0].name, "w-0", "its PodGang is the measure");
+    assert_eq!(made(Story::flat()), Ok(()), "that there is no PodGang is another clause's matter");
 }
 
 #[test]

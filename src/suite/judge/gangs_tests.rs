@@ -56,6 +56,7 @@ fn said(ruling: Ruling) -> Vec<String> {
         Ok(()) => Vec::new(),
         Err(Broken::Violated(all)) => all.into_iter().map(|violation| violation.message).collect(),
         Err(Broken::NotReached(why)) => vec![why],
+        Err(other) => panic!("{other:?}"),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Judges: pure functions from a history to findings.
 //!
 //! A case's judge states, per clause, a ruling: [`finding`] wraps it. Rulings are built from the sentences of
-//! [`binding`] (what was bound, when), [`backends`] (whose scheduler's it is), [`gangs`] (what a PodCliqueSet became), [`gang_resources`] (what the backend made
+//! [`binding`] (what was bound, when), [`backends`] (whose scheduler's it is), [`another_backend`] (which one there is
+//! beside the target's), [`gangs`] (what a PodCliqueSet became), [`gang_resources`] (what the backend made
 //! of it), [`pods`] (how pods were created), [`order`] (what came before what), [`placement`] (where pods are), [`rest`]
 //! (what changed that should not), [`foreign`] (what others wrote and is kept), [`gang_groups`] (Koordinator's
 //! GangGroups), [`fail_closed`] (what nothing may be made for), [`configuration`] (what stops the controller's start),
@@ -11,6 +12,7 @@
 //! A judge never looks at a cluster, a clock or another judge; what it says holds for the same history for ever.
 
 pub mod admission;
+pub mod another_backend;
 pub mod backends;
 pub mod belonging;
 pub mod binding;
@@ -88,8 +90,29 @@ fn proof(what: impl Into<String>, object: &Value) -> Proof {
 pub enum Broken {
     /// It was violated.
     Violated(Vec<Violation>),
+    /// What it rests on is another clause's to demand, and that one was violated: of this one nothing is known.
+    Premise {
+        /// The other clause.
+        clause: &'static str,
+        /// What violates it.
+        violations: Vec<Violation>,
+    },
     /// The case did not get as far as the clause needs.
     NotReached(String),
+    /// What it takes to ask is not there, and need not be.
+    NotAsked(String),
+}
+
+impl Broken {
+    /// What is told first where several sentences do not hold: what is wrong before what is not known.
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Violated(_) => 0,
+            Self::Premise { .. } => 1,
+            Self::NotReached(_) => 2,
+            Self::NotAsked(_) => 3,
+        }
+    }
 }
 
 impl From<Violation> for Broken {
@@ -116,6 +139,28 @@ pub fn none(violations: impl IntoIterator<Item = Violation>) -> Ruling {
 /// [`Broken::Violated`].
 pub fn ensure(holds: bool, violation: impl FnOnce() -> Violation) -> Ruling {
     if holds { Ok(()) } else { Err(violation().into()) }
+}
+
+/// A sentence on which a clause rests, and which is another one's to demand: where it is violated, that one is, and the
+/// clause in question is not judged.
+///
+/// # Errors
+/// [`Broken::Premise`] for a violation; whatever else keeps the sentence from holding as it is.
+pub fn premise(clause: &'static str, sentence: Ruling) -> Ruling {
+    sentence.map_err(|broken| match broken {
+        Broken::Violated(violations) => Broken::Premise { clause, violations },
+        other => other,
+    })
+}
+
+/// All of these sentences, each of which is told whether the others hold or not.
+///
+/// # Errors
+/// Of those that do not hold the first violation; else the first broken premise; else what was not reached, or not
+/// asked.
+pub fn all(sentences: impl IntoIterator<Item = Ruling>) -> Ruling {
+    let broken = sentences.into_iter().filter_map(Result::err);
+    broken.min_by_key(Broken::rank).map_or(Ok(()), Err)
 }
 
 /// What a case's judge says about a clause.
@@ -192,4 +237,39 @@ pub fn messages(ruling: Ruling) -> Vec<String> {
 #[cfg(test)]
 pub fn message(ruling: Ruling) -> String {
     messages(ruling).swap_remove(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn violated(message: &str) -> Ruling {
+        Err(violation(message).into())
+    }
+
+    fn not_reached() -> Ruling {
+        Err(Broken::NotReached("it stopped".into()))
+    }
+
+    fn not_asked() -> Ruling {
+        Err(Broken::NotAsked("there is no second one".into()))
+    }
+
+    #[test]
+    fn a_violated_premise_is_the_other_clauses_violation() {
+        let broken = Broken::Premise { clause: "AON-02", violations: vec![violation("bound")] };
+        assert_eq!(premise("AON-02", violated("bound")), Err(broken));
+        assert_eq!(premise("AON-02", Ok(())), Ok(()));
+        assert_eq!(premise("AON-02", not_reached()), not_reached());
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_before_what_is_not_known() {
+        let broken = || premise("GANG-08", violated("never made"));
+        assert_eq!(all([Ok(()), Ok(())]), Ok(()));
+        assert_eq!(all([not_asked(), not_reached(), broken(), violated("a"), violated("b")]), violated("a"));
+        assert_eq!(all([not_asked(), not_reached(), broken()]), broken());
+        assert_eq!(all([not_asked(), not_reached()]), not_reached());
+        assert_eq!(all([Ok(()), not_asked()]), not_asked());
+    }
 }

@@ -225,6 +225,7 @@ mod tests {
                 Some(all.into_iter().map(|v| v.message).collect::<Vec<_>>().join("\n"))
             }
             Err(Broken::NotReached(why)) => Some(why),
+            Err(other) => panic!("{other:?}"),
         }
     }
 

@@ -28,7 +28,7 @@ fn messages(ruling: Ruling) -> Vec<String> {
     match ruling {
         Ok(()) => Vec::new(),
         Err(Broken::Violated(all)) => all.into_iter().map(|violation| violation.message).collect(),
-        Err(Broken::NotReached(why)) => panic!("{why}"),
+        Err(other) => panic!("{other:?}"),
     }
 }
 

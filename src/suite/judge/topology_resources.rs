@@ -229,6 +229,7 @@ mod tests {
             Ok(()) => "holds".into(),
             Err(Broken::Violated(found)) => found[0].message.clone(),
             Err(Broken::NotReached(why)) => format!("not reached: {why}"),
+            Err(other) => panic!("{other:?}"),
         }
     }
 

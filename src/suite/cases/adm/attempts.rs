@@ -8,14 +8,21 @@ use kube::client::Body;
 use serde_json::{Map, Value, json};
 
 use crate::cluster::ClusterError;
+use crate::cluster::local::EXTERNAL_SCHEDULER;
 use crate::suite::history::Kind;
 use crate::suite::judge::admission::{ATTEMPT, Attempt, Reply};
+use crate::suite::judge::another_backend::ANOTHER;
 use crate::suite::limits::Limit;
-use crate::suite::situation;
+use crate::suite::target::Target;
 use crate::suite::trial::{Stop, Trial};
+use crate::suite::{schedulers, situation};
 
 /// Between two questions of [`Trial::creates_until`]: no load for an API server, and short beside what is waited for.
 const PACE: Duration = Duration::from_millis(50);
+
+/// The backends that an operator may have beside the target's, in the order in which it is asked for them.
+const BACKENDS: [Target; 5] =
+    [Target::External, Target::KubePodGroup, Target::Volcano, Target::Koordinator, Target::Kai];
 
 /// The template of a PodCliqueSet.
 pub fn template(pcs: &mut Value) -> &mut Value {
@@ -108,6 +115,30 @@ impl Trial {
         Ok(())
     }
 
+    /// An enabled backend of those that are meant, the target's own being the last: where the harness has written the
+    /// operator's configuration, the External profile that is in it; else the first that admission knows. The mark
+    /// [`ANOTHER`] tells which, or that there is none.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`] if the API server does not answer.
+    pub async fn another_backend(&self, is_meant: impl Fn(Target) -> bool) -> Result<Option<Target>, Stop> {
+        if !self.ground.configured_by_others {
+            self.mark(ANOTHER, json!({"scheduler": EXTERNAL_SCHEDULER, "foreign": false}));
+            return Ok(Some(Target::External));
+        }
+        let mut asked = Vec::new();
+        for target in BACKENDS.into_iter().chain([self.target]).filter(|target| is_meant(*target)) {
+            let reply = self.ask(Method::POST, "?dryRun=All", &probe(target)).await?;
+            if reply.is_admitted() {
+                self.mark(ANOTHER, json!({"scheduler": target.backend(), "foreign": true}));
+                return Ok(Some(target));
+            }
+            asked.push(json!({"scheduler": target.backend(), "reply": reply}));
+        }
+        self.mark(ANOTHER, json!({"asked": asked, "foreign": true}));
+        Ok(None)
+    }
+
     fn note(&self, attempt: &Attempt, reply: &Reply) {
         self.mark(ATTEMPT, json!({"title": attempt.title, "reply": reply}));
     }
@@ -141,6 +172,19 @@ impl Trial {
     }
 }
 
+/// A PodCliqueSet that a backend can be asked for: there is nothing else to refuse it for.
+fn probe(target: Target) -> Value {
+    let clique = json!({"name": "a", "spec": {"roleName": "a", "replicas": 1, "podSpec": {
+        "containers": [{"name": "worker", "image": "registry.k8s.io/pause:3.10"}],
+    }}});
+    let mut pcs = json!({
+        "apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet", "metadata": {"name": "probe"},
+        "spec": {"replicas": 0, "template": {"cliques": [clique]}},
+    });
+    schedulers::of(target).claim(&mut pcs);
+    pcs
+}
+
 /// A variation of a PodCliqueSet. Its name is no prefix of a name that is derived from another's.
 fn variation(base: &Value, number: usize, attempt: &Attempt) -> Value {
     let mut pcs = base.clone();
@@ -165,6 +209,16 @@ fn difference(before: &Value, after: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::suite::names::DEFAULT_SCHEDULER;
+
+    #[test]
+    fn each_backend_is_asked_for_by_its_name() {
+        for target in BACKENDS {
+            let clique = &probe(target)["spec"]["template"]["cliques"][0];
+            let named = clique["spec"]["podSpec"]["schedulerName"].as_str().unwrap_or(DEFAULT_SCHEDULER);
+            assert_eq!(named, target.backend());
+        }
+    }
 
     #[test]
     fn a_patch_holds_only_what_changes() {

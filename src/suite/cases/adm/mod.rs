@@ -2,8 +2,10 @@
 //!
 //! Most cases are a table of variations of one PodCliqueSet with `replicas: 0`, so that what is admitted costs nothing;
 //! [`attempts`] sends them. What is said about a backend that is not the target's is shown by a second one, which the
-//! harness enables beside it.
+//! harness enables beside it; of another operator, by one that it has enabled.
 
+#[cfg(test)]
+pub(super) mod answered;
 pub(super) mod attempts;
 
 mod api_missing;

@@ -24,9 +24,9 @@ pub const CASE: Case = Case {
 };
 
 const CREATES: &[Attempt] = &[
-    refused("created with a scheduler that is not enabled", &["lpx-scheduler"], |pcs| {
-        clique(pcs, 0)["spec"]["podSpec"]["schedulerName"] = "lpx-scheduler".into();
-        clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = "lpx-scheduler".into();
+    refused("created with a scheduler that is not enabled", &["nobodys-scheduler"], |pcs| {
+        clique(pcs, 0)["spec"]["podSpec"]["schedulerName"] = "nobodys-scheduler".into();
+        clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = "nobodys-scheduler".into();
     }),
     refused("created with too high a minimum", &["minAvailable"], |pcs| {
         clique(pcs, 0)["spec"]["minAvailable"] = 3.into();

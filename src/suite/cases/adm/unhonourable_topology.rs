@@ -29,21 +29,16 @@ pub const CASE: Case = Case {
 const REQUIRED: Attempt = admitted("a required level of the PodCliqueSet", |pcs| {
     template(pcs)["topologyConstraint"] = required("rack")
 });
-const OF_A_GROUP: Attempt = refused(
-    "a required level of a scaling group",
-    &["podCliqueScalingGroups[0].topologyConstraint"],
-    of_a_group,
-);
+const OF_A_GROUP: Attempt =
+    refused("a required level of a scaling group", &["topologyConstraint"], of_a_group);
 const OF_A_CLIQUE: fn(&mut Value) = |pcs| clique(pcs, 0)["topologyConstraint"] = required("rack");
-const PREFERRED: Attempt =
-    refused("a preferred level alone", &["spec.template.topologyConstraint", "preferred"], |pcs| {
-        template(pcs)["topologyConstraint"] = pack(json!({"preferred": "rack"}))
+const PREFERRED: Attempt = refused("a preferred level alone", &["topologyConstraint", "preferred"], |pcs| {
+    template(pcs)["topologyConstraint"] = pack(json!({"preferred": "rack"}))
+});
+const PREFERRED_OF_A_GROUP: Attempt =
+    refused("a preferred level alone where no level is honoured", &["topologyConstraint"], |pcs| {
+        group(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}))
     });
-const PREFERRED_OF_A_GROUP: Attempt = refused(
-    "a preferred level alone where no level is honoured",
-    &["podCliqueScalingGroups[0].topologyConstraint"],
-    |pcs| group(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"})),
-);
 const BESIDE_REQUIRED: Attempt = admitted("a preferred level beside one that is honoured", beside)
     .with_warning(&["preferred", "no effect"]);
 
@@ -76,7 +71,7 @@ const OF_VOLCANO: &[Attempt] = &[
     admitted("a required level of a clique", OF_A_CLIQUE),
     PREFERRED,
     PREFERRED_OF_A_GROUP,
-    refused("a preferred level of a clique alone", &["cliques[0].topologyConstraint", "preferred"], |pcs| {
+    refused("a preferred level of a clique alone", &["topologyConstraint", "preferred"], |pcs| {
         clique(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
     }),
     BESIDE_REQUIRED,
@@ -85,14 +80,10 @@ const OF_VOLCANO: &[Attempt] = &[
 const OF_KOORDINATOR: &[Attempt] = &[
     REQUIRED,
     OF_A_GROUP,
-    refused(
-        "a required level of a clique beside another podgroup",
-        &["cliques[0].topologyConstraint"],
-        |pcs| {
-            OF_A_CLIQUE(pcs);
-            add_a_clique(pcs);
-        },
-    ),
+    refused("a required level of a clique beside another podgroup", &["topologyConstraint"], |pcs| {
+        OF_A_CLIQUE(pcs);
+        add_a_clique(pcs);
+    }),
     PREFERRED,
     PREFERRED_OF_A_GROUP,
     BESIDE_REQUIRED,

@@ -2,7 +2,7 @@
 
 use crate::suite::case::{Case, Lane, nodes};
 use crate::suite::history::History;
-use crate::suite::judge::{Broken, Finding, binding, finding};
+use crate::suite::judge::{Finding, binding, finding, premise};
 use crate::suite::trial::{Stop, Trial};
 
 /// AON-10.
@@ -29,9 +29,37 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-10", || {
         history.reached("scheduler passed")?;
-        // A gang that is bound in part does not wait: that is AON-02's to say.
-        binding::never(history, &history.units("large")?, None)
-            .map_err(|_| Broken::NotReached("the large gang did not wait".into()))?;
+        // A gang one pod short that is bound in part does not wait.
+        premise("AON-02", binding::never(history, &history.units("large")?, None))?;
         binding::whole(&history.end(), &history.units("small")?)
     })]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::suite::history::testing::{Story, one_clique};
+    use crate::suite::judge::{Broken, Ruling};
+
+    /// So many pods of either gang are bound.
+    fn ruling(large: usize, small: usize) -> Ruling {
+        let sent = Story::flat().submitted(one_clique("large", 5)).submitted(one_clique("small", 2));
+        let passed = sent.workers("large", 5, large).mark("scheduler passed", Value::Null);
+        judge(&passed.workers("small", 2, small).end()).remove(0).ruling
+    }
+
+    #[test]
+    fn the_small_one_is_bound_beside_one_that_waits() {
+        assert_eq!(ruling(0, 2), Ok(()));
+        assert!(matches!(ruling(0, 1), Err(Broken::Violated(_))));
+    }
+
+    #[test]
+    fn a_large_one_that_is_bound_in_part_does_not_wait() {
+        for small in [0, 2] {
+            assert!(matches!(ruling(4, small), Err(Broken::Premise { clause: "AON-02", .. })));
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::suite::case::{Case, Lane, nodes};
 use crate::suite::history::History;
-use crate::suite::judge::{Broken, Finding, binding, finding};
+use crate::suite::judge::{Finding, binding, finding, premise};
 use crate::suite::limits;
 use crate::suite::trial::{Stop, Trial};
 
@@ -37,8 +37,35 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("DEL-05", || {
         let (deleted, _) = history.reached("deleted")?;
         let waiter = history.units("waiter")?;
-        binding::never(history, &waiter, Some(deleted))
-            .map_err(|_| Broken::NotReached("the other gang did not wait".into()))?;
+        // Two units, room for one: until the first is gone, nothing of the other is bound.
+        premise("AON-04", binding::never(history, &waiter, Some(deleted)))?;
         binding::whole(&history.end(), &waiter)
     })]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::suite::history::testing::{Story, one_clique};
+    use crate::suite::judge::{Broken, Ruling};
+
+    /// So many pods of the waiting gang are bound before the other is deleted, and so many after it.
+    fn ruling(before: usize, after: usize) -> Ruling {
+        let waits = Story::flat().submitted(one_clique("waiter", 3)).workers("waiter", 3, before);
+        let deleted = waits.mark("deleted", Value::Null).workers("waiter", 0, after);
+        judge(&deleted.end()).remove(0).ruling
+    }
+
+    #[test]
+    fn the_one_that_waited_is_bound_whole() {
+        assert_eq!(ruling(0, 3), Ok(()));
+        assert!(matches!(ruling(0, 2), Err(Broken::Violated(_))));
+    }
+
+    #[test]
+    fn one_that_is_bound_in_part_beside_the_other_did_not_wait() {
+        assert!(matches!(ruling(1, 3), Err(Broken::Premise { clause: "AON-04", .. })));
+    }
 }

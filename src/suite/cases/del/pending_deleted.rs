@@ -3,7 +3,7 @@
 
 use crate::suite::case::{Case, Lane, nodes};
 use crate::suite::history::History;
-use crate::suite::judge::{Broken, Finding, binding, cleanup, finding};
+use crate::suite::judge::{Finding, binding, cleanup, finding, premise};
 use crate::suite::trial::{Stop, Trial};
 
 /// DEL-04.
@@ -33,9 +33,39 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("DEL-04", || {
         let (deleted, _) = history.reached("deleted")?;
         let units = history.units("doomed")?;
-        binding::never(history, &units, Some(deleted))
-            .map_err(|_| Broken::NotReached("the gang was not pending when it was deleted".into()))?;
+        // Its unit, 5 pods, is one short of room: a part that is bound is no gang that waits.
+        premise("AON-02", binding::never(history, &units, Some(deleted)))?;
         binding::never(history, &units, None)?;
         cleanup::nothing_left(history)
     })]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::suite::history::testing::{Story, one_clique};
+    use crate::suite::judge::{Broken, Ruling};
+    use crate::suite::leftovers::LEFT_OVER;
+
+    /// So many pods are bound before the deletion, so many after it, and these objects are left.
+    fn ruling(before: usize, after: usize, left: Value) -> Ruling {
+        let waits = Story::flat().submitted(one_clique("doomed", 5)).workers("doomed", 5, before);
+        let deleted = waits.mark("deleted", Value::Null).workers("doomed", 5, after);
+        judge(&deleted.mark(LEFT_OVER, left).end()).remove(0).ruling
+    }
+
+    #[test]
+    fn nothing_of_a_gang_that_waited_is_bound_or_left() {
+        assert_eq!(ruling(0, 0, json!([])), Ok(()));
+        assert!(matches!(ruling(0, 1, json!([])), Err(Broken::Violated(_))));
+        let left = json!([{"kind": "PodGang", "metadata": {"name": "doomed-0"}}]);
+        assert!(matches!(ruling(0, 0, left), Err(Broken::Violated(_))));
+    }
+
+    #[test]
+    fn a_gang_that_is_bound_in_part_did_not_wait() {
+        assert!(matches!(ruling(4, 0, json!([])), Err(Broken::Premise { clause: "AON-02", .. })));
+    }
 }

@@ -73,6 +73,8 @@ fn is_whole(history: &History, live: &Live, gangs: &[Gang]) -> bool {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-12", || {
         let gangs = history.gangs(SET)?;
+        history.waited_for("converged")?;
+        gang_resources::were_made(history, &gangs)?;
         for (index, mark) in history.marks("deleted") {
             let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
             let next = history.marks(RESTORED).map(|(at, _)| at).find(|at| *at > index);
@@ -89,4 +91,35 @@ fn judge(history: &History) -> Vec<Finding> {
         binding::others_untouched(history, converged, &[])?;
         binding::whole(&end, &history.units(SET)?)
     })]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::history::testing::{Story, its_gang, object, one_clique};
+    use crate::suite::judge::Ruling;
+
+    /// A gang of one clique that runs with these gang resources, one of which is deleted for good.
+    fn ruling(resources: &[Value]) -> Ruling {
+        let sent = Story::on(Target::Volcano).submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
+        let made = sent.all_added(resources.iter().cloned());
+        let runs = made.workers(SET, 3, 3).mark("converged", Value::Null);
+        let deleted = runs.mark("deleted", json!({"kind": KIND, "name": "healed-0"}));
+        let lost = if resources.is_empty() { deleted } else { deleted.deleted(object(KIND, "healed-0")) };
+        judge(&lost.end()).remove(0).ruling
+    }
+
+    const KIND: &str = "PodGroup.scheduling.volcano.sh";
+
+    #[test]
+    fn what_is_not_restored_is_a_violation() {
+        let ruling = ruling(&[object(KIND, "healed-0")]);
+        assert!(matches!(ruling, Err(Broken::Violated(_))), "{ruling:?}");
+    }
+
+    #[test]
+    fn without_gang_resources_there_is_nothing_to_heal() {
+        let ruling = ruling(&[]);
+        assert!(matches!(ruling, Err(Broken::Premise { clause: "GANG-08", .. })), "{ruling:?}");
+    }
 }

@@ -41,8 +41,11 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-12", || {
+        let units = history.units(SET)?;
+        history.waited_for("scheduler passed")?;
+        gang_resources::were_made(history, &history.gangs(SET)?)?;
         if let Some((first, _)) = history.marks("deleted").next() {
-            binding::was_pending(history, first)?;
+            binding::was_pending(history, &units, first)?;
         }
         for (index, mark) in history.marks("deleted") {
             let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
@@ -51,6 +54,45 @@ fn judge(history: &History) -> Vec<Finding> {
         if history.marks("deleted").count() < 2 {
             return Err(Broken::NotReached("not everything was deleted".into()));
         }
-        binding::whole(&history.end(), &history.units(SET)?)
+        binding::whole(&history.end(), &units)
     })]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::suite::history::testing::{Story, its_gang, object, one_clique};
+    use crate::suite::judge::Ruling;
+
+    /// A gang of which so many pods are bound when its Workload is deleted for good.
+    fn ruling(resources: &[(&str, &str)], bound: usize) -> Ruling {
+        let sent = Story::flat().submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
+        let made = sent.all_added(resources.iter().map(|(kind, name)| object(kind, name)));
+        let passed = made.workers(SET, 3, bound).mark("scheduler passed", json!(null));
+        let deleted = passed.mark("deleted", json!({"kind": "Workload", "name": POD_GANG}));
+        judge(&deleted.deleted(object("Workload", POD_GANG)).end()).remove(0).ruling
+    }
+
+    const MADE: &[(&str, &str)] = &[("Workload", POD_GANG), ("PodGroup", "healed-0-healed-0-worker")];
+
+    #[test]
+    fn what_is_not_restored_is_a_violation() {
+        assert!(matches!(ruling(MADE, 0), Err(Broken::Violated(_))));
+    }
+
+    #[test]
+    fn without_gang_resources_there_is_nothing_to_heal() {
+        for bound in [0, 2] {
+            let ruling = ruling(&[], bound);
+            assert!(matches!(ruling, Err(Broken::Premise { clause: "GANG-08", .. })), "{ruling:?}");
+        }
+    }
+
+    #[test]
+    fn a_gang_that_is_bound_in_part_is_not_pending() {
+        let ruling = ruling(MADE, 2);
+        assert!(matches!(ruling, Err(Broken::Premise { clause: "AON-02", .. })), "{ruling:?}");
+    }
 }

@@ -76,6 +76,8 @@ fn is_owned(live: &Live) -> bool {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-12", || {
+        history.waited_for("converged")?;
+        gang_resources::were_made(history, &history.gangs(SET)?)?;
         let (converged, _) = history.reached("converged")?;
         let mut deleted = history.marks("deleted");
         let not_yet = || Broken::NotReached("not everything was deleted".into());
@@ -95,4 +97,36 @@ fn judge(history: &History) -> Vec<Finding> {
         }
         binding::others_untouched(history, converged, &[])
     })]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::history::testing::{Story, its_gang, object, one_clique};
+    use crate::suite::judge::{RAN_OUT, Ruling};
+
+    /// A gang that runs with these gang resources, one of which is deleted for good.
+    fn ruling(resources: &[(&str, &str)], mark: &str) -> Ruling {
+        let sent = Story::flat().submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
+        let made = sent.all_added(resources.iter().map(|(kind, name)| object(kind, name)));
+        let runs = made.workers(SET, 3, 3).mark(mark, json!(null));
+        let deleted = runs.mark("deleted", json!({"kind": "Workload", "name": POD_GANG}));
+        judge(&deleted.deleted(object("Workload", POD_GANG)).end()).remove(0).ruling
+    }
+
+    #[test]
+    fn what_is_not_restored_is_a_violation() {
+        let made = [("Workload", POD_GANG), ("PodGroup", "healed-0-healed-0-worker")];
+        assert!(matches!(ruling(&made, "converged"), Err(Broken::Violated(_))));
+    }
+
+    #[test]
+    fn without_gang_resources_there_is_nothing_to_heal() {
+        for mark in ["converged", RAN_OUT] {
+            let ruling = ruling(&[], mark);
+            assert!(matches!(ruling, Err(Broken::Premise { clause: "GANG-08", .. })), "{ruling:?}");
+        }
+        let ruling = ruling(&[], "stopped");
+        assert!(matches!(ruling, Err(Broken::NotReached(_))), "they may have been on their way: {ruling:?}");
+    }
 }

@@ -34,15 +34,53 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-12", || {
+        let units = history.units(SET)?;
+        history.waited_for("scheduler passed")?;
+        gang_resources::were_made(history, &history.gangs(SET)?)?;
         let deleted: Vec<_> = history.marks("deleted").collect();
         let Some((first, _)) = deleted.first() else {
             return Err(Broken::NotReached("nothing was deleted".into()));
         };
-        binding::was_pending(history, *first)?;
+        binding::was_pending(history, &units, *first)?;
         for (index, mark) in deleted {
             let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
             gang_resources::restored(history, index, text("kind"), text("name"))?;
         }
-        binding::whole(&history.end(), &history.units(SET)?)
+        binding::whole(&history.end(), &units)
     })]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::suite::history::testing::{Story, its_gang, object, one_clique};
+    use crate::suite::judge::Ruling;
+
+    const KIND: &str = "PodGroup.scheduling.volcano.sh";
+
+    /// A gang of one clique of which so many pods are bound when its gang resources are deleted for good.
+    fn ruling(resources: &[Value], bound: usize) -> Ruling {
+        let sent = Story::on(Target::Volcano).submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
+        let made = sent.all_added(resources.iter().cloned());
+        let passed = made.workers(SET, 3, bound).mark("scheduler passed", Value::Null);
+        let deleted = passed.mark("deleted", json!({"kind": KIND, "name": "restored-0"}));
+        let lost = if resources.is_empty() { deleted } else { deleted.deleted(object(KIND, "restored-0")) };
+        judge(&lost.end()).remove(0).ruling
+    }
+
+    #[test]
+    fn what_is_not_restored_is_a_violation() {
+        let ruling = ruling(&[object(KIND, "restored-0")], 0);
+        assert!(matches!(ruling, Err(Broken::Violated(_))), "{ruling:?}");
+    }
+
+    #[test]
+    fn a_gang_without_gang_resources_or_that_is_bound_in_part_is_none_that_waits() {
+        let unmade = ruling(&[], 0);
+        assert!(matches!(unmade, Err(Broken::Premise { clause: "GANG-08", .. })), "{unmade:?}");
+        let bound = ruling(&[object(KIND, "restored-0")], 2);
+        assert!(matches!(bound, Err(Broken::Premise { clause: "AON-02", .. })), "{bound:?}");
+    }
 }

@@ -1,6 +1,7 @@
 //! Three PodGangs made by hand: with the label of the default backend, with none, and with one that names no backend.
 //! There is no PodCliqueSet that would put the labels right. A fourth, made before them, is labelled for a scheduler that
-//! reads PodGangs itself: once the other three stand, the controller has been past it.
+//! reads PodGangs itself: once the other three stand, the controller has been past it. Where another operator has no
+//! profile for such a scheduler, nothing is asked of the fourth.
 
 use serde_json::Value;
 
@@ -9,9 +10,9 @@ use crate::suite::expect::Gang;
 use crate::suite::history::History;
 use crate::suite::judge::fail_closed::never_served;
 use crate::suite::judge::gangs::is_controlled_by;
-use crate::suite::judge::{Finding, finding, gang_resources};
+use crate::suite::judge::{Finding, Ruling, all, another_backend, finding, gang_resources};
 use crate::suite::limits::REACTION;
-use crate::suite::target::KUBE;
+use crate::suite::target::{KUBE, Target};
 use crate::suite::trial::{Stop, Trial};
 
 /// GANG-04.
@@ -32,6 +33,7 @@ const EXTERNAL: &str = "external";
 const STOOD: &str = "gang resources of every other PodGang stood";
 
 async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.another_backend(|target| target == Target::External).await?;
     for name in [EXTERNAL].into_iter().chain(POD_GANGS) {
         trial.create("PodGang", &trial.manifest(name)?).await?;
     }
@@ -48,14 +50,23 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+/// Those of the default backend have their gang resources.
+fn served(history: &History) -> Ruling {
     let gangs = POD_GANGS.map(|name| Gang { name: name.into(), base: None, groups: Vec::new() });
-    vec![finding("GANG-04", || {
-        gang_resources::owned(history, &history.end(), &gangs)?;
-        gang_resources::as_the_pod_gangs_say(history, &history.end(), &gangs)?;
-        history.reached(STOOD)?;
-        never_served(history, EXTERNAL)
-    })]
+    gang_resources::owned(history, &history.end(), &gangs)?;
+    gang_resources::as_the_pod_gangs_say(history, &history.end(), &gangs)?;
+    history.reached(STOOD).map(drop)
+}
+
+/// That of another scheduler has none, though the controller has been past it.
+fn left_to_its_scheduler(history: &History) -> Ruling {
+    another_backend::name(history)?;
+    history.reached(STOOD)?;
+    never_served(history, EXTERNAL)
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("GANG-04", || all([served(history), left_to_its_scheduler(history)]))]
 }
 
 #[cfg(test)]
@@ -65,7 +76,8 @@ mod tests {
     use super::*;
     use crate::cluster::local::EXTERNAL_SCHEDULER;
     use crate::suite::history::testing::{Story, object, owned};
-    use crate::suite::judge::Ruling;
+    use crate::suite::judge::Broken;
+    use crate::suite::judge::another_backend::ANOTHER;
     use crate::suite::names;
 
     fn external() -> Value {
@@ -90,8 +102,8 @@ mod tests {
     }
 
     /// Three PodGangs as they should be, and the fourth.
-    fn served(made: &[Value]) -> Ruling {
-        let mut story = Story::flat();
+    fn ruling(made: &[Value], another: Value) -> Ruling {
+        let mut story = Story::flat().mark(ANOTHER, another);
         for gang in crate::yaml::documents(CASE.manifest).unwrap() {
             story = story.added(gang);
         }
@@ -110,7 +122,18 @@ mod tests {
 
     #[test]
     fn the_case_asks_for_three_and_not_the_fourth() {
-        assert_eq!(served(&[]), Ok(()));
-        assert!(served(&[owned(object("Workload", EXTERNAL), "PodGang", EXTERNAL)]).is_err());
+        let another = || json!({"scheduler": EXTERNAL_SCHEDULER, "foreign": false});
+        assert_eq!(ruling(&[], another()), Ok(()));
+        let of_the_fourth = owned(object("Workload", EXTERNAL), "PodGang", EXTERNAL);
+        assert!(matches!(ruling(&[of_the_fourth], another()), Err(Broken::Violated(_))));
+    }
+
+    #[test]
+    fn nothing_is_asked_of_the_fourth_where_its_scheduler_has_no_profile() {
+        let none = || json!({"asked": [{"scheduler": EXTERNAL_SCHEDULER}], "foreign": true});
+        let by_the_default = owned(object("Workload", EXTERNAL), "PodGang", EXTERNAL);
+        assert!(matches!(ruling(&[by_the_default], none()), Err(Broken::NotAsked(_))));
+        let nobodys = object("PodGroup", "labelled-labelled-b");
+        assert!(matches!(ruling(&[nobodys], none()), Err(Broken::Violated(_))), "the three are asked for");
     }
 }

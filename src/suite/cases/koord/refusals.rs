@@ -29,17 +29,15 @@ const GROUP: &str = "grove.io/mnnvl-group";
 const PAIR: &[Attempt] = &[
     refused("MNNVL by the proposals' annotation", &[AUTO, "MNNVL"], |pcs| annotate(pcs, AUTO, "enabled")),
     refused("MNNVL by today's annotation", &[GROUP, "MNNVL"], |pcs| annotate(pcs, GROUP, "fast")),
-    refused("MNNVL of one clique", &["cliques[0]", GROUP, "MNNVL"], |pcs| {
-        annotate(clique(pcs, 0), GROUP, "fast")
-    }),
+    refused("MNNVL of one clique", &[GROUP, "MNNVL"], |pcs| annotate(clique(pcs, 0), GROUP, "fast")),
     admitted("no MNNVL by either annotation", |pcs| {
         annotate(pcs, AUTO, "disabled");
         annotate(pcs, GROUP, "none");
     }),
-    refused("a level of a scaling group", &["podCliqueScalingGroups[0].topologyConstraint"], |pcs| {
+    refused("a level of a scaling group", &["topologyConstraint"], |pcs| {
         group(pcs, 0)["topologyConstraint"] = required("rack");
     }),
-    refused("a level of a clique beside another", &["cliques[0].topologyConstraint"], |pcs| {
+    refused("a level of a clique beside another", &["topologyConstraint"], |pcs| {
         clique(pcs, 0)["topologyConstraint"] = required("rack");
     }),
     admitted("a level of the PodCliqueSet", |pcs| template(pcs)["topologyConstraint"] = required("rack")),

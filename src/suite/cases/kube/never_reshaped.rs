@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::suite::case::{Case, Lane, nodes};
 use crate::suite::history::History;
-use crate::suite::judge::{Finding, finding, gang_resources};
+use crate::suite::judge::{Finding, Ruling, all, finding, gang_resources};
 use crate::suite::target::KUBE;
 use crate::suite::trial::{Stop, Trial};
 
@@ -60,9 +60,60 @@ fn larger_minimum(pcs: &Value) -> Value {
     json!({"spec": {"template": {"cliques": cliques}}})
 }
 
+/// There were gang resources that could have been reshaped.
+fn had_a_shape(history: &History) -> Ruling {
+    history.waited_for("converged")?;
+    gang_resources::were_made(history, &history.gangs(SET)?)
+}
+
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KUBE-04", || {
-        gang_resources::never_reshaped(history, history.entries.len())?;
-        history.reached(DONE).map(drop)
+        let reshaped = gang_resources::never_reshaped(history, history.entries.len());
+        all([reshaped, had_a_shape(history), history.reached(DONE).map(drop)])
     })]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::history::testing::{Story, its_gang, object, one_clique};
+    use crate::suite::judge::Broken;
+
+    /// A live gang that converged, with these gang resources.
+    fn converged(resources: &[(&str, &str)]) -> Story {
+        let sent = Story::flat().submitted(one_clique(SET, 2)).added(its_gang(SET, 2));
+        let made = sent.all_added(resources.iter().map(|(kind, name)| object(kind, name)));
+        made.mark("converged", Value::Null)
+    }
+
+    fn ruling(story: Story) -> Ruling {
+        judge(&story.mark(DONE, Value::Null).end()).remove(0).ruling
+    }
+
+    const MADE: &[(&str, &str)] = &[("Workload", POD_GANG), ("PodGroup", "kept-0-kept-0-worker")];
+
+    fn patched() -> Value {
+        let mut workload = object("Workload", POD_GANG);
+        workload["spec"] = json!({"podGroupTemplates": []});
+        workload
+    }
+
+    #[test]
+    fn gang_resources_stay_what_they_are() {
+        assert_eq!(ruling(converged(MADE)), Ok(()));
+        assert!(matches!(ruling(converged(MADE).modified(patched())), Err(Broken::Violated(_))));
+        assert!(matches!(ruling(converged(&MADE[..1]).modified(patched())), Err(Broken::Violated(_))));
+        let early = judge(&converged(MADE).end()).remove(0).ruling;
+        assert!(matches!(early, Err(Broken::NotReached(_))), "not all of it was tried");
+    }
+
+    #[test]
+    fn without_gang_resources_there_is_nothing_to_reshape() {
+        for made in [&MADE[..0], &MADE[..1]] {
+            let ruling = ruling(converged(made));
+            assert!(matches!(ruling, Err(Broken::Premise { clause: "GANG-08", .. })), "{ruling:?}");
+        }
+        let stopped = judge(&Story::flat().submitted(one_clique(SET, 2)).end()).remove(0).ruling;
+        assert!(matches!(stopped, Err(Broken::NotReached(_))), "{stopped:?}");
+    }
 }

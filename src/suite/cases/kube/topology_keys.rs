@@ -37,7 +37,7 @@ const FLAT: Table = &[
         "solo",
         &[
             admitted("on the PodCliqueSet, PodGangs of one podgroup", on_set),
-            refused("on the PodCliqueSet and on a clique", &["cliques[0].topologyConstraint"], |pcs| {
+            refused("on the PodCliqueSet and on a clique", &["topologyConstraint"], |pcs| {
                 on_set(pcs);
                 on_clique(pcs);
             }),
@@ -46,18 +46,14 @@ const FLAT: Table = &[
     (
         "pair",
         &[
-            refused(
-                "on the PodCliqueSet, PodGangs of two podgroups",
-                &["spec.template.topologyConstraint"],
-                on_set,
-            ),
+            refused("on the PodCliqueSet, PodGangs of two podgroups", &["topologyConstraint"], on_set),
             admitted("on a clique", on_clique),
         ],
     ),
     (
         "grouped",
         &[
-            refused("on a scaling group", &["podCliqueScalingGroups[0].topologyConstraint"], on_group),
+            refused("on a scaling group", &["topologyConstraint"], on_group),
             admitted("on the PodCliqueSet, PodGangs of one podgroup each", on_set),
         ],
     ),
@@ -68,7 +64,7 @@ const WHOLE: Table = &[
         "solo",
         &[
             admitted("on the PodCliqueSet, one podgroup", on_set),
-            refused("on the PodCliqueSet and on a clique", &["cliques[0].topologyConstraint"], |pcs| {
+            refused("on the PodCliqueSet and on a clique", &["topologyConstraint"], |pcs| {
                 on_set(pcs);
                 on_clique(pcs);
             }),
@@ -78,13 +74,10 @@ const WHOLE: Table = &[
         "pair",
         &[
             admitted("on the PodCliqueSet, two podgroups", on_set),
-            refused("on a clique", &["cliques[0].topologyConstraint"], on_clique),
+            refused("on a clique", &["topologyConstraint"], on_clique),
         ],
     ),
-    (
-        "grouped",
-        &[refused("on a scaling group", &["podCliqueScalingGroups[0].topologyConstraint"], on_group)],
-    ),
+    ("grouped", &[refused("on a scaling group", &["topologyConstraint"], on_group)]),
 ];
 
 fn table(target: Target) -> Table {

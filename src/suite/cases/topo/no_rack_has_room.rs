@@ -3,7 +3,7 @@
 
 use crate::suite::case::{Case, Lane, nodes};
 use crate::suite::history::History;
-use crate::suite::judge::{Broken, Finding, binding, finding};
+use crate::suite::judge::{Finding, binding, finding, premise};
 use crate::suite::limits;
 use crate::suite::trial::{Stop, Trial};
 
@@ -42,10 +42,42 @@ fn judge(history: &History) -> Vec<Finding> {
             binding::never(history, &history.units("constrained")?, None)
         }),
         finding("TOPO-04", || {
-            // A constrained gang that is bound holds the control's room: that is TOPO-02's to say.
-            binding::never(history, &history.units("constrained")?, None)
-                .map_err(|_| Broken::NotReached("the constrained gang is bound".into()))?;
+            // A constrained gang that is bound holds the control's room.
+            premise("TOPO-02", binding::never(history, &history.units("constrained")?, None))?;
             binding::whole(&history.end(), &history.units("unconstrained")?)
         }),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::suite::history::testing::{Story, one_clique};
+    use crate::suite::judge::{Broken, Ruling};
+
+    /// What is said of TOPO-02 and TOPO-04 where so many pods of either gang are bound.
+    fn rulings(constrained: usize, control: usize) -> [Ruling; 2] {
+        let sets = [one_clique("constrained", 3), one_clique("unconstrained", 3)];
+        let sent = sets.into_iter().fold(Story::flat(), Story::submitted);
+        let passed = sent.workers("constrained", 3, constrained).mark("scheduler passed", Value::Null);
+        let mut found = judge(&passed.workers("unconstrained", 3, control).end()).into_iter();
+        [(); 2].map(|()| found.next().expect("two findings").ruling)
+    }
+
+    #[test]
+    fn the_control_is_bound_where_the_constrained_gang_is_not() {
+        assert_eq!(rulings(0, 3), [Ok(()), Ok(())]);
+        let [kept, broken] = rulings(0, 1);
+        assert_eq!(kept, Ok(()));
+        assert!(matches!(broken, Err(Broken::Violated(_))));
+    }
+
+    #[test]
+    fn a_constrained_gang_that_is_bound_leaves_the_control_no_room() {
+        let [broken, control] = rulings(3, 1);
+        assert!(matches!(broken, Err(Broken::Violated(_))));
+        assert!(matches!(control, Err(Broken::Premise { clause: "TOPO-02", .. })));
+    }
 }

@@ -35,23 +35,19 @@ const SETS: [(&str, Option<&str>, Option<&str>); 3] =
     [("whole", Some(RACK), None), ("parts", None, Some(HOST)), ("both", Some(BLOCK), Some(RACK))];
 
 const ATTEMPTS: &[Attempt] = &[
-    refused("a level of a scaling group", &["podCliqueScalingGroups[0].topologyConstraint"], |pcs| {
+    refused("a level of a scaling group", &["topologyConstraint"], |pcs| {
         group(pcs, 0)["topologyConstraint"] = required("rack");
     }),
-    refused(
-        "a level of a scaling group within one of the PodCliqueSet",
-        &["podCliqueScalingGroups[0]"],
-        |pcs| {
-            template(pcs)["topologyConstraint"] = required("block");
-            group(pcs, 0)["topologyConstraint"] = required("rack");
-        },
-    ),
-    refused("three levels", &["podCliqueScalingGroups[0]"], |pcs| {
+    refused("a level of a scaling group within one of the PodCliqueSet", &["PodCliqueScalingGroup"], |pcs| {
+        template(pcs)["topologyConstraint"] = required("block");
+        group(pcs, 0)["topologyConstraint"] = required("rack");
+    }),
+    refused("three levels", &["PodCliqueScalingGroup"], |pcs| {
         template(pcs)["topologyConstraint"] = required("block");
         group(pcs, 0)["topologyConstraint"] = required("rack");
         clique(pcs, 0)["topologyConstraint"] = required("host");
     }),
-    refused("a preferred level alone", &["spec.template.topologyConstraint", "preferred"], |pcs| {
+    refused("a preferred level alone", &["topologyConstraint", "preferred"], |pcs| {
         template(pcs)["topologyConstraint"] =
             json!({"topologyName": TOPOLOGY, "pack": {"preferred": "rack"}});
     }),

@@ -54,13 +54,11 @@ const NEW: &[Attempt] = &[
     refused("a name that no queue can have", &[VOLCANO_QUEUE], |pcs| {
         annotate(&mut pcs["metadata"], "No Queue")
     }),
-    refused("another queue on a clique than on the PodCliqueSet", &["cliques[1]", VOLCANO_QUEUE], |pcs| {
+    refused("another queue on a clique than on the PodCliqueSet", &["queue"], |pcs| {
         on_set(pcs, "open");
         on_cliques(pcs, ["open", "other"]);
     }),
-    refused("two queues on two cliques", &["cliques[1]", VOLCANO_QUEUE], |pcs| {
-        on_cliques(pcs, ["open", "other"])
-    }),
+    refused("two queues on two cliques", &["queue"], |pcs| on_cliques(pcs, ["open", "other"])),
 ];
 
 const MOVED: &[Attempt] = &[
