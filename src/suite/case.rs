@@ -3,7 +3,7 @@
 
 use futures::future::BoxFuture;
 
-use super::clauses::{self, Clause, Feature};
+use super::clauses::{self, Clause};
 use super::history::History;
 use super::judge::Finding;
 use super::target::Target;
@@ -117,20 +117,6 @@ impl Case {
     pub fn is_for(&self, target: Target) -> bool {
         let is_meant = self.only.is_empty() || self.only.iter().any(|only| target.is_like(*only));
         is_meant && self.known_clauses().any(|clause| target.concerns(clause))
-    }
-
-    /// The features that its clauses need and the target does not declare, where nothing it shows would be a promise of
-    /// the target.
-    pub fn undeclared(&self, target: Target) -> Vec<Feature> {
-        if !self.clauses_on(target).is_empty() {
-            return Vec::new();
-        }
-        let owed = self.known_clauses().filter(|clause| target.concerns(clause));
-        let mut features: Vec<_> =
-            owed.filter_map(Clause::feature).filter(|feature| !target.declares(*feature)).collect();
-        features.sort_unstable();
-        features.dedup();
-        features
     }
 
     /// The clauses that it judges on a target.

@@ -1,7 +1,7 @@
 //! From what a judge found, and how the driver ended, to outcomes: the one place where a finding becomes a verdict.
 
 use super::case::Case;
-use super::clauses;
+use super::clauses::{self, Clause};
 use super::deviations;
 use super::history::History;
 use super::judge::{Broken, Finding};
@@ -83,10 +83,18 @@ pub fn not_held(case: &Case, target: Target, outcome: &Outcome) -> CaseResult {
     if !judged.is_empty() {
         return CaseResult::without_running(case.id, case.title, judged, outcome);
     }
-    let why: Vec<_> = case.undeclared(target).into_iter().map(|feature| target.why_not(feature)).collect();
-    let is_its = |id: &&&str| clauses::clause(id).is_some_and(|clause| target.concerns(clause));
-    let undeclared: Vec<_> = case.clauses.iter().filter(is_its).copied().collect();
-    CaseResult::without_running(case.id, case.title, undeclared, &Outcome::unsupported(why.join("; ")))
+    unsupported(case, target)
+}
+
+/// A case that shows nothing that the target promises: each clause unsupported, for its own feature's reason.
+pub fn unsupported(case: &Case, target: Target) -> CaseResult {
+    let known = case.clauses.iter().filter_map(|id| clauses::clause(id));
+    let judgement = |clause: &Clause| {
+        let why = clause.feature().map(|feature| target.why_not(feature)).unwrap_or_default();
+        Judgement { clause: clause.id.into(), outcome: Outcome::unsupported(why), violations: Vec::new() }
+    };
+    let judgements = known.filter(|clause| target.concerns(clause)).map(judgement).collect();
+    CaseResult { attempts: 0, ..CaseResult::new(case.id, case.title, judgements) }
 }
 
 /// Whether a clause is judged on the API server alone.

@@ -27,13 +27,7 @@ impl Arena {
             return CaseResult::without_running(case.id, case.title, clauses, &outcome);
         }
         if clauses.is_empty() {
-            let why = case
-                .undeclared(target)
-                .into_iter()
-                .map(|feature| target.why_not(feature))
-                .collect::<Vec<_>>();
-            let outcome = Outcome::unsupported(why.join("; "));
-            return CaseResult::without_running(case.id, case.title, case.clauses.iter().copied(), &outcome);
+            return verdict::unsupported(case, target);
         }
         let mut attempts: Vec<CaseResult> = Vec::new();
         loop {
