@@ -51,9 +51,10 @@ pub const DEVIATIONS: &[Deviation] = &[
         case: "gang/restored-while-pending",
         shows: "is not bound whole",
         version: "v1.8.0",
-        always: true,
-        reason: "a PodGroup that was deleted and is there again knows none of its pods until each of them changes: \
-                 koord-scheduler 1.8 leaves a pending gang pending, whatever room there is",
+        always: false,
+        reason: "a PodGroup that was deleted and is there again knows none of its pods until each of them changes, as \
+                 one does that is being tried just then: else koord-scheduler 1.8 leaves a pending gang pending, \
+                 whatever room there is",
     },
     Deviation {
         target: Target::Koordinator,
