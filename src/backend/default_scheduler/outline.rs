@@ -11,6 +11,7 @@ use super::names;
 use super::workload_api::{Gang, MAX_TEMPLATES, PodGroupShape, SchedulingConstraints, SchedulingPolicy};
 use crate::api::{PodGang, PodGangTopologyConstraint};
 use crate::backend::BackendError;
+use crate::backend::domain::pack_keys;
 
 /// One PodGroup to be.
 pub(super) struct Member {
@@ -194,14 +195,11 @@ impl Draft<'_> {
         place: &str,
         constraint: Option<&PodGangTopologyConstraint>,
     ) -> Result<Option<String>, BackendError> {
-        let Some(pack) = constraint.and_then(|constraint| constraint.pack_constraint.as_ref()) else {
-            return Ok(None);
-        };
-        match (&pack.required, &pack.preferred) {
+        match pack_keys(constraint) {
             (None, Some(_)) => {
                 Err(self.refused(format!("{place}: scheduling.k8s.io has no preferred topology")))
             }
-            (required, _) => Ok(required.clone()),
+            (required, _) => Ok(required.map(str::to_owned)),
         }
     }
 
@@ -216,6 +214,5 @@ pub(super) fn refused(pod_gang: &PodGang, reason: impl AsRef<str>) -> BackendErr
 }
 
 fn constrains(constraint: Option<&PodGangTopologyConstraint>) -> bool {
-    let pack = constraint.and_then(|constraint| constraint.pack_constraint.as_ref());
-    pack.is_some_and(|pack| pack.required.is_some() || pack.preferred.is_some())
+    pack_keys(constraint) != (None, None)
 }

@@ -40,5 +40,5 @@ pub(super) fn is_surplus(pod: &Pod, pod_gang: &PodGang, scope: GangScope) -> boo
 
 /// The hard gang has the PodGang's level and no other (KUBE-07).
 fn required_key<'a>(gang: &GangState<'a>) -> Option<&'a str> {
-    gang.pod_gang.spec.topology_constraint.as_ref()?.pack_constraint.as_ref()?.required.as_deref()
+    domain::pack_keys(gang.pod_gang.spec.topology_constraint.as_ref()).0
 }

@@ -4,6 +4,7 @@
 //! part of it that belongs to one case, saved as JSON lines and read again by `replay`; [`query`] is the language
 //! in which judges ask. A history is append-only: nothing here knows what should have happened.
 
+mod kinds;
 mod live;
 mod log;
 mod query;
@@ -11,7 +12,8 @@ mod recorder;
 #[cfg(test)]
 pub mod testing;
 
+pub use kinds::{KINDS, Kind};
 pub use live::Live;
 pub use log::{Change, Entry, Gap, Header, History, HistoryError, Mark, Recorded};
 pub use query::{Pod, Version, condition, is_of_canary, revision};
-pub use recorder::{KINDS, Kind, Recorder};
+pub use recorder::Recorder;
