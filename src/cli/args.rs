@@ -53,7 +53,7 @@ pub enum Verb {
     Doctor,
     /// Remove what killed runs left behind.
     Clean(CleanArgs),
-    /// Measure: cluster start, controller throughput and memory, latency of a small gang.
+    /// Measure: cluster start, controller throughput and memory, latency of a small gang, pods bound per second.
     Bench(BenchArgs),
     /// Owns a cluster that `up` started.
     #[command(name = "__supervise", hide = true)]
@@ -384,12 +384,28 @@ pub struct CleanArgs {
 /// Arguments of `bench`.
 #[derive(Debug, Clone, Args)]
 pub struct BenchArgs {
-    /// The version of Kubernetes.
-    #[arg(long, value_enum, value_name = "VERSION", default_value = "1.36")]
-    pub kubernetes: Kubernetes,
+    /// The version of Kubernetes; 1.36, or with --throughput all.
+    #[arg(long, value_enum, value_name = "VERSION")]
+    pub kubernetes: Option<Versions>,
     /// The backends whose schedulers run: one of `run --backend`, or all.
     #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
     pub backend: String,
+    /// Measure kube-scheduler's throughput instead: pods bound per second in each of its mappings, without topology and
+    /// with a required rack.
+    #[arg(long, conflicts_with = "backend")]
+    pub throughput: bool,
+    /// Gangs of 10 pods of 1 GPU, with --throughput.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 200,
+        value_parser = clap::value_parser!(u32).range(1..),
+        requires = "throughput"
+    )]
+    pub gangs: u32,
+    /// Nodes, with --throughput: how many, and GPUs of each (64x8 is 64 nodes of 8 GPUs, 4 to a rack).
+    #[arg(long, value_name = "NODESxGPUS", default_value = "1000x8", requires = "throughput")]
+    pub nodes: String,
     /// How clusters are made.
     #[command(flatten)]
     pub cluster_args: ClusterArgs,

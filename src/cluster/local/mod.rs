@@ -160,6 +160,11 @@ impl LocalCluster {
         self.lock().values().filter_map(Process::resident_bytes).sum()
     }
 
+    /// Resident memory of one part, in bytes, while it runs.
+    pub fn resident_bytes_of(&self, part: Part) -> Option<u64> {
+        self.lock().get(&part).and_then(Process::resident_bytes)
+    }
+
     /// The first part that should be running and has ended, as an error with its log. The others go on without a
     /// scheduler that is not kube-scheduler: [`LocalCluster::failed_schedulers`].
     pub fn dead(&self) -> Option<ClusterError> {

@@ -1,7 +1,5 @@
-//! `bench`: the figures that a user of the suite or of the controller will ask for, measured on this machine.
-//!
-//! Every figure is taken from the same watches that judge cases, on a control plane of its own. Simulated nodes,
-//! real API server, real scheduler.
+//! What the suite and the controller take: a control plane's start, a small gang from its request to its last pod
+//! bound, the controller's throughput, and memory.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,14 +8,14 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::args::BenchArgs;
-use super::output::{self, Talk};
-use super::{Failure, cluster_spec, programs, run_id, select};
+use crate::cli::args::BenchArgs;
+use crate::cli::output::{self, Talk};
+use crate::cli::{Failure, cluster_spec, programs, run_id, select};
+use crate::cluster::kubernetes::Kubernetes;
 use crate::cluster::local::{LocalCluster, Part};
 use crate::cluster::nodes::{NodeSpec, PODS};
 use crate::cluster::schedulers::Scheduler;
 use crate::cluster::{ClusterError, deploy};
-use crate::report::Exit;
 use crate::suite::cluster::Ground;
 use crate::suite::history::Live;
 use crate::suite::schedulers;
@@ -32,12 +30,12 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// Measures and prints.
 ///
 /// # Errors
-/// [`Failure::Infrastructure`].
-pub async fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
+/// [`Failure::Usage`] for a backend that there is not; [`Failure::Infrastructure`].
+pub async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<(), Failure> {
     let talk = Talk::default();
-    let targets = select::targets_on(args.kubernetes, &args.backend, None)?;
+    let targets = select::targets_on(kubernetes, &args.backend, None)?;
     let running: BTreeSet<Scheduler> = targets.iter().map(|target| target.scheduler()).collect();
-    let spec = cluster_spec(args.kubernetes, &args.cluster_args, &running)?;
+    let spec = cluster_spec(kubernetes, &args.cluster_args, &running)?;
     let programs = programs(&args.cluster_args, &spec, &talk).await?;
     let run = run_id();
     let mut starts = Vec::new();
@@ -102,7 +100,7 @@ pub async fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     if let Some(cluster) = Arc::into_inner(cluster) {
         cluster.stop(false).await?;
     }
-    Ok(Exit::Conformant)
+    Ok(())
 }
 
 fn of<'a>(live: &'a Live, pcs: &'a str) -> impl Iterator<Item = &'a Value> {

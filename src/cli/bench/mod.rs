@@ -1,0 +1,36 @@
+//! `bench`: the figures that users ask for, measured on this machine.
+//!
+//! - [`figures`]: the suite's and the controller's: cluster start, latency of a small gang, memory;
+//! - [`throughput`] (`--throughput`): kube-scheduler's, for each way in which a PodGang can be given to it;
+//!   [`workload`] is what it is given, [`table`] how the result is laid out.
+//!
+//! Every figure is taken from the same watches that judge cases, on control planes of its own. Simulated nodes, real
+//! API server, real scheduler.
+
+mod figures;
+mod table;
+mod throughput;
+mod workload;
+
+use super::args::{BenchArgs, Versions};
+use super::{Failure, output};
+use crate::cluster::kubernetes::Kubernetes;
+use crate::report::Exit;
+
+/// Measures and prints.
+///
+/// # Errors
+/// [`Failure::Usage`] for words that do not serve; [`Failure::Infrastructure`].
+pub async fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
+    if args.throughput {
+        return throughput::throughput(args).await;
+    }
+    let versions = args.kubernetes.unwrap_or(Versions::from(Kubernetes::default())).all();
+    for version in versions {
+        if versions.len() > 1 {
+            output::data(&format!("Kubernetes {}", version.version()));
+        }
+        figures::figures(*version, args).await?;
+    }
+    Ok(Exit::Conformant)
+}

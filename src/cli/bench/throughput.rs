@@ -1,0 +1,363 @@
+//! kube-scheduler's throughput: pods bound per second for each way in which a PodGang can be given to it, without
+//! topology and with a required rack.
+//!
+//! There is a control plane per version of Kubernetes and set of gates. 1.37 has two: with the gate CompositePodGroup
+//! off it has the mappings of 1.36, so that what the version changes can be told from what the tree changes.
+//!
+//! A cell of the table is one PodCliqueSet. It has a namespace of its own, which the recorder forgets afterwards (2,000
+//! pods in seven versions each are a lot of memory), and is deleted to its last object before the next one comes:
+//! every cell finds the same empty nodes, no rack taken in part, and an API server with nothing else to do.
+//!
+//! No mapping is faster than the controller releases its pods, which shares the machine with the scheduler: the table
+//! has both rates.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::stream::{self, TryStreamExt};
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::table::{self, Figures, Row};
+use super::workload::{self, PODS_PER_GANG, Size};
+use crate::cli::args::{BenchArgs, Versions};
+use crate::cli::output::{self, Talk};
+use crate::cli::{Failure, cluster_spec, programs, run_id};
+use crate::cluster::kubernetes::Kubernetes;
+use crate::cluster::local::{ClusterSpec, LocalCluster, Part};
+use crate::cluster::schedulers::Scheduler;
+use crate::cluster::{ClusterError, deploy};
+use crate::report::Exit;
+use crate::suite::cluster::Ground;
+use crate::suite::history::{Header, History, Live, condition};
+use crate::suite::target::Target;
+use crate::suite::{leftovers, names};
+
+/// How long a cell may take, and its removal.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// How often a namespace is looked at, at most. Thousands of changes come a second; to count 2,000 pods at each of them
+/// would take a core that the cluster needs. Figures are no coarser for it: they are read from the times at which the
+/// watches told of each pod, not from the moment of the look.
+const PACE: Duration = Duration::from_millis(50);
+
+/// Requests at a time that make nodes.
+const CREATORS: usize = 32;
+
+/// The gate without which there are no trees.
+const TREES: &str = "CompositePodGroup";
+
+/// The mappings without trees.
+const FLAT: &[Target] = &[Target::KubePodGroup, Target::KubePodGang];
+
+/// The mappings that are measured on one control plane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Round {
+    /// The gate that is off, on API server and scheduler.
+    gate_off: Option<&'static str>,
+    targets: &'static [Target],
+}
+
+/// The control planes of a version.
+fn rounds(kubernetes: Kubernetes) -> &'static [Round] {
+    match kubernetes {
+        Kubernetes::V1_36 => &[Round { gate_off: None, targets: FLAT }],
+        Kubernetes::V1_37 => &[
+            Round { gate_off: Some(TREES), targets: FLAT },
+            Round { gate_off: None, targets: &[Target::KubeTree] },
+        ],
+    }
+}
+
+impl Round {
+    fn spec(self, whole: &ClusterSpec) -> ClusterSpec {
+        let mut spec = whole.clone();
+        if let Some(gate) = self.gate_off {
+            spec.api_gates = spec.api_gates.with(gate, false);
+            spec.scheduler_gates = spec.scheduler_gates.with(gate, false);
+        }
+        spec
+    }
+}
+
+/// Measures and prints a table. What was measured before an error is printed too.
+///
+/// # Errors
+/// [`Failure::Usage`] for a size that does not serve; [`Failure::Infrastructure`], also for a PodCliqueSet that is not
+/// bound in 300 s.
+pub async fn throughput(args: &BenchArgs) -> Result<Exit, Failure> {
+    let size = Size::of(args)?;
+    let talk = Talk::default();
+    let mut rows = Vec::new();
+    let measured = measure(args, size, &talk, &mut rows).await;
+    talk.end();
+    if !rows.is_empty() {
+        output::data(&table::table(size, &rows));
+    }
+    measured.map(|()| Exit::Conformant)
+}
+
+async fn measure(args: &BenchArgs, size: Size, talk: &Talk, rows: &mut Vec<Row>) -> Result<(), Failure> {
+    let run = run_id();
+    let mut number = 0;
+    for kubernetes in args.kubernetes.unwrap_or(Versions::All).all().iter().copied() {
+        let whole = cluster_spec(kubernetes, &args.cluster_args, &[Scheduler::Kube].into())?;
+        let programs = programs(&args.cluster_args, &whole, talk).await?;
+        for round in rounds(kubernetes) {
+            number += 1;
+            talk.now(&format!("Kubernetes {kubernetes}: a control plane of {} nodes", size.nodes));
+            let spec = round.spec(&whole);
+            let schedulers = spec.schedulers.clone();
+            let cluster = LocalCluster::start(&format!("{run}-{number}"), spec, programs.clone()).await?;
+            let cluster = Arc::new(cluster);
+            let ground = Ground::prepare(cluster.clone(), &schedulers, &run).await?;
+            Plane { kubernetes, ground: &ground, talk }.measure(*round, size, rows).await?;
+            drop(ground);
+            if let Some(cluster) = Arc::into_inner(cluster) {
+                cluster.stop(false).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A control plane that is measured.
+struct Plane<'a> {
+    kubernetes: Kubernetes,
+    ground: &'a Ground,
+    talk: &'a Talk,
+}
+
+/// One PodCliqueSet.
+#[derive(Debug, Clone, Copy)]
+struct Cell {
+    target: Target,
+    rack: bool,
+    gangs: u32,
+}
+
+impl Cell {
+    fn pods(self) -> u32 {
+        self.gangs * PODS_PER_GANG
+    }
+
+    fn namespace(self) -> String {
+        let topology = if self.rack { "rack" } else { "anywhere" };
+        format!("{}-{topology}-{}", self.target.slug(), self.gangs)
+    }
+}
+
+impl std::fmt::Display for Cell {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let topology = if self.rack { "required rack" } else { "without topology" };
+        write!(f, "{}, {} pods, {topology}", self.target, self.pods())
+    }
+}
+
+impl Plane<'_> {
+    async fn measure(&self, round: Round, size: Size, rows: &mut Vec<Row>) -> Result<(), ClusterError> {
+        self.add_nodes(size).await?;
+        // The first gang of all finds every cache cold, and the scheduler still taking in nodes: it is no row's.
+        if let Some(target) = round.targets.first() {
+            self.figures(Cell { target: *target, rack: true, gangs: 1 }).await?;
+        }
+        for target in round.targets {
+            let mut row = Row::new(self.kubernetes, round.gate_off, *target);
+            let filled = self.fill(&mut row, size).await;
+            rows.push(row);
+            filled?;
+        }
+        Ok(())
+    }
+
+    async fn fill(&self, row: &mut Row, size: Size) -> Result<(), ClusterError> {
+        for (place, rack) in row.cells.iter_mut().zip([false, true]) {
+            *place = Some(self.figures(Cell { target: row.target, rack, gangs: size.gangs }).await?);
+        }
+        let cluster = self.ground.local()?;
+        row.resident = [Part::Apiserver, Part::KubeScheduler].map(|part| cluster.resident_bytes_of(part));
+        Ok(())
+    }
+
+    /// Makes the nodes and waits until the watches show all of them Ready.
+    async fn add_nodes(&self, size: Size) -> Result<(), ClusterError> {
+        let client = &self.ground.client;
+        let nodes =
+            (0..size.nodes).map(|index| Ok::<_, ClusterError>(workload::node(index, size.gpus).object()));
+        stream::iter(nodes)
+            .try_for_each_concurrent(CREATORS, |node| async move {
+                deploy::create_unless_there(client, &node).await
+            })
+            .await?;
+        // The canaries' node is in no rack.
+        let ready = |live: &Live| {
+            let of_racks = live.of("Node").filter(|node| node["metadata"]["labels"][names::RACK].is_string());
+            of_racks
+                .filter(|node| condition(node, "Ready").is_some_and(|ready| ready["status"] == "True"))
+                .count()
+        };
+        let so_far = |live: &Live| format!("{} of {} nodes are Ready", ready(live), size.nodes);
+        self.until("", "the last node", |live| ready(live) >= size.nodes as usize, so_far).await
+    }
+
+    /// Submits a PodCliqueSet, waits until all its pods are bound, and lets it go again.
+    async fn figures(&self, cell: Cell) -> Result<Figures, ClusterError> {
+        let (client, recorder) = (&self.ground.client, &self.ground.recorder);
+        let title = format!("Kubernetes {}, {cell}", self.kubernetes);
+        self.talk.now(&title);
+        let (namespace, pods) = (cell.namespace(), cell.pods());
+        let home = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
+            "name": namespace, "labels": {(names::RUN): self.ground.run}}});
+        deploy::create_unless_there(client, &home).await?;
+        let pcs = workload::pod_clique_set(cell.target, &namespace, cell.gangs, cell.rack);
+        let sent = Timestamp::now();
+        deploy::create_unless_there(client, &pcs).await?;
+        let bound = |live: &Live| live.bound() >= pods as usize;
+        let so_far = |live: &Live| {
+            let released = live.pods().filter(|pod| pod.gates().is_empty()).count();
+            format!("{} of {pods} pods bound, {released} released to the scheduler", live.bound())
+        };
+        self.until(&namespace, &format!("{title}: the last bound pod"), bound, so_far).await?;
+        let header = Header::new("bench", cell.target, &namespace, BTreeMap::new());
+        let history = recorder.history(header, |_| false);
+        for gap in history.gaps() {
+            let (kind, reason) = (&gap.kind, &gap.reason);
+            self.talk.line(&format!("{title}: the watch of {kind} was lost, times may be late ({reason})"));
+        }
+        let times = Times::of(&history)
+            .ok_or_else(|| ClusterError::Name(format!("{title}: the watches have shown no pod")))?;
+        drop(history);
+        deploy::delete_workloads(client, &namespace).await?;
+        let gone = |live: &Live| live.all().all(leftovers::is_there_anyway);
+        let so_far = |live: &Live| {
+            let left = live.all().filter(|object| !leftovers::is_there_anyway(object)).count();
+            format!("{left} objects are left in namespace {namespace}")
+        };
+        self.until(&namespace, &format!("{title}: its removal"), gone, so_far).await?;
+        recorder.forget(&namespace);
+        Ok(times.figures(sent, pods))
+    }
+
+    /// Waits until a namespace's objects ("" for the cluster's) are as wanted. `so_far` says how they are if that takes
+    /// longer than [`LIMIT`].
+    async fn until(
+        &self,
+        namespace: &str,
+        what: &str,
+        done: impl Fn(&Live) -> bool,
+        so_far: impl Fn(&Live) -> String,
+    ) -> Result<(), ClusterError> {
+        let recorder = &self.ground.recorder;
+        let mut changes = recorder.follow(namespace);
+        let begin = Instant::now();
+        while !recorder.look(namespace, &done) {
+            if let Some(death) = self.ground.cluster.dead() {
+                return Err(death);
+            }
+            if begin.elapsed() > LIMIT {
+                let last = recorder.look(namespace, &so_far);
+                return Err(ClusterError::NotReady { what: what.into(), seconds: LIMIT.as_secs(), last });
+            }
+            tokio::time::sleep(PACE).await;
+            // A second without a change is no reason to look again, but a part may have died in it.
+            let _ = tokio::time::timeout(Duration::from_secs(1), changes.changed()).await;
+        }
+        Ok(())
+    }
+}
+
+/// When the pods of a history were released and bound, as the watches told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Times {
+    first_released: Timestamp,
+    last_released: Timestamp,
+    last_bound: Timestamp,
+}
+
+impl Times {
+    /// `None` if no pod was bound.
+    fn of(history: &History) -> Option<Self> {
+        let (mut released, mut bound) = (HashMap::new(), HashMap::new());
+        for version in history.pods() {
+            let pod = version.pod();
+            if pod.gates().is_empty() {
+                released.entry(pod.uid()).or_insert(version.at);
+            }
+            if pod.node().is_some() {
+                bound.entry(pod.uid()).or_insert(version.at);
+            }
+        }
+        Some(Self {
+            first_released: released.values().min().copied()?,
+            last_released: released.values().max().copied()?,
+            last_bound: bound.values().max().copied()?,
+        })
+    }
+
+    fn figures(self, sent: Timestamp, pods: u32) -> Figures {
+        let seconds = |from: Timestamp, to: Timestamp| to.duration_since(from).as_secs_f64();
+        // One pod, or a machine that is faster than the clock, would divide by nothing.
+        let rate = |to| f64::from(pods) / seconds(self.first_released, to).max(0.001);
+        Figures {
+            seconds: seconds(sent, self.last_bound),
+            bound_rate: rate(self.last_bound),
+            released_rate: rate(self.last_released),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::suite::history::testing::Story;
+
+    fn pod(name: &str, gates: Value, node: Option<&str>) -> Value {
+        json!({"kind": "Pod", "metadata": {"name": name}, "spec": {"schedulingGates": gates, "nodeName": node}})
+    }
+
+    #[test]
+    fn the_first_version_without_gates_and_with_a_node_counts() {
+        let gated = || json!([{"name": names::GATE}]);
+        let free = || json!([]);
+        let history = Story::on(Target::KubePodGang)
+            .all_added([pod("a", gated(), None), pod("b", gated(), None)])
+            .later(1)
+            .modified(pod("a", free(), None))
+            .later(1)
+            .modified(pod("b", free(), None))
+            .later(1)
+            .modified(pod("a", free(), Some("n")))
+            .later(2)
+            .modified(pod("b", free(), Some("n")))
+            .later(4)
+            .modified(pod("b", free(), Some("n")))
+            .end();
+        let times = Times::of(&history).unwrap();
+        let figures = times.figures(Timestamp::UNIX_EPOCH, 2);
+        assert_eq!(figures, Figures { seconds: 5.0, bound_rate: 0.5, released_rate: 2.0 });
+    }
+
+    #[test]
+    fn without_a_bound_pod_there_are_no_times() {
+        let history = Story::flat().added(pod("a", json!([]), None)).end();
+        assert_eq!(Times::of(&history), None);
+    }
+
+    #[test]
+    fn every_row_is_on_a_version_that_has_its_mapping() {
+        let whole = ClusterSpec::of(Kubernetes::V1_37);
+        for round in rounds(Kubernetes::V1_37) {
+            let spec = round.spec(&whole);
+            let trees = round.targets.contains(&Target::KubeTree);
+            assert_eq!(spec.api_gates.is_on(TREES), trees);
+            assert_eq!(spec.scheduler_gates.is_on(TREES), trees);
+            assert!(spec.api_gates.is_on("TopologyAwareWorkloadScheduling"));
+        }
+        let [of_1_36] = rounds(Kubernetes::V1_36) else { panic!("one control plane is enough") };
+        let spec = of_1_36.spec(&ClusterSpec::of(Kubernetes::V1_36));
+        assert_eq!((spec, of_1_36.targets), (ClusterSpec::of(Kubernetes::V1_36), FLAT));
+    }
+}

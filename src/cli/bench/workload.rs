@@ -1,0 +1,186 @@
+//! What `bench --throughput` puts on a control plane: nodes in racks, and a PodCliqueSet of many gangs.
+//!
+//! Each gang is two cliques of five pods of one GPU, so that every mapping has something to say: flat there are two
+//! PodGroups, in PodGang scope one, as a tree one above two.
+
+use serde_json::{Value, json};
+
+use crate::cli::args::BenchArgs;
+use crate::cli::{Failure, select};
+use crate::cluster::nodes::{NodeSpec, PODS};
+use crate::suite::cluster::TOPOLOGY;
+use crate::suite::target::Target;
+use crate::suite::{names, schedulers};
+
+const CLIQUES: [&str; 2] = ["prefill", "decode"];
+const PODS_PER_CLIQUE: u32 = 5;
+/// The pods of one gang.
+pub const PODS_PER_GANG: u32 = CLIQUES.len() as u32 * PODS_PER_CLIQUE;
+const NODES_PER_RACK: u32 = 4;
+const RACKS_PER_BLOCK: u32 = 8;
+
+/// How much there is of everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Gangs of a PodCliqueSet.
+    pub gangs: u32,
+    /// Nodes of a control plane.
+    pub nodes: u32,
+    /// GPUs of a node.
+    pub gpus: u32,
+}
+
+impl Size {
+    /// As the command line says.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] if it cannot be read, or if the racks do not hold the gangs.
+    pub fn of(args: &BenchArgs) -> Result<Self, Failure> {
+        let (nodes, gpus) = select::nodes(&args.nodes)?;
+        let size = Self { gangs: args.gangs, nodes, gpus };
+        match size.room() >= size.gangs {
+            true => Ok(size),
+            false => Err(Failure::Usage(format!(
+                "--gangs {}: each gang of {PODS_PER_GANG} pods of 1 GPU goes to one rack, and {nodes} nodes in racks \
+                 of {NODES_PER_RACK} nodes of {gpus} GPUs hold {}",
+                size.gangs,
+                size.room()
+            ))),
+        }
+    }
+
+    /// The pods of a PodCliqueSet.
+    pub fn pods(self) -> u32 {
+        self.gangs * PODS_PER_GANG
+    }
+
+    /// How many gangs find room, each in one rack. What a rack has left over is too small for one.
+    fn room(self) -> u32 {
+        let of_rack = |nodes: u32| nodes * self.gpus.min(PODS) / PODS_PER_GANG;
+        self.nodes / NODES_PER_RACK * of_rack(NODES_PER_RACK) + of_rack(self.nodes % NODES_PER_RACK)
+    }
+}
+
+impl std::fmt::Display for Size {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} pods of {} gangs ({} cliques of {PODS_PER_CLIQUE} pods of 1 GPU) on {} simulated nodes of {} GPUs, \
+             {NODES_PER_RACK} to a rack",
+            self.pods(),
+            self.gangs,
+            CLIQUES.len(),
+            self.nodes,
+            self.gpus
+        )
+    }
+}
+
+/// The node of that index.
+pub fn node(index: u32, gpus: u32) -> NodeSpec {
+    let rack = index / NODES_PER_RACK;
+    let labels = [
+        (names::RACK.to_owned(), format!("rack-{rack}")),
+        (names::BLOCK.to_owned(), format!("block-{}", rack / RACKS_PER_BLOCK)),
+    ];
+    NodeSpec { name: format!("node-{index}"), labels: labels.into(), taint: None, gpus, pods: PODS }
+}
+
+/// A PodCliqueSet of so many gangs, mapped as the target says; with a rack that each gang must be in, or without.
+///
+/// The rack is required where the mapping can say it: for the whole PodCliqueSet, but flat on each clique, since two
+/// PodGroups choose their domains independently of each other.
+pub fn pod_clique_set(target: Target, namespace: &str, gangs: u32, rack: bool) -> Value {
+    let constraint = || json!({"topologyName": TOPOLOGY, "pack": {"required": "rack"}});
+    let clique = |name: &str| {
+        let mut clique = json!({"name": name, "spec": {
+            "roleName": name,
+            "replicas": PODS_PER_CLIQUE,
+            "podSpec": {"containers": [{
+                "name": "worker",
+                "image": "registry.k8s.io/pause:3.10",
+                "resources": {"limits": {(names::GPU): 1}},
+            }]},
+        }});
+        if rack && is_flat(target) {
+            clique["topologyConstraint"] = constraint();
+        }
+        clique
+    };
+    let mut template = json!({"cliques": CLIQUES.map(clique)});
+    if rack && !is_flat(target) {
+        template["topologyConstraint"] = constraint();
+    }
+    let mut pcs = json!({
+        "apiVersion": "grove.io/v1alpha1",
+        "kind": "PodCliqueSet",
+        "metadata": {"name": "bench", "namespace": namespace},
+        "spec": {"replicas": gangs, "template": template},
+    });
+    schedulers::of(target).claim(&mut pcs);
+    pcs
+}
+
+/// What becomes of a PodGang, and where the rack is required.
+pub fn mapping(target: Target) -> &'static str {
+    match target {
+        Target::KubePodGroup => "a PodGroup per podgroup; the rack is required of each clique for itself",
+        Target::KubePodGang => "a PodGroup per PodGang; the rack is required of the PodCliqueSet",
+        _ => {
+            "a CompositePodGroup per PodGang above a PodGroup per podgroup; the rack is required of the PodCliqueSet"
+        }
+    }
+}
+
+fn is_flat(target: Target) -> bool {
+    target == Target::KubePodGroup
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case(Target::KubePodGroup, "PodGroup")]
+    #[case(Target::KubePodGang, "PodGang")]
+    #[case(Target::KubeTree, "Tree")]
+    fn the_rack_is_required_where_the_mapping_can_say_it(#[case] target: Target, #[case] scope: &str) {
+        let pcs = pod_clique_set(target, "ns", 200, true);
+        assert_eq!(pcs["metadata"]["annotations"][names::GANG_SCOPE], scope);
+        assert_eq!(pcs["spec"]["replicas"], 200);
+        let template = &pcs["spec"]["template"];
+        let of_all = template["topologyConstraint"]["pack"]["required"] == "rack";
+        assert_eq!(of_all, target != Target::KubePodGroup);
+        let cliques = template["cliques"].as_array().unwrap();
+        assert_eq!(cliques.len(), 2);
+        for clique in cliques {
+            let of_clique = clique["topologyConstraint"]["pack"]["required"] == "rack";
+            assert_eq!(of_clique, target == Target::KubePodGroup);
+            assert_eq!(clique["spec"]["replicas"], 5);
+            assert_eq!(clique["spec"]["podSpec"]["containers"][0]["resources"]["limits"][names::GPU], 1);
+        }
+        let anywhere = pod_clique_set(target, "ns", 200, false).to_string();
+        assert!(!anywhere.contains("topologyConstraint"), "{anywhere}");
+    }
+
+    #[test]
+    fn four_nodes_are_a_rack_and_eight_racks_a_block() {
+        let place = |index| {
+            let labels = node(index, 8).labels;
+            (labels[names::RACK].clone(), labels[names::BLOCK].clone())
+        };
+        assert_eq!(place(3), ("rack-0".into(), "block-0".into()));
+        assert_eq!(place(31), ("rack-7".into(), "block-0".into()));
+        assert_eq!(place(32), ("rack-8".into(), "block-1".into()));
+    }
+
+    #[rstest::rstest]
+    #[case::usual(1000, 8, 750)]
+    #[case::what_a_rack_has_left_over_holds_none(8, 8, 6)]
+    #[case::half_a_rack(6, 8, 4)]
+    #[case::a_node_takes_no_more_pods_than_usual(1, 1000, 11)]
+    #[case::no_gpus(8, 0, 0)]
+    fn gangs_that_find_room(#[case] nodes: u32, #[case] gpus: u32, #[case] room: u32) {
+        assert_eq!(Size { gangs: 1, nodes, gpus }.room(), room);
+    }
+}
