@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::recorder::Kind;
+use super::kinds::Kind;
 use crate::suite::target::Target;
 
 /// The version of the file format.

@@ -9,6 +9,7 @@ use crate::suite::expect::Gang;
 use crate::suite::history::Live;
 use crate::suite::judge::RAN_OUT;
 use crate::suite::limits::{self, Limit};
+use crate::suite::schedulers::{self, Resource};
 use crate::suite::situation;
 use crate::suite::target::Target;
 
@@ -107,9 +108,18 @@ impl Trial {
             _ => gang.pods(),
         };
         let condition = format!("{count} pods of {} released to the scheduler", gang.name);
+        let expectations = schedulers::of(self.target);
+        let resources = schedulers::resources_of(self.target, gang);
+        // A backend may hold a gang back by the size of its gang resource until all its pods are released (Koordinator).
+        let is_held = |live: &Live, wanted: &Resource| {
+            let found = live.get(wanted.kind, &wanted.name.wanted).and_then(|found| expectations.size(found));
+            let size = wanted.size.and_then(|size| u64::try_from(size).ok());
+            found.is_some() && found != size
+        };
         self.until(&condition, limits::REACTION, |live| {
             let of_gang = live.pods().filter(|pod| pod.pod_gang() == Some(&gang.name));
             of_gang.filter(|pod| pod.gates().is_empty()).count() >= count
+                && !resources.iter().any(|wanted| is_held(live, wanted))
         })
         .await
     }
