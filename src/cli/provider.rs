@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::args::{ImplementationOrigin, Install, ProviderArgs, ProviderName, RunArgs};
 use super::{Failure, clusters, output, overrides, own, select, sibling, sibling_of};
-use crate::cluster::components::{Purpose, Toolbox, component};
+use crate::cluster::components::{Purpose, Toolbox, catalogue, component, must_be_of};
 use crate::cluster::kind::prepare::{self, OwnPrograms, Wanted};
 use crate::cluster::kind::{KindSpec, config};
 use crate::cluster::local::{ClusterSpec, Programs};
@@ -150,6 +150,7 @@ async fn kind(
         None => config::of(spec.kubernetes),
     };
     let (overrides, controller) = overrides(&args.cluster_args)?;
+    must_be_of(&overrides, catalogue(spec.kubernetes))?;
     talk.now("building what a kind cluster is made of");
     let own_programs = OwnPrograms {
         controller: controller.map_or_else(sibling, Ok)?,

@@ -24,7 +24,7 @@ pub async fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let usual = || Versions::from(select::version_for(scope(args).as_deref()));
     let versions = args.kubernetes.unwrap_or_else(usual);
     let report = match versions.all() {
-        [version] => run_on(*version, args, &args.report_dir).await?,
+        [version] => run_on(*version, plan(*version, args)?, args, &args.report_dir).await?,
         versions => run_on_all(versions, args).await?,
     };
     Ok(report.exit())
@@ -38,11 +38,23 @@ async fn run_on_all(versions: &[Kubernetes], args: &RunArgs) -> Result<Report, F
             "--kubernetes all makes its clusters itself: a cluster has one version".into(),
         ));
     }
+    if args.scope.is_some() {
+        return Err(Failure::Usage("--kubernetes all holds every gang scope: give no --scope".into()));
+    }
+    // All of them before the first cluster: what does not serve is said at once.
+    let mut plans = Vec::new();
+    for (number, version) in versions.iter().enumerate() {
+        let mut plan = plan(*version, args)?;
+        plan.targets.retain(|target| number == 0 || target.kubernetes() == Some(*version));
+        if !plan.targets.is_empty() {
+            plans.push((version, plan));
+        }
+    }
     let mut sources = Vec::new();
-    for version in versions {
+    for (version, plan) in plans {
         let folder = args.report_dir.join(version.minor());
         output::say(&format!("Kubernetes {version}"));
-        let report = run_on(*version, args, &folder).await?;
+        let report = run_on(*version, plan, args, &folder).await?;
         sources.push(Source { file: folder.join("report.yaml"), folder: version.minor().into(), report });
     }
     let merged =
@@ -51,9 +63,13 @@ async fn run_on_all(versions: &[Kubernetes], args: &RunArgs) -> Result<Report, F
     Ok(merged)
 }
 
-async fn run_on(kubernetes: Kubernetes, args: &RunArgs, report_dir: &Path) -> Result<Report, Failure> {
+async fn run_on(
+    kubernetes: Kubernetes,
+    plan: Plan,
+    args: &RunArgs,
+    report_dir: &Path,
+) -> Result<Report, Failure> {
     let begin = Instant::now();
-    let plan = plan(kubernetes, args)?;
     select::external_needs_existing(&plan.targets, args.provider.provider == ProviderName::Existing)?;
     let implementation = provider::implementation(&args.provider)?;
     let talk = Arc::new(Talk::default());

@@ -7,6 +7,7 @@ use grove_conformance::report::Verdict;
 use grove_conformance::suite::arena::Arena;
 use grove_conformance::suite::case::Case;
 use grove_conformance::suite::target::Target;
+use grove_conformance::suite::verdict::judged_clauses;
 use libtest_mimic::Failed;
 use tokio::runtime::Runtime;
 
@@ -41,6 +42,9 @@ pub fn hold(
     make: impl FnOnce() -> Result<Arena, String>,
     runtime: &Runtime,
 ) -> Result<(), Failed> {
+    if judged_clauses(case, target).is_empty() {
+        return Err(format!("{} judges nothing on {target}", case.id).into());
+    }
     let arena = shared.get_or_init(make);
     let arena = arena.as_ref().map_err(Failed::from)?;
     let result = runtime.block_on(arena.hold(case, target));

@@ -147,7 +147,7 @@ pub fn says_why(history: &History, gang: &str) -> Ruling {
 /// Whether a condition of a gang resource says that it cannot be scheduled: in kube-scheduler's words, Volcano's or KAI's.
 fn is_refusal(condition: &Value) -> bool {
     match condition["type"].as_str().unwrap_or_default() {
-        "PodGroupScheduled" => condition["status"] == "False",
+        "PodGroupScheduled" | "PodGroupInitiallyScheduled" => condition["status"] == "False",
         "Unschedulable" | "UnschedulableOnNodePool" => condition["status"] == "True",
         _ => false,
     }

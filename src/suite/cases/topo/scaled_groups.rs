@@ -24,7 +24,7 @@ pub const CASE: Case = Case {
     ],
     manifest: include_str!("scaled_groups.yaml"),
     lane: Lane::Shared,
-    only: &[Target::Kai],
+    only: &[Target::KubeTree, Target::Kai],
     drive: |trial| Box::pin(drive(trial)),
     judge,
 };
