@@ -57,6 +57,7 @@ fn arena(runtime: &Runtime) -> Result<Arena, ClusterError> {
         schedulers: &schedulers,
         releases: &[],
         controller: &spec.controller,
+        plugin_faults: &spec.gpu_plugin_faults,
         config: &config::of(spec.kubernetes),
         node_image: None,
         overrides: &Overrides::new(),

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, ValueEnum};
 use grove_conformance::device_plugin::{
-    COUNT_LABEL, NodeOptions, Options, PLUGINS_DIR, ResourceName, run_plugin,
+    COUNT_LABEL, Fault, NodeOptions, Options, PLUGINS_DIR, ResourceName, run_plugin,
 };
 use tracing_subscriber::EnvFilter;
 
@@ -52,6 +52,9 @@ struct Arguments {
     /// Form of the log lines on stderr; what is logged is RUST_LOG's
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
+    /// Break a promise on purpose, to see whether a suite notices
+    #[arg(long, hide = true, value_name = "NAME")]
+    fault: Vec<Fault>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -86,6 +89,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         plugins_dir: arguments.plugins_dir,
         health_bind: arguments.health_bind,
         node: node.map(|name| NodeOptions { name, count_label, kubeconfig }),
+        faults: arguments.fault.into_iter().collect(),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(run_plugin(options));

@@ -305,12 +305,15 @@ pub struct ControlsArgs {
     /// Only this control. May be repeated.
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
+    /// Where the clusters come from: the controls of local processes, or those of kubelets on kind.
+    #[arg(long, value_enum, default_value = "local")]
+    pub provider: ProviderName,
     /// Where the reports go.
     #[arg(long, value_name = "DIR", default_value = "conformance-report/controls")]
     pub report_dir: PathBuf,
-    /// Factor on every limit, for slow machines.
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
-    pub timeout_scale: f64,
+    /// Factor on every limit, for slow machines; 1, or 2 on kind, where containers really start.
+    #[arg(long, value_name = "FACTOR", value_parser = factor)]
+    pub timeout_scale: Option<f64>,
     /// How clusters are made.
     #[command(flatten)]
     pub cluster_args: ClusterArgs,

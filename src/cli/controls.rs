@@ -1,57 +1,94 @@
-//! `controls`: runs the suite on broken clusters and controllers, and says whether it saw what is broken.
+//! `controls`: runs the suite on broken clusters and controllers, and says whether it saw what is broken. Those of
+//! kubelets are run when kind is asked for, each in a cluster of its own, the others on local processes.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::args::ControlsArgs;
+use super::args::{ControlsArgs, ProviderName};
 use super::output::{self, Talk};
+use super::provider::{self, KindWords};
 use super::{Failure, programs, run, run_id, select};
 use crate::report::{self, Exit, Verdict};
 use crate::suite::arena::{Arena, Origin, Settings};
 use crate::suite::cases;
 use crate::suite::clauses::CLAUSES;
-use crate::suite::controls::{CONTROLS, Control};
+use crate::suite::controls::{Control, Place};
 use crate::suite::runner::{Clock, Plan};
 
-/// Runs the named controls, or all.
+/// Runs the named controls, or all of the provider's.
 ///
 /// # Errors
-/// [`Failure::Usage`] for an unknown name; [`Failure::Infrastructure`] if a cluster does not come up.
+/// [`Failure::Usage`] for an unknown name, and for one that is run elsewhere; [`Failure::Infrastructure`] if a cluster
+/// does not come up.
 pub async fn controls(args: &ControlsArgs) -> Result<Exit, Failure> {
+    let place = place(args.provider)?;
     for name in &args.names {
-        if !CONTROLS.iter().any(|control| control.name == name) {
-            let all: Vec<_> = CONTROLS.iter().map(|control| control.name).collect();
-            return Err(select::unknown("control", name, &all, ""));
-        }
+        is_run_at(place, name)?;
     }
-    let chosen = CONTROLS
+    let chosen = place
+        .controls()
         .iter()
         .filter(|control| args.names.is_empty() || args.names.iter().any(|n| n == control.name));
     let mut exit = Exit::Conformant;
     for control in chosen {
-        if !run_one(control, args).await? {
+        if !run_one(control, place, args).await? {
             exit = Exit::NotConformant;
         }
     }
     Ok(exit)
 }
 
-async fn run_one(control: &'static Control, args: &ControlsArgs) -> Result<bool, Failure> {
+fn place(provider: ProviderName) -> Result<Place, Failure> {
+    match provider {
+        ProviderName::Local => Ok(Place::Local),
+        ProviderName::Kind => Ok(Place::Kind),
+        ProviderName::Existing => Err(Failure::Usage(
+            "controls break clusters that they make themselves: give --provider local or --provider kind"
+                .into(),
+        )),
+    }
+}
+
+fn is_run_at(place: Place, name: &str) -> Result<(), Failure> {
+    let found = Place::ALL.into_iter().find(|place| place.control(name).is_some());
+    match found {
+        Some(found) if found == place => Ok(()),
+        Some(found) => Err(Failure::Usage(format!(
+            "control {name} is not run with --provider {}: give --provider {}",
+            place.name(),
+            found.name()
+        ))),
+        None => {
+            let all = Place::ALL.into_iter().flat_map(Place::controls);
+            let all: Vec<_> = all.map(|control| control.name).collect();
+            Err(select::unknown("control", name, &all, ""))
+        }
+    }
+}
+
+async fn run_one(control: &'static Control, place: Place, args: &ControlsArgs) -> Result<bool, Failure> {
     let begin = Instant::now();
     let talk = Arc::new(Talk::brief());
     let spec = (control.spec)();
+    // On kind containers really start, on two cores.
+    let ((origin, programs), usual_scale, concurrency) = match place {
+        Place::Local => ((Origin::Local, programs(&args.cluster_args, &spec, &talk).await?), 1.0, 16),
+        Place::Kind => {
+            (provider::kind(&args.cluster_args, KindWords::default(), &spec, &talk).await?, 2.0, 4)
+        }
+    };
     let settings = Settings {
         run: run_id(),
-        programs: programs(&args.cluster_args, &spec, &talk).await?,
+        programs,
         spec,
-        origin: Origin::Local,
+        origin,
         implementation: None,
-        scale: args.timeout_scale,
-        concurrency: 16,
+        scale: args.timeout_scale.unwrap_or(usual_scale),
+        concurrency,
         retries: 0,
         out: args.report_dir.join(control.name),
         keep: false,
-        reproduce: format!("grove-conformance controls {}", control.name),
+        reproduce: format!("grove-conformance controls --provider {} {}", place.name(), control.name),
     };
     let (chosen, left_out) = cases::all().partition(|case| control.runs(case));
     let clauses = CLAUSES.to_vec();
@@ -95,4 +132,34 @@ async fn run_one(control: &'static Control, args: &ControlsArgs) -> Result<bool,
         output::data(&format!("      red, and should not be: {}", outcome.unexpected.join(" ")));
     }
     Ok(outcome.is_sound())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{controller, device_plugin};
+
+    #[test]
+    fn every_fault_is_known_to_its_program() {
+        for control in Place::ALL.into_iter().flat_map(Place::controls) {
+            let spec = (control.spec)();
+            for fault in &spec.controller.faults {
+                assert!(fault.parse::<controller::Fault>().is_ok(), "{}: {fault}", control.name);
+            }
+            for fault in &spec.gpu_plugin_faults {
+                assert!(fault.parse::<device_plugin::Fault>().is_ok(), "{}: {fault}", control.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_control_is_run_at_its_own_place() {
+        let said = |place, name| is_run_at(place, name).map_err(|failure| failure.to_string());
+        assert_eq!(said(Place::Local, "restless"), Ok(()));
+        assert_eq!(said(Place::Kind, "every-replica-leads"), Ok(()));
+        let elsewhere = "control every-replica-leads is not run with --provider local: give --provider kind";
+        assert_eq!(said(Place::Local, "every-replica-leads"), Err(elsewhere.to_owned()));
+        let unknown = said(Place::Local, "every-replica-lead").unwrap_err();
+        assert!(unknown.contains("did you mean \"every-replica-leads\"?"), "{unknown}");
+    }
 }

@@ -1,13 +1,13 @@
 //! From the words of `run` to the cluster that trials are held on: local processes, kind, or somebody else's.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::args::{ImplementationOrigin, Install, ProviderArgs, ProviderName, RunArgs};
+use super::args::{ClusterArgs, ImplementationOrigin, Install, ProviderArgs, ProviderName, RunArgs};
 use super::{Failure, clusters, output, overrides, own, select, sibling, sibling_of};
 use crate::cluster::components::{Purpose, Toolbox, catalogue, component, must_be_of};
+use crate::cluster::kind::config;
 use crate::cluster::kind::prepare::{self, OwnPrograms, Wanted};
-use crate::cluster::kind::{KindSpec, config};
 use crate::cluster::local::{ClusterSpec, Programs};
 use crate::cluster::process::Launcher;
 use crate::cluster::schedulers::Scheduler;
@@ -39,8 +39,12 @@ pub async fn origin(
             ));
         }
         (ProviderName::Kind, None, None) => {
-            let (spec, programs) = kind(args, spec, &releases, talk).await?;
-            return Ok((Origin::Kind(Box::new(spec)), programs));
+            let words = KindWords {
+                config: args.provider.kind_config.as_deref(),
+                node_image: args.provider.node_image.as_deref(),
+                releases: &releases,
+            };
+            return kind(&args.cluster_args, words, spec, talk).await;
         }
         (ProviderName::Kind, ..) => {
             return Err(Failure::Usage(
@@ -131,25 +135,41 @@ fn releases(args: &RunArgs, schedulers: &BTreeSet<Scheduler>) -> Result<Vec<Rele
     Ok(releases)
 }
 
-async fn kind(
-    args: &RunArgs,
+/// What is said of a kind cluster; by default nothing is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KindWords<'a> {
+    /// kind's configuration, instead of the one of the cluster's version.
+    pub config: Option<&'a Path>,
+    /// The nodes' image, if it is not to be found or built.
+    pub node_image: Option<&'a str>,
+    /// The charts that helm is to install.
+    pub releases: &'a [Release],
+}
+
+/// A kind cluster of that spec, built as far as it is not there, and the programs beside it.
+///
+/// # Errors
+/// [`Failure::Usage`] for files that cannot be read; [`Failure::Infrastructure`] for what the machine lacks.
+pub async fn kind(
+    args: &ClusterArgs,
+    words: KindWords<'_>,
     spec: &ClusterSpec,
-    releases: &[Release],
     talk: &output::Talk,
-) -> Result<(KindSpec, Programs), Failure> {
+) -> Result<(Origin, Programs), Failure> {
     let mut schedulers = spec.schedulers.clone();
-    if args.provider.install == Install::Manifests && schedulers.remove(&Scheduler::Kai) {
+    let by_chart = words.releases.iter().any(|release| release.scheduler == Scheduler::Kai);
+    if !by_chart && schedulers.remove(&Scheduler::Kai) {
         output::say(
             "KAI comes by its chart only, which this run does not install (--install helm does): its clauses are not \
              run",
         );
     }
-    let config = match &args.provider.kind_config {
+    let config = match words.config {
         Some(path) => std::fs::read_to_string(path)
             .map_err(|e| Failure::Usage(format!("--kind-config {}: {e}", path.display())))?,
         None => config::of(spec.kubernetes),
     };
-    let (overrides, controller) = overrides(&args.cluster_args)?;
+    let (overrides, controller) = overrides(args)?;
     must_be_of(&overrides, catalogue(spec.kubernetes))?;
     talk.now("building what a kind cluster is made of");
     let own_programs = OwnPrograms {
@@ -161,10 +181,11 @@ async fn kind(
     let wanted = Wanted {
         kubernetes: spec.kubernetes,
         schedulers: &schedulers,
-        releases,
+        releases: words.releases,
         controller: &spec.controller,
+        plugin_faults: &spec.gpu_plugin_faults,
         config: &config,
-        node_image: args.provider.node_image.as_deref(),
+        node_image: words.node_image,
         overrides: &overrides,
         own: own_programs,
     };
@@ -172,8 +193,9 @@ async fn kind(
     for image in spec.own_images() {
         output::say(&format!("image {} {:.1} MB", image.reference, image.bytes as f64 / 1e6));
     }
-    for release in releases {
+    for release in words.releases {
         output::say(&format!("chart {}", release.chart));
     }
-    Ok((spec, Programs { toolbox, launcher: Launcher::new(own()?), controller }))
+    let programs = Programs { toolbox, launcher: Launcher::new(own()?), controller };
+    Ok((Origin::Kind(Box::new(spec)), programs))
 }

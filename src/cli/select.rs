@@ -40,8 +40,7 @@ pub fn plan(words: Words<'_>) -> Result<Plan, Failure> {
     let targets = targets_declaring(words.backend, words.scope, words.features)?;
     let targets = on(words.kubernetes, targets, words.scope)?;
     for word in words.cases {
-        let known = |case: &Case| case.id == word || case.group() == word;
-        if !cases::all().any(known) {
+        if !cases::all().any(|case| case.is_called(word)) {
             let all: Vec<_> = cases::all().flat_map(|case| [case.id, case.group()]).collect();
             return Err(unknown("case", word, &all, "`grove-conformance list` shows them all"));
         }
@@ -53,8 +52,7 @@ pub fn plan(words: Words<'_>) -> Result<Plan, Failure> {
         }
     }
     let (chosen, left_out): (Vec<_>, Vec<_>) = cases::all().partition(|case| {
-        let by_case =
-            words.cases.is_empty() || words.cases.iter().any(|word| word == case.id || word == case.group());
+        let by_case = words.cases.is_empty() || words.cases.iter().any(|word| case.is_called(word));
         let by_clause =
             words.clauses.is_empty() || case.clauses.iter().any(|id| words.clauses.iter().any(|w| w == id));
         by_case && by_clause

@@ -28,6 +28,12 @@ pub struct Faults {
     pub key_one_level_down: bool,
     /// CompositePodGroups ask for one group less than they have (AON-08).
     pub low_group_count: bool,
+    /// A PodClique counts pods as ready as soon as they are scheduled (KLT-01, KLT-06).
+    pub ready_counts_scheduled: bool,
+    /// The lease is taken whoever holds it: every replica leads (KLT-07).
+    pub lease_always_taken: bool,
+    /// A pod that is being deleted counts as a replica until it is gone (KLT-05).
+    pub terminating_counts: bool,
     /// The process exits after so many writes in a namespace (AON-13).
     pub exit_after_write: Option<ExitAfterWrite>,
 }
@@ -71,6 +77,12 @@ pub enum Fault {
     KeyOneLevelDown,
     /// See [`Faults::low_group_count`].
     LowGroupCount,
+    /// See [`Faults::ready_counts_scheduled`].
+    ReadyCountsScheduled,
+    /// See [`Faults::lease_always_taken`].
+    LeaseAlwaysTaken,
+    /// See [`Faults::terminating_counts`].
+    TerminatingCounts,
     /// See [`Faults::exit_after_write`].
     ExitAfterWrite(ExitAfterWrite),
 }
@@ -95,6 +107,9 @@ impl FromStr for Fault {
             ("omit-subgroups", _) => Ok(Self::OmitSubgroups),
             ("key-one-level-down", _) => Ok(Self::KeyOneLevelDown),
             ("low-group-count", _) => Ok(Self::LowGroupCount),
+            ("ready-counts-scheduled", _) => Ok(Self::ReadyCountsScheduled),
+            ("lease-always-taken", _) => Ok(Self::LeaseAlwaysTaken),
+            ("terminating-counts", _) => Ok(Self::TerminatingCounts),
             (_, Some(rest)) => {
                 exit_after_write(rest).ok_or_else(|| format!("{text:?}: want N@NAMESPACE, N > 0"))
             }
@@ -118,6 +133,9 @@ impl FromIterator<Fault> for Faults {
                 Fault::OmitSubgroups => on.omit_subgroups = true,
                 Fault::KeyOneLevelDown => on.key_one_level_down = true,
                 Fault::LowGroupCount => on.low_group_count = true,
+                Fault::ReadyCountsScheduled => on.ready_counts_scheduled = true,
+                Fault::LeaseAlwaysTaken => on.lease_always_taken = true,
+                Fault::TerminatingCounts => on.terminating_counts = true,
                 Fault::ExitAfterWrite(exit) => on.exit_after_write = Some(exit),
             }
         }
@@ -138,6 +156,17 @@ mod tests {
         let both: Faults =
             ["foreign-resource", "wrong-queue"].map(|name| parse(name).unwrap()).into_iter().collect();
         assert_eq!(both, Faults { foreign_resource: true, wrong_queue: true, ..Faults::default() });
+        let of_kubelets: Faults = ["ready-counts-scheduled", "lease-always-taken", "terminating-counts"]
+            .map(|name| parse(name).unwrap())
+            .into_iter()
+            .collect();
+        let wanted = Faults {
+            ready_counts_scheduled: true,
+            lease_always_taken: true,
+            terminating_counts: true,
+            ..Faults::default()
+        };
+        assert_eq!(of_kubelets, wanted);
         for wrong in ["exit-after-write=0@ns", "exit-after-write=7", "early", ""] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

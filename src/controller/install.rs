@@ -74,11 +74,12 @@ pub fn objects(options: &InstallOptions) -> Result<Vec<Value>, InstallError> {
     Ok(objects)
 }
 
-/// Everything of `manifests/controller`, in the order to apply it, with this image and this configuration.
+/// Everything of `manifests/controller`, in the order to apply it, with this image and this configuration; and with these
+/// faults, of which there are none but in negative controls.
 ///
 /// # Errors
 /// A manifest or an object could not be turned into JSON.
-pub fn in_cluster(image: &str, configuration: &Value) -> Result<Vec<Value>, InstallError> {
+pub fn in_cluster(image: &str, configuration: &Value, faults: &[String]) -> Result<Vec<Value>, InstallError> {
     let mut objects = yaml::documents(RBAC)?;
     for crd in crds() {
         objects.push(serde_json::to_value(crd)?);
@@ -93,7 +94,11 @@ pub fn in_cluster(image: &str, configuration: &Value) -> Result<Vec<Value>, Inst
         objects.extend(yaml::documents(text)?);
     }
     for deployment in objects.iter_mut().filter(|object| object["kind"] == "Deployment") {
-        deployment["spec"]["template"]["spec"]["containers"][0]["image"] = image.into();
+        let container = &mut deployment["spec"]["template"]["spec"]["containers"][0];
+        container["image"] = image.into();
+        if let Some(args) = container["args"].as_array_mut() {
+            args.extend(faults.iter().map(|fault| Value::from(format!("--fault={fault}"))));
+        }
     }
     Ok(objects)
 }

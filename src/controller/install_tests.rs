@@ -140,6 +140,23 @@ fn the_file_of_the_crds_is_up_to_date() {
     );
 }
 
+/// The Deployment of the file but for its image, and for the faults that are asked for.
+#[test]
+fn faults_are_the_deployments_when_they_are_asked_for() {
+    let args = |faults: &[String]| {
+        let objects = in_cluster("image:tag", &json!({}), faults).unwrap();
+        let deployment = objects.into_iter().find(|object| object["kind"] == "Deployment").unwrap();
+        let container = deployment["spec"]["template"]["spec"]["containers"][0].clone();
+        assert_eq!(container["image"], "image:tag");
+        container["args"].as_array().unwrap().clone()
+    };
+    let file = yaml::documents(DEPLOYMENT).unwrap().remove(0);
+    let mut wanted = file["spec"]["template"]["spec"]["containers"][0]["args"].as_array().unwrap().clone();
+    assert_eq!(args(&[]), wanted);
+    wanted.push(json!("--fault=early-ungate"));
+    assert_eq!(args(&["early-ungate".to_owned()]), wanted);
+}
+
 #[test]
 fn the_manifests_fit_together() {
     let one = |name: &str| yaml::documents(&manifest(name)).unwrap().remove(0);

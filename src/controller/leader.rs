@@ -13,6 +13,8 @@ use kube::Client;
 use kube::api::{Api, PostParams};
 use tokio::time::Instant;
 
+use super::faults::Faults;
+
 /// Name of the lease.
 pub const LEASE_NAME: &str = "grove-backend-controller";
 /// How long a lease holds unrenewed.
@@ -28,12 +30,15 @@ pub struct Candidate {
     identity: String,
     /// The lease as it was last seen to change, and when.
     seen: Option<(LeaseSpec, Instant)>,
+    /// See [`Faults::lease_always_taken`].
+    always: bool,
 }
 
 impl Candidate {
     /// A candidate of that identity, for the lease in `namespace`.
-    pub fn new(client: Client, namespace: &str, identity: String) -> Self {
-        Self { leases: Api::namespaced(client, namespace), identity, seen: None }
+    pub fn new(client: Client, namespace: &str, identity: String, faults: &Faults) -> Self {
+        let leases = Api::namespaced(client, namespace);
+        Self { leases, identity, seen: None, always: faults.lease_always_taken }
     }
 
     /// Returns once this process leads.
@@ -100,7 +105,7 @@ impl Candidate {
             self.seen = Some((spec.clone(), Instant::now()));
         }
         let unchanged = self.seen.as_ref().map_or(Duration::ZERO, |(_, since)| since.elapsed());
-        if !may_take(&spec, &self.identity, unchanged) {
+        if !self.always && !may_take(&spec, &self.identity, unchanged) {
             return Ok(false);
         }
         lease.spec = Some(renewed(Some(&spec), &self.identity));
@@ -111,7 +116,7 @@ impl Candidate {
     fn won(&self, written: Result<Lease, kube::Error>) -> Result<bool, kube::Error> {
         match written {
             Ok(_) => Ok(true),
-            Err(kube::Error::Api(status)) if status.is_conflict() => Ok(false),
+            Err(kube::Error::Api(status)) if status.is_conflict() => Ok(self.always),
             Err(error) => Err(error),
         }
     }
@@ -143,8 +148,9 @@ fn renewed(old: Option<&LeaseSpec>, identity: &str) -> LeaseSpec {
 
 #[cfg(test)]
 mod tests {
-    use http::{Request, Response};
+    use http::{Method, Request, Response};
     use kube::client::Body;
+    use serde_json::json;
     use tower_test::mock;
 
     use super::*;
@@ -152,8 +158,40 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_leader_without_answers_gives_up_before_its_lease_runs_out() {
         let (service, _silent) = mock::pair::<Request<Body>, Response<Body>>();
-        let mut candidate = Candidate::new(Client::new(service, "default"), "ns", "me".to_owned());
+        let mut candidate = candidate(Client::new(service, "default"), false);
         assert!(tokio::time::timeout(HOLDS, candidate.keep()).await.is_ok());
+    }
+
+    fn candidate(client: Client, lease_always_taken: bool) -> Candidate {
+        let faults = Faults { lease_always_taken, ..Faults::default() };
+        Candidate::new(client, "ns", "me".to_owned(), &faults)
+    }
+
+    /// The fault `lease-always-taken`: it leads though another one holds the lease, and is faster, too.
+    #[rstest::rstest]
+    #[case::as_it_should_be(false)]
+    #[case::faulty(true)]
+    #[tokio::test]
+    async fn a_lease_that_another_one_holds(#[case] fault: bool) {
+        let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
+        tokio::spawn(async move {
+            while let Some((request, send)) = handle.next_request().await {
+                let (code, body): (u16, _) = match *request.method() {
+                    Method::GET => {
+                        let spec = json!({"holderIdentity": "other", "leaseDurationSeconds": 15});
+                        (200, json!({"metadata": {"name": LEASE_NAME, "resourceVersion": "1"}, "spec": spec}))
+                    }
+                    _ => {
+                        let reason = json!("Conflict");
+                        (409, json!({"kind": "Status", "status": "Failure", "reason": reason, "code": 409}))
+                    }
+                };
+                let body = Body::from(serde_json::to_vec(&body).unwrap());
+                send.send_response(Response::builder().status(code).body(body).unwrap());
+            }
+        });
+        let mut candidate = candidate(Client::new(service, "default"), fault);
+        assert_eq!(candidate.attempt().await.unwrap(), fault);
     }
 
     #[rstest::rstest]

@@ -27,6 +27,9 @@ use crate::api::{PodClique, PodCliqueStatus};
 pub async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Result<Action, ReconcileError> {
     let Some(pcs) = context.caches.root_of(&pclq) else { return Ok(Action::await_change()) };
     let mut status = status(&pclq, &pcs.name_any(), &own_pods(&context.caches, &pclq));
+    if context.faults.ready_counts_scheduled {
+        status.ready_replicas = status.scheduled_replicas;
+    }
     let complete = status.replicas == pclq.spec.replicas && status.updated_replicas == status.replicas;
     if complete {
         status.current_pod_template_hash = pclq.labels().get(LABEL_POD_TEMPLATE_HASH).cloned();
@@ -130,9 +133,11 @@ fn is_unhealthy(pod: &Pod) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use kube::runtime::watcher::Event;
     use serde_json::Value;
 
     use super::*;
+    use crate::controller::test_api::World;
 
     fn pod(name: &str, gated: bool, conditions: &[&str], container: Value) -> Arc<Pod> {
         let conditions: Vec<_> =
@@ -175,6 +180,39 @@ mod tests {
         assert_eq!(status.updated_replicas, 3);
         assert!(conditions::is_true(&status.conditions, CONDITION_POD_CLIQUE_SCHEDULED));
         assert!(!conditions::is_true(&status.conditions, CONDITION_MIN_AVAILABLE_BREACHED));
+    }
+
+    /// The fault `ready-counts-scheduled`: without it nothing is ready here.
+    #[rstest::rstest]
+    #[case::as_it_should_be(None, json!(null))]
+    #[case::faulty(Some("ready-counts-scheduled"), json!(1))]
+    #[tokio::test]
+    async fn ready_is_not_scheduled(#[case] fault: Option<&str>, #[case] ready: Value) {
+        let mut world = fault.map_or_else(World::new, |name| World::new().with_fault(name));
+        let owner = |kind: &str, name: &str| {
+            let uid = format!("uid-of-{name}");
+            let owner = json!({"apiVersion": "grove.io/v1alpha1", "kind": kind, "name": name, "uid": uid,
+                               "controller": true});
+            serde_json::from_value(json!([owner])).unwrap()
+        };
+        let pcs = json!({
+            "metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl"},
+            "spec": {"replicas": 1, "template": {"cliques": []}},
+        });
+        world.feeds.pod_clique_sets.take(Event::Apply(serde_json::from_value(pcs).unwrap()));
+        let mut pclq = pclq(Some(1));
+        pclq.metadata.namespace = Some("ns".to_owned());
+        pclq.metadata.uid = Some("uid-of-wl-0-a".to_owned());
+        pclq.metadata.owner_references = owner("PodCliqueSet", "wl");
+        let mut pod = (*pod("a", false, &["PodScheduled"], json!(null))).clone();
+        pod.metadata.namespace = Some("ns".to_owned());
+        pod.metadata.owner_references = owner("PodClique", "wl-0-a");
+        pod.labels_mut().insert(LABEL_POD_CLIQUE.to_owned(), "wl-0-a".to_owned());
+        world.feeds.pods.take(Event::Apply(pod));
+        reconcile(Arc::new(pclq), Arc::clone(&world.context)).await.unwrap();
+        let written = world.written();
+        assert_eq!(written[0].1["status"]["scheduledReplicas"], 1);
+        assert_eq!(written[0].1["status"]["readyReplicas"], ready);
     }
 
     #[test]

@@ -218,7 +218,7 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         if !options.leader_elect {
             return work.await;
         }
-        let mut candidate = Candidate::new(client.clone(), &options.namespace, identity());
+        let mut candidate = Candidate::new(client.clone(), &options.namespace, identity(), &options.faults);
         tokio::select! {
             () = candidate.lead() => {}
             () = servers::told(stopped.clone()) => return Ok(()),

@@ -16,7 +16,7 @@ use super::caches::{Feeds, caches};
 use super::context::{Context, SyncedGangs};
 use super::ending::EndingNamespaces;
 use super::events::Events;
-use super::faults::Faults;
+use super::faults::{Fault, Faults};
 use super::informer::Feed;
 use super::metrics::Metrics;
 use super::pod_clique::Expectations;
@@ -62,6 +62,13 @@ impl World {
             faults: Faults::default(),
         });
         Self { context, feeds, inboxes, writes }
+    }
+
+    /// The same with a fault of that name; before anybody else has the context.
+    pub fn with_fault(mut self, name: &str) -> Self {
+        let fault: Fault = name.parse().unwrap();
+        Arc::get_mut(&mut self.context).unwrap().faults = std::iter::once(fault).collect();
+        self
     }
 
     /// The writes since the last call: `VERB path`, and the body.

@@ -8,12 +8,14 @@
 //! - `plugin`: serving, registering, and both again when the kubelet restarts; `kubelet`: registering once;
 //!   `socket`: socket files
 //! - `resource_name`: what is advertised; `reasons`: every reason logged once
+//! - `faults`: promises that are broken on purpose, for negative controls
 //! - `v1beta1`: the kubelet's API, generated
 //!
 //! Arrows: `node` -> `devices` (a watch channel) -> `service` -> the kubelet. Nothing here knows of Grove.
 
 mod devices;
 mod ending;
+mod faults;
 mod health;
 mod kubelet;
 #[cfg(test)]
@@ -27,6 +29,7 @@ mod service;
 mod socket;
 mod v1beta1;
 
+pub use faults::{Fault, Faults};
 pub use health::HealthError;
 pub use node::{COUNT_LABEL, ConnectionError, NodeOptions, UNHEALTHY_ANNOTATION};
 pub use plugin::PLUGINS_DIR;

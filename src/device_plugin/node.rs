@@ -48,6 +48,8 @@ pub struct Rules {
     pub count_label: String,
     /// How many there are where the label is not.
     pub gpus: u16,
+    /// See [`super::faults::Faults::deaf`].
+    pub deaf: bool,
 }
 
 /// A client of the API server. It has not been reached yet.
@@ -114,7 +116,7 @@ impl Rules {
     fn devices(&self, node: &PartialObjectMeta<Node>, last: &Devices, mistakes: &mut Reasons) -> Devices {
         let count = node.labels().get(&self.count_label);
         let count = count.map_or(Ok(self.gpus), |text| parse_count(text));
-        let unhealthy = node.annotations().get(UNHEALTHY_ANNOTATION);
+        let unhealthy = node.annotations().get(UNHEALTHY_ANNOTATION).filter(|_| !self.deaf);
         let unhealthy = unhealthy.map_or_else(|| Ok(Unhealthy::default()), |text| text.parse::<Unhealthy>());
         if count.is_ok() && unhealthy.is_ok() {
             mistakes.forget();

@@ -24,10 +24,14 @@ fn devices(count: u16, unhealthy: &[u16]) -> Devices {
 
 /// What becomes of `before`, and whether the plugin may begin.
 async fn after(before: Devices, views: Vec<View>) -> (Devices, bool) {
+    let rules = Rules { count_label: COUNT_LABEL.to_owned(), gpus: 4, deaf: false };
+    after_by(&rules, before, views).await
+}
+
+async fn after_by(rules: &Rules, before: Devices, views: Vec<View>) -> (Devices, bool) {
     let (sender, devices) = watch::channel(before);
     let known = Notify::new();
-    let rules = Rules { count_label: COUNT_LABEL.to_owned(), gpus: 4 };
-    follow(stream::iter(views), &rules, &sender, &known).await;
+    follow(stream::iter(views), rules, &sender, &known).await;
     let begin = tokio::time::timeout(std::time::Duration::ZERO, known.notified()).await.is_ok();
     (devices.borrow().clone(), begin)
 }
@@ -48,6 +52,14 @@ async fn the_annotation_says_which_are_broken() {
     let broken = Devices { count: 4, unhealthy: Unhealthy::All };
     assert_eq!(after(devices(4, &[]), vec![some(), all]).await, (broken, true));
     assert_eq!(after(devices(4, &[]), vec![some(), node(&[], &[])]).await, (devices(4, &[]), true));
+}
+
+/// The fault `deaf`.
+#[tokio::test]
+async fn a_deaf_plugin_hears_only_how_many_there_are() {
+    let rules = Rules { count_label: COUNT_LABEL.to_owned(), gpus: 4, deaf: true };
+    let some = node(&[(COUNT_LABEL, "8")], &[(UNHEALTHY_ANNOTATION, "0,3")]);
+    assert_eq!(after_by(&rules, devices(4, &[]), vec![some]).await, (devices(8, &[]), true));
 }
 
 #[tokio::test]

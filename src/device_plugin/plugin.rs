@@ -14,6 +14,7 @@ use tonic::transport::Server;
 
 use super::devices::Devices;
 use super::ending::told;
+use super::faults::Faults;
 use super::kubelet::{RegistrationError, in_full, register};
 use super::reasons::Reasons;
 use super::resource_name::ResourceName;
@@ -46,6 +47,8 @@ pub struct Plugin {
     pub devices: watch::Receiver<Devices>,
     /// Told whether the kubelet knows the plugin.
     pub registered: watch::Sender<bool>,
+    /// Faults that are on.
+    pub faults: Faults,
 }
 
 /// Why a session came to nothing.
@@ -107,7 +110,8 @@ impl Plugin {
         let bound = OwnSocket::bind(path.clone());
         let (socket, listener) = bound.map_err(|source| Failure::Listen { path: path.clone(), source })?;
         let (end, ended) = watch::channel(false);
-        let service = DevicePluginServer::new(FakeGpus::new(self.devices.clone(), ended.clone()));
+        let service =
+            DevicePluginServer::new(FakeGpus::new(self.devices.clone(), ended.clone(), self.faults));
         let server = Server::builder()
             .add_service(service)
             .serve_with_incoming_shutdown(UnixListenerStream::new(listener), told(ended));
@@ -155,7 +159,12 @@ impl Plugin {
             resource_name: self.resource.to_string(),
             options: Some(plugin_options()),
         };
-        let lost = lost(kubelet, before, socket);
+        let lost = async {
+            if self.faults.restart_unnoticed {
+                std::future::pending::<()>().await;
+            }
+            lost(kubelet, before, socket).await
+        };
         tokio::pin!(lost);
         tokio::select! {
             answer = register(kubelet, request) => answer?,

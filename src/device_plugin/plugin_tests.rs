@@ -34,6 +34,10 @@ struct Running {
 }
 
 fn run(plugins_dir: &Path, with: Devices) -> Running {
+    run_faulty(plugins_dir, with, Faults::default())
+}
+
+fn run_faulty(plugins_dir: &Path, with: Devices, faults: Faults) -> Running {
     let (devices, given) = watch::channel(with);
     let (told, registered) = watch::channel(false);
     let (stop, stopped) = watch::channel(false);
@@ -42,6 +46,7 @@ fn run(plugins_dir: &Path, with: Devices) -> Running {
         plugins_dir: plugins_dir.to_owned(),
         devices: given,
         registered: told,
+        faults,
     };
     Running { devices, registered, stop, task: tokio::spawn(plugin.run(stopped)) }
 }
@@ -56,9 +61,13 @@ struct World {
 }
 
 async fn world(with: Devices) -> World {
+    faulty_world(with, Faults::default()).await
+}
+
+async fn faulty_world(with: Devices, faults: Faults) -> World {
     let folder = tempfile::tempdir().unwrap();
     let (kubelet, mut registrations) = MockKubelet::start(folder.path());
-    let running = run(folder.path(), with);
+    let running = run_faulty(folder.path(), with, faults);
     let first = within(registrations.recv()).await.unwrap();
     World { folder, kubelet, registrations, running, first }
 }
@@ -147,6 +156,29 @@ async fn registers_again_with_a_kubelet_that_restarts() {
     let list = listed(within(lists.message()).await.unwrap());
     assert_eq!(list, expected(&[("fake-gpu-0", "Healthy"), ("fake-gpu-1", "Healthy")]));
     within(world.running.registered.wait_for(|registered| *registered)).await.unwrap();
+}
+
+/// The fault `same-gpus`: what is refused stays so.
+#[tokio::test]
+async fn two_containers_are_told_of_the_same_devices() {
+    let faults = Faults { same_gpus: true, ..Faults::default() };
+    let mut world = faulty_world(devices(4, &[]), faults).await;
+    let given: &[&[&str]] = &[&["fake-gpu-0", "fake-gpu-1"], &["fake-gpu-3", "fake-gpu-2"]];
+    let ids = allocate(&mut world.first, given).await.unwrap();
+    assert_eq!(ids, ["fake-gpu-0,fake-gpu-1"; 2]);
+    let unknown = allocate(&mut world.first, &[&["fake-gpu-4"]]).await.unwrap_err();
+    assert_eq!(unknown.code(), Code::InvalidArgument);
+}
+
+/// The fault `restart-unnoticed`: it takes itself for registered.
+#[tokio::test]
+async fn a_restart_that_goes_unnoticed() {
+    let faults = Faults { restart_unnoticed: true, ..Faults::default() };
+    let mut world = faulty_world(devices(2, &[]), faults).await;
+    within(world.running.registered.wait_for(|registered| *registered)).await.unwrap();
+    world.kubelet.restart();
+    assert!(tokio::time::timeout(3 * LOOK, world.registrations.recv()).await.is_err());
+    assert!(*world.running.registered.borrow());
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 
 use super::devices::{Devices, Unhealthy};
 use super::ending::{told, told_to_end};
+use super::faults::Faults;
 use super::health::{self, HealthError};
 use super::node::{ConnectionError, NodeOptions, Rules, connect, follow, views};
 use super::plugin::Plugin;
@@ -35,6 +36,8 @@ pub struct Options {
     pub health_bind: SocketAddr,
     /// The node to watch; without one no API server is needed.
     pub node: Option<NodeOptions>,
+    /// Faults that are on.
+    pub faults: Faults,
 }
 
 /// Why the plugin did not start, or did not go on.
@@ -64,7 +67,7 @@ pub async fn run_plugin(options: Options) -> Result<(), PluginError> {
 /// # Errors
 /// The start failed, or a part of the program did.
 pub async fn run_until(options: Options, told_to_end: impl Future<Output = ()>) -> Result<(), PluginError> {
-    let Options { resource, gpus, plugins_dir, health_bind, node } = options;
+    let Options { resource, gpus, plugins_dir, health_bind, node, faults } = options;
     tracing::info!(%resource, gpus, plugins_dir = %plugins_dir.display(), "starting");
     let (stop, stopped) = watch::channel(false);
     let (registered, registration) = watch::channel(false);
@@ -76,7 +79,7 @@ pub async fn run_until(options: Options, told_to_end: impl Future<Output = ()>) 
         None => known.notify_one(),
         Some(node) => {
             let views = views(connect(&node).await?, &node.name);
-            let rules = Rules { count_label: node.count_label, gpus };
+            let rules = Rules { count_label: node.count_label, gpus, deaf: faults.deaf };
             let (sender, known, until) = (sender.clone(), Arc::clone(&known), stopped.clone());
             parts.spawn(async move {
                 tokio::select! {
@@ -86,7 +89,7 @@ pub async fn run_until(options: Options, told_to_end: impl Future<Output = ()>) 
             });
         }
     }
-    let (plugin, until) = (Plugin { resource, plugins_dir, devices, registered }, stopped.clone());
+    let (plugin, until) = (Plugin { resource, plugins_dir, devices, registered, faults }, stopped.clone());
     parts.spawn(async move {
         tokio::select! {
             () = known.notified() => {}

@@ -24,6 +24,7 @@ fn options(plugins_dir: &Path, health_bind: SocketAddr) -> Options {
         plugins_dir: plugins_dir.to_owned(),
         health_bind,
         node: None,
+        faults: Faults::default(),
     }
 }
 

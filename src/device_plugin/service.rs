@@ -13,6 +13,7 @@ use tonic::{Request, Response, Status};
 
 use super::devices::{Devices, Refusal};
 use super::ending::told;
+use super::faults::Faults;
 use super::v1beta1::device_plugin_server::DevicePlugin;
 use super::v1beta1::{
     AllocateRequest, AllocateResponse, ContainerAllocateRequest, ContainerAllocateResponse, Device,
@@ -27,12 +28,13 @@ pub const DEVICES_VARIABLE: &str = "FAKE_GPU_DEVICES";
 pub struct FakeGpus {
     devices: watch::Receiver<Devices>,
     end: watch::Receiver<bool>,
+    faults: Faults,
 }
 
 impl FakeGpus {
     /// Answers from `devices`. Once `end` says true, streams end, for a server does not end before them.
-    pub fn new(devices: watch::Receiver<Devices>, end: watch::Receiver<bool>) -> Self {
-        Self { devices, end }
+    pub fn new(devices: watch::Receiver<Devices>, end: watch::Receiver<bool>, faults: Faults) -> Self {
+        Self { devices, end, faults }
     }
 }
 
@@ -70,7 +72,7 @@ impl DevicePlugin for FakeGpus {
     ) -> Result<Response<AllocateResponse>, Status> {
         let containers = request.into_inner().container_requests;
         let devices = self.devices.borrow().clone();
-        let answers = containers.into_iter().map(|container| allocate(&devices, container));
+        let answers = containers.into_iter().map(|container| allocate(&devices, container, self.faults));
         let answers: Result<Vec<ContainerAllocateResponse>, Refusal> = answers.collect();
         let container_responses = answers.inspect_err(|refusal| {
             tracing::warn!(%refusal, "allocation refused");
@@ -103,11 +105,16 @@ fn list(devices: &Devices) -> ListAndWatchResponse {
 fn allocate(
     devices: &Devices,
     container: ContainerAllocateRequest,
+    faults: Faults,
 ) -> Result<ContainerAllocateResponse, Refusal> {
     for id in &container.devices_ids {
         devices.check(id)?;
     }
-    let ids = container.devices_ids.join(",");
+    let mut ids = container.devices_ids;
+    if faults.same_gpus {
+        ids = devices.list().map(|(id, _)| id).take(ids.len()).collect();
+    }
+    let ids = ids.join(",");
     tracing::info!(%ids, "allocated to a container");
     let envs = HashMap::from([(DEVICES_VARIABLE.to_owned(), ids)]);
     Ok(ContainerAllocateResponse { envs, ..ContainerAllocateResponse::default() })

@@ -113,6 +113,11 @@ impl Case {
         self.id.split('/').next().unwrap_or(self.id)
     }
 
+    /// Whether a word means it: its id, or its group.
+    pub fn is_called(&self, word: &str) -> bool {
+        self.id == word || self.group() == word
+    }
+
     /// Whether it says anything about a target: some clause is its backend's to keep, if it declares the feature.
     pub fn is_for(&self, target: Target) -> bool {
         let is_meant = self.only.is_empty() || self.only.iter().any(|only| target.is_like(*only));

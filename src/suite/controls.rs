@@ -2,17 +2,50 @@
 //!
 //! A suite that stays green on a broken backend is worth nothing, and one that turns red elsewhere cannot be
 //! believed: each control names what must turn red and what may; anything else that does, is a defect of the suite.
+//!
+//! What is broken is in the folder beside this file, by where it is run: local processes, or containers with kubelets.
 
-use serde_json::json;
+mod kind;
+mod local;
 
 use super::case::{Case, Lane};
 use super::target::Target;
-use crate::cluster::kubernetes::Kubernetes;
-use crate::cluster::local::{ClusterSpec, ControllerSpec};
-use crate::cluster::schedulers::{Scheduler, koord_scheduler, volcano};
+use crate::cluster::local::ClusterSpec;
 
-/// The gate of trees.
-const COMPOSITE: &str = "CompositePodGroup";
+/// Where a control's cluster comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Local processes.
+    Local,
+    /// Containers: it is about kubelets.
+    Kind,
+}
+
+impl Place {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Local, Self::Kind];
+
+    /// As the command line calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::Kind => "kind",
+        }
+    }
+
+    /// The controls that are run there.
+    pub fn controls(self) -> &'static [Control] {
+        match self {
+            Self::Local => local::CONTROLS,
+            Self::Kind => kind::CONTROLS,
+        }
+    }
+
+    /// The control of that name, if it is run there.
+    pub fn control(self, name: &str) -> Option<&'static Control> {
+        self.controls().iter().find(|control| control.name == name)
+    }
+}
 
 /// A deliberate breakage.
 #[derive(Debug, Clone, Copy)]
@@ -25,8 +58,9 @@ pub struct Control {
     pub spec: fn() -> ClusterSpec,
     /// The target it is run on.
     pub target: Target,
-    /// The groups of cases that are run; empty for all. A breakage that leaves no gang at all says nothing about most.
-    pub groups: &'static [&'static str],
+    /// The cases that are run, by id or group; empty for all. A breakage that leaves no gang at all says nothing about
+    /// most.
+    pub cases: &'static [&'static str],
     /// At least one of each of these sets must turn red.
     pub must: &'static [&'static [&'static str]],
     /// These may.
@@ -34,257 +68,6 @@ pub struct Control {
     /// None of these may be judged kept: what is broken ends in an error that says this, because the scheduler ends
     /// rather than break its promise.
     pub unproven: Option<(&'static [&'static str], &'static str)>,
-}
-
-/// All of them.
-pub const CONTROLS: &[Control] = &[
-    Control {
-        name: "scheduler-without-gang-scheduling",
-        title: "kube-scheduler with the gate GangScheduling off",
-        spec: || scheduler_gate("GangScheduling"),
-        target: Target::KubePodGroup,
-        groups: &[],
-        must: &[&["AON-02"]],
-        // TOPO-02: the pods that one domain has room for are bound, each for itself. AON-01: beside a namesake that is
-        // bound in part, a gang that fits finds its room taken.
-        may: &["AON-01", "AON-04", "AON-05", "AON-07", "AON-09", "TOPO-02"],
-        unproven: None,
-    },
-    Control {
-        name: "scheduler-without-topology",
-        title: "kube-scheduler with the gate TopologyAwareWorkloadScheduling off",
-        spec: || scheduler_gate("TopologyAwareWorkloadScheduling"),
-        target: Target::KubePodGroup,
-        groups: &[],
-        must: &[&["TOPO-02"]],
-        may: &["TOPO-01", "TOPO-03", "TOPO-06", "TOPO-10"],
-        unproven: None,
-    },
-    Control {
-        name: "backend-without-gang-scheduling",
-        title: "the default-scheduler profile with gangScheduling: false",
-        spec: || controller(ControllerSpec::with_profile(json!({"gangScheduling": false}))),
-        target: Target::KubePodGroup,
-        groups: &["aon"],
-        must: &[&["AON-02"]],
-        // AON-08: the scheduler's known deviation is no excuse for pods that are in no gang.
-        may: &["AON-01", "AON-04", "AON-05", "AON-07", "AON-08", "AON-09"],
-        unproven: None,
-    },
-    Control {
-        name: "no-owner-references",
-        title: "a controller that creates objects without owner references",
-        spec: || fault("no-owner-references"),
-        target: Target::KubePodGroup,
-        groups: &[],
-        must: &[&["GANG-01", "GANG-08"], &["DEL-01"]],
-        // What is scaled in or deleted leaves its PodGang behind, and that its gang resources.
-        may: &["GANG-10", "DEL-02", "DEL-03", "DEL-04", "DEL-08"],
-        unproven: None,
-    },
-    Control {
-        name: "early-ungating",
-        title: "a controller that removes scheduling gates as soon as it sees a pod",
-        spec: || fault("early-ungate"),
-        target: Target::KubePodGroup,
-        groups: &[],
-        must: &[&["GANG-07"]],
-        // Pods of a scaled PodGang are in the scheduler's hands before their base is bound.
-        may: &["AON-06", "AON-07"],
-        unproven: None,
-    },
-    Control {
-        name: "podgroup-dropped",
-        title: "a controller that leaves the last podgroup out of each PodGang",
-        spec: || fault("drop-podgroup"),
-        target: Target::KubePodGroup,
-        groups: &[],
-        must: &[&["GANG-02"]],
-        // The pods of the dropped podgroup are never referred to (GANG-06) and stay gated for ever; TOPO-06's constrained
-        // clique is one.
-        may: &[
-            "GANG-06", "AON-01", "AON-02", "AON-03", "AON-04", "AON-05", "AON-06", "AON-07", "AON-09",
-            "AON-10", "AON-11", "TOPO-06",
-        ],
-        unproven: None,
-    },
-    Control {
-        name: "restless",
-        title: "a controller that writes on every reconcile",
-        spec: || fault("write-on-reconcile"),
-        target: Target::KubePodGroup,
-        groups: &[],
-        must: &[&["GANG-11"]],
-        // They hold resourceVersions of objects that should not be touched against each other.
-        may: &["GANG-10", "DEL-02"],
-        unproven: None,
-    },
-    Control {
-        name: "tree-without-its-api",
-        title: "an API server of 1.37 with the gate CompositePodGroup off, and a tree asked for",
-        spec: || {
-            let spec = ClusterSpec::of(Kubernetes::V1_37);
-            let (api_gates, scheduler_gates) =
-                (spec.api_gates.with(COMPOSITE, false), spec.scheduler_gates.with(COMPOSITE, false));
-            ClusterSpec { api_gates, scheduler_gates, ..ClusterSpec::of(Kubernetes::V1_37) }
-        },
-        target: Target::KubeTree,
-        groups: &["aon"],
-        // Nothing else is taken for the tree: every PodCliqueSet is refused, and the gate named.
-        must: &[],
-        may: &[],
-        unproven: Some((&["AON-01", "AON-02", "AON-08"], COMPOSITE)),
-    },
-    Control {
-        name: "scheduler-without-trees",
-        title: "kube-scheduler 1.37 with the gate CompositePodGroup off",
-        spec: || {
-            let spec = ClusterSpec::of(Kubernetes::V1_37);
-            ClusterSpec { scheduler_gates: spec.scheduler_gates.clone().with(COMPOSITE, false), ..spec }
-        },
-        target: Target::KubeTree,
-        groups: &["aon", "topo"],
-        must: &[&["AON-08"], &["KUBE-11"]],
-        // Each PodGroup is scheduled for itself, and no key above it counts.
-        may: &[
-            "AON-01", "AON-02", "AON-04", "AON-06", "AON-07", "AON-09", "TOPO-01", "TOPO-02", "TOPO-03",
-            "TOPO-05", "TOPO-07", "TOPO-10",
-        ],
-        unproven: None,
-    },
-    Control {
-        name: "tree-of-one-group-less",
-        title: "a controller whose CompositePodGroups have a minGroupCount one too low",
-        spec: || tree_fault("low-group-count"),
-        target: Target::KubeTree,
-        groups: &["aon", "kube"],
-        must: &[&["AON-08"], &["KUBE-10"]],
-        may: &["KUBE-09", "KUBE-11", "AON-01", "AON-02", "AON-04", "AON-06", "AON-07", "AON-09"],
-        unproven: None,
-    },
-    Control {
-        name: "key-one-level-down",
-        title: "a controller that gives a topology group's key to its podgroups",
-        spec: || tree_fault("key-one-level-down"),
-        target: Target::KubeTree,
-        groups: &["topo"],
-        must: &[&["TOPO-07"]],
-        may: &["KUBE-11", "TOPO-05", "TOPO-10"],
-        unproven: None,
-    },
-    Control {
-        name: "volcano-without-gang",
-        title: "vc-scheduler without its plugin gang",
-        spec: || plugin_off(Scheduler::Volcano, volcano::GANG),
-        target: Target::Volcano,
-        groups: &["aon"],
-        must: &[&["AON-02"]],
-        // AON-01 and 03: a gang that has to wait, beside a namesake or in a closed queue, is bound in part.
-        may: &["AON-01", "AON-03", "AON-04", "AON-05", "AON-06", "AON-07", "AON-08", "AON-09"],
-        unproven: None,
-    },
-    Control {
-        name: "volcano-without-topology",
-        title: "vc-scheduler without its plugin network-topology-aware",
-        spec: || plugin_off(Scheduler::Volcano, volcano::NETWORK_TOPOLOGY),
-        target: Target::Volcano,
-        groups: &["topo"],
-        must: &[&["TOPO-02"]],
-        may: &["TOPO-01", "TOPO-03", "TOPO-06", "TOPO-10", "TOPO-11"],
-        unproven: None,
-    },
-    Control {
-        name: "koordinator-without-coscheduling",
-        title: "koord-scheduler without its plugin Coscheduling",
-        spec: || plugin_off(Scheduler::Koordinator, koord_scheduler::COSCHEDULING),
-        target: Target::Koordinator,
-        groups: &["aon"],
-        must: &[&["AON-02"]],
-        may: &["AON-04", "AON-05", "AON-06", "AON-07", "AON-08", "AON-09"],
-        unproven: None,
-    },
-    Control {
-        name: "koordinator-without-topology",
-        title: "koord-scheduler with awareNetworkTopology: false",
-        spec: || plugin_off(Scheduler::Koordinator, koord_scheduler::NETWORK_TOPOLOGY),
-        target: Target::Koordinator,
-        groups: &["topo"],
-        // It does not ignore a constraint that it is not to know: at the second pod of the gang it panics.
-        must: &[],
-        may: &["TOPO-01", "TOPO-03", "TOPO-10", "TOPO-11"],
-        unproven: Some((&["TOPO-01", "TOPO-02", "TOPO-03"], "koord-scheduler ended")),
-    },
-    Control {
-        name: "koordinator-member-forgotten",
-        title: "a controller that leaves the last member out of the groups annotation",
-        spec: || fault_beside(Scheduler::Koordinator, "forget-member"),
-        target: Target::Koordinator,
-        groups: &["gang", "koord"],
-        must: &[&["KOORD-01", "KOORD-07"]],
-        // What every member lists is looked at wherever a PodGroup is.
-        may: &["GANG-08", "GANG-10", "GANG-12", "KOORD-05"],
-        unproven: None,
-    },
-    Control {
-        name: "volcano-wrong-queue",
-        title: "a controller that sends every gang to a queue that nobody asked for",
-        spec: || fault_beside(Scheduler::Volcano, "wrong-queue"),
-        target: Target::Volcano,
-        groups: &["vol"],
-        must: &[&["VOL-03"]],
-        may: &["VOL-01", "VOL-02", "VOL-05"],
-        unproven: None,
-    },
-    Control {
-        name: "kai-without-subgroups",
-        title: "a controller whose PodGroups have no subgroups",
-        spec: || fault_beside(Scheduler::Kai, "omit-subgroups"),
-        target: Target::Kai,
-        groups: &["gang", "kai"],
-        must: &[&["KAI-01"]],
-        may: &["GANG-08", "GANG-10", "GANG-12", "KAI-06"],
-        unproven: None,
-    },
-    Control {
-        name: "foreign-resource",
-        title: "a controller that writes another backend's gang resource",
-        spec: || fault_beside(Scheduler::Volcano, "foreign-resource"),
-        target: Target::KubePodGroup,
-        groups: &["coex"],
-        must: &[&["COEX-02"]],
-        may: &[],
-        unproven: None,
-    },
-];
-
-fn scheduler_gate(off: &str) -> ClusterSpec {
-    let spec = ClusterSpec::default();
-    ClusterSpec { scheduler_gates: spec.scheduler_gates.with(off, false), ..spec }
-}
-
-fn controller(controller: ControllerSpec) -> ClusterSpec {
-    ClusterSpec { controller, ..ClusterSpec::default() }
-}
-
-/// A cluster with this scheduler, which lacks a plugin.
-fn plugin_off(scheduler: Scheduler, plugin: &'static str) -> ClusterSpec {
-    ClusterSpec { plugins_off: vec![(scheduler, plugin)], ..ClusterSpec::with([scheduler]) }
-}
-
-/// A cluster with this scheduler, and a controller with a fault.
-fn fault_beside(scheduler: Scheduler, name: &str) -> ClusterSpec {
-    let spec = ClusterSpec::with([scheduler]);
-    ClusterSpec { controller: spec.controller.clone().with_fault(name), ..spec }
-}
-
-/// A cluster of 1.37, and a controller with a fault.
-fn tree_fault(name: &str) -> ClusterSpec {
-    let spec = ClusterSpec::of(Kubernetes::V1_37);
-    ClusterSpec { controller: spec.controller.clone().with_fault(name), ..spec }
-}
-
-fn fault(name: &str) -> ClusterSpec {
-    controller(ControllerSpec::default().with_fault(name))
 }
 
 /// What a control's run says about the suite.
@@ -305,9 +88,9 @@ pub struct Outcome {
 impl Control {
     /// Whether a case is run: cases that are alone configure the controller themselves, and would mend what is broken.
     pub fn runs(&self, case: &Case) -> bool {
-        case.lane == Lane::Shared
+        case.lane != Lane::Alone
             && case.is_for(self.target)
-            && (self.groups.is_empty() || self.groups.contains(&case.group()))
+            && (self.cases.is_empty() || self.cases.iter().any(|word| case.is_called(word)))
     }
 
     /// Holds the clauses that turned red, those that were judged kept, and the reasons of those that ended in an error,
@@ -338,10 +121,15 @@ impl Outcome {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::suite::cases;
+    use crate::suite::clauses::CLAUSES;
 
     fn judge(red: &[&str]) -> Outcome {
-        CONTROLS[3].judge(red.iter().map(|id| (*id).to_owned()).collect(), &[], &[])
+        let control = Place::Local.control("no-owner-references").unwrap();
+        control.judge(red.iter().map(|id| (*id).to_owned()).collect(), &[], &[])
     }
 
     #[test]
@@ -353,7 +141,7 @@ mod tests {
 
     #[test]
     fn what_cannot_have_been_kept_is_not() {
-        let control = CONTROLS.iter().find(|control| control.name == "koordinator-without-topology").unwrap();
+        let control = Place::Local.control("koordinator-without-topology").unwrap();
         let error = |reason: &str| [("TOPO-01".to_owned(), reason.to_owned())];
         let died = error("koord-scheduler ended with exit status: 2");
         assert!(control.judge(Vec::new(), &["TOPO-04".to_owned()], &died).is_sound());
@@ -364,5 +152,37 @@ mod tests {
     #[test]
     fn nothing_else_may_be() {
         assert_eq!(judge(&["GANG-01", "DEL-01", "AON-01"]).unexpected, ["AON-01"]);
+    }
+
+    fn all() -> impl Iterator<Item = &'static Control> {
+        Place::ALL.into_iter().flat_map(Place::controls)
+    }
+
+    #[test]
+    fn names_are_unique_and_words_mean_cases() {
+        let names: BTreeSet<_> = all().map(|control| control.name).collect();
+        assert_eq!(names.len(), all().count());
+        for control in all() {
+            for word in control.cases {
+                let meant = cases::all().any(|case| case.is_called(word) && control.runs(case));
+                assert!(meant, "{}: {word}", control.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_kubelets_show_is_seen_broken() {
+        let unbroken = CLAUSES.iter().map(|clause| clause.id).filter(|id| {
+            let mut sets = Place::Kind.controls().iter().flat_map(|control| control.must);
+            id.starts_with("KLT-") && !sets.any(|set| set.contains(id))
+        });
+        assert_eq!(unbroken.collect::<Vec<_>>(), [""; 0]);
+        for control in Place::Kind.controls() {
+            let run: Vec<_> = cases::all().filter(|case| control.runs(case)).collect();
+            for id in control.must.iter().copied().flatten() {
+                let judged = run.iter().any(|case| case.clauses.contains(id));
+                assert!(judged, "{}: no case of it judges {id}", control.name);
+            }
+        }
     }
 }

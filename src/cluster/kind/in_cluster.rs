@@ -124,14 +124,7 @@ pub async fn install(client: &Client, spec: &KindSpec, folder: &Path) -> Result<
         made.map_err(|error| (release.scheduler, error.to_string()))
     }));
     let plugin = async {
-        let mut objects = Vec::new();
-        for text in PLUGIN {
-            objects.extend(crate::yaml::documents(text).map_err(|e| ClusterError::Name(e.to_string()))?);
-        }
-        for object in objects.iter_mut().filter(|object| object["kind"] == "DaemonSet") {
-            object["spec"]["template"]["spec"]["containers"][0]["image"] =
-                spec.plugin_image.reference.clone().into();
-        }
+        let objects = plugin_objects(&spec.plugin_image.reference, &spec.plugin_faults)?;
         deploy::install(client, &objects).await?;
         daemon_set_ready(client, PLUGIN_SYSTEM, PLUGIN_NAME).await
     };
@@ -144,12 +137,29 @@ pub async fn install(client: &Client, spec: &KindSpec, folder: &Path) -> Result<
             Err(one) => failed.push(one),
         }
     }
-    let objects = install::in_cluster(&spec.controller_image.reference, &spec.controller.configuration)
+    let (image, controller) = (&spec.controller_image.reference, &spec.controller);
+    let objects = install::in_cluster(image, &controller.configuration, &controller.faults)
         .map_err(|e| ClusterError::Name(format!("the controller's manifests cannot be made: {e}")))?;
     deploy::install(client, &objects).await?;
     deployment_ready(client, install::NAMESPACE, install::SERVICE_ACCOUNT).await?;
     webhooks_answer(client).await?;
     Ok(Schedulers { failed, installed })
+}
+
+/// Everything of `manifests/fake-gpu-plugin`, with this image, and with the faults that are asked for.
+fn plugin_objects(image: &str, faults: &[String]) -> Result<Vec<Value>, ClusterError> {
+    let mut objects = Vec::new();
+    for text in PLUGIN {
+        objects.extend(crate::yaml::documents(text).map_err(|e| ClusterError::Name(e.to_string()))?);
+    }
+    for object in objects.iter_mut().filter(|object| object["kind"] == "DaemonSet") {
+        let container = &mut object["spec"]["template"]["spec"]["containers"][0];
+        container["image"] = image.into();
+        if let Some(args) = container["args"].as_array_mut() {
+            args.extend(faults.iter().map(|fault| Value::from(format!("--fault={fault}"))));
+        }
+    }
+    Ok(objects)
 }
 
 /// Waits until the API server reaches the controller's webhooks through their Service: kube-proxy writes its rules a moment
@@ -278,4 +288,22 @@ async fn pods_say(client: &Client, namespace: &str) -> String {
         }
     }
     said.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plugin_has_the_faults_that_are_asked_for() {
+        let args = |faults: &[String]| {
+            let objects = plugin_objects("image:tag", faults).expect("the manifests can be read");
+            let found = objects.into_iter().find(|object| object["kind"] == "DaemonSet");
+            let container = found.expect("a DaemonSet")["spec"]["template"]["spec"]["containers"][0].clone();
+            assert_eq!(container["image"], "image:tag");
+            container["args"].clone()
+        };
+        assert_eq!(args(&[]), json!(["--resource=nvidia.com/gpu"]));
+        assert_eq!(args(&["deaf".to_owned()]), json!(["--resource=nvidia.com/gpu", "--fault=deaf"]));
+    }
 }

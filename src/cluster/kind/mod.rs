@@ -57,6 +57,8 @@ pub struct KindSpec {
     pub releases: Vec<Release>,
     /// How the controller is configured.
     pub controller: ControllerSpec,
+    /// Faults of the fake GPU plugin.
+    pub plugin_faults: Vec<String>,
 }
 
 /// A running kind cluster.

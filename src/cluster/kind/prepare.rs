@@ -24,6 +24,8 @@ pub struct Wanted<'a> {
     pub releases: &'a [Release],
     /// How the controller is configured.
     pub controller: &'a ControllerSpec,
+    /// Faults of the fake GPU plugin.
+    pub plugin_faults: &'a [String],
     /// kind's configuration, YAML.
     pub config: &'a str,
     /// The nodes' image, if it is not to be found or built.
@@ -88,6 +90,7 @@ pub async fn prepare(
         scheduler_images,
         releases: wanted.releases.to_vec(),
         controller: wanted.controller.clone(),
+        plugin_faults: wanted.plugin_faults.to_vec(),
     };
     Ok((spec, toolbox))
 }

@@ -76,6 +76,8 @@ pub struct ClusterSpec {
     /// Plugins (or arguments of plugins) that a scheduler other than kube-scheduler is started without, by the names
     /// that its file in [`crate::cluster::schedulers`] has for them; none but in negative controls.
     pub plugins_off: Vec<(Scheduler, &'static str)>,
+    /// Faults that the fake GPU plugin is started with, where nodes have kubelets; none but in negative controls.
+    pub gpu_plugin_faults: Vec<String>,
     /// KAI's programs and CRDs. Without, KAI has its minimal CRDs and kube-scheduler stands in for it.
     pub kai: Option<KaiDir>,
 }
@@ -186,6 +188,7 @@ impl ClusterSpec {
             has_controller: true,
             schedulers: BTreeSet::from([Scheduler::Kube]),
             plugins_off: Vec::new(),
+            gpu_plugin_faults: Vec::new(),
             kai: None,
         }
     }
@@ -213,6 +216,13 @@ impl ClusterSpec {
                 self.controller = self.controller.without_profile(other.name());
             }
         }
+        self
+    }
+
+    /// The same with a fault of the fake GPU plugin.
+    #[must_use]
+    pub fn with_gpu_plugin_fault(mut self, fault: impl Into<String>) -> Self {
+        self.gpu_plugin_faults.push(fault.into());
         self
     }
 

@@ -70,8 +70,9 @@ impl Clique<'_> {
         let cache: Vec<_> = pods.iter().map(|pod| seen(pod)).collect();
         let unseen = self.context.expectations.unseen(self.uid(), &cache);
         let undeleted = |pod: &&Arc<Pod>| pod.uid().is_some_and(|uid| !unseen.deleted.contains(&uid));
-        let live: Vec<_> =
-            pods.iter().filter(|pod| is_live(pod)).filter(undeleted).map(|pod| replica(pod)).collect();
+        let terminating_counts = self.context.faults.terminating_counts;
+        let counts = |pod: &&Arc<Pod>| is_live(pod) || (terminating_counts && !is_finished(pod));
+        let live: Vec<_> = pods.iter().filter(counts).filter(undeleted).map(|pod| replica(pod)).collect();
         let member = Membership { pod_gang: self.pod_gang, pod_clique: &self.pclq.name_any(), pod_index: 0 };
         let hard = member.min_replicas().unwrap_or(0);
         let plan = replicas::plan(self.pclq.spec.replicas, hard, &live, &unseen.created);

@@ -12,7 +12,8 @@ use crate::suite::convergence;
 use crate::suite::expect::Gang;
 use crate::suite::history::{History, Live};
 use crate::suite::judge::{
-    Finding, Ruling, binding, finding, gang_resources, gangs, kubelets, leadership, none, pods, violation,
+    Finding, Ruling, all, binding, finding, gang_resources, gangs, kubelets, leadership, none, pods,
+    violation,
 };
 use crate::suite::lease::LeaseWatch;
 use crate::suite::limits;
@@ -81,8 +82,9 @@ async fn scale_meanwhile(trial: &Trial, lease: &mut LeaseWatch) -> Result<(), St
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KLT-07", || {
+        // Two that lead may keep the case from ever getting to the roll: that is broken then, and not unknown.
+        all([history.reached(ROLL).map(drop), leadership::one_leader_at_a_time(history)])?;
         let (rolled, _) = history.reached(ROLL)?;
-        leadership::one_leader_at_a_time(history)?;
         pods::indexes_are_unique(history)?;
         history.reached(SCALED)?;
         let grown = history.waited_for(GROWN)?;
@@ -120,7 +122,7 @@ mod tests {
     use crate::suite::expect::Group;
     use crate::suite::history::testing::{Story, owned, running};
     use crate::suite::judge::leadership::LEASE;
-    use crate::suite::judge::{RAN_OUT, message};
+    use crate::suite::judge::{Broken, RAN_OUT, message};
     use crate::suite::names;
     use crate::suite::target::Target;
 
@@ -231,6 +233,17 @@ mod tests {
     fn a_leader_that_does_not_wait() {
         let story = lease(rolled(), Some("third"));
         assert!(message(ruling(story)).starts_with("third took the lease"));
+    }
+
+    #[test]
+    fn two_leaders_that_let_nothing_come_to_rest() {
+        let story = lease(lease(begin(), Some("first")), Some("second")).mark(RAN_OUT, Value::Null);
+        assert!(message(ruling(story)).starts_with("second took the lease"));
+        let at_rest = lease(begin(), Some("first")).mark(RAN_OUT, Value::Null);
+        assert_eq!(
+            ruling(at_rest),
+            Err(Broken::NotReached("the case did not reach \"controller rolled\"".into()))
+        );
     }
 
     #[test]
