@@ -103,7 +103,7 @@ fn stdout(output: &Output) -> String {
 #[case(&["bench", "--throughput", "--backend", "volcano"], "cannot be used with")]
 #[case(&["bench", "--throughput", "--gangs", "0"], "'--gangs <N>'")]
 #[case(&["bench", "--throughput", "--nodes", "8"], "expected NODESxGPUS")]
-#[case(&["bench", "--throughput", "--gangs", "7", "--nodes", "8x8"], "racks of 4 nodes of 8 GPUs hold 6")]
+#[case(&["bench", "--throughput", "--gangs", "7", "--nodes", "8x8"], "racks of 40 nodes of 8 GPUs hold 6")]
 #[case(&["controls", "every-replica-leads"], "give --provider kind")]
 #[case(&["controls", "--provider", "kind", "restless"], "give --provider local")]
 #[case(&["controls", "--provider", "existing"], "controls break clusters that they make themselves")]

@@ -406,7 +406,7 @@ pub struct BenchArgs {
         requires = "throughput"
     )]
     pub gangs: u32,
-    /// Nodes, with --throughput: how many, and GPUs of each (64x8 is 64 nodes of 8 GPUs, 4 to a rack).
+    /// Nodes, with --throughput: how many, and GPUs of each (64x8 is 64 nodes of 8 GPUs, 40 to a rack).
     #[arg(long, value_name = "NODESxGPUS", default_value = "1000x8", requires = "throughput")]
     pub nodes: String,
     /// How clusters are made.

@@ -110,7 +110,7 @@ mod tests {
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(
             lines[0],
-            "2000 pods of 200 gangs (2 cliques of 5 pods of 1 GPU) on 1000 simulated nodes of 8 GPUs, 4 to a rack"
+            "2000 pods of 200 gangs (2 cliques of 5 pods of 1 GPU) on 1000 simulated nodes of 8 GPUs, 40 to a rack"
         );
         assert_eq!(
             lines[6..],
