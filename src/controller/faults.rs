@@ -24,7 +24,8 @@ pub struct Faults {
     pub wrong_queue: bool,
     /// KAI PodGroups have no subgroups (KAI-01).
     pub omit_subgroups: bool,
-    /// A topology group's key is taken from the group and given to those of its podgroups that have none (TOPO-07).
+    /// Of a PodGang with topology groups, every key is one level too low: the PodGang's is its groups', a group's is its
+    /// podgroups' (TOPO-07).
     pub key_one_level_down: bool,
     /// CompositePodGroups ask for one group less than they have (AON-08).
     pub low_group_count: bool,

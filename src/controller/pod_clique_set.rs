@@ -91,13 +91,13 @@ async fn writes<'a>(
 
 /// The faults `drop-podgroup` and `key-one-level-down`.
 fn spoil(context: &Context, shape: &mut GangShape) {
-    if context.faults.key_one_level_down {
+    if context.faults.key_one_level_down && !shape.spec.topology_constraint_group_configs.is_empty() {
+        let of_gang = shape.spec.topology_constraint.take();
         for config in &mut shape.spec.topology_constraint_group_configs {
-            let constraint = config.topology_constraint.take();
-            let members =
-                shape.spec.podgroups.iter_mut().filter(|p| config.pod_group_names.contains(&p.name));
-            for podgroup in members.filter(|podgroup| podgroup.topology_constraint.is_none()) {
-                podgroup.topology_constraint = constraint.clone();
+            let of_group = std::mem::replace(&mut config.topology_constraint, of_gang.clone());
+            let podgroups = shape.spec.podgroups.iter_mut();
+            for podgroup in podgroups.filter(|podgroup| config.pod_group_names.contains(&podgroup.name)) {
+                podgroup.topology_constraint = of_group.clone();
             }
         }
     }

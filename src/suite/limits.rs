@@ -20,6 +20,8 @@ const fn seconds(name: &'static str, seconds: u64) -> Limit {
 pub const REACTION: Limit = seconds("reaction", 20);
 /// A scheduler decides about a gang.
 pub const SCHEDULING: Limit = seconds("scheduling", 30);
+/// A scheduler that chooses between equal domains by chance, and tries again after a growing pause, has tried often.
+pub const RETRIES: Limit = seconds("retries", 90);
 /// Garbage collection ends.
 pub const CLEANUP: Limit = seconds("cleanup", 30);
 /// A namespace ends. Its controller looks again only after a pause that grows while pods and finalizers are left.

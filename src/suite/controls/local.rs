@@ -107,8 +107,8 @@ pub(super) const CONTROLS: &[Control] = &[
         cases: &["aon"],
         // Nothing else is taken for the tree: every PodCliqueSet is refused, and the gate named.
         must: &[],
-        may: &[],
-        unproven: Some((&["AON-01", "AON-02", "AON-08"], COMPOSITE)),
+        may: &["AON-01"],
+        unproven: Some((&["AON-02", "AON-08"], COMPOSITE)),
     },
     Control {
         name: "scheduler-without-trees",
@@ -139,7 +139,7 @@ pub(super) const CONTROLS: &[Control] = &[
     },
     Control {
         name: "key-one-level-down",
-        title: "a controller that gives a topology group's key to its podgroups",
+        title: "a controller that gives a PodGang's key to its topology groups, and theirs to their podgroups",
         spec: || tree_fault("key-one-level-down"),
         target: Target::KubeTree,
         cases: &["topo"],
@@ -196,8 +196,9 @@ pub(super) const CONTROLS: &[Control] = &[
         target: Target::Koordinator,
         cases: &["gang", "koord"],
         must: &[&["KOORD-01", "KOORD-07"]],
-        // What every member lists is looked at wherever a PodGroup is.
-        may: &["GANG-08", "GANG-10", "GANG-12", "KOORD-05"],
+        // What every member lists is looked at wherever a PodGroup is. AON-02: a gang whose members do not know of each
+        // other is bound in part.
+        may: &["AON-02", "GANG-08", "GANG-10", "GANG-12", "KOORD-05"],
         unproven: None,
     },
     Control {

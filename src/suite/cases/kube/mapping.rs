@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::suite::case::{Case, Lane, nodes};
 use crate::suite::expect::Gang;
 use crate::suite::history::History;
-use crate::suite::judge::{Finding, finding, gang_resources};
+use crate::suite::judge::{Broken, Finding, finding, gang_resources};
 use crate::suite::names::GANG_SCOPE;
 use crate::suite::target::{KUBE, Target};
 use crate::suite::trial::{Stop, Trial};
@@ -57,13 +57,17 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KUBE-09", || {
-        for (name, _) in sets(history.header.target) {
+        let sets = sets(history.header.target);
+        history.waited_for("converged")?;
+        if history.marks("converged").count() < 2 * sets.len() {
+            return Err(Broken::NotReached("not every PodCliqueSet was scaled".into()));
+        }
+        for (name, _) in sets {
             let mut gangs = history.gangs(name)?;
             let second = gangs.iter().map(|gang| Gang { name: format!("{name}-1"), ..gang.clone() });
             gangs.extend(second.collect::<Vec<_>>());
             gang_resources::as_the_pod_gangs_say(history, &history.end(), &gangs)?;
         }
-        gang_resources::never_reshaped(history, history.entries.len())?;
-        history.waited_for("converged").map(drop)
+        gang_resources::never_reshaped(history, history.entries.len())
     })]
 }

@@ -2,6 +2,7 @@
 
 mod becomes_resource;
 mod fullest_rack_only;
+mod larger_group_last;
 mod mixed_shapes;
 mod nested;
 mod no_rack_has_room;
@@ -26,6 +27,7 @@ pub const CASES: &[&Case] = &[
     &no_rack_has_room::CASE,
     &fullest_rack_only::CASE,
     &per_group::CASE,
+    &larger_group_last::CASE,
     &one_clique::CASE,
     &nested::CASE,
     &preferred::CASE,
