@@ -170,7 +170,8 @@ impl Outcome {
     fn joined(mut self, other: &Outcome) -> Self {
         if let Some(reason) = &other.reason {
             match &mut self.reason {
-                Some(reasons) if reasons.split("; ").any(|known| known == reason) => {}
+                // A reason may have a semicolon of its own.
+                Some(reasons) if format!("; {reasons}; ").contains(&format!("; {reason}; ")) => {}
                 Some(reasons) => *reasons = format!("{reasons}; {reason}"),
                 None => self.reason = Some(reason.clone()),
             }
@@ -221,6 +222,9 @@ mod tests {
         let parts = [Outcome::fail("a"), Outcome::pass(), Outcome::fail("b"), Outcome::fail("a")];
         assert_eq!(Outcome::fold(&parts), Some(Outcome::fail("a; b")));
         assert_eq!(Outcome::fold(&[]), None);
+        let reads = Outcome::unsupported("no topology resource; it reads labels");
+        let twice = Outcome::fold([&reads, &reads, &Outcome::unsupported("a level"), &reads]).unwrap();
+        assert_eq!(twice.reason.as_deref(), Some("no topology resource; it reads labels; a level"));
     }
 
     #[rstest]
