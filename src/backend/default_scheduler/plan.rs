@@ -6,9 +6,9 @@ use kube::{Resource, ResourceExt};
 use super::GangScope;
 use super::outline::{Composite, Member, Outline, outline, refused};
 use super::workload_api::{
-    self, CompositeGang, CompositePodGroupSpec, CompositePodGroupTemplate, CompositeSchedulingPolicy,
-    CompositeShape, PodGroupSpec, PodGroupTemplate, SchedulingConstraints, TypedLocalObjectReference,
-    Version, WorkloadReference, WorkloadSpec,
+    self, CompositeGang, CompositePodGroupSpec, CompositePodGroupTemplate, CompositeShape, PodGroupSpec,
+    PodGroupTemplate, SchedulingConstraints, SchedulingPolicy, TypedLocalObjectReference, Version,
+    WorkloadReference, WorkloadSpec,
 };
 use crate::api::PodGang;
 use crate::api::names::{
@@ -136,7 +136,7 @@ impl Planner<'_> {
     fn composite_shape(&self, composite: &Composite) -> CompositeShape {
         let min_group_count = composite.composites.len() + composite.members.len();
         CompositeShape {
-            scheduling_policy: CompositeSchedulingPolicy { gang: CompositeGang { min_group_count } },
+            scheduling_policy: SchedulingPolicy { gang: CompositeGang { min_group_count } },
             scheduling_constraints: composite.key.clone().map(SchedulingConstraints::one_domain_of),
             priority_class_name: self.pod_gang.spec.priority_class_name.clone(),
         }

@@ -122,27 +122,6 @@ pub(super) struct CompositePodGroupSpec {
     pub shape: CompositeShape,
 }
 
-/// What a template and its CompositePodGroups share.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct CompositeShape {
-    /// How its groups are scheduled.
-    pub scheduling_policy: CompositeSchedulingPolicy,
-    /// Where everything below it goes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scheduling_constraints: Option<SchedulingConstraints>,
-    /// Priority of the whole; the same in the whole tree, or the API server refuses it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub priority_class_name: Option<String>,
-}
-
-/// All or nothing, of groups.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct CompositeSchedulingPolicy {
-    /// The gang.
-    pub gang: CompositeGang,
-}
-
 /// A gang of groups.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -189,24 +168,30 @@ pub(super) struct PodGroupSpec {
 }
 
 /// What a template and its PodGroups share.
+pub(super) type PodGroupShape = Shape<Gang>;
+/// What a template and its CompositePodGroups share.
+pub(super) type CompositeShape = Shape<CompositeGang>;
+
+/// How something is scheduled, of pods or of groups.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct PodGroupShape {
-    /// How its pods are scheduled.
-    pub scheduling_policy: SchedulingPolicy,
-    /// Where; dropped by an API server whose gate TopologyAwareWorkloadScheduling is off.
+pub(super) struct Shape<G> {
+    /// How its parts are scheduled.
+    pub scheduling_policy: SchedulingPolicy<G>,
+    /// Where everything below it goes; dropped by an API server whose gate TopologyAwareWorkloadScheduling is off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling_constraints: Option<SchedulingConstraints>,
-    /// Priority of the whole; dropped by an API server whose gate WorkloadAwarePreemption is off.
+    /// Priority of the whole, the same in all of a tree; dropped from PodGroups by an API server of 1.36 whose gate
+    /// WorkloadAwarePreemption is off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority_class_name: Option<String>,
 }
 
 /// All or nothing.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct SchedulingPolicy {
+pub(super) struct SchedulingPolicy<G> {
     /// The gang.
-    pub gang: Gang,
+    pub gang: G,
 }
 
 /// A gang.
