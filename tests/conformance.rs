@@ -5,20 +5,19 @@
 //! every test fails with the reason; nothing is skipped silently.
 
 mod lane;
+#[path = "lane/local.rs"]
+mod local;
 
 use std::sync::{Arc, OnceLock};
 
 use grove_conformance::cluster::ClusterError;
-use grove_conformance::cluster::components::{Overrides, Toolbox, components_for};
 use grove_conformance::cluster::kubernetes::Kubernetes;
-use grove_conformance::cluster::local::{ClusterSpec, Programs};
-use grove_conformance::cluster::process::Launcher;
+use grove_conformance::cluster::local::ClusterSpec;
 use grove_conformance::cluster::schedulers::{KaiDir, Scheduler};
-use grove_conformance::suite::arena::{Arena, Origin, Settings};
 use grove_conformance::suite::cases;
 use grove_conformance::suite::target::{TARGETS, Target};
 use grove_conformance::suite::verdict::{is_contract, judged_clauses};
-use lane::{Lines, Shared, hold};
+use lane::{Shared, hold};
 use libtest_mimic::{Arguments, Trial};
 use tokio::runtime::Runtime;
 
@@ -31,31 +30,6 @@ fn spec() -> Result<ClusterSpec, ClusterError> {
     let spec = ClusterSpec::with(Scheduler::ALL);
     let kai = std::env::var_os(KAI_DIR).map(|path| KaiDir::open(path.as_ref()));
     Ok(ClusterSpec { kai: kai.transpose()?, ..spec })
-}
-
-fn arena(runtime: &Runtime) -> Result<Arena, ClusterError> {
-    let toolbox = runtime.block_on(Toolbox::prepare_only(
-        components_for(Kubernetes::V1_36, &Scheduler::ALL.into()),
-        &Overrides::new(),
-        &Lines,
-    ))?;
-    Ok(Arena::new(Settings {
-        run: format!("t{:x}", std::process::id()),
-        spec: spec()?,
-        origin: Origin::Local,
-        implementation: None,
-        programs: Programs {
-            toolbox,
-            launcher: Launcher::new(env!("CARGO_BIN_EXE_grove-conformance")),
-            controller: env!("CARGO_BIN_EXE_grove-backend-controller").into(),
-        },
-        scale: 1.0,
-        concurrency: 10,
-        retries: 0,
-        out: concat!(env!("CARGO_TARGET_TMPDIR"), "/conformance").into(),
-        keep: false,
-        reproduce: "grove-conformance run --case {case} {target}".into(),
-    }))
 }
 
 fn main() -> std::process::ExitCode {
@@ -81,7 +55,11 @@ fn main() -> std::process::ExitCode {
             let name = format!("{}::{}", target.slug(), case.id.replace('/', "::"));
             let (shared, runtime) = (shared.clone(), runtime.clone());
             trials.push(Trial::test(name, move || {
-                let make = || arena(&runtime).map_err(|error| error.to_string());
+                let make = || {
+                    spec()
+                        .and_then(|spec| local::arena(spec, 't', "conformance", &runtime))
+                        .map_err(|error| error.to_string())
+                };
                 hold(case, target, &shared, make, &runtime)
             }));
         }

@@ -2,18 +2,16 @@
 //! `run --kubernetes 1.37` holds every case.
 
 mod lane;
+#[path = "lane/local.rs"]
+mod local;
 
 use std::sync::{Arc, OnceLock};
 
-use grove_conformance::cluster::ClusterError;
-use grove_conformance::cluster::components::{Overrides, Toolbox, components_for};
 use grove_conformance::cluster::kubernetes::Kubernetes;
-use grove_conformance::cluster::local::{ClusterSpec, Programs};
-use grove_conformance::cluster::process::Launcher;
-use grove_conformance::suite::arena::{Arena, Origin, Settings};
+use grove_conformance::cluster::local::ClusterSpec;
 use grove_conformance::suite::cases;
 use grove_conformance::suite::target::Target;
-use lane::{Lines, Shared, hold};
+use lane::{Shared, hold};
 use libtest_mimic::{Arguments, Trial};
 use tokio::runtime::Runtime;
 
@@ -40,29 +38,6 @@ const HELD: &[&str] = &[
     "del/scaled-gang-removed",
 ];
 
-fn arena(runtime: &Runtime) -> Result<Arena, ClusterError> {
-    let spec = ClusterSpec::of(Kubernetes::V1_37);
-    let components = components_for(spec.kubernetes, &spec.schedulers);
-    let toolbox = runtime.block_on(Toolbox::prepare_only(components, &Overrides::new(), &Lines))?;
-    Ok(Arena::new(Settings {
-        run: format!("c{:x}", std::process::id()),
-        spec,
-        origin: Origin::Local,
-        implementation: None,
-        programs: Programs {
-            toolbox,
-            launcher: Launcher::new(env!("CARGO_BIN_EXE_grove-conformance")),
-            controller: env!("CARGO_BIN_EXE_grove-backend-controller").into(),
-        },
-        scale: 1.0,
-        concurrency: 10,
-        retries: 0,
-        out: concat!(env!("CARGO_TARGET_TMPDIR"), "/tree").into(),
-        keep: false,
-        reproduce: "grove-conformance run --case {case} {target}".into(),
-    }))
-}
-
 fn main() -> std::process::ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(16);
@@ -74,7 +49,10 @@ fn main() -> std::process::ExitCode {
         let name = format!("{}::{}", Target::KubeTree.slug(), id.replace('/', "::"));
         let (shared, runtime) = (shared.clone(), runtime.clone());
         trials.push(Trial::test(name, move || {
-            let make = || arena(&runtime).map_err(|error| error.to_string());
+            let make = || {
+                local::arena(ClusterSpec::of(Kubernetes::V1_37), 'c', "tree", &runtime)
+                    .map_err(|error| error.to_string())
+            };
             hold(case, Target::KubeTree, &shared, make, &runtime)
         }));
     }

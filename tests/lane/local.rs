@@ -1,0 +1,41 @@
+//! The arena of a test program that holds its trials on local processes.
+
+use grove_conformance::cluster::ClusterError;
+use grove_conformance::cluster::components::{Overrides, Toolbox, components_for};
+use grove_conformance::cluster::local::{ClusterSpec, Programs};
+use grove_conformance::cluster::process::Launcher;
+use grove_conformance::suite::arena::{Arena, Origin, Settings};
+use tokio::runtime::Runtime;
+
+use crate::lane::Lines;
+
+/// An arena of such clusters. `letter` begins the run's id, `folder` is where artifacts go.
+///
+/// # Errors
+/// What cannot be built.
+pub fn arena(
+    spec: ClusterSpec,
+    letter: char,
+    folder: &str,
+    runtime: &Runtime,
+) -> Result<Arena, ClusterError> {
+    let components = components_for(spec.kubernetes, &spec.schedulers);
+    let toolbox = runtime.block_on(Toolbox::prepare_only(components, &Overrides::new(), &Lines))?;
+    Ok(Arena::new(Settings {
+        run: format!("{letter}{:x}", std::process::id()),
+        spec,
+        origin: Origin::Local,
+        implementation: None,
+        programs: Programs {
+            toolbox,
+            launcher: Launcher::new(env!("CARGO_BIN_EXE_grove-conformance")),
+            controller: env!("CARGO_BIN_EXE_grove-backend-controller").into(),
+        },
+        scale: 1.0,
+        concurrency: 10,
+        retries: 0,
+        out: format!("{}/{folder}", env!("CARGO_TARGET_TMPDIR")).into(),
+        keep: false,
+        reproduce: "grove-conformance run --case {case} {target}".into(),
+    }))
+}
