@@ -10,13 +10,14 @@ mod local;
 
 use std::sync::{Arc, OnceLock};
 
-use grove_conformance::cluster::ClusterError;
-use grove_conformance::cluster::kubernetes::Kubernetes;
-use grove_conformance::cluster::local::ClusterSpec;
-use grove_conformance::cluster::schedulers::{KaiDir, Scheduler};
-use grove_conformance::suite::cases;
-use grove_conformance::suite::target::{TARGETS, Target};
-use grove_conformance::suite::verdict::{is_contract, judged_clauses};
+use conformance_cases as cases;
+use conformance_cluster::ClusterError;
+use conformance_cluster::local::ClusterSpec;
+use conformance_cluster::schedulers::KaiDir;
+use conformance_contract::kubernetes::Kubernetes;
+use conformance_contract::scheduler::Scheduler;
+use conformance_contract::target::{TARGETS, Target};
+use conformance_run::verdict::{is_contract, judged_clauses};
 use lane::{Shared, hold};
 use libtest_mimic::{Arguments, Trial};
 use tokio::runtime::Runtime;

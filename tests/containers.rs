@@ -1,15 +1,13 @@
 //! Our images as containers, without a cluster: they start, answer probes, stop on SIGTERM within 5 s, and run as
 //! nobody with a read-only root. Where no Docker engine answers the tests are *ignored*, and the reason is printed.
 
-use std::path::Path;
+use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-use grove_conformance::cluster::docker;
-use grove_conformance::cluster::images::{self, Image, NOBODY};
+use conformance_cluster::images::{self, Image, NOBODY};
+use conformance_cluster::own_program::{CONTROLLER, PAUSE, PLUGIN};
+use conformance_cluster::{ClusterError, docker};
 use libtest_mimic::{Arguments, Failed, Trial};
-use testcontainers::core::{IntoContainerPort, WaitFor};
-use testcontainers::runners::AsyncRunner;
-use testcontainers::{GenericImage, ImageExt};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::runtime::Runtime;
 
@@ -18,17 +16,51 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 /// What a user may expect of an image.
 const STOPS: Duration = Duration::from_secs(5);
 const PLUGIN_HEALTH: u16 = 9446;
+/// A program in a container that has started heeds signals.
+const LISTENS_TO_SIGNALS: Duration = Duration::from_secs(1);
 /// A program in a container that has started listens.
 const LISTENS: Duration = Duration::from_secs(10);
 
-async fn image(program: &str, path: &str, user: Option<&str>) -> Result<Image, Box<dyn std::error::Error>> {
-    let program_file = images::statically(program, Path::new(path)).await?;
-    Ok(images::of_program(program, &program_file, user).await?)
+async fn image(program: &str, user: Option<&str>) -> Result<Image, ClusterError> {
+    let path = images::statically(program, None).await?;
+    images::of_program(program, &path, user).await
 }
 
-fn of(image: &Image) -> GenericImage {
-    let (name, tag) = image.reference.rsplit_once(':').unwrap_or((&image.reference, "latest"));
-    GenericImage::new(name, tag)
+/// A container that is removed with all that is in it when the test ends, however it ends.
+struct Container(String);
+
+impl Container {
+    /// Starts one, with these flags of `docker run` and these arguments of its program.
+    async fn start(image: &Image, flags: &[&str], args: &[&str]) -> Result<Self, ClusterError> {
+        let mut words = vec!["run", "--detach", "--read-only"];
+        words.extend(flags);
+        words.push(&image.reference);
+        words.extend(args);
+        Ok(Self(docker::docker(words).await?.trim().to_owned()))
+    }
+
+    /// The port of this machine that is the container's.
+    async fn port(&self, inside: u16) -> Result<u16, Box<dyn std::error::Error>> {
+        let said = docker::docker(["port", &self.0, &inside.to_string()]).await?;
+        let port = said.lines().next().and_then(|line| line.rsplit(':').next()).unwrap_or_default();
+        Ok(port.trim().parse()?)
+    }
+
+    /// Tells it to end, which takes less than [`STOPS`], and with 0: it was asked, not killed.
+    async fn stops(self) -> Outcome {
+        let begin = Instant::now();
+        docker::docker(["stop", "--time", "30", &self.0]).await?;
+        assert!(begin.elapsed() < STOPS, "it took {:?} to stop", begin.elapsed());
+        let code = docker::docker(["inspect", "--format", "{{.State.ExitCode}}", &self.0]).await?;
+        assert_eq!(code.trim(), "0", "it was asked, not killed");
+        Ok(())
+    }
+}
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("docker").args(["rm", "--force", &self.0]).output();
+    }
 }
 
 /// The status line of a GET, asked again until somebody listens.
@@ -53,24 +85,18 @@ async fn ask(port: u16, path: &str) -> std::io::Result<String> {
 
 /// The plugin lives without a kubelet, says that it is not registered, and ends when it is told to.
 async fn plugin() -> Outcome {
-    let image = image("fake-gpu-plugin", env!("CARGO_BIN_EXE_fake-gpu-plugin"), None).await?;
-    let container = of(&image)
-        .with_exposed_port(PLUGIN_HEALTH.tcp())
-        .with_wait_for(WaitFor::seconds(1))
-        .with_cmd(["--no-node-watch", "--gpus=2"])
-        .with_readonly_rootfs(true)
-        .start()
-        .await?;
-    let port = container.get_host_port_ipv4(PLUGIN_HEALTH.tcp()).await?;
+    let image = image(PLUGIN, None).await?;
+    let published = format!("--publish=127.0.0.1::{PLUGIN_HEALTH}");
+    let container = Container::start(&image, &[&published], &["--no-node-watch", "--gpus=2"]).await?;
+    let port = container.port(PLUGIN_HEALTH).await?;
     assert!(get(port, "/healthz").await?.contains("200"), "it lives");
     assert!(get(port, "/readyz").await?.contains("503"), "no kubelet has taken it");
-    stops(container).await
+    container.stops().await
 }
 
 /// The controller runs as nobody, and says what it lacks where there is no configuration.
 async fn controller() -> Outcome {
-    let path = env!("CARGO_BIN_EXE_grove-backend-controller");
-    let image = image("grove-backend-controller", path, Some(NOBODY)).await?;
+    let image = image(CONTROLLER, Some(NOBODY)).await?;
     let user = docker::docker(["image", "inspect", "--format", "{{.Config.User}}", &image.reference]).await?;
     assert_eq!(user.trim(), NOBODY);
     let words =
@@ -82,19 +108,11 @@ async fn controller() -> Outcome {
 
 /// The sandbox program ends at once when it is told to, as first process too.
 async fn pause() -> Outcome {
-    let image = image("pause", env!("CARGO_BIN_EXE_pause"), Some(NOBODY)).await?;
-    let container = of(&image).with_wait_for(WaitFor::seconds(1)).with_readonly_rootfs(true).start().await?;
-    stops(container).await
-}
-
-async fn stops(container: testcontainers::ContainerAsync<GenericImage>) -> Outcome {
-    let begin = Instant::now();
-    container.stop_with_timeout(Some(30)).await?;
-    assert!(begin.elapsed() < STOPS, "it took {:?} to stop", begin.elapsed());
-    let code = container.exit_code().await?;
-    assert_eq!(code, Some(0), "it was asked, not killed");
-    container.rm().await?;
-    Ok(())
+    let image = image(PAUSE, Some(NOBODY)).await?;
+    let container = Container::start(&image, &[], &[]).await?;
+    // It says nothing, not even that it listens to signals by now.
+    tokio::time::sleep(LISTENS_TO_SIGNALS).await;
+    container.stops().await
 }
 
 #[allow(clippy::print_stderr)]
@@ -105,7 +123,7 @@ fn main() -> std::process::ExitCode {
     if let Some(missing) = &missing {
         eprintln!("containers: not run: {missing}");
     }
-    let run = move |test: fn() -> futures::future::BoxFuture<'static, Outcome>| {
+    let run = move |test: fn() -> Pin<Box<dyn Future<Output = Outcome>>>| {
         move || runtime().block_on(test()).map_err(|error| Failed::from(error.to_string()))
     };
     let trials = vec![

@@ -9,16 +9,17 @@ mod lane;
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
-use grove_conformance::cluster::ClusterError;
-use grove_conformance::cluster::components::Overrides;
-use grove_conformance::cluster::kind::prepare::{OwnPrograms, Wanted, prepare};
-use grove_conformance::cluster::kind::{config, host};
-use grove_conformance::cluster::local::{ClusterSpec, Programs};
-use grove_conformance::cluster::process::Launcher;
-use grove_conformance::cluster::schedulers::Scheduler;
-use grove_conformance::suite::arena::{Arena, Origin, Settings};
-use grove_conformance::suite::cases;
-use grove_conformance::suite::target::Target;
+use conformance_cases as cases;
+use conformance_cluster::ClusterError;
+use conformance_cluster::components::Overrides;
+use conformance_cluster::kind::prepare::{Wanted, prepare};
+use conformance_cluster::kind::{config, host};
+use conformance_cluster::local::{ClusterSpec, Programs};
+use conformance_cluster::own_program::ControllerProgram;
+use conformance_cluster::process::Launcher;
+use conformance_contract::scheduler::Scheduler;
+use conformance_contract::target::Target;
+use conformance_run::environment::{Arena, Origin, Settings};
 use lane::{Lines, Shared, hold};
 use libtest_mimic::{Arguments, Trial};
 use tokio::runtime::Runtime;
@@ -50,7 +51,7 @@ const HELD: [(Target, &[&str]); 2] = [
 
 fn arena(runtime: &Runtime) -> Result<Arena, ClusterError> {
     let spec = ClusterSpec::with([Scheduler::Kube, Scheduler::Volcano]);
-    let controller = env!("CARGO_BIN_EXE_grove-backend-controller");
+    let controller = ControllerProgram::within(env!("CARGO_BIN_EXE_grove-conformance"));
     let schedulers: BTreeSet<_> = spec.schedulers.clone();
     let wanted = Wanted {
         kubernetes: spec.kubernetes,
@@ -61,11 +62,7 @@ fn arena(runtime: &Runtime) -> Result<Arena, ClusterError> {
         config: &config::of(spec.kubernetes),
         node_image: None,
         overrides: &Overrides::new(),
-        own: OwnPrograms {
-            controller: controller.into(),
-            plugin: env!("CARGO_BIN_EXE_fake-gpu-plugin").into(),
-            pause: env!("CARGO_BIN_EXE_pause").into(),
-        },
+        controller_program: &controller,
     };
     let (kind, toolbox) = runtime.block_on(prepare(wanted, &Lines))?;
     Ok(Arena::new(Settings {
@@ -76,7 +73,7 @@ fn arena(runtime: &Runtime) -> Result<Arena, ClusterError> {
         programs: Programs {
             toolbox,
             launcher: Launcher::new(env!("CARGO_BIN_EXE_grove-conformance")),
-            controller: controller.into(),
+            controller,
         },
         // Containers really start, on two cores.
         scale: 2.0,

@@ -7,10 +7,10 @@ mod local;
 
 use std::sync::{Arc, OnceLock};
 
-use grove_conformance::cluster::kubernetes::Kubernetes;
-use grove_conformance::cluster::local::ClusterSpec;
-use grove_conformance::suite::cases;
-use grove_conformance::suite::target::Target;
+use conformance_cases as cases;
+use conformance_cluster::local::ClusterSpec;
+use conformance_contract::kubernetes::Kubernetes;
+use conformance_contract::target::Target;
 use lane::{Shared, hold};
 use libtest_mimic::{Arguments, Trial};
 use tokio::runtime::Runtime;

@@ -1,12 +1,12 @@
 //! The command line, as clap reads it. What the words mean is checked by the verbs.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
-use clap::builder::PossibleValue;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-
-use crate::cluster::kubernetes::Kubernetes;
-use crate::report::Shard;
+use conformance_contract::kubernetes::Kubernetes;
+use conformance_report::Shard;
 
 /// Conformance of Grove PodCliqueSets on real gang schedulers.
 #[derive(Debug, Parser)]
@@ -19,7 +19,7 @@ use crate::report::Shard;
                   flaky, or a known deviation passed; 2 usage; 3 infrastructure (nothing is known about the clauses).",
     max_term_width = 110
 )]
-pub struct Cli {
+pub(crate) struct Cli {
     /// Log what the program does, to standard error (or set RUST_LOG).
     #[arg(long, global = true)]
     pub verbose: bool,
@@ -30,7 +30,7 @@ pub struct Cli {
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
-pub enum Verb {
+pub(crate) enum Verb {
     /// Run the conformance suite (or one's own workload) and write a report.
     Run(Box<RunArgs>),
     /// List the cases and the clauses they judge.
@@ -62,7 +62,7 @@ pub enum Verb {
 
 /// How clusters are made.
 #[derive(Debug, Clone, Args)]
-pub struct ClusterArgs {
+pub(crate) struct ClusterArgs {
     /// Use this program instead of building it, e.g. kube-scheduler=./my-scheduler. May be repeated.
     #[arg(long = "bin", value_name = "NAME=PATH", value_parser = name_and_path)]
     pub bins: Vec<(String, PathBuf)>,
@@ -71,52 +71,58 @@ pub struct ClusterArgs {
     pub kai_dir: Option<PathBuf>,
 }
 
-impl ValueEnum for Kubernetes {
-    fn value_variants<'a>() -> &'a [Self] {
-        &Self::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.minor()))
-    }
+/// A version of Kubernetes, as users write it.
+fn version() -> impl TypedValueParser<Value = Kubernetes> {
+    let known = Kubernetes::ALL.map(|version| PossibleValue::new(version.minor()).help(version.about()));
+    PossibleValuesParser::new(known).map(|word| {
+        let named = Kubernetes::ALL.into_iter().find(|version| version.minor() == word);
+        named.unwrap_or_default()
+    })
 }
 
 /// One version of Kubernetes, or every one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Versions {
-    /// Workload and PodGroup: gangs side by side.
-    #[value(name = "1.36")]
-    V1_36,
-    /// CompositePodGroup above them: a gang is a tree.
-    #[value(name = "1.37")]
-    V1_37,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Versions {
+    /// This one.
+    One(Kubernetes),
     /// Every version, one after the other, in one report.
     All,
 }
 
+impl ValueEnum for Versions {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<Versions>> =
+            LazyLock::new(|| Kubernetes::ALL.into_iter().map(Versions::One).chain([Versions::All]).collect());
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::One(version) => PossibleValue::new(version.minor()).help(version.about()),
+            Self::All => PossibleValue::new("all").help("Every version, one after the other, in one report"),
+        })
+    }
+}
+
 impl From<Kubernetes> for Versions {
     fn from(version: Kubernetes) -> Self {
-        match version {
-            Kubernetes::V1_36 => Self::V1_36,
-            Kubernetes::V1_37 => Self::V1_37,
-        }
+        Self::One(version)
     }
 }
 
 impl Versions {
     /// Those that are meant.
-    pub fn all(self) -> &'static [Kubernetes] {
+    pub(crate) fn all(self) -> Vec<Kubernetes> {
         match self {
-            Self::V1_36 => &[Kubernetes::V1_36],
-            Self::V1_37 => &[Kubernetes::V1_37],
-            Self::All => &Kubernetes::ALL,
+            Self::One(version) => vec![version],
+            Self::All => Kubernetes::ALL.into(),
         }
     }
 }
 
 /// Where clusters come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ProviderName {
+pub(crate) enum ProviderName {
     /// Local processes, nodes simulated by KWOK; no Docker.
     Local,
     /// Containers with real kubelets and fake GPUs; needs Docker.
@@ -127,7 +133,7 @@ pub enum ProviderName {
 
 /// Whose controller there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ImplementationOrigin {
+pub(crate) enum ImplementationOrigin {
     /// This project's reference controller.
     Reference,
     /// What runs in a cluster of your own.
@@ -136,7 +142,7 @@ pub enum ImplementationOrigin {
 
 /// How the schedulers of a kind cluster are installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Install {
+pub(crate) enum Install {
     /// Built here, an image of each; without KAI.
     Manifests,
     /// By their charts, KAI too; needs Helm, and registries that answer.
@@ -145,7 +151,7 @@ pub enum Install {
 
 /// Where the cluster of a run comes from, and whose controller is judged.
 #[derive(Debug, Clone, Args)]
-pub struct ProviderArgs {
+pub(crate) struct ProviderArgs {
     /// Where the cluster comes from.
     #[arg(long, value_enum, default_value = "local")]
     pub provider: ProviderName,
@@ -185,7 +191,7 @@ pub struct ProviderArgs {
 
 /// Arguments of `run`.
 #[derive(Debug, Clone, Args)]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     /// This backend (default-scheduler, volcano, koord-scheduler, kai-scheduler, external), or all of them in one control
     /// plane; or external:NAME, a scheduler of your own that reads PodGangs.
     #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
@@ -242,7 +248,7 @@ pub struct RunArgs {
 
 /// Arguments of `list`.
 #[derive(Debug, Clone, Args)]
-pub struct ListArgs {
+pub(crate) struct ListArgs {
     /// By clause instead of by case.
     #[arg(long)]
     pub clauses: bool,
@@ -250,7 +256,7 @@ pub struct ListArgs {
 
 /// Arguments of `replay`.
 #[derive(Debug, Clone, Args)]
-pub struct ReplayArgs {
+pub(crate) struct ReplayArgs {
     /// A history: JSON lines, as a run saves them or as `kubectl get --watch --output-watch-events -o json` prints them.
     pub history: PathBuf,
     /// The case to judge by, for a recording of one's own.
@@ -275,7 +281,7 @@ pub struct ReplayArgs {
 
 /// Arguments of `report`.
 #[derive(Debug, Clone, Args)]
-pub struct ReportArgs {
+pub(crate) struct ReportArgs {
     /// What to do with reports.
     #[command(subcommand)]
     pub verb: ReportVerb,
@@ -283,14 +289,14 @@ pub struct ReportArgs {
 
 /// Verbs of `report`.
 #[derive(Debug, Clone, Subcommand)]
-pub enum ReportVerb {
+pub(crate) enum ReportVerb {
     /// Merge the reports of shards, or of runs of different backends; the exit code is the merged report's.
     Merge(MergeArgs),
 }
 
 /// Arguments of `report merge`.
 #[derive(Debug, Clone, Args)]
-pub struct MergeArgs {
+pub(crate) struct MergeArgs {
     /// A report.yaml or report.json of each run.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
@@ -301,7 +307,7 @@ pub struct MergeArgs {
 
 /// Arguments of `controls`.
 #[derive(Debug, Clone, Args)]
-pub struct ControlsArgs {
+pub(crate) struct ControlsArgs {
     /// Only this control. May be repeated.
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
@@ -321,7 +327,7 @@ pub struct ControlsArgs {
 
 /// Arguments of `up`.
 #[derive(Debug, Clone, Args)]
-pub struct UpArgs {
+pub(crate) struct UpArgs {
     /// The cluster's name.
     #[arg(default_value = "dev")]
     pub name: String,
@@ -329,7 +335,7 @@ pub struct UpArgs {
     #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
     pub backend: String,
     /// The version of Kubernetes.
-    #[arg(long, value_enum, value_name = "VERSION", default_value = "1.36")]
+    #[arg(long, value_parser = version(), value_name = "VERSION", default_value = "1.36")]
     pub kubernetes: Kubernetes,
     /// Whose controller runs in it. With existing the cluster is without the reference controller and its CRDs: for an
     /// operator of your own, which `run --provider existing --kubeconfig FILE --implementation existing` judges.
@@ -345,7 +351,7 @@ pub struct UpArgs {
 
 /// A cluster's name.
 #[derive(Debug, Clone, Args)]
-pub struct NameArgs {
+pub(crate) struct NameArgs {
     /// The cluster's name.
     #[arg(default_value = "dev")]
     pub name: String,
@@ -353,7 +359,7 @@ pub struct NameArgs {
 
 /// Arguments of `components`.
 #[derive(Debug, Clone, Args)]
-pub struct ComponentsArgs {
+pub(crate) struct ComponentsArgs {
     /// What to do with them.
     #[command(subcommand)]
     pub verb: ComponentsVerb,
@@ -367,7 +373,7 @@ pub struct ComponentsArgs {
 
 /// Verbs of `components`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
-pub enum ComponentsVerb {
+pub(crate) enum ComponentsVerb {
     /// Say what there is, in which version, and whether it is built.
     List,
     /// Build what is missing.
@@ -378,7 +384,7 @@ pub enum ComponentsVerb {
 
 /// Arguments of `clean`.
 #[derive(Debug, Clone, Args)]
-pub struct CleanArgs {
+pub(crate) struct CleanArgs {
     /// Remove the built programs as well.
     #[arg(long)]
     pub components: bool,
@@ -386,7 +392,7 @@ pub struct CleanArgs {
 
 /// Arguments of `bench`.
 #[derive(Debug, Clone, Args)]
-pub struct BenchArgs {
+pub(crate) struct BenchArgs {
     /// The version of Kubernetes; 1.36, or with --throughput all.
     #[arg(long, value_enum, value_name = "VERSION")]
     pub kubernetes: Option<Versions>,

@@ -1,15 +1,16 @@
 //! `clean`: removes what killed runs left behind. Nothing that a live process holds is touched.
 
+use conformance_cluster::{home, kind};
+use conformance_report::Exit;
+
 use super::args::CleanArgs;
 use super::{Failure, output};
-use crate::cluster::{home, kind};
-use crate::report::Exit;
 
 /// Cleans.
 ///
 /// # Errors
 /// [`Failure::Infrastructure`] for a folder that cannot be removed.
-pub async fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
+pub(crate) async fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
     // Before the folders, by which live clusters are known.
     for name in kind::remove_abandoned().await? {
         output::data(&format!("removed the containers and volumes of kind cluster {name}"));

@@ -9,18 +9,18 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use conformance_cluster::local::{ClusterSpec, LocalCluster};
+use conformance_cluster::nodes::{NodeSpec, PODS};
+use conformance_cluster::{deploy, home};
+use conformance_contract::kubernetes::Kubernetes;
+use conformance_contract::names;
+use conformance_report::Exit;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
 use super::args::{ImplementationOrigin, UpArgs};
 use super::output::{self, Talk};
 use super::{Failure, cluster_spec, own, programs, select};
-use crate::cluster::kubernetes::Kubernetes;
-use crate::cluster::local::{ClusterSpec, LocalCluster};
-use crate::cluster::nodes::{NodeSpec, PODS};
-use crate::cluster::{deploy, home};
-use crate::report::Exit;
-use crate::suite::names;
 
 /// What the supervisor writes down about its cluster.
 #[derive(Debug, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ fn is_live(name: &str) -> Result<bool, Failure> {
 ///
 /// # Errors
 /// [`Failure::Usage`] if there is none of that name and version.
-pub fn kubeconfig(name: &str, kubernetes: Kubernetes) -> Result<PathBuf, Failure> {
+pub(crate) fn kubeconfig(name: &str, kubernetes: Kubernetes) -> Result<PathBuf, Failure> {
     let there = if is_live(name)? { read_card(name) } else { None };
     if there.as_ref().is_some_and(|card| !card.has_controller) {
         return Err(Failure::Usage(format!(
@@ -72,7 +72,7 @@ pub fn kubeconfig(name: &str, kubernetes: Kubernetes) -> Result<PathBuf, Failure
 ///
 /// # Errors
 /// [`Failure::Usage`] for a name that is taken; [`Failure::Infrastructure`] with the supervisor's words.
-pub async fn up(args: &UpArgs) -> Result<Exit, Failure> {
+pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
     if is_live(&args.name)? {
         return Err(Failure::Usage(format!(
             "cluster {:?} is up already; end it with `grove-conformance down {0}`",
@@ -166,7 +166,7 @@ impl Drop for Unless {
 ///
 /// # Errors
 /// [`Failure::Infrastructure`] if it does not come up, or a part of it ends.
-pub async fn supervise(args: &UpArgs) -> Result<Exit, Failure> {
+pub(crate) async fn supervise(args: &UpArgs) -> Result<Exit, Failure> {
     // The terminal that `up` was called from may go.
     let hangup = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup());
     let spec = spec(args)?;
@@ -212,7 +212,7 @@ fn node(index: u32, gpus: u32) -> NodeSpec {
 ///
 /// # Errors
 /// [`Failure::Usage`] if there is none of that name; [`Failure::Infrastructure`] if it does not end.
-pub async fn down(name: &str) -> Result<Exit, Failure> {
+pub(crate) async fn down(name: &str) -> Result<Exit, Failure> {
     let card = if is_live(name)? { read_card(name) } else { None };
     let Some(card) = card else {
         return Err(Failure::Usage(format!(
@@ -241,7 +241,7 @@ pub async fn down(name: &str) -> Result<Exit, Failure> {
 ///
 /// # Errors
 /// [`Failure::Infrastructure`] if the state folder cannot be read.
-pub fn status() -> Result<Exit, Failure> {
+pub(crate) fn status() -> Result<Exit, Failure> {
     let found = home::clusters()?;
     if found.is_empty() {
         output::say("no cluster is up");

@@ -1,16 +1,17 @@
 //! `components`: the programs that clusters are made of.
 
+use conformance_cluster::components::{Overrides, Source, Toolbox, catalogue};
+use conformance_report::Exit;
+
 use super::Failure;
 use super::args::{ComponentsArgs, ComponentsVerb};
 use super::output::{self, Talk};
-use crate::cluster::components::{Overrides, Source, Toolbox, catalogue};
-use crate::report::Exit;
 
 /// Lists, builds or verifies them.
 ///
 /// # Errors
 /// [`Failure::Infrastructure`] for a build that fails or a program that is not what it should be.
-pub async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
+pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
     let overrides: Overrides = args.cluster_args.bins.iter().cloned().collect();
     let talk = Talk::default();
     match args.verb {
@@ -28,7 +29,7 @@ pub async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
         }
         ComponentsVerb::Build | ComponentsVerb::Verify => {
             for version in args.kubernetes.all() {
-                let toolbox = Toolbox::prepare(*version, &overrides, &talk).await?;
+                let toolbox = Toolbox::prepare(version, &overrides, &talk).await?;
                 talk.end();
                 if args.verb == ComponentsVerb::Verify {
                     toolbox.verify().await?;

@@ -4,23 +4,26 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use conformance_cases as cases;
+use conformance_contract::clauses::CLAUSES;
+use conformance_contract::verdict::Verdict;
+use conformance_controls::{Control, Place};
+use conformance_report as report;
+use conformance_report::Exit;
+use conformance_run::environment::{Arena, Origin, Settings};
+use conformance_run::runner::{Clock, Plan};
+
 use super::args::{ControlsArgs, ProviderName};
 use super::output::{self, Talk};
 use super::provider::{self, KindWords};
 use super::{Failure, programs, run, run_id, select};
-use crate::report::{self, Exit, Verdict};
-use crate::suite::arena::{Arena, Origin, Settings};
-use crate::suite::cases;
-use crate::suite::clauses::CLAUSES;
-use crate::suite::controls::{Control, Place};
-use crate::suite::runner::{Clock, Plan};
 
 /// Runs the named controls, or all of the provider's.
 ///
 /// # Errors
 /// [`Failure::Usage`] for an unknown name, and for one that is run elsewhere; [`Failure::Infrastructure`] if a cluster
 /// does not come up.
-pub async fn controls(args: &ControlsArgs) -> Result<Exit, Failure> {
+pub(crate) async fn controls(args: &ControlsArgs) -> Result<Exit, Failure> {
     let place = place(args.provider)?;
     for name in &args.names {
         is_run_at(place, name)?;
@@ -137,7 +140,8 @@ async fn run_one(control: &'static Control, place: Place, args: &ControlsArgs) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{controller, device_plugin};
+    use fake_gpu_plugin as device_plugin;
+    use grove_backend_controller::controller;
 
     #[test]
     fn every_fault_is_known_to_its_program() {

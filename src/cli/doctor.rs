@@ -1,17 +1,18 @@
 //! `doctor`: whether this machine can run the suite, and what is missing.
 
-use super::{Failure, output, sibling};
-use crate::cluster::components::{Component, Purpose, Toolbox, Toolchain, catalogue, component};
-use crate::cluster::kubernetes::Kubernetes;
-use crate::cluster::schedulers::helm::Helm;
-use crate::cluster::{home, kind};
-use crate::report::Exit;
+use conformance_cluster::components::{Component, Purpose, Toolbox, Toolchain, catalogue, component};
+use conformance_cluster::schedulers::helm::Helm;
+use conformance_cluster::{home, kind};
+use conformance_contract::kubernetes::Kubernetes;
+use conformance_report::Exit;
+
+use super::{Failure, output};
 
 /// Checks, and says for everything that is wrong what to do.
 ///
 /// # Errors
 /// None: what is wrong is printed, and the exit is 3.
-pub async fn doctor() -> Result<Exit, Failure> {
+pub(crate) async fn doctor() -> Result<Exit, Failure> {
     let mut sound = true;
     let mut check = |what: &str, found: Result<String, String>| match found {
         Ok(text) => output::data(&format!("ok    {what}: {text}")),
@@ -22,7 +23,6 @@ pub async fn doctor() -> Result<Exit, Failure> {
     };
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     check("processors", Ok(cores.to_string()));
-    check("controller", sibling().map(|path| path.display().to_string()).map_err(|e| e.to_string()));
     let mut unbuilt = Vec::new();
     let of_kind = |component: &&Component| matches!(component.purpose, Purpose::Kind | Purpose::Node);
     for version in Kubernetes::ALL {

@@ -1,15 +1,15 @@
 //! `list`: cases and the clauses they judge, or clauses and the cases that judge them.
 
 use comfy_table::{ContentArrangement, Table, presets};
+use conformance_cases as cases;
+use conformance_contract::clauses::CLAUSES;
+use conformance_report::Exit;
 
 use super::args::ListArgs;
 use super::output;
-use crate::report::Exit;
-use crate::suite::cases;
-use crate::suite::clauses::CLAUSES;
 
 /// Prints the table.
-pub fn list(args: &ListArgs) -> Exit {
+pub(crate) fn list(args: &ListArgs) -> Exit {
     output::data(&if args.clauses { by_clause() } else { by_case() });
     Exit::Conformant
 }
@@ -52,7 +52,7 @@ mod tests {
             assert!(!case.clauses.is_empty(), "{} judges nothing", case.id);
             for id in case.clauses {
                 assert!(
-                    crate::suite::clauses::clause(id).is_some(),
+                    conformance_contract::clauses::clause(id).is_some(),
                     "{} names {id}, which is no clause",
                     case.id
                 );

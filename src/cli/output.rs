@@ -4,30 +4,29 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::io::IsTerminal;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use conformance_cluster::components::{Component, Progress};
+use conformance_contract::target::Target;
+use conformance_contract::verdict::Verdict;
+use conformance_report::CaseResult;
+use conformance_run::runner::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::cluster::components::{Component, Progress};
-use crate::report::{CaseResult, Verdict};
-use crate::suite::runner::Observer;
-use crate::suite::target::Target;
-
 /// Prints data.
-pub fn data(text: &str) {
+pub(crate) fn data(text: &str) {
     println!("{}", text.trim_end());
 }
 
 /// Prints talk.
-pub fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     eprintln!("{text}");
 }
 
 /// Builds and trials as they go.
-pub struct Talk {
+pub(crate) struct Talk {
     /// How many lines of a failure's reason are shown.
     reason_lines: usize,
     bar: ProgressBar,
@@ -61,27 +60,27 @@ impl Default for Talk {
 
 impl Talk {
     /// For runs in which failures are what is expected: a line each.
-    pub fn brief() -> Self {
+    pub(crate) fn brief() -> Self {
         Self { reason_lines: 1, ..Self::default() }
     }
 
     /// Says a line that stays.
-    pub fn line(&self, text: &str) {
+    pub(crate) fn line(&self, text: &str) {
         if self.terminal { self.bar.println(text) } else { say(text) }
     }
 
     /// Says what goes on; on a terminal it is overwritten by what comes next.
-    pub fn now(&self, text: &str) {
+    pub(crate) fn now(&self, text: &str) {
         if self.terminal { self.bar.set_message(text.to_owned()) } else { say(text) }
     }
 
     /// How many trials there will be.
-    pub fn expect(&self, trials: usize) {
+    pub(crate) fn expect(&self, trials: usize) {
         self.total.store(trials, Ordering::Relaxed);
     }
 
     /// Ends the moving line.
-    pub fn end(&self) {
+    pub(crate) fn end(&self) {
         self.bar.finish_and_clear();
     }
 }

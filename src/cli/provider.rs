@@ -1,25 +1,26 @@
 //! From the words of `run` to the cluster that trials are held on: local processes, kind, or somebody else's.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use conformance_cluster::components::{Purpose, Toolbox, catalogue, component, must_be_of};
+use conformance_cluster::kind::config;
+use conformance_cluster::kind::prepare::{self, Wanted};
+use conformance_cluster::local::{ClusterSpec, Programs};
+use conformance_cluster::process::Launcher;
+use conformance_cluster::schedulers::helm::Release;
+use conformance_contract::scheduler::Scheduler;
+use conformance_report::Implementation;
+use conformance_run::environment::Origin;
 
 use super::args::{ClusterArgs, ImplementationOrigin, Install, ProviderArgs, ProviderName, RunArgs};
-use super::{Failure, clusters, output, overrides, own, select, sibling, sibling_of};
-use crate::cluster::components::{Purpose, Toolbox, catalogue, component, must_be_of};
-use crate::cluster::kind::config;
-use crate::cluster::kind::prepare::{self, OwnPrograms, Wanted};
-use crate::cluster::local::{ClusterSpec, Programs};
-use crate::cluster::process::Launcher;
-use crate::cluster::schedulers::Scheduler;
-use crate::cluster::schedulers::helm::Release;
-use crate::report::Implementation;
-use crate::suite::arena::Origin;
+use super::{Failure, clusters, controller_program, output, overrides, own, select};
 
 /// Where the shared cluster comes from, and the programs that the run needs for it.
 ///
 /// # Errors
 /// [`Failure::Usage`] for words that do not go together; [`Failure::Infrastructure`] for what the machine lacks.
-pub async fn origin(
+pub(crate) async fn origin(
     args: &RunArgs,
     spec: &ClusterSpec,
     talk: &output::Talk,
@@ -60,7 +61,7 @@ pub async fn origin(
         Origin::Existing { .. } => {
             let nothing = std::iter::empty();
             let toolbox = Toolbox::prepare_only(nothing, &Default::default(), talk).await?;
-            Programs { toolbox, launcher: Launcher::new(own()?), controller: PathBuf::new() }
+            Programs { toolbox, launcher: Launcher::new(own()?), controller: controller_program(None)? }
         }
         _ => super::programs(&args.cluster_args, spec, talk).await?,
     };
@@ -71,7 +72,7 @@ pub async fn origin(
 ///
 /// # Errors
 /// [`Failure::Usage`].
-pub fn implementation(args: &ProviderArgs) -> Result<Option<Implementation>, Failure> {
+pub(crate) fn implementation(args: &ProviderArgs) -> Result<Option<Implementation>, Failure> {
     match (args.implementation, args.provider) {
         (ImplementationOrigin::Reference, _) => Ok(None),
         (ImplementationOrigin::Existing, ProviderName::Existing) => Ok(Some(Implementation {
@@ -137,7 +138,7 @@ fn releases(args: &RunArgs, schedulers: &BTreeSet<Scheduler>) -> Result<Vec<Rele
 
 /// What is said of a kind cluster; by default nothing is.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct KindWords<'a> {
+pub(crate) struct KindWords<'a> {
     /// kind's configuration, instead of the one of the cluster's version.
     pub config: Option<&'a Path>,
     /// The nodes' image, if it is not to be found or built.
@@ -150,7 +151,7 @@ pub struct KindWords<'a> {
 ///
 /// # Errors
 /// [`Failure::Usage`] for files that cannot be read; [`Failure::Infrastructure`] for what the machine lacks.
-pub async fn kind(
+pub(crate) async fn kind(
     args: &ClusterArgs,
     words: KindWords<'_>,
     spec: &ClusterSpec,
@@ -172,12 +173,7 @@ pub async fn kind(
     let (overrides, controller) = overrides(args)?;
     must_be_of(&overrides, catalogue(spec.kubernetes))?;
     talk.now("building what a kind cluster is made of");
-    let own_programs = OwnPrograms {
-        controller: controller.map_or_else(sibling, Ok)?,
-        plugin: sibling_of("fake-gpu-plugin")?,
-        pause: sibling_of("pause")?,
-    };
-    let controller = own_programs.controller.clone();
+    let controller = controller_program(controller)?;
     let wanted = Wanted {
         kubernetes: spec.kubernetes,
         schedulers: &schedulers,
@@ -187,7 +183,7 @@ pub async fn kind(
         config: &config,
         node_image: words.node_image,
         overrides: &overrides,
-        own: own_programs,
+        controller_program: &controller,
     };
     let (spec, toolbox) = prepare::prepare(wanted, talk).await?;
     for image in spec.own_images() {

@@ -4,19 +4,20 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufReader;
 
+use conformance_cases as cases;
+use conformance_driver::context::Stop;
+use conformance_history::{Header, History};
+use conformance_report::{CaseResult, Exit, exit_code};
+use conformance_run::{verdict, workload};
+
 use super::args::ReplayArgs;
 use super::{Failure, output, select};
-use crate::report::{CaseResult, Exit, exit_code};
-use crate::suite::cases;
-use crate::suite::history::{Header, History};
-use crate::suite::trial::Stop;
-use crate::suite::{verdict, workload};
 
 /// Judges.
 ///
 /// # Errors
 /// [`Failure::Usage`] for a history, case or manifest that cannot be used.
-pub fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
+pub(crate) fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
     let usage = |reason: String| Failure::Usage(format!("{}: {reason}", args.history.display()));
     let file = File::open(&args.history).map_err(|e| usage(e.to_string()))?;
     let history = History::read(BufReader::new(file), header(args)?).map_err(|e| usage(e.to_string()))?;
@@ -55,7 +56,7 @@ fn header(args: &ReplayArgs) -> Result<Option<Header>, Failure> {
     };
     let usage = |reason: String| Failure::Usage(format!("--manifest {}: {reason}", manifest.display()));
     let text = std::fs::read_to_string(manifest).map_err(|e| usage(e.to_string()))?;
-    let documents = crate::yaml::documents(&text).map_err(|e| usage(e.to_string()))?;
+    let documents = grove_yaml::documents(&text).map_err(|e| usage(e.to_string()))?;
     let submitted: BTreeMap<_, _> = documents
         .into_iter()
         .map(|pcs| (pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned(), pcs))

@@ -1,22 +1,24 @@
 //! `report`: what is done with reports that were written before. `report merge` makes one of several.
 //!
-//! What may be merged, and how, is [`crate::report::merge`]'s to say. Here are the files: reports are read, the way
+//! What may be merged, and how, is [`conformance_report::merge`]'s to say. Here are the files: reports are read, the way
 //! from the merged one to each of them is found, for that is where their artifacts stay, and the merged one is written
 //! and told as `run` does.
 
 use std::path::{Component, Path, PathBuf};
 
+use conformance_report as report;
+use conformance_report::{Exit, Report, Source};
+
 use super::Failure;
 use super::args::{MergeArgs, ReportArgs, ReportVerb};
 use super::run::{command, write};
-use crate::report::{self, Exit, Report, Source};
 
 /// Does what the verb says.
 ///
 /// # Errors
 /// [`Failure::Usage`] for files that are no reports or do not merge; [`Failure::Infrastructure`] if the merged report
 /// cannot be written.
-pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
+pub(crate) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     match &args.verb {
         ReportVerb::Merge(args) => merge(args),
     }

@@ -5,25 +5,27 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use conformance_contract::clauses::CLAUSES;
+use conformance_contract::kubernetes::Kubernetes;
+use conformance_report as report;
+use conformance_report::{Exit, Report, Source};
+use conformance_run::environment::{Arena, Settings};
+use conformance_run::runner::{self, Clock, Observer, Plan};
+use conformance_run::workload;
+
 use super::args::{ImplementationOrigin, Install, ProviderArgs, ProviderName, RunArgs, Versions};
 use super::output::{self, Talk};
 use super::{Failure, cluster_spec, provider, run_id, select};
-use crate::cluster::kubernetes::Kubernetes;
-use crate::report::{self, Exit, Report, Source};
-use crate::suite::arena::{Arena, Settings};
-use crate::suite::clauses::CLAUSES;
-use crate::suite::runner::{self, Clock, Observer, Plan};
-use crate::suite::workload;
 
 /// Runs.
 ///
 /// # Errors
 /// [`Failure::Usage`] for words and files that do not serve; [`Failure::Infrastructure`] before the first trial. What
 /// fails later is in the report.
-pub async fn run(args: &RunArgs) -> Result<Exit, Failure> {
+pub(crate) async fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let usual = || Versions::from(select::version_for(scope(args).as_deref()));
     let versions = args.kubernetes.unwrap_or_else(usual);
-    let report = match versions.all() {
+    let report = match versions.all().as_slice() {
         [version] => run_on(*version, plan(*version, args)?, args, &args.report_dir).await?,
         versions => run_on_all(versions, args).await?,
     };
@@ -125,7 +127,7 @@ async fn run_on(
 ///
 /// # Errors
 /// [`Failure::Infrastructure`] if it cannot be written.
-pub fn write(folder: &Path, report: &Report) -> Result<(), Failure> {
+pub(crate) fn write(folder: &Path, report: &Report) -> Result<(), Failure> {
     let files = report::write_all(folder, report).map_err(|e| Failure::Infrastructure(e.to_string()))?;
     output::data(&report::terminal(report));
     for file in files {
@@ -179,7 +181,7 @@ fn plan(kubernetes: Kubernetes, args: &RunArgs) -> Result<Plan, Failure> {
 ///
 /// # Errors
 /// [`Failure::Infrastructure`] if the report cannot be made.
-pub async fn hold(
+pub(crate) async fn hold(
     arena: &Arc<Arena>,
     plan: &Plan,
     talk: &Arc<Talk>,
@@ -193,7 +195,7 @@ pub async fn hold(
 }
 
 /// Ends the run's clusters. What goes wrong is said; it changes no verdict.
-pub async fn close(arena: Arc<Arena>) {
+pub(crate) async fn close(arena: Arc<Arena>) {
     if let Some(arena) = Arc::into_inner(arena) {
         for error in arena.close().await {
             output::say(&format!("clean-up: {error}"));
@@ -202,7 +204,7 @@ pub async fn close(arena: Arc<Arena>) {
 }
 
 /// The command line as it was given.
-pub fn command() -> String {
+pub(crate) fn command() -> String {
     let mut words: Vec<String> = std::env::args().collect();
     if let Some(first) = words.first_mut() {
         *first = "grove-conformance".into();

@@ -1,21 +1,22 @@
 //! From words to cases and targets. A word that means nothing is a usage error that names what comes nearest.
 
+use conformance_cases as cases;
+use conformance_contract::clauses::{CLAUSES, EXTERNAL, Feature};
+use conformance_contract::external_scheduler::{DECLARABLE, ExternalScheduler};
+use conformance_contract::kubernetes::Kubernetes;
+use conformance_contract::target::{TARGETS, Target};
+use conformance_driver::case::Case;
+use conformance_report::Shard;
+use conformance_run::runner::Plan;
+
 use super::Failure;
-use crate::cluster::kubernetes::Kubernetes;
-use crate::report::Shard;
-use crate::suite::case::Case;
-use crate::suite::cases;
-use crate::suite::clauses::{CLAUSES, EXTERNAL, Feature};
-use crate::suite::external_scheduler::{DECLARABLE, ExternalScheduler};
-use crate::suite::runner::Plan;
-use crate::suite::target::{TARGETS, Target};
 
 /// The word for every backend at once.
 const ALL: &str = "all";
 
 /// What `run` was asked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Words<'a> {
+pub(crate) struct Words<'a> {
     /// Backend.
     pub backend: &'a str,
     /// Gang scope.
@@ -36,7 +37,7 @@ pub struct Words<'a> {
 ///
 /// # Errors
 /// [`Failure::Usage`].
-pub fn plan(words: Words<'_>) -> Result<Plan, Failure> {
+pub(crate) fn plan(words: Words<'_>) -> Result<Plan, Failure> {
     let targets = targets_declaring(words.backend, words.scope, words.features)?;
     let targets = on(words.kubernetes, targets, words.scope)?;
     for word in words.cases {
@@ -78,7 +79,7 @@ pub fn plan(words: Words<'_>) -> Result<Plan, Failure> {
 ///
 /// # Errors
 /// [`Failure::Usage`].
-pub fn targets(backend: &str, scope: Option<&str>) -> Result<Vec<Target>, Failure> {
+pub(crate) fn targets(backend: &str, scope: Option<&str>) -> Result<Vec<Target>, Failure> {
     let is_meant = |target: &Target| backend == ALL || target.name() == backend;
     let of_backend: Vec<_> = TARGETS.into_iter().filter(is_meant).collect();
     if of_backend.is_empty() {
@@ -103,7 +104,7 @@ pub fn targets(backend: &str, scope: Option<&str>) -> Result<Vec<Target>, Failur
 ///
 /// # Errors
 /// [`Failure::Usage`].
-pub fn targets_on(
+pub(crate) fn targets_on(
     kubernetes: Kubernetes,
     backend: &str,
     scope: Option<&str>,
@@ -115,7 +116,11 @@ pub fn targets_on(
 ///
 /// # Errors
 /// [`Failure::Usage`] for a gang scope of another version.
-pub fn on(kubernetes: Kubernetes, targets: Vec<Target>, scope: Option<&str>) -> Result<Vec<Target>, Failure> {
+pub(crate) fn on(
+    kubernetes: Kubernetes,
+    targets: Vec<Target>,
+    scope: Option<&str>,
+) -> Result<Vec<Target>, Failure> {
     let elsewhere = targets.iter().find(|target| scope.is_some() && !target.is_on(kubernetes));
     if let (Some(scope), Some(version)) = (scope, elsewhere.and_then(|target| target.kubernetes())) {
         return Err(Failure::Usage(format!(
@@ -126,7 +131,7 @@ pub fn on(kubernetes: Kubernetes, targets: Vec<Target>, scope: Option<&str>) -> 
 }
 
 /// The version that a gang scope needs, or the usual one.
-pub fn version_for(scope: Option<&str>) -> Kubernetes {
+pub(crate) fn version_for(scope: Option<&str>) -> Kubernetes {
     let of_scope = TARGETS.iter().find(|target| scope.is_some() && target.scope() == scope);
     of_scope.and_then(|target| target.kubernetes()).unwrap_or_default()
 }
@@ -135,7 +140,7 @@ pub fn version_for(scope: Option<&str>) -> Kubernetes {
 ///
 /// # Errors
 /// [`Failure::Usage`].
-pub fn targets_declaring(
+pub(crate) fn targets_declaring(
     backend: &str,
     scope: Option<&str>,
     features: &[String],
@@ -170,7 +175,7 @@ pub fn targets_declaring(
 ///
 /// # Errors
 /// [`Failure::Usage`].
-pub fn external_needs_existing(targets: &[Target], existing: bool) -> Result<(), Failure> {
+pub(crate) fn external_needs_existing(targets: &[Target], existing: bool) -> Result<(), Failure> {
     let external = targets.iter().find(|target| matches!(target, Target::ExternalScheduler(_)));
     match external {
         Some(target) if !existing => Err(Failure::Usage(format!(
@@ -181,7 +186,7 @@ pub fn external_needs_existing(targets: &[Target], existing: bool) -> Result<(),
 }
 
 /// A usage error about a word, with the nearest one that exists.
-pub fn unknown(what: &str, word: &str, all: &[&str], more: &str) -> Failure {
+pub(crate) fn unknown(what: &str, word: &str, all: &[&str], more: &str) -> Failure {
     let nearest =
         all.iter().max_by(|a, b| strsim::jaro_winkler(a, word).total_cmp(&strsim::jaro_winkler(b, word)));
     let mut text = format!("unknown {what} {word:?}");
@@ -198,7 +203,7 @@ pub fn unknown(what: &str, word: &str, all: &[&str], more: &str) -> Failure {
 ///
 /// # Errors
 /// [`Failure::Usage`].
-pub fn nodes(word: &str) -> Result<(u32, u32), Failure> {
+pub(crate) fn nodes(word: &str) -> Result<(u32, u32), Failure> {
     let wrong =
         || Failure::Usage(format!("--nodes {word}: expected NODESxGPUS, e.g. 8x8 for 8 nodes of 8 GPUs"));
     let (count, gpus) = word.split_once('x').ok_or_else(wrong)?;

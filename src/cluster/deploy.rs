@@ -1,8 +1,4 @@
-//! Installs the reference backend controller through the API: namespace, RBAC, CRDs, admission webhooks; and what
-//! schedulers need.
-//!
-//! The objects are the controller's own ([`crate::controller::install`]) and the schedulers'; this module only
-//! applies them, by server-side apply, and waits until the CRDs are served.
+//! Installs and removes through the API: what controller and schedulers need, by server-side apply, and the objects of cases.
 
 use std::time::{Duration, Instant};
 
@@ -16,25 +12,14 @@ use kube::{Api, Client};
 use serde_json::Value;
 
 use super::ClusterError;
-use crate::controller::install::{self, InstallOptions};
 
 /// The field manager of what the harness applies.
 pub const FIELD_MANAGER: &str = "grove-conformance";
 
-/// Applies everything the controller needs and waits until its CRDs are established.
-///
-/// # Errors
-/// [`ClusterError::Forbidden`] where the user may not install CRDs or RBAC; [`ClusterError::Api`] otherwise.
-pub async fn install_controller(client: &Client, options: &InstallOptions) -> Result<(), ClusterError> {
-    let objects = install::objects(options)
-        .map_err(|e| ClusterError::Name(format!("the controller's manifests cannot be made: {e}")))?;
-    install(client, &objects).await
-}
-
 /// Applies objects, namespaces first, and waits until the CRDs among them are established.
 ///
 /// # Errors
-/// As [`install_controller`].
+/// [`ClusterError::Forbidden`] where the user may not install CRDs or RBAC; [`ClusterError::Api`] otherwise.
 pub async fn install(client: &Client, objects: &[Value]) -> Result<(), ClusterError> {
     let (namespaces, rest): (Vec<_>, Vec<_>) =
         objects.iter().partition(|object| object["kind"] == "Namespace");

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use conformance_contract::scheduler::Scheduler;
 use futures::future::try_join_all;
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
@@ -20,7 +21,6 @@ use serde_json::json;
 
 use super::node_pools::NodePools;
 use super::provider::{Logs, Provider};
-use super::schedulers::Scheduler;
 use super::{ClusterError, deploy, local};
 
 /// KWOK takes a new node.

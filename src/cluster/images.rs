@@ -66,23 +66,37 @@ pub async fn named(
     Ok(Image { reference: reference.into(), ..image })
 }
 
-/// A static program: `path` itself, or one of that name linked from this crate's sources.
+/// A static program: `given` itself, or the program of the package of that name, linked from its sources.
 ///
 /// # Errors
 /// [`ClusterError::Static`] where neither is to be had.
-pub async fn statically(program: &str, path: &Path) -> Result<PathBuf, ClusterError> {
-    if path.is_file() && is_static(path)? {
+pub async fn statically(program: &str, given: Option<&Path>) -> Result<PathBuf, ClusterError> {
+    if let Some(path) = given
+        && is_static(path)?
+    {
         return Ok(path.into());
     }
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let sources = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let failed = |reason: String| ClusterError::Static { program: program.into(), reason };
     if !sources.join("Cargo.toml").is_file() {
         return Err(failed("the sources of this program are not here".into()));
     }
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["rustc", "--quiet", "--message-format=json", "--bin", program]).current_dir(sources);
-    // Where the dynamic one was built, so that nothing is compiled twice.
-    if let Some(target) = path.ancestors().nth(2).filter(|folder| folder.join("CACHEDIR.TAG").is_file()) {
+    cargo
+        .args([
+            "rustc",
+            "--quiet",
+            "--locked",
+            "--message-format=json",
+            "--package",
+            program,
+            "--bin",
+            program,
+        ])
+        .current_dir(sources);
+    // Where this program was built, so that nothing is compiled twice.
+    let own = std::env::current_exe().unwrap_or_default();
+    if let Some(target) = own.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file()) {
         cargo.arg("--target-dir").arg(target);
     }
     if !cfg!(debug_assertions) {

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use conformance_contract::scheduler::Scheduler;
 use kube::Client;
 
 use super::ClusterError;
 use super::kind::KindCluster;
 use super::local::LocalCluster;
 use super::node_pools::NodePools;
-use super::schedulers::Scheduler;
 
 /// Places in logs.
 #[derive(Debug, Clone)]

@@ -2,12 +2,12 @@
 //!
 //! Pure: the same cases give the same clauses and counts, which is what `verify` relies on.
 
+use conformance_contract::clauses::{Clause, Feature, OWN};
+use conformance_contract::verdict::{Outcome, Verdict};
+use conformance_contract::violation::Violation;
+
 use super::declared::{self, DECLARATION};
-use super::{
-    CaseResult, ClauseResult, Features, Judgement, Outcome, ProfileReport, Seconds, Summary, Verdict,
-    Violation, summarize,
-};
-use crate::suite::clauses::{Clause, Feature, OWN};
+use super::{CaseResult, ClauseResult, Features, Judgement, ProfileReport, Seconds, Summary, summarize};
 
 /// Reason of a clause that should have been judged and was not.
 const NO_CASE: &str = "no case judged this clause";
@@ -178,10 +178,9 @@ impl ProfileReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        report::{UnsupportedFeature, fixture},
-        suite::clauses::CLAUSES,
-    };
+    use conformance_contract::clauses::CLAUSES;
+
+    use crate::{UnsupportedFeature, fixture};
 
     fn judgement(clause: &str, outcome: Outcome) -> Judgement {
         Judgement { clause: clause.to_owned(), outcome, violations: Vec::new() }

@@ -7,8 +7,10 @@
 //! the harness's own, does not count beside others that were judged; one of a declared feature does, because a
 //! declaration without evidence is none.
 
-use super::{Features, Judgement, Outcome, Verdict};
-use crate::suite::clauses::{Feature, clause};
+use conformance_contract::clauses::{Feature, clause};
+use conformance_contract::verdict::{Outcome, Verdict};
+
+use super::{Features, Judgement};
 
 /// The clause.
 pub(super) const DECLARATION: &str = "EXT-03";
@@ -58,11 +60,11 @@ pub(super) fn outcome(evidence: &[&Judgement]) -> Option<Outcome> {
 
 #[cfg(test)]
 mod tests {
+    use conformance_contract::clauses::CLAUSES;
     use rstest::rstest;
 
     use super::*;
-    use crate::report::{CaseResult, ProfileReport, verify};
-    use crate::suite::clauses::CLAUSES;
+    use crate::{CaseResult, ProfileReport, verify};
 
     fn features() -> Features {
         let supported = vec![Feature::AtomicPodGang, Feature::External];
@@ -123,7 +125,7 @@ mod tests {
         let declaration = profile.clauses.iter().find(|clause| clause.id == DECLARATION).unwrap();
         assert_eq!(declaration.outcome, wanted);
         assert_eq!(declaration.cases, ["aon-01", "aon-02", "aon-08", "aon-12"]);
-        let report = crate::report::Report { profiles: vec![profile], ..crate::report::fixture::report() };
+        let report = crate::Report { profiles: vec![profile], ..crate::fixture::report() };
         assert_eq!(verify(&report), Ok(()));
     }
 

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::{Outcome, Report, Verdict};
+use conformance_contract::verdict::{Outcome, Verdict};
+
+use super::Report;
 
 /// How a run ends for whoever started it; of several ends the greatest stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,7 +76,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::report::{fixture, verify};
+    use crate::{fixture, verify};
 
     fn flaky() -> Outcome {
         Outcome { verdict: Verdict::Flaky, announced: false, reason: Some("attempt 2 passed".to_owned()) }

@@ -3,11 +3,14 @@
 
 use std::time::Duration;
 
+use conformance_contract::clauses::{Clause, Feature, Tier, clause};
+use conformance_contract::verdict::Outcome;
+use conformance_contract::violation::{Proof, Violation};
+
 use super::{
-    API_VERSION, CaseResult, Component, ComponentSource, Features, Implementation, Judgement, KIND, Outcome,
-    ProfileReport, Proof, Provider, Report, Seconds, Settings, Suite, Timings, UnsupportedFeature, Violation,
+    API_VERSION, CaseResult, Component, ComponentSource, Features, Implementation, Judgement, KIND,
+    ProfileReport, Provider, Report, Seconds, Settings, Suite, Timings, UnsupportedFeature,
 };
-use crate::suite::clauses::{Clause, Feature, Tier, clause};
 
 /// A small contract: enough for each verdict, tier, level, kind of source and backend.
 const CONTRACT: [&str; 15] = [

@@ -6,9 +6,10 @@
 
 use std::time::Duration;
 
+use conformance_contract::verdict::{Outcome, Verdict};
 use quick_junit::{NonSuccessKind, Property, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
-use super::{CaseResult, ClauseResult, Exit, Outcome, ProfileReport, Report, Verdict, exit_code};
+use super::{CaseResult, ClauseResult, Exit, ProfileReport, Report, exit_code};
 
 /// The report as JUnit XML.
 ///
@@ -96,7 +97,7 @@ fn description(profile: &ProfileReport, case: &CaseResult) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixture;
+    use crate::fixture;
 
     #[test]
     fn the_xml_of_every_verdict() {

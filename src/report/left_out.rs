@@ -5,9 +5,10 @@
 //! tells it from a case that was announced for want of something, and `merge` goes by it: any report that says more of
 //! the case is to be believed before one that was not asked.
 
-use std::{fmt, str::FromStr};
+use std::fmt;
+use std::str::FromStr;
 
-use super::Outcome;
+use conformance_contract::verdict::Outcome;
 
 /// The reason of a case that a filter does not select.
 const NOT_SELECTED: &str = "not selected";
@@ -56,18 +57,15 @@ impl FromStr for Shard {
 #[error("expected I/N, the Ith of N shards, counted from 1, e.g. 2/3")]
 pub struct NoShard;
 
-impl Outcome {
-    /// Not run, because a filter does not select it.
-    pub fn not_selected() -> Self {
-        Self::not_run_announced(NOT_SELECTED)
-    }
+/// The outcome of what a filter does not select.
+pub fn not_selected() -> Outcome {
+    Outcome::not_run_announced(NOT_SELECTED)
+}
 
-    /// Whether nobody asked this run about it: [`not_selected`](Self::not_selected), or
-    /// [held elsewhere](Shard::elsewhere).
-    pub(super) fn is_left_out(&self) -> bool {
-        let said = |reason: &str| reason == NOT_SELECTED || reason.ends_with(ELSEWHERE);
-        self.announced && self.reason.as_deref().is_some_and(said)
-    }
+/// Whether nobody asked this run about it: [`not_selected`], or [judged elsewhere](Shard::elsewhere).
+pub(super) fn is_left_out(outcome: &Outcome) -> bool {
+    let said = |reason: &str| reason == NOT_SELECTED || reason.ends_with(ELSEWHERE);
+    outcome.announced && outcome.reason.as_deref().is_some_and(said)
 }
 
 #[cfg(test)]
@@ -116,8 +114,8 @@ mod tests {
     fn what_was_announced_for_want_of_something_was_asked_for() {
         let shard = Shard { number: 2, count: 3 };
         assert_eq!(shard.elsewhere().reason.as_deref(), Some("shard 2/3 does not hold it"));
-        assert!(shard.elsewhere().is_left_out() && Outcome::not_selected().is_left_out());
-        assert!(!Outcome::not_run_announced("KAI binaries not found").is_left_out());
-        assert!(!Outcome::not_run("not selected").is_left_out());
+        assert!(is_left_out(&shard.elsewhere()) && is_left_out(&not_selected()));
+        assert!(!is_left_out(&Outcome::not_run_announced("KAI binaries not found")));
+        assert!(!is_left_out(&Outcome::not_run("not selected")));
     }
 }

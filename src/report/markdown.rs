@@ -3,12 +3,12 @@
 
 use std::fmt::{self, Write};
 
-use super::{
-    Exit, Outcome, Report, Verdict,
-    matrix::{LEGEND, matrix},
-    overview::{self, Finding},
-    reasons::reasons,
-};
+use conformance_contract::verdict::{Outcome, Verdict};
+
+use super::matrix::{self, LEGEND, is_red, matrix};
+use super::overview::{self, Finding};
+use super::reasons::reasons;
+use super::{Exit, Report};
 
 /// The report as Markdown (GitHub's flavour).
 pub fn markdown(report: &Report) -> String {
@@ -105,8 +105,8 @@ fn heads(report: &Report) -> impl Iterator<Item = String> {
 }
 
 fn cell(outcome: &Outcome) -> String {
-    let word = outcome.cell();
-    if outcome.is_red() { format!("**{word}**") } else { word }
+    let word = matrix::cell(outcome);
+    if is_red(outcome) { format!("**{word}**") } else { word }
 }
 
 fn write_broken(out: &mut String, broken: &[Finding<'_>]) -> fmt::Result {
@@ -220,7 +220,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixture;
+    use crate::fixture;
 
     #[test]
     fn the_text_of_every_verdict() {

@@ -2,8 +2,10 @@
 //!
 //! It is data, with no layout: `markdown` and `terminal` draw it.
 
-use super::{ClauseResult, Exit, Outcome, Report, Verdict, exit_code};
-use crate::suite::clauses::{CLAUSES, group};
+use conformance_contract::clauses::{CLAUSES, group};
+use conformance_contract::verdict::{Outcome, Verdict};
+
+use super::{ClauseResult, Exit, Report, exit_code};
 
 /// What the cells of the matrix mean, in lines.
 pub(super) const LEGEND: [&str; 2] = [
@@ -63,22 +65,20 @@ fn rows(report: &Report) -> Vec<Row<'_>> {
     rows
 }
 
-impl Outcome {
-    /// Whether it keeps the run from being conformant.
-    pub(super) fn is_red(&self) -> bool {
-        exit_code([self]) != Exit::Conformant
-    }
+/// Whether an outcome keeps the run from being conformant.
+pub(super) fn is_red(outcome: &Outcome) -> bool {
+    exit_code([outcome]) != Exit::Conformant
+}
 
-    /// The verdict as a cell of the matrix: one short word, in capitals if it [is red](Self::is_red), so that
-    /// nothing hangs on colour.
-    pub(super) fn cell(&self) -> String {
-        let word = match self.verdict {
-            Verdict::KnownDeviation => "deviates",
-            Verdict::Unsupported => "unsup.",
-            verdict => verdict.as_str(),
-        };
-        if self.is_red() { word.to_uppercase() } else { word.to_owned() }
-    }
+/// The verdict as a cell of the matrix: one short word, in capitals if it [is red](is_red), so that nothing hangs on
+/// colour.
+pub(super) fn cell(outcome: &Outcome) -> String {
+    let word = match outcome.verdict {
+        Verdict::KnownDeviation => "deviates",
+        Verdict::Unsupported => "unsup.",
+        verdict => verdict.as_str(),
+    };
+    if is_red(outcome) { word.to_uppercase() } else { word.to_owned() }
 }
 
 #[cfg(test)]
@@ -86,7 +86,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::report::fixture;
+    use crate::fixture;
 
     #[test]
     fn clauses_come_in_the_order_of_the_contract_whichever_profile_lists_them() {
@@ -117,6 +117,6 @@ mod tests {
     #[case(Outcome::fail("").of_known_deviation("flat", true), "deviates")]
     #[case(Outcome::unsupported("flat"), "unsup.")]
     fn a_cell_is_in_capitals_if_it_decides_the_exit_code(#[case] outcome: Outcome, #[case] cell: &str) {
-        assert_eq!(outcome.cell(), cell);
+        assert_eq!(super::cell(&outcome), cell);
     }
 }

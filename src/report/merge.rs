@@ -17,11 +17,14 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use conformance_contract::clauses::CLAUSES;
+use conformance_contract::verdict::{Outcome, Verdict};
+
+use super::left_out::is_left_out;
 use super::{
-    CaseResult, ClauseResult, Component, Features, HandEdited, Outcome, ProfileReport, Provider, Report,
-    Seconds, Settings, Timings, Verdict, verify,
+    CaseResult, ClauseResult, Component, Features, HandEdited, ProfileReport, Provider, Report, Seconds,
+    Settings, Timings, verify,
 };
-use crate::suite::clauses::CLAUSES;
 
 /// A document to merge.
 #[derive(Clone, Debug)]
@@ -289,7 +292,7 @@ impl Knowledge {
     fn of(case: &CaseResult) -> Self {
         let all = |is: fn(&Outcome) -> bool| case.clauses.iter().all(|judgement| is(&judgement.outcome));
         match case.attempts {
-            0 if all(Outcome::is_left_out) => Self::LeftOut,
+            0 if all(is_left_out) => Self::LeftOut,
             0 if all(|outcome| outcome.announced || outcome.verdict == Verdict::Unsupported) => {
                 Self::NotBegun
             }

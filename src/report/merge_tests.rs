@@ -4,7 +4,7 @@ use std::time::Duration;
 use rstest::rstest;
 
 use super::*;
-use crate::report::{Exit, Shard, fixture, terminal};
+use crate::{Exit, Shard, fixture, terminal};
 
 fn source(file: &str, report: Report) -> Source {
     let folder = Path::new(file).parent().map(Path::to_owned).unwrap_or_default();
@@ -129,7 +129,7 @@ fn a_verdict_is_not_chosen() {
     r#"scheduler of default-scheduler (PodGroup scope): "v1.36.4" and "v1.36.5""#
 )]
 #[case::features(
-    |report: &mut Report| report.profiles[1].features.supported.push(crate::suite::clauses::Feature::SelfHealing),
+    |report: &mut Report| report.profiles[1].features.supported.push(conformance_contract::clauses::Feature::SelfHealing),
     r#"features of default-scheduler (PodGang scope): "AtomicPodGang" and "AtomicPodGang,SelfHealing""#
 )]
 fn what_is_not_about_the_same_does_not_merge(#[case] edit: fn(&mut Report), #[case] message: &str) {

@@ -5,14 +5,16 @@
 //! `conclude`) and are stored so that a reader needs no program. Durations are seconds with milliseconds,
 //! times RFC 3339 in UTC. Fields are only ever added within one apiVersion; readers ignore unknown ones.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
+use conformance_contract::clauses::{Class, Feature, Level, Tier};
+use conformance_contract::verdict::Outcome;
+use conformance_contract::violation::Violation;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Outcome, Seconds, Summary};
-use crate::suite::clauses::{Class, Feature, Level, Tier};
+use super::{Seconds, Summary};
 
 /// The `apiVersion` this program writes and reads.
 pub const API_VERSION: &str = "conformance.grove.io/v1alpha1";
@@ -267,58 +269,4 @@ pub struct Judgement {
     /// What broke it, until [`ProfileReport::conclude`] moves it to the clause's result.
     #[serde(skip)]
     pub violations: Vec<Violation>,
-}
-
-/// One way in which a clause was broken.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Violation {
-    /// Id of the case that saw it.
-    pub case: String,
-    /// What is wrong, in the contract's words.
-    pub message: String,
-    /// The observations that prove it, oldest first.
-    pub proof: Vec<Proof>,
-}
-
-impl Violation {
-    /// A violation as a judge states it; [`ProfileReport::conclude`] adds the case.
-    pub fn new(message: impl Into<String>, proof: impl IntoIterator<Item = Proof>) -> Self {
-        Self { case: String::new(), message: message.into(), proof: proof.into_iter().collect() }
-    }
-}
-
-/// One observation in the watch history. It is found in the case's `history.jsonl` by its resourceVersion.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Proof {
-    /// What was observed, such as `bound to node n3`.
-    pub what: String,
-    /// Kind of the object.
-    pub kind: String,
-    /// Its namespace; none for cluster-scoped kinds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub namespace: Option<String>,
-    /// Its name.
-    pub name: String,
-    /// The resourceVersion at which it was so.
-    pub resource_version: String,
-    /// When the watch delivered it, if a watch did: the last state of an object has no such moment.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
-    pub at: Option<Timestamp>,
-}
-
-impl fmt::Display for Proof {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ", self.kind)?;
-        if let Some(namespace) = &self.namespace {
-            write!(f, "{namespace}/")?;
-        }
-        write!(f, "{}: {} (resourceVersion {}", self.name, self.what, self.resource_version)?;
-        match self.at {
-            Some(at) => write!(f, ", {at})"),
-            None => f.write_str(")"),
-        }
-    }
 }

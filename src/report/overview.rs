@@ -1,6 +1,8 @@
 //! What the readable renderings share besides the matrix and the reasons: titles, counts and lists.
 
-use super::{CaseResult, ClauseResult, ProfileReport, Report, Summary, Verdict};
+use conformance_contract::verdict::Verdict;
+
+use super::{CaseResult, ClauseResult, ProfileReport, Report, Summary};
 
 /// How many cases the list of slowest cases names.
 const SLOWEST: usize = 5;
@@ -71,7 +73,7 @@ pub(super) fn slowest(report: &Report) -> Vec<(&ProfileReport, &CaseResult)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixture;
+    use crate::fixture;
 
     #[test]
     fn slowest_cases_come_first_and_those_not_run_do_not_come() {

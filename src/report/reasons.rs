@@ -1,6 +1,8 @@
 //! Why a clause is not judged, not promised or known to be broken: each reason once, with every place it holds.
 
-use super::{Outcome, ProfileReport, Report, Verdict};
+use conformance_contract::verdict::{Outcome, Verdict};
+
+use super::{ProfileReport, Report};
 
 /// One outcome that several clauses share, and where they do.
 pub(super) struct Reason<'a> {
@@ -84,7 +86,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::report::fixture;
+    use crate::fixture;
 
     #[test]
     fn a_reason_is_said_once_for_all_that_share_it() {

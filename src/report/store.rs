@@ -134,7 +134,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::report::{fixture, verify};
+    use crate::{fixture, verify};
 
     fn stored(name: &str, text: &str) -> Result<Report, String> {
         let folder = tempfile::tempdir().unwrap();

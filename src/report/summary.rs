@@ -3,13 +3,15 @@
 //! Pure, so that `verify` can count again. Clauses are counted three times over, once by each question a reader
 //! may have: who owes them, whose promise they are, and what their verdict depends on.
 
-use std::{fmt, ops::Add};
+use std::fmt;
+use std::ops::Add;
 
+use conformance_contract::clauses::Class;
+use conformance_contract::verdict::Verdict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ClauseResult, Verdict};
-use crate::suite::clauses::Class;
+use super::ClauseResult;
 
 /// Counts of clauses, cut three ways: by level, by whose promise it is, and by the classes of Grove's proposal
 /// 592 for suites that run on several backends.
@@ -160,10 +162,10 @@ impl fmt::Display for Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        report::{CaseResult, Features, Judgement, Outcome, ProfileReport},
-        suite::clauses::clause,
-    };
+    use conformance_contract::clauses::clause;
+    use conformance_contract::verdict::Outcome;
+
+    use crate::{CaseResult, Features, Judgement, ProfileReport};
 
     fn judgement(clause: &str, outcome: Outcome) -> Judgement {
         Judgement { clause: clause.to_owned(), outcome, violations: Vec::new() }

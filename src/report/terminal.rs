@@ -4,14 +4,13 @@
 use std::fmt::{self, Write};
 
 use comfy_table::{Table, presets};
+use conformance_contract::clauses::Tier;
+use conformance_contract::verdict::Verdict;
 
-use super::{
-    Report, Verdict,
-    matrix::{LEGEND, Row, matrix},
-    overview::{self, Finding},
-    reasons::reasons,
-};
-use crate::suite::clauses::Tier;
+use super::Report;
+use super::matrix::{LEGEND, Row, cell, matrix};
+use super::overview::{self, Finding};
+use super::reasons::reasons;
 
 /// The report as text, ending in a newline.
 pub fn terminal(report: &Report) -> String {
@@ -75,7 +74,7 @@ fn cells(row: &Row<'_>) -> Vec<String> {
     };
     let feature = row.clause.level.feature().map(|feature| format!(" {feature}"));
     let outcomes =
-        row.outcomes.iter().map(|outcome| outcome.map(|outcome| outcome.cell()).unwrap_or_default());
+        row.outcomes.iter().map(|outcome| outcome.map(|outcome| cell(outcome)).unwrap_or_default());
     let facts = [row.clause.id.clone(), tier.to_owned()];
     facts.into_iter().chain(outcomes).chain([feature.unwrap_or_default()]).collect()
 }
@@ -147,7 +146,7 @@ fn write_reasons(out: &mut String, report: &Report) -> fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixture;
+    use crate::fixture;
 
     #[test]
     fn the_text_of_every_verdict() {

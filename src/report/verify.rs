@@ -7,8 +7,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{CaseResult, ClauseResult, ProfileReport, Report, Verdict, summarize};
-use crate::suite::clauses::clause;
+use conformance_contract::clauses::clause;
+use conformance_contract::verdict::Verdict;
+
+use super::{CaseResult, ClauseResult, ProfileReport, Report, summarize};
 
 /// The document does not follow from its own cases.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -120,13 +122,12 @@ fn contract_contradiction(profile: &ProfileReport, written: &ClauseResult) -> Op
 
 #[cfg(test)]
 mod tests {
+    use conformance_contract::clauses::Class;
+    use conformance_contract::verdict::Outcome;
     use rstest::rstest;
 
     use super::*;
-    use crate::{
-        report::{Outcome, fixture},
-        suite::clauses::Class,
-    };
+    use crate::fixture;
 
     fn clause_mut<'a>(report: &'a mut Report, id: &str) -> &'a mut ClauseResult {
         report.profiles[0].clauses.iter_mut().find(|clause| clause.id == id).unwrap()

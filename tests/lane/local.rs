@@ -1,10 +1,11 @@
 //! The arena of a test program that holds its trials on local processes.
 
-use grove_conformance::cluster::ClusterError;
-use grove_conformance::cluster::components::{Overrides, Toolbox, components_for};
-use grove_conformance::cluster::local::{ClusterSpec, Programs};
-use grove_conformance::cluster::process::Launcher;
-use grove_conformance::suite::arena::{Arena, Origin, Settings};
+use conformance_cluster::ClusterError;
+use conformance_cluster::components::{Overrides, Toolbox, components_for};
+use conformance_cluster::local::{ClusterSpec, Programs};
+use conformance_cluster::own_program::ControllerProgram;
+use conformance_cluster::process::Launcher;
+use conformance_run::environment::{Arena, Origin, Settings};
 use tokio::runtime::Runtime;
 
 use crate::lane::Lines;
@@ -13,7 +14,7 @@ use crate::lane::Lines;
 ///
 /// # Errors
 /// What cannot be built.
-pub fn arena(
+pub(crate) fn arena(
     spec: ClusterSpec,
     letter: char,
     folder: &str,
@@ -29,7 +30,7 @@ pub fn arena(
         programs: Programs {
             toolbox,
             launcher: Launcher::new(env!("CARGO_BIN_EXE_grove-conformance")),
-            controller: env!("CARGO_BIN_EXE_grove-backend-controller").into(),
+            controller: ControllerProgram::within(env!("CARGO_BIN_EXE_grove-conformance")),
         },
         scale: 1.0,
         concurrency: 10,

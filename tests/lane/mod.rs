@@ -2,17 +2,17 @@
 
 use std::sync::OnceLock;
 
-use grove_conformance::cluster::components::{Component, Progress};
-use grove_conformance::report::Verdict;
-use grove_conformance::suite::arena::Arena;
-use grove_conformance::suite::case::Case;
-use grove_conformance::suite::target::Target;
-use grove_conformance::suite::verdict::judged_clauses;
+use conformance_cluster::components::{Component, Progress};
+use conformance_contract::target::Target;
+use conformance_contract::verdict::Verdict;
+use conformance_driver::case::Case;
+use conformance_run::environment::Arena;
+use conformance_run::verdict::judged_clauses;
 use libtest_mimic::Failed;
 use tokio::runtime::Runtime;
 
 /// Builds are slow enough to be worth a line each.
-pub struct Lines;
+pub(crate) struct Lines;
 
 #[allow(clippy::print_stderr)]
 impl Progress for Lines {
@@ -29,13 +29,13 @@ impl Progress for Lines {
 }
 
 /// The arena of all trials, made by the first.
-pub type Shared = OnceLock<Result<Arena, String>>;
+pub(crate) type Shared = OnceLock<Result<Arena, String>>;
 
 /// Holds a trial.
 ///
 /// # Errors
 /// What was not kept, or not judged without having been announced.
-pub fn hold(
+pub(crate) fn hold(
     case: &'static Case,
     target: Target,
     shared: &Shared,

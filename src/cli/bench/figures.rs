@@ -5,21 +5,21 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use conformance_cluster::local::{LocalCluster, Part};
+use conformance_cluster::nodes::{NodeSpec, PODS};
+use conformance_cluster::{ClusterError, deploy};
+use conformance_contract::kubernetes::Kubernetes;
+use conformance_contract::scheduler::Scheduler;
+use conformance_contract::target::Target;
+use conformance_driver::test_cluster::Ground;
+use conformance_expect::schedulers;
+use conformance_history::Live;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::cli::args::BenchArgs;
-use crate::cli::output::{self, Talk};
-use crate::cli::{Failure, cluster_spec, programs, run_id, select};
-use crate::cluster::kubernetes::Kubernetes;
-use crate::cluster::local::{LocalCluster, Part};
-use crate::cluster::nodes::{NodeSpec, PODS};
-use crate::cluster::schedulers::Scheduler;
-use crate::cluster::{ClusterError, deploy};
-use crate::suite::cluster::Ground;
-use crate::suite::history::Live;
-use crate::suite::schedulers;
-use crate::suite::target::Target;
+use crate::args::BenchArgs;
+use crate::output::{self, Talk};
+use crate::{Failure, cluster_spec, programs, run_id, select};
 
 const STARTS: usize = 3;
 const SMALL_GANGS: usize = 5;
@@ -31,7 +31,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 ///
 /// # Errors
 /// [`Failure::Usage`] for a backend that there is not; [`Failure::Infrastructure`].
-pub async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<(), Failure> {
+pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<(), Failure> {
     let talk = Talk::default();
     let targets = select::targets_on(kubernetes, &args.backend, None)?;
     let running: BTreeSet<Scheduler> = targets.iter().map(|target| target.scheduler()).collect();
@@ -104,7 +104,7 @@ pub async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<(), Fai
 }
 
 fn of<'a>(live: &'a Live, pcs: &'a str) -> impl Iterator<Item = &'a Value> {
-    live.of("Pod").filter(move |pod| pod["metadata"]["labels"][crate::suite::names::PART_OF] == pcs)
+    live.of("Pod").filter(move |pod| pod["metadata"]["labels"][conformance_contract::names::PART_OF] == pcs)
 }
 
 fn pod_clique_set(name: &str, replicas: usize, pods: usize) -> Value {

@@ -12,21 +12,22 @@ mod table;
 mod throughput;
 mod workload;
 
+use conformance_contract::kubernetes::Kubernetes;
+use conformance_report::Exit;
+
 use super::args::{BenchArgs, Versions};
 use super::{Failure, output};
-use crate::cluster::kubernetes::Kubernetes;
-use crate::report::Exit;
 
 /// Measures and prints.
 ///
 /// # Errors
 /// [`Failure::Usage`] for words that do not serve; [`Failure::Infrastructure`].
-pub async fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
+pub(crate) async fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     if args.throughput {
         return throughput::throughput(args).await;
     }
     let versions = args.kubernetes.unwrap_or(Versions::from(Kubernetes::default())).all();
-    for version in versions {
+    for version in &versions {
         if versions.len() > 1 {
             output::data(&format!("Kubernetes {}", version.version()));
         }

@@ -1,13 +1,14 @@
 //! How the figures of `bench --throughput` are laid out: a row a mapping and version, without topology beside with a
 //! required rack.
 
+use conformance_contract::kubernetes::Kubernetes;
+use conformance_contract::target::Target;
+
 use super::workload::{self, Size};
-use crate::cluster::kubernetes::Kubernetes;
-use crate::suite::target::Target;
 
 /// What one PodCliqueSet took.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Figures {
+pub(super) struct Figures {
     /// From its request to the last pod bound.
     pub seconds: f64,
     /// Pods per second, from the first one released to the scheduler to the last one bound.
@@ -18,7 +19,7 @@ pub struct Figures {
 
 /// One mapping on one version.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub(super) struct Row {
     /// The version.
     pub kubernetes: Kubernetes,
     /// The gate that is off, of those that the version has.
@@ -33,7 +34,7 @@ pub struct Row {
 
 impl Row {
     /// Nothing is measured yet.
-    pub fn new(kubernetes: Kubernetes, gate_off: Option<&'static str>, target: Target) -> Self {
+    pub(super) fn new(kubernetes: Kubernetes, gate_off: Option<&'static str>, target: Target) -> Self {
         Self { kubernetes, gate_off, target, cells: [None; 2], resident: [None; 2] }
     }
 }
@@ -49,7 +50,7 @@ resident MB: at the end of the row; PodGroup and PodGang of a version share a co
 const WIDTHS: [usize; 8] = [9, 8, 12, 9, 8, 12, 15, 12];
 
 /// What is measured, the table, and a line per row that says what its mapping is.
-pub fn table(size: Size, rows: &[Row]) -> String {
+pub(super) fn table(size: Size, rows: &[Row]) -> String {
     let cell = ["seconds", "pods/s", "released/s"].map(str::to_owned);
     let resident = ["API server", "scheduler"].map(str::to_owned);
     let mut lines = vec![

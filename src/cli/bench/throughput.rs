@@ -15,24 +15,25 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use conformance_cluster::local::{ClusterSpec, LocalCluster, Part};
+use conformance_cluster::{ClusterError, deploy};
+use conformance_contract::kubernetes::Kubernetes;
+use conformance_contract::names;
+use conformance_contract::scheduler::Scheduler;
+use conformance_contract::target::Target;
+use conformance_driver::test_cluster::Ground;
+use conformance_history::{Header, History, Live, condition};
+use conformance_judge::cleanup;
+use conformance_report::Exit;
 use futures::stream::{self, TryStreamExt};
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::table::{self, Figures, Row};
 use super::workload::{self, PODS_PER_GANG, Size};
-use crate::cli::args::{BenchArgs, Versions};
-use crate::cli::output::{self, Talk};
-use crate::cli::{Failure, cluster_spec, programs, run_id};
-use crate::cluster::kubernetes::Kubernetes;
-use crate::cluster::local::{ClusterSpec, LocalCluster, Part};
-use crate::cluster::schedulers::Scheduler;
-use crate::cluster::{ClusterError, deploy};
-use crate::report::Exit;
-use crate::suite::cluster::Ground;
-use crate::suite::history::{Header, History, Live, condition};
-use crate::suite::target::Target;
-use crate::suite::{leftovers, names};
+use crate::args::{BenchArgs, Versions};
+use crate::output::{self, Talk};
+use crate::{Failure, cluster_spec, programs, run_id};
 
 /// How long a cell may take, and its removal.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -86,7 +87,7 @@ impl Round {
 /// # Errors
 /// [`Failure::Usage`] for a size that does not serve; [`Failure::Infrastructure`], also for a PodCliqueSet that is not
 /// bound in 300 s.
-pub async fn throughput(args: &BenchArgs) -> Result<Exit, Failure> {
+pub(super) async fn throughput(args: &BenchArgs) -> Result<Exit, Failure> {
     let size = Size::of(args)?;
     let talk = Talk::default();
     let mut rows = Vec::new();
@@ -229,9 +230,9 @@ impl Plane<'_> {
             .ok_or_else(|| ClusterError::Name(format!("{title}: the watches have shown no pod")))?;
         drop(history);
         deploy::delete_workloads(client, &namespace).await?;
-        let gone = |live: &Live| live.all().all(leftovers::is_there_anyway);
+        let gone = |live: &Live| live.all().all(cleanup::is_there_anyway);
         let so_far = |live: &Live| {
-            let left = live.all().filter(|object| !leftovers::is_there_anyway(object)).count();
+            let left = live.all().filter(|object| !cleanup::is_there_anyway(object)).count();
             format!("{left} objects are left in namespace {namespace}")
         };
         self.until(&namespace, &format!("{title}: its removal"), gone, so_far).await?;
@@ -309,10 +310,10 @@ impl Times {
 
 #[cfg(test)]
 mod tests {
+    use conformance_history::testing::Story;
     use serde_json::Value;
 
     use super::*;
-    use crate::suite::history::testing::Story;
 
     fn pod(name: &str, gates: Value, node: Option<&str>) -> Value {
         json!({"kind": "Pod", "metadata": {"name": name}, "spec": {"schedulingGates": gates, "nodeName": node}})

@@ -3,26 +3,27 @@
 //! Each gang is two cliques of five pods of one GPU, so that every mapping has something to say: flat there are two
 //! PodGroups, in PodGang scope one, as a tree one above two.
 
+use conformance_cluster::nodes::{NodeSpec, PODS};
+use conformance_contract::names;
+use conformance_contract::target::Target;
+use conformance_driver::test_cluster::TOPOLOGY;
+use conformance_expect::schedulers;
 use serde_json::{Value, json};
 
-use crate::cli::args::BenchArgs;
-use crate::cli::{Failure, select};
-use crate::cluster::nodes::{NodeSpec, PODS};
-use crate::suite::cluster::TOPOLOGY;
-use crate::suite::target::Target;
-use crate::suite::{names, schedulers};
+use crate::args::BenchArgs;
+use crate::{Failure, select};
 
 const CLIQUES: [&str; 2] = ["prefill", "decode"];
 const PODS_PER_CLIQUE: u32 = 5;
 /// The pods of one gang.
-pub const PODS_PER_GANG: u32 = CLIQUES.len() as u32 * PODS_PER_CLIQUE;
+pub(super) const PODS_PER_GANG: u32 = CLIQUES.len() as u32 * PODS_PER_CLIQUE;
 /// kube-scheduler tries every rack for every group: with racks of 4 nodes it bound 4 pods/s on 1,000 nodes.
 const NODES_PER_RACK: u32 = 40;
 const RACKS_PER_BLOCK: u32 = 5;
 
 /// How much there is of everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Size {
+pub(super) struct Size {
     /// Gangs of a PodCliqueSet.
     pub gangs: u32,
     /// Nodes of a control plane.
@@ -36,7 +37,7 @@ impl Size {
     ///
     /// # Errors
     /// [`Failure::Usage`] if it cannot be read, or if the racks do not hold the gangs.
-    pub fn of(args: &BenchArgs) -> Result<Self, Failure> {
+    pub(super) fn of(args: &BenchArgs) -> Result<Self, Failure> {
         let (nodes, gpus) = select::nodes(&args.nodes)?;
         let size = Self { gangs: args.gangs, nodes, gpus };
         match size.room() >= size.gangs {
@@ -51,7 +52,7 @@ impl Size {
     }
 
     /// The pods of a PodCliqueSet.
-    pub fn pods(self) -> u32 {
+    pub(super) fn pods(self) -> u32 {
         self.gangs * PODS_PER_GANG
     }
 
@@ -78,7 +79,7 @@ impl std::fmt::Display for Size {
 }
 
 /// The node of that index.
-pub fn node(index: u32, gpus: u32) -> NodeSpec {
+pub(super) fn node(index: u32, gpus: u32) -> NodeSpec {
     let rack = index / NODES_PER_RACK;
     let labels = [
         (names::RACK.to_owned(), format!("rack-{rack}")),
@@ -91,7 +92,7 @@ pub fn node(index: u32, gpus: u32) -> NodeSpec {
 ///
 /// The rack is required where the mapping can say it: for the whole PodCliqueSet, but flat on each clique, since two
 /// PodGroups choose their domains independently of each other.
-pub fn pod_clique_set(target: Target, namespace: &str, gangs: u32, rack: bool) -> Value {
+pub(super) fn pod_clique_set(target: Target, namespace: &str, gangs: u32, rack: bool) -> Value {
     let constraint = || json!({"topologyName": TOPOLOGY, "pack": {"required": "rack"}});
     let clique = |name: &str| {
         let mut clique = json!({"name": name, "spec": {
@@ -123,7 +124,7 @@ pub fn pod_clique_set(target: Target, namespace: &str, gangs: u32, rack: bool) -
 }
 
 /// What becomes of a PodGang, and where the rack is required.
-pub fn mapping(target: Target) -> &'static str {
+pub(super) fn mapping(target: Target) -> &'static str {
     match target {
         Target::KubePodGroup => "a PodGroup per podgroup; the rack is required of each clique for itself",
         Target::KubePodGang => "a PodGroup per PodGang; the rack is required of the PodCliqueSet",

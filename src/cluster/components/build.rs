@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
 use super::catalogue::{Component, Module};
-use crate::cluster::{ClusterError, home};
+use crate::{ClusterError, home};
 
 /// What a cold build of everything may take; less free disk is refused before Go starts.
 const BUILD_MIB: u64 = 4096;
@@ -66,7 +66,7 @@ impl Toolchain {
 }
 
 /// Everything that decides what a build gives, as a short hash.
-pub fn key(component: &Component, go: &Toolchain) -> String {
+pub(super) fn key(component: &Component, go: &Toolchain) -> String {
     let mut hash = Sha256::new();
     let module = component.module;
     for part in [
@@ -83,7 +83,7 @@ pub fn key(component: &Component, go: &Toolchain) -> String {
     hex(&hash.finalize())[..16].to_owned()
 }
 
-pub fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -139,7 +139,7 @@ pub async fn source(component: &'static Component) -> Result<PathBuf, ClusterErr
 ///
 /// # Errors
 /// [`ClusterError::Disk`] before, [`ClusterError::Build`] with the log after.
-pub async fn build(
+pub(super) async fn build(
     component: &'static Component,
     target: &Path,
     log: &Path,
@@ -197,7 +197,7 @@ pub async fn build(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::components::component;
+    use crate::components::component;
 
     fn go(version: &str) -> Toolchain {
         Toolchain { version: version.into(), target: "linux/amd64".into() }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::cluster::kubernetes::Kubernetes;
-use crate::cluster::schedulers::Scheduler;
+use conformance_contract::kubernetes::Kubernetes;
+use conformance_contract::scheduler::Scheduler;
 
 /// A Go module with pinned requirements.
 #[derive(Debug, PartialEq, Eq)]

@@ -5,13 +5,13 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use conformance_contract::kubernetes::Kubernetes;
 use sha2::{Digest, Sha256};
 use tokio::process::Command;
 
 use super::build::{self, BuiltBy, Toolchain, hex};
 use super::catalogue::{Component, catalogue};
-use crate::cluster::kubernetes::Kubernetes;
-use crate::cluster::{ClusterError, home};
+use crate::{ClusterError, home};
 
 /// Where a program came from.
 #[derive(Debug, Clone, PartialEq, Eq)]

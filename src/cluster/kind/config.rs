@@ -1,9 +1,9 @@
 //! kind's configuration: a file of `kind-configs/`, or the user's, and what this host needs on top.
 
+use conformance_contract::kubernetes::Kubernetes;
 use serde_json::{Value, json};
 
-use crate::cluster::ClusterError;
-use crate::cluster::kubernetes::Kubernetes;
+use crate::ClusterError;
 
 /// The file as it is for the first version of Kubernetes.
 const ALL_BACKENDS: &str = include_str!("../../../kind-configs/all-backends.yaml");
@@ -35,7 +35,7 @@ const CGROUP_V1: &str = "kind: KubeletConfiguration\nfailCgroupV1: false\ncgroup
 /// [`ClusterError::Name`] if the text is no kind configuration.
 pub fn for_host(text: &str, cgroup_version: &str) -> Result<Value, ClusterError> {
     let wrong = |reason: String| ClusterError::Name(format!("kind configuration: {reason}"));
-    let documents = crate::yaml::documents(text).map_err(|e| wrong(e.to_string()))?;
+    let documents = grove_yaml::documents(text).map_err(|e| wrong(e.to_string()))?;
     let [document] = documents.as_slice() else {
         return Err(wrong(format!("it holds {} documents, not one", documents.len())));
     };

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use crate::cluster::docker::{self, Engine};
-use crate::cluster::{ClusterError, home};
+use crate::docker;
+use crate::docker::Engine;
+use crate::{ClusterError, home};
 
 /// A cluster's containers and volumes, with images loaded into every node.
 const DISK_MIB: u64 = 6 * 1024;

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use conformance_contract::scheduler::Scheduler;
 use futures::future::{join_all, join3};
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -13,11 +14,11 @@ use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 
 use super::{KindSpec, kubeconfig_in, not_ready};
-use crate::cluster::schedulers::helm::{Helm, Installed, Release};
-use crate::cluster::schedulers::in_cluster::Deployed;
-use crate::cluster::schedulers::{Scheduler, in_cluster};
-use crate::cluster::{ClusterError, deploy};
-use crate::controller::install;
+use crate::own_program::{CONTROLLER, CONTROLLER_NAMESPACE};
+use crate::schedulers::helm::{Helm, Installed, Release};
+use crate::schedulers::in_cluster::{self, Deployed};
+use crate::schedulers::installation;
+use crate::{ClusterError, deploy};
 
 /// kubelets join and their networks come up.
 const NODES: Duration = Duration::from_secs(120);
@@ -40,7 +41,7 @@ const PLUGIN_NAME: &str = "fake-gpu-plugin";
 ///
 /// # Errors
 /// [`ClusterError::NotReady`] with what the others say.
-pub async fn nodes_ready(client: &Client, count: usize) -> Result<(), ClusterError> {
+pub(super) async fn nodes_ready(client: &Client, count: usize) -> Result<(), ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
     let begin = Instant::now();
     loop {
@@ -72,7 +73,7 @@ pub async fn nodes_ready(client: &Client, count: usize) -> Result<(), ClusterErr
 ///
 /// # Errors
 /// [`ClusterError::Api`].
-pub async fn write_topology(client: &Client) -> Result<(), ClusterError> {
+pub(super) async fn write_topology(client: &Client) -> Result<(), ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
     let found = nodes.list(&ListParams::default()).await;
     for node in found.map_err(|source| ClusterError::api("list the nodes", source))? {
@@ -93,7 +94,7 @@ pub async fn write_topology(client: &Client) -> Result<(), ClusterError> {
 
 /// What has become of the schedulers beside kube-scheduler.
 #[derive(Debug)]
-pub struct Schedulers {
+pub(super) struct Schedulers {
     /// Those that do not work, and why.
     pub failed: Vec<(Scheduler, String)>,
     /// Those that work and that helm has installed.
@@ -102,9 +103,9 @@ pub struct Schedulers {
 
 impl Schedulers {
     /// Where one is, by whichever way it came.
-    pub fn deployed(&self, scheduler: Scheduler) -> Deployed {
+    pub(super) fn deployed(&self, scheduler: Scheduler) -> Deployed {
         let by_chart = self.installed.iter().any(|installed| installed.scheduler == scheduler);
-        let package = scheduler.package().filter(|_| by_chart);
+        let package = installation(scheduler).package.filter(|_| by_chart);
         package.map_or_else(|| in_cluster::deployed(scheduler), |package| package.deployed)
     }
 }
@@ -113,7 +114,11 @@ impl Schedulers {
 ///
 /// # Errors
 /// [`ClusterError::Api`], [`ClusterError::Forbidden`]; [`ClusterError::NotReady`] with what the pods say.
-pub async fn install(client: &Client, spec: &KindSpec, folder: &Path) -> Result<Schedulers, ClusterError> {
+pub(super) async fn install(
+    client: &Client,
+    spec: &KindSpec,
+    folder: &Path,
+) -> Result<Schedulers, ClusterError> {
     // The controller looks for the schedulers' APIs at its start.
     let built = join_all(spec.scheduler_images.iter().map(|(scheduler, image)| async move {
         let made = scheduler_up(client, *scheduler, &image.reference).await;
@@ -137,11 +142,16 @@ pub async fn install(client: &Client, spec: &KindSpec, folder: &Path) -> Result<
             Err(one) => failed.push(one),
         }
     }
-    let (image, controller) = (&spec.controller_image.reference, &spec.controller);
-    let objects = install::in_cluster(image, &controller.configuration, &controller.faults)
-        .map_err(|e| ClusterError::Name(format!("the controller's manifests cannot be made: {e}")))?;
+    let configuration = folder.join("operator-configuration.yaml");
+    crate::home::write(&configuration, spec.controller.configuration.to_string())?;
+    let faults = spec.controller.faults.iter().map(|fault| format!("--fault={fault}"));
+    let flags = [
+        format!("--image={}", spec.controller_image.reference),
+        format!("--config={}", configuration.display()),
+    ];
+    let objects = spec.controller_program.manifests(flags.into_iter().chain(faults)).await?;
     deploy::install(client, &objects).await?;
-    deployment_ready(client, install::NAMESPACE, install::SERVICE_ACCOUNT).await?;
+    deployment_ready(client, CONTROLLER_NAMESPACE, CONTROLLER).await?;
     webhooks_answer(client).await?;
     Ok(Schedulers { failed, installed })
 }
@@ -150,7 +160,7 @@ pub async fn install(client: &Client, spec: &KindSpec, folder: &Path) -> Result<
 fn plugin_objects(image: &str, faults: &[String]) -> Result<Vec<Value>, ClusterError> {
     let mut objects = Vec::new();
     for text in PLUGIN {
-        objects.extend(crate::yaml::documents(text).map_err(|e| ClusterError::Name(e.to_string()))?);
+        objects.extend(grove_yaml::documents(text).map_err(|e| ClusterError::Name(e.to_string()))?);
     }
     for object in objects.iter_mut().filter(|object| object["kind"] == "DaemonSet") {
         let container = &mut object["spec"]["template"]["spec"]["containers"][0];
@@ -184,10 +194,10 @@ async fn webhooks_answer(client: &Client) -> Result<(), ClusterError> {
 }
 
 async fn scheduler_up(client: &Client, scheduler: Scheduler, image: &str) -> Result<(), ClusterError> {
-    let mut objects = scheduler.crds(None).await?;
+    let mut objects = installation(scheduler).crds(None).await?;
     objects.extend(in_cluster::objects(scheduler, image));
     deploy::install(client, &objects).await?;
-    for object in scheduler.objects() {
+    for object in (installation(scheduler).objects)() {
         deploy::apply_when_served(client, &object).await?;
     }
     works(client, in_cluster::deployed(scheduler), ROLLOUT).await
@@ -207,7 +217,7 @@ async fn release_up(client: &Client, release: &Release, folder: &Path) -> Result
         made => made?,
     };
     works(client, deployed, OF_OPERATORS).await?;
-    for object in release.scheduler.objects() {
+    for object in (installation(release.scheduler).objects)() {
         deploy::apply_when_served(client, &object).await?;
     }
     Ok(installed)
@@ -225,7 +235,11 @@ async fn works(client: &Client, deployed: Deployed, limit: Duration) -> Result<(
 ///
 /// # Errors
 /// [`ClusterError::NotReady`] with what its pods say.
-pub async fn deployment_ready(client: &Client, namespace: &str, name: &str) -> Result<(), ClusterError> {
+pub(super) async fn deployment_ready(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+) -> Result<(), ClusterError> {
     deployment_ready_in(client, namespace, name, ROLLOUT).await
 }
 

@@ -12,9 +12,9 @@ use kube::runtime::wait::await_condition;
 use serde_json::json;
 
 use super::{KindCluster, in_cluster};
-use crate::cluster::docker::docker;
-use crate::cluster::{ClusterError, deploy};
-use crate::controller::install;
+use crate::docker::docker;
+use crate::own_program::{CONTROLLER, CONTROLLER_NAMESPACE};
+use crate::{ClusterError, deploy};
 
 /// A kubelet that was started talks to the API server, and the node's taints go.
 const NODE_BACK: Duration = Duration::from_secs(90);
@@ -79,7 +79,7 @@ impl KindCluster {
     /// # Errors
     /// [`ClusterError::Api`], [`ClusterError::NotReady`].
     pub async fn roll_controller(&self) -> Result<(), ClusterError> {
-        let (namespace, name) = (install::NAMESPACE, install::SERVICE_ACCOUNT);
+        let (namespace, name) = (CONTROLLER_NAMESPACE, CONTROLLER);
         let pods: Api<Pod> = Api::namespaced(self.client(), namespace);
         let replicas = ListParams::default().labels(&format!("app.kubernetes.io/name={name}"));
         let former = pods.list(&replicas).await;

@@ -17,19 +17,20 @@ mod provider;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use conformance_contract::scheduler::Scheduler;
 use kube::Client;
 use serde_json::Value;
 use tokio::process::Command;
 
+use super::ClusterError;
 use super::docker::{self, docker};
 use super::home::{self, ClusterHome};
 use super::images::Image;
-use super::local::ControllerSpec;
+use super::local::{self, ControllerSpec};
 use super::node_pools::NodePools;
-use super::schedulers::Scheduler;
 use super::schedulers::helm::{Installed, Release};
 use super::workers::Workers;
-use super::{ClusterError, local};
+use crate::own_program::ControllerProgram;
 
 /// How all clusters' names begin.
 const PREFIX: &str = "grove-conformance-";
@@ -55,6 +56,8 @@ pub struct KindSpec {
     pub scheduler_images: Vec<(Scheduler, Image)>,
     /// The charts of schedulers that helm installs.
     pub releases: Vec<Release>,
+    /// The controller as a program of this machine, which prints its manifests.
+    pub controller_program: ControllerProgram,
     /// How the controller is configured.
     pub controller: ControllerSpec,
     /// Faults of the fake GPU plugin.

@@ -6,12 +6,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use conformance_contract::kubernetes::Kubernetes;
 use sha2::{Digest, Sha256};
 use tokio::process::Command;
 
-use crate::cluster::components::{Overrides, Progress, Toolbox, components_of_node_image};
-use crate::cluster::kubernetes::Kubernetes;
-use crate::cluster::{ClusterError, docker, home, images};
+use crate::components::{Overrides, Progress, Toolbox, components_of_node_image};
+use crate::own_program::PAUSE;
+use crate::{ClusterError, docker, home, images};
 
 /// kind's own image of the pinned Kubernetes version, where one is known.
 const fn published(kubernetes: Kubernetes) -> Option<&'static str> {
@@ -101,7 +102,6 @@ const PROGRAMS: [(&str, &str); 11] = [
 /// What kept both from being had.
 pub async fn any(
     kubernetes: Kubernetes,
-    pause: &Path,
     overrides: &Overrides,
     progress: &dyn Progress,
 ) -> Result<String, ClusterError> {
@@ -112,7 +112,7 @@ pub async fn any(
         return Ok(image.into());
     }
     // One that was built before spares every run the question whether a registry answers.
-    let recipe = Recipe::prepare(kubernetes, pause, overrides, progress).await?;
+    let recipe = Recipe::prepare(kubernetes, overrides, progress).await?;
     if docker::has_image(&recipe.reference).await {
         return Ok(recipe.reference);
     }
@@ -136,11 +136,10 @@ pub async fn any(
 /// [`ClusterError::Command`].
 pub async fn build(
     kubernetes: Kubernetes,
-    pause: &Path,
     overrides: &Overrides,
     progress: &dyn Progress,
 ) -> Result<String, ClusterError> {
-    let recipe = Recipe::prepare(kubernetes, pause, overrides, progress).await?;
+    let recipe = Recipe::prepare(kubernetes, overrides, progress).await?;
     match docker::has_image(&recipe.reference).await {
         true => Ok(recipe.reference),
         false => recipe.build().await,
@@ -158,13 +157,12 @@ struct Recipe {
 impl Recipe {
     async fn prepare(
         kubernetes: Kubernetes,
-        pause: &Path,
         overrides: &Overrides,
         progress: &dyn Progress,
     ) -> Result<Self, ClusterError> {
         let toolbox =
             Toolbox::prepare_only(components_of_node_image(kubernetes), overrides, progress).await?;
-        let pause = images::statically("pause", pause).await?;
+        let pause = images::statically(PAUSE, None).await?;
         let mut hash = Sha256::new();
         let version = kubernetes.version();
         for part in [NODE, KUBE_PROXY, PACKAGES, SUITE, version] {

@@ -2,16 +2,17 @@
 //! that runs in it.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+
+use conformance_contract::kubernetes::Kubernetes;
+use conformance_contract::scheduler::Scheduler;
 
 use super::{KindSpec, config, host, node_image};
-use crate::cluster::ClusterError;
-use crate::cluster::components::{Overrides, Progress, Toolbox, components_for_kind};
-use crate::cluster::images::{self, NOBODY};
-use crate::cluster::kubernetes::Kubernetes;
-use crate::cluster::local::ControllerSpec;
-use crate::cluster::schedulers::Scheduler;
-use crate::cluster::schedulers::helm::{Helm, Release};
+use crate::ClusterError;
+use crate::components::{Overrides, Progress, Toolbox, components_for_kind};
+use crate::images::{self, NOBODY};
+use crate::local::ControllerSpec;
+use crate::own_program::{CONTROLLER, ControllerProgram, PLUGIN};
+use crate::schedulers::helm::{Helm, Release};
 
 /// What is asked for.
 #[derive(Debug, Clone)]
@@ -32,19 +33,8 @@ pub struct Wanted<'a> {
     pub node_image: Option<&'a str>,
     /// Components that the user gives.
     pub overrides: &'a Overrides,
-    /// This crate's own programs.
-    pub own: OwnPrograms,
-}
-
-/// Where this crate's own programs are, linked statically or not.
-#[derive(Debug, Clone)]
-pub struct OwnPrograms {
     /// The controller.
-    pub controller: PathBuf,
-    /// The fake GPU plugin.
-    pub plugin: PathBuf,
-    /// The program of pod sandboxes.
-    pub pause: PathBuf,
+    pub controller_program: &'a ControllerProgram,
 }
 
 /// Builds what is missing. The host is looked at first: before minutes are spent on images.
@@ -66,11 +56,11 @@ pub async fn prepare(
     let toolbox = Toolbox::prepare_only(components_for_kind(&built), wanted.overrides, progress).await?;
     let node_image = match wanted.node_image {
         Some(image) => image.to_owned(),
-        None => node_image::any(wanted.kubernetes, &wanted.own.pause, wanted.overrides, progress).await?,
+        None => node_image::any(wanted.kubernetes, wanted.overrides, progress).await?,
     };
     host::check_node_image(&node_image).await?;
-    let controller = images::statically("grove-backend-controller", &wanted.own.controller).await?;
-    let plugin = images::statically("fake-gpu-plugin", &wanted.own.plugin).await?;
+    let controller = images::statically(CONTROLLER, wanted.controller_program.own_path()).await?;
+    let plugin = images::statically(PLUGIN, None).await?;
     let mut scheduler_images = Vec::new();
     for (scheduler, program) in
         [(Scheduler::Volcano, "vc-scheduler"), (Scheduler::Koordinator, "koord-scheduler")]
@@ -84,11 +74,12 @@ pub async fn prepare(
         kind: toolbox.get("kind")?.path.clone(),
         node_image,
         config,
-        controller_image: images::of_program("grove-backend-controller", &controller, Some(NOBODY)).await?,
+        controller_image: images::of_program(CONTROLLER, &controller, Some(NOBODY)).await?,
         // The folder of the kubelet's plugins is root's.
-        plugin_image: images::of_program("fake-gpu-plugin", &plugin, None).await?,
+        plugin_image: images::of_program(PLUGIN, &plugin, None).await?,
         scheduler_images,
         releases: wanted.releases.to_vec(),
+        controller_program: wanted.controller_program.clone(),
         controller: wanted.controller.clone(),
         plugin_faults: wanted.plugin_faults.to_vec(),
     };

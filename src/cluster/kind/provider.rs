@@ -4,16 +4,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use conformance_contract::scheduler::Scheduler;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, ListParams, LogParams};
 use kube::{Client, ResourceExt};
 
 use super::KindCluster;
-use crate::cluster::node_pools::NodePools;
-use crate::cluster::provider::{Logs, Provider};
-use crate::cluster::schedulers::Scheduler;
-use crate::cluster::{ClusterError, home};
-use crate::controller::install;
+use crate::node_pools::NodePools;
+use crate::own_program::CONTROLLER_NAMESPACE;
+use crate::provider::{Logs, Provider};
+use crate::{ClusterError, home};
 
 #[async_trait]
 impl Provider for KindCluster {
@@ -44,7 +44,7 @@ impl Provider for KindCluster {
     async fn export_logs(&self, logs: &Logs, folder: &Path) -> Result<(), ClusterError> {
         let deployed = self.schedulers.deployed(logs.scheduler);
         let since = Some(logs.since);
-        for (namespace, label) in [(install::NAMESPACE, ""), (deployed.namespace, deployed.labels)] {
+        for (namespace, label) in [(CONTROLLER_NAMESPACE, ""), (deployed.namespace, deployed.labels)] {
             let pods: Api<Pod> = Api::namespaced(self.client(), namespace);
             let found = pods
                 .list(&ListParams::default().labels(label))

@@ -8,7 +8,7 @@ use super::spec::Gates;
 
 /// What its arguments depend on.
 #[derive(Debug)]
-pub struct Apiserver<'a> {
+pub(super) struct Apiserver<'a> {
     /// Port of etcd.
     pub etcd_port: u16,
     /// Its own port.
@@ -32,7 +32,7 @@ pub struct Apiserver<'a> {
 }
 
 /// Arguments of `kube-apiserver`.
-pub fn args(of: &Apiserver<'_>) -> Vec<String> {
+pub(super) fn args(of: &Apiserver<'_>) -> Vec<String> {
     let mut args = vec![
         format!("--etcd-servers=http://127.0.0.1:{}", of.etcd_port),
         "--bind-address=127.0.0.1".into(),

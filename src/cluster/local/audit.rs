@@ -7,10 +7,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::cluster::ClusterError;
+use crate::ClusterError;
 
 /// Name of the log in a cluster's folder.
-pub const FILE: &str = "audit.log";
+pub(super) const FILE: &str = "audit.log";
 
 /// One successful `pods/binding` request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Binding {
 }
 
 /// The audit policy.
-pub fn policy() -> Value {
+pub(super) fn policy() -> Value {
     json!({
         "apiVersion": "audit.k8s.io/v1",
         "kind": "Policy",
@@ -35,7 +35,7 @@ pub fn policy() -> Value {
 }
 
 /// Arguments of `kube-apiserver` that make it write the log, into one file however long it gets.
-pub fn args(policy: &Path, log: &Path) -> [String; 3] {
+pub(super) fn args(policy: &Path, log: &Path) -> [String; 3] {
     [
         format!("--audit-policy-file={}", policy.display()),
         format!("--audit-log-path={}", log.display()),
@@ -47,7 +47,7 @@ pub fn args(policy: &Path, log: &Path) -> [String; 3] {
 ///
 /// # Errors
 /// [`ClusterError::File`].
-pub fn bindings(log: &Path, namespace: &str) -> Result<Vec<Binding>, ClusterError> {
+pub(super) fn bindings(log: &Path, namespace: &str) -> Result<Vec<Binding>, ClusterError> {
     let text = match std::fs::read_to_string(log) {
         Ok(text) => text,
         // The first binding makes the file.

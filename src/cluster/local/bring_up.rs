@@ -7,15 +7,15 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use conformance_contract::scheduler::Scheduler;
 use futures::future::{join, join_all, try_join_all};
 use rustix::process::Signal;
 
 use super::{ClusterSpec, LocalCluster, NotUp, Part, Processes, Programs, client, start};
-use crate::cluster::home::{self, ClusterHome};
-use crate::cluster::node_pools::NodePools;
-use crate::cluster::schedulers::Scheduler;
-use crate::cluster::{ClusterError, deploy};
-use crate::controller::install::{InstallOptions, WebhookTarget};
+use crate::home::{self, ClusterHome};
+use crate::node_pools::NodePools;
+use crate::schedulers::installation;
+use crate::{ClusterError, deploy};
 
 /// What a cluster's folder may grow to.
 const CLUSTER_MIB: u64 = 1024;
@@ -51,17 +51,14 @@ impl LocalCluster {
         cluster.apiserver_ready().await?;
         cluster.start_part(Part::KubeScheduler).await?;
         cluster.start_part(Part::Kwok).await?;
-        let options = InstallOptions {
-            webhooks: WebhookTarget::Url(cluster.layout.webhook_url()),
-            ca_bundle: cluster.layout.ca_bundle.clone().into_bytes(),
-        };
         let apis = join_all(cluster.starting().into_iter().map(|scheduler| cluster.install_api(scheduler)));
         let has_controller = cluster.spec().has_controller;
         let install = async {
-            match has_controller {
-                true => deploy::install_controller(&cluster.client(), &options).await,
-                false => Ok(()),
+            if !has_controller {
+                return Ok(());
             }
+            let objects = cluster.programs.controller.manifests(cluster.layout.webhook_flags()).await?;
+            deploy::install(&cluster.client(), &objects).await
         };
         let (controller, _) = join(install, apis).await;
         controller?;
@@ -96,8 +93,8 @@ impl LocalCluster {
     async fn install_api(&self, scheduler: Scheduler) {
         let spec = self.spec();
         let install = async {
-            let mut objects = scheduler.crds(spec.kai.as_ref()).await?;
-            objects.extend(scheduler.roles());
+            let mut objects = installation(scheduler).crds(spec.kai.as_ref()).await?;
+            objects.extend(installation(scheduler).roles());
             deploy::install(&self.client(), &objects).await
         };
         if let Err(error) = install.await {
@@ -108,7 +105,7 @@ impl LocalCluster {
     /// Starts a scheduler with the objects it needs and waits until it works.
     async fn start_scheduler(&self, scheduler: Scheduler) {
         let spec = self.spec();
-        let objects = scheduler.objects();
+        let objects = (installation(scheduler).objects)();
         let up = async {
             let client = self.client();
             try_join_all(objects.iter().map(|object| deploy::apply_when_served(&client, object))).await?;

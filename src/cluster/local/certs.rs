@@ -7,11 +7,11 @@ use rcgen::{
     KeyUsagePurpose,
 };
 
-use crate::cluster::{ClusterError, home};
+use crate::{ClusterError, home};
 
 /// Who a client certificate speaks for: its common name is the user, its organisation the group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Identity {
+pub(super) struct Identity {
     /// Name of the kubeconfig.
     pub file: &'static str,
     /// User.
@@ -21,22 +21,22 @@ pub struct Identity {
 }
 
 /// The harness: cluster administrator.
-pub const ADMIN: Identity =
+pub(super) const ADMIN: Identity =
     Identity { file: "admin", user: "grove-conformance", group: Some("system:masters") };
 /// kube-controller-manager; its controllers act as service accounts of their own.
-pub const CONTROLLER_MANAGER: Identity =
+pub(super) const CONTROLLER_MANAGER: Identity =
     Identity { file: "kube-controller-manager", user: "system:kube-controller-manager", group: None };
 /// KWOK plays every kubelet.
-pub const KWOK: Identity = Identity { file: "kwok", user: "kwok", group: Some("system:masters") };
+pub(super) const KWOK: Identity = Identity { file: "kwok", user: "kwok", group: Some("system:masters") };
 /// The reference backend controller speaks for the service account that its RBAC binds.
-pub const CONTROLLER: Identity = Identity {
+pub(super) const CONTROLLER: Identity = Identity {
     file: "grove-backend-controller",
     user: "system:serviceaccount:grove-system:grove-backend-controller",
     group: Some("system:serviceaccounts"),
 };
 
 /// A cluster's certificate authority and the files it has written.
-pub struct Authority {
+pub(super) struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     folder: PathBuf,
 }
@@ -49,7 +49,7 @@ impl std::fmt::Debug for Authority {
 
 /// A certificate and its key, as files.
 #[derive(Debug, Clone)]
-pub struct KeyFiles {
+pub(super) struct KeyFiles {
     /// PEM certificate.
     pub certificate: PathBuf,
     /// PEM key, PKCS #8.
@@ -58,7 +58,7 @@ pub struct KeyFiles {
 
 /// The key pair of service account tokens, as files.
 #[derive(Debug, Clone)]
-pub struct ServiceAccountKeys {
+pub(super) struct ServiceAccountKeys {
     /// PEM key, PKCS #8.
     pub private: PathBuf,
     /// PEM public key.
@@ -74,7 +74,7 @@ impl Authority {
     ///
     /// # Errors
     /// [`ClusterError::Certificates`], [`ClusterError::File`].
-    pub fn new(folder: &Path) -> Result<Self, ClusterError> {
+    pub(super) fn new(folder: &Path) -> Result<Self, ClusterError> {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, "grove-conformance");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -86,12 +86,12 @@ impl Authority {
     }
 
     /// The CA's certificate, PEM.
-    pub fn bundle(&self) -> String {
+    pub(super) fn bundle(&self) -> String {
         self.issuer.pem()
     }
 
     /// The CA's certificate, as a file.
-    pub fn bundle_file(&self) -> PathBuf {
+    pub(super) fn bundle_file(&self) -> PathBuf {
         self.folder.join("ca.crt")
     }
 
@@ -99,7 +99,7 @@ impl Authority {
     ///
     /// # Errors
     /// [`ClusterError::Certificates`], [`ClusterError::File`].
-    pub fn serving(&self, name: &str, names: &[&str]) -> Result<KeyFiles, ClusterError> {
+    pub(super) fn serving(&self, name: &str, names: &[&str]) -> Result<KeyFiles, ClusterError> {
         let names: Vec<String> =
             names.iter().chain(&["127.0.0.1", "localhost"]).map(|n| (*n).to_owned()).collect();
         let mut params = CertificateParams::new(names).map_err(wrong)?;
@@ -119,7 +119,7 @@ impl Authority {
     ///
     /// # Errors
     /// [`ClusterError::Certificates`], [`ClusterError::File`].
-    pub fn service_account_keys(&self) -> Result<ServiceAccountKeys, ClusterError> {
+    pub(super) fn service_account_keys(&self) -> Result<ServiceAccountKeys, ClusterError> {
         let keys = ServiceAccountKeys {
             private: self.folder.join("service-account.key"),
             public: self.folder.join("service-account.pub"),
@@ -134,7 +134,7 @@ impl Authority {
     ///
     /// # Errors
     /// [`ClusterError::Certificates`], [`ClusterError::File`].
-    pub fn kubeconfig(&self, identity: Identity, server: &str) -> Result<PathBuf, ClusterError> {
+    pub(super) fn kubeconfig(&self, identity: Identity, server: &str) -> Result<PathBuf, ClusterError> {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, identity.user);
         if let Some(group) = identity.group {

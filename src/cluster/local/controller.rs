@@ -7,7 +7,7 @@ use super::spec::ControllerSpec;
 
 /// Ports it listens on.
 #[derive(Debug, Clone, Copy)]
-pub struct ControllerPorts {
+pub(super) struct ControllerPorts {
     /// Admission webhooks (TLS).
     pub webhook: u16,
     /// `/healthz`, `/readyz`.
@@ -17,7 +17,7 @@ pub struct ControllerPorts {
 }
 
 /// Arguments of `grove-backend-controller`.
-pub fn args(
+pub(super) fn args(
     kubeconfig: &Path,
     configuration: &Path,
     ports: ControllerPorts,

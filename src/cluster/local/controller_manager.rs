@@ -7,7 +7,7 @@ use super::certs::KeyFiles;
 use super::spec::Gates;
 
 /// The API server puts a finalizer on every `scheduling.k8s.io` PodGroup; only this controller takes it off.
-pub const PODGROUP_PROTECTION: &str = "podgroup-protection-controller";
+pub(super) const PODGROUP_PROTECTION: &str = "podgroup-protection-controller";
 
 const CONTROLLERS: [&str; 6] = [
     "garbage-collector-controller",
@@ -19,7 +19,7 @@ const CONTROLLERS: [&str; 6] = [
 ];
 
 /// Arguments of `kube-controller-manager`.
-pub fn args(
+pub(super) fn args(
     kubeconfig: &Path,
     service_account_key: &Path,
     ca: &Path,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Arguments of `etcd`.
-pub fn args(data: &Path, client_port: u16, peer_port: u16) -> Vec<String> {
+pub(super) fn args(data: &Path, client_port: u16, peer_port: u16) -> Vec<String> {
     let client = format!("http://127.0.0.1:{client_port}");
     let peer = format!("http://127.0.0.1:{peer_port}");
     vec![

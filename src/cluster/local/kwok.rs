@@ -1,13 +1,13 @@
 //! KWOK plays the kubelets: it keeps node leases, runs pods that are bound and lets deleted ones go.
-//! Nodes are created Ready (see [`crate::cluster::nodes`]), so no stage has to make them so.
+//! Nodes are created Ready (see [`crate::nodes`]), so no stage has to make them so.
 
 use std::path::Path;
 
 /// The stages, written for this suite: a bound pod runs and is ready at once, a deleted one is gone at once.
-pub const STAGES: &str = include_str!("kwok-stages.yaml");
+pub(super) const STAGES: &str = include_str!("kwok-stages.yaml");
 
 /// Arguments of `kwok`.
-pub fn args(kubeconfig: &Path, stages: &Path, port: u16) -> Vec<String> {
+pub(super) fn args(kubeconfig: &Path, stages: &Path, port: u16) -> Vec<String> {
     vec![
         format!("--kubeconfig={}", kubeconfig.display()),
         format!("--config={}", stages.display()),

@@ -36,6 +36,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use conformance_contract::scheduler::Scheduler;
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use rustix::process::Signal;
@@ -44,7 +45,6 @@ use super::ClusterError;
 use super::home::ClusterHome;
 use super::node_pools::NodePools;
 use super::process::Process;
-use super::schedulers::Scheduler;
 
 /// The parts that should be running. Dropping it kills them.
 #[derive(Default)]

@@ -1,6 +1,8 @@
 //! The processes that a control plane can have, in the order in which they are started.
 
-use crate::cluster::schedulers::Scheduler;
+use conformance_contract::scheduler::Scheduler;
+
+use crate::schedulers::installation;
 
 /// A process of the control plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -76,7 +78,7 @@ impl Part {
 
     /// The scheduler that it is a process of.
     pub fn scheduler(self) -> Option<Scheduler> {
-        Scheduler::ALL.into_iter().find(|scheduler| scheduler.parts().contains(&self))
+        Scheduler::ALL.into_iter().find(|scheduler| installation(*scheduler).parts.contains(&self))
     }
 }
 

@@ -8,11 +8,11 @@ use std::fs::File;
 use std::net::TcpListener;
 use std::path::PathBuf;
 
-use crate::cluster::{ClusterError, home};
+use crate::{ClusterError, home};
 
 /// A reserved port.
 #[derive(Debug)]
-pub struct Port {
+pub(super) struct Port {
     /// Its number.
     pub number: u16,
     _lock: File,
@@ -26,7 +26,7 @@ fn folder() -> PathBuf {
 ///
 /// # Errors
 /// [`ClusterError::Ports`] after 50 tries.
-pub fn reserve() -> Result<Port, ClusterError> {
+pub(super) fn reserve() -> Result<Port, ClusterError> {
     home::make(&folder())?;
     let mut last = String::from("every port tried was reserved by another cluster");
     for _ in 0..50 {

@@ -6,13 +6,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use conformance_contract::scheduler::Scheduler;
 use kube::Client;
 
 use super::{LocalCluster, Part};
-use crate::cluster::node_pools::NodePools;
-use crate::cluster::provider::{Logs, Provider};
-use crate::cluster::schedulers::Scheduler;
-use crate::cluster::{ClusterError, home};
+use crate::node_pools::NodePools;
+use crate::provider::{Logs, Provider};
+use crate::schedulers::installation;
+use crate::{ClusterError, home};
 
 #[async_trait]
 impl Provider for LocalCluster {
@@ -45,7 +46,7 @@ impl Provider for LocalCluster {
     }
 
     fn logs(&self, scheduler: Scheduler) -> Logs {
-        let parts = std::iter::once(&Part::Controller).chain(scheduler.parts());
+        let parts = std::iter::once(&Part::Controller).chain(installation(scheduler).parts);
         let paths = parts.map(|part| self.log(*part));
         // A scheduler that somebody stands in for has none.
         let files =

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use conformance_contract::scheduler::Scheduler;
 use futures::future::try_join_all;
 use kube::Client;
 
 use super::{LocalCluster, Part};
-use crate::cluster::ClusterError;
-use crate::cluster::process::Process;
-use crate::cluster::schedulers::Scheduler;
+use crate::ClusterError;
+use crate::process::Process;
 
 /// How long a part of the control plane may take.
 const CONTROL_PLANE: Duration = Duration::from_secs(60);

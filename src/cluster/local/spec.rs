@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use conformance_contract::kubernetes::Kubernetes;
+use conformance_contract::scheduler::Scheduler;
 use serde_json::{Value, json};
 
 use super::Part;
-use crate::cluster::kubernetes::Kubernetes;
-use crate::cluster::schedulers::{KaiDir, Scheduler};
+use crate::schedulers::{KaiDir, installation};
 
 /// A second scheduler that the controller is told of beside the default: an External one, of which there is no process.
 /// Its pods are released and never bound; what is promised about more than one backend is shown by it.
@@ -74,7 +75,7 @@ pub struct ClusterSpec {
     /// The schedulers; kube-scheduler is always among them.
     pub schedulers: BTreeSet<Scheduler>,
     /// Plugins (or arguments of plugins) that a scheduler other than kube-scheduler is started without, by the names
-    /// that its file in [`crate::cluster::schedulers`] has for them; none but in negative controls.
+    /// that its file in [`crate::schedulers`] has for them; none but in negative controls.
     pub plugins_off: Vec<(Scheduler, &'static str)>,
     /// Faults that the fake GPU plugin is started with, where nodes have kubelets; none but in negative controls.
     pub gpu_plugin_faults: Vec<String>,
@@ -254,7 +255,7 @@ impl ClusterSpec {
     /// The user who posts `pods/binding` for a scheduler's pods in this cluster.
     pub fn binder(&self, scheduler: Scheduler) -> &'static str {
         let stand_in = self.stood_in_for().contains(&scheduler.name());
-        if stand_in { Scheduler::Kube.user() } else { scheduler.user() }
+        if stand_in { installation(Scheduler::Kube).user } else { installation(scheduler).user }
     }
 
     /// What a scheduler is started without.

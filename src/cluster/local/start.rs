@@ -3,16 +3,19 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use conformance_contract::scheduler::Scheduler;
+
 use super::certs::{self, Authority, Identity, KeyFiles, ServiceAccountKeys};
 use super::controller::{self, ControllerPorts};
 use super::part::Part;
 use super::ports::{self, Port};
 use super::spec::ClusterSpec;
 use super::{apiserver, audit, controller_manager, etcd, kwok};
-use crate::cluster::components::Toolbox;
-use crate::cluster::process::{Launcher, ProcessSpec};
-use crate::cluster::schedulers::{Place, Scheduler, kai, koord_scheduler, kube_scheduler, volcano};
-use crate::cluster::{ClusterError, home};
+use crate::components::Toolbox;
+use crate::own_program::ControllerProgram;
+use crate::process::{Launcher, ProcessSpec};
+use crate::schedulers::{Place, installation, kai, koord_scheduler, kube_scheduler, volcano};
+use crate::{ClusterError, home};
 
 /// The programs of a cluster.
 #[derive(Debug, Clone)]
@@ -22,12 +25,12 @@ pub struct Programs {
     /// Starts them.
     pub launcher: Launcher,
     /// The controller under test.
-    pub controller: PathBuf,
+    pub controller: ControllerProgram,
 }
 
 /// Files and ports, fixed for a cluster's life so that a part comes back where it was.
 #[derive(Debug)]
-pub struct Layout {
+pub(super) struct Layout {
     folder: PathBuf,
     etcd: (Port, Port),
     api: Port,
@@ -54,7 +57,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`ClusterError::Ports`], [`ClusterError::Certificates`], [`ClusterError::File`].
-    pub fn new(folder: &Path, spec: &ClusterSpec) -> Result<Self, ClusterError> {
+    pub(super) fn new(folder: &Path, spec: &ClusterSpec) -> Result<Self, ClusterError> {
         let api = ports::reserve()?;
         let controller_ports = [ports::reserve()?, ports::reserve()?, ports::reserve()?];
         let server = format!("https://127.0.0.1:{}", api.number);
@@ -97,13 +100,14 @@ impl Layout {
         })
     }
 
-    /// Where the API server finds the controller's webhooks.
-    pub fn webhook_url(&self) -> String {
-        format!("https://127.0.0.1:{}", self.controller.webhook)
+    /// What the controller's manifests are made for: webhooks at its port, known by the cluster's CA.
+    pub(super) fn webhook_flags(&self) -> [String; 2] {
+        let url = format!("--webhook-url=https://127.0.0.1:{}", self.controller.webhook);
+        [url, format!("--ca-bundle={}", self.ca.display())]
     }
 
     /// Where the API server writes down who has bound what.
-    pub fn audit_log(&self) -> PathBuf {
+    pub(super) fn audit_log(&self) -> PathBuf {
         self.folder.join(audit::FILE)
     }
 
@@ -111,7 +115,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`ClusterError::Name`] for a part that the cluster was not made with.
-    pub fn place(&self, part: Part) -> Result<&Place, ClusterError> {
+    pub(super) fn place(&self, part: Part) -> Result<&Place, ClusterError> {
         let missing = || ClusterError::Name(format!("the cluster was made without {}", part.program()));
         self.schedulers.get(&part).map(|(place, _)| place).ok_or_else(missing)
     }
@@ -120,19 +124,19 @@ impl Layout {
     ///
     /// # Errors
     /// [`ClusterError::File`]; [`ClusterError::Name`] for a program that was not prepared.
-    pub fn process(
+    pub(super) fn process(
         &self,
         part: Part,
         spec: &ClusterSpec,
         programs: &Programs,
     ) -> Result<ProcessSpec, ClusterError> {
         let kai = spec.kai.as_ref().and_then(|kai| kai.program(part));
-        let program = match (part, kai) {
-            (Part::Controller, _) => programs.controller.clone(),
-            (_, Some(program)) => program.into(),
-            (_, None) => programs.toolbox.get(part.program())?.path.clone(),
-        };
         let (args, env) = self.command(part, spec)?;
+        let (program, args) = match (part, kai) {
+            (Part::Controller, _) => (programs.controller.path.clone(), programs.controller.args(args)),
+            (_, Some(program)) => (program.into(), args),
+            (_, None) => (programs.toolbox.get(part.program())?.path.clone(), args),
+        };
         Ok(ProcessSpec { name: part.program().into(), program, args, env })
     }
 
@@ -226,6 +230,6 @@ fn user(part: Part) -> Option<&'static str> {
     match part {
         Part::KaiScheduler => Some(kai::SCHEDULER),
         Part::KaiPodGrouper => Some(kai::POD_GROUPER),
-        part => part.scheduler().map(Scheduler::user),
+        part => part.scheduler().map(|scheduler| installation(scheduler).user),
     }
 }

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use conformance_contract::kubernetes::Kubernetes;
+
 use super::certs::{KeyFiles, ServiceAccountKeys};
 use super::spec::{ControllerSpec, Gates};
 use super::{apiserver, controller, controller_manager, etcd, kwok};
-use crate::cluster::kubernetes::Kubernetes;
-use crate::cluster::schedulers::kube_scheduler;
+use crate::schedulers::kube_scheduler;
 
 fn serving() -> KeyFiles {
     KeyFiles { certificate: "DIR/loopback.crt".into(), key: "DIR/loopback.key".into() }

@@ -4,21 +4,22 @@
 //! A scheduler's own file says how its chart is called, what it is told, and where what it makes is found ([`Package`]).
 //! Here is what is the same for all: which chart is taken, the words that helm is called with, and what it says that
 //! it has installed. helm is the user's, found on PATH, with the user's repositories and logins. It is called, and a
-//! scheduler waited for, by [`crate::cluster::kind`].
+//! scheduler waited for, by [`crate::kind`].
 
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
+use conformance_contract::scheduler::Scheduler;
 use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::process::Command;
 
-use super::Scheduler;
 use super::in_cluster::Deployed;
-use crate::cluster::docker::output;
-use crate::cluster::{ClusterError, home};
+use super::installation;
+use crate::docker::output;
+use crate::{ClusterError, home};
 
 /// How long helm may take for one chart. Images come from a registry.
 const TIMEOUT: Duration = Duration::from_secs(600);
@@ -80,7 +81,7 @@ pub struct Release {
 impl Release {
     /// A scheduler's pinned chart; none of kube-scheduler.
     pub fn pinned(scheduler: Scheduler) -> Option<Self> {
-        let package = scheduler.package()?;
+        let package = installation(scheduler).package?;
         let chart = Chart {
             reference: package.chart.to_owned(),
             repository: package.repository.map(str::to_owned),

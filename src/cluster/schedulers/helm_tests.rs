@@ -198,7 +198,7 @@ fn kai_is_told_to_allocate_only() {
 /// Where logs are looked for does not depend on how a scheduler came.
 #[test]
 fn charts_and_manifests_use_the_same_namespaces() {
-    use crate::cluster::schedulers::in_cluster::deployed;
+    use crate::schedulers::in_cluster::deployed;
     for release in Scheduler::ALL.into_iter().filter_map(Release::pinned) {
         assert_eq!(release.package.deployed.namespace, deployed(release.scheduler).namespace);
     }

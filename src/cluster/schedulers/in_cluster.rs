@@ -7,9 +7,10 @@
 
 use std::path::Path;
 
+use conformance_contract::scheduler::Scheduler;
 use serde_json::{Value, json};
 
-use super::{Scheduler, koord_scheduler, rbac, volcano};
+use super::{installation, koord_scheduler, rbac, volcano};
 
 /// The port on which each says that it lives.
 const HEALTH: u16 = 11251;
@@ -83,7 +84,7 @@ pub fn objects(scheduler: Scheduler, image: &str) -> Vec<Value> {
         json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}),
     ];
     let account = json!({"kind": "ServiceAccount", "name": name, "namespace": namespace});
-    objects.extend(rbac::objects_for(name, &[account], scheduler.rights()));
+    objects.extend(rbac::objects_for(name, &[account], installation(scheduler).rights));
     objects.push(json!({
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -164,9 +165,9 @@ mod tests {
             "# Written by: WRITE_MANIFESTS=1 cargo test --lib manifests_of_schedulers\n".to_owned();
         for object in objects(scheduler, &format!("grove-conformance/{program}:dev")) {
             text.push_str("---\n");
-            text.push_str(&crate::yaml::write(&object).unwrap());
+            text.push_str(&grove_yaml::write(&object).unwrap());
         }
-        let path = format!("{}/manifests/{folder}/scheduler.yaml", env!("CARGO_MANIFEST_DIR"));
+        let path = format!("{}/../../manifests/{folder}/scheduler.yaml", env!("CARGO_MANIFEST_DIR"));
         if std::env::var_os("WRITE_MANIFESTS").is_some() {
             std::fs::write(&path, &text).unwrap();
         }

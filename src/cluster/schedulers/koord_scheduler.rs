@@ -6,12 +6,26 @@
 
 use std::path::Path;
 
+use conformance_contract::scheduler::Scheduler;
 use serde_json::{Value, json};
 
 use super::helm::Package;
 use super::in_cluster::Deployed;
-use super::rbac::Right;
-use super::{ModuleCrds, Place};
+use super::rbac::{self, Right};
+use super::{Crds, Install, ModuleCrds, Place};
+use crate::local::Part;
+
+/// What it needs.
+pub(super) static INSTALL: Install = Install {
+    scheduler: Scheduler::Koordinator,
+    parts: &[Part::KoordScheduler],
+    user: USER,
+    users: &[USER],
+    rights: &[rbac::FRAMEWORK, RIGHTS],
+    crds: Crds::Module(CRDS),
+    package: Some(&PACKAGE),
+    objects,
+};
 
 /// Its `schedulerName`.
 pub const NAME: &str = "koord-scheduler";
@@ -23,7 +37,7 @@ pub const COSCHEDULING: &str = "Coscheduling";
 pub const NETWORK_TOPOLOGY: &str = "awareNetworkTopology";
 
 /// Without one of these it waits for ever.
-pub const CRDS: ModuleCrds = ModuleCrds {
+pub(super) const CRDS: ModuleCrds = ModuleCrds {
     program: "koord-scheduler",
     folder: "config/crd/bases",
     files: &[
@@ -164,7 +178,7 @@ fn values() -> Value {
 }
 
 /// The one ClusterNetworkTopology that it reads: the layers that Grove's keys map to, widest first.
-pub fn objects() -> Vec<Value> {
+fn objects() -> Vec<Value> {
     let layer = |layer: &str, label: &str| json!({"topologyLayer": layer, "labelKey": [label]});
     let below = |parent: &str, mut layer: Value| {
         layer["parentTopologyLayer"] = json!(parent);

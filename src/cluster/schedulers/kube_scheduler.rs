@@ -2,9 +2,23 @@
 
 use std::path::Path;
 
+use conformance_contract::scheduler::Scheduler;
 use serde_json::{Value, json};
 
-use crate::cluster::local::Gates;
+use super::{Crds, Install};
+use crate::local::{Gates, Part};
+
+/// What it needs: nothing that a cluster has not by itself.
+pub(super) static INSTALL: Install = Install {
+    scheduler: Scheduler::Kube,
+    parts: &[Part::KubeScheduler],
+    user: USER,
+    users: &[],
+    rights: &[],
+    crds: Crds::None,
+    package: None,
+    objects: Vec::new,
+};
 
 /// Its `schedulerName`.
 pub const NAME: &str = "default-scheduler";

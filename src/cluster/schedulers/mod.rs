@@ -9,7 +9,7 @@
 //! In clusters with real nodes they are Deployments ([`in_cluster`]), or come by their charts ([`helm`]).
 //!
 //! Each has a user of its own, so that the audit log tells who has bound a pod, with the rights that its file lists
-//! ([`rbac`]). How processes are started, watched and given up is [`crate::cluster::local`]'s business.
+//! ([`rbac`]). How processes are started, watched and given up is [`crate::local`]'s business.
 
 pub mod helm;
 pub mod in_cluster;
@@ -24,110 +24,72 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 pub use self::kai::KaiDir;
+use conformance_contract::scheduler::Scheduler;
+
 use self::rbac::Right;
 use super::ClusterError;
 use super::components::{self, Component};
 use super::local::Part;
 
-/// A scheduler.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scheduler {
-    /// kube-scheduler; every cluster has it.
-    Kube,
-    /// Volcano.
-    Volcano,
-    /// Koordinator.
-    Koordinator,
-    /// KAI-Scheduler.
+/// What a scheduler needs of a cluster: one description per scheduler, in a file of its name.
+#[derive(Debug)]
+pub struct Install {
+    /// The scheduler.
+    pub scheduler: Scheduler,
+    /// The processes that it can have; KAI's are there only where a [`KaiDir`] is given.
+    pub parts: &'static [Part],
+    /// The user who posts `pods/binding` for it. Who really does in a cluster where KAI has a stand-in:
+    /// [`super::local::ClusterSpec::binder`].
+    pub user: &'static str,
+    /// Every user that it has, with what they may do. kube-scheduler's role is built into Kubernetes.
+    users: &'static [&'static str],
+    rights: &'static [&'static [Right]],
+    crds: Crds,
+    /// How its chart is installed; kube-scheduler, which every cluster has, has none.
+    pub package: Option<&'static helm::Package>,
+    /// Objects of its own kinds that it needs before it starts, some with their status.
+    pub objects: fn() -> Vec<Value>,
+}
+
+/// Every description, in the order of reports.
+static ALL: [&Install; 4] =
+    [&kube_scheduler::INSTALL, &volcano::INSTALL, &koord_scheduler::INSTALL, &kai::INSTALL];
+
+/// The description of a scheduler.
+pub fn installation(scheduler: Scheduler) -> &'static Install {
+    let of = |install: &&&Install| install.scheduler == scheduler;
+    ALL.iter().find(of).unwrap_or_else(|| unreachable!("{} has no description", scheduler.name()))
+}
+
+/// Where a scheduler's CRDs come from.
+#[derive(Debug)]
+enum Crds {
+    /// It has none.
+    None,
+    /// Files of its pinned module.
+    Module(ModuleCrds),
+    /// The user's folder, or those that are built in.
     Kai,
 }
 
-impl Scheduler {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Kube, Self::Volcano, Self::Koordinator, Self::Kai];
-
-    /// The `schedulerName` of its pods, which names the controller's profile too.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Kube => kube_scheduler::NAME,
-            Self::Volcano => volcano::NAME,
-            Self::Koordinator => koord_scheduler::NAME,
-            Self::Kai => kai::NAME,
-        }
-    }
-
-    /// The processes that it can have; KAI's are there only where a [`KaiDir`] is given.
-    pub fn parts(self) -> &'static [Part] {
-        match self {
-            Self::Kube => &[Part::KubeScheduler],
-            Self::Volcano => &[Part::VolcanoScheduler],
-            Self::Koordinator => &[Part::KoordScheduler],
-            Self::Kai => &[Part::KaiScheduler, Part::KaiBinder, Part::KaiPodGrouper],
-        }
-    }
-
-    /// The user who posts `pods/binding` for it. Who really does in a cluster where KAI has a stand-in:
-    /// [`super::local::ClusterSpec::binder`].
-    pub fn user(self) -> &'static str {
-        match self {
-            Self::Kube => kube_scheduler::USER,
-            Self::Volcano => volcano::USER,
-            Self::Koordinator => koord_scheduler::USER,
-            Self::Kai => kai::BINDER,
-        }
-    }
-
+impl Install {
     /// Its CRDs. Reads files, and may run Go to find them.
     ///
     /// # Errors
     /// [`ClusterError::Go`], [`ClusterError::File`], [`ClusterError::Manifest`].
-    pub async fn crds(self, kai: Option<&KaiDir>) -> Result<Vec<Value>, ClusterError> {
-        match self {
-            Self::Kube => Ok(Vec::new()),
-            Self::Volcano => volcano::CRDS.read().await,
-            Self::Koordinator => koord_scheduler::CRDS.read().await,
-            Self::Kai => kai::crds(kai),
+    pub async fn crds(&self, kai: Option<&KaiDir>) -> Result<Vec<Value>, ClusterError> {
+        match &self.crds {
+            Crds::None => Ok(Vec::new()),
+            Crds::Module(crds) => crds.read().await,
+            Crds::Kai => kai::crds(kai),
         }
     }
 
-    /// How its chart is installed; kube-scheduler, which every cluster has, has none.
-    pub fn package(self) -> Option<&'static helm::Package> {
-        match self {
-            Self::Kube => None,
-            Self::Volcano => Some(&volcano::PACKAGE),
-            Self::Koordinator => Some(&koord_scheduler::PACKAGE),
-            Self::Kai => Some(&kai::PACKAGE),
-        }
-    }
-
-    /// Roles of its users, whose kinds need no CRD. kube-scheduler's is built into Kubernetes.
-    pub fn roles(self) -> Vec<Value> {
-        let users: &[&str] = match self {
-            Self::Kube => return Vec::new(),
-            Self::Volcano => &[volcano::USER],
-            Self::Koordinator => &[koord_scheduler::USER],
-            Self::Kai => &kai::USERS,
-        };
-        rbac::objects(self.name(), users, self.rights())
-    }
-
-    /// The tables of what its users may do.
-    fn rights(self) -> &'static [&'static [Right]] {
-        match self {
-            Self::Kube => &[],
-            Self::Volcano => &[rbac::FRAMEWORK, volcano::RIGHTS],
-            Self::Koordinator => &[rbac::FRAMEWORK, koord_scheduler::RIGHTS],
-            Self::Kai => &[kai::RIGHTS],
-        }
-    }
-
-    /// Objects of its own kinds that it needs before it starts, some with their status.
-    pub fn objects(self) -> Vec<Value> {
-        match self {
-            Self::Kube => Vec::new(),
-            Self::Volcano => volcano::objects(),
-            Self::Koordinator => koord_scheduler::objects(),
-            Self::Kai => kai::objects(),
+    /// Roles of its users, whose kinds need no CRD.
+    pub fn roles(&self) -> Vec<Value> {
+        match self.users {
+            [] => Vec::new(),
+            users => rbac::objects(self.scheduler.name(), users, self.rights),
         }
     }
 }
@@ -172,7 +134,7 @@ impl ModuleCrds {
 /// The objects in a YAML file.
 fn manifests(path: &std::path::Path) -> Result<Vec<Value>, ClusterError> {
     let text = std::fs::read_to_string(path).map_err(ClusterError::file(path))?;
-    crate::yaml::documents(&text)
+    grove_yaml::documents(&text)
         .map_err(|e| ClusterError::Manifest { path: path.into(), reason: e.to_string() })
 }
 

@@ -14,7 +14,7 @@ const READ: &[&str] = &["get", "list", "watch"];
 
 /// What may be done with some resources of one API group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Right {
+pub(super) struct Right {
     /// API group; the core one is empty.
     pub group: &'static str,
     /// Plural names; a subresource is `pods/status`.
@@ -25,7 +25,7 @@ pub struct Right {
 
 impl Right {
     /// To do `verbs` with `resources` of `group`.
-    pub const fn new(
+    pub(super) const fn new(
         group: &'static str,
         resources: &'static [&'static str],
         verbs: &'static [&'static str],
@@ -34,13 +34,13 @@ impl Right {
     }
 
     /// To get, list and watch `resources` of `group`.
-    pub const fn read(group: &'static str, resources: &'static [&'static str]) -> Self {
+    pub(super) const fn read(group: &'static str, resources: &'static [&'static str]) -> Self {
         Self::new(group, resources, READ)
     }
 
     /// Whether it lets somebody have an informer of a resource.
     #[cfg(test)]
-    pub fn reads(&self, group: &str, resource: &str) -> bool {
+    pub(super) fn reads(&self, group: &str, resource: &str) -> bool {
         self.group == group && self.resources.contains(&resource) && self.verbs == READ
     }
 
@@ -57,7 +57,7 @@ impl Right {
 /// nobody does here: `leases` (no leader election), `tokenreviews` and `subjectaccessreviews` (no secure port), the
 /// deletion of pods (no preemption), and what is behind feature gates that are off by default (`devicetaintrules`,
 /// `workloads`; claims that the scheduler makes for extended resources, and `pods/finalizers` for their owners).
-pub const FRAMEWORK: &[Right] = &[
+pub(super) const FRAMEWORK: &[Right] = &[
     // Pods and what selects them, nodes, and volumes in either state.
     Right::read(
         "",
@@ -87,7 +87,7 @@ pub const FRAMEWORK: &[Right] = &[
 ];
 
 /// A ClusterRole for `users` with the rights of all `tables`, and its binding.
-pub fn objects(name: &str, users: &[&str], tables: &[&[Right]]) -> Vec<Value> {
+pub(super) fn objects(name: &str, users: &[&str], tables: &[&[Right]]) -> Vec<Value> {
     let subjects: Vec<_> = users
         .iter()
         .map(|user| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}))
@@ -96,7 +96,7 @@ pub fn objects(name: &str, users: &[&str], tables: &[&[Right]]) -> Vec<Value> {
 }
 
 /// The same for these subjects of a ClusterRoleBinding.
-pub fn objects_for(name: &str, subjects: &[Value], tables: &[&[Right]]) -> Vec<Value> {
+pub(super) fn objects_for(name: &str, subjects: &[Value], tables: &[&[Right]]) -> Vec<Value> {
     let name = format!("grove-conformance:{name}");
     let rules: Vec<_> = tables.iter().copied().flatten().map(Right::rule).collect();
     let role = json!({
@@ -123,7 +123,7 @@ mod tests {
 
     /// Every ClusterRole and Role below `manifests/`.
     fn roles() -> Vec<Value> {
-        let mut folders = vec![PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/manifests"))];
+        let mut folders = vec![PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../manifests"))];
         let mut roles = Vec::new();
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).unwrap() {
@@ -132,7 +132,7 @@ mod tests {
                     folders.push(path);
                 } else if path.extension().is_some_and(|is| is == "yaml") {
                     let text = std::fs::read_to_string(&path).unwrap();
-                    roles.extend(crate::yaml::documents(&text).unwrap());
+                    roles.extend(grove_yaml::documents(&text).unwrap());
                 }
             }
         }

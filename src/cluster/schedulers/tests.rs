@@ -1,5 +1,6 @@
 //! Configuration, argv and objects of every scheduler, whole; kube-scheduler's are with the control plane's.
 
+use super::installation;
 use std::path::Path;
 
 use rstest::rstest;
@@ -22,7 +23,7 @@ fn volcano() {
         volcano::args(&place, Path::new("DIR/vc-scheduler/scheduler.conf")),
         volcano::environment(&place),
         volcano::configuration(&[]),
-        volcano::objects(),
+        (volcano::INSTALL.objects)(),
     ));
 }
 
@@ -32,7 +33,7 @@ fn koord_scheduler() {
     insta::assert_yaml_snapshot!((
         koord_scheduler::args(&place, Path::new("DIR/koord-scheduler/scheduler.yaml")),
         koord_scheduler::configuration(&place.kubeconfig, &[]),
-        koord_scheduler::objects(),
+        (koord_scheduler::INSTALL.objects)(),
     ));
 }
 
@@ -45,7 +46,7 @@ fn kai() {
         kai::pod_grouper_args(&place),
         kai::environment(&place),
         kai::configuration(),
-        kai::objects(),
+        (kai::INSTALL.objects)(),
     ));
 }
 
@@ -71,7 +72,7 @@ fn koordinator_without_gangs_or_topology() {
 
 #[tokio::test]
 async fn kai_has_an_api_without_its_folder() {
-    let crds = Scheduler::Kai.crds(None).await.expect("the built-in CRDs");
+    let crds = installation(Scheduler::Kai).crds(None).await.expect("the built-in CRDs");
     let names: Vec<_> = crds.iter().map(|crd| &crd["metadata"]["name"]).collect();
     assert_eq!(names.len(), 4, "{names:?}");
 }
@@ -80,15 +81,15 @@ async fn kai_has_an_api_without_its_folder() {
 fn a_scheduler_writes_its_own_groups_and_pods_only(
     #[values(Scheduler::Volcano, Scheduler::Koordinator, Scheduler::Kai)] scheduler: Scheduler,
 ) {
-    let roles = scheduler.roles();
+    let roles = installation(scheduler).roles();
     let [role, binding] = &roles[..] else { panic!("{roles:?}") };
     assert_eq!(role["kind"], "ClusterRole");
-    assert!(binding["subjects"].to_string().contains(scheduler.user()), "{binding}");
+    assert!(binding["subjects"].to_string().contains(installation(scheduler).user), "{binding}");
     let writes = role["rules"].as_array().into_iter().flatten().filter(|rule| rule["verbs"][0] != "get");
     let groups: Vec<_> = writes.flat_map(|rule| rule["apiGroups"].as_array().expect("groups")).collect();
     assert!(groups.iter().all(|group| *group != "*" && *group != "grove.io"), "{groups:?}");
     for other in Scheduler::ALL.into_iter().filter(|other| *other != scheduler) {
-        let theirs = other.objects();
+        let theirs = (installation(other).objects)();
         let group = |object: &Value| {
             object["apiVersion"].as_str().and_then(|v| v.split('/').next()).map(str::to_owned)
         };
@@ -106,7 +107,7 @@ fn a_scheduler_writes_its_own_groups_and_pods_only(
 fn a_scheduler_reads_the_kinds_that_it_waits_for(#[case] scheduler: Scheduler, #[case] crds: &ModuleCrds) {
     for file in crds.files {
         let (group, resource) = file.trim_end_matches(".yaml").split_once('_').expect("group_resource.yaml");
-        let mut rights = scheduler.rights().iter().copied().flatten();
+        let mut rights = installation(scheduler).rights.iter().copied().flatten();
         assert!(rights.any(|right| right.reads(group, resource)), "{group} {resource}");
     }
 }
@@ -115,6 +116,6 @@ fn a_scheduler_reads_the_kinds_that_it_waits_for(#[case] scheduler: Scheduler, #
 fn schedulers_are_told_apart_by_name_and_user() {
     use std::collections::BTreeSet;
     let names: BTreeSet<_> = Scheduler::ALL.map(Scheduler::name).into();
-    let users: BTreeSet<_> = Scheduler::ALL.map(Scheduler::user).into();
+    let users: BTreeSet<_> = Scheduler::ALL.map(|scheduler| installation(scheduler).user).into();
     assert_eq!((names.len(), users.len()), (4, 4));
 }

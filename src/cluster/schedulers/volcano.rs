@@ -5,12 +5,26 @@
 
 use std::path::Path;
 
+use conformance_contract::scheduler::Scheduler;
 use serde_json::{Value, json};
 
 use super::helm::Package;
 use super::in_cluster::Deployed;
-use super::rbac::Right;
-use super::{ModuleCrds, Place};
+use super::rbac::{self, Right};
+use super::{Crds, Install, ModuleCrds, Place};
+use crate::local::Part;
+
+/// What it needs.
+pub(super) static INSTALL: Install = Install {
+    scheduler: Scheduler::Volcano,
+    parts: &[Part::VolcanoScheduler],
+    user: USER,
+    users: &[USER],
+    rights: &[rbac::FRAMEWORK, RIGHTS],
+    crds: Crds::Module(CRDS),
+    package: Some(&PACKAGE),
+    objects,
+};
 
 /// Its `schedulerName`.
 pub const NAME: &str = "volcano";
@@ -22,7 +36,7 @@ pub const GANG: &str = "gang";
 pub const NETWORK_TOPOLOGY: &str = "network-topology-aware";
 
 /// Without one of these it waits for ever.
-pub const CRDS: ModuleCrds = ModuleCrds {
+pub(super) const CRDS: ModuleCrds = ModuleCrds {
     program: "vc-scheduler",
     folder: "config/crd/volcano/bases",
     files: &[
@@ -143,7 +157,7 @@ pub fn environment(place: &Place) -> Vec<(String, String)> {
 }
 
 /// The queues that it would make itself, but Open.
-pub fn objects() -> Vec<Value> {
+fn objects() -> Vec<Value> {
     let queue = |name: &str, reclaimable: bool| {
         json!({
             "apiVersion": "scheduling.volcano.sh/v1beta1",

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::crds_of;
-use crate::cluster::local::Part;
-use crate::cluster::{ClusterError, components};
+use crate::local::Part;
+use crate::{ClusterError, components};
 
 /// Names of the CRDs that the scheduler needs; without one it waits for ever.
 const CRDS: [&str; 4] = [

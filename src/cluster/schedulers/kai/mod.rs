@@ -18,11 +18,26 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 pub use self::folder::KaiDir;
+use conformance_contract::scheduler::Scheduler;
+
 use super::helm::Package;
 use super::in_cluster::Deployed;
 use super::rbac::Right;
-use super::{Place, manifests};
-use crate::cluster::ClusterError;
+use super::{Crds, Install, Place, manifests};
+use crate::ClusterError;
+use crate::local::Part;
+
+/// What it needs.
+pub(super) static INSTALL: Install = Install {
+    scheduler: Scheduler::Kai,
+    parts: &[Part::KaiScheduler, Part::KaiBinder, Part::KaiPodGrouper],
+    user: BINDER,
+    users: &USERS,
+    rights: &[RIGHTS],
+    crds: Crds::Kai,
+    package: Some(&PACKAGE),
+    objects,
+};
 
 /// Its `schedulerName`.
 pub const NAME: &str = "kai-scheduler";
@@ -57,7 +72,7 @@ pub(super) const RIGHTS: &[Right] = &[
 pub(super) fn crds(folder: Option<&KaiDir>) -> Result<Vec<Value>, ClusterError> {
     match folder {
         Some(folder) => folder.crds(),
-        None => crate::yaml::documents(include_str!("crds.yaml"))
+        None => grove_yaml::documents(include_str!("crds.yaml"))
             .map_err(|e| ClusterError::Manifest { path: "crds.yaml".into(), reason: e.to_string() }),
     }
 }
@@ -175,7 +190,7 @@ fn values() -> Value {
 }
 
 /// A queue for PodGroups, below one that has no limits either.
-pub fn objects() -> Vec<Value> {
+fn objects() -> Vec<Value> {
     let queue = |name: &str, parent: Option<&str>| {
         let unlimited = json!({"quota": -1, "limit": -1, "overQuotaWeight": 1});
         let mut spec = json!({"resources": {"cpu": unlimited, "gpu": unlimited, "memory": unlimited}});

@@ -1,0 +1,98 @@
+//! The fake GPU plugin as a program: arguments, logs, exit code. What it does is `device_plugin`'s.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::{COUNT_LABEL, Fault, NodeOptions, Options, PLUGINS_DIR, ResourceName, run_plugin};
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Parser, ValueEnum};
+use tracing_subscriber::EnvFilter;
+
+/// A kubelet device plugin that advertises GPUs which are not there.
+///
+/// Which of a node's GPUs are broken is said by its annotation conformance.grove.io/unhealthy-gpus: "all", or indices
+/// such as "0,3".
+#[derive(Parser)]
+#[command(name = "fake-gpu-plugin", version, about)]
+struct Arguments {
+    /// Resource to advertise
+    #[arg(long, value_name = "DOMAIN/NAME", default_value = "nvidia.com/gpu")]
+    resource: ResourceName,
+    /// Number of GPUs of a node without the label
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    gpus: u16,
+    /// Label of the node that says how many GPUs it has
+    #[arg(long, value_name = "KEY", default_value = COUNT_LABEL)]
+    count_label: String,
+    /// Name of the node
+    #[arg(
+        long,
+        env = "NODE_NAME",
+        value_name = "NAME",
+        value_parser = NonEmptyStringValueParser::new(),
+        required_unless_present = "no_node_watch"
+    )]
+    node_name: Option<String>,
+    /// Kubeconfig file; without it the pod's service account or the user's own
+    #[arg(long, env = "KUBECONFIG")]
+    kubeconfig: Option<PathBuf>,
+    /// Do without an API server: the number of GPUs is --gpus, and none is broken
+    #[arg(long)]
+    no_node_watch: bool,
+    /// Folder of the kubelet's socket
+    #[arg(long, value_name = "DIR", default_value = PLUGINS_DIR)]
+    plugins_dir: PathBuf,
+    /// Address of /healthz and /readyz
+    #[arg(long, default_value = "0.0.0.0:9446")]
+    health_bind: SocketAddr,
+    /// Form of the log lines on stderr; what is logged is RUST_LOG's
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    log_format: LogFormat,
+    /// Break a promise on purpose, to see whether a suite notices
+    #[arg(long, hide = true, value_name = "NAME")]
+    fault: Vec<Fault>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum LogFormat {
+    Text,
+    Json,
+}
+
+/// Runs the plugin with these arguments, the first of which is the program's name, until it is told to end.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match run(Arguments::parse_from(args)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // The last word goes to stderr even where logs are off.
+            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> anyhow::Result<()> {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match arguments.log_format {
+        LogFormat::Text => log.with_ansi(false).init(),
+        LogFormat::Json => log.json().init(),
+    }
+    let node = arguments.node_name.filter(|_| !arguments.no_node_watch);
+    let (count_label, kubeconfig) = (arguments.count_label, arguments.kubeconfig);
+    let options = Options {
+        resource: arguments.resource,
+        gpus: arguments.gpus,
+        plugins_dir: arguments.plugins_dir,
+        health_bind: arguments.health_bind,
+        node: node.map(|name| NodeOptions { name, count_label, kubeconfig }),
+        faults: arguments.fault.into_iter().collect(),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let result = runtime.block_on(run_plugin(options));
+    runtime.shutdown_background();
+    Ok(result?)
+}

@@ -1,0 +1,5 @@
+//! The fake GPU plugin as a program of its own.
+
+fn main() -> std::process::ExitCode {
+    fake_gpu_plugin::command_line::main(std::env::args_os())
+}

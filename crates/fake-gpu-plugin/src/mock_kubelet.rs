@@ -1,0 +1,110 @@
+//! A made-up kubelet for tests: it takes registrations and connects back, and can restart and refuse.
+//!
+//! As a real one does, it connects to the plugin and asks for its options before it answers a registration, and removes
+//! all sockets when it starts. It allocates nothing by itself; a test calls the plugin through what it has registered.
+
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use tokio::net::UnixListener;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_stream::wrappers::UnixListenerStream;
+use tonic::transport::{Channel, Server};
+use tonic::{Request, Response, Status};
+
+use super::kubelet::dial;
+use super::v1beta1::device_plugin_client::DevicePluginClient;
+use super::v1beta1::registration_server::{Registration, RegistrationServer};
+use super::v1beta1::{DevicePluginOptions, Empty, RegisterRequest};
+
+/// A plugin as the kubelet knows it.
+pub(crate) struct Registered {
+    /// What it has said of itself.
+    pub request: RegisterRequest,
+    /// What it has answered when asked for its options.
+    pub options: DevicePluginOptions,
+    /// The connection back to it.
+    pub plugin: DevicePluginClient<Channel>,
+}
+
+/// The kubelet; it runs until dropped.
+pub(crate) struct MockKubelet {
+    plugins_dir: PathBuf,
+    registrar: Registrar,
+    server: JoinHandle<()>,
+}
+
+/// The kubelet's Registration service.
+#[derive(Clone)]
+struct Registrar {
+    plugins_dir: PathBuf,
+    refusal: Option<&'static str>,
+    registered: mpsc::UnboundedSender<Registered>,
+}
+
+impl MockKubelet {
+    /// A kubelet in `plugins_dir`, and the plugins that register with it. Must be made inside a runtime.
+    pub(crate) fn start(plugins_dir: &Path) -> (Self, mpsc::UnboundedReceiver<Registered>) {
+        Self::begin(plugins_dir, None)
+    }
+
+    /// A kubelet that refuses every plugin with these words. Must be made inside a runtime.
+    pub(crate) fn refusing(plugins_dir: &Path, words: &'static str) -> Self {
+        Self::begin(plugins_dir, Some(words)).0
+    }
+
+    fn begin(
+        plugins_dir: &Path,
+        refusal: Option<&'static str>,
+    ) -> (Self, mpsc::UnboundedReceiver<Registered>) {
+        let (registered, registrations) = mpsc::unbounded_channel();
+        let registrar = Registrar { plugins_dir: plugins_dir.to_owned(), refusal, registered };
+        let server = serve(plugins_dir, registrar.clone());
+        (Self { plugins_dir: plugins_dir.to_owned(), registrar, server }, registrations)
+    }
+
+    /// Ends, and starts again with an empty folder.
+    pub(crate) fn restart(&mut self) {
+        self.server.abort();
+        self.server = serve(&self.plugins_dir, self.registrar.clone());
+    }
+}
+
+impl Drop for MockKubelet {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+/// Removes all sockets, then serves at an own one.
+fn serve(plugins_dir: &Path, registrar: Registrar) -> JoinHandle<()> {
+    for entry in std::fs::read_dir(plugins_dir).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_socket() {
+            std::fs::remove_file(entry.path()).unwrap();
+        }
+    }
+    let listener = UnixListener::bind(plugins_dir.join("kubelet.sock")).unwrap();
+    tokio::spawn(async move {
+        let server = Server::builder().add_service(RegistrationServer::new(registrar));
+        server.serve_with_incoming(UnixListenerStream::new(listener)).await.unwrap();
+    })
+}
+
+#[tonic::async_trait]
+impl Registration for Registrar {
+    async fn register(&self, request: Request<RegisterRequest>) -> Result<Response<Empty>, Status> {
+        if let Some(words) = self.refusal {
+            return Err(Status::unknown(words));
+        }
+        let request = request.into_inner();
+        let channel = dial(&self.plugins_dir.join(&request.endpoint)).await;
+        let channel = channel.map_err(|error| Status::unknown(error.to_string()))?;
+        let mut plugin = DevicePluginClient::new(channel);
+        let options = plugin.get_device_plugin_options(Empty {}).await?.into_inner();
+        // A test that has seen enough does not listen any more.
+        let _ = self.registered.send(Registered { request, options, plugin });
+        Ok(Response::new(Empty {}))
+    }
+}

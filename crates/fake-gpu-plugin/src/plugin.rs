@@ -1,0 +1,195 @@
+//! The plugin's life: serve, register, and both again when the kubelet restarts.
+//!
+//! A session is one server at one socket and one registration. It begins when the kubelet's socket is there, and ends
+//! when a restarted kubelet has made it worthless; then the next one begins. Nothing that a kubelet does or says ends
+//! the plugin, only its being told to.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio_stream::wrappers::UnixListenerStream;
+use tonic::transport::Server;
+
+use super::devices::Devices;
+use super::faults::Faults;
+use super::kubelet::{RegistrationError, in_full, register};
+use super::reasons::Reasons;
+use super::resource_name::ResourceName;
+use super::service::{FakeGpus, plugin_options};
+use super::socket::{FileIdentity, OwnSocket};
+use super::v1beta1::RegisterRequest;
+use super::v1beta1::device_plugin_server::DevicePluginServer;
+use crate::shutdown::told;
+
+/// Where a kubelet has its plugins, unless it is told otherwise.
+pub const PLUGINS_DIR: &str = "/var/lib/kubelet/device-plugins";
+
+/// File name of the kubelet's socket.
+const KUBELET_SOCKET: &str = "kubelet.sock";
+/// The version of the API, as the kubelet compares it.
+const API_VERSION: &str = "v1beta1";
+/// How often the sockets are looked at. Two stats a second; watching them would take an inotify dependency.
+const LOOK: Duration = Duration::from_secs(1);
+/// The pause before the next attempt to register.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How long calls in flight may take when a session ends.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// A device plugin of one resource.
+pub(crate) struct Plugin {
+    /// What is advertised.
+    pub resource: ResourceName,
+    /// The folder of the kubelet's socket.
+    pub plugins_dir: PathBuf,
+    /// The devices. They end with their sender: it must outlive the plugin.
+    pub devices: watch::Receiver<Devices>,
+    /// Told whether the kubelet knows the plugin.
+    pub registered: watch::Sender<bool>,
+    /// Faults that are on.
+    pub faults: Faults,
+}
+
+/// Why a session came to nothing.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error("the folder {0} is not there, its kubelet has not made it yet")]
+    NoFolder(PathBuf),
+    #[error("{0} is not there, its kubelet does not run yet")]
+    NoKubelet(PathBuf),
+    #[error("cannot look at {path}: {source}")]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("cannot listen at {path}: {source}")]
+    Listen { path: PathBuf, source: io::Error },
+    #[error("the server at {path} has ended: {reason}")]
+    Server { path: PathBuf, reason: String },
+    #[error(transparent)]
+    Registration(#[from] RegistrationError),
+}
+
+/// How a session ended that was fit to go on.
+enum Ended {
+    /// The plugin has been told to end.
+    Told,
+    /// Something has happened to the sockets.
+    Lost(&'static str),
+}
+
+impl Plugin {
+    /// Serves and registers until `stop` says true.
+    pub(crate) async fn run(self, stop: watch::Receiver<bool>) {
+        let mut reasons = Reasons::default();
+        loop {
+            match self.session(stop.clone()).await {
+                Ok(Ended::Told) => return,
+                Ok(Ended::Lost(what)) => {
+                    reasons.forget();
+                    tracing::info!(what, "registering again");
+                }
+                Err(failure) => {
+                    let reason = failure.to_string();
+                    if reasons.is_new(&reason) {
+                        tracing::warn!(resource = %self.resource, %reason, "not registered, trying again");
+                    }
+                    tokio::select! {
+                        () = tokio::time::sleep(PAUSE) => {}
+                        () = told(stop.clone()) => return,
+                    }
+                }
+            }
+        }
+    }
+
+    /// From the kubelet's socket to the end of the registration.
+    async fn session(&self, stop: watch::Receiver<bool>) -> Result<Ended, Failure> {
+        let kubelet = self.plugins_dir.join(KUBELET_SOCKET);
+        // Looked at before anything else: a kubelet that restarts from here on has another socket.
+        let before = self.kubelet_socket(&kubelet)?;
+        let path = self.plugins_dir.join(self.resource.socket_name());
+        let bound = OwnSocket::bind(path.clone());
+        let (socket, listener) = bound.map_err(|source| Failure::Listen { path: path.clone(), source })?;
+        let (end, ended) = watch::channel(false);
+        let service =
+            DevicePluginServer::new(FakeGpus::new(self.devices.clone(), ended.clone(), self.faults));
+        let server = Server::builder()
+            .add_service(service)
+            .serve_with_incoming_shutdown(UnixListenerStream::new(listener), told(ended));
+        tokio::pin!(server);
+        let mut serving = true;
+        let result = tokio::select! {
+            () = told(stop) => Ok(Ended::Told),
+            result = self.registration(&kubelet, before, &socket) => result,
+            result = &mut server => {
+                serving = false;
+                let reason = result.err().map_or_else(|| "no reason given".to_owned(), |error| in_full(&error));
+                Err(Failure::Server { path, reason })
+            }
+        };
+        self.registered.send_replace(false);
+        drop(socket);
+        end.send_replace(true);
+        if serving && tokio::time::timeout(GRACE, &mut server).await.is_err() {
+            tracing::debug!("connections are cut off");
+        }
+        result
+    }
+
+    /// The kubelet's socket as it is now.
+    fn kubelet_socket(&self, path: &Path) -> Result<FileIdentity, Failure> {
+        FileIdentity::of(path).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound if !self.plugins_dir.exists() => {
+                Failure::NoFolder(self.plugins_dir.clone())
+            }
+            io::ErrorKind::NotFound => Failure::NoKubelet(path.to_owned()),
+            _ => Failure::Unreadable { path: path.to_owned(), source },
+        })
+    }
+
+    /// Registers, then waits until that is worth nothing any more.
+    async fn registration(
+        &self,
+        kubelet: &Path,
+        before: FileIdentity,
+        socket: &OwnSocket,
+    ) -> Result<Ended, Failure> {
+        let request = RegisterRequest {
+            version: API_VERSION.to_owned(),
+            endpoint: self.resource.socket_name(),
+            resource_name: self.resource.to_string(),
+            options: Some(plugin_options()),
+        };
+        let lost = async {
+            if self.faults.restart_unnoticed {
+                std::future::pending::<()>().await;
+            }
+            lost(kubelet, before, socket).await
+        };
+        tokio::pin!(lost);
+        tokio::select! {
+            answer = register(kubelet, request) => answer?,
+            what = &mut lost => return Ok(Ended::Lost(what)),
+        }
+        self.registered.send_replace(true);
+        tracing::info!(resource = %self.resource, "registered with the kubelet");
+        Ok(Ended::Lost(lost.await))
+    }
+}
+
+/// Returns once a kubelet has restarted, and says by which socket that shows. A starting kubelet removes all sockets in
+/// its folder, the plugin's too, and makes its own anew.
+async fn lost(kubelet: &Path, before: FileIdentity, socket: &OwnSocket) -> &'static str {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        if !socket.is_there() {
+            return "the plugin's socket has been removed";
+        }
+        if FileIdentity::of(kubelet).ok() != Some(before) {
+            return "the kubelet's socket is not the same any more";
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "plugin_tests.rs"]
+mod tests;

@@ -1,0 +1,121 @@
+//! What the kubelet asks of the plugin, answered from the devices.
+//!
+//! Which device a container gets is the kubelet's choice; this only refuses devices that are not there or broken. A
+//! container gets the ids in an environment variable, and no device files, for there are none.
+
+use std::collections::HashMap;
+
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use tokio::sync::watch;
+use tokio_stream::wrappers::WatchStream;
+use tonic::{Request, Response, Status};
+
+use super::devices::{Devices, Refusal};
+use super::faults::Faults;
+use super::v1beta1::device_plugin_server::DevicePlugin;
+use super::v1beta1::{
+    AllocateRequest, AllocateResponse, ContainerAllocateRequest, ContainerAllocateResponse, Device,
+    DevicePluginOptions, Empty, ListAndWatchResponse, PreStartContainerRequest, PreStartContainerResponse,
+    PreferredAllocationRequest, PreferredAllocationResponse,
+};
+use crate::shutdown::told;
+
+/// The environment variable in which a container finds the ids of its devices, separated by commas.
+pub(crate) const DEVICES_VARIABLE: &str = "FAKE_GPU_DEVICES";
+
+/// The plugin's answers, for as long as it is registered once.
+pub(crate) struct FakeGpus {
+    devices: watch::Receiver<Devices>,
+    end: watch::Receiver<bool>,
+    faults: Faults,
+}
+
+impl FakeGpus {
+    /// Answers from `devices`. Once `end` says true, streams end, for a server does not end before them.
+    pub(crate) fn new(devices: watch::Receiver<Devices>, end: watch::Receiver<bool>, faults: Faults) -> Self {
+        Self { devices, end, faults }
+    }
+}
+
+/// The optional calls that are wanted: none.
+pub(crate) fn plugin_options() -> DevicePluginOptions {
+    DevicePluginOptions { pre_start_required: false, get_preferred_allocation_available: false }
+}
+
+#[tonic::async_trait]
+impl DevicePlugin for FakeGpus {
+    type ListAndWatchStream = BoxStream<'static, Result<ListAndWatchResponse, Status>>;
+
+    async fn get_device_plugin_options(
+        &self,
+        _: Request<Empty>,
+    ) -> Result<Response<DevicePluginOptions>, Status> {
+        Ok(Response::new(plugin_options()))
+    }
+
+    async fn list_and_watch(&self, _: Request<Empty>) -> Result<Response<Self::ListAndWatchStream>, Status> {
+        let lists = WatchStream::new(self.devices.clone()).map(|devices| Ok(list(&devices)));
+        Ok(Response::new(lists.take_until(told(self.end.clone())).boxed()))
+    }
+
+    async fn get_preferred_allocation(
+        &self,
+        _: Request<PreferredAllocationRequest>,
+    ) -> Result<Response<PreferredAllocationResponse>, Status> {
+        Err(Status::unimplemented("no device is better than another"))
+    }
+
+    async fn allocate(
+        &self,
+        request: Request<AllocateRequest>,
+    ) -> Result<Response<AllocateResponse>, Status> {
+        let containers = request.into_inner().container_requests;
+        let devices = self.devices.borrow().clone();
+        let answers = containers.into_iter().map(|container| allocate(&devices, container, self.faults));
+        let answers: Result<Vec<ContainerAllocateResponse>, Refusal> = answers.collect();
+        let container_responses = answers.inspect_err(|refusal| {
+            tracing::warn!(%refusal, "allocation refused");
+        })?;
+        Ok(Response::new(AllocateResponse { container_responses }))
+    }
+
+    async fn pre_start_container(
+        &self,
+        _: Request<PreStartContainerRequest>,
+    ) -> Result<Response<PreStartContainerResponse>, Status> {
+        Ok(Response::new(PreStartContainerResponse {}))
+    }
+}
+
+impl From<Refusal> for Status {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Unknown(_) => Self::invalid_argument(refusal.to_string()),
+            Refusal::Unhealthy(_) => Self::failed_precondition(refusal.to_string()),
+        }
+    }
+}
+
+fn list(devices: &Devices) -> ListAndWatchResponse {
+    let device = |(id, health): (String, &str)| Device { id, health: health.to_owned(), topology: None };
+    ListAndWatchResponse { devices: devices.list().map(device).collect() }
+}
+
+fn allocate(
+    devices: &Devices,
+    container: ContainerAllocateRequest,
+    faults: Faults,
+) -> Result<ContainerAllocateResponse, Refusal> {
+    for id in &container.devices_ids {
+        devices.check(id)?;
+    }
+    let mut ids = container.devices_ids;
+    if faults.same_gpus {
+        ids = devices.list().map(|(id, _)| id).take(ids.len()).collect();
+    }
+    let ids = ids.join(",");
+    tracing::info!(%ids, "allocated to a container");
+    let envs = HashMap::from([(DEVICES_VARIABLE.to_owned(), ids)]);
+    Ok(ContainerAllocateResponse { envs, ..ContainerAllocateResponse::default() })
+}

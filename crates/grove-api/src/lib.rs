@@ -1,0 +1,65 @@
+//! Grove's resources: types, CustomResourceDefinitions, names.
+//!
+//! - `pod_clique_set`, `pod_clique`, `pod_clique_scaling_group`, `cluster_topology_binding` (group `grove.io`) and
+//!   `pod_gang` (group `scheduler.grove.io`): one file per kind (PodCliqueSet has its status in another).
+//! - `topology`, `autoscaling`, `resource_sharing`, `pod_spec`: what several kinds share.
+//! - `schema`, `core_schema`, `crds`: from the types to CustomResourceDefinitions an API server takes, with the feature
+//!   `schema` alone: the schemas of all of Kubernetes are a minute of compilation, and `manifests/controller/crds.yaml` is
+//!   what programs read.
+//! - `names`: how Grove names and labels what it creates.
+//!
+//! Type names are upstream's Go names, fields are the JSON names in snake case. The suite must not import this module:
+//! it restates the names it judges.
+
+mod autoscaling;
+mod cluster_topology_binding;
+#[cfg(feature = "schema")]
+mod core_schema;
+#[cfg(feature = "schema")]
+mod crds;
+pub mod names;
+mod pod_clique;
+mod pod_clique_scaling_group;
+mod pod_clique_set;
+mod pod_clique_set_status;
+mod pod_gang;
+mod pod_spec;
+mod resource_sharing;
+#[cfg(all(test, feature = "schema"))]
+mod samples;
+#[cfg(feature = "schema")]
+mod schema;
+mod topology;
+
+pub use autoscaling::AutoScalingConfig;
+pub use cluster_topology_binding::{
+    ClusterTopologyBinding, ClusterTopologyBindingSpec, ClusterTopologyBindingStatus,
+    SchedulerTopologyBinding, SchedulerTopologyStatus, TopologyLevel,
+};
+#[cfg(feature = "schema")]
+pub use crds::crds;
+pub use pod_clique::{
+    PodClique, PodCliqueSpec, PodCliqueStatus, PodCliqueUpdateProgress, PodsSelectedToUpdate,
+};
+pub use pod_clique_scaling_group::{
+    PodCliqueScalingGroup, PodCliqueScalingGroupReplicaUpdateProgress, PodCliqueScalingGroupSpec,
+    PodCliqueScalingGroupStatus, PodCliqueScalingGroupUpdateProgress,
+};
+pub use pod_clique_set::{
+    CliqueStartupType, HeadlessServiceConfig, PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueSetSpec,
+    PodCliqueSetTemplateSpec, PodCliqueSetUpdateStrategy, PodCliqueTemplateSpec, UpdateStrategyType,
+};
+pub use pod_clique_set_status::{
+    LastError, PodCliqueSetPodGangStatus, PodCliqueSetReplicaUpdateProgress, PodCliqueSetStatus,
+    PodCliqueSetUpdateProgress,
+};
+pub use pod_gang::{
+    NamespacedName, PodGang, PodGangPackConstraint, PodGangPhase, PodGangSpec, PodGangStatus,
+    PodGangTopologyConstraint, PodGroup, TopologyConstraintGroupConfig,
+};
+pub use pod_spec::PodSpecJson;
+pub use resource_sharing::{
+    PCSGResourceSharingFilter, PCSGResourceSharingSpec, PCSResourceSharingFilter, PCSResourceSharingSpec,
+    ResourceClaimTemplateConfig, ResourceSharingScope, ResourceSharingSpec,
+};
+pub use topology::{TopologyConstraint, TopologyPackConstraint};

@@ -1,0 +1,148 @@
+//! PodClique: a set of pods of one shape. A standalone clique is owned by its PodCliqueSet, a grouped one by a
+//! PodCliqueScalingGroup.
+
+#![allow(clippy::duplicated_attributes, reason = "printer columns share their type")]
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use kube::CustomResource;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::autoscaling::AutoScalingConfig;
+use super::pod_clique_set_status::LastError;
+use super::pod_spec::PodSpecJson;
+
+/// Desired state of a PodClique; also the `spec` of a clique template.
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[kube(
+    group = "grove.io",
+    version = "v1alpha1",
+    kind = "PodClique",
+    namespaced,
+    status = "PodCliqueStatus",
+    derive = "Default",
+    derive = "PartialEq",
+    doc = "A set of pods of one shape.",
+    schema = "disabled",
+    shortname = "pclq",
+    scale(
+        spec_replicas_path = ".spec.replicas",
+        status_replicas_path = ".status.replicas",
+        label_selector_path = ".status.hpaPodSelector"
+    ),
+    printcolumn(name = "MinAvail", type_ = "integer", json_path = ".spec.minAvailable"),
+    printcolumn(name = "Replicas", type_ = "integer", json_path = ".spec.replicas"),
+    printcolumn(name = "Ready", type_ = "integer", json_path = ".status.readyReplicas"),
+    printcolumn(name = "Scheduled", type_ = "integer", json_path = ".status.scheduledReplicas"),
+    printcolumn(name = "Updated", type_ = "integer", json_path = ".status.updatedReplicas"),
+    printcolumn(
+        name = "Gated",
+        type_ = "integer",
+        json_path = ".status.scheduleGatedReplicas",
+        priority = 1
+    ),
+    printcolumn(
+        name = "MinBreached",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="MinAvailableBreached")].status"#,
+        priority = 1
+    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+)]
+#[serde(rename_all = "camelCase")]
+pub struct PodCliqueSpec {
+    /// What the pods are for; unique within a PodCliqueSet. Upstream's schema requires it and its webhook supplies an
+    /// empty one, which makes it optional in effect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role_name: Option<String>,
+    /// Spec of each pod.
+    pub pod_spec: PodSpecJson,
+    /// Number of pods.
+    pub replicas: i32,
+    /// How many of them are scheduled as a gang, and below how many the gang counts as broken; defaults to `replicas`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_available: Option<i32>,
+    /// Cliques that must be ready before this one starts (start order `Explicit`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub starts_after: Vec<String>,
+    /// Autoscaling of the clique.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_scaling_config: Option<AutoScalingConfig>,
+}
+
+/// Observed state of a PodClique.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct PodCliqueStatus {
+    /// Generation this status speaks of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// Errors of the latest reconciliation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub last_errors: Vec<LastError>,
+    /// Pods that have not terminated.
+    #[serde(default)]
+    pub replicas: i32,
+    /// Ready pods.
+    #[serde(default)]
+    pub ready_replicas: i32,
+    /// Pods that have the current template.
+    #[serde(default)]
+    pub updated_replicas: i32,
+    /// Pods that carry a scheduling gate.
+    #[serde(default)]
+    pub schedule_gated_replicas: i32,
+    /// Pods with condition `PodScheduled` True.
+    #[serde(default)]
+    pub scheduled_replicas: i32,
+    /// Label selector for the scale subresource; only on standalone cliques.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hpa_pod_selector: Option<String>,
+    /// `PodCliqueScheduled` and `MinAvailableBreached`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Condition>,
+    /// Generation hash of the PodCliqueSet that is fully realised here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current_pod_clique_set_generation_hash: Option<String>,
+    /// Template hash that is fully realised here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current_pod_template_hash: Option<String>,
+    /// The update under way, or the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update_progress: Option<PodCliqueUpdateProgress>,
+}
+
+/// Progress of an update of a PodClique.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct PodCliqueUpdateProgress {
+    /// When the update began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update_started_at: Option<Time>,
+    /// When nothing was left to do; absent while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update_ended_at: Option<Time>,
+    /// Generation hash of the PodCliqueSet to converge to.
+    pub pod_clique_set_generation_hash: String,
+    /// Template hash to converge to.
+    pub pod_template_hash: String,
+    /// Ready pods picked for replacement; not used with `OnDelete`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready_pods_selected_to_update: Option<PodsSelectedToUpdate>,
+}
+
+/// Pods by name that an update replaces one by one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct PodsSelectedToUpdate {
+    /// The pod being replaced.
+    pub current: String,
+    /// Pods already replaced.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub completed: Vec<String>,
+}

@@ -1,0 +1,72 @@
+//! The pod spec of a clique, kept as the JSON the user wrote.
+//!
+//! A user may write a quantity as an integer (`nvidia.com/gpu: 8`), which the typed PodSpec does not read, and the pods
+//! are to get what was written and nothing else. The CRD schema is that of core/v1 PodSpec all the same.
+
+use k8s_openapi::api::core::v1::PodSpec;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A core/v1 PodSpec as raw JSON, always an object.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(transparent)]
+pub struct PodSpecJson(#[cfg_attr(feature = "schema", schemars(with = "PodSpec"))] pub Value);
+
+impl Default for PodSpecJson {
+    fn default() -> Self {
+        Self(Value::Object(Map::new()))
+    }
+}
+
+impl PodSpecJson {
+    /// `schedulerName`, with the empty string taken for absent as Kubernetes does.
+    pub fn scheduler_name(&self) -> Option<&str> {
+        self.text("schedulerName")
+    }
+
+    /// `nodeName`, with the empty string taken for absent.
+    pub fn node_name(&self) -> Option<&str> {
+        self.text("nodeName")
+    }
+
+    /// `priorityClassName`, with the empty string taken for absent.
+    pub fn priority_class_name(&self) -> Option<&str> {
+        self.text("priorityClassName")
+    }
+
+    /// `schedulingGroup`, the membership in a `scheduling.k8s.io` PodGroup that a user has set by hand (KUBE-15).
+    pub fn scheduling_group(&self) -> Option<&Value> {
+        self.0.get("schedulingGroup").filter(|group| !group.is_null())
+    }
+
+    fn text(&self, field: &str) -> Option<&str> {
+        self.0.get(field).and_then(Value::as_str).filter(|text| !text.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case(json!({}), None)]
+    #[case(json!({"schedulerName": ""}), None)]
+    #[case(json!({"schedulerName": null}), None)]
+    #[case(json!({"schedulerName": "volcano"}), Some("volcano"))]
+    fn an_empty_scheduler_name_is_none(#[case] spec: Value, #[case] name: Option<&str>) {
+        assert_eq!(PodSpecJson(spec).scheduler_name(), name);
+    }
+
+    #[test]
+    fn a_scheduling_group_is_seen() {
+        assert_eq!(PodSpecJson(json!({"schedulingGroup": null})).scheduling_group(), None);
+        let group = json!({"podGroupName": "mine"});
+        assert_eq!(PodSpecJson(json!({"schedulingGroup": group})).scheduling_group(), Some(&group));
+    }
+}

@@ -1,0 +1,239 @@
+//! Which PodCliqueSets kube-scheduler's Workload API can express.
+//!
+//! Everything here is computed from the spec, before anything exists: what the API cannot name or hold is
+//! refused and never half created (KUBE-05, KUBE-12), a topology level it cannot honour is refused and never ignored
+//! (KUBE-07, ADM-09). An update that leaves the spec alone is never refused for its spec (ADM-08).
+
+use grove_api::names::ANNOTATION_GANG_SCOPE;
+use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueSetTemplateSpec};
+use kube::ResourceExt;
+
+use super::config::DefaultSchedulerConfig;
+use super::detection::Support;
+use super::outline::too_many;
+use super::{GangScope, workload_api};
+use crate::backend::names::is_dns_label;
+use crate::backend::template::{Place, PodGroupCounts, TEMPLATE, constraints, podgroup_counts};
+use crate::backend::{DEFAULT_SCHEDULER, FieldError, Validation};
+
+/// Checks `pcs`; `old` is the stored object on an update, `support` what the cluster has.
+pub(super) fn validate(
+    config: &DefaultSchedulerConfig,
+    pcs: &PodCliqueSet,
+    old: Option<&PodCliqueSet>,
+    support: &Support,
+) -> Validation {
+    let mut found = Validation::default();
+    let scope = gang_scope(config, pcs, old, &mut found);
+    if old.is_some_and(|old| old.spec == pcs.spec) {
+        return found;
+    }
+    membership(config, pcs, old, &mut found);
+    if !config.gang_scheduling || is_external(&pcs.spec.template) {
+        return found;
+    }
+    if let (None, Err(reason)) = (old, &support.gangs) {
+        let message = format!("scheduler backend {DEFAULT_SCHEDULER} cannot schedule gangs: {reason}");
+        found.errors.push(FieldError::forbidden("spec", message));
+        return found;
+    }
+    object_names(pcs, &mut found);
+    let scope = match support.scope(scope) {
+        Ok(mapped) => {
+            if mapped != scope && pcs.annotations().contains_key(ANNOTATION_GANG_SCOPE) {
+                found.warnings.push(format!(
+                    "annotation {ANNOTATION_GANG_SCOPE}: {} has no effect: CompositePodGroup is served, and every \
+                     PodGang becomes a tree",
+                    scope.as_str()
+                ));
+            }
+            mapped
+        }
+        // Nothing else is taken for what was asked for, and what could not be found out is not guessed.
+        Err(reason) if old.is_none() => {
+            let message = format!("scheduler backend {DEFAULT_SCHEDULER} cannot schedule gangs: {reason}");
+            found.errors.push(FieldError::forbidden("spec", message));
+            return found;
+        }
+        Err(_) => GangScope::Tree,
+    };
+    match scope {
+        GangScope::PodGroup => podgroup_limit(&pcs.spec.template, &mut found),
+        GangScope::PodGang => {}
+        GangScope::Tree => tree_limit(&pcs.spec.template, &mut found),
+    }
+    topology(&pcs.spec.template, scope, old.is_none().then_some(support), &mut found);
+    found
+}
+
+/// Whether the pods bring a scheduling group of their own (KUBE-15).
+pub(super) fn is_external(template: &PodCliqueSetTemplateSpec) -> bool {
+    template.cliques.iter().any(|clique| clique.spec.pod_spec.scheduling_group().is_some())
+}
+
+/// The scope that applies, and what is wrong with the annotation.
+fn gang_scope(
+    config: &DefaultSchedulerConfig,
+    pcs: &PodCliqueSet,
+    old: Option<&PodCliqueSet>,
+    found: &mut Validation,
+) -> GangScope {
+    let path = format!("metadata.annotations[{ANNOTATION_GANG_SCOPE}]");
+    let said = pcs.annotations().get(ANNOTATION_GANG_SCOPE);
+    if old.is_some_and(|old| old.annotations().get(ANNOTATION_GANG_SCOPE) != said) {
+        found
+            .errors
+            .push(FieldError::forbidden(&path, "the gang scope is immutable; recreate the PodCliqueSet"));
+    }
+    match said.map(|value| (value, GangScope::parse(value))) {
+        None => config.gang_scope,
+        Some((_, Some(scope))) => scope,
+        Some((value, None)) => {
+            found.errors.push(FieldError::not_supported(
+                path,
+                format!("{value:?}: must be PodGroup, PodGang or Tree"),
+            ));
+            config.gang_scope
+        }
+    }
+}
+
+fn membership(
+    config: &DefaultSchedulerConfig,
+    pcs: &PodCliqueSet,
+    old: Option<&PodCliqueSet>,
+    found: &mut Validation,
+) {
+    let external = is_external(&pcs.spec.template);
+    for (i, clique) in pcs.spec.template.cliques.iter().enumerate() {
+        let path = format!("{TEMPLATE}.cliques[{i}].spec.podSpec.schedulingGroup");
+        let group = clique.spec.pod_spec.scheduling_group();
+        let before = old.and_then(|old| old.spec.template.cliques.iter().find(|c| c.name == clique.name));
+        if before.is_some_and(|before| before.spec.pod_spec.scheduling_group() != group) {
+            found.errors.push(FieldError::forbidden(path, "is immutable; recreate the PodCliqueSet"));
+        } else if group.is_some() && !config.gang_scheduling {
+            found.errors.push(FieldError::forbidden(
+                path,
+                "may be set only where profile default-scheduler has gangScheduling: true",
+            ));
+        } else if external && group.is_none() {
+            // A gang that is not ours gets no PodGroups: the others of it would run as loose pods.
+            found.errors.push(FieldError::required(path, "must be set on every clique if it is set on one"));
+        }
+    }
+}
+
+/// Names that end up where only a DNS label will do, whatever is cut: the headless Service and the pods' host
+/// names.
+fn object_names(pcs: &PodCliqueSet, found: &mut Validation) {
+    let template = &pcs.spec.template;
+    let cliques =
+        template.cliques.iter().enumerate().map(|(i, c)| (format!("{TEMPLATE}.cliques[{i}].name"), &c.name));
+    let groups = template.pod_clique_scaling_groups.iter().enumerate();
+    let groups = groups.map(|(i, g)| (format!("{TEMPLATE}.podCliqueScalingGroups[{i}].name"), &g.name));
+    let name = pcs.name_any();
+    let all = std::iter::once(("metadata.name".to_owned(), &name)).chain(cliques).chain(groups);
+    let bad = all.filter(|(_, name)| !is_dns_label(name)).map(|(path, name)| {
+        FieldError::invalid(
+            path,
+            format!("{name:?} becomes part of host names and must be a DNS label (RFC 1123)"),
+        )
+    });
+    found.errors.extend(bad);
+}
+
+fn podgroup_limit(template: &PodCliqueSetTemplateSpec, found: &mut Validation) {
+    let PodGroupCounts { base, scaled } = podgroup_counts(template);
+    let advice = format!("annotation {ANNOTATION_GANG_SCOPE}: PodGang has no such limit");
+    if base > workload_api::MAX_TEMPLATES {
+        let message =
+            format!("the base PodGang would have {}; {advice}", too_many("Workload", "podgroups", base));
+        found.errors.push(FieldError::invalid(format!("{TEMPLATE}.cliques"), message));
+    }
+    for (i, podgroups) in scaled.into_iter().enumerate().filter(|(_, n)| *n > workload_api::MAX_TEMPLATES) {
+        let message =
+            format!("a scaled PodGang would have {}; {advice}", too_many("Workload", "podgroups", podgroups));
+        let path = format!("{TEMPLATE}.podCliqueScalingGroups[{i}].cliqueNames");
+        found.errors.push(FieldError::invalid(path, message));
+    }
+}
+
+/// A list of a tree's templates has as little room as a Workload's (KUBE-12).
+fn tree_limit(template: &PodCliqueSetTemplateSpec, found: &mut Validation) {
+    const HOLDER: &str = "CompositePodGroup";
+    let groups = || template.pod_clique_scaling_groups.iter();
+    let constrained = |group: &&PodCliqueScalingGroupConfig| group.topology_constraint.is_some();
+    let replicas = |group: &PodCliqueScalingGroupConfig| {
+        usize::try_from(group.min_available.unwrap_or(1)).unwrap_or(usize::MAX)
+    };
+    let in_groups: usize = groups().filter(constrained).map(replicas).fold(0, usize::saturating_add);
+    // Below the root are the podgroups that are in no topology group.
+    let in_configs = groups()
+        .filter(constrained)
+        .map(|group| replicas(group).saturating_mul(group.clique_names.len()))
+        .fold(0, usize::saturating_add);
+    let below_root = podgroup_counts(template).base.saturating_sub(in_configs);
+    if below_root > workload_api::MAX_TEMPLATES {
+        let message = format!("the base PodGang would have {}", too_many(HOLDER, "podgroups", below_root));
+        found.errors.push(FieldError::invalid(format!("{TEMPLATE}.cliques"), message));
+    }
+    let path = format!("{TEMPLATE}.podCliqueScalingGroups");
+    if in_groups > workload_api::MAX_TEMPLATES {
+        let message =
+            format!("the base PodGang would have {}", too_many(HOLDER, "topology groups", in_groups));
+        found.errors.push(FieldError::invalid(&path, message));
+    }
+    for (i, group) in groups().enumerate() {
+        if group.clique_names.len() > workload_api::MAX_TEMPLATES {
+            let what = too_many(HOLDER, "podgroups", group.clique_names.len());
+            let message = format!("a replica would have {what}");
+            found.errors.push(FieldError::invalid(format!("{path}[{i}].cliqueNames"), message));
+        }
+    }
+}
+
+/// KUBE-07. `support` is given on a create only.
+fn topology(
+    template: &PodCliqueSetTemplateSpec,
+    scope: GangScope,
+    support: Option<&Support>,
+    found: &mut Validation,
+) {
+    let missing = support.and_then(|support| support.topology.as_ref().err());
+    for constrained in constraints(template) {
+        let refusal = refusal(template, scope, constrained.place);
+        match refusal.or(missing.map(String::as_str)) {
+            Some(reason) => found.errors.push(constrained.refused(DEFAULT_SCHEDULER, reason)),
+            None => constrained.required_only(DEFAULT_SCHEDULER, found),
+        }
+    }
+}
+
+/// Why no constraint can be honoured at this place.
+fn refusal(template: &PodCliqueSetTemplateSpec, scope: GangScope, place: Place) -> Option<&'static str> {
+    let PodGroupCounts { base, scaled } = podgroup_counts(template);
+    let single = base <= 1 && scaled.iter().all(|podgroups| *podgroups == 1);
+    match (place, scope) {
+        // Constraints nest.
+        (_, GangScope::Tree) => None,
+        (Place::PodCliqueSet, GangScope::PodGroup) if !single => Some(
+            "kube-scheduler takes one topology key per PodGroup, and PodGroups of one PodGang would choose \
+             domains of their own; a constraint of the PodCliqueSet needs PodGangs of one podgroup, or \
+             annotation scheduling.grove.io/gang-scope: PodGang",
+        ),
+        (Place::Clique, GangScope::PodGang) => {
+            Some("gang scope PodGang has one PodGroup: only the PodCliqueSet may have a constraint")
+        }
+        (Place::Clique, GangScope::PodGroup) if template.topology_constraint.is_some() => {
+            Some("kube-scheduler takes one topology key per PodGroup, and the PodCliqueSet has one already")
+        }
+        (Place::ScalingGroup, _) => {
+            Some("kube-scheduler cannot keep the PodGroups of a scaling-group replica in one domain")
+        }
+        (Place::PodCliqueSet | Place::Clique, _) => None,
+    }
+}
+
+#[cfg(test)]
+#[path = "admission_tests.rs"]
+mod tests;

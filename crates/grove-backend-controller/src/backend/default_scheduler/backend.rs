@@ -1,0 +1,190 @@
+//! [`SchedulerBackend`] for kube-scheduler: puts the parts of this module together.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use grove_api::names::LABEL_EXTERNAL_WORKLOAD;
+use grove_api::{PodCliqueSet, PodGang};
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{ApiResource, DynamicObject};
+use kube::{Client, ResourceExt};
+use serde_json::json;
+
+use super::config::DefaultSchedulerConfig;
+use super::detection::{Detection, Lack, Support};
+use super::scope::ANNOTATION_PINNED_SCOPE;
+use super::workload_api::{self, Version};
+use super::{GangScope, admission, plan, release, sync};
+use crate::backend::{
+    BackendError, DEFAULT_SCHEDULER, GangState, Membership, Release, SchedulerBackend, Synced, Validation,
+    pod_spec,
+};
+
+/// kube-scheduler.
+pub struct DefaultScheduler {
+    client: Client,
+    config: DefaultSchedulerConfig,
+    detection: Detection,
+}
+
+impl DefaultScheduler {
+    /// The backend with its profile's config. `namespace` is one that exists: the API is probed by dry runs
+    /// in it.
+    pub fn new(client: Client, config: DefaultSchedulerConfig, namespace: impl Into<String>) -> Self {
+        let gates = config.scheduler_feature_gates.clone();
+        Self { detection: Detection::new(client.clone(), namespace.into(), gates), client, config }
+    }
+
+    /// Whether this PodGang gets gang resources: not in pass-through (KUBE-13), nor if its pods brought their
+    /// own (KUBE-15).
+    fn makes_gang(&self, pod_gang: &PodGang) -> bool {
+        self.config.gang_scheduling && !pod_gang.labels().contains_key(LABEL_EXTERNAL_WORKLOAD)
+    }
+
+    fn scope(&self, pod_gang: &PodGang) -> GangScope {
+        GangScope::of(pod_gang, self.config.gang_scope)
+    }
+
+    async fn support(&self) -> Support {
+        match self.config.gang_scheduling {
+            true => self.detection.support().await,
+            // What is there does not matter, so nobody is asked.
+            false => {
+                let composite = Err(Lack::Absent("gangScheduling is false".to_owned()));
+                Support { gangs: Ok(Version::V1Alpha2), topology: Ok(()), composite }
+            }
+        }
+    }
+
+    fn not_ready(&self, reason: impl Into<String>) -> BackendError {
+        BackendError::NotReady { backend: self.name().to_owned(), reason: reason.into() }
+    }
+}
+
+#[async_trait]
+impl SchedulerBackend for DefaultScheduler {
+    fn name(&self) -> &str {
+        DEFAULT_SCHEDULER
+    }
+
+    async fn init(&self) -> Result<(), BackendError> {
+        let support = self.support().await;
+        match (&support.gangs, &support.topology) {
+            (Err(reason), _) => tracing::warn!(backend = self.name(), %reason, "gangs cannot be scheduled"),
+            (Ok(_), Err(reason)) => {
+                tracing::warn!(backend = self.name(), %reason, "no topology constraints")
+            }
+            (Ok(version), Ok(())) => {
+                let scope = support.scope(self.config.gang_scope);
+                let scope = scope.unwrap_or(self.config.gang_scope).as_str();
+                let (gangs, api) = (self.config.gang_scheduling, version.as_str());
+                tracing::info!(backend = self.name(), gang_scheduling = gangs, api, scope, "ready");
+            }
+        }
+        Ok(())
+    }
+
+    async fn readiness(&self) -> Result<(), String> {
+        self.support().await.gangs.map(drop)
+    }
+
+    async fn validate_pod_clique_set(&self, pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {
+        admission::validate(&self.config, pcs, old, &self.support().await)
+    }
+
+    async fn prepare_pod_gang(&self, pod_gang: &mut PodGang, pcs: &PodCliqueSet) -> Result<(), BackendError> {
+        if !self.config.gang_scheduling {
+            return Ok(());
+        }
+        if admission::is_external(&pcs.spec.template) {
+            pod_gang.labels_mut().insert(LABEL_EXTERNAL_WORKLOAD.to_owned(), "true".to_owned());
+            return Ok(());
+        }
+        if pod_gang.annotations().contains_key(ANNOTATION_PINNED_SCOPE) {
+            return Ok(());
+        }
+        // Where nothing is served yet it is not known what will be.
+        let support = self.support().await;
+        let scope = support.gangs.as_ref().map_err(Clone::clone);
+        let scope = scope.and_then(|_| support.scope(self.scope(pod_gang)));
+        let scope = scope.map_err(|reason| self.not_ready(reason))?;
+        tracing::info!(pod_gang = pod_gang.name_any(), scope = scope.as_str(), "mapping chosen");
+        pod_gang.annotations_mut().insert(ANNOTATION_PINNED_SCOPE.to_owned(), scope.as_str().to_owned());
+        Ok(())
+    }
+
+    fn prepare_pod(&self, pod: &mut DynamicObject, member: &Membership<'_>) -> Result<(), BackendError> {
+        let spec = pod_spec::schedule_by(self.name(), pod, member)?;
+        if !self.makes_gang(member.pod_gang) {
+            return Ok(());
+        }
+        let gang = member.pod_gang.name_any();
+        let joins = self.scope(member.pod_gang).pod_group_of(
+            &gang,
+            member.pod_clique,
+            member.pod_index,
+            member.min_replicas(),
+        );
+        if let Some(pod_group) = joins {
+            spec.insert("schedulingGroup".to_owned(), json!({ "podGroupName": pod_group }));
+        }
+        // The priority of a PodGroup counts only with the gate WorkloadAwarePreemption; that of pods always does.
+        pod_spec::inherit_priority(spec, member.pod_gang);
+        pod_spec::require_levels(spec, member)
+    }
+
+    fn gang_resources(&self) -> Vec<ApiResource> {
+        match self.config.gang_scheduling {
+            true => {
+                let of_version = |version: Version| [version.workloads(), version.pod_groups()];
+                let versions = Version::ALL.into_iter().flat_map(of_version);
+                versions.chain([workload_api::composite_pod_groups()]).collect()
+            }
+            false => Vec::new(),
+        }
+    }
+
+    async fn sync_pod_gang(
+        &self,
+        gang: &GangState<'_>,
+        existing: &[Arc<DynamicObject>],
+    ) -> Result<Synced, BackendError> {
+        let pod_gang = gang.pod_gang;
+        if !self.makes_gang(pod_gang) {
+            return Ok(Synced::default());
+        }
+        let (scope, support) = (self.scope(pod_gang), self.support().await);
+        let version = support.gangs.map_err(|reason| self.not_ready(reason))?;
+        // A pinned tree is never made flat, whatever is served by now (KUBE-09).
+        if let (GangScope::Tree, Err(lack)) = (scope, &support.composite) {
+            return Err(self.not_ready(lack.reason()));
+        }
+        let plan = plan::plan(pod_gang, scope, version)?;
+        let synced = sync::sync(&self.client, pod_gang, &plan, existing).await;
+        if let Err(BackendError::Api { .. }) = &synced
+            && let Err(reason) = self.readiness().await
+        {
+            // Say that the API is missing rather than that a path was not found.
+            return Err(self.not_ready(reason));
+        }
+        synced
+    }
+
+    async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError> {
+        if !self.makes_gang(gang.pod_gang) || release::is_member(pod) {
+            return Ok(Release::Now(Vec::new()));
+        }
+        if !release::is_surplus(pod, gang.pod_gang, self.scope(gang.pod_gang)) {
+            // An API server with the gate off dropped the field. Without it the pod would run loose (KUBE-06).
+            return Ok(match self.readiness().await {
+                Ok(()) => Release::Replace("the API server dropped its spec.schedulingGroup".to_owned()),
+                Err(reason) => Release::Hold(reason),
+            });
+        }
+        release::surplus_pod(&self.client, gang).await
+    }
+}
+
+#[cfg(test)]
+#[path = "backend_tests.rs"]
+mod tests;

@@ -1,0 +1,217 @@
+//! PodGang -> what stands for it, as names, numbers and keys: PodGroups side by side, or a tree.
+//!
+//! Pure, and the same in every version of the API; `plan` writes it down as objects. Refuses what the API cannot
+//! express, so that a PodGang that did not come through our admission fails closed: no gang resources, and
+//! therefore no pod ever ungated.
+
+use grove_api::{PodGang, PodGangTopologyConstraint};
+use kube::ResourceExt;
+
+use super::workload_api::{Gang, MAX_TEMPLATES, PodGroupShape, SchedulingConstraints, SchedulingPolicy};
+use super::{GangScope, names};
+use crate::backend::BackendError;
+use crate::backend::domain::pack_keys;
+
+/// One PodGroup to be.
+pub(super) struct Member {
+    /// Its name.
+    pub name: String,
+    /// Its template in the Workload.
+    pub template: String,
+    /// The podgroup that it is, if it is one.
+    pub pod_clique: Option<String>,
+    /// What it demands.
+    pub shape: PodGroupShape,
+}
+
+/// One CompositePodGroup to be, with everything below it.
+pub(super) struct Composite {
+    /// Its name.
+    pub name: String,
+    /// Its template in the Workload.
+    pub template: String,
+    /// The node-label key that everything below shares a value of.
+    pub key: Option<String>,
+    /// The CompositePodGroups right below.
+    pub composites: Vec<Composite>,
+    /// The PodGroups right below.
+    pub members: Vec<Member>,
+}
+
+/// What stands for a PodGang.
+pub(super) enum Outline {
+    /// PodGroups that know nothing of each other.
+    Flat(Vec<Member>),
+    /// One tree.
+    Tree(Composite),
+}
+
+/// Outlines `pod_gang`.
+///
+/// # Errors
+/// [`BackendError::Refused`] if the API cannot express it.
+pub(super) fn outline(pod_gang: &PodGang, scope: GangScope) -> Result<Outline, BackendError> {
+    let draft = Draft { pod_gang };
+    let outline = match scope {
+        GangScope::PodGroup => Outline::Flat(draft.flat_members()?),
+        GangScope::PodGang => Outline::Flat(vec![draft.hard_gang()?]),
+        GangScope::Tree => Outline::Tree(draft.tree()?),
+    };
+    match &outline {
+        Outline::Flat(members) => draft.limit("Workload", "podgroups", members.len())?,
+        Outline::Tree(root) => draft.limit_tree(root)?,
+    }
+    Ok(outline)
+}
+
+/// The reason for refusing more entries than a list of templates has room for (KUBE-05, KUBE-12).
+pub(super) fn too_many(holder: &str, what: &str, count: usize) -> String {
+    format!("{count} {what}, but a {holder} of scheduling.k8s.io holds at most {}", MAX_TEMPLATES)
+}
+
+struct Draft<'a> {
+    pod_gang: &'a PodGang,
+}
+
+impl Draft<'_> {
+    fn flat_members(&self) -> Result<Vec<Member>, BackendError> {
+        let spec = &self.pod_gang.spec;
+        let gang_key = self.required_key("topologyConstraint", spec.topology_constraint.as_ref())?;
+        if gang_key.is_some() && spec.podgroups.len() > 1 {
+            return Err(self.refused(
+                "a topology key for several podgroups needs one PodGroup: each would choose a domain of its own",
+            ));
+        }
+        self.refuse_group_constraints()?;
+        let member = |podgroup: &grove_api::PodGroup| {
+            let own = self.member(podgroup)?;
+            if own.shape.scheduling_constraints.is_some() && gang_key.is_some() {
+                return Err(self.refused("two topology keys for one PodGroup"));
+            }
+            let key = gang_key.clone().map(SchedulingConstraints::one_domain_of);
+            let scheduling_constraints = own.shape.scheduling_constraints.or(key);
+            Ok(Member { shape: PodGroupShape { scheduling_constraints, ..own.shape }, ..own })
+        };
+        spec.podgroups.iter().map(member).collect()
+    }
+
+    fn hard_gang(&self) -> Result<Member, BackendError> {
+        let spec = &self.pod_gang.spec;
+        self.refuse_group_constraints()?;
+        if spec.podgroups.iter().any(|podgroup| constrains(podgroup.topology_constraint.as_ref())) {
+            return Err(
+                self.refused("a topology key of one podgroup cannot be given to the PodGroup of the gang")
+            );
+        }
+        let key = self.required_key("topologyConstraint", spec.topology_constraint.as_ref())?;
+        let name = self.pod_gang.name_any();
+        let min_count = spec.podgroups.iter().map(|podgroup| podgroup.min_replicas).sum();
+        let shape = self.shape(min_count, key)?;
+        Ok(Member { template: names::template(&name), name, pod_clique: None, shape })
+    }
+
+    /// The root over a CompositePodGroup per topology group config, and the PodGroups that are in none.
+    fn tree(&self) -> Result<Composite, BackendError> {
+        let spec = &self.pod_gang.spec;
+        let gang = self.pod_gang.name_any();
+        let mut left: Vec<_> = spec.podgroups.iter().collect();
+        let mut composites = Vec::new();
+        for config in &spec.topology_constraint_group_configs {
+            let (below, others) =
+                left.into_iter().partition(|podgroup| config.pod_group_names.contains(&podgroup.name));
+            left = others;
+            let members = self.members(below)?;
+            if !members.is_empty() {
+                composites.push(Composite {
+                    name: names::composite(&gang, &config.name),
+                    template: names::composite_template(&config.name),
+                    key: self.required_key(&config.name, config.topology_constraint.as_ref())?,
+                    composites: Vec::new(),
+                    members,
+                });
+            }
+        }
+        let members = self.members(left)?;
+        if composites.is_empty() && members.is_empty() {
+            return Err(self.refused("it has no podgroups"));
+        }
+        let key = self.required_key("topologyConstraint", spec.topology_constraint.as_ref())?;
+        Ok(Composite { template: names::composite_template(&gang), name: gang, key, composites, members })
+    }
+
+    fn members(&self, podgroups: Vec<&grove_api::PodGroup>) -> Result<Vec<Member>, BackendError> {
+        podgroups.into_iter().map(|podgroup| self.member(podgroup)).collect()
+    }
+
+    fn member(&self, podgroup: &grove_api::PodGroup) -> Result<Member, BackendError> {
+        let key = self.required_key(&podgroup.name, podgroup.topology_constraint.as_ref())?;
+        Ok(Member {
+            name: names::pod_group(&self.pod_gang.name_any(), &podgroup.name),
+            template: names::template(&podgroup.name),
+            pod_clique: Some(podgroup.name.clone()),
+            shape: self.shape(podgroup.min_replicas, key)?,
+        })
+    }
+
+    fn shape(&self, min_count: i32, key: Option<String>) -> Result<PodGroupShape, BackendError> {
+        if min_count < 1 {
+            return Err(self.refused(format!("minReplicas {min_count}: a gang has at least one pod")));
+        }
+        Ok(PodGroupShape {
+            scheduling_policy: SchedulingPolicy { gang: Gang { min_count } },
+            scheduling_constraints: key.map(SchedulingConstraints::one_domain_of),
+            priority_class_name: self.pod_gang.spec.priority_class_name.clone(),
+        })
+    }
+
+    fn limit(&self, holder: &str, what: &str, count: usize) -> Result<(), BackendError> {
+        match count > MAX_TEMPLATES {
+            true => Err(self.refused(too_many(holder, what, count))),
+            false => Ok(()),
+        }
+    }
+
+    fn limit_tree(&self, composite: &Composite) -> Result<(), BackendError> {
+        self.limit("CompositePodGroup", "podgroups", composite.members.len())?;
+        self.limit("CompositePodGroup", "topology groups", composite.composites.len())?;
+        composite.composites.iter().try_for_each(|below| self.limit_tree(below))
+    }
+
+    fn refuse_group_constraints(&self) -> Result<(), BackendError> {
+        let mut configs = self.pod_gang.spec.topology_constraint_group_configs.iter();
+        match configs.find(|config| constrains(config.topology_constraint.as_ref())) {
+            Some(config) => Err(self.refused(format!(
+                "topology for a group ({}) needs CompositePodGroup, which Kubernetes has from 1.37 on",
+                config.name
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// The required key; a preferred one beside it has no effect, one alone is refused (ADM-09).
+    fn required_key(
+        &self,
+        place: &str,
+        constraint: Option<&PodGangTopologyConstraint>,
+    ) -> Result<Option<String>, BackendError> {
+        match pack_keys(constraint) {
+            (None, Some(_)) => {
+                Err(self.refused(format!("{place}: scheduling.k8s.io has no preferred topology")))
+            }
+            (required, _) => Ok(required.map(str::to_owned)),
+        }
+    }
+
+    fn refused(&self, reason: impl AsRef<str>) -> BackendError {
+        refused(self.pod_gang, reason)
+    }
+}
+
+/// The PodGang can never be put into the API; why.
+pub(super) fn refused(pod_gang: &PodGang, reason: impl AsRef<str>) -> BackendError {
+    BackendError::Refused(format!("PodGang {}: {}", pod_gang.name_any(), reason.as_ref()))
+}
+
+fn constrains(constraint: Option<&PodGangTopologyConstraint>) -> bool {
+    pack_keys(constraint) != (None, None)
+}

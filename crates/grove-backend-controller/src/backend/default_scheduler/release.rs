@@ -1,0 +1,44 @@
+//! When a gated pod goes to kube-scheduler.
+//!
+//! A member of a PodGroup, surplus of a tree among them, goes as soon as the caller lets it: the scheduler holds it until its gang is
+//! complete. A surplus pod of the `PodGang` scope is in no PodGroup, so nothing but its gate keeps it from
+//! taking the place of a member: it waits until the hard gang is bound, then goes to the gang's domain
+//! (KUBE-08).
+
+use grove_api::PodGang;
+use k8s_openapi::api::core::v1::Pod;
+use kube::Client;
+
+use super::scope::GangScope;
+use crate::backend::domain::{self, node_name};
+use crate::backend::{BackendError, GangState, Release, excess_pods};
+
+/// Releases a surplus pod of `gang` if the hard gang is bound.
+///
+/// # Errors
+/// The node of a bound member could not be read.
+pub(super) async fn surplus_pod(client: &Client, gang: &GangState<'_>) -> Result<Release, BackendError> {
+    if let Some(reason) = excess_pods::unbound(gang) {
+        return Ok(Release::Hold(reason));
+    }
+    let member = gang.pods.iter().find_map(|pod| node_name(pod).filter(|_| is_member(pod)));
+    match member {
+        Some(node) => domain::release_beside(client, node, required_key(gang).into_iter()).await,
+        None => Ok(Release::Hold("the hard gang is not bound".to_owned())),
+    }
+}
+
+/// Whether the pod joined the PodGroup of its gang.
+pub(super) fn is_member(pod: &Pod) -> bool {
+    pod.spec.as_ref().is_some_and(|spec| spec.scheduling_group.is_some())
+}
+
+/// Whether the pod belongs to no PodGroup by its place: beyond the minimum, in `PodGang` scope (KUBE-08).
+pub(super) fn is_surplus(pod: &Pod, pod_gang: &PodGang, scope: GangScope) -> bool {
+    scope == GangScope::PodGang && excess_pods::is_surplus(pod, pod_gang)
+}
+
+/// The hard gang has the PodGang's level and no other (KUBE-07).
+fn required_key<'a>(gang: &GangState<'a>) -> Option<&'a str> {
+    domain::pack_keys(gang.pod_gang.spec.topology_constraint.as_ref()).0
+}

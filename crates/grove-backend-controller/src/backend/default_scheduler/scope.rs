@@ -1,0 +1,105 @@
+//! How a PodGang is mapped onto the Workload API, and which pods are members of which PodGroup.
+//!
+//! Where CompositePodGroup is served every new PodGang becomes a tree. Elsewhere the scope comes from the
+//! PodCliqueSet's immutable annotation, else from the profile. It is pinned on the PodGang when that is first
+//! written, so that a later change of the profile or of the API server cannot change the shape of a live gang
+//! (KUBE-04, KUBE-09).
+
+use grove_api::PodGang;
+use grove_api::names::ANNOTATION_GANG_SCOPE;
+use kube::ResourceExt;
+use serde::Deserialize;
+
+use super::names;
+
+/// Annotation of a PodGang: the scope it was created with.
+pub(super) const ANNOTATION_PINNED_SCOPE: &str = "grove.io/gang-scope";
+
+/// What is bound together, and by which objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum GangScope {
+    /// One podgroup of the PodGang, surplus pods included: podgroups are bound independently of each other.
+    #[default]
+    PodGroup,
+    /// The hard gang of the PodGang: it is bound whole or not at all (KUBE-08).
+    PodGang,
+    /// A PodGroup spans one podgroup, and CompositePodGroups above them the PodGang: it is bound whole or not at
+    /// all (KUBE-10). Asked for by name, nothing else is taken for it.
+    Tree,
+}
+
+impl GangScope {
+    /// The value in an annotation.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::PodGroup => "PodGroup",
+            Self::PodGang => "PodGang",
+            Self::Tree => "Tree",
+        }
+    }
+
+    /// The scope of that name.
+    pub(super) fn parse(value: &str) -> Option<Self> {
+        match value {
+            "PodGroup" => Some(Self::PodGroup),
+            "PodGang" => Some(Self::PodGang),
+            "Tree" => Some(Self::Tree),
+            _ => None,
+        }
+    }
+
+    /// The scope of a PodGang: the one pinned, else the one mirrored from its PodCliqueSet, else the
+    /// profile's.
+    pub(super) fn of(pod_gang: &PodGang, profile: GangScope) -> Self {
+        let annotations = pod_gang.annotations();
+        let said = [ANNOTATION_PINNED_SCOPE, ANNOTATION_GANG_SCOPE];
+        said.iter()
+            .filter_map(|key| annotations.get(*key))
+            .find_map(|value| Self::parse(value))
+            .unwrap_or(profile)
+    }
+
+    /// Name of the PodGroup that the pod with that index joins, `None` for a surplus pod that joins none.
+    ///
+    /// In `PodGang` scope the PodGroup holds exactly the hard gang: the pods of the lowest indexes. A
+    /// replacement takes the lost pod's index and with it its place (KUBE-08).
+    pub(super) fn pod_group_of(
+        self,
+        pod_gang: &str,
+        pod_clique: &str,
+        pod_index: i32,
+        min_replicas: Option<i32>,
+    ) -> Option<String> {
+        match self {
+            Self::PodGroup | Self::Tree => Some(names::pod_group(pod_gang, pod_clique)),
+            Self::PodGang => (pod_index < min_replicas.unwrap_or(0)).then(|| pod_gang.to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case(GangScope::PodGroup, 5, Some("wl-0-wl-0-a"))]
+    #[case(GangScope::Tree, 5, Some("wl-0-wl-0-a"))]
+    #[case(GangScope::PodGang, 1, Some("wl-0"))]
+    #[case(GangScope::PodGang, 2, None)]
+    fn membership(#[case] scope: GangScope, #[case] index: i32, #[case] joins: Option<&str>) {
+        assert_eq!(scope.pod_group_of("wl-0", "wl-0-a", index, Some(2)).as_deref(), joins);
+    }
+
+    #[rstest::rstest]
+    #[case(&[], GangScope::PodGang)]
+    #[case(&[(ANNOTATION_GANG_SCOPE, "PodGroup")], GangScope::PodGroup)]
+    #[case(&[(ANNOTATION_GANG_SCOPE, "nonsense")], GangScope::PodGang)]
+    #[case(&[(ANNOTATION_GANG_SCOPE, "PodGang"), (ANNOTATION_PINNED_SCOPE, "PodGroup")], GangScope::PodGroup)]
+    fn the_pinned_scope_wins(#[case] annotations: &[(&str, &str)], #[case] scope: GangScope) {
+        let mut pod_gang = PodGang::default();
+        pod_gang
+            .annotations_mut()
+            .extend(annotations.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())));
+        assert_eq!(GangScope::of(&pod_gang, GangScope::PodGang), scope);
+    }
+}

@@ -1,0 +1,263 @@
+//! Brings a plan into being.
+//!
+//! Only creates. What is there is compared and, where it differs, reported: a gang resource is never patched, be a
+//! field immutable or not, and deleting and recreating would change a live gang (KUBE-04, GANG-12). The
+//! controller has no permission for more.
+
+use std::sync::Arc;
+
+use futures::future;
+use grove_api::PodGang;
+use kube::api::{Api, ApiResource, DynamicObject, PostParams};
+use kube::{Client, ResourceExt};
+use serde_json::Value;
+
+use super::plan::Plan;
+use super::workload_api;
+use crate::backend::gang_objects::{Owner, owner};
+use crate::backend::{BackendError, Synced};
+
+/// Creates what is missing of `plan`.
+///
+/// # Errors
+/// A request that failed, or [`BackendError::NameTaken`] if an object of somebody else has the name.
+pub(super) async fn sync(
+    client: &Client,
+    pod_gang: &PodGang,
+    plan: &Plan,
+    existing: &[Arc<DynamicObject>],
+) -> Result<Synced, BackendError> {
+    let mut warnings = Vec::new();
+    let workload = ensure(client, pod_gang, &plan.version.workloads(), &plan.workload, existing).await?;
+    warnings.extend(workload);
+    let resource = workload_api::composite_pod_groups();
+    for composite in &plan.composites {
+        warnings.extend(ensure(client, pod_gang, &resource, composite, existing).await?);
+    }
+    let resource = plan.version.pod_groups();
+    let pod_groups =
+        plan.pod_groups.iter().map(|pod_group| ensure(client, pod_gang, &resource, pod_group, existing));
+    warnings.extend(future::try_join_all(pod_groups).await?.into_iter().flatten());
+    Ok(Synced { warnings })
+}
+
+/// Creates `wanted` unless it is there; gives what is wrong with the one that is.
+async fn ensure(
+    client: &Client,
+    pod_gang: &PodGang,
+    resource: &ApiResource,
+    wanted: &DynamicObject,
+    existing: &[Arc<DynamicObject>],
+) -> Result<Option<String>, BackendError> {
+    let name = wanted.name_any();
+    let of_kind = |found: &&Arc<DynamicObject>| {
+        found.types.as_ref().is_some_and(|types| types.kind == resource.kind) && found.name_any() == name
+    };
+    if let Some(found) = existing.iter().find(of_kind) {
+        return inspect(resource, wanted, found);
+    }
+    let namespace = wanted.namespace().unwrap_or_default();
+    let api = Api::<DynamicObject>::namespaced_with(client.clone(), &namespace, resource);
+    let failed = |verb: &str, source| BackendError::Api {
+        action: format!("{verb} {} {namespace}/{name}", resource.kind),
+        source,
+    };
+    match api.create(&PostParams::default(), wanted).await {
+        Ok(created) => inspect(resource, wanted, &created),
+        // The cache is behind, or the name is taken.
+        Err(kube::Error::Api(status)) if status.is_already_exists() => {
+            let found = api.get(&name).await.map_err(|source| failed("get", source))?;
+            let what = format!("{} {namespace}/{name}", resource.kind);
+            match owner(&found, pod_gang) {
+                Owner::PodGang => inspect(resource, wanted, &found),
+                Owner::Predecessor => {
+                    Err(BackendError::Waiting(format!("{what} belongs to a deleted PodGang of this name")))
+                }
+                // The API has no way to give it back by creating, and a running gang is not to suffer (GANG-12).
+                Owner::Nobody if is_as_planned(wanted, &found) => Ok(Some(format!(
+                    "{what} has lost its owner reference, which cannot be given back: it will not be \
+                     collected with its PodGang"
+                ))),
+                Owner::Nobody | Owner::Other => Err(BackendError::NameTaken(what)),
+            }
+        }
+        Err(source) => Err(failed("create", source)),
+    }
+}
+
+fn is_as_planned(wanted: &DynamicObject, found: &DynamicObject) -> bool {
+    difference("spec", &wanted.data["spec"], &found.data["spec"]).is_none()
+}
+
+/// What is wrong with an object that is there and can be lived with.
+///
+/// # Errors
+/// [`BackendError::Refused`] if it lacks the topology key it should have: required topology is never ignored
+/// (ADM-09), so no pod may follow.
+fn inspect(
+    resource: &ApiResource,
+    wanted: &DynamicObject,
+    found: &DynamicObject,
+) -> Result<Option<String>, BackendError> {
+    let constraints = |object: &DynamicObject| object.data["spec"]["schedulingConstraints"].is_object();
+    if constraints(wanted) && !constraints(found) {
+        return Err(BackendError::Refused(format!(
+            "{} {} has no schedulingConstraints; kube-apiserver drops them while its feature gate \
+             TopologyAwareWorkloadScheduling is off",
+            resource.kind,
+            found.name_any()
+        )));
+    }
+    Ok(defect(resource, wanted, found))
+}
+
+fn defect(resource: &ApiResource, wanted: &DynamicObject, found: &DynamicObject) -> Option<String> {
+    let what = format!("{} {}", resource.kind, found.name_any());
+    if found.metadata.deletion_timestamp.is_some() {
+        return Some(format!(
+            "{what} is being deleted but held by finalizers {:?} until its pods are gone; the gang goes on",
+            found.finalizers()
+        ));
+    }
+    let wrong =
+        |path: String| format!("{what} differs at {path}, and is never patched; the gang is left as it is");
+    let (wanted_spec, found_spec) = (&wanted.data["spec"], &found.data["spec"]);
+    let in_spec = difference("spec", wanted_spec, found_spec).map(wrong);
+    let label_lost = || {
+        let mut labels = wanted.labels().iter();
+        let lost = labels.find(|(key, value)| found.labels().get(*key) != Some(value));
+        lost.map(|(key, _)| {
+            format!("{what} has lost or changed label {key}, which no part of the gang depends on")
+        })
+    };
+    in_spec.or_else(label_lost)
+}
+
+/// The first path at which `found` lacks or contradicts what is wanted. What the server adds does not count.
+fn difference(path: &str, wanted: &Value, found: &Value) -> Option<String> {
+    match (wanted, found) {
+        (Value::Object(wanted), Value::Object(found)) => wanted.iter().find_map(|(key, value)| {
+            let path = format!("{path}.{key}");
+            match found.get(key) {
+                Some(found) => difference(&path, value, found),
+                // An API server with the gate WorkloadAwarePreemption off drops the field.
+                None if key == "priorityClassName" => None,
+                None => Some(path),
+            }
+        }),
+        (Value::Array(wanted), Value::Array(found)) if wanted.len() == found.len() => {
+            let mut pairs = wanted.iter().zip(found).enumerate();
+            pairs.find_map(|(i, (wanted, found))| difference(&format!("{path}[{i}]"), wanted, found))
+        }
+        _ => (wanted != found).then(|| path.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use grove_api::PodGangSpec;
+    use http::{Method, Request, Response};
+    use kube::client::Body;
+    use serde_json::json;
+    use tower_test::mock;
+
+    use super::super::workload_api::Version;
+    use super::*;
+
+    fn object(value: Value) -> DynamicObject {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[rstest::rstest]
+    #[case::same(json!({"spec": {"min": 2, "topology": [{"key": "k"}]}}), None)]
+    #[case::server_adds(json!({"spec": {"min": 2, "topology": [{"key": "k"}], "disruptionMode": "Pod"}}), None)]
+    #[case::changed(
+        json!({"spec": {"min": 3, "topology": [{"key": "k"}]}}),
+        Some("PodGroup g differs at spec.min, and is never patched; the gang is left as it is")
+    )]
+    #[case::list_cut(
+        json!({"spec": {"min": 2, "topology": []}}),
+        Some("PodGroup g differs at spec.topology, and is never patched; the gang is left as it is")
+    )]
+    #[case::lost(
+        json!({"spec": {"min": 2}}),
+        Some("PodGroup g differs at spec.topology, and is never patched; the gang is left as it is")
+    )]
+    fn defects(#[case] mut found: Value, #[case] says: Option<&str>) {
+        let wanted = json!({"metadata": {"name": "g"}, "spec": {
+            "min": 2, "topology": [{"key": "k"}], "priorityClassName": "dropped with the gate off"
+        }});
+        found["metadata"] = json!({"name": "g"});
+        let defect = defect(&Version::V1Alpha2.pod_groups(), &object(wanted), &object(found));
+        assert_eq!(defect.as_deref(), says);
+    }
+
+    #[test]
+    fn a_dropped_topology_key_is_refused() {
+        let constrained = json!({"metadata": {"name": "g"}, "spec": {
+            "schedulingConstraints": {"topology": [{"key": "rack"}]}
+        }});
+        let dropped = json!({"metadata": {"name": "g"}, "spec": {}});
+        let inspect = |found: &Value| {
+            inspect(&Version::V1Alpha2.pod_groups(), &object(constrained.clone()), &object(found.clone()))
+        };
+        assert!(matches!(inspect(&constrained), Ok(None)));
+        assert!(matches!(inspect(&dropped), Err(BackendError::Refused(_))));
+    }
+
+    /// What comes of a planned Workload whose name is taken by `found`.
+    async fn beside(found: Value) -> Result<Option<String>, BackendError> {
+        let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
+        tokio::spawn(async move {
+            while let Some((request, send)) = handle.next_request().await {
+                let taken =
+                    json!({"kind": "Status", "status": "Failure", "reason": "AlreadyExists", "code": 409});
+                let (code, answer) = match *request.method() {
+                    Method::GET => (200, &found),
+                    _ => (409, &taken),
+                };
+                let answer = Body::from(serde_json::to_vec(answer).unwrap());
+                send.send_response(Response::builder().status(code).body(answer).unwrap());
+            }
+        });
+        let mut pod_gang = PodGang::new("g", PodGangSpec::default());
+        pod_gang.metadata.uid = Some("mine".to_owned());
+        let wanted = object(json!({"metadata": {"name": "g", "namespace": "ns"}, "spec": {"min": 2}}));
+        let client = Client::new(service, "default");
+        ensure(&client, &pod_gang, &Version::V1Alpha2.workloads(), &wanted, &[]).await
+    }
+
+    fn taken_by(kind: &str, name: &str, uid: &str) -> Value {
+        let owner = json!({"apiVersion": "v1", "kind": kind, "name": name, "uid": uid, "controller": true});
+        json!({"metadata": {"name": "g", "namespace": "ns", "ownerReferences": [owner]}, "spec": {"min": 2}})
+    }
+
+    #[tokio::test]
+    async fn a_disowned_one_as_planned_is_told_and_the_gang_goes_on() {
+        let disowned = |min| json!({"metadata": {"name": "g", "namespace": "ns"}, "spec": {"min": min}});
+        let warning = beside(disowned(2)).await.unwrap().unwrap();
+        assert!(warning.starts_with("Workload ns/g has lost its owner reference"), "{warning}");
+        assert!(matches!(beside(disowned(3)).await, Err(BackendError::NameTaken(_))));
+    }
+
+    #[tokio::test]
+    async fn one_of_another_owner_keeps_the_name_until_it_goes() {
+        assert_eq!(beside(taken_by("PodGang", "g", "mine")).await.unwrap(), None);
+        let before = beside(taken_by("PodGang", "g", "before")).await;
+        assert!(matches!(before, Err(BackendError::Waiting(_))), "{before:?}");
+        let other = beside(taken_by("Job", "g", "other")).await.unwrap_err();
+        assert_eq!(other.to_string(), "Workload ns/g exists and is not controlled by this PodGang");
+        assert!(matches!(other, BackendError::NameTaken(_)));
+    }
+
+    #[test]
+    fn one_that_is_being_deleted_is_reported_and_left() {
+        let found = json!({"metadata": {
+            "name": "g", "deletionTimestamp": "2026-01-01T00:00:00Z",
+            "finalizers": ["scheduling.k8s.io/podgroup-protection"],
+        }});
+        let wanted = json!({"metadata": {"name": "g"}, "spec": {}});
+        let defect = defect(&Version::V1Alpha2.pod_groups(), &object(wanted), &object(found)).unwrap();
+        assert!(defect.contains("podgroup-protection"), "{defect}");
+    }
+}

@@ -1,0 +1,76 @@
+//! The topology of a gang: the keys of its constraints, the binding that they are levels of, and the domain that the gang
+//! is in, for pods that join it later.
+//!
+//! A scheduler that chooses a domain once, for the pods that are there, knows nothing of it when a surplus or
+//! a replaced pod comes along. Such a pod gets the domain of a bound pod of its gang as a node affinity.
+
+use std::borrow::Cow;
+
+use grove_api::{ClusterTopologyBinding, PodGang, PodGangTopologyConstraint};
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::{Api, Client, ResourceExt};
+
+use super::{BackendError, GangState, Release, affinity};
+
+/// The node-label keys of a constraint: of the required and of the preferred level.
+pub(super) fn pack_keys(constraint: Option<&PodGangTopologyConstraint>) -> (Option<&str>, Option<&str>) {
+    let pack = constraint.and_then(|constraint| constraint.pack_constraint.as_ref());
+    pack.map_or((None, None), |pack| (pack.required.as_deref(), pack.preferred.as_deref()))
+}
+
+/// The node-label keys of the required levels that pack the pods of one podgroup: the PodGang's and its own.
+pub(super) fn required_keys<'a>(pod_gang: &'a PodGang, podgroup: &str) -> impl Iterator<Item = &'a str> {
+    let spec = &pod_gang.spec;
+    let own = spec.podgroups.iter().find(|found| found.name == podgroup);
+    let constraints =
+        [spec.topology_constraint.as_ref(), own.and_then(|own| own.topology_constraint.as_ref())];
+    constraints.into_iter().filter_map(|constraint| pack_keys(constraint).0)
+}
+
+/// The ClusterTopologyBinding of that name, which the gang names. One that the caller's cache lacks is asked for: it may
+/// be there since a moment.
+///
+/// # Errors
+/// The API server could not be asked.
+pub(super) async fn binding<'a>(
+    client: &Client,
+    gang: &GangState<'a>,
+    name: &str,
+) -> Result<Option<Cow<'a, ClusterTopologyBinding>>, BackendError> {
+    if let Some(known) = gang.topology.filter(|known| known.name_any() == name) {
+        return Ok(Some(Cow::Borrowed(known)));
+    }
+    let found = Api::<ClusterTopologyBinding>::all(client.clone()).get_opt(name).await;
+    let failed = |source| BackendError::Api { action: format!("get ClusterTopologyBinding {name}"), source };
+    Ok(found.map_err(failed)?.map(Cow::Owned))
+}
+
+/// Releases a pod into the domains of `keys` that the node of a bound pod of its gang is in.
+///
+/// # Errors
+/// The node could not be read.
+pub(super) async fn release_beside(
+    client: &Client,
+    node: &str,
+    keys: impl Iterator<Item = &str>,
+) -> Result<Release, BackendError> {
+    let mut keys = keys.peekable();
+    if keys.peek().is_none() {
+        return Ok(Release::Now(Vec::new()));
+    }
+    let found = Api::<Node>::all(client.clone()).get(node).await;
+    let found = found.map_err(|source| BackendError::Api { action: format!("get Node {node}"), source })?;
+    let mut requirements = Vec::new();
+    for key in keys {
+        match found.labels().get(key) {
+            Some(domain) => requirements.push(affinity::in_domain(key, domain)),
+            None => return Ok(Release::Hold(format!("node {node} of the gang has lost its label {key}"))),
+        }
+    }
+    Ok(Release::Now(requirements))
+}
+
+/// The node of a bound pod.
+pub(super) fn node_name(pod: &Pod) -> Option<&str> {
+    pod.spec.as_ref()?.node_name.as_deref()
+}

@@ -1,0 +1,197 @@
+//! A scheduler that reads PodGangs itself (`type: External`): Grove gives its pods the schedulerName and takes
+//! the gate off when the PodGang is complete; gang resources there are none (EXT-01).
+//!
+//! What such a scheduler can do nobody here knows, so its profile declares it, and what is not declared is
+//! refused where a PodCliqueSet insists on it (EXT-02). Whether a declaration is true is not checked here; only
+//! the scheduler's behaviour can show that (EXT-03).
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use grove_api::PodCliqueSet;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{ApiResource, DynamicObject};
+use serde::Deserialize;
+
+use super::template::{Constrained, constraints};
+use super::{
+    BackendError, FieldError, GangState, Membership, Release, SchedulerBackend, Synced, Validation, pod_spec,
+};
+
+/// The `config` of an External profile.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ExternalConfig {
+    /// The scheduler honours the topology constraints of a PodGang.
+    pub topology_constraints: bool,
+}
+
+/// A scheduler that reads PodGangs itself.
+pub struct External {
+    name: String,
+    config: ExternalConfig,
+}
+
+impl External {
+    /// The backend of the scheduler of that schedulerName.
+    pub fn new(name: impl Into<String>, config: ExternalConfig) -> Self {
+        Self { name: name.into(), config }
+    }
+}
+
+#[async_trait]
+impl SchedulerBackend for External {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    async fn init(&self) -> Result<(), BackendError> {
+        let topology_constraints = self.config.topology_constraints;
+        tracing::info!(backend = self.name(), topology_constraints, "ready");
+        Ok(())
+    }
+
+    /// Always ready: all it needs is PodGangs.
+    async fn readiness(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    async fn validate_pod_clique_set(&self, pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {
+        let mut found = Validation::default();
+        // Constraints are immutable (ADM-03): an update brings none.
+        if old.is_some() || self.config.topology_constraints {
+            return found;
+        }
+        let undeclared =
+            format!("the profile of scheduler {} does not declare topologyConstraints", self.name);
+        for Constrained { path, constraint, .. } in constraints(&pcs.spec.template) {
+            if constraint.required_domain().is_some() {
+                let message = format!("{undeclared}: nobody would keep a required constraint");
+                found.errors.push(FieldError::forbidden(path, message));
+            } else {
+                found.warnings.push(format!("{path}.pack.preferred may have no effect: {undeclared}"));
+            }
+        }
+        found
+    }
+
+    fn prepare_pod(&self, pod: &mut DynamicObject, member: &Membership<'_>) -> Result<(), BackendError> {
+        pod_spec::schedule_by(&self.name, pod, member).map(drop)
+    }
+
+    fn gang_resources(&self) -> Vec<ApiResource> {
+        Vec::new()
+    }
+
+    async fn sync_pod_gang(
+        &self,
+        _gang: &GangState<'_>,
+        _existing: &[Arc<DynamicObject>],
+    ) -> Result<Synced, BackendError> {
+        Ok(Synced::default())
+    }
+
+    async fn release_pod(&self, _pod: &Pod, _gang: &GangState<'_>) -> Result<Release, BackendError> {
+        Ok(Release::Now(Vec::new()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use grove_api::{PodGang, PodGangSpec};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn backend(topology_constraints: bool) -> External {
+        External::new("outside", ExternalConfig { topology_constraints })
+    }
+
+    fn pcs(edit: impl FnOnce(&mut Value)) -> PodCliqueSet {
+        let clique = |name: &str| json!({"name": name, "spec": {"podSpec": {}, "replicas": 2}});
+        let mut template = json!({
+            "cliques": [clique("a"), clique("b")],
+            "podCliqueScalingGroups": [{"name": "g", "cliqueNames": ["b"]}],
+        });
+        edit(&mut template);
+        let spec = json!({"replicas": 1, "template": template});
+        serde_json::from_value(json!({"metadata": {"name": "wl"}, "spec": spec})).unwrap()
+    }
+
+    /// A constraint on the whole, on a clique and on the scaling group.
+    fn packed(pack: &Value) -> PodCliqueSet {
+        let constraint = json!({"topologyName": "t", "pack": pack});
+        pcs(|template| {
+            template["topologyConstraint"] = constraint.clone();
+            template["cliques"][1]["topologyConstraint"] = constraint.clone();
+            template["podCliqueScalingGroups"][0]["topologyConstraint"] = constraint;
+        })
+    }
+
+    #[tokio::test]
+    async fn a_pod_gets_the_scheduler_name_and_nothing_else() {
+        let resource = ApiResource::erase::<Pod>(&());
+        let mut pod = DynamicObject::new("p", &resource).data(json!({"spec": {"containers": []}}));
+        let pod_gang = PodGang::new(
+            "wl-0",
+            PodGangSpec { priority_class_name: Some("high".into()), ..PodGangSpec::default() },
+        );
+        let member = Membership { pod_gang: &pod_gang, pod_clique: "wl-0-a", pod_index: 0 };
+        backend(true).prepare_pod(&mut pod, &member).unwrap();
+        assert_eq!(pod.data, json!({"spec": {"containers": [], "schedulerName": "outside"}}));
+        let state = GangState::without_pods(&pod_gang);
+        let released = backend(true).release_pod(&Pod::default(), &state).await.unwrap();
+        assert_eq!(released, Release::Now(Vec::new()));
+    }
+
+    #[tokio::test]
+    async fn nothing_is_created() {
+        let pod_gang = PodGang::new("wl-0", PodGangSpec::default());
+        assert_eq!(
+            backend(false).sync_pod_gang(&GangState::without_pods(&pod_gang), &[]).await.unwrap(),
+            Synced::default()
+        );
+        assert!(backend(false).gang_resources().is_empty());
+        assert_eq!(backend(false).readiness().await, Ok(()));
+    }
+
+    #[rstest::rstest]
+    #[case::none(json!(null), false, 0, 0)]
+    #[case::required(json!({"required": "rack"}), false, 3, 0)]
+    #[case::both(json!({"required": "rack", "preferred": "host"}), false, 3, 0)]
+    #[case::preferred(json!({"preferred": "rack"}), false, 0, 3)]
+    #[case::required_declared(json!({"required": "rack"}), true, 0, 0)]
+    #[case::preferred_declared(json!({"preferred": "rack"}), true, 0, 0)]
+    #[tokio::test]
+    async fn undeclared_topology(
+        #[case] pack: Value,
+        #[case] declared: bool,
+        #[case] errors: usize,
+        #[case] warnings: usize,
+    ) {
+        let pcs = if pack.is_null() { pcs(|_| {}) } else { packed(&pack) };
+        let found = backend(declared).validate_pod_clique_set(&pcs, None).await;
+        assert_eq!((found.errors.len(), found.warnings.len()), (errors, warnings), "{found:?}");
+    }
+
+    #[tokio::test]
+    async fn a_declaration_withdrawn_blocks_no_update() {
+        let old = packed(&json!({"required": "rack"}));
+        let mut new = old.clone();
+        new.spec.replicas = 0;
+        assert_eq!(backend(false).validate_pod_clique_set(&new, Some(&old)).await, Validation::default());
+    }
+
+    #[tokio::test]
+    async fn messages() {
+        let required =
+            backend(false).validate_pod_clique_set(&packed(&json!({"required": "rack"})), None).await;
+        let preferred =
+            backend(false).validate_pod_clique_set(&packed(&json!({"preferred": "rack"})), None).await;
+        let text = format!("{}\n{}", required.errors[0], preferred.warnings[0]);
+        insta::assert_snapshot!(text, @"
+        spec.template.topologyConstraint: Forbidden: the profile of scheduler outside does not declare topologyConstraints: nobody would keep a required constraint
+        spec.template.topologyConstraint.pack.preferred may have no effect: the profile of scheduler outside does not declare topologyConstraints
+        ");
+    }
+}

@@ -1,0 +1,120 @@
+//! [`SchedulerBackend`] for KAI: puts the parts of this module together.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use grove_api::names::ANNOTATION_TOPOLOGY_NAME;
+use grove_api::{PodCliqueSet, PodGang};
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{ApiResource, DynamicObject};
+use kube::{Client, ResourceExt};
+
+use super::api::{
+    ANNOTATION_POD_GROUP, ANNOTATION_SKIP_PODGROUPER, ANNOTATION_TOPOLOGY, CRDS, KEY_QUEUE, LABEL_SUB_GROUP,
+    RELEASE, pod_groups,
+};
+use super::{admission, plan, queue};
+use crate::backend::crd::CrdDetection;
+use crate::backend::{
+    BackendError, GangState, Membership, Release, SchedulerBackend, Synced, TopologyBackend, Validation,
+    domain, gang_objects, pod_spec,
+};
+
+/// The schedulerName of KAI's pods, and the name of its profile.
+pub const KAI_SCHEDULER: &str = "kai-scheduler";
+
+/// KAI.
+pub struct Kai {
+    pub(super) client: Client,
+    detection: CrdDetection,
+}
+
+impl Kai {
+    /// The backend. Its profile has no config.
+    pub fn new(client: Client) -> Self {
+        Self { detection: CrdDetection::new(client.clone(), &CRDS, RELEASE), client }
+    }
+
+    /// Name of the KAI Topology that the constraints of `gang` speak of: the one of the ClusterTopologyBinding's
+    /// name, or the one that the binding refers to.
+    async fn topology_of(&self, gang: &GangState<'_>) -> Result<Option<String>, BackendError> {
+        let annotations = gang.pod_gang.annotations();
+        let annotation = |key: &str| annotations.get(key).filter(|name| !name.is_empty()).cloned();
+        let Some(name) = annotation(ANNOTATION_TOPOLOGY_NAME) else {
+            return Ok(annotation(ANNOTATION_TOPOLOGY));
+        };
+        let binding = domain::binding(&self.client, gang, &name).await?;
+        let reference = binding.as_ref().and_then(|binding| binding.spec.reference(KAI_SCHEDULER));
+        Ok(Some(reference.map(str::to_owned).unwrap_or(name)))
+    }
+}
+
+#[async_trait]
+impl SchedulerBackend for Kai {
+    fn name(&self) -> &str {
+        KAI_SCHEDULER
+    }
+
+    async fn readiness(&self) -> Result<(), String> {
+        self.detection.readiness().await
+    }
+
+    async fn validate_pod_clique_set(&self, pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {
+        admission::validate(pcs, old)
+    }
+
+    /// Keeps the podgrouper off (KAI-02), and hands down a queue that only cliques name.
+    async fn prepare_pod_gang(&self, pod_gang: &mut PodGang, pcs: &PodCliqueSet) -> Result<(), BackendError> {
+        pod_gang.annotations_mut().insert(ANNOTATION_SKIP_PODGROUPER.to_owned(), "true".to_owned());
+        if let (None, Ok(queue)) = (queue::of_gang(pod_gang), queue::of(pcs)) {
+            pod_gang.annotations_mut().insert(KEY_QUEUE.to_owned(), queue.name.to_owned());
+        }
+        Ok(())
+    }
+
+    fn prepare_pod(&self, pod: &mut DynamicObject, member: &Membership<'_>) -> Result<(), BackendError> {
+        pod_spec::schedule_by(self.name(), pod, member)?;
+        // KAI-03
+        pod.labels_mut().insert(LABEL_SUB_GROUP.to_owned(), plan::leaf(member.pod_clique));
+        let annotations = pod.annotations_mut();
+        annotations.insert(ANNOTATION_POD_GROUP.to_owned(), member.pod_gang.name_any());
+        annotations.insert(ANNOTATION_SKIP_PODGROUPER.to_owned(), "true".to_owned());
+        Ok(())
+    }
+
+    fn gang_resources(&self) -> Vec<ApiResource> {
+        vec![pod_groups()]
+    }
+
+    async fn sync_pod_gang(
+        &self,
+        gang: &GangState<'_>,
+        existing: &[Arc<DynamicObject>],
+    ) -> Result<Synced, BackendError> {
+        let pod_gang = gang.pod_gang;
+        self.ready().await?;
+        let topology = match plan::is_constrained(pod_gang) {
+            true => self.topology_of(gang).await?,
+            false => None,
+        };
+        let (resource, names) = (pod_groups(), [pod_gang.name_any()]);
+        // What KAI has written to it (KAI-05) counts also where the cache does not have it (yet).
+        let found = gang_objects::standing(&self.client, pod_gang, &resource, names, existing).await?;
+        let wanted = plan::plan(pod_gang, topology.as_deref(), found.first().map(AsRef::as_ref))?;
+        gang_objects::ensure(&self.client, pod_gang, &resource, &wanted, &found).await?;
+        Ok(Synced::default())
+    }
+
+    /// At once: KAI holds back what does not fit whole, and takes pods beyond the minimum one by one.
+    async fn release_pod(&self, _pod: &Pod, _gang: &GangState<'_>) -> Result<Release, BackendError> {
+        Ok(Release::Now(Vec::new()))
+    }
+
+    fn topology(&self) -> Option<&dyn TopologyBackend> {
+        Some(self)
+    }
+}
+
+#[cfg(test)]
+#[path = "backend_tests.rs"]
+mod tests;

@@ -1,0 +1,24 @@
+//! A made-up API server of a cluster with KAI, for tests.
+
+use serde_json::{Value, json};
+
+use crate::backend::made_up_api::MadeUpApi;
+
+/// The CRDs for clusters without KAI by path, as an API server shows them.
+pub(super) fn crds() -> Vec<(String, Value)> {
+    let crds =
+        grove_yaml::documents(include_str!("../../../../../src/cluster/schedulers/kai/crds.yaml")).unwrap();
+    let shown = crds.into_iter().map(|mut crd| {
+        crd["status"] = json!({"conditions": [{"type": "Established", "status": "True"}]});
+        let name = crd["metadata"]["name"].as_str().unwrap();
+        (format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"), crd)
+    });
+    shown.collect()
+}
+
+/// A cluster with KAI's CRDs and these objects.
+pub(super) fn cluster(objects: &[(&str, Value)]) -> MadeUpApi {
+    let crds = crds();
+    let crds = crds.iter().map(|(path, crd)| (path.as_str(), crd.clone()));
+    MadeUpApi::holding(crds.chain(objects.iter().cloned()))
+}

@@ -1,0 +1,107 @@
+//! The one queue of a PodCliqueSet (KAI-04).
+//!
+//! `kai.scheduler/queue` may stand on the PodCliqueSet or on its cliques, as a label or else as an annotation. A gang
+//! is in one queue, so all that are named have to be the same. Whether the queue exists is not asked: KAI reports a
+//! gang whose queue is missing, and schedules it once the queue is there.
+
+use std::collections::BTreeMap;
+
+use grove_api::{PodCliqueSet, PodGang};
+use kube::ResourceExt;
+
+use super::api::KEY_QUEUE;
+use crate::backend::FieldError;
+use crate::backend::queue::Queue;
+
+/// The queue of `pcs`.
+///
+/// # Errors
+/// It names none, or several.
+pub(super) fn of(pcs: &PodCliqueSet) -> Result<Queue<'_>, FieldError> {
+    let set = named("metadata", pcs.labels(), pcs.annotations());
+    let cliques = pcs.spec.template.cliques.iter().enumerate().filter_map(|(i, clique)| {
+        named(&format!("spec.template.cliques[{i}]"), &clique.labels, &clique.annotations)
+    });
+    let mut all = set.into_iter().chain(cliques);
+    let Some(queue) = all.next() else {
+        let message = "KAI needs a queue, on the PodCliqueSet or on its cliques, as a label or an annotation";
+        return Err(FieldError::required(path("metadata", "labels"), message));
+    };
+    match all.find(|other| other.name != queue.name) {
+        Some(other) => {
+            let message =
+                format!("{:?} is not {:?} of {}: a gang is in one queue", other.name, queue.name, queue.path);
+            Err(FieldError::invalid(other.path, message))
+        }
+        None => Ok(queue),
+    }
+}
+
+/// The queue that `pod_gang` names.
+pub(super) fn of_gang(pod_gang: &PodGang) -> Option<&str> {
+    named("metadata", pod_gang.labels(), pod_gang.annotations()).map(|queue| queue.name)
+}
+
+/// The queue that one object names. An empty name is none.
+fn named<'a>(
+    metadata: &str,
+    labels: &'a BTreeMap<String, String>,
+    annotations: &'a BTreeMap<String, String>,
+) -> Option<Queue<'a>> {
+    [("labels", labels), ("annotations", annotations)].into_iter().find_map(|(place, pairs)| {
+        let name = pairs.get(KEY_QUEUE).filter(|name| !name.is_empty())?;
+        Some(Queue { name, path: path(metadata, place) })
+    })
+}
+
+fn path(metadata: &str, place: &str) -> String {
+    format!("{metadata}.{place}[{KEY_QUEUE}]")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A PodCliqueSet and two cliques with these queues as label and annotation; empty is none.
+    fn pcs(queues: [(&str, &str); 3]) -> PodCliqueSet {
+        let pairs = |queue: &str| if queue.is_empty() { json!({}) } else { json!({KEY_QUEUE: queue}) };
+        let [set, a, b] = queues.map(|(label, annotation)| (pairs(label), pairs(annotation)));
+        let clique = |name: &str, (labels, annotations)| {
+            let spec = json!({"replicas": 1, "podSpec": {}});
+            json!({"name": name, "labels": labels, "annotations": annotations, "spec": spec})
+        };
+        let template = json!({"cliques": [clique("a", a), clique("b", b)]});
+        serde_json::from_value(json!({
+            "metadata": {"name": "wl", "labels": set.0, "annotations": set.1},
+            "spec": {"replicas": 1, "template": template},
+        }))
+        .unwrap()
+    }
+
+    #[rstest::rstest]
+    #[case::label([("q", ""), ("", ""), ("", "")])]
+    #[case::annotation([("", "q"), ("", ""), ("", "")])]
+    #[case::label_before_annotation([("q", "other"), ("", ""), ("", "")])]
+    #[case::one_clique([("", ""), ("", ""), ("", "q")])]
+    #[case::all_alike([("q", ""), ("", "q"), ("q", "q")])]
+    fn one_queue(#[case] queues: [(&str, &str); 3]) {
+        assert_eq!(of(&pcs(queues)).map(|queue| queue.name), Ok("q"));
+    }
+
+    #[test]
+    fn none_or_several() {
+        let faults = [
+            [("", ""), ("", ""), ("", "")],
+            [("q", ""), ("", ""), ("r", "")],
+            [("", ""), ("", "q"), ("", "r")],
+        ];
+        let faults = faults.map(|queues| of(&pcs(queues)).unwrap_err().to_string()).join("\n");
+        insta::assert_snapshot!(faults, @r#"
+        metadata.labels[kai.scheduler/queue]: Required value: KAI needs a queue, on the PodCliqueSet or on its cliques, as a label or an annotation
+        spec.template.cliques[1].labels[kai.scheduler/queue]: Invalid value: "r" is not "q" of metadata.labels[kai.scheduler/queue]: a gang is in one queue
+        spec.template.cliques[1].annotations[kai.scheduler/queue]: Invalid value: "r" is not "q" of spec.template.cliques[0].annotations[kai.scheduler/queue]: a gang is in one queue
+        "#);
+    }
+}

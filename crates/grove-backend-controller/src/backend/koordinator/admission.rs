@@ -1,0 +1,70 @@
+//! Which PodCliqueSets Koordinator can serve (KOORD-04, ADM-09).
+//!
+//! Pure. Whether the cluster's network topology has the layers is asked when a gang is made: it may change, and
+//! node-label keys are not in a PodCliqueSet.
+
+use std::collections::BTreeMap;
+
+use grove_api::PodCliqueSet;
+use grove_api::names::ANNOTATION_MNNVL_GROUP;
+use kube::ResourceExt;
+
+use super::KOORD_SCHEDULER;
+use crate::backend::template::{Constrained, Place, TEMPLATE, constraints, podgroup_counts};
+use crate::backend::{FieldError, Validation};
+
+/// Annotation that asks for multi-node NVLink in the proposals.
+const ANNOTATION_AUTO_MNNVL: &str = "grove.io/auto-mnnvl";
+
+/// Findings on `pcs`.
+pub(super) fn validate(pcs: &PodCliqueSet) -> Validation {
+    let mut found = Validation { errors: mnnvl(pcs), ..Validation::default() };
+    let podgroups = podgroup_counts(&pcs.spec.template).base;
+    for constrained in constraints(&pcs.spec.template) {
+        match refusal(&constrained, podgroups) {
+            Some(reason) => found.errors.push(constrained.refused(KOORD_SCHEDULER, reason)),
+            None => constrained.required_only(KOORD_SCHEDULER, &mut found),
+        }
+    }
+    found
+}
+
+/// Why a constraint cannot be kept at its place. A base PodGang has `podgroups`; no scaled one has more.
+fn refusal(constrained: &Constrained<'_>, podgroups: usize) -> Option<&'static str> {
+    match constrained.place {
+        Place::PodCliqueSet => None,
+        Place::Clique if podgroups <= 1 => None,
+        Place::Clique => Some(
+            "Koordinator honours one topology for all podgroups of a gang, and a PodGang would have more than one",
+        ),
+        Place::ScalingGroup => {
+            Some("Koordinator cannot keep the podgroups of a scaling-group replica in one domain")
+        }
+    }
+}
+
+/// The annotations that ask for memory shared over NVLink, which Koordinator knows nothing of.
+fn mnnvl(pcs: &PodCliqueSet) -> Vec<FieldError> {
+    let template = &pcs.spec.template;
+    let cliques = template.cliques.iter().enumerate();
+    let cliques = cliques.map(|(i, c)| (format!("{TEMPLATE}.cliques[{i}].annotations"), &c.annotations));
+    let groups = template.pod_clique_scaling_groups.iter().enumerate();
+    let groups =
+        groups.map(|(i, g)| (format!("{TEMPLATE}.podCliqueScalingGroups[{i}].annotations"), &g.annotations));
+    let own = ("metadata.annotations".to_owned(), pcs.annotations());
+    let asking = |(path, annotations): (String, &BTreeMap<String, String>)| {
+        let auto = annotations.get(ANNOTATION_AUTO_MNNVL).is_some_and(|value| value == "enabled");
+        let group = annotations.get(ANNOTATION_MNNVL_GROUP).is_some_and(|group| group != "none");
+        let keys = [(ANNOTATION_AUTO_MNNVL, auto), (ANNOTATION_MNNVL_GROUP, group)];
+        let message = format!("scheduler backend {KOORD_SCHEDULER} has no multi-node NVLink (MNNVL)");
+        keys.into_iter()
+            .filter(|(_, asks)| *asks)
+            .map(move |(key, _)| FieldError::forbidden(format!("{path}[{key}]"), &message))
+            .collect::<Vec<_>>()
+    };
+    std::iter::once(own).chain(cliques).chain(groups).flat_map(asking).collect()
+}
+
+#[cfg(test)]
+#[path = "admission_tests.rs"]
+mod tests;

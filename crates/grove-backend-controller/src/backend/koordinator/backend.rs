@@ -1,0 +1,181 @@
+//! [`SchedulerBackend`] for Koordinator: puts the parts of this module together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::future;
+use grove_api::names::LABEL_POD_CLIQUE;
+use grove_api::{PodCliqueSet, PodGang};
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{ApiResource, DynamicObject};
+use kube::{Client, ResourceExt};
+
+use super::config::KoordinatorConfig;
+use super::gather::{Gather, gather};
+use super::pod_group::{self, ANNOTATION_NETWORK_TOPOLOGY, LABEL_POD_GROUP, LABEL_QOS_CLASS, pod_groups};
+use super::{admission, network_topology, plan};
+use crate::backend::crd::{Crd, CrdDetection};
+use crate::backend::{
+    BackendError, GangState, Membership, Release, SchedulerBackend, Synced, Validation, domain, excess_pods,
+    gang_objects, pod_spec,
+};
+
+/// schedulerName of Koordinator's pods.
+pub const KOORD_SCHEDULER: &str = "koord-scheduler";
+
+/// What has to be installed. The ClusterNetworkTopology is asked for by gangs that need it.
+const CRDS: &[Crd] = &[Crd { name: "podgroups.scheduling.sigs.k8s.io", version: "v1alpha1", field: None }];
+/// The release that all of this was read from.
+const RELEASE: &str = "Koordinator 1.8";
+
+/// Koordinator.
+pub struct Koordinator {
+    client: Client,
+    config: KoordinatorConfig,
+    detection: CrdDetection,
+}
+
+impl Koordinator {
+    /// The backend with its profile's config.
+    pub fn new(client: Client, config: KoordinatorConfig) -> Self {
+        Self { detection: CrdDetection::new(client.clone(), CRDS, RELEASE), client, config }
+    }
+
+    /// What `asked` comes to in this cluster. A layer that is not declared may be, later: worth a retry. The cluster is
+    /// only asked for what is not written yet, and fails only a gang that lacks a PodGroup.
+    async fn within_cluster(
+        &self,
+        asked: Gather,
+        pod_gang: &PodGang,
+        standing: &[Arc<DynamicObject>],
+    ) -> Result<Gather, BackendError> {
+        let stands = standing.len() == pod_gang.spec.podgroups.len();
+        let spec = asked.network_topology_spec();
+        let says = |found: &Arc<DynamicObject>| {
+            found.annotations().get(ANNOTATION_NETWORK_TOPOLOGY) == spec.as_ref()
+        };
+        if spec.is_none() || stands && standing.iter().all(says) {
+            return Ok(asked);
+        }
+        let declared = network_topology::declared_layers(&self.client).await;
+        match declared.and_then(|declared| asked.within(&declared).map_err(|reason| self.not_ready(reason))) {
+            Err(error) if stands => {
+                let warnings = asked.warnings.into_iter().chain([error.to_string()]).collect();
+                Ok(Gather { warnings, ..asked })
+            }
+            found => found,
+        }
+    }
+
+    fn not_ready(&self, reason: String) -> BackendError {
+        BackendError::NotReady { backend: self.name().to_owned(), reason }
+    }
+
+    /// Creates and updates before it prunes: Koordinator holds back a gang that lists a PodGroup which is not there,
+    /// so none goes before the others have let go of it (KOORD-07).
+    async fn sync(
+        &self,
+        gang: &GangState<'_>,
+        existing: &[Arc<DynamicObject>],
+    ) -> Result<Synced, BackendError> {
+        let pod_gang = gang.pod_gang;
+        let (resource, names) = (pod_groups(), plan::names(pod_gang));
+        let asked = gather(pod_gang, &self.config.topology_key_mappings)?;
+        let standing = gang_objects::standing(&self.client, pod_gang, &resource, names, existing).await?;
+        let gather = self.within_cluster(asked, pod_gang, &standing).await?;
+        let plan = plan::plan(&self.config, gang, &gather, &standing)?;
+        let ensure = |wanted| gang_objects::ensure(&self.client, pod_gang, &resource, wanted, &standing);
+        future::try_join_all(plan.iter().map(ensure)).await?;
+        let keep: BTreeSet<_> = plan.iter().map(ResourceExt::name_any).collect();
+        gang_objects::prune(&self.client, pod_gang, &resource, &keep, existing).await?;
+        Ok(Synced { warnings: gather.warnings })
+    }
+}
+
+#[async_trait]
+impl SchedulerBackend for Koordinator {
+    fn name(&self) -> &str {
+        KOORD_SCHEDULER
+    }
+
+    async fn init(&self) -> Result<(), BackendError> {
+        match self.readiness().await {
+            Ok(()) => tracing::info!(backend = self.name(), config = ?self.config, "ready"),
+            Err(reason) => tracing::warn!(backend = self.name(), %reason, "gangs cannot be scheduled"),
+        }
+        Ok(())
+    }
+
+    async fn readiness(&self) -> Result<(), String> {
+        self.detection.readiness().await
+    }
+
+    async fn validate_pod_clique_set(&self, pcs: &PodCliqueSet, _old: Option<&PodCliqueSet>) -> Validation {
+        admission::validate(pcs)
+    }
+
+    fn prepare_pod(&self, pod: &mut DynamicObject, member: &Membership<'_>) -> Result<(), BackendError> {
+        if let Some(class) = self.config.default_qos_class {
+            pod.labels_mut().entry(LABEL_QOS_CLASS.to_owned()).or_insert_with(|| class.as_str().to_owned());
+        }
+        if member.min_replicas().is_some_and(|min| member.pod_index < min) {
+            let pod_group = pod_group::name(&member.pod_gang.name_any(), member.pod_clique);
+            pod.labels_mut().insert(LABEL_POD_GROUP.to_owned(), pod_group);
+        }
+        let spec = pod_spec::schedule_by(self.name(), pod, member)?;
+        // koord-scheduler orders gangs by the priority of their pods; its PodGroup has none.
+        pod_spec::inherit_priority(spec, member.pod_gang);
+        // A node without the label of the layer above it is a domain of its own to Koordinator.
+        pod_spec::require_levels(spec, member)
+    }
+
+    fn gang_resources(&self) -> Vec<ApiResource> {
+        vec![pod_groups()]
+    }
+
+    async fn sync_pod_gang(
+        &self,
+        gang: &GangState<'_>,
+        existing: &[Arc<DynamicObject>],
+    ) -> Result<Synced, BackendError> {
+        let synced = self.sync(gang, existing).await;
+        if let Err(BackendError::Api { .. }) = &synced {
+            // Say that the CRD is missing rather than that a path was not found.
+            self.ready().await?;
+        }
+        synced
+    }
+
+    /// A surplus pod joins when it is released, which is when the hard gang is bound: koord-scheduler 1.8 pays no heed to
+    /// scheduling gates once a gang is tried. It takes every pod with the label, is refused the binding of a gated one,
+    /// and forgets it. What keeps it from trying before the hard gang is released is said in `plan`.
+    fn release_labels(&self, pod_gang: &PodGang, pod: &Pod) -> BTreeMap<String, String> {
+        let podgroup = pod.labels().get(LABEL_POD_CLIQUE).map(String::as_str).unwrap_or_default();
+        [(LABEL_POD_GROUP.to_owned(), pod_group::name(&pod_gang.name_any(), podgroup))].into()
+    }
+
+    /// Koordinator plans a gang with every pod that is there, and forgets those that it did not need; a surplus pod is
+    /// kept back until the hard gang is bound. It checks the topology of a gang when it is placed first, and not of pods
+    /// that come later: those follow the gang by node affinity.
+    async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError> {
+        if excess_pods::is_surplus(pod, gang.pod_gang)
+            && let Some(reason) = excess_pods::unbound(gang)
+        {
+            return Ok(Release::Hold(reason));
+        }
+        let bound = gang.pods.iter().find_map(|pod| domain::node_name(pod));
+        let podgroup = pod.labels().get(LABEL_POD_CLIQUE).map(String::as_str).unwrap_or_default();
+        match bound {
+            Some(node) => {
+                let keys = domain::required_keys(gang.pod_gang, podgroup);
+                domain::release_beside(&self.client, node, keys).await
+            }
+            None => Ok(Release::Now(Vec::new())),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "backend_tests.rs"]
+mod tests;

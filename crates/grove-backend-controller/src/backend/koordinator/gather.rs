@@ -1,0 +1,97 @@
+//! What of a PodGang's topology Koordinator can keep: one hard layer for the whole GangGroup (KOORD-03).
+//!
+//! Pure. Refuses what would be ignored, so that a PodGang that did not come through our admission fails closed:
+//! no PodGroups, and therefore no pod ever ungated (KOORD-05).
+
+use std::collections::BTreeSet;
+
+use grove_api::PodGang;
+use kube::ResourceExt;
+use serde_json::json;
+
+use super::layers::{Layer, LayerMappings};
+use crate::backend::BackendError;
+use crate::backend::domain::pack_keys;
+
+/// The layers that a GangGroup is gathered in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Gather {
+    /// All pods in one domain of this layer.
+    pub required: Option<Layer>,
+    /// All pods in one domain of this layer where possible. Koordinator 1.8 does not read it.
+    pub preferred: Option<Layer>,
+    /// What is left out.
+    pub warnings: Vec<String>,
+}
+
+impl Gather {
+    /// The same, as far as `declared` has the layers.
+    ///
+    /// # Errors
+    /// The required layer is not declared: Koordinator would leave the gang pending for ever.
+    pub(super) fn within(&self, declared: &BTreeSet<String>) -> Result<Self, String> {
+        let mut gather = self.clone();
+        let undeclared = |layer: &Layer| !declared.contains(layer.as_str());
+        let fault = |layer: Layer| format!("ClusterNetworkTopology default declares no {}", layer.as_str());
+        if let Some(layer) = self.required.filter(undeclared) {
+            return Err(fault(layer));
+        }
+        if let Some(layer) = gather.preferred.take_if(|layer| undeclared(layer)) {
+            gather.warnings.push(format!("{}: the preferred level is left out", fault(layer)));
+        }
+        Ok(gather)
+    }
+
+    /// The value of `network-topology-spec`.
+    pub(super) fn network_topology_spec(&self) -> Option<String> {
+        let rule = |layer: Layer, strategy: &str| json!({"layer": layer, "strategy": strategy});
+        let required = self.required.map(|layer| rule(layer, "MustGather"));
+        let preferred = self.preferred.filter(|layer| self.required != Some(*layer));
+        let rules: Vec<_> =
+            required.into_iter().chain(preferred.map(|layer| rule(layer, "PreferGather"))).collect();
+        (!rules.is_empty()).then(|| json!({ "gatherStrategy": rules }).to_string())
+    }
+}
+
+/// The layers that `pod_gang` asks for.
+///
+/// # Errors
+/// [`BackendError::Refused`] if it asks for more than one domain for all of it, or for an unknown required level.
+pub(super) fn gather(pod_gang: &PodGang, mappings: &LayerMappings) -> Result<Gather, BackendError> {
+    let refused = |reason: String| {
+        BackendError::Refused(format!("PodGang {}: Koordinator {reason}", pod_gang.name_any()))
+    };
+    let spec = &pod_gang.spec;
+    if let Some(config) = spec.topology_constraint_group_configs.first() {
+        let reason = format!("has no topology for some of the podgroups together ({})", config.name);
+        return Err(refused(reason));
+    }
+    let mut own = spec.podgroups.iter().map(|podgroup| pack_keys(podgroup.topology_constraint.as_ref()));
+    let own = own.find(|keys| *keys != (None, None));
+    if own.is_some() && spec.podgroups.len() > 1 {
+        let reason = "honours one topology for all podgroups of a gang, not one for each".to_owned();
+        return Err(refused(reason));
+    }
+    // The only podgroup's own level lies within the PodGang's (ADM-07).
+    let (required, preferred) = own.unwrap_or_default();
+    let whole = pack_keys(spec.topology_constraint.as_ref());
+    let mut gather = Gather::default();
+    if let Some(key) = required.or(whole.0) {
+        let layer = mappings.layer(key);
+        gather.required =
+            Some(layer.ok_or_else(|| refused(format!("has no layer for the required level {key}")))?);
+    }
+    if let Some(key) = preferred.or(whole.1) {
+        gather.preferred = mappings.layer(key);
+        if gather.preferred.is_none() {
+            gather
+                .warnings
+                .push(format!("Koordinator has no layer for the preferred level {key}, which is left out"));
+        }
+    }
+    Ok(gather)
+}
+
+#[cfg(test)]
+#[path = "gather_tests.rs"]
+mod tests;

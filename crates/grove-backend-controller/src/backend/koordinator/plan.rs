@@ -1,0 +1,121 @@
+//! PodGang -> the PodGroups that stand for it (KOORD-01).
+//!
+//! Pure. Every PodGroup carries the whole list of them and the same topology, because Koordinator takes both from
+//! whichever it looks at first.
+
+use std::sync::Arc;
+
+use grove_api::names::LABEL_POD_CLIQUE;
+use grove_api::{PodGang, PodGroup};
+use kube::ResourceExt;
+use kube::api::DynamicObject;
+use serde_json::{Value, json};
+
+use super::config::KoordinatorConfig;
+use super::gather::Gather;
+use super::pod_group::{
+    self, ANNOTATION_GROUPS, ANNOTATION_MATCH_POLICY, ANNOTATION_MODE, ANNOTATION_NETWORK_TOPOLOGY,
+    ANNOTATION_TOTAL_NUMBER, pod_groups,
+};
+use crate::backend::gang_objects::{ABSENT, Pairs, metadata};
+use crate::backend::names::is_label_value;
+use crate::backend::{BackendError, GangState, excess_pods};
+
+/// `minMember` of a gang that must not be tried yet.
+const HELD: i32 = i32::MAX;
+
+/// Names of the PodGroups of `pod_gang`, in podgroup order.
+pub(super) fn names(pod_gang: &PodGang) -> impl Iterator<Item = String> {
+    let gang = pod_gang.name_any();
+    pod_gang.spec.podgroups.iter().map(move |podgroup| pod_group::name(&gang, &podgroup.name))
+}
+
+/// The PodGroups of the PodGang, in podgroup order. `standing` are all of them that are there, whoever controls them.
+///
+/// # Errors
+/// [`BackendError::Refused`] if a podgroup has no minimum.
+pub(super) fn plan(
+    config: &KoordinatorConfig,
+    state: &GangState<'_>,
+    gather: &Gather,
+    standing: &[Arc<DynamicObject>],
+) -> Result<Vec<DynamicObject>, BackendError> {
+    let pod_gang = state.pod_gang;
+    let (gang, namespace) = (pod_gang.name_any(), pod_gang.namespace().unwrap_or_default());
+    let podgroups = &pod_gang.spec.podgroups;
+    if let Some(PodGroup { name, min_replicas, .. }) = podgroups.iter().find(|found| found.min_replicas < 1) {
+        let reason = format!("{name} has minReplicas {min_replicas}, a gang has at least one pod");
+        return Err(BackendError::Refused(format!("PodGang {gang}: {reason}")));
+    }
+    let name = |podgroup: &PodGroup| pod_group::name(&gang, &podgroup.name);
+    let groups: Vec<_> = names(pod_gang).map(|name| format!("{namespace}/{name}")).collect();
+    let common = annotations(config, &groups, gather);
+    let released = excess_pods::is_released(state);
+    let object = |podgroup: &PodGroup| {
+        let name = name(podgroup);
+        let mut spec = json!({
+            "minMember": min_member(podgroup, released, found(&name, standing)),
+            "scheduleTimeoutSeconds": config.schedule_timeout_seconds.seconds(),
+        });
+        if !has_dropped_priority(&name, standing) {
+            spec["priorityClassName"] = json!(pod_gang.spec.priority_class_name);
+        }
+        let mut annotations = common.clone();
+        annotations.insert(ANNOTATION_TOTAL_NUMBER.to_owned(), total_number(podgroup));
+        // For people: a cut name does not tell the podgroup any more.
+        let pod_clique = Some(&podgroup.name).filter(|name| is_label_value(name));
+        let labels = pod_clique.map(|name| (LABEL_POD_CLIQUE.to_owned(), name.clone())).into_iter().collect();
+        let mut object = DynamicObject::new(&name, &pod_groups()).data(json!({ "spec": spec }));
+        object.metadata = metadata(pod_gang, &name, labels, annotations);
+        object
+    };
+    Ok(podgroups.iter().map(object).collect())
+}
+
+/// The minimum, once every pod of the hard gang is released; until then one that cannot be reached, so that
+/// koord-scheduler leaves pods alone that are still gated. It looks at a held gang again only when a PodGroup's minimum
+/// comes within reach, so the change is the sign to begin, and never taken back. One that lost its owner reference is only
+/// claimed as it is, so it is no sign before that.
+fn min_member(podgroup: &PodGroup, released: bool, found: Option<&DynamicObject>) -> i32 {
+    let is_held = |found: &DynamicObject| found.data.pointer("/spec/minMember") == Some(&json!(HELD));
+    let is_claimed =
+        |found: &DynamicObject| found.owner_references().iter().any(|owner| owner.controller == Some(true));
+    let begun = found.map_or(released, |found| !is_held(found) || released && is_claimed(found));
+    if begun { podgroup.min_replicas } else { HELD }
+}
+
+/// What all PodGroups of a GangGroup say alike.
+fn annotations(config: &KoordinatorConfig, groups: &[String], gather: &Gather) -> Pairs {
+    let topology = gather.network_topology_spec();
+    let annotations = [
+        (ANNOTATION_GROUPS, json!(groups).to_string()),
+        (ANNOTATION_MODE, config.gang_mode.as_str().to_owned()),
+        (ANNOTATION_MATCH_POLICY, config.match_policy.as_str().to_owned()),
+        (ANNOTATION_NETWORK_TOPOLOGY, topology.unwrap_or_else(|| ABSENT.to_owned())),
+    ];
+    annotations.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+/// The number of pods, where they are known and enough: Koordinator takes no total below the minimum.
+fn total_number(podgroup: &PodGroup) -> String {
+    let total = podgroup.pod_references.len();
+    match usize::try_from(podgroup.min_replicas).is_ok_and(|min| total >= min) {
+        true => total.to_string(),
+        false => ABSENT.to_owned(),
+    }
+}
+
+fn found<'a>(name: &str, standing: &'a [Arc<DynamicObject>]) -> Option<&'a DynamicObject> {
+    standing.iter().find(|found| found.name_any() == name).map(AsRef::as_ref)
+}
+
+/// Whether the PodGroup is there without a priority class. The proposal puts it there, but Koordinator 1.8 has no such
+/// field and the API server drops it: to ask again would be a request each time.
+fn has_dropped_priority(name: &str, standing: &[Arc<DynamicObject>]) -> bool {
+    found(name, standing)
+        .is_some_and(|found| found.data.pointer("/spec/priorityClassName").is_none_or(Value::is_null))
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

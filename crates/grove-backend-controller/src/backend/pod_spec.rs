@@ -1,0 +1,50 @@
+//! What a pod gets of its backend before it is created, whatever the scheduler.
+//!
+//! Membership is each backend's own. In JSON, as the pod is, so that nothing the user wrote is lost.
+
+use grove_api::PodGang;
+use kube::api::DynamicObject;
+use serde_json::{Map, Value, json};
+
+use super::{BackendError, Membership, affinity, domain};
+
+/// Gives the pod to `scheduler`; the answer is its spec, for more.
+///
+/// # Errors
+/// The pod has no spec.
+pub(super) fn schedule_by<'a>(
+    scheduler: &str,
+    pod: &'a mut DynamicObject,
+    member: &Membership<'_>,
+) -> Result<&'a mut Map<String, Value>, BackendError> {
+    let Some(spec) = pod.data.get_mut("spec").and_then(Value::as_object_mut) else {
+        return Err(BackendError::Refused(format!("a pod of {} has no spec", member.pod_clique)));
+    };
+    spec.insert("schedulerName".to_owned(), json!(scheduler));
+    Ok(spec)
+}
+
+/// The gang's priority class where the pod names none: for schedulers that order gangs by the priority of
+/// their pods (GANG-13).
+pub(super) fn inherit_priority(spec: &mut Map<String, Value>, pod_gang: &PodGang) {
+    let named = spec.get("priorityClassName").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
+    if let (false, Some(class)) = (named, &pod_gang.spec.priority_class_name) {
+        spec.insert("priorityClassName".to_owned(), json!(class));
+    }
+}
+
+/// Keeps the pod off nodes that lack the label of a required level: they are in no domain of it (TOPO-11).
+///
+/// # Errors
+/// The pod's own affinity is none.
+pub(super) fn require_levels(
+    spec: &mut Map<String, Value>,
+    member: &Membership<'_>,
+) -> Result<(), BackendError> {
+    for key in domain::required_keys(member.pod_gang, member.pod_clique) {
+        affinity::require(spec, &affinity::exists(key)).map_err(|error| {
+            BackendError::Refused(format!("affinity of the pods of {}: {error}", member.pod_clique))
+        })?;
+    }
+    Ok(())
+}

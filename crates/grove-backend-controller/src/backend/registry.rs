@@ -1,0 +1,133 @@
+//! The enabled backends by schedulerName, and who serves a workload.
+//!
+//! The set is fixed for the life of the process: it is what the configuration file's profiles say. A backend
+//! whose scheduler API is missing is still in here; it says so by its readiness (ADM-10).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use grove_api::PodCliqueSet;
+
+use super::SchedulerBackend;
+
+/// The backend that needs no profile: it is always enabled.
+pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
+
+/// Scheduler names that Grove reserves for a backend, enabled here or not.
+pub(super) const BUILT_IN: [&str; 5] =
+    [DEFAULT_SCHEDULER, "kai-scheduler", "koord-scheduler", "lpx-scheduler", "volcano"];
+
+/// The enabled backends.
+#[derive(Clone)]
+pub struct Registry {
+    default_name: String,
+    backends: BTreeMap<String, Arc<dyn SchedulerBackend>>,
+}
+
+/// Who serves a PodGang.
+pub enum Served {
+    /// This backend.
+    By(Arc<dyn SchedulerBackend>),
+    /// The backend of this name, which is not enabled (any more): leave the gang alone (ADM-11).
+    Disabled(String),
+}
+
+impl Registry {
+    /// A registry of `backends`, where `default_name` serves the workloads that name no scheduler.
+    ///
+    /// # Errors
+    /// The text of the fault, if `default_name` is none of the backends.
+    pub fn new(
+        default_name: impl Into<String>,
+        backends: impl IntoIterator<Item = Arc<dyn SchedulerBackend>>,
+    ) -> Result<Self, String> {
+        let default_name = default_name.into();
+        let backends: BTreeMap<_, _> = backends.into_iter().map(|b| (b.name().to_owned(), b)).collect();
+        if !backends.contains_key(&default_name) {
+            return Err(format!("the default backend {default_name:?} is not enabled"));
+        }
+        Ok(Self { default_name, backends })
+    }
+
+    /// The schedulerName of the default backend.
+    pub fn default_name(&self) -> &str {
+        &self.default_name
+    }
+
+    /// The enabled backend of that schedulerName.
+    pub fn get(&self, name: &str) -> Option<Arc<dyn SchedulerBackend>> {
+        self.backends.get(name).cloned()
+    }
+
+    /// All enabled backends, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn SchedulerBackend>> {
+        self.backends.values()
+    }
+
+    /// The schedulerName a PodCliqueSet resolves to: the first that a clique names, else the default.
+    pub fn scheduler_name<'a>(&'a self, pcs: &'a PodCliqueSet) -> &'a str {
+        let named =
+            pcs.spec.template.cliques.iter().filter_map(|clique| clique.spec.pod_spec.scheduler_name());
+        named.into_iter().find(|name| !name.is_empty()).unwrap_or(&self.default_name)
+    }
+
+    /// The backend of a PodCliqueSet, or `None` if the one it names is not enabled.
+    pub fn resolve(&self, pcs: &PodCliqueSet) -> Option<Arc<dyn SchedulerBackend>> {
+        self.get(self.scheduler_name(pcs))
+    }
+
+    /// The backend of a PodGang by the value of its `grove.io/scheduler-name` label. An absent label, and one
+    /// that names no scheduler, mean the default (GANG-04).
+    ///
+    /// Schedulers that are not enabled are the built-in ones, and the one that the PodGang's own PodCliqueSet
+    /// asks for: once an External profile is gone, nothing else tells its name from a slip of the pen.
+    pub fn serve(&self, label: Option<&str>, pcs: Option<&PodCliqueSet>) -> Served {
+        let name = label.unwrap_or(&self.default_name);
+        let asked_for = || pcs.is_some_and(|pcs| self.scheduler_name(pcs) == name);
+        match (self.get(name), self.get(&self.default_name)) {
+            (Some(backend), _) => Served::By(backend),
+            (None, Some(default)) if !BUILT_IN.contains(&name) && !asked_for() => Served::By(default),
+            _ => Served::Disabled(name.to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::backend::{External, ExternalConfig};
+
+    fn asking_for(scheduler: &str) -> PodCliqueSet {
+        let clique = json!({"name": "a", "spec": {"replicas": 1, "podSpec": {"schedulerName": scheduler}}});
+        let spec = json!({"replicas": 1, "template": {"cliques": [clique]}});
+        serde_json::from_value(json!({"metadata": {"name": "wl"}, "spec": spec})).unwrap()
+    }
+
+    #[rstest::rstest]
+    #[case::absent(None, None, Some("default"))]
+    #[case::enabled(Some("other"), None, Some("other"))]
+    #[case::no_scheduler(Some("slip"), None, Some("default"))]
+    #[case::no_scheduler_and_not_asked_for(Some("slip"), Some("default"), Some("default"))]
+    #[case::built_in(Some("volcano"), None, None)]
+    #[case::disabled_since(Some("gone"), Some("gone"), None)]
+    fn who_serves_a_pod_gang(
+        #[case] label: Option<&str>,
+        #[case] asked_for: Option<&str>,
+        #[case] served_by: Option<&str>,
+    ) {
+        let backends = ["default", "other"].map(|name| {
+            Arc::new(External::new(name, ExternalConfig::default())) as Arc<dyn SchedulerBackend>
+        });
+        let registry = Registry::new("default", backends).unwrap();
+        let found = match registry.serve(label, asked_for.map(asking_for).as_ref()) {
+            Served::By(backend) => Some(backend.name().to_owned()),
+            Served::Disabled(name) => {
+                assert_eq!(Some(name.as_str()), label);
+                None
+            }
+        };
+        assert_eq!(found.as_deref(), served_by);
+    }
+}

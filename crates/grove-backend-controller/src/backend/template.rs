@@ -1,0 +1,142 @@
+//! What the backends' admission rules ask of a PodCliqueSet's template: where it is constrained, and how many
+//! podgroups its PodGangs will have.
+
+use grove_api::{PodCliqueSetTemplateSpec, TopologyConstraint};
+
+use super::{FieldError, Validation};
+
+/// Path of the template.
+pub(super) const TEMPLATE: &str = "spec.template";
+
+/// What a topology constraint is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Every PodGang as a whole.
+    PodCliqueSet,
+    /// The pods of one PodClique.
+    Clique,
+    /// One replica of a scaling group.
+    ScalingGroup,
+}
+
+/// A topology constraint of a template.
+pub(super) struct Constrained<'a> {
+    /// What it is about.
+    pub place: Place,
+    /// Its path.
+    pub path: String,
+    /// The constraint.
+    pub constraint: &'a TopologyConstraint,
+}
+
+/// Every topology constraint of a template: the set's, the cliques', the scaling groups'.
+pub(super) fn constraints(template: &PodCliqueSetTemplateSpec) -> impl Iterator<Item = Constrained<'_>> {
+    let at = |place, path: String, constraint| {
+        let path = format!("{path}.topologyConstraint");
+        Some(Constrained { place, path, constraint: Option::as_ref(constraint)? })
+    };
+    let set = at(Place::PodCliqueSet, TEMPLATE.to_owned(), &template.topology_constraint);
+    let cliques = template.cliques.iter().enumerate().filter_map(move |(i, clique)| {
+        at(Place::Clique, format!("{TEMPLATE}.cliques[{i}]"), &clique.topology_constraint)
+    });
+    let groups = template.pod_clique_scaling_groups.iter().enumerate().filter_map(move |(i, group)| {
+        let path = format!("{TEMPLATE}.podCliqueScalingGroups[{i}]");
+        at(Place::ScalingGroup, path, &group.topology_constraint)
+    });
+    set.into_iter().chain(cliques).chain(groups)
+}
+
+impl Constrained<'_> {
+    /// The error that `backend` cannot keep this constraint, and why.
+    pub(super) fn refused(&self, backend: &str, reason: &str) -> FieldError {
+        let message = format!("scheduler backend {backend} cannot honour this constraint: {reason}");
+        FieldError::forbidden(&self.path, message)
+    }
+
+    /// The rule for a backend that honours a required level here and no preferred one (ADM-09).
+    pub(super) fn required_only(&self, backend: &str, found: &mut Validation) {
+        if self.constraint.preferred_domain().is_none() {
+            return;
+        }
+        let path = format!("{}.pack.preferred", self.path);
+        if self.constraint.required_domain().is_none() {
+            let message = format!("scheduler backend {backend} has no preferred topology; use pack.required");
+            found.errors.push(FieldError::forbidden(path, message));
+        } else {
+            found
+                .warnings
+                .push(format!("{path} has no effect: scheduler backend {backend} has no preferred topology"));
+        }
+    }
+}
+
+/// How many podgroups the PodGangs of a PodCliqueSet have.
+pub(super) struct PodGroupCounts {
+    /// In the base PodGang of each replica.
+    pub base: usize,
+    /// In a scaled PodGang of each scaling group.
+    pub scaled: Vec<usize>,
+}
+
+/// Counts podgroups by the template (GANG-02, GANG-03).
+pub(super) fn podgroup_counts(template: &PodCliqueSetTemplateSpec) -> PodGroupCounts {
+    let groups = &template.pod_clique_scaling_groups;
+    let grouped = |name: &String| groups.iter().any(|group| group.clique_names.contains(name));
+    let standalone = template.cliques.iter().filter(|clique| !grouped(&clique.name)).count();
+    let in_base = groups.iter().map(|group| {
+        let replicas = usize::try_from(group.min_available.unwrap_or(1)).unwrap_or(0);
+        replicas.saturating_mul(group.clique_names.len())
+    });
+    PodGroupCounts {
+        base: in_base.fold(standalone, usize::saturating_add),
+        scaled: groups.iter().map(|group| group.clique_names.len()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn template() -> PodCliqueSetTemplateSpec {
+        let constraint = |pack| json!({"topologyName": "t", "pack": pack});
+        let clique = |name: &str| json!({"name": name, "spec": {"podSpec": {}, "replicas": 2}});
+        let mut constrained = clique("b");
+        constrained["topologyConstraint"] = constraint(json!({"preferred": "host"}));
+        serde_json::from_value(json!({
+            "cliques": [clique("a"), constrained, clique("c")],
+            "topologyConstraint": constraint(json!({"required": "rack", "preferred": "host"})),
+            "podCliqueScalingGroups": [{
+                "name": "g", "cliqueNames": ["b", "c"], "replicas": 3, "minAvailable": 2,
+                "topologyConstraint": constraint(json!({"required": "rack"})),
+            }],
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn every_constraint_is_found_and_only_required_ones_go_without_a_word() {
+        let template = template();
+        let mut found = Validation::default();
+        let places: Vec<_> = constraints(&template)
+            .map(|constrained| {
+                constrained.required_only("x", &mut found);
+                constrained.place
+            })
+            .collect();
+        assert_eq!(places, [Place::PodCliqueSet, Place::Clique, Place::ScalingGroup]);
+        let errors = found.errors.iter().map(ToString::to_string);
+        let said: Vec<_> = errors.chain(found.warnings).collect();
+        insta::assert_snapshot!(said.join("\n"), @"
+        spec.template.cliques[1].topologyConstraint.pack.preferred: Forbidden: scheduler backend x has no preferred topology; use pack.required
+        spec.template.topologyConstraint.pack.preferred has no effect: scheduler backend x has no preferred topology
+        ");
+    }
+
+    #[test]
+    fn podgroups_of_base_and_scaled_pod_gangs() {
+        let counts = podgroup_counts(&template());
+        assert_eq!((counts.base, counts.scaled), (1 + 2 * 2, vec![2]));
+    }
+}

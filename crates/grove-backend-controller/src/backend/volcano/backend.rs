@@ -1,0 +1,154 @@
+//! [`SchedulerBackend`] for Volcano: puts the parts of this module together.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::future;
+use grove_api::names::LABEL_POD_CLIQUE;
+use grove_api::{ClusterTopologyBinding, PodCliqueSet, PodGang};
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{Api, ApiResource, DynamicObject, ListParams};
+use kube::{Client, ResourceExt};
+
+use super::api::{self, ANNOTATION_PINNED_QUEUE, ANNOTATIONS_GROUP_NAME, CRDS, RELEASE, pod_groups};
+use super::hyper_nodes::{self, HyperNodes};
+use super::{admission, plan, queue, tiers};
+use crate::backend::crd::CrdDetection;
+use crate::backend::template::{self, Constrained};
+use crate::backend::{
+    BackendError, FieldError, GangState, Membership, Release, SchedulerBackend, Synced, TopologyBackend,
+    Validation, domain, gang_objects, pod_spec,
+};
+
+/// The schedulerName of Volcano's pods, and the name of its profile.
+pub const VOLCANO: &str = "volcano";
+
+/// Volcano.
+pub struct Volcano {
+    client: Client,
+    detection: CrdDetection,
+    hyper_nodes: HyperNodes,
+}
+
+impl Volcano {
+    /// The backend. Its profile has no config.
+    pub fn new(client: Client) -> Self {
+        Self {
+            detection: CrdDetection::new(client.clone(), CRDS, RELEASE),
+            hyper_nodes: HyperNodes::new(client.clone()),
+            client,
+        }
+    }
+
+    /// Refuses a required level of a topology that HyperNodes are not made from: it would never be honoured.
+    async fn unheld(&self, pcs: &PodCliqueSet) -> Option<FieldError> {
+        let required = |constrained: &Constrained<'_>| constrained.constraint.required_domain().is_some();
+        let constrained = template::constraints(&pcs.spec.template).find(required)?;
+        let name = constrained.constraint.topology_name.as_deref()?;
+        let all = ListParams::default();
+        let bindings = Api::<ClusterTopologyBinding>::all(self.client.clone());
+        let hyper_nodes = Api::<DynamicObject>::all_with(self.client.clone(), &api::hyper_nodes());
+        let lists = future::try_join(bindings.list(&all), hyper_nodes.list_metadata(&all));
+        let (bindings, hyper_nodes) = match lists.await {
+            Ok(found) => found,
+            Err(error) => {
+                let reason = format!("what holds Volcano's HyperNodes cannot be looked up: {error}");
+                return Some(constrained.refused(VOLCANO, &reason));
+            }
+        };
+        // One that refers to HyperNodes of somebody else, or does not exist, is not for the tree.
+        let binding = bindings.iter().find(|binding| binding.name_any() == name)?;
+        if binding.spec.reference(VOLCANO).is_some() {
+            return None;
+        }
+        let hyper_nodes = hyper_nodes.iter().map(|found| &found.metadata);
+        let holder =
+            hyper_nodes::holder(&bindings, hyper_nodes).filter(|holder| holder.name_any() != name)?;
+        Some(constrained.refused(VOLCANO, &hyper_nodes::refusal(holder)))
+    }
+}
+
+#[async_trait]
+impl SchedulerBackend for Volcano {
+    fn name(&self) -> &str {
+        VOLCANO
+    }
+
+    async fn readiness(&self) -> Result<(), String> {
+        self.detection.readiness().await
+    }
+
+    async fn validate_pod_clique_set(&self, pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {
+        let mut found = admission::validate(pcs, old);
+        if let (Ok(queue), true) = (queue::of(pcs), found.admits() && admission::enters_queue(pcs, old)) {
+            found.errors.extend(queue::closed(&self.client, &queue).await);
+        }
+        if old.is_none() && found.admits() {
+            found.errors.extend(self.unheld(pcs).await);
+        }
+        found
+    }
+
+    /// Pins the queue, so that one that only cliques name gets to the PodGroup (VOL-03).
+    async fn prepare_pod_gang(&self, pod_gang: &mut PodGang, pcs: &PodCliqueSet) -> Result<(), BackendError> {
+        if let Ok(queue) = queue::of(pcs) {
+            let pinned = pod_gang.annotations_mut().entry(ANNOTATION_PINNED_QUEUE.to_owned());
+            pinned.or_insert_with(|| queue.name.to_owned());
+        }
+        Ok(())
+    }
+
+    fn prepare_pod(&self, pod: &mut DynamicObject, member: &Membership<'_>) -> Result<(), BackendError> {
+        for key in ANNOTATIONS_GROUP_NAME {
+            pod.annotations_mut().insert(key.to_owned(), member.pod_gang.name_any());
+        }
+        let spec = pod_spec::schedule_by(self.name(), pod, member)?;
+        // A node that lacks the label of a rack may still be in a HyperNode of a lower tier, as a host.
+        pod_spec::require_levels(spec, member)
+    }
+
+    fn gang_resources(&self) -> Vec<ApiResource> {
+        vec![pod_groups()]
+    }
+
+    async fn sync_pod_gang(
+        &self,
+        gang: &GangState<'_>,
+        existing: &[Arc<DynamicObject>],
+    ) -> Result<Synced, BackendError> {
+        let pod_gang = gang.pod_gang;
+        self.ready().await?;
+        let (tiers, warning) = tiers::of_gang(&self.client, gang, existing).await?;
+        let wanted = plan::plan(pod_gang, &tiers)?;
+        gang_objects::ensure(&self.client, pod_gang, &pod_groups(), &wanted, existing).await?;
+        Ok(Synced { warnings: warning.into_iter().collect() })
+    }
+
+    /// Volcano keeps the domain of a gang with its PodGroup and forgets it with that, so pods that come later
+    /// also follow the gang by node affinity. The level of a podgroup counts only beside a pod of that
+    /// podgroup.
+    async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError> {
+        let pod_clique = pod.labels().get(LABEL_POD_CLIQUE).map(String::as_str).unwrap_or_default();
+        let bound = gang.pods.iter().filter_map(|pod| Some((domain::node_name(pod)?, pod)));
+        let is_beside = |pod: &Pod| pod.labels().get(LABEL_POD_CLIQUE).is_some_and(|of| of == pod_clique);
+        let (beside, elsewhere): (Vec<_>, Vec<_>) = bound.partition(|(_, pod)| is_beside(pod));
+        match (beside.first(), elsewhere.first()) {
+            (Some((node, _)), _) => {
+                let keys = domain::required_keys(gang.pod_gang, pod_clique);
+                domain::release_beside(&self.client, node, keys).await
+            }
+            (None, Some((node, _))) => {
+                domain::release_beside(&self.client, node, domain::required_keys(gang.pod_gang, "")).await
+            }
+            (None, None) => Ok(Release::Now(Vec::new())),
+        }
+    }
+
+    fn topology(&self) -> Option<&dyn TopologyBackend> {
+        Some(&self.hyper_nodes)
+    }
+}
+
+#[cfg(test)]
+#[path = "backend_tests.rs"]
+mod tests;

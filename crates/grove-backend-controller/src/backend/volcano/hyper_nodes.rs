@@ -1,0 +1,270 @@
+//! ClusterTopologyBinding -> HyperNodes (VOL-05, TOPO-09).
+//!
+//! All HyperNodes of a cluster are one tree to Volcano, and tiers are just numbers, so only one binding can
+//! be held: the one that was there first, and not before the tree of another has gone. HyperNodes of anybody
+//! else are never written to; while there are such, the tree says more than the binding does, which is
+//! reported.
+//!
+//! The order of writes is the scheduler's: it fails on a HyperNode whose member it has seen go. So members
+//! are created before what they are members of, and deleted after it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::stream::{self, StreamExt, TryStreamExt};
+use grove_api::ClusterTopologyBinding;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::{ApiResource, DynamicObject, ObjectMeta};
+use kube::{Client, Resource, ResourceExt};
+
+use super::VOLCANO;
+use super::api::hyper_nodes;
+use super::hyper_tree::{tree, without_taken};
+use super::tiers::Tiers;
+use crate::backend::objects::{self, Created, Target};
+use crate::backend::{BackendError, TopologyBackend, TopologyState, TopologyView};
+
+/// Requests at a time. HyperNodes of one tier do not depend on each other.
+const CONCURRENCY: usize = 16;
+
+/// The writer of HyperNodes.
+pub(super) struct HyperNodes {
+    client: Client,
+}
+
+/// The binding that Volcano's one tree is made from: the oldest of those that do not refer to HyperNodes of
+/// somebody else, and of equally old ones that which has `hyper_nodes` already.
+pub(super) fn holder<'a>(
+    bindings: impl IntoIterator<Item = &'a ClusterTopologyBinding>,
+    hyper_nodes: impl Iterator<Item = &'a ObjectMeta>,
+) -> Option<&'a ClusterTopologyBinding> {
+    let making = bindings.into_iter().filter(|binding| {
+        binding.spec.reference(VOLCANO).is_none() && binding.metadata.deletion_timestamp.is_none()
+    });
+    let controllers: BTreeSet<_> = hyper_nodes.filter_map(controller).map(|owner| &owner.uid).collect();
+    making.min_by_key(|binding| {
+        let holds = binding.metadata.uid.as_ref().is_some_and(|uid| controllers.contains(uid));
+        (binding.creation_timestamp().map(|created| created.0), !holds, binding.name_any())
+    })
+}
+
+/// Why `binding` is not held where `holder` is.
+pub(super) fn refusal(holder: &ClusterTopologyBinding) -> String {
+    format!(
+        "Volcano's HyperNodes hold one topology, and ClusterTopologyBinding {} came first",
+        holder.name_any()
+    )
+}
+
+fn controller(metadata: &ObjectMeta) -> Option<&OwnerReference> {
+    metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
+}
+
+/// The HyperNodes that there are, from the point of view of one binding.
+struct Found<'a> {
+    own: BTreeMap<String, &'a DynamicObject>,
+    /// Those of another, maybe deleted, ClusterTopologyBinding.
+    of_bindings: BTreeSet<String>,
+    of_others: BTreeSet<String>,
+}
+
+impl<'a> Found<'a> {
+    fn new(binding: &ClusterTopologyBinding, existing: &'a [Arc<DynamicObject>]) -> Self {
+        let mut found =
+            Self { own: BTreeMap::new(), of_bindings: BTreeSet::new(), of_others: BTreeSet::new() };
+        for object in existing {
+            match controller(&object.metadata) {
+                Some(owner) if Some(&owner.uid) == binding.meta().uid.as_ref() => {
+                    found.own.insert(object.name_any(), object);
+                }
+                Some(owner) if owner.kind == ClusterTopologyBinding::kind(&()) => {
+                    found.of_bindings.insert(object.name_any());
+                }
+                _ => {
+                    found.of_others.insert(object.name_any());
+                }
+            }
+        }
+        found
+    }
+}
+
+impl HyperNodes {
+    pub(super) fn new(client: Client) -> Self {
+        Self { client }
+    }
+
+    /// Makes `own` what is `wanted`.
+    async fn write(
+        &self,
+        wanted: &[DynamicObject],
+        own: &BTreeMap<String, &DynamicObject>,
+    ) -> Result<(), BackendError> {
+        for same_tier in by_tier(wanted.iter()).into_values() {
+            let found = |wanted: &DynamicObject| own.get(&wanted.name_any()).copied();
+            all(same_tier.into_iter().map(|wanted| self.ensure(wanted, found(wanted))).collect()).await?;
+        }
+        let kept: BTreeSet<_> = wanted.iter().map(ResourceExt::name_any).collect();
+        let leftover = own.iter().filter(|(name, _)| !kept.contains(*name)).map(|(_, found)| *found);
+        for same_tier in by_tier(leftover).into_values().rev() {
+            all(same_tier.into_iter().map(|found| self.delete(found)).collect()).await?;
+        }
+        Ok(())
+    }
+
+    async fn ensure(
+        &self,
+        wanted: &DynamicObject,
+        found: Option<&DynamicObject>,
+    ) -> Result<(), BackendError> {
+        let target = self.target(wanted);
+        match found {
+            Some(found) if found.metadata.deletion_timestamp.is_some() => {
+                Err(BackendError::Waiting(format!("{target} is being deleted")))
+            }
+            Some(found) => {
+                let patch = objects::repair(wanted, found);
+                if patch.is_empty() { Ok(()) } else { target.patch(patch).await }
+            }
+            None => match target.create(wanted).await? {
+                Created::New => Ok(()),
+                // Whose it is will be seen in the cache.
+                Created::Taken => Err(BackendError::Waiting(format!("{target} is there already"))),
+            },
+        }
+    }
+
+    async fn delete(&self, found: &DynamicObject) -> Result<(), BackendError> {
+        match found.metadata.deletion_timestamp {
+            Some(_) => Ok(()),
+            None => self.target(found).delete(found).await,
+        }
+    }
+
+    fn target(&self, object: &DynamicObject) -> Target {
+        Target::new(&self.client, &hyper_nodes(), object)
+    }
+}
+
+#[async_trait]
+impl TopologyBackend for HyperNodes {
+    fn topology_resources(&self) -> Vec<ApiResource> {
+        vec![hyper_nodes()]
+    }
+
+    async fn sync_topology(
+        &self,
+        binding: &ClusterTopologyBinding,
+        cluster: &TopologyView<'_>,
+    ) -> Result<TopologyState, BackendError> {
+        let found = Found::new(binding, cluster.existing);
+        let hyper_nodes = cluster.existing.iter().map(|found| &found.metadata);
+        let holder = holder(cluster.bindings.iter().map(|binding| &**binding), hyper_nodes);
+        if let Some(holder) = holder.filter(|holder| holder.uid() != binding.uid()) {
+            // It may have held the place before it referred to other HyperNodes for a while.
+            self.write(&[], &found.own).await?;
+            return Ok(TopologyState::Refused(refusal(holder)));
+        }
+        // Two trees would be one to Volcano. That of a deleted binding, or of one that is not held, is going.
+        if let Some(name) = found.of_bindings.first() {
+            let what = format!("HyperNode {name} of another ClusterTopologyBinding has to go first");
+            return Err(BackendError::Waiting(what));
+        }
+        let planned =
+            tree(&binding.name_any(), &binding.spec.levels, cluster.nodes.iter().map(|node| &**node));
+        let is_planned = |name: &&String| planned.iter().any(|hyper_node| hyper_node.name == **name);
+        let taken: Vec<_> = found.of_others.iter().filter(is_planned).cloned().collect();
+        let wanted: Vec<_> = without_taken(planned, |name| taken.iter().any(|taken| taken == name))
+            .iter()
+            .map(|hyper_node| hyper_node.object(binding))
+            .collect();
+        self.write(&wanted, &found.own).await?;
+        if let Some(name) = taken.first() {
+            let what =
+                format!("HyperNode {name} exists and is not controlled by this ClusterTopologyBinding");
+            return Ok(TopologyState::Refused(what));
+        }
+        Ok(match found.of_others.first() {
+            Some(name) => TopologyState::Drift(format!(
+                "HyperNode {name} is not of this ClusterTopologyBinding: Volcano takes it for a domain of its tier"
+            )),
+            None => TopologyState::InSync,
+        })
+    }
+
+    /// The tree below the HyperNode referred to has to have a HyperNode of every level's tier, and none that
+    /// is called after another level. Which nodes they hold is the administrator's. Those that the binding had of its
+    /// own before it referred to others go.
+    async fn compare_topology(
+        &self,
+        binding: &ClusterTopologyBinding,
+        reference: &str,
+        cluster: &TopologyView<'_>,
+    ) -> Result<TopologyState, BackendError> {
+        self.write(&[], &Found::new(binding, cluster.existing).own).await?;
+        let all: BTreeMap<_, _> = cluster.existing.iter().map(|found| (found.name_any(), &**found)).collect();
+        if !all.contains_key(reference) {
+            return Ok(TopologyState::NotFound(format!("HyperNode {reference:?} not found")));
+        }
+        let below = descendants(reference, &all);
+        let tiers = Tiers::new(&binding.spec.levels);
+        let misnamed = below.iter().find_map(|found| {
+            let (called, level) = (found.data["spec"]["tierName"].as_str()?, tiers.level(tier(found))?);
+            let named = !called.is_empty() && called != level.domain;
+            named.then(|| {
+                format!("HyperNode {} is a {called}, and its tier that of {}", found.name_any(), level.domain)
+            })
+        });
+        let missing =
+            (1..=tiers.highest()).rev().find(|wanted| below.iter().all(|found| tier(found) != *wanted));
+        let missing = missing.and_then(|missing| Some((missing, tiers.level(missing)?)));
+        let missing = missing.map(|(tier, level)| {
+            format!("no HyperNode of tier {tier} ({}) is under HyperNode {reference:?}", level.domain)
+        });
+        Ok(misnamed.or(missing).map_or(TopologyState::InSync, TopologyState::Drift))
+    }
+}
+
+/// The HyperNode of that name and those below it.
+fn descendants<'a>(root: &str, all: &BTreeMap<String, &'a DynamicObject>) -> Vec<&'a DynamicObject> {
+    let mut names = vec![root.to_owned()];
+    let mut found: BTreeMap<String, &DynamicObject> = BTreeMap::new();
+    while let Some(name) = names.pop() {
+        let Some(object) = all.get(&name).copied() else { continue };
+        if found.insert(name, object).is_some() {
+            continue;
+        }
+        let members = object.data["spec"]["members"].as_array().into_iter().flatten();
+        let below = members.filter(|member| member["type"] == "HyperNode");
+        names.extend(
+            below.filter_map(|member| Some(member["selector"]["exactMatch"]["name"].as_str()?.to_owned())),
+        );
+    }
+    found.into_values().collect()
+}
+
+fn by_tier<'a>(
+    hyper_nodes: impl Iterator<Item = &'a DynamicObject>,
+) -> BTreeMap<usize, Vec<&'a DynamicObject>> {
+    let mut tiers: BTreeMap<usize, Vec<_>> = BTreeMap::new();
+    for hyper_node in hyper_nodes {
+        tiers.entry(tier(hyper_node)).or_default().push(hyper_node);
+    }
+    tiers
+}
+
+async fn all<F>(writes: Vec<F>) -> Result<(), BackendError>
+where
+    F: Future<Output = Result<(), BackendError>>,
+{
+    stream::iter(writes).buffered(CONCURRENCY).try_collect().await
+}
+
+fn tier(hyper_node: &DynamicObject) -> usize {
+    hyper_node.data["spec"]["tier"].as_u64().and_then(|tier| usize::try_from(tier).ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "hyper_nodes_tests.rs"]
+mod tests;

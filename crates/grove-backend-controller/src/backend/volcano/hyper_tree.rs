@@ -1,0 +1,154 @@
+//! Nodes and levels -> the HyperNodes that stand for the topology (VOL-05).
+//!
+//! Pure. A domain of a level is told by the values that a node has for this level and all wider ones: rack
+//! `r0` of block `a` and rack `r0` of block `b` are two. Level `i` of `n` (0 is the broadest) has tier `n -
+//! i`.
+//!
+//! A node is a member of its narrowest domain, that one of the next wider that the node has a label for, and
+//! so on. So a node that lacks the label of a level is in no HyperNode of that level, and may still be in a
+//! wider one; as HyperNodes may have nodes and HyperNodes for members, nothing is lost. A HyperNode without a
+//! parent is fine with Volcano: its root takes all of them.
+//!
+//! Members are named one by one. A label selector would be shorter, but Volcano looks at it only when a node
+//! that matches changes: one that ceases to match stays a member.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use grove_api::names::{LABEL_MANAGED_BY, MANAGED_BY_GROVE};
+use grove_api::{ClusterTopologyBinding, TopologyLevel};
+use k8s_openapi::api::core::v1::Node;
+use kube::api::DynamicObject;
+use kube::{Resource, ResourceExt};
+use serde_json::{Value, json};
+
+use super::api::{LABEL_TIER, LABEL_TOPOLOGY, hyper_nodes};
+use crate::backend::names;
+
+/// A HyperNode to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct HyperNode {
+    /// Name of the object.
+    pub name: String,
+    /// 1 for the narrowest level.
+    pub tier: usize,
+    /// The level's domain, such as `rack`.
+    pub domain: String,
+    /// In order and each once; never empty.
+    pub members: Vec<Member>,
+}
+
+/// What is in a HyperNode, by name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Member {
+    /// One of a lower tier.
+    HyperNode(String),
+    /// A node.
+    Node(String),
+}
+
+/// The values of a node for a level and all wider ones, the broadest first; `None` where it lacks the label.
+type Path<'a> = Vec<Option<&'a str>>;
+
+/// The HyperNodes of `levels`, which go from broadest to narrowest, for `nodes`. Members come before what
+/// they are members of.
+pub(super) fn tree<'a>(
+    binding: &str,
+    levels: &[TopologyLevel],
+    nodes: impl IntoIterator<Item = &'a Node>,
+) -> Vec<HyperNode> {
+    let mut domains: BTreeMap<Path<'a>, HyperNode> = BTreeMap::new();
+    for node in nodes {
+        let value = |level: &TopologyLevel| {
+            node.labels().get(&level.key).map(String::as_str).filter(|value| !value.is_empty())
+        };
+        let values: Path<'a> = levels.iter().map(value).collect();
+        let mut member = Member::Node(node.name_any());
+        let has_label = levels.iter().enumerate().rev().filter(|(i, _)| values[*i].is_some());
+        for (i, level) in has_label {
+            let path = &values[..=i];
+            let domain = domains.entry(path.to_vec()).or_insert_with(|| HyperNode {
+                name: name(binding, path),
+                tier: levels.len() - i,
+                domain: level.domain.clone(),
+                members: Vec::new(),
+            });
+            domain.members.push(member);
+            member = Member::HyperNode(domain.name.clone());
+        }
+    }
+    let mut tree: Vec<_> = domains.into_values().collect();
+    for hyper_node in &mut tree {
+        hyper_node.members.sort();
+        hyper_node.members.dedup();
+    }
+    tree.sort_by(|a, b| (a.tier, &a.name).cmp(&(b.tier, &b.name)));
+    tree
+}
+
+/// The tree without the HyperNodes whose name `is_taken`: what is left has them for no members.
+pub(super) fn without_taken(tree: Vec<HyperNode>, is_taken: impl Fn(&str) -> bool) -> Vec<HyperNode> {
+    let mut gone = BTreeSet::new();
+    let keep = |mut hyper_node: HyperNode| {
+        hyper_node.members.retain(|member| match member {
+            Member::HyperNode(name) => !gone.contains(name),
+            Member::Node(_) => true,
+        });
+        if is_taken(&hyper_node.name) || hyper_node.members.is_empty() {
+            gone.insert(hyper_node.name);
+            return None;
+        }
+        Some(hyper_node)
+    };
+    tree.into_iter().filter_map(keep).collect()
+}
+
+impl HyperNode {
+    /// The object, controlled by `binding`, with which it goes (DEL-09).
+    pub(super) fn object(&self, binding: &ClusterTopologyBinding) -> DynamicObject {
+        let spec = json!({
+            "tier": self.tier,
+            "tierName": self.domain,
+            "members": self.members.iter().map(Member::selector).collect::<Vec<_>>(),
+        });
+        let mut object = DynamicObject::new(&self.name, &hyper_nodes()).data(json!({ "spec": spec }));
+        let labels = [
+            (LABEL_MANAGED_BY, MANAGED_BY_GROVE.to_owned()),
+            (LABEL_TOPOLOGY, topology_label(&binding.name_any())),
+            (LABEL_TIER, self.tier.to_string()),
+        ];
+        object.metadata.labels = Some(labels.map(|(key, value)| (key.to_owned(), value)).into());
+        object.metadata.owner_references = binding.controller_owner_ref(&()).map(|owner| vec![owner]);
+        object
+    }
+}
+
+impl Member {
+    fn selector(&self) -> Value {
+        let (kind, name) = match self {
+            Self::HyperNode(name) => ("HyperNode", name),
+            Self::Node(name) => ("Node", name),
+        };
+        json!({"type": kind, "selector": {"exactMatch": {"name": name}}})
+    }
+}
+
+/// Value of the label that tells whose a HyperNode is.
+pub(super) fn topology_label(binding: &str) -> String {
+    names::within(names::MAX_LABEL, binding.to_owned())
+}
+
+/// The binding and the values, as far as a name may have them, and a hash: label values may have capitals and
+/// other characters that a name may not.
+fn name(binding: &str, path: &[Option<&str>]) -> String {
+    // '/' and '=' are in no label value.
+    let exact = path.iter().map(|value| value.map_or(String::new(), |value| format!("={value}")));
+    let whole = format!("{binding}/{}", exact.collect::<Vec<_>>().join("/"));
+    let values = path.iter().flatten().map(|value| value.to_ascii_lowercase());
+    let readable = std::iter::once(binding.to_owned()).chain(values).collect::<Vec<_>>().join("-");
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    names::cut(&whole, &readable.chars().map(plain).collect::<String>(), names::MAX_SUBDOMAIN)
+}
+
+#[cfg(test)]
+#[path = "hyper_tree_tests.rs"]
+mod tests;

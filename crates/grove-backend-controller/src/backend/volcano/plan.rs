@@ -1,0 +1,92 @@
+//! PodGang -> the PodGroup that stands for it (VOL-01).
+//!
+//! Pure. Every podgroup is a subgroup policy that selects its pods by PodClique and has one subgroup, all of
+//! them; `minMember` alone would let too many pods of one clique make up for too few of another. What Volcano
+//! writes into a PodGroup after creation (status, minResources, its own annotations) is not named here and
+//! stays.
+//!
+//! Refuses what Volcano cannot express, so that a PodGang that did not come through our admission fails
+//! closed: no PodGroup, and therefore no pod ever ungated.
+
+use grove_api::names::LABEL_POD_CLIQUE;
+use grove_api::{PodGang, PodGangTopologyConstraint, PodGroup};
+use kube::ResourceExt;
+use kube::core::{DynamicObject, TypeMeta};
+use serde_json::{Value, json};
+
+use super::api::pod_groups;
+use super::queue;
+use super::tiers::GangTiers;
+use crate::backend::BackendError;
+use crate::backend::domain::pack_keys;
+use crate::backend::gang_objects::{Pairs, metadata};
+
+/// Plans the PodGroup of `pod_gang`. `tiers` are those of its required levels.
+///
+/// # Errors
+/// [`BackendError::Refused`] if Volcano cannot express the PodGang.
+pub(super) fn plan(pod_gang: &PodGang, tiers: &GangTiers) -> Result<DynamicObject, BackendError> {
+    let spec = spec(pod_gang, tiers)
+        .map_err(|reason| BackendError::Refused(format!("PodGang {}: {reason}", pod_gang.name_any())))?;
+    let resource = pod_groups();
+    Ok(DynamicObject {
+        types: Some(TypeMeta { api_version: resource.api_version, kind: resource.kind }),
+        metadata: metadata(pod_gang, &pod_gang.name_any(), Pairs::new(), Pairs::new()),
+        data: json!({ "spec": spec }),
+    })
+}
+
+fn spec(pod_gang: &PodGang, tiers: &GangTiers) -> Result<Value, String> {
+    let gang = &pod_gang.spec;
+    let mut groups = gang.topology_constraint_group_configs.iter();
+    if let Some(group) = groups.find(|group| pack_keys(group.topology_constraint.as_ref()) != (None, None)) {
+        return Err(format!("Volcano has no topology for a part of a gang ({})", group.name));
+    }
+    let policies = gang.podgroups.iter().map(|podgroup| policy(podgroup, tiers));
+    let min_member: i64 = gang.podgroups.iter().map(|podgroup| i64::from(podgroup.min_replicas)).sum();
+    Ok(json!({
+        "minMember": min_member,
+        "subGroupPolicy": policies.collect::<Result<Vec<_>, _>>()?,
+        "queue": queue::of_gang(pod_gang),
+        "priorityClassName": gang.priority_class_name,
+        "networkTopology": network_topology("the PodGang", gang.topology_constraint.as_ref(), tiers)?,
+    }))
+}
+
+fn policy(podgroup: &PodGroup, tiers: &GangTiers) -> Result<Value, String> {
+    let PodGroup { name, min_replicas, .. } = podgroup;
+    if *min_replicas < 1 {
+        return Err(format!(
+            "podgroup {name} has minReplicas {min_replicas}: a gang has at least one pod of each"
+        ));
+    }
+    Ok(json!({
+        "name": name,
+        "labelSelector": {"matchLabels": {LABEL_POD_CLIQUE: name}},
+        // Without a key, Volcano takes the pods for no subgroup at all.
+        "matchLabelKeys": [LABEL_POD_CLIQUE],
+        "subGroupSize": min_replicas,
+        "minSubGroups": 1,
+        "networkTopology": network_topology(name, podgroup.topology_constraint.as_ref(), tiers)?,
+    }))
+}
+
+/// `null` without a constraint. A preferred level beside a required one has no effect (ADM-09).
+fn network_topology(
+    place: &str,
+    constraint: Option<&PodGangTopologyConstraint>,
+    tiers: &GangTiers,
+) -> Result<Value, String> {
+    match pack_keys(constraint) {
+        (None, None) => Ok(Value::Null),
+        (None, Some(_)) => Err(format!("{place}: Volcano has no preferred topology")),
+        (Some(key), _) => {
+            let tier = tiers.get(key).ok_or_else(|| format!("{place}: no tier for node label {key}"))?;
+            Ok(json!({"mode": "hard", "highestTierAllowed": tier}))
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

@@ -1,0 +1,179 @@
+//! The one queue of a PodCliqueSet (VOL-03).
+//!
+//! The annotation may stand on the PodCliqueSet, on its cliques, or on both. A clique without one follows the
+//! PodCliqueSet, and where that has none either, is in the default queue. A gang is in one queue, so all
+//! cliques have to come to the same.
+
+use std::collections::BTreeMap;
+
+use grove_api::{PodCliqueSet, PodGang};
+use kube::api::{Api, DynamicObject};
+use kube::{Client, ResourceExt};
+
+use super::api::{ANNOTATION_PINNED_QUEUE, ANNOTATION_QUEUE, DEFAULT_QUEUE, queues};
+use crate::backend::queue::Queue;
+use crate::backend::template::TEMPLATE;
+use crate::backend::{FieldError, names};
+
+/// State of a Queue that takes gangs.
+const STATE_OPEN: &str = "Open";
+
+/// The queue of `pcs`.
+///
+/// # Errors
+/// A name that no Queue can have, or cliques that come to different queues.
+pub(super) fn of(pcs: &PodCliqueSet) -> Result<Queue<'_>, FieldError> {
+    let set = named(pcs.annotations());
+    let own = set.map(|name| Queue { name, path: path("metadata") });
+    let cliques = pcs.spec.template.cliques.iter().enumerate().map(|(i, clique)| Queue {
+        name: named(&clique.annotations).or(set).unwrap_or(DEFAULT_QUEUE),
+        path: path(&format!("{TEMPLATE}.cliques[{i}]")),
+    });
+    let mut queues = own.into_iter().chain(cliques);
+    let first = queues.next().unwrap_or_else(|| Queue { name: DEFAULT_QUEUE, path: path("metadata") });
+    check_name(&first)?;
+    for queue in queues {
+        check_name(&queue)?;
+        if queue.name != first.name {
+            let message = format!(
+                "queue {:?} is not {:?} of {}: a gang is in one queue",
+                queue.name, first.name, first.path
+            );
+            return Err(FieldError::invalid(queue.path, message));
+        }
+    }
+    Ok(first)
+}
+
+/// The queue of a PodGang: as it was resolved, else as the PodCliqueSet's annotation was mirrored.
+pub(super) fn of_gang(pod_gang: &PodGang) -> &str {
+    let annotation = |key: &str| pod_gang.annotations().get(key).map(|name| name.trim());
+    let pinned = annotation(ANNOTATION_PINNED_QUEUE).or_else(|| annotation(ANNOTATION_QUEUE));
+    pinned.filter(|name| !name.is_empty()).unwrap_or(DEFAULT_QUEUE)
+}
+
+/// Why `queue` takes no gang, if it does not. One that is not open is never served, so a gang in it would
+/// wait for ever.
+pub(super) async fn closed(client: &Client, queue: &Queue<'_>) -> Option<FieldError> {
+    let Queue { name, path } = queue;
+    match Api::<DynamicObject>::all_with(client.clone(), &queues()).get_opt(name).await {
+        Ok(Some(found)) => {
+            let state = found.data["status"]["state"].as_str().unwrap_or("not known");
+            let message = format!("Volcano queue {name:?} is not {STATE_OPEN} (its state is {state})");
+            (state != STATE_OPEN).then(|| FieldError::invalid(path, message))
+        }
+        Ok(None) => Some(FieldError::not_found(path, format!("Volcano queue {name:?} does not exist"))),
+        Err(error) => {
+            Some(FieldError::invalid(path, format!("Volcano queue {name:?} cannot be looked up: {error}")))
+        }
+    }
+}
+
+fn named(annotations: &BTreeMap<String, String>) -> Option<&str> {
+    annotations.get(ANNOTATION_QUEUE).map(|name| name.trim()).filter(|name| !name.is_empty())
+}
+
+fn check_name(queue: &Queue<'_>) -> Result<(), FieldError> {
+    let Queue { name, path } = queue;
+    let fault =
+        || FieldError::invalid(path, format!("{name:?}: a Queue's name is a DNS subdomain (RFC 1123)"));
+    if names::is_dns_subdomain(name) { Ok(()) } else { Err(fault()) }
+}
+
+fn path(parent: &str) -> String {
+    format!("{parent}.annotations[{ANNOTATION_QUEUE}]")
+}
+
+#[cfg(test)]
+mod tests {
+    use grove_api::PodGangSpec;
+    use serde_json::json;
+
+    use super::*;
+    use crate::backend::made_up_api::MadeUpApi;
+
+    /// A PodCliqueSet and two cliques with these queues; empty is none.
+    fn pcs(queues: [&str; 3]) -> PodCliqueSet {
+        let annotations = |queue: &str| match queue {
+            "" => json!({}),
+            queue => json!({ANNOTATION_QUEUE: queue}),
+        };
+        let spec = json!({"replicas": 1, "podSpec": {}});
+        let clique =
+            |name: &str, queue: &str| json!({"name": name, "annotations": annotations(queue), "spec": spec});
+        let template = json!({"cliques": [clique("a", queues[1]), clique("b", queues[2])]});
+        serde_json::from_value(json!({
+            "metadata": {"name": "wl", "annotations": annotations(queues[0])},
+            "spec": {"replicas": 1, "template": template},
+        }))
+        .unwrap()
+    }
+
+    #[rstest::rstest]
+    #[case::none(["", "", ""], "default")]
+    #[case::set(["q", "", ""], "q")]
+    #[case::set_and_one_clique(["q", "", "q"], "q")]
+    #[case::cliques(["", "q", "q"], "q")]
+    #[case::blanks_do_not_count([" ", " q ", "q"], "q")]
+    #[case::default_by_name(["", "default", ""], "default")]
+    fn one_queue(#[case] queues: [&str; 3], #[case] name: &str) {
+        assert_eq!(of(&pcs(queues)).map(|queue| queue.name), Ok(name));
+    }
+
+    #[test]
+    fn several_or_no_name_for_a_queue() {
+        let faults = [
+            ["q", "", "r"],
+            ["q", "r", "r"],
+            ["", "q", "r"],
+            ["", "q", ""],
+            ["No Queue", "", ""],
+            ["", "", "Q"],
+        ];
+        let faults = faults.map(|queues| of(&pcs(queues)).unwrap_err().to_string()).join("\n");
+        insta::assert_snapshot!(faults, @r#"
+        spec.template.cliques[1].annotations[scheduling.grove.io/volcano-queue]: Invalid value: queue "r" is not "q" of metadata.annotations[scheduling.grove.io/volcano-queue]: a gang is in one queue
+        spec.template.cliques[0].annotations[scheduling.grove.io/volcano-queue]: Invalid value: queue "r" is not "q" of metadata.annotations[scheduling.grove.io/volcano-queue]: a gang is in one queue
+        spec.template.cliques[1].annotations[scheduling.grove.io/volcano-queue]: Invalid value: queue "r" is not "q" of spec.template.cliques[0].annotations[scheduling.grove.io/volcano-queue]: a gang is in one queue
+        spec.template.cliques[1].annotations[scheduling.grove.io/volcano-queue]: Invalid value: queue "default" is not "q" of spec.template.cliques[0].annotations[scheduling.grove.io/volcano-queue]: a gang is in one queue
+        metadata.annotations[scheduling.grove.io/volcano-queue]: Invalid value: "No Queue": a Queue's name is a DNS subdomain (RFC 1123)
+        spec.template.cliques[1].annotations[scheduling.grove.io/volcano-queue]: Invalid value: "Q": a Queue's name is a DNS subdomain (RFC 1123)
+        "#);
+    }
+
+    #[rstest::rstest]
+    #[case::open(Some(json!({"status": {"state": "Open"}})), None)]
+    #[case::closing(
+        Some(json!({"status": {"state": "Closing"}})),
+        Some(r#"Volcano queue "q" is not Open (its state is Closing)"#)
+    )]
+    #[case::no_status(Some(json!({})), Some(r#"Volcano queue "q" is not Open (its state is not known)"#))]
+    #[case::missing(None, Some(r#"Volcano queue "q" does not exist"#))]
+    #[tokio::test]
+    async fn a_queue_that_takes_gangs_is_open(
+        #[case] found: Option<serde_json::Value>,
+        #[case] says: Option<&str>,
+    ) {
+        let path = "/apis/scheduling.volcano.sh/v1beta1/queues/q";
+        let found = found.map(|mut queue| {
+            queue["metadata"] = json!({"name": "q"});
+            (path, queue)
+        });
+        let api = MadeUpApi::holding(found);
+        let queue = Queue { name: "q", path: "p".to_owned() };
+        let error = closed(&api.client, &queue).await;
+        assert_eq!(error.map(|error| error.message).as_deref(), says);
+    }
+
+    #[rstest::rstest]
+    #[case::neither(&[], "default")]
+    #[case::mirrored(&[(ANNOTATION_QUEUE, "q")], "q")]
+    #[case::pinned(&[(ANNOTATION_QUEUE, "later"), (ANNOTATION_PINNED_QUEUE, "q")], "q")]
+    fn of_a_pod_gang(#[case] annotations: &[(&str, &str)], #[case] name: &str) {
+        let mut pod_gang = PodGang::new("wl-0", PodGangSpec::default());
+        for (key, value) in annotations {
+            pod_gang.annotations_mut().insert((*key).to_owned(), (*value).to_owned());
+        }
+        assert_eq!(of_gang(&pod_gang), name);
+    }
+}

@@ -1,0 +1,186 @@
+//! What the tests of this module share: a PodCliqueSet that every rule admits, edits to it, and a backend and
+//! topology that say what a test wants.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use grove_api::{ClusterTopologyBinding, PodCliqueSet};
+use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt;
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::{AdmissionState, LookupError, TopologyBindings};
+use crate::backend::{
+    BackendError, FieldError, GangState, Membership, Registry, Release, SchedulerBackend, Synced,
+    TopologyBackend, TopologyState, TopologyView, Validation,
+};
+
+/// JSON pointers and the values to put there; null removes, `-` appends.
+pub(crate) type Edits<'a> = &'a [(&'a str, Value)];
+
+/// A standalone clique `a` and a scaling group `sg` of `b` and `c`, with `edits`.
+pub(crate) fn json(edits: Edits<'_>) -> Value {
+    let clique = |name: &str, replicas: i32| {
+        let pod_spec = json!({ "containers": [{ "name": "main", "image": "pause" }] });
+        let spec = json!({ "roleName": name, "replicas": replicas, "minAvailable": 1, "podSpec": pod_spec });
+        json!({ "name": name, "spec": spec })
+    };
+    let group = json!({ "name": "sg", "cliqueNames": ["b", "c"], "replicas": 2, "minAvailable": 1 });
+    let mut pcs = json!({
+        "apiVersion": "grove.io/v1alpha1",
+        "kind": "PodCliqueSet",
+        "metadata": { "name": "demo", "namespace": "default" },
+        "spec": { "replicas": 1, "template": {
+            "cliques": [clique("a", 2), clique("b", 1), clique("c", 3)],
+            "podCliqueScalingGroups": [group],
+        } },
+    });
+    edit(&mut pcs, edits);
+    pcs
+}
+
+/// [`json`], typed.
+pub(crate) fn pcs(edits: Edits<'_>) -> PodCliqueSet {
+    typed(json(edits))
+}
+
+/// `value` as `T`.
+pub(crate) fn typed<T: DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).unwrap()
+}
+
+/// Applies `edits`; missing objects on the way are made.
+pub(crate) fn edit(object: &mut Value, edits: Edits<'_>) {
+    for (pointer, value) in edits {
+        let (parent, field) = pointer.rsplit_once('/').unwrap();
+        if object.pointer(parent).is_none() {
+            edit(object, &[(parent, json!({}))]);
+        }
+        let field = field.replace("~1", "/");
+        match object.pointer_mut(parent).unwrap() {
+            Value::Array(items) => match field.parse::<usize>() {
+                Ok(index) if value.is_null() => drop(items.remove(index)),
+                Ok(index) => items[index] = value.clone(),
+                Err(_) => items.push(value.clone()),
+            },
+            fields if value.is_null() => drop(fields.as_object_mut().unwrap().remove(&field)),
+            fields => fields[&field] = value.clone(),
+        }
+    }
+}
+
+/// One finding per line.
+pub(crate) fn lines(errors: &[FieldError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// A topology `topo` of zone, block, rack and host, and nothing else.
+pub(crate) struct Topo;
+
+#[async_trait]
+impl TopologyBindings for Topo {
+    async fn binding(&self, name: &str) -> Result<Option<ClusterTopologyBinding>, LookupError> {
+        let level = |domain: &str| json!({ "domain": domain, "key": format!("example.com/{domain}") });
+        let levels = ["zone", "block", "rack", "host"].map(level);
+        let binding = json!({ "metadata": { "name": name }, "spec": { "levels": levels } });
+        Ok((name == "topo").then(|| typed(binding)))
+    }
+}
+
+/// A backend of a test's making.
+pub(crate) struct FakeBackend {
+    /// Its schedulerName.
+    pub name: &'static str,
+    /// What it answers for readiness.
+    pub readiness: Result<(), String>,
+    /// Its rules on PodCliqueSets.
+    pub rules: fn(&PodCliqueSet, Option<&PodCliqueSet>) -> Validation,
+    /// What becomes of its topology resources, if it has such.
+    pub topology: Option<TopologyState>,
+}
+
+impl FakeBackend {
+    /// A ready backend without rules.
+    pub(crate) fn ready(name: &'static str) -> Self {
+        Self { name, readiness: Ok(()), rules: |_, _| Validation::default(), topology: None }
+    }
+}
+
+/// What admission sees with these backends enabled, the first one as the default, and [`Topo`].
+pub(crate) fn cluster(backends: Vec<FakeBackend>) -> AdmissionState {
+    let default = backends[0].name;
+    let backends = backends.into_iter().map(|backend| Arc::new(backend) as Arc<dyn SchedulerBackend>);
+    AdmissionState { registry: Registry::new(default, backends).unwrap(), bindings: Arc::new(Topo) }
+}
+
+#[async_trait]
+impl SchedulerBackend for FakeBackend {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    async fn init(&self) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    async fn readiness(&self) -> Result<(), String> {
+        self.readiness.clone()
+    }
+
+    async fn validate_pod_clique_set(&self, pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {
+        (self.rules)(pcs, old)
+    }
+
+    fn prepare_pod(&self, _pod: &mut DynamicObject, _member: &Membership<'_>) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    fn gang_resources(&self) -> Vec<ApiResource> {
+        Vec::new()
+    }
+
+    async fn sync_pod_gang(
+        &self,
+        _gang: &GangState<'_>,
+        _existing: &[Arc<DynamicObject>],
+    ) -> Result<Synced, BackendError> {
+        Ok(Synced::default())
+    }
+
+    async fn release_pod(&self, _pod: &Pod, _gang: &GangState<'_>) -> Result<Release, BackendError> {
+        Ok(Release::Now(Vec::new()))
+    }
+
+    fn topology(&self) -> Option<&dyn TopologyBackend> {
+        self.topology.is_some().then_some(self as &dyn TopologyBackend)
+    }
+}
+
+/// Topology resources of kind `Topology`; those that a binding refers to are in sync if they exist.
+#[async_trait]
+impl TopologyBackend for FakeBackend {
+    fn topology_resources(&self) -> Vec<ApiResource> {
+        vec![ApiResource::from_gvk(&GroupVersionKind::gvk("fake", "v1", "Topology"))]
+    }
+
+    async fn sync_topology(
+        &self,
+        _binding: &ClusterTopologyBinding,
+        _cluster: &TopologyView<'_>,
+    ) -> Result<TopologyState, BackendError> {
+        self.topology.clone().ok_or_else(|| BackendError::Waiting("for the test".to_owned()))
+    }
+
+    async fn compare_topology(
+        &self,
+        _binding: &ClusterTopologyBinding,
+        reference: &str,
+        cluster: &TopologyView<'_>,
+    ) -> Result<TopologyState, BackendError> {
+        let exists = cluster.existing.iter().any(|object| object.name_any() == reference);
+        let missing = || TopologyState::NotFound(format!("Topology {reference:?} not found"));
+        Ok(if exists { TopologyState::InSync } else { missing() })
+    }
+}

@@ -1,0 +1,291 @@
+//! The HTTP side of admission: upstream's three paths, each taking and returning an AdmissionReview.
+//!
+//! Whatever goes wrong, nothing is admitted by it: a body that is no review is a 400, which with
+//! failurePolicy `Fail` refuses the object, and a lookup that fails or a rule that panics becomes a refusal
+//! with code 500.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response as HttpResponse};
+use axum::routing::post;
+use axum::{Json, Router};
+use futures::FutureExt;
+use grove_api::{ClusterTopologyBinding, PodCliqueSet};
+use serde::Deserialize;
+
+use super::review::{Operation, Request, Response};
+use super::{
+    TopologyBindings, default_pod_clique_set, validate_cluster_topology_binding, validate_create,
+    validate_update,
+};
+use crate::backend::{Registry, Validation};
+
+/// Path of the webhook that fills in the defaults of PodCliqueSets.
+pub const DEFAULT_POD_CLIQUE_SET_PATH: &str = "/webhooks/default-podcliqueset";
+/// Path of the webhook that judges PodCliqueSets.
+pub const VALIDATE_POD_CLIQUE_SET_PATH: &str = "/webhooks/validate-podcliqueset";
+/// Path of the webhook that judges ClusterTopologyBindings.
+pub const VALIDATE_CLUSTER_TOPOLOGY_PATH: &str = "/webhooks/validate-clustertopology";
+
+/// An update carries the object twice, and etcd takes 1.5 MiB of each.
+const REVIEW_LIMIT: usize = 8 << 20;
+
+/// What admission knows of the cluster.
+#[derive(Clone)]
+pub struct AdmissionState {
+    /// The enabled backends.
+    pub registry: Registry,
+    /// The ClusterTopologyBindings.
+    pub bindings: Arc<dyn TopologyBindings>,
+}
+
+/// The webhooks of Grove.
+pub fn router(state: AdmissionState) -> Router {
+    Router::new()
+        .route(DEFAULT_POD_CLIQUE_SET_PATH, post(default_pcs))
+        .route(VALIDATE_POD_CLIQUE_SET_PATH, post(validate_pcs))
+        .route(VALIDATE_CLUSTER_TOPOLOGY_PATH, post(validate_binding))
+        .layer(DefaultBodyLimit::max(REVIEW_LIMIT))
+        .with_state(state)
+}
+
+async fn default_pcs(body: Bytes) -> HttpResponse {
+    answer(body, async |mut request| Ok(Response::patched(&default_pod_clique_set(&mut request.object))))
+        .await
+}
+
+async fn validate_pcs(State(state): State<AdmissionState>, body: Bytes) -> HttpResponse {
+    answer(body, async move |request| judge_pcs(request, &state).await).await
+}
+
+async fn validate_binding(State(state): State<AdmissionState>, body: Bytes) -> HttpResponse {
+    answer(body, async move |request| judge_binding(&request, &state)).await
+}
+
+async fn judge_pcs(mut request: Request, state: &AdmissionState) -> serde_json::Result<Response> {
+    let findings = match request.operation {
+        Operation::Create => validate_create(&PodCliqueSet::deserialize(&request.object)?, state).await,
+        Operation::Update => {
+            // The stored object may be older than a default, which then is no change of the user's.
+            default_pod_clique_set(&mut request.old_object);
+            let old = PodCliqueSet::deserialize(&request.old_object)?;
+            validate_update(&old, &PodCliqueSet::deserialize(&request.object)?, state).await
+        }
+        Operation::Delete | Operation::Connect => Ok(Validation::default()),
+    };
+    Ok(match findings {
+        Ok(findings) => Response::verdict("PodCliqueSet", &request.name, findings),
+        Err(error) => Response::failed(error.to_string()),
+    })
+}
+
+fn judge_binding(request: &Request, state: &AdmissionState) -> serde_json::Result<Response> {
+    let errors = match request.operation {
+        Operation::Create | Operation::Update => {
+            let old = Option::<ClusterTopologyBinding>::deserialize(&request.old_object)?;
+            let binding = ClusterTopologyBinding::deserialize(&request.object)?;
+            validate_cluster_topology_binding(&binding, old.as_ref(), &state.registry)
+        }
+        Operation::Delete | Operation::Connect => Vec::new(),
+    };
+    let findings = Validation { errors, warnings: Vec::new() };
+    Ok(Response::verdict("ClusterTopologyBinding", &request.name, findings))
+}
+
+/// Answers the review in `body` with what `judge` makes of its request.
+async fn answer<J, F>(body: Bytes, judge: J) -> HttpResponse
+where
+    J: FnOnce(Request) -> F,
+    F: Future<Output = serde_json::Result<Response>>,
+{
+    let request = match Request::from_body(&body) {
+        Ok(request) => request,
+        Err(error) => return (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
+    };
+    let uid = request.uid.clone();
+    let (operation, namespace, name) = (request.operation, request.namespace.clone(), request.name.clone());
+    let judged = AssertUnwindSafe(async { judge(request).await }).catch_unwind().await;
+    let response = match judged {
+        Ok(Ok(response)) => response,
+        Ok(Err(error)) => Response::unreadable(&error),
+        Err(_) => Response::failed("admission failed on this object; see the controller's log".to_owned()),
+    };
+    if let Some(reason) = response.refusal() {
+        tracing::info!(?operation, namespace, name, reason, "refused");
+    }
+    Json(response.into_review(&uid)).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::{Body, to_bytes};
+    use axum::http;
+    use axum::http::header::CONTENT_TYPE;
+    use k8s_openapi::ByteString;
+    use rstest::rstest;
+    use serde_json::{Value, json};
+    use tower::ServiceExt;
+
+    use super::*;
+    use crate::controller::admission::LookupError;
+    use crate::controller::admission::fixture::{self, Edits, FakeBackend, cluster};
+
+    async fn post_to(state: AdmissionState, path: &str, body: String) -> (StatusCode, String) {
+        let request =
+            http::Request::post(path).header(CONTENT_TYPE, "application/json").body(Body::from(body));
+        let response = router(state).oneshot(request.unwrap()).await.unwrap();
+        let status = response.status();
+        let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        (status, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    /// The `response` to a review of `request`.
+    async fn review(state: AdmissionState, path: &str, mut request: Value) -> Value {
+        request["uid"] = json!("u1");
+        let review =
+            json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request });
+        let (status, body) = post_to(state, path, review.to_string()).await;
+        assert_eq!(status, StatusCode::OK, "{body}");
+        let mut review: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(review["kind"], "AdmissionReview");
+        assert_eq!(review["response"]["uid"], "u1");
+        review["response"].take()
+    }
+
+    fn ready() -> AdmissionState {
+        cluster(vec![FakeBackend::ready("default-scheduler")])
+    }
+
+    /// The fixture with its defaults, as the API server sends it to be judged.
+    fn defaulted(edits: Edits<'_>) -> Value {
+        let mut pcs = fixture::json(edits);
+        default_pod_clique_set(&mut pcs);
+        pcs
+    }
+
+    async fn create(state: AdmissionState, pcs: Value) -> Value {
+        review(
+            state,
+            VALIDATE_POD_CLIQUE_SET_PATH,
+            json!({ "operation": "CREATE", "name": "demo", "object": pcs }),
+        )
+        .await
+    }
+
+    async fn update(old: Value, new: Value) -> Value {
+        let request = json!({ "operation": "UPDATE", "name": "demo", "object": new, "oldObject": old });
+        review(ready(), VALIDATE_POD_CLIQUE_SET_PATH, request).await
+    }
+
+    #[tokio::test]
+    async fn a_sound_pod_clique_set_is_admitted_in_silence() {
+        assert_eq!(create(ready(), defaulted(&[])).await, json!({ "uid": "u1", "allowed": true }));
+    }
+
+    #[tokio::test]
+    async fn refusal_and_warnings_travel_together() {
+        let pcs =
+            defaulted(&[("/spec/replicas", json!(-1)), ("/spec/template/terminationDelay", json!("4h"))]);
+        let response = create(ready(), pcs).await;
+        assert_eq!(response["allowed"], false);
+        assert_eq!(response["status"]["code"], 422);
+        insta::assert_snapshot!(response["status"]["message"].as_str().unwrap(), @"spec.replicas: Invalid value: -1: must be greater than or equal to 0");
+        insta::assert_snapshot!(response["warnings"], @r#"["spec.template.terminationDelay has no effect yet: gangs are never terminated"]"#);
+    }
+
+    #[tokio::test]
+    async fn an_update_sees_both_objects() {
+        let (old, scaled) = (defaulted(&[]), defaulted(&[("/spec/replicas", json!(2))]));
+        let reshaped = defaulted(&[("/spec/template/cliques/0/spec/minAvailable", json!(2))]);
+        assert_eq!(update(old.clone(), scaled).await["allowed"], true);
+        assert_eq!(update(old, reshaped).await["allowed"], false);
+    }
+
+    #[tokio::test]
+    async fn a_default_the_stored_object_lacks_is_no_change() {
+        let labelled = defaulted(&[("/metadata/labels", json!({ "team": "x" }))]);
+        assert_eq!(update(fixture::json(&[]), labelled).await["allowed"], true);
+    }
+
+    #[tokio::test]
+    async fn deletion_is_admitted_unseen() {
+        for path in [VALIDATE_POD_CLIQUE_SET_PATH, VALIDATE_CLUSTER_TOPOLOGY_PATH] {
+            let request =
+                json!({ "operation": "DELETE", "name": "demo", "object": null, "oldObject": { "odd": 1 } });
+            assert_eq!(review(ready(), path, request).await["allowed"], true);
+        }
+    }
+
+    #[tokio::test]
+    async fn defaults_come_as_a_patch() {
+        let request = json!({ "operation": "CREATE", "object": fixture::json(&[]) });
+        let response = review(ready(), DEFAULT_POD_CLIQUE_SET_PATH, request).await;
+        assert_eq!((&response["allowed"], &response["patchType"]), (&json!(true), &json!("JSONPatch")));
+        let ByteString(patch) = serde_json::from_value(response["patch"].clone()).unwrap();
+        let expected = serde_json::to_vec(&default_pod_clique_set(&mut fixture::json(&[]))).unwrap();
+        assert_eq!(patch, expected);
+    }
+
+    #[tokio::test]
+    async fn bindings_are_judged() {
+        let binding = |domain: &str| {
+            let levels = json!([{ "domain": "rack", "key": "r" }, { "domain": domain, "key": "h" }]);
+            json!({ "metadata": { "name": "topo" }, "spec": { "levels": levels } })
+        };
+        for (domain, allowed) in [("host", true), ("rack", false)] {
+            let request = json!({ "operation": "CREATE", "object": binding(domain), "oldObject": null });
+            assert_eq!(review(ready(), VALIDATE_CLUSTER_TOPOLOGY_PATH, request).await["allowed"], allowed);
+        }
+    }
+
+    #[rstest]
+    #[tokio::test]
+    async fn a_malformed_review_is_a_bad_request(
+        #[values(DEFAULT_POD_CLIQUE_SET_PATH, VALIDATE_POD_CLIQUE_SET_PATH, VALIDATE_CLUSTER_TOPOLOGY_PATH)]
+        path: &str,
+        #[values("", "{", "{}")] body: &str,
+    ) {
+        assert_eq!(post_to(ready(), path, body.to_owned()).await.0, StatusCode::BAD_REQUEST);
+    }
+
+    #[tokio::test]
+    async fn an_object_of_another_shape_is_refused() {
+        let response = create(ready(), json!({ "spec": 1 })).await;
+        assert_eq!((&response["allowed"], &response["status"]["code"]), (&json!(false), &json!(400)));
+    }
+
+    #[tokio::test]
+    async fn a_panic_refuses() {
+        let panicking = FakeBackend {
+            rules: |_, _| panic!("a rule is wrong"),
+            ..FakeBackend::ready("default-scheduler")
+        };
+        let response = create(cluster(vec![panicking]), defaulted(&[])).await;
+        assert_eq!((&response["allowed"], &response["status"]["code"]), (&json!(false), &json!(500)));
+    }
+
+    struct Unreachable;
+
+    #[async_trait::async_trait]
+    impl TopologyBindings for Unreachable {
+        async fn binding(&self, name: &str) -> Result<Option<ClusterTopologyBinding>, LookupError> {
+            Err(LookupError { name: name.to_owned(), source: kube::Error::LinesCodecMaxLineLengthExceeded })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_failed_lookup_refuses() {
+        let constraint = json!({ "topologyName": "topo", "pack": { "required": "rack" } });
+        let pcs = defaulted(&[("/spec/template/topologyConstraint", constraint)]);
+        assert_eq!(create(ready(), pcs.clone()).await["allowed"], true);
+        let state = AdmissionState { bindings: Arc::new(Unreachable), ..ready() };
+        let response = create(state, pcs).await;
+        assert_eq!((&response["allowed"], &response["status"]["code"]), (&json!(false), &json!(500)));
+        insta::assert_snapshot!(response["status"]["message"].as_str().unwrap(), @r#"failed to fetch ClusterTopologyBinding "topo": Error finding newline character"#);
+    }
+}

@@ -1,0 +1,168 @@
+//! What upstream's API offers and this controller does not do yet: refused where ignoring it would change
+//! what runs, a warning where it only means that something does not happen.
+
+use std::collections::BTreeMap;
+
+use grove_api::{CliqueStartupType, PodCliqueSet};
+use serde_json::json;
+
+use super::findings::invalid;
+use crate::backend::{FieldError, Validation};
+
+/// The annotation that puts pods into a group with memory shared over NVLink, unless it says `none`.
+const MNNVL_GROUP: &str = "grove.io/mnnvl-group";
+/// Its predecessor, which upstream's proposals still name.
+const AUTO_MNNVL: &str = "grove.io/auto-mnnvl";
+
+const NO_STARTUP_ORDER: &str = "startup order is not supported yet";
+const NO_AUTOSCALING: &str = "autoscaling is not supported yet";
+const NO_SHARED_CLAIMS: &str = "shared resource claims are not supported yet";
+
+/// Findings on features of `pcs` that are not there yet.
+pub(super) fn check(pcs: &PodCliqueSet) -> Validation {
+    let template = &pcs.spec.template;
+    let mut errors = Vec::new();
+    let mut forbid = |is_set: bool, path: String, message: &str| {
+        errors.extend(is_set.then(|| FieldError::forbidden(path, message)));
+    };
+    for (index, clique) in template.cliques.iter().enumerate() {
+        let path = format!("spec.template.cliques[{index}]");
+        forbid(!clique.spec.starts_after.is_empty(), format!("{path}.spec.startsAfter"), NO_STARTUP_ORDER);
+        forbid(
+            clique.spec.auto_scaling_config.is_some(),
+            format!("{path}.spec.autoScalingConfig"),
+            NO_AUTOSCALING,
+        );
+        forbid(!clique.resource_sharing.is_empty(), format!("{path}.resourceSharing"), NO_SHARED_CLAIMS);
+    }
+    for (index, group) in template.pod_clique_scaling_groups.iter().enumerate() {
+        let path = format!("spec.template.podCliqueScalingGroups[{index}]");
+        forbid(group.scale_config.is_some(), format!("{path}.scaleConfig"), NO_AUTOSCALING);
+        forbid(!group.resource_sharing.is_empty(), format!("{path}.resourceSharing"), NO_SHARED_CLAIMS);
+    }
+    let has_claim_templates = !template.resource_claim_templates.is_empty();
+    forbid(has_claim_templates, "spec.template.resourceClaimTemplates".into(), NO_SHARED_CLAIMS);
+    forbid(!template.resource_sharing.is_empty(), "spec.template.resourceSharing".into(), NO_SHARED_CLAIMS);
+    let startup_type = template.clique_startup_type.unwrap_or_default();
+    if startup_type != CliqueStartupType::AnyOrder {
+        let value = json!(startup_type);
+        let message = format!("{value}: {NO_STARTUP_ORDER}, only CliqueStartupTypeAnyOrder is");
+        errors.push(FieldError::not_supported("spec.template.cliqueStartupType", message));
+    }
+    errors.extend(check_mnnvl(pcs));
+    Validation { errors, warnings: warnings(pcs) }
+}
+
+fn check_mnnvl(pcs: &PodCliqueSet) -> Vec<FieldError> {
+    let template = &pcs.spec.template;
+    let mut errors = Vec::new();
+    let mut check = |annotations: &BTreeMap<String, String>, path: String| {
+        let group = annotations.get_key_value(MNNVL_GROUP).filter(|(_, group)| *group != "none");
+        let auto = annotations.get_key_value(AUTO_MNNVL).filter(|(_, auto)| *auto == "enabled");
+        for (key, value) in group.into_iter().chain(auto) {
+            let message = format!("MNNVL is not supported yet, remove the {key} annotation");
+            errors.push(invalid(format!("{path}[{key}]"), value.as_str(), &message));
+        }
+    };
+    if let Some(annotations) = &pcs.metadata.annotations {
+        check(annotations, "metadata.annotations".into());
+    }
+    for (index, clique) in template.cliques.iter().enumerate() {
+        check(&clique.annotations, format!("spec.template.cliques[{index}].annotations"));
+    }
+    for (index, group) in template.pod_clique_scaling_groups.iter().enumerate() {
+        check(&group.annotations, format!("spec.template.podCliqueScalingGroups[{index}].annotations"));
+    }
+    errors
+}
+
+fn warnings(pcs: &PodCliqueSet) -> Vec<String> {
+    let delay = pcs.spec.template.termination_delay.is_some();
+    let delay =
+        delay.then(|| "spec.template.terminationDelay has no effect yet: gangs are never terminated".into());
+    let strategy = pcs.spec.update_strategy.is_some();
+    let strategy =
+        strategy.then(|| "spec.updateStrategy has no effect yet: pod templates cannot be updated".into());
+    delay.into_iter().chain(strategy).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::controller::admission::fixture::{lines, pcs};
+
+    const CLIQUE: &str = "/spec/template/cliques/0";
+    const GROUP: &str = "/spec/template/podCliqueScalingGroups/0";
+
+    fn sharing() -> Value {
+        json!([{ "name": "claim", "scope": "AllReplicas" }])
+    }
+
+    #[rstest]
+    #[case("/spec/template/cliqueStartupType", json!("CliqueStartupTypeInOrder"))]
+    #[case("/spec/template/cliqueStartupType", json!("CliqueStartupTypeExplicit"))]
+    #[case(&format!("{CLIQUE}/spec/startsAfter"), json!(["b"]))]
+    #[case(&format!("{CLIQUE}/spec/autoScalingConfig"), json!({ "maxReplicas": 4 }))]
+    #[case(&format!("{GROUP}/scaleConfig"), json!({ "maxReplicas": 4 }))]
+    #[case("/spec/template/resourceClaimTemplates", json!([{ "name": "claim", "templateSpec": {} }]))]
+    #[case("/spec/template/resourceSharing", sharing())]
+    #[case(&format!("{CLIQUE}/resourceSharing"), sharing())]
+    #[case(&format!("{GROUP}/resourceSharing"), sharing())]
+    #[case("/metadata/annotations/grove.io~1mnnvl-group", json!("train"))]
+    #[case("/metadata/annotations/grove.io~1auto-mnnvl", json!("enabled"))]
+    #[case(&format!("{CLIQUE}/annotations/grove.io~1mnnvl-group"), json!("train"))]
+    #[case(&format!("{GROUP}/annotations/grove.io~1mnnvl-group"), json!("train"))]
+    fn refused(#[case] pointer: &str, #[case] value: Value) {
+        let findings = check(&pcs(&[(pointer, value)]));
+        assert_eq!(findings.errors.len(), 1, "{}", lines(&findings.errors));
+        assert!(findings.errors[0].message.contains("not supported yet"), "{}", findings.errors[0]);
+    }
+
+    #[rstest]
+    #[case("/spec/template/cliqueStartupType", json!("CliqueStartupTypeAnyOrder"))]
+    #[case(&format!("{CLIQUE}/spec/startsAfter"), json!([]))]
+    #[case("/spec/template/resourceSharing", json!([]))]
+    #[case("/metadata/annotations/grove.io~1mnnvl-group", json!("none"))]
+    #[case("/metadata/annotations/grove.io~1auto-mnnvl", json!("disabled"))]
+    #[case("/spec/template/priorityClassName", json!("high"))]
+    #[case("/spec/template/headlessServiceConfig", json!({ "publishNotReadyAddresses": false }))]
+    fn admitted_neighbours(#[case] pointer: &str, #[case] value: Value) {
+        assert_eq!(check(&pcs(&[(pointer, value)])), Validation::default());
+    }
+
+    #[test]
+    fn messages() {
+        let findings = check(&pcs(&[
+            ("/spec/template/cliqueStartupType", json!("CliqueStartupTypeInOrder")),
+            (&format!("{CLIQUE}/spec/startsAfter"), json!(["b"])),
+            (&format!("{CLIQUE}/spec/autoScalingConfig"), json!({ "maxReplicas": 4 })),
+            (&format!("{CLIQUE}/resourceSharing"), sharing()),
+            (&format!("{CLIQUE}/annotations/grove.io~1mnnvl-group"), json!("train")),
+            ("/metadata/annotations/grove.io~1auto-mnnvl", json!("enabled")),
+        ]));
+        insta::assert_snapshot!(lines(&findings.errors), @r#"
+        spec.template.cliques[0].spec.startsAfter: Forbidden: startup order is not supported yet
+        spec.template.cliques[0].spec.autoScalingConfig: Forbidden: autoscaling is not supported yet
+        spec.template.cliques[0].resourceSharing: Forbidden: shared resource claims are not supported yet
+        spec.template.cliqueStartupType: Unsupported value: "CliqueStartupTypeInOrder": startup order is not supported yet, only CliqueStartupTypeAnyOrder is
+        metadata.annotations[grove.io/auto-mnnvl]: Invalid value: "enabled": MNNVL is not supported yet, remove the grove.io/auto-mnnvl annotation
+        spec.template.cliques[0].annotations[grove.io/mnnvl-group]: Invalid value: "train": MNNVL is not supported yet, remove the grove.io/mnnvl-group annotation
+        "#);
+    }
+
+    #[test]
+    fn what_only_has_no_effect_is_a_warning() {
+        let findings = check(&pcs(&[
+            ("/spec/updateStrategy", json!({ "type": "OnDelete" })),
+            ("/spec/template/terminationDelay", json!("4h")),
+        ]));
+        assert_eq!(findings.errors, []);
+        insta::assert_snapshot!(findings.warnings.join("\n"), @"
+        spec.template.terminationDelay has no effect yet: gangs are never terminated
+        spec.updateStrategy has no effect yet: pod templates cannot be updated
+        ");
+    }
+}

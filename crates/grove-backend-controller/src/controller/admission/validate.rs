@@ -1,0 +1,231 @@
+//! The order of the checks on a PodCliqueSet.
+//!
+//! A new object is judged by all rules at once. An update is judged by what it changes: the shape must stay
+//! (ADM-03), and of everything else only those findings count that the stored object has not. An object that
+//! was sound when it came stays editable and deletable, whatever became of its surroundings (ADM-08).
+
+use grove_api::PodCliqueSet;
+
+use super::findings::keep_new;
+use super::topology_bindings::LookupError;
+use super::{
+    AdmissionState, immutability, pod_template, scheduler, startup_order, structure, topology,
+    topology_change, unsupported,
+};
+use crate::backend::Validation;
+
+/// Findings on a PodCliqueSet, defaults filled in, that is about to be created.
+///
+/// # Errors
+/// The cluster could not be asked; the object can be neither admitted nor blamed.
+pub async fn validate_create(
+    pcs: &PodCliqueSet,
+    cluster: &AdmissionState,
+) -> Result<Validation, LookupError> {
+    let mut findings = own_rules(pcs);
+    findings.extend(topology::check(pcs, cluster.bindings.as_ref()).await?);
+    findings.extend(scheduler::check(pcs, None, &cluster.registry).await);
+    Ok(findings)
+}
+
+/// Findings on the update of the stored `old` to `new`, defaults filled in on both.
+///
+/// # Errors
+/// The cluster could not be asked; the update can be neither admitted nor blamed.
+pub async fn validate_update(
+    old: &PodCliqueSet,
+    new: &PodCliqueSet,
+    cluster: &AdmissionState,
+) -> Result<Validation, LookupError> {
+    if new.metadata.deletion_timestamp.is_some() || is_same_to_all_rules(old, new) {
+        return Ok(Validation::default());
+    }
+    let mut findings = keep_new(own_rules(new), &own_rules(old));
+    findings.errors.extend(immutability::check(old, new));
+    findings.warnings.extend(topology_change::deprecations(new));
+    if findings.admits() && topology_change::is_repair(old, new) {
+        findings.extend(topology::check(new, cluster.bindings.as_ref()).await?);
+    }
+    findings.extend(scheduler::check(new, Some(old), &cluster.registry).await);
+    Ok(findings)
+}
+
+/// Whether nothing changes that any rule looks at; finalizers and owners are the common rest.
+fn is_same_to_all_rules(old: &PodCliqueSet, new: &PodCliqueSet) -> bool {
+    old.spec == new.spec
+        && old.metadata.labels == new.metadata.labels
+        && old.metadata.annotations == new.metadata.annotations
+}
+
+/// The rules that need no cluster.
+fn own_rules(pcs: &PodCliqueSet) -> Validation {
+    let mut findings = Validation { errors: structure::check(pcs), warnings: Vec::new() };
+    findings.errors.extend(startup_order::check(pcs));
+    findings.extend(pod_template::check(pcs));
+    findings.extend(unsupported::check(pcs));
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::backend::FieldError;
+    use crate::controller::admission::fixture::{FakeBackend, cluster, pcs};
+
+    const QUEUE: &str = "/metadata/annotations/queue";
+    const SCHEDULER: [&str; 3] = [
+        "/spec/template/cliques/0/spec/podSpec/schedulerName",
+        "/spec/template/cliques/1/spec/podSpec/schedulerName",
+        "/spec/template/cliques/2/spec/podSpec/schedulerName",
+    ];
+
+    /// A backend that wants the annotation `queue` to be `open` and not to change, and does not look twice at
+    /// what it has admitted.
+    fn queueing(name: &'static str) -> FakeBackend {
+        fn queue(pcs: &PodCliqueSet) -> Option<&String> {
+            pcs.metadata.annotations.as_ref()?.get("queue")
+        }
+        fn rules(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {
+            if old == Some(pcs) {
+                return Validation::default();
+            }
+            let is_closed = queue(pcs).is_none_or(|queue| queue != "open");
+            let closed =
+                is_closed.then(|| FieldError::invalid("queue", format!("{:?} is not open", queue(pcs))));
+            let changes = old.is_some_and(|old| queue(old) != queue(pcs));
+            let changed = changes.then(|| FieldError::forbidden("queue", "immutable"));
+            Validation { errors: closed.into_iter().chain(changed).collect(), warnings: Vec::new() }
+        }
+        FakeBackend { rules, ..FakeBackend::ready(name) }
+    }
+
+    fn two_backends() -> AdmissionState {
+        cluster(vec![FakeBackend::ready("default-scheduler"), queueing("volcano")])
+    }
+
+    fn on_volcano(edits: &[(&str, Value)]) -> PodCliqueSet {
+        let schedulers = SCHEDULER.map(|pointer| (pointer, json!("volcano")));
+        pcs(&[schedulers.as_slice(), edits].concat())
+    }
+
+    async fn create(pcs: &PodCliqueSet) -> Validation {
+        validate_create(pcs, &two_backends()).await.unwrap()
+    }
+
+    async fn update(old: &PodCliqueSet, new: &PodCliqueSet) -> Validation {
+        validate_update(old, new, &two_backends()).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn only_the_selected_backend_is_asked() {
+        assert_eq!(create(&pcs(&[])).await, Validation::default());
+        assert_eq!(create(&on_volcano(&[(QUEUE, json!("open"))])).await, Validation::default());
+        assert_eq!(create(&on_volcano(&[])).await.errors.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_backend_is_not_asked_about_a_broken_structure() {
+        let errors = create(&on_volcano(&[("/spec/replicas", json!(-1))])).await.errors;
+        assert_eq!(errors.iter().map(|error| error.path.as_str()).collect::<Vec<_>>(), ["spec.replicas"]);
+    }
+
+    #[tokio::test]
+    async fn all_findings_come_at_once() {
+        let findings = create(&pcs(&[
+            ("/spec/replicas", json!(-1)),
+            ("/spec/template/cliques/0/spec/startsAfter", json!(["a"])),
+            ("/spec/template/cliques/0/spec/podSpec/nodeName", json!("n1")),
+            ("/spec/template/terminationDelay", json!("4h")),
+            ("/spec/template/topologyConstraint", json!({ "pack": { "required": "rack" } })),
+            (SCHEDULER[0], json!("koord-scheduler")),
+        ]))
+        .await;
+        let paths: Vec<_> = findings.errors.iter().map(|error| error.path.as_str()).collect();
+        assert_eq!(
+            paths,
+            [
+                "spec.replicas",
+                "spec.template.cliques[0].spec.startsAfter",
+                "spec.template.cliques[0].spec.podSpec.nodeName",
+                "spec.template.cliques[0].spec.startsAfter",
+                "spec.template.topologyConstraint.topologyName",
+                "spec.template.cliques[1].spec.podSpec.schedulerName",
+            ]
+        );
+        assert_eq!(findings.warnings.len(), 1);
+    }
+
+    /// Edits of an object whose queue was closed after it came.
+    #[rstest]
+    #[case::foreign_label("/metadata/labels/team", json!("x"))]
+    #[case::foreign_annotation("/metadata/annotations/note", json!("x"))]
+    #[case::finalizer("/metadata/finalizers", json!(["grove.io/podcliqueset.grove.io"]))]
+    #[case::scale("/spec/replicas", json!(3))]
+    #[tokio::test]
+    async fn a_stored_fault_blocks_no_edit(#[case] pointer: &str, #[case] value: Value) {
+        let closed = (QUEUE, json!("closed"));
+        let (old, new) =
+            (on_volcano(std::slice::from_ref(&closed)), on_volcano(&[closed.clone(), (pointer, value)]));
+        assert!(!create(&old).await.admits());
+        assert_eq!(update(&old, &new).await, Validation::default());
+    }
+
+    /// Whoever stored it, perhaps another operator, knew what this one does not do yet.
+    #[tokio::test]
+    async fn a_stored_feature_that_is_not_supported_blocks_no_edit() {
+        let in_order = ("/spec/template/cliqueStartupType", json!("CliqueStartupTypeInOrder"));
+        let (old, new) =
+            (pcs(std::slice::from_ref(&in_order)), pcs(&[in_order, ("/spec/replicas", json!(3))]));
+        assert!(!create(&old).await.admits());
+        assert!(update(&old, &new).await.admits());
+        assert!(!update(&pcs(&[]), &old).await.admits());
+    }
+
+    #[rstest]
+    #[case::key_a_backend_reads(QUEUE, json!("other"))]
+    #[case::key_grove_reads("/metadata/annotations/grove.io~1mnnvl-group", json!("train"))]
+    #[case::structure("/spec/replicas", json!(-1))]
+    #[case::shape("/spec/template/cliques/0/spec/minAvailable", json!(2))]
+    #[tokio::test]
+    async fn an_edit_answers_for_what_it_breaks(#[case] pointer: &str, #[case] value: Value) {
+        let old = on_volcano(&[(QUEUE, json!("open"))]);
+        let new = on_volcano(&[(QUEUE, json!("open")), (pointer, value)]);
+        assert!(!update(&old, &new).await.admits());
+    }
+
+    #[tokio::test]
+    async fn deletion_is_never_blocked() {
+        let old = on_volcano(&[(QUEUE, json!("open"))]);
+        let broken: &[(&str, Value)] = &[("/spec/replicas", json!(-1)), (QUEUE, json!("closed"))];
+        let deletion = ("/metadata/deletionTimestamp", json!("2026-01-01T00:00:00Z"));
+        assert!(!update(&old, &on_volcano(broken)).await.admits());
+        assert_eq!(update(&old, &on_volcano(&[broken, &[deletion]].concat())).await, Validation::default());
+    }
+
+    #[tokio::test]
+    async fn a_backend_disabled_since_only_warns() {
+        let on_koord = |replicas: i32| {
+            let schedulers = SCHEDULER.map(|pointer| (pointer, json!("koord-scheduler")));
+            pcs(&[schedulers.as_slice(), &[("/spec/replicas", json!(replicas))]].concat())
+        };
+        let findings = update(&on_koord(1), &on_koord(2)).await;
+        assert_eq!((findings.errors.len(), findings.warnings.len()), (0, 1));
+        assert!(!create(&on_koord(1)).await.admits());
+    }
+
+    #[tokio::test]
+    async fn a_topology_gone_since_blocks_only_what_asks_for_it() {
+        let set = "/spec/template/topologyConstraint";
+        let gone = json!({ "topologyName": "gone", "pack": { "required": "rack" } });
+        let (old, new) = (pcs(&[(set, gone.clone())]), pcs(&[(set, gone), ("/spec/replicas", json!(2))]));
+        assert!(!create(&old).await.admits());
+        assert_eq!(update(&old, &new).await, Validation::default());
+        let unnamed = pcs(&[(set, json!({ "packDomain": "rack" }))]);
+        let repaired = |name: &str| pcs(&[(set, json!({ "topologyName": name, "packDomain": "rack" }))]);
+        assert!(update(&unnamed, &repaired("topo")).await.admits());
+        assert!(!update(&unnamed, &repaired("gone")).await.admits());
+    }
+}

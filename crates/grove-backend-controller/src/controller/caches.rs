@@ -1,0 +1,261 @@
+//! Every cache of the controller, and how objects find each other in them.
+//!
+//! Index keys are `namespace/name` of the object one level up: the PodCliqueSet for what it made, the
+//! PodClique for its pods, the PodGang for its PodCliques and gang resources.
+
+use std::sync::Arc;
+
+use grove_api::names::{
+    ANNOTATION_TOPOLOGY_NAME, LABEL_BASE_POD_GANG, LABEL_MANAGED_BY, LABEL_PART_OF, LABEL_POD_CLIQUE,
+    LABEL_POD_GANG, LABEL_SCALING_GROUP, MANAGED_BY_GROVE,
+};
+use grove_api::{ClusterTopologyBinding, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
+use k8s_openapi::api::core::v1::{Node, Pod, Service};
+use kube::api::{ApiResource, DynamicObject, ObjectMeta, PartialObjectMeta, TypeMeta};
+use kube::runtime::watcher;
+use kube::{Api, Client, Resource, ResourceExt};
+use tokio::task::JoinSet;
+
+use super::informer::{Feed, Informer, informer};
+use crate::backend::Registry;
+
+/// The reading ends.
+#[derive(Clone)]
+pub(super) struct Caches {
+    /// PodCliqueSets.
+    pub pod_clique_sets: Informer<PodCliqueSet>,
+    /// PodCliques by PodCliqueSet ([`of`]), scaling group ([`of_group`]), PodGang ([`of_gang`]) and base
+    /// PodGang ([`of_base`]).
+    pub pod_cliques: Informer<PodClique>,
+    /// PodCliqueScalingGroups by PodCliqueSet.
+    pub scaling_groups: Informer<PodCliqueScalingGroup>,
+    /// PodGangs by PodCliqueSet.
+    pub pod_gangs: Informer<PodGang>,
+    /// Grove's pods by PodClique ([`of`]).
+    pub pods: Informer<Pod>,
+    /// Grove's Services by PodCliqueSet.
+    pub services: Informer<Service>,
+    /// ClusterTopologyBindings.
+    pub topologies: Informer<ClusterTopologyBinding>,
+    /// The backends' gang resources, one cache per kind, by PodGang ([`of`]).
+    pub gang_resources: Vec<Informer<DynamicObject>>,
+    /// The backends' topology resources, whoever owns them, one cache per kind.
+    pub topology_resources: Vec<Informer<DynamicObject>>,
+    /// The names and labels of the nodes, where an enabled backend has topology resources.
+    pub nodes: Option<Informer<Node>>,
+}
+
+/// The writing ends.
+pub(super) struct Feeds {
+    /// See [`Caches::pod_clique_sets`].
+    pub pod_clique_sets: Feed<PodCliqueSet>,
+    /// See [`Caches::pod_cliques`].
+    pub pod_cliques: Feed<PodClique>,
+    /// See [`Caches::scaling_groups`].
+    pub scaling_groups: Feed<PodCliqueScalingGroup>,
+    /// See [`Caches::pod_gangs`].
+    pub pod_gangs: Feed<PodGang>,
+    /// See [`Caches::pods`].
+    pub pods: Feed<Pod>,
+    /// See [`Caches::services`].
+    pub services: Feed<Service>,
+    /// See [`Caches::topologies`].
+    pub topologies: Feed<ClusterTopologyBinding>,
+    /// See [`Caches::gang_resources`].
+    pub gang_resources: Vec<(ApiResource, Feed<DynamicObject>)>,
+    /// See [`Caches::topology_resources`].
+    pub topology_resources: Vec<(ApiResource, Feed<DynamicObject>)>,
+    /// See [`Caches::nodes`].
+    pub nodes: Option<Feed<Node>>,
+}
+
+/// Index key of what belongs to the object of that name.
+pub(super) fn of(namespace: &str, name: &str) -> String {
+    format!("{namespace}/{name}")
+}
+
+/// Index key of the PodCliques of a scaling group.
+pub(super) fn of_group(namespace: &str, pcsg: &str) -> String {
+    format!("group:{namespace}/{pcsg}")
+}
+
+/// Index key of the PodCliques of a PodGang.
+pub(super) fn of_gang(namespace: &str, pod_gang: &str) -> String {
+    format!("gang:{namespace}/{pod_gang}")
+}
+
+/// Index key of the PodCliques that wait for a base PodGang.
+pub(super) fn of_base(namespace: &str, base: &str) -> String {
+    format!("base:{namespace}/{base}")
+}
+
+/// All caches that the enabled backends need, empty.
+pub(super) fn caches(registry: &Registry) -> (Caches, Feeds) {
+    let (pod_clique_sets, pcs_feed) = informer((), |_: &PodCliqueSet| Vec::new());
+    let (pod_cliques, pclq_feed) = informer((), pod_clique_keys);
+    let (scaling_groups, pcsg_feed) =
+        informer((), |object: &PodCliqueScalingGroup| by_label(object, LABEL_PART_OF));
+    let (pod_gangs, pod_gang_feed) = informer((), |object: &PodGang| by_label(object, LABEL_PART_OF));
+    let (pods, pod_feed) = informer((), |object: &Pod| by_label(object, LABEL_POD_CLIQUE));
+    let (services, service_feed) = informer((), |object: &Service| by_label(object, LABEL_PART_OF));
+    let (topologies, topology_feed) = informer((), |_: &ClusterTopologyBinding| Vec::new());
+    let (gang_caches, gang_feeds) = registry
+        .iter()
+        .flat_map(|backend| backend.gang_resources())
+        .map(|resource| {
+            let (cache, feed) = informer(resource.clone(), |object: &DynamicObject| {
+                pod_gang_of(object)
+                    .map(|gang| of(&object.namespace().unwrap_or_default(), &gang))
+                    .into_iter()
+                    .collect()
+            });
+            (cache, (resource, feed))
+        })
+        .unzip();
+    let topology_backends = || registry.iter().filter_map(|backend| backend.topology());
+    let (topology_caches, topology_feeds) = topology_backends()
+        .flat_map(|backend| backend.topology_resources())
+        .map(|resource| {
+            let (cache, feed) = informer(resource.clone(), |_: &DynamicObject| Vec::new());
+            (cache, (resource, feed))
+        })
+        .unzip();
+    let are_nodes_read = topology_backends().next().is_some();
+    let (nodes, node_feed) = are_nodes_read.then(|| informer((), |_: &Node| Vec::new())).unzip();
+    let caches = Caches {
+        pod_clique_sets,
+        pod_cliques,
+        scaling_groups,
+        pod_gangs,
+        pods,
+        services,
+        topologies,
+        gang_resources: gang_caches,
+        topology_resources: topology_caches,
+        nodes,
+    };
+    let feeds = Feeds {
+        pod_clique_sets: pcs_feed,
+        pod_cliques: pclq_feed,
+        scaling_groups: pcsg_feed,
+        pod_gangs: pod_gang_feed,
+        pods: pod_feed,
+        services: service_feed,
+        topologies: topology_feed,
+        gang_resources: gang_feeds,
+        topology_resources: topology_feeds,
+        nodes: node_feed,
+    };
+    (caches, feeds)
+}
+
+impl Caches {
+    /// Returns once every cache is complete.
+    pub(super) async fn settled(&self) {
+        self.pod_clique_sets.settled().await;
+        self.pod_cliques.settled().await;
+        self.scaling_groups.settled().await;
+        self.pod_gangs.settled().await;
+        self.pods.settled().await;
+        self.services.settled().await;
+        self.topologies.settled().await;
+        for cache in self.gang_resources.iter().chain(&self.topology_resources) {
+            cache.settled().await;
+        }
+        if let Some(nodes) = &self.nodes {
+            nodes.settled().await;
+        }
+    }
+
+    /// The gang resources that `pod_gang` controls.
+    pub(super) fn gang_resources_of(&self, pod_gang: &PodGang) -> Vec<Arc<DynamicObject>> {
+        let key = of(&pod_gang.namespace().unwrap_or_default(), &pod_gang.name_any());
+        let found = self.gang_resources.iter().flat_map(|cache| cache.indexed(&key));
+        found.filter(|object| super::ownership::is_controlled_by(&**object, pod_gang)).collect()
+    }
+
+    /// The ClusterTopologyBinding that `pod_gang` names.
+    pub(super) fn topology_of(&self, pod_gang: &PodGang) -> Option<Arc<ClusterTopologyBinding>> {
+        let name = pod_gang.annotations().get(ANNOTATION_TOPOLOGY_NAME)?;
+        self.topologies.get(None, name)
+    }
+
+    /// Every topology resource of these kinds.
+    pub(super) fn topology_resources_of(&self, kinds: &[ApiResource]) -> Vec<Arc<DynamicObject>> {
+        let caches = self.topology_resources.iter().filter(|cache| kinds.contains(&cache.dyntype));
+        caches.flat_map(|cache| cache.store.state()).collect()
+    }
+}
+
+impl Feeds {
+    /// Starts all watches.
+    pub(super) fn watch(self, client: &Client, tasks: &mut JoinSet<()>) {
+        let all = watcher::Config::default;
+        let ours = || watcher::Config::default().labels(&format!("{LABEL_MANAGED_BY}={MANAGED_BY_GROVE}"));
+        tasks.spawn(self.pod_clique_sets.run(Api::all(client.clone()), all(), whole));
+        tasks.spawn(self.pod_cliques.run(Api::all(client.clone()), all(), whole));
+        tasks.spawn(self.scaling_groups.run(Api::all(client.clone()), all(), whole));
+        tasks.spawn(self.pod_gangs.run(Api::all(client.clone()), all(), whole));
+        tasks.spawn(self.pods.run(Api::all(client.clone()), ours(), trimmed_pod));
+        tasks.spawn(self.services.run(Api::all(client.clone()), ours(), whole));
+        tasks.spawn(self.topologies.run(Api::all(client.clone()), all(), whole));
+        for (resource, feed) in self.gang_resources.into_iter().chain(self.topology_resources) {
+            tasks.spawn(feed.run(Api::all_with(client.clone(), &resource), all(), typed));
+        }
+        if let Some(nodes) = self.nodes {
+            tasks.spawn(nodes.run(Api::all(client.clone()), all(), labelled));
+        }
+    }
+}
+
+fn whole<K>(object: K, (): &()) -> K {
+    object
+}
+
+/// Without what only a kubelet needs; there may be thousands of pods.
+fn trimmed_pod(mut pod: Pod, (): &()) -> Pod {
+    pod.annotations_mut().clear();
+    if let Some(spec) = &mut pod.spec {
+        spec.containers.clear();
+        spec.init_containers = None;
+        spec.volumes = None;
+        spec.tolerations = None;
+    }
+    pod
+}
+
+/// A node's name and labels. Its status, which is large and changes all the time, is not even asked for.
+fn labelled(node: PartialObjectMeta<Node>, (): &()) -> Node {
+    Node { metadata: ObjectMeta { annotations: None, ..node.metadata }, ..Node::default() }
+}
+
+/// Items of a list do not say what they are.
+fn typed(object: DynamicObject, resource: &ApiResource) -> DynamicObject {
+    let types = TypeMeta { api_version: resource.api_version.clone(), kind: resource.kind.clone() };
+    DynamicObject { types: Some(types), ..object }
+}
+
+fn pod_clique_keys(object: &PodClique) -> Vec<String> {
+    let namespace = object.namespace().unwrap_or_default();
+    let keyed = |label: &str, key: fn(&str, &str) -> String| {
+        object.labels().get(label).map(|value| key(&namespace, value))
+    };
+    let keys = [
+        keyed(LABEL_PART_OF, of),
+        keyed(LABEL_SCALING_GROUP, of_group),
+        keyed(LABEL_POD_GANG, of_gang),
+        keyed(LABEL_BASE_POD_GANG, of_base),
+    ];
+    keys.into_iter().flatten().collect()
+}
+
+fn by_label(object: &impl ResourceExt, label: &str) -> Vec<String> {
+    let value = object.labels().get(label);
+    value.map(|value| of(&object.namespace().unwrap_or_default(), value)).into_iter().collect()
+}
+
+/// Name of the PodGang that owns a gang resource.
+pub(super) fn pod_gang_of(object: &DynamicObject) -> Option<String> {
+    let mut owners = object.owner_references().iter();
+    owners.find(|owner| owner.kind == PodGang::kind(&())).map(|owner| owner.name.clone())
+}

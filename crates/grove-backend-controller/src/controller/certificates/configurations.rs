@@ -1,0 +1,112 @@
+//! The authority in the webhook configurations: read, compared, and patched where it differs.
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
+};
+use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
+use kube::{Api, Client, Resource};
+use serde_json::{Value, json};
+
+use super::CertificateError;
+use crate::controller::install::{MUTATING_CONFIGURATIONS, VALIDATING_CONFIGURATIONS};
+
+/// The controller's webhook configurations, of both kinds.
+pub(super) struct Configurations(Vec<Named>);
+
+struct Named {
+    api: Api<DynamicObject>,
+    name: &'static str,
+}
+
+impl Configurations {
+    /// Those that `install` names.
+    pub(super) fn new(client: &Client) -> Self {
+        let mut all = named::<MutatingWebhookConfiguration>(client, &MUTATING_CONFIGURATIONS);
+        all.extend(named::<ValidatingWebhookConfiguration>(client, &VALIDATING_CONFIGURATIONS));
+        Self(all)
+    }
+
+    /// As they are now, each in its place; `None` is one that is not installed.
+    pub(super) async fn read(&self) -> Result<Vec<Option<DynamicObject>>, CertificateError> {
+        let mut found = Vec::with_capacity(self.0.len());
+        for &Named { ref api, name } in &self.0 {
+            found.push(api.get_opt(name).await.map_err(CertificateError::api("get", name))?);
+        }
+        Ok(found)
+    }
+
+    /// Has all of them, as they were `found`, carry `bundle`.
+    pub(super) async fn carry(
+        &self,
+        found: &[Option<DynamicObject>],
+        bundle: &[u8],
+    ) -> Result<(), CertificateError> {
+        for (&Named { ref api, name }, found) in self.0.iter().zip(found) {
+            let Some(patch) = found.as_ref().and_then(|found| patch(found, bundle)) else { continue };
+            let patched = api.patch(name, &PatchParams::default(), &Patch::Strategic(&patch)).await;
+            patched.map_err(CertificateError::api("patch", name))?;
+            tracing::info!(configuration = name, "certificate authority written");
+        }
+        Ok(())
+    }
+
+    /// The names of those that were not `found`.
+    pub(super) fn absent(&self, found: &[Option<DynamicObject>]) -> Vec<&'static str> {
+        let absent = self.0.iter().zip(found).filter(|(_, found)| found.is_none());
+        absent.map(|(named, _)| named.name).collect()
+    }
+}
+
+fn named<K: Resource<DynamicType = ()>>(client: &Client, names: &[&'static str]) -> Vec<Named> {
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::erase::<K>(&()));
+    names.iter().map(|&name| Named { api: api.clone(), name }).collect()
+}
+
+/// The strategic merge patch with which `configuration` carries `bundle`; none if it does.
+///
+/// Webhooks are merged by name, so the rest of each stays. With the resourceVersion the patch fails if somebody
+/// else was faster.
+fn patch(configuration: &DynamicObject, bundle: &[u8]) -> Option<Value> {
+    let bundle = json!(ByteString(bundle.to_vec()));
+    let webhooks = configuration.data["webhooks"].as_array()?;
+    let behind = webhooks.iter().filter(|webhook| webhook["clientConfig"]["caBundle"] != bundle);
+    let patches: Vec<Value> = behind
+        .map(|webhook| json!({"name": webhook["name"], "clientConfig": {"caBundle": bundle}}))
+        .collect();
+    if patches.is_empty() {
+        return None;
+    }
+    let version = &configuration.metadata.resource_version;
+    Some(json!({"metadata": {"resourceVersion": version}, "webhooks": patches}))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    /// `UEVN` is `PEM`, `T0xE` is `OLD`.
+    #[rstest]
+    #[case::carried(json!([{"name": "a", "clientConfig": {"caBundle": "UEVN"}}]), &[])]
+    #[case::absent(json!([{"name": "a", "clientConfig": {"service": {"name": "s"}}}]), &["a"])]
+    #[case::old(json!([{"name": "a", "clientConfig": {"caBundle": "T0xE"}}]), &["a"])]
+    #[case::one_of_two(
+        json!([
+            {"name": "a", "clientConfig": {"caBundle": "UEVN"}},
+            {"name": "b", "clientConfig": {"caBundle": "T0xE"}},
+        ]),
+        &["b"]
+    )]
+    #[case::no_webhooks(json!([]), &[])]
+    #[case::nothing(Value::Null, &[])]
+    fn only_what_differs_is_patched(#[case] webhooks: Value, #[case] patched: &[&str]) {
+        let configuration = json!({"metadata": {"name": "c", "resourceVersion": "7"}, "webhooks": webhooks});
+        let patch = patch(&serde_json::from_value(configuration).unwrap(), b"PEM");
+        let expected: Vec<_> =
+            patched.iter().map(|name| json!({"name": name, "clientConfig": {"caBundle": "UEVN"}})).collect();
+        let expected = json!({"metadata": {"resourceVersion": "7"}, "webhooks": expected});
+        assert_eq!(patch, (!patched.is_empty()).then_some(expected));
+    }
+}

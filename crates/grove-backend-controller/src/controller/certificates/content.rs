@@ -1,0 +1,207 @@
+//! What the Secret of the webhooks' certificate holds: making it, reading it, judging it.
+//!
+//! An authority signs one certificate, lives as long as that, and its key is forgotten at once: who reads the
+//! Secret can pass for the webhooks, but can make no further certificates. A certificate is judged as its
+//! callers will judge it, by its own dates and names; nothing beside it says how long it lasts.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    KeyUsagePurpose,
+};
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::sign::CertifiedKey;
+use rustls::{CertificateError, RootCertStore};
+use time::OffsetDateTime;
+
+const AUTHORITY: &str = "ca.crt";
+const PREVIOUS_AUTHORITY: &str = "previous-ca.crt";
+const CERTIFICATE: &str = "tls.crt";
+const KEY: &str = "tls.key";
+
+/// A certificate is replaced when less than this part of its life is left: one third.
+const LAST_PART: u32 = 3;
+/// How far clocks may differ: a certificate is valid from this long ago.
+const SKEW: Duration = Duration::from_secs(3600);
+
+/// Whom a certificate is for, and how long it lives.
+#[derive(Clone, Debug)]
+pub(crate) struct Subject {
+    /// The Service of the webhooks.
+    pub service: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// From the making of a certificate to its end.
+    pub life: Duration,
+}
+
+impl Subject {
+    /// The names of the Service. API servers use the last one.
+    fn names(&self) -> [String; 3] {
+        let Self { service, namespace, .. } = self;
+        [service.clone(), format!("{service}.{namespace}"), format!("{service}.{namespace}.svc")]
+    }
+}
+
+/// A certificate with its key and its authority, all of it PEM.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Content {
+    authority: Vec<u8>,
+    /// The authority before this one.
+    previous: Option<Vec<u8>>,
+    certificate: Vec<u8>,
+    key: Vec<u8>,
+}
+
+/// Whether a content can be served on.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It can.
+    Good,
+    /// The last third of its life has begun, or it is over.
+    Ending,
+    /// Callers would refuse it, for this reason.
+    Broken(String),
+}
+
+impl Content {
+    /// A new authority and a certificate of it, valid from `now`. The authority of `old`, if it has one, stays
+    /// known beside it.
+    ///
+    /// # Errors
+    /// Keys or certificates could not be made.
+    pub(super) fn after(old: Option<&Self>, subject: &Subject, now: UnixTime) -> Result<Self, rcgen::Error> {
+        let now = OffsetDateTime::UNIX_EPOCH + Duration::from_secs(now.as_secs());
+        let valid = |mut params: CertificateParams| {
+            params.not_before = now - SKEW;
+            params.not_after = now + subject.life;
+            params.distinguished_name.push(DnType::CommonName, "grove-backend-controller");
+            params
+        };
+        let mut authority = valid(CertificateParams::default());
+        authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+        let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
+        let mut params = valid(CertificateParams::new(subject.names())?);
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        params.use_authority_key_identifier_extension = true;
+        let key = KeyPair::generate()?;
+        let certificate = params.signed_by(&key, &authority)?;
+        let previous = old.map(|old| old.authority.clone());
+        Ok(Self {
+            authority: authority.pem().into_bytes(),
+            previous: previous.filter(|previous| authorities(previous).is_ok()),
+            certificate: certificate.pem().into_bytes(),
+            key: key.serialize_pem().into_bytes(),
+        })
+    }
+
+    /// What a Secret holds.
+    ///
+    /// # Errors
+    /// The key that the Secret lacks.
+    pub(super) fn read(secret: &Secret) -> Result<Self, String> {
+        let field = |key: &str| {
+            let found = secret.data.as_ref().and_then(|data| data.get(key));
+            found.map(|ByteString(bytes)| bytes.clone())
+        };
+        let needed = |key: &str| field(key).ok_or_else(|| format!("it has no {key}"));
+        Ok(Self {
+            authority: needed(AUTHORITY)?,
+            previous: field(PREVIOUS_AUTHORITY),
+            certificate: needed(CERTIFICATE)?,
+            key: needed(KEY)?,
+        })
+    }
+
+    /// A Secret's data.
+    pub(super) fn data(&self) -> BTreeMap<String, ByteString> {
+        let fields = [
+            (AUTHORITY, Some(&self.authority)),
+            (PREVIOUS_AUTHORITY, self.previous.as_ref()),
+            (CERTIFICATE, Some(&self.certificate)),
+            (KEY, Some(&self.key)),
+        ];
+        let present = fields.into_iter().filter_map(|(key, bytes)| bytes.map(|bytes| (key, bytes)));
+        present.map(|(key, bytes)| (key.to_owned(), ByteString(bytes.clone()))).collect()
+    }
+
+    /// The certificate and its key.
+    pub(super) fn pair(&self) -> (Vec<u8>, Vec<u8>) {
+        (self.certificate.clone(), self.key.clone())
+    }
+
+    /// The authorities that callers should trust: the certificate's own, and the one before it, whose
+    /// certificate another replica may still serve.
+    pub(super) fn bundle(&self) -> Vec<u8> {
+        let mut bundle = self.authority.clone();
+        if let Some(previous) = self.previous.as_ref().filter(|previous| authorities(previous).is_ok()) {
+            if !bundle.ends_with(b"\n") {
+                bundle.push(b'\n');
+            }
+            bundle.extend_from_slice(previous);
+        }
+        bundle
+    }
+
+    /// Whether it can be served on for `subject`.
+    pub(super) fn judge(&self, subject: &Subject, now: UnixTime) -> Verdict {
+        let ahead = Duration::from_secs(now.as_secs()) + subject.life / LAST_PART;
+        match self.verify(subject, UnixTime::since_unix_epoch(ahead)) {
+            Ok(()) => Verdict::Good,
+            Err(rustls::Error::InvalidCertificate(
+                CertificateError::Expired | CertificateError::ExpiredContext { .. },
+            )) => Verdict::Ending,
+            Err(error) => Verdict::Broken(error.to_string()),
+        }
+    }
+
+    /// As a caller does it: the key is the certificate's, and the authority has signed that for the Service's
+    /// name and for the time `at`.
+    fn verify(&self, subject: &Subject, at: UnixTime) -> Result<(), rustls::Error> {
+        let provider = Arc::new(default_provider());
+        let key = PrivateKeyDer::from_pem_slice(&self.key).map_err(general)?;
+        let pair = CertifiedKey::from_der(certificates(&self.certificate)?, key, &provider)?;
+        let (certificate, others) = pair.cert.split_first().ok_or(rustls::Error::NoCertificatesPresented)?;
+        let roots = Arc::new(authorities(&self.authority)?);
+        let verifier =
+            WebPkiServerVerifier::builder_with_provider(roots, provider).build().map_err(general)?;
+        for name in subject.names() {
+            let name = ServerName::try_from(name).map_err(general)?;
+            verifier.verify_server_cert(certificate, others, &name, &[], at)?;
+        }
+        Ok(())
+    }
+}
+
+/// The authorities in a PEM text; at least one.
+fn authorities(pem: &[u8]) -> Result<RootCertStore, rustls::Error> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(pem)? {
+        roots.add(certificate)?;
+    }
+    if roots.is_empty() { Err(general("no certificate authority")) } else { Ok(roots) }
+}
+
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, rustls::Error> {
+    CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>().map_err(general)
+}
+
+fn general(error: impl Display) -> rustls::Error {
+    rustls::Error::General(error.to_string())
+}
+
+#[cfg(test)]
+#[path = "content_tests.rs"]
+mod tests;

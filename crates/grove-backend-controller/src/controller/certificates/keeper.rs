@@ -1,0 +1,215 @@
+//! The loop that keeps the certificate: Secret, webhook configurations, server.
+//!
+//! It looks when the Secret changes, when a while has passed, and again soon after a failure. What it sees and
+//! does is in no memory but the API server's, save which certificate is being served.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum_server::tls_rustls::RustlsConfig;
+use futures::{Stream, StreamExt};
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::PostParams;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, watch_object};
+use kube::{Api, Client};
+use rustls::ServerConfig;
+use rustls::pki_types::UnixTime;
+use rustls::server::ResolvesServerCertUsingSni;
+use tokio::sync::watch;
+
+use super::configurations::Configurations;
+use super::content::{Content, Subject, Verdict};
+use super::{CertificateError, SECRET};
+
+/// The type of the Secret.
+const SECRET_TYPE: &str = "kubernetes.io/tls";
+/// The longest pause between two looks: how soon an authority that somebody took out is back.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// The pause after a failure.
+const RETRY: Duration = Duration::from_secs(1);
+/// How long every API server may take to learn of a new authority from the webhook configurations.
+const SPREAD: Duration = Duration::from_secs(2);
+/// How often a lost race for the Secret is run again at once.
+const RACES: usize = 3;
+
+/// Keeps the certificate.
+pub(crate) struct Keeper {
+    secrets: Api<Secret>,
+    configurations: Configurations,
+    subject: Subject,
+    tls: RustlsConfig,
+    served: Option<Content>,
+    state: watch::Sender<Result<(), String>>,
+    /// The failure that was told of last, until all is well again.
+    told: Option<String>,
+}
+
+impl Keeper {
+    /// One that has not begun. A crypto provider must be installed.
+    pub(crate) fn new(client: &Client, subject: Subject) -> Self {
+        let (state, _) = watch::channel(Err("no certificate yet".to_owned()));
+        // Until there is a certificate, handshakes fail.
+        let config = ServerConfig::builder()
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::new(ResolvesServerCertUsingSni::new()));
+        Self {
+            secrets: Api::namespaced(client.clone(), &subject.namespace),
+            configurations: Configurations::new(client),
+            subject,
+            tls: RustlsConfig::from_config(Arc::new(config)),
+            served: None,
+            state,
+            told: None,
+        }
+    }
+
+    /// What the webhooks' server serves with; it follows the Secret.
+    pub(crate) fn tls(&self) -> RustlsConfig {
+        self.tls.clone()
+    }
+
+    /// Whether the certificate is served and the webhook configurations carry its authority; if not, why. Once
+    /// it is so it stays: what is served and known serves on while the API server does not answer.
+    pub(crate) fn state(&self) -> watch::Receiver<Result<(), String>> {
+        self.state.subscribe()
+    }
+
+    /// Keeps the certificate until the process ends.
+    pub(crate) async fn run(mut self) {
+        let mut changes = pin!(watch_object(self.secrets.clone(), SECRET).default_backoff());
+        let period = (self.subject.life / 30).clamp(RETRY, LONGEST_PAUSE);
+        loop {
+            let pause = if self.look().await { period } else { RETRY };
+            // That time is up is as good a reason to look again as a change.
+            let _ = tokio::time::timeout(pause, changed(&mut changes)).await;
+        }
+    }
+
+    /// Sees to everything once and tells of it. Whether all is well.
+    async fn look(&mut self) -> bool {
+        let Err(error) = self.attempt().await else {
+            let _ = self.state.send_replace(Ok(()));
+            self.told = None;
+            return true;
+        };
+        let text = error.to_string();
+        self.state.send_if_modified(|state| {
+            let waiting = state.is_err();
+            if waiting {
+                *state = Err(text.clone());
+            }
+            waiting
+        });
+        if error.is_lost_race() {
+            tracing::debug!(%error, "another replica was faster");
+        } else if self.told.as_ref() != Some(&text) {
+            tracing::warn!(%error, "the webhook certificate is not in order");
+            self.told = Some(text);
+        }
+        false
+    }
+
+    async fn attempt(&mut self) -> Result<(), CertificateError> {
+        // In this order: see the module above.
+        let found = self.configurations.read().await?;
+        let content = self.content().await?;
+        self.configurations.carry(&found, &content.bundle()).await?;
+        self.serve(content).await?;
+        match self.configurations.absent(&found) {
+            absent if absent.is_empty() => Ok(()),
+            absent => Err(CertificateError::NotInstalled(absent.join(", "))),
+        }
+    }
+
+    /// What the Secret holds; something good is put there first if need be.
+    async fn content(&self) -> Result<Content, CertificateError> {
+        for _ in 0..RACES {
+            let secret = self.secrets.get_opt(SECRET).await.map_err(CertificateError::api("get", SECRET))?;
+            let old = match secret.as_ref().map(Content::read) {
+                None => None,
+                Some(Err(reason)) => {
+                    tracing::warn!(secret = SECRET, reason, "replacing the webhook certificate");
+                    None
+                }
+                Some(Ok(content)) => {
+                    match content.judge(&self.subject, UnixTime::now()) {
+                        Verdict::Good => return Ok(content),
+                        Verdict::Ending => tracing::info!("the webhook certificate is due for renewal"),
+                        Verdict::Broken(reason) => {
+                            tracing::warn!(secret = SECRET, reason, "replacing the webhook certificate");
+                        }
+                    }
+                    Some(content)
+                }
+            };
+            // What is served here may be served elsewhere as well.
+            let new = Content::after(old.as_ref().or(self.served.as_ref()), &self.subject, UnixTime::now())?;
+            if let Verdict::Broken(reason) = new.judge(&self.subject, UnixTime::now()) {
+                return Err(CertificateError::Useless(reason));
+            }
+            if self.write(secret, &new).await? {
+                return Ok(new);
+            }
+        }
+        Err(CertificateError::Contended)
+    }
+
+    /// Puts `content` in the place of `old`. False if that was no longer there, or there already.
+    async fn write(&self, old: Option<Secret>, content: &Content) -> Result<bool, CertificateError> {
+        let (params, data) = (PostParams::default(), Some(content.data()));
+        let (verb, written) = match old {
+            // The type stays: it is immutable.
+            Some(old) => {
+                let secret = Secret { data, ..old };
+                ("replace", self.secrets.replace(SECRET, &params, &secret).await)
+            }
+            None => {
+                let metadata = ObjectMeta { name: Some(SECRET.to_owned()), ..ObjectMeta::default() };
+                let secret =
+                    Secret { metadata, data, type_: Some(SECRET_TYPE.to_owned()), ..Secret::default() };
+                ("create", self.secrets.create(&params, &secret).await)
+            }
+        };
+        match written {
+            Ok(_) => {
+                tracing::info!(secret = SECRET, "webhook certificate written");
+                Ok(true)
+            }
+            Err(kube::Error::Api(status)) if status.is_conflict() || status.is_already_exists() => Ok(false),
+            Err(error) => Err(CertificateError::api(verb, SECRET)(error)),
+        }
+    }
+
+    /// Serves `content`, whose authority the webhook configurations carry.
+    async fn serve(&mut self, content: Content) -> Result<(), CertificateError> {
+        if self.served.as_ref() == Some(&content) {
+            return Ok(());
+        }
+        if self.served.is_some() {
+            tokio::time::sleep(SPREAD).await;
+        }
+        let (certificate, key) = content.pair();
+        self.tls.reload_from_pem(certificate, key).await.map_err(CertificateError::Serve)?;
+        tracing::info!("serving the webhook certificate of the Secret");
+        self.served = Some(content);
+        Ok(())
+    }
+}
+
+/// Returns when the Secret has changed.
+async fn changed(secrets: &mut (impl Stream<Item = watcher::Result<Option<Secret>>> + Unpin)) {
+    loop {
+        match secrets.next().await {
+            Some(Ok(_)) => return,
+            Some(Err(error)) => tracing::warn!(%error, "the watch of the webhook certificate failed"),
+            None => std::future::pending::<()>().await,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "keeper_tests.rs"]
+mod tests;

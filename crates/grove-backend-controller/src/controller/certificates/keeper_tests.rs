@@ -1,0 +1,310 @@
+//! Replicas on a made-up API server that has resourceVersions and merges webhooks by name.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use grove_yaml as yaml;
+use http::{Method, Request, Response};
+use k8s_openapi::ByteString;
+use kube::client::Body;
+use serde_json::{Value, json};
+use tower_test::mock;
+
+use super::*;
+
+const SECRETS: &str = "/api/v1/namespaces/ns/secrets";
+const SECRET_PATH: &str = "/api/v1/namespaces/ns/secrets/grove-backend-controller-webhook";
+const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
+const LIFE: Duration = Duration::from_secs(90 * 24 * 3600);
+
+/// The objects by path, and what was asked.
+#[derive(Default)]
+struct Store {
+    objects: BTreeMap<String, Value>,
+    requests: Vec<String>,
+    version: u64,
+    /// What another replica puts at a path before the next write.
+    rival: Option<(String, Value)>,
+}
+
+impl Store {
+    fn put(&mut self, path: &str, mut object: Value) -> Value {
+        self.version += 1;
+        object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        self.objects.insert(path.to_owned(), object.clone());
+        object
+    }
+
+    fn answer(&mut self, method: &Method, path: &str, body: Value) -> (u16, Value) {
+        self.requests.push(format!("{method} {path}"));
+        if *method != Method::GET
+            && let Some((path, object)) = self.rival.take()
+        {
+            self.put(&path, object);
+        }
+        if *method == Method::POST {
+            let path = format!("{path}/{}", body["metadata"]["name"].as_str().unwrap());
+            return match self.objects.contains_key(&path) {
+                true => failure(409, "AlreadyExists"),
+                false => (201, self.put(&path, body)),
+            };
+        }
+        let Some(mut object) = self.objects.get(path).cloned() else { return failure(404, "NotFound") };
+        if *method == Method::GET {
+            return (200, object);
+        }
+        if body["metadata"]["resourceVersion"] != object["metadata"]["resourceVersion"] {
+            return failure(409, "Conflict");
+        }
+        if *method == Method::PUT {
+            return (200, self.put(path, body));
+        }
+        for patch in body["webhooks"].as_array().unwrap() {
+            let webhooks = object["webhooks"].as_array_mut().unwrap();
+            let webhook = webhooks.iter_mut().find(|webhook| webhook["name"] == patch["name"]).unwrap();
+            webhook["clientConfig"]["caBundle"] = patch["clientConfig"]["caBundle"].clone();
+        }
+        (200, self.put(path, object))
+    }
+}
+
+fn failure(code: u16, reason: &str) -> (u16, Value) {
+    (code, json!({"kind": "Status", "status": "Failure", "reason": reason, "code": code}))
+}
+
+/// The API server with the webhook configurations of the manifest, and a client.
+struct World {
+    store: Arc<Mutex<Store>>,
+    client: Client,
+}
+
+impl World {
+    fn new() -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
+        let store = Arc::new(Mutex::new(Store::default()));
+        let inside = Arc::clone(&store);
+        tokio::spawn(async move {
+            while let Some((request, send)) = handle.next_request().await {
+                let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+                let body = request.into_body().collect_bytes().await.unwrap();
+                let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+                let (code, answer) = inside.lock().unwrap().answer(&method, &path, body);
+                let answer = Body::from(serde_json::to_vec(&answer).unwrap());
+                send.send_response(Response::builder().status(code).body(answer).unwrap());
+            }
+        });
+        for object in
+            yaml::documents(include_str!("../../../../../manifests/controller/webhooks.yaml")).unwrap()
+        {
+            store.lock().unwrap().put(&path_of(&object), object);
+        }
+        Self { store, client: Client::new(service, "default") }
+    }
+
+    fn replica(&self) -> Keeper {
+        Keeper::new(&self.client, subject("svc"))
+    }
+
+    /// The writes since the last call.
+    fn written(&self) -> Vec<String> {
+        let mut requests = std::mem::take(&mut self.store.lock().unwrap().requests);
+        requests.retain(|request| !request.starts_with("GET"));
+        requests
+    }
+
+    fn put_secret(&self, content: &Content) {
+        self.store.lock().unwrap().put(SECRET_PATH, secret(content));
+    }
+
+    fn secret(&self) -> Content {
+        let secret = self.store.lock().unwrap().objects[SECRET_PATH].clone();
+        Content::read(&serde_json::from_value(secret).unwrap()).unwrap()
+    }
+
+    /// The caBundle of every webhook.
+    fn bundles(&self) -> Vec<Vec<u8>> {
+        let store = self.store.lock().unwrap();
+        let webhooks = store.objects.values().filter_map(|object| object["webhooks"].as_array()).flatten();
+        let bundle = |webhook: &Value| {
+            let ByteString(bundle) =
+                serde_json::from_value(webhook["clientConfig"]["caBundle"].clone()).unwrap_or_default();
+            bundle
+        };
+        webhooks.map(bundle).collect()
+    }
+}
+
+fn path_of(configuration: &Value) -> String {
+    let kind = configuration["kind"].as_str().unwrap().to_lowercase();
+    format!("{GROUP}/{kind}s/{}", configuration["metadata"]["name"].as_str().unwrap())
+}
+
+fn secret(content: &Content) -> Value {
+    let metadata = ObjectMeta { name: Some(SECRET.to_owned()), ..ObjectMeta::default() };
+    serde_json::to_value(Secret { metadata, data: Some(content.data()), ..Secret::default() }).unwrap()
+}
+
+fn subject(service: &str) -> Subject {
+    Subject { service: service.to_owned(), namespace: "ns".to_owned(), life: LIFE }
+}
+
+/// A certificate that was made so long ago.
+fn aged(age: Duration) -> Content {
+    let then = Duration::from_secs(UnixTime::now().as_secs()) - age;
+    Content::after(None, &subject("svc"), UnixTime::since_unix_epoch(then)).unwrap()
+}
+
+fn serves(keeper: &Keeper, content: &Content) -> bool {
+    keeper.served.as_ref() == Some(content)
+}
+
+#[tokio::test]
+async fn the_first_replica_makes_the_certificate_and_the_second_shares_it() {
+    let world = World::new();
+    let (mut first, mut second) = (world.replica(), world.replica());
+    let (handshakes_fail, state) = (first.tls().get_inner(), first.state());
+    assert!(state.borrow().is_err());
+    assert!(first.look().await);
+    let mut expected = vec![format!("POST {SECRETS}")];
+    expected.push(format!("PATCH {GROUP}/mutatingwebhookconfigurations/podcliqueset-defaulting-webhook"));
+    for name in ["podcliqueset-validating-webhook", "clustertopology-validating-webhook"] {
+        expected.push(format!("PATCH {GROUP}/validatingwebhookconfigurations/{name}"));
+    }
+    assert_eq!(world.written(), expected);
+    assert_eq!(world.bundles(), vec![world.secret().bundle(); 3]);
+    assert!(serves(&first, &world.secret()) && state.borrow().is_ok());
+    assert!(!Arc::ptr_eq(&handshakes_fail, &first.tls().get_inner()));
+    assert!(second.look().await && first.look().await);
+    assert!(serves(&second, &world.secret()));
+    assert_eq!(world.written(), Vec::<String>::new());
+}
+
+/// A replica that read the Secret first could take back what another one has written since.
+#[tokio::test]
+async fn configurations_are_read_before_the_secret() {
+    let world = World::new();
+    world.put_secret(&aged(Duration::ZERO));
+    assert!(world.replica().look().await);
+    let requests = std::mem::take(&mut world.store.lock().unwrap().requests);
+    let reads: Vec<_> = requests.iter().take_while(|request| request.starts_with("GET")).collect();
+    assert_eq!(reads.len(), 4, "{requests:?}");
+    assert_eq!(*reads[3], format!("GET {SECRET_PATH}"));
+}
+
+#[tokio::test]
+async fn who_loses_the_race_for_the_secret_reads_again() {
+    let world = World::new();
+    let theirs = aged(Duration::ZERO);
+    world.store.lock().unwrap().rival = Some((SECRET_PATH.to_owned(), secret(&theirs)));
+    let mut replica = world.replica();
+    assert!(replica.look().await);
+    assert!(world.secret() == theirs && serves(&replica, &theirs));
+    assert_eq!(world.bundles(), vec![theirs.bundle(); 3]);
+}
+
+#[tokio::test]
+async fn who_loses_the_race_for_a_configuration_looks_again() {
+    let world = World::new();
+    world.put_secret(&aged(Duration::ZERO));
+    let (path, object) = {
+        let store = world.store.lock().unwrap();
+        let mut configurations = store.objects.iter().filter(|(path, _)| path.starts_with(GROUP));
+        configurations.next().map(|(path, object)| (path.clone(), object.clone())).unwrap()
+    };
+    world.store.lock().unwrap().rival = Some((path, object));
+    let mut replica = world.replica();
+    assert!(!replica.look().await && replica.told.is_none(), "a lost race is not worth a warning");
+    assert!(replica.look().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn during_a_change_over_both_authorities_are_known() {
+    let world = World::new();
+    let old = aged(LIFE * 3 / 5);
+    world.put_secret(&old);
+    let (mut first, mut second) = (world.replica(), world.replica());
+    assert!(first.look().await && second.look().await);
+    let due = aged(LIFE * 3 / 4);
+    world.put_secret(&due);
+    for replica in [&mut first, &mut second] {
+        assert!(replica.look().await);
+        let new = world.secret();
+        assert!(new != due && serves(replica, &new));
+        assert_eq!(world.bundles(), vec![new.bundle(); 3]);
+        assert!(new.bundle().ends_with(&due.bundle()), "the authority before is known");
+    }
+    let puts = world.written().into_iter().filter(|request| request.starts_with("PUT")).count();
+    assert_eq!(puts, 1, "the second replica follows");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_served_stays_known_when_the_secret_is_deleted() {
+    let world = World::new();
+    let mut replica = world.replica();
+    assert!(replica.look().await);
+    let served = world.secret();
+    world.store.lock().unwrap().objects.remove(SECRET_PATH);
+    assert!(replica.look().await);
+    assert!(world.secret() != served && world.secret().bundle().ends_with(&served.bundle()));
+}
+
+#[tokio::test]
+async fn an_authority_that_was_taken_out_is_put_back() {
+    let world = World::new();
+    let mut replica = world.replica();
+    assert!(replica.look().await);
+    world.written();
+    let wiped = format!("{GROUP}/validatingwebhookconfigurations/podcliqueset-validating-webhook");
+    world.store.lock().unwrap().objects.get_mut(&wiped).unwrap()["webhooks"][0]["clientConfig"]["caBundle"] =
+        Value::Null;
+    assert!(replica.look().await);
+    assert_eq!(world.written(), [format!("PATCH {wiped}")]);
+    assert_eq!(world.bundles(), vec![world.secret().bundle(); 3]);
+}
+
+#[rstest::rstest]
+#[case::no_pem(json!({"ca.crt": "bm8=", "tls.crt": "bm8=", "tls.key": "bm8="}))]
+#[case::no_keys(json!({"other": "bm8="}))]
+#[case::nothing(Value::Null)]
+#[tokio::test]
+async fn a_secret_that_does_not_parse_is_replaced(#[case] data: Value) {
+    let world = World::new();
+    let mut broken = secret(&aged(Duration::ZERO));
+    broken["data"] = data;
+    broken["type"] = json!("Opaque");
+    world.store.lock().unwrap().put(SECRET_PATH, broken);
+    let mut replica = world.replica();
+    assert!(replica.look().await);
+    assert!(serves(&replica, &world.secret()));
+    assert_eq!(world.written()[0], format!("PUT {SECRET_PATH}"));
+    assert_eq!(world.store.lock().unwrap().objects[SECRET_PATH]["type"], "Opaque", "it is immutable");
+}
+
+#[tokio::test]
+async fn a_configuration_that_is_not_installed_is_named() {
+    let world = World::new();
+    let path = format!("{GROUP}/validatingwebhookconfigurations/clustertopology-validating-webhook");
+    let configuration = world.store.lock().unwrap().objects.remove(&path).unwrap();
+    let mut replica = world.replica();
+    let state = replica.state();
+    assert!(!replica.look().await);
+    let not_installed: Result<(), String> =
+        Err("not installed: clustertopology-validating-webhook".to_owned());
+    assert_eq!(*state.borrow(), not_installed);
+    assert!(serves(&replica, &world.secret()), "the others are in order");
+    world.store.lock().unwrap().put(&path, configuration);
+    assert!(replica.look().await);
+    world.store.lock().unwrap().objects.remove(&path);
+    assert!(!replica.look().await);
+    assert_eq!(*state.borrow(), Ok(()), "what is served and known serves on");
+}
+
+#[tokio::test]
+async fn a_service_without_a_proper_name_is_told_of() {
+    let world = World::new();
+    let mut replica = Keeper::new(&world.client, subject("no name"));
+    assert!(!replica.look().await);
+    assert!(replica.told.is_some_and(|told| told.contains("no good")));
+    assert_eq!(world.written(), Vec::<String>::new());
+}

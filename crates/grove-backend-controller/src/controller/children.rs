@@ -1,0 +1,151 @@
+//! Bringing the objects of one kind under an owner to what they should be: create, patch the difference,
+//! delete the rest.
+
+use std::collections::{BTreeMap, HashSet};
+use std::hash::Hash;
+use std::sync::Arc;
+
+use futures::future::{self, BoxFuture};
+use futures::{FutureExt, StreamExt, stream};
+use grove_api::PodClique;
+use kube::{Resource, ResourceExt};
+use serde_json::{Map, Value, json};
+
+use super::context::Context;
+use super::error::ReconcileError;
+use super::informer::Informer;
+use super::json_diff::merge_patch;
+use super::ownership::{controller, is_controlled_by};
+use super::writes::{self, Writable};
+
+/// Requests in flight at a time for one owner.
+const CONCURRENCY: usize = 16;
+
+/// A write to be made.
+pub(super) type Write<'a> = BoxFuture<'a, Result<(), ReconcileError>>;
+
+/// Makes all writes, a few at a time, and gives the first error when all are made.
+pub(super) async fn all(writes: Vec<Write<'_>>) -> Result<(), ReconcileError> {
+    let results: Vec<_> = stream::iter(writes).buffer_unordered(CONCURRENCY).collect().await;
+    results.into_iter().collect()
+}
+
+/// The patch from one object to another, `None` if nothing differs.
+pub(super) type Change<K> = fn(&K, &K) -> serde_json::Result<Option<Value>>;
+
+/// The objects of one kind under one owner.
+pub(super) struct Children<'a, O, K>
+where
+    K: Resource<DynamicType = ()> + 'static,
+{
+    context: &'a Context,
+    owner: &'a O,
+    cache: &'a Informer<K>,
+    change: Change<K>,
+    wanted: HashSet<String>,
+    writes: Vec<Write<'a>>,
+}
+
+impl<'a, O, K> Children<'a, O, K>
+where
+    O: ResourceExt + Sync,
+    K: Writable + Send + Sync + 'static,
+    K::DynamicType: Hash + Eq + Clone,
+{
+    /// None wanted yet.
+    pub(super) fn new(context: &'a Context, owner: &'a O, cache: &'a Informer<K>, change: Change<K>) -> Self {
+        Self { context, owner, cache, change, wanted: HashSet::new(), writes: Vec::new() }
+    }
+
+    /// The object of that name, if it is the owner's.
+    pub(super) fn get(&self, name: &str) -> Option<Arc<K>> {
+        let found = self.cache.get(self.owner.namespace().as_deref(), name);
+        found.filter(|found| self.is_ours(found))
+    }
+
+    /// This object should exist just so.
+    pub(super) fn want(&mut self, wanted: K) {
+        let name = wanted.name_any();
+        let existing = self.cache.get(self.owner.namespace().as_deref(), &name);
+        self.wanted.insert(name);
+        let write = match existing {
+            None => Ok(Some(self.create(wanted))),
+            Some(found) => self.adjust(&found, &wanted),
+        };
+        match write {
+            Ok(write) => self.writes.extend(write),
+            // It fails with the others made, so that one object in the way does not hold up the rest.
+            Err(error) => self.writes.push(future::ready(Err(error)).boxed()),
+        }
+    }
+
+    /// Every write that is due, with the deletion of what is under the owner and not wanted. `key` is the
+    /// owner's in the cache's index.
+    pub(super) fn finish(mut self, key: &str) -> Vec<Write<'a>> {
+        let (context, mut writes) = (self.context, std::mem::take(&mut self.writes));
+        let excess = self.cache.indexed(key).into_iter().filter(|found| {
+            let going = found.meta().deletion_timestamp.is_some();
+            !going && self.is_ours(found) && !self.wanted.contains(&found.name_any())
+        });
+        writes.extend(
+            excess.map(|found| async move { writes::delete(&context.client, &*found).await }.boxed()),
+        );
+        writes
+    }
+
+    fn create(&self, wanted: K) -> Write<'a> {
+        let (context, owner) = (self.context, self.owner);
+        async move { writes::create(&context.client, &wanted, owner).await }.boxed()
+    }
+
+    fn adjust(&self, found: &Arc<K>, wanted: &K) -> Result<Option<Write<'a>>, ReconcileError> {
+        if !self.is_ours(found) || found.meta().deletion_timestamp.is_some() {
+            let what = format!("{} {} of a predecessor has to go first", K::kind(&()), wanted.name_any());
+            return Err(ReconcileError::Waiting(what));
+        }
+        let (context, found) = (self.context, Arc::clone(found));
+        let patch = (self.change)(&found, wanted)?;
+        Ok(patch.map(|patch| {
+            async move { writes::patch(&context.client, &*found, &patch).await.map(drop) }.boxed()
+        }))
+    }
+
+    fn is_ours(&self, found: &K) -> bool {
+        let disowned = || self.context.faults.no_owner_references && controller(found).is_none();
+        is_controlled_by(found, self.owner) || disowned()
+    }
+}
+
+/// The patch that gives `existing` the labels, annotations and spec that are wanted. Further labels and
+/// annotations stay.
+pub(super) fn change<K: ResourceExt>(existing: &K, wanted: &K, [from, to]: [Value; 2]) -> Option<Value> {
+    let mut patch = Map::new();
+    let labels = missing(existing.labels(), wanted.labels());
+    let annotations = missing(existing.annotations(), wanted.annotations());
+    let metadata = [("labels", labels), ("annotations", annotations)];
+    let metadata: Map<_, _> =
+        metadata.into_iter().filter_map(|(key, map)| Some((key.to_owned(), map?))).collect();
+    if !metadata.is_empty() {
+        patch.insert("metadata".to_owned(), Value::Object(metadata));
+    }
+    if let Some(spec) = merge_patch(&from, &to) {
+        patch.insert("spec".to_owned(), spec);
+    }
+    (!patch.is_empty()).then_some(Value::Object(patch))
+}
+
+fn missing(existing: &BTreeMap<String, String>, wanted: &BTreeMap<String, String>) -> Option<Value> {
+    let missing = wanted.iter().filter(|(key, value)| existing.get(*key) != Some(value));
+    let missing: Map<_, _> = missing.map(|(key, value)| (key.clone(), json!(value))).collect();
+    (!missing.is_empty()).then_some(Value::Object(missing))
+}
+
+/// The patch from one PodClique to another; `replicas` belong to whoever scales the object.
+pub(super) fn pod_clique_change(
+    existing: &PodClique,
+    wanted: &PodClique,
+) -> serde_json::Result<Option<Value>> {
+    let mut spec = serde_json::to_value(&wanted.spec)?;
+    spec["replicas"] = json!(existing.spec.replicas);
+    Ok(change(existing, wanted, [serde_json::to_value(&existing.spec)?, spec]))
+}

@@ -1,0 +1,74 @@
+//! Kubernetes Events about what a user should know.
+//!
+//! An event is published when there is something new to say about an object, not on every retry: a workload
+//! that rests in a bad state is still at rest (GANG-11).
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+use kube::{Client, Resource};
+
+/// Longest note the API takes, in bytes.
+const MAX_NOTE: usize = 1024;
+
+/// Name under which events are reported.
+pub(super) const REPORTER: &str = "grove-backend-controller";
+
+/// Publishes events.
+pub(super) struct Events {
+    client: Client,
+    said: Mutex<HashMap<(String, &'static str), String>>,
+}
+
+impl Events {
+    /// Publishes through `client`.
+    pub(super) fn new(client: Client) -> Self {
+        Self { client, said: Mutex::default() }
+    }
+
+    /// Warns about `object` unless the last warning of this reason said the same.
+    pub(super) async fn warn<K: Resource<DynamicType = ()>>(
+        &self,
+        object: &K,
+        reason: &'static str,
+        note: &str,
+    ) {
+        if !self.is_news(object, reason, note) {
+            return;
+        }
+        let mut note = note.to_owned();
+        note.truncate(note.floor_char_boundary(MAX_NOTE));
+        let event = Event {
+            type_: EventType::Warning,
+            reason: reason.to_owned(),
+            note: Some(note),
+            action: "Reconcile".to_owned(),
+            secondary: None,
+        };
+        // A recorder that lives on counts a new note of the same reason as a repetition of the old one, which it keeps.
+        let reporter = Reporter { controller: REPORTER.to_owned(), instance: Some(REPORTER.to_owned()) };
+        let recorder = Recorder::new(self.client.clone(), reporter);
+        if let Err(error) = recorder.publish(&event, &object.object_ref(&())).await {
+            tracing::debug!(%error, reason, "event not published");
+        }
+    }
+
+    /// Forgets what was said with this reason, so that it is said again if it comes back.
+    pub(super) fn settled<K: Resource<DynamicType = ()>>(&self, object: &K, reason: &'static str) {
+        if let Some(uid) = &object.meta().uid {
+            self.said.lock().unwrap_or_else(PoisonError::into_inner).remove(&(uid.clone(), reason));
+        }
+    }
+
+    /// Forgets an object that is gone.
+    pub(super) fn forget(&self, uid: &str) {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).retain(|(of, _), _| of != uid);
+    }
+
+    fn is_news<K: Resource<DynamicType = ()>>(&self, object: &K, reason: &'static str, note: &str) -> bool {
+        let uid = object.meta().uid.clone().unwrap_or_default();
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.insert((uid, reason), note.to_owned()).as_deref() != Some(note)
+    }
+}

@@ -1,0 +1,226 @@
+//! Faults in what backends write: a layer that spoils gang resources on their way to the API server.
+//!
+//! Backends are left as they are. One that compares finds its resources wrong and writes them again, spoiled
+//! again, which changes nothing and so wakes nobody.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures::FutureExt;
+use grove_api::PodGang;
+use http::{Method, Request};
+use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, PostParams};
+use kube::client::Body;
+use kube::{Client, ResourceExt};
+use serde_json::{Value, json};
+use tower::{Layer, Service};
+
+use super::faults::Faults;
+use super::ownership::owner_reference;
+
+const VOLCANO: &str = "scheduling.volcano.sh";
+const KAI: &str = "scheduling.run.ai";
+/// Koordinator's annotation: a JSON list of the gangs that are scheduled together.
+const GROUPS: &str = "gang.scheduling.koordinator.sh/groups";
+
+/// Makes [`SpoiledApi`]s.
+#[derive(Clone)]
+pub(super) struct SpoilingLayer(Arc<Faults>);
+
+impl SpoilingLayer {
+    /// A layer that spoils as `faults` say: not at all without one.
+    pub(super) fn new(faults: &Faults) -> Self {
+        Self(Arc::new(faults.clone()))
+    }
+}
+
+impl<S> Layer<S> for SpoilingLayer {
+    type Service = SpoiledApi<S>;
+
+    fn layer(&self, inner: S) -> SpoiledApi<S> {
+        SpoiledApi { inner, faults: Arc::clone(&self.0) }
+    }
+}
+
+/// The API server, as a faulty controller writes to it.
+#[derive(Clone)]
+pub(super) struct SpoiledApi<S> {
+    inner: S,
+    faults: Arc<Faults>,
+}
+
+impl<S: Service<Request<Body>>> Service<Request<Body>> for SpoiledApi<S> {
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request<Body>) -> S::Future {
+        if let Some(body) = spoiled_body(&self.faults, &request) {
+            *request.body_mut() = body;
+        }
+        self.inner.call(request)
+    }
+}
+
+/// The body to send instead, if the request writes a gang resource and a fault is about that.
+fn spoiled_body(faults: &Faults, request: &Request<Body>) -> Option<Body> {
+    let is_create = request.method() == Method::POST;
+    if !(faults.spoils_gang_resources() && (is_create || request.method() == Method::PATCH)) {
+        return None;
+    }
+    let group = group_of_gangs(request.uri().path())?;
+    // What this process sends is in memory whole.
+    let bytes = request.body().try_clone()?.collect_bytes().now_or_never()?.ok()?;
+    let mut object = serde_json::from_slice(&bytes).ok()?;
+    spoil(faults, group, is_create, &mut object);
+    serde_json::to_vec(&object).ok().map(Body::from)
+}
+
+/// The API group, if the path is that of PodGroups or CompositePodGroups.
+fn group_of_gangs(path: &str) -> Option<&str> {
+    let parts: Vec<_> = path.trim_matches('/').split('/').collect();
+    match parts[..] {
+        ["apis", group, _version, "namespaces", _namespace, "podgroups" | "compositepodgroups", ..] => {
+            Some(group)
+        }
+        _ => None,
+    }
+}
+
+/// Spoils an object that is created, or a merge patch.
+fn spoil(faults: &Faults, group: &str, is_create: bool, object: &mut Value) {
+    if faults.forget_member
+        && let Some(groups) = object.pointer_mut(&pointer(&["metadata", "annotations", GROUPS]))
+        && let Some(without_last) = groups.as_str().and_then(without_last)
+    {
+        *groups = json!(without_last);
+    }
+    let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    if faults.wrong_queue && [VOLCANO, KAI].contains(&group) && (is_create || spec.contains_key("queue")) {
+        spec.insert("queue".to_owned(), json!("wrong"));
+    }
+    if faults.omit_subgroups && group == KAI {
+        spec.remove("subGroups");
+    }
+    let gang = spec.get_mut("schedulingPolicy").and_then(|policy| policy.pointer_mut("/gang/minGroupCount"));
+    if let Some(count) = gang.filter(|count| faults.low_group_count && count.as_u64() > Some(1)) {
+        *count = json!(count.as_u64().unwrap_or(2) - 1);
+    }
+}
+
+fn pointer(keys: &[&str]) -> String {
+    keys.iter().map(|key| format!("/{}", key.replace('~', "~0").replace('/', "~1"))).collect()
+}
+
+/// The JSON list without its last entry; one that would be empty is left alone.
+fn without_last(list: &str) -> Option<String> {
+    let mut entries: Vec<Value> = serde_json::from_str(list).ok()?;
+    entries.pop().filter(|_| !entries.is_empty())?;
+    serde_json::to_string(&entries).ok()
+}
+
+/// The fault `foreign-resource`: a Volcano PodGroup of the PodGang's name, whoever the PodGang's backend is.
+pub(super) async fn create_foreign_resource(client: &Client, pod_gang: &PodGang) {
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(VOLCANO, "v1beta1", "PodGroup"));
+    let mut pod_group = DynamicObject::new(&pod_gang.name_any(), &resource)
+        .data(json!({"spec": {"minMember": 1, "queue": "default"}}));
+    pod_group.metadata.owner_references = owner_reference(pod_gang).map(|owner| vec![owner]);
+    let namespace = pod_gang.namespace().unwrap_or_default();
+    let api = Api::<DynamicObject>::namespaced_with(client.clone(), &namespace, &resource);
+    // It is there already, or the cluster has no Volcano.
+    if let Err(error) = api.create(&PostParams::default(), &pod_group).await {
+        tracing::debug!(%error, "fault: no foreign resource");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::Mutex;
+
+    use grove_api::PodGangSpec;
+
+    use super::*;
+    use crate::controller::test_api::World;
+
+    const KAI_PATH: &str = "/apis/scheduling.run.ai/v2alpha2/namespaces/ns/podgroups";
+    const KOORDINATOR_PATH: &str = "/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/ns/podgroups/wl-0-a";
+
+    /// What arrives at the API server.
+    async fn sent(fault: &str, method: Method, path: &str, body: Value) -> Value {
+        let faults = std::iter::once(fault.parse().unwrap()).collect();
+        let arrived = Arc::new(Mutex::new(Value::Null));
+        let inside = Arc::clone(&arrived);
+        let mut api = SpoilingLayer::new(&faults).layer(tower::service_fn(move |request: Request<Body>| {
+            let inside = Arc::clone(&inside);
+            async move {
+                let bytes = request.into_body().collect_bytes().await.unwrap();
+                *inside.lock().unwrap() = serde_json::from_slice(&bytes).unwrap();
+                Ok::<_, Infallible>(())
+            }
+        }));
+        let body = Body::from(serde_json::to_vec(&body).unwrap());
+        api.call(Request::builder().method(method).uri(path).body(body).unwrap()).await.unwrap();
+        arrived.lock().unwrap().take()
+    }
+
+    #[tokio::test]
+    async fn the_last_member_is_forgotten_in_creates_and_patches() {
+        let object = |groups: &str| json!({"metadata": {"annotations": {GROUPS: groups, "a": "b"}}});
+        let of = |groups| sent("forget-member", Method::PATCH, KOORDINATOR_PATH, object(groups));
+        assert_eq!(of(r#"["ns/a","ns/b"]"#).await, object(r#"["ns/a"]"#));
+        assert_eq!(of(r#"["ns/a"]"#).await, object(r#"["ns/a"]"#), "the only one stays");
+    }
+
+    #[tokio::test]
+    async fn the_queue_is_wrong_from_the_start() {
+        let wrong = json!({"spec": {"queue": "wrong", "minMember": 1}});
+        let created = sent("wrong-queue", Method::POST, KAI_PATH, json!({"spec": {"minMember": 1}})).await;
+        assert_eq!(created, wrong);
+        let patch = json!({"spec": {"minMember": 2}});
+        let path = format!("{KAI_PATH}/wl-0");
+        assert_eq!(sent("wrong-queue", Method::PATCH, &path, patch.clone()).await, patch);
+    }
+
+    #[tokio::test]
+    async fn subgroups_are_left_out_of_kai_pod_groups_and_nothing_else() {
+        let body = json!({"spec": {"subGroups": [{"name": "a"}], "queue": "q"}});
+        let of = |path| sent("omit-subgroups", Method::POST, path, body.clone());
+        assert_eq!(of(KAI_PATH).await, json!({"spec": {"queue": "q"}}));
+        for other in [KOORDINATOR_PATH, "/apis/scheduling.run.ai/v2/queues", "/api/v1/namespaces/ns/pods"] {
+            assert_eq!(of(other).await, body, "{other}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_tree_asks_for_one_group_less() {
+        let path = "/apis/scheduling.k8s.io/v1alpha3/namespaces/ns/compositepodgroups";
+        let of = |count| json!({"spec": {"schedulingPolicy": {"gang": {"minGroupCount": count}}}});
+        assert_eq!(sent("low-group-count", Method::POST, path, of(3)).await, of(2));
+        assert_eq!(sent("low-group-count", Method::POST, path, of(1)).await, of(1), "the least there is");
+    }
+
+    #[tokio::test]
+    async fn a_foreign_resource_goes_with_the_pod_gang() {
+        let world = World::new();
+        let mut pod_gang = PodGang::new("wl-0", PodGangSpec::default());
+        pod_gang.metadata.namespace = Some("ns".to_owned());
+        pod_gang.metadata.uid = Some("u".to_owned());
+        create_foreign_resource(&world.context.client, &pod_gang).await;
+        let written = world.written();
+        let (request, object) = &written[0];
+        assert_eq!(request, "POST /apis/scheduling.volcano.sh/v1beta1/namespaces/ns/podgroups");
+        assert_eq!(object["metadata"]["name"], "wl-0");
+        assert_eq!(object["metadata"]["ownerReferences"][0]["uid"], "u");
+    }
+
+    #[tokio::test]
+    async fn a_fault_of_another_kind_spoils_nothing() {
+        let body = json!({"spec": {"subGroups": [{"name": "a"}]}});
+        assert_eq!(sent("early-ungate", Method::POST, KAI_PATH, body.clone()).await, body);
+    }
+}

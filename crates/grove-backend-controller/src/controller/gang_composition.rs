@@ -1,0 +1,133 @@
+//! Which PodGangs a PodCliqueSet replica has, and what is in them (GANG-01 to GANG-03).
+//!
+//! Pure: from the template, the present replicas of each scaling group and the topology's levels to names and
+//! specs, without pod references, which are filled in as pods appear.
+
+use grove_api::{
+    PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueTemplateSpec, PodGangSpec, PodGangTopologyConstraint,
+    PodGroup, TopologyConstraintGroupConfig, TopologyLevel, names,
+};
+
+use super::topology_translation::translate;
+
+/// A PodGang to be.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct GangShape {
+    /// Its name.
+    pub name: String,
+    /// Its spec, pod references empty.
+    pub spec: PodGangSpec,
+}
+
+impl GangShape {
+    /// Whether any constraint of it translated to a node-label key.
+    pub(super) fn is_constrained(&self) -> bool {
+        let configs =
+            self.spec.topology_constraint_group_configs.iter().map(|config| &config.topology_constraint);
+        let podgroups = self.spec.podgroups.iter().map(|podgroup| &podgroup.topology_constraint);
+        std::iter::once(&self.spec.topology_constraint).chain(configs).chain(podgroups).any(Option::is_some)
+    }
+}
+
+/// The PodGangs of replica `i`, the base one first. `replicas` gives the present number of replicas of a
+/// scaling group.
+pub(super) fn pod_gangs(
+    pcs: &PodCliqueSet,
+    i: i32,
+    levels: &[TopologyLevel],
+    replicas: impl Fn(&PodCliqueScalingGroupConfig) -> i32,
+) -> Vec<GangShape> {
+    let composer = Composer { pcs, pcs_name: pcs.metadata.name.as_deref().unwrap_or_default(), levels };
+    let groups = &pcs.spec.template.pod_clique_scaling_groups;
+    let scaled = groups.iter().flat_map(|group| {
+        let from = group.min_available.unwrap_or(1);
+        (from..replicas(group)).map(|j| composer.scaled(i, group, j)).collect::<Vec<_>>()
+    });
+    std::iter::once(composer.base(i)).chain(scaled).collect()
+}
+
+struct Composer<'a> {
+    pcs: &'a PodCliqueSet,
+    pcs_name: &'a str,
+    levels: &'a [TopologyLevel],
+}
+
+impl Composer<'_> {
+    fn base(&self, i: i32) -> GangShape {
+        let template = &self.pcs.spec.template;
+        let grouped = |name: &String| {
+            template.pod_clique_scaling_groups.iter().any(|group| group.clique_names.contains(name))
+        };
+        let standalone = template.cliques.iter().filter(|clique| !grouped(&clique.name));
+        let mut podgroups: Vec<_> = standalone
+            .map(|clique| self.podgroup(clique, names::standalone_pod_clique(self.pcs_name, i, &clique.name)))
+            .collect();
+        let mut configs = Vec::new();
+        for group in &template.pod_clique_scaling_groups {
+            let pcsg = names::scaling_group(self.pcs_name, i, &group.name);
+            for j in 0..group.min_available.unwrap_or(1) {
+                let members = self.members(group, &pcsg, j);
+                if group.topology_constraint.is_some() {
+                    configs.push(TopologyConstraintGroupConfig {
+                        name: names::scaling_group_replica(&pcsg, j),
+                        pod_group_names: members.iter().map(|podgroup| podgroup.name.clone()).collect(),
+                        topology_constraint: translate(group.topology_constraint.as_ref(), self.levels),
+                    });
+                }
+                podgroups.extend(members);
+            }
+        }
+        let constraint = translate(template.topology_constraint.as_ref(), self.levels);
+        self.shape(names::base_pod_gang(self.pcs_name, i), podgroups, constraint, configs)
+    }
+
+    /// A scaled PodGang obeys its group's constraint, and only without one the set's (TOPO-10).
+    fn scaled(&self, i: i32, group: &PodCliqueScalingGroupConfig, j: i32) -> GangShape {
+        let pcsg = names::scaling_group(self.pcs_name, i, &group.name);
+        let constraint = group.topology_constraint.as_ref();
+        let constraint = constraint.or(self.pcs.spec.template.topology_constraint.as_ref());
+        let name = names::scaled_pod_gang(&pcsg, j, group.min_available.unwrap_or(1));
+        self.shape(name, self.members(group, &pcsg, j), translate(constraint, self.levels), Vec::new())
+    }
+
+    fn shape(
+        &self,
+        name: String,
+        podgroups: Vec<PodGroup>,
+        topology_constraint: Option<PodGangTopologyConstraint>,
+        topology_constraint_group_configs: Vec<TopologyConstraintGroupConfig>,
+    ) -> GangShape {
+        let priority_class_name = self.pcs.spec.template.priority_class_name.clone();
+        let priority_class_name = priority_class_name.filter(|name| !name.is_empty());
+        let spec = PodGangSpec {
+            podgroups,
+            topology_constraint,
+            topology_constraint_group_configs,
+            priority_class_name,
+            reuse_reservation_ref: None,
+        };
+        GangShape { name, spec }
+    }
+
+    fn members(&self, group: &PodCliqueScalingGroupConfig, pcsg: &str, j: i32) -> Vec<PodGroup> {
+        let cliques = &self.pcs.spec.template.cliques;
+        let members =
+            group.clique_names.iter().filter_map(|name| cliques.iter().find(|clique| clique.name == *name));
+        members
+            .map(|clique| self.podgroup(clique, names::scaling_group_pod_clique(pcsg, j, &clique.name)))
+            .collect()
+    }
+
+    fn podgroup(&self, clique: &PodCliqueTemplateSpec, name: String) -> PodGroup {
+        PodGroup {
+            name,
+            pod_references: Vec::new(),
+            min_replicas: clique.spec.min_available.unwrap_or(clique.spec.replicas),
+            topology_constraint: translate(clique.topology_constraint.as_ref(), self.levels),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "gang_composition_tests.rs"]
+mod tests;

@@ -1,0 +1,123 @@
+//! A PodGang and its pods, as the caches have them.
+//!
+//! Pods are found through their PodCliques, by uid, never by label alone: right after a PodCliqueSet was
+//! recreated the caches still hold pods of its predecessor, with the same labels (DEL-08).
+
+use std::sync::Arc;
+
+use grove_api::{NamespacedName, PodClique, PodGang, PodGroup};
+use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt;
+
+use super::caches::{Caches, of};
+use super::ownership::{controller, is_controlled_by};
+
+/// One podgroup of a PodGang with its live pods.
+#[derive(Clone, Debug)]
+pub(super) struct PodGroupView {
+    /// Name of the podgroup and its PodClique.
+    pub name: String,
+    /// Its `minReplicas`.
+    pub min_replicas: i32,
+    /// How many pods there should be, `None` while the PodClique does not exist.
+    pub wanted: Option<i32>,
+    /// Its live pods, sorted by name.
+    pub pods: Vec<Arc<Pod>>,
+}
+
+/// A PodGang with its live pods.
+#[derive(Clone, Debug)]
+pub(super) struct GangView {
+    /// In the PodGang's order.
+    pub podgroups: Vec<PodGroupView>,
+}
+
+impl GangView {
+    /// What the caches have of `pod_gang`.
+    pub(super) fn of(caches: &Caches, pod_gang: &PodGang) -> Self {
+        let podgroup = |podgroup: &PodGroup| {
+            let pclq = caches.pod_cliques.get(pod_gang.namespace().as_deref(), &podgroup.name);
+            let pclq = pclq.filter(|pclq| is_part_of(caches, pclq, pod_gang));
+            PodGroupView {
+                name: podgroup.name.clone(),
+                min_replicas: podgroup.min_replicas,
+                wanted: pclq.as_ref().map(|pclq| pclq.spec.replicas),
+                pods: pclq.map(|pclq| live_pods(caches, &pclq)).unwrap_or_default(),
+            }
+        };
+        Self { podgroups: pod_gang.spec.podgroups.iter().map(podgroup).collect() }
+    }
+
+    /// Whether every pod of the gang exists.
+    pub(super) fn is_complete(&self) -> bool {
+        self.podgroups.iter().all(|podgroup| {
+            podgroup.wanted.is_some_and(|wanted| podgroup.pods.len() >= usize::try_from(wanted).unwrap_or(0))
+        })
+    }
+
+    /// The podgroups of `pod_gang` with references to the live pods, sorted by name (GANG-06).
+    pub(super) fn referenced(&self, pod_gang: &PodGang) -> Vec<PodGroup> {
+        let reference = |pod: &Arc<Pod>| NamespacedName {
+            namespace: pod.namespace().unwrap_or_default(),
+            name: pod.name_any(),
+        };
+        let pairs = pod_gang.spec.podgroups.iter().zip(&self.podgroups);
+        pairs
+            .map(|(podgroup, view)| PodGroup {
+                pod_references: view.pods.iter().map(reference).collect(),
+                ..podgroup.clone()
+            })
+            .collect()
+    }
+
+    /// Why the minimum of some podgroup does not count as bound, or `None` if every one is (AON-06).
+    pub(super) fn unbound_minimum(&self) -> Option<String> {
+        self.podgroups.iter().find_map(|podgroup| {
+            let bound = podgroup.pods.iter().filter(|pod| is_bound(pod)).count();
+            let wanted = podgroup.min_replicas;
+            (bound < usize::try_from(wanted).unwrap_or(0))
+                .then(|| format!("{bound} of at least {wanted} pods of {} are bound", podgroup.name))
+        })
+    }
+
+    /// All live pods.
+    pub(super) fn pods(&self) -> Vec<Arc<Pod>> {
+        self.podgroups.iter().flat_map(|podgroup| podgroup.pods.iter().cloned()).collect()
+    }
+}
+
+/// The live pods of this very PodClique, sorted by name.
+pub(super) fn live_pods(caches: &Caches, pclq: &PodClique) -> Vec<Arc<Pod>> {
+    own_pods(caches, pclq).into_iter().filter(|pod| is_live(pod)).collect()
+}
+
+/// All pods of this very PodClique, sorted by name.
+pub(super) fn own_pods(caches: &Caches, pclq: &PodClique) -> Vec<Arc<Pod>> {
+    let found = caches.pods.indexed(&of(&pclq.namespace().unwrap_or_default(), &pclq.name_any()));
+    found.into_iter().filter(|pod| is_controlled_by(&**pod, pclq)).collect()
+}
+
+/// Whether the PodClique and the PodGang belong to the same PodCliqueSet.
+fn is_part_of(caches: &Caches, pclq: &PodClique, pod_gang: &PodGang) -> bool {
+    match (caches.root_of(pclq), controller(pod_gang)) {
+        (Some(pcs), Some(_)) => is_controlled_by(pod_gang, &*pcs),
+        (root, None) => root.is_some(),
+        (None, Some(_)) => false,
+    }
+}
+
+/// Whether a pod is neither finished nor being deleted.
+pub(super) fn is_live(pod: &Pod) -> bool {
+    pod.metadata.deletion_timestamp.is_none() && !is_finished(pod)
+}
+
+/// Whether a pod has succeeded or failed for good.
+pub(super) fn is_finished(pod: &Pod) -> bool {
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+    matches!(phase, Some("Succeeded" | "Failed"))
+}
+
+/// Whether a scheduler has chosen a node.
+pub(super) fn is_bound(pod: &Pod) -> bool {
+    pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some())
+}

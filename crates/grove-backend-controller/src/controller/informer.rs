@@ -1,0 +1,256 @@
+//! A cache of one kind with an index, that tells listeners of every change after it has taken it in.
+//!
+//! One watch per kind feeds any number of reconcilers. kube's shared reflector does not tell of deletions,
+//! and a reconciler that misses them would wait for ever for an object of a deleted predecessor to go
+//! (DEL-08); so the fan-out is ours, while the watch and the store are kube's. A listener runs in the watch's
+//! own task and must only enqueue.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use futures::{StreamExt, TryStreamExt, future};
+use kube::runtime::reflector::{ObjectRef, Store, store::Writer};
+use kube::runtime::utils::Backoff;
+use kube::runtime::watcher;
+use kube::runtime::{WatchStreamExt, watcher as watch_objects};
+use kube::{Api, Resource, ResourceExt};
+use serde::de::DeserializeOwned;
+use tokio::sync::watch;
+
+/// The pause between two attempts to watch. Short, because it is also how soon a kind is found that the API
+/// server did not serve at first (KUBE-06).
+struct Pause;
+
+impl Iterator for Pause {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        Some(Duration::from_millis(500))
+    }
+}
+
+impl Backoff for Pause {
+    fn reset(&mut self) {}
+}
+
+/// One object before and after; `None` where it did not exist.
+pub(super) struct Change<K> {
+    /// As it was in the cache.
+    pub old: Option<Arc<K>>,
+    /// As it is now.
+    pub new: Option<Arc<K>>,
+}
+
+impl<K> Change<K> {
+    /// The old and the new object, those that there are. A listener that maps both never loses the object's
+    /// former owner.
+    pub(super) fn objects(&self) -> impl Iterator<Item = &Arc<K>> {
+        self.old.iter().chain(&self.new)
+    }
+}
+
+/// Told of every change.
+type Listener<K> = Box<dyn Fn(&Change<K>) + Send + Sync>;
+
+type Index<K> = Arc<RwLock<HashMap<String, BTreeMap<String, Arc<K>>>>>;
+
+/// The reading end.
+pub(super) struct Informer<K: Resource + 'static>
+where
+    K::DynamicType: Hash + Eq + Clone,
+{
+    /// The objects by name.
+    pub store: Store<K>,
+    /// Which kind they are of.
+    pub dyntype: K::DynamicType,
+    index: Index<K>,
+    settled: watch::Receiver<bool>,
+}
+
+impl<K: Resource + 'static> Clone for Informer<K>
+where
+    K::DynamicType: Hash + Eq + Clone,
+{
+    fn clone(&self) -> Self {
+        Self {
+            store: self.store.clone(),
+            dyntype: self.dyntype.clone(),
+            index: self.index.clone(),
+            settled: self.settled.clone(),
+        }
+    }
+}
+
+/// The writing end; [`run`](Feed::run) drives it.
+pub(super) struct Feed<K: Resource + Clone + 'static>
+where
+    K::DynamicType: Hash + Eq + Clone,
+{
+    writer: Writer<K>,
+    store: Store<K>,
+    dyntype: K::DynamicType,
+    keys: fn(&K) -> Vec<String>,
+    index: Index<K>,
+    settled: watch::Sender<bool>,
+    listeners: Vec<Listener<K>>,
+}
+
+/// A cache of `K`, indexed by what `keys` says of an object.
+pub(super) fn informer<K>(dyntype: K::DynamicType, keys: fn(&K) -> Vec<String>) -> (Informer<K>, Feed<K>)
+where
+    K: Resource + Clone + 'static,
+    K::DynamicType: Hash + Eq + Clone,
+{
+    let writer = Writer::new(dyntype.clone());
+    let (store, index, (settle, settled)) = (writer.as_reader(), Index::default(), watch::channel(false));
+    let informer =
+        Informer { store: store.clone(), dyntype: dyntype.clone(), index: Arc::clone(&index), settled };
+    (informer, Feed { writer, store, dyntype, keys, index, settled: settle, listeners: Vec::new() })
+}
+
+impl<K: Resource + Clone + 'static> Informer<K>
+where
+    K::DynamicType: Hash + Eq + Clone,
+{
+    /// The object of that name.
+    pub(super) fn get(&self, namespace: Option<&str>, name: &str) -> Option<Arc<K>> {
+        let mut key = ObjectRef::new_with(name, self.dyntype.clone());
+        key.namespace = namespace.map(str::to_owned);
+        self.store.get(&key)
+    }
+
+    /// The objects under an index key, by name.
+    pub(super) fn indexed(&self, key: &str) -> Vec<Arc<K>> {
+        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        index.get(key).map(|found| found.values().cloned().collect()).unwrap_or_default()
+    }
+
+    /// Returns once the cache is complete, or the API server has said that it does not serve the kind.
+    pub(super) async fn settled(&self) {
+        let mut settled = self.settled.clone();
+        // An error means that the feed has ended with the program.
+        let _ = settled.wait_for(|settled| *settled).await;
+    }
+}
+
+impl<K> Feed<K>
+where
+    K: Resource + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+    K::DynamicType: Hash + Eq + Clone + Send + Sync,
+{
+    /// Adds a listener.
+    pub(super) fn on_change(&mut self, listener: impl Fn(&Change<K>) + Send + Sync + 'static) {
+        self.listeners.push(Box::new(listener));
+    }
+
+    /// Watches until the process ends. `keep` makes of what is watched what is cached, without what no
+    /// reconciler reads, to save memory.
+    pub(super) async fn run<W>(
+        mut self,
+        api: Api<W>,
+        config: watcher::Config,
+        keep: fn(W, &K::DynamicType) -> K,
+    ) where
+        W: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+    {
+        let dyntype = self.dyntype.clone();
+        let events = watch_objects(api, config).backoff(Pause).map_ok(move |event| {
+            map(event, |mut object: W| {
+                object.managed_fields_mut().clear();
+                keep(object, &dyntype)
+            })
+        });
+        let each = events.for_each(|event| {
+            match event {
+                Ok(event) => self.take(event),
+                Err(error) => self.failed(&error),
+            }
+            future::ready(())
+        });
+        each.await;
+    }
+
+    /// Takes one event into the cache, then tells the listeners.
+    pub(super) fn take(&mut self, event: watcher::Event<K>) {
+        match &event {
+            watcher::Event::Apply(object) | watcher::Event::Delete(object) => {
+                let key = ObjectRef::from_obj_with(object, self.dyntype.clone());
+                let old = self.store.get(&key);
+                self.writer.apply_watcher_event(&event);
+                self.changed(&Change { old, new: self.store.get(&key) });
+            }
+            watcher::Event::Init | watcher::Event::InitApply(_) => self.writer.apply_watcher_event(&event),
+            watcher::Event::InitDone => self.relisted(&event),
+        }
+    }
+
+    /// A whole new list: everything in it may have changed, and what is not in it is gone.
+    fn relisted(&mut self, event: &watcher::Event<K>) {
+        let key = |object: &Arc<K>| (object.namespace(), object.name_any());
+        let mut before: HashMap<_, _> =
+            self.store.state().into_iter().map(|object| (key(&object), object)).collect();
+        self.writer.apply_watcher_event(event);
+        for new in self.store.state() {
+            let old = before.remove(&key(&new));
+            self.changed(&Change { old, new: Some(new) });
+        }
+        for old in before.into_values() {
+            self.changed(&Change { old: Some(old), new: None });
+        }
+        self.settled.send_replace(true);
+    }
+
+    fn changed(&self, change: &Change<K>) {
+        {
+            let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+            if let Some(old) = &change.old {
+                for key in (self.keys)(old) {
+                    if let Some(found) = index.get_mut(&key) {
+                        found.remove(&old.name_any());
+                        if found.is_empty() {
+                            index.remove(&key);
+                        }
+                    }
+                }
+            }
+            if let Some(new) = &change.new {
+                for key in (self.keys)(new) {
+                    index.entry(key).or_default().insert(new.name_any(), Arc::clone(new));
+                }
+            }
+        }
+        self.listeners.iter().for_each(|listener| listener(change));
+    }
+
+    fn failed(&self, error: &watcher::Error) {
+        let kind = K::kind(&self.dyntype);
+        if let watcher::Error::InitialListFailed(kube::Error::Api(status)) = error
+            // Where the whole API group is missing, the answer is no Status, and has no reason.
+            && status.code == 404
+        {
+            tracing::debug!(%kind, "not served");
+            self.settled.send_replace(true);
+        } else {
+            tracing::warn!(%kind, %error, "watch failed, trying again");
+        }
+    }
+}
+
+/// The event with what `keep` makes of its object.
+fn map<W, K>(event: watcher::Event<W>, keep: impl FnOnce(W) -> K) -> watcher::Event<K> {
+    use watcher::Event;
+    match event {
+        Event::Apply(object) => Event::Apply(keep(object)),
+        Event::Delete(object) => Event::Delete(keep(object)),
+        Event::Init => Event::Init,
+        Event::InitApply(object) => Event::InitApply(keep(object)),
+        Event::InitDone => Event::InitDone,
+    }
+}
+
+#[cfg(test)]
+#[path = "informer_tests.rs"]
+mod tests;

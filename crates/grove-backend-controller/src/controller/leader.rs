@@ -1,0 +1,227 @@
+//! One leader at a time, by a Lease (`coordination.k8s.io/v1`).
+//!
+//! Only reconcilers wait for leadership; webhooks serve on every replica. Whether a lease has run out is
+//! judged by how long it has not changed on this machine's own clock, never by comparing clocks. A leader
+//! that cannot renew in time ends its process: another one may have taken over.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
+use kube::Client;
+use kube::api::{Api, PostParams};
+use tokio::time::Instant;
+
+use super::faults::Faults;
+
+/// Name of the lease.
+pub(super) const LEASE_NAME: &str = "grove-backend-controller";
+/// How long a lease holds unrenewed.
+const HOLDS: Duration = Duration::from_secs(15);
+/// When a leader that cannot renew gives up.
+const GIVES_UP: Duration = Duration::from_secs(10);
+/// The pause between two attempts.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// A candidate.
+pub(super) struct Candidate {
+    leases: Api<Lease>,
+    identity: String,
+    /// The lease as it was last seen to change, and when.
+    seen: Option<(LeaseSpec, Instant)>,
+    /// See [`Faults::lease_always_taken`].
+    always: bool,
+}
+
+impl Candidate {
+    /// A candidate of that identity, for the lease in `namespace`.
+    pub(super) fn new(client: Client, namespace: &str, identity: String, faults: &Faults) -> Self {
+        let leases = Api::namespaced(client, namespace);
+        Self { leases, identity, seen: None, always: faults.lease_always_taken }
+    }
+
+    /// Returns once this process leads.
+    pub(super) async fn lead(&mut self) {
+        loop {
+            if self.attempt_within(GIVES_UP).await == Some(true) {
+                return tracing::info!(identity = self.identity, "leading");
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Renews for as long as that works; returns when leadership is lost.
+    pub(super) async fn keep(&mut self) {
+        let mut renewed = Instant::now();
+        while renewed.elapsed() < GIVES_UP {
+            tokio::time::sleep(PAUSE).await;
+            // Others count from when the lease was written, which is no earlier than this.
+            let begun = Instant::now();
+            match self.attempt_within(GIVES_UP.saturating_sub(renewed.elapsed())).await {
+                Some(true) => renewed = begun,
+                Some(false) => break,
+                None => {}
+            }
+        }
+        tracing::error!(identity = self.identity, "leadership lost");
+    }
+
+    /// Gives the lease up, so that the next leader need not wait for it to run out.
+    pub(super) async fn release(&mut self) {
+        let Ok(Some(mut lease)) = self.leases.get_opt(LEASE_NAME).await else { return };
+        let Some(spec) =
+            lease.spec.as_mut().filter(|spec| spec.holder_identity.as_ref() == Some(&self.identity))
+        else {
+            return;
+        };
+        spec.holder_identity = None;
+        if let Err(error) = self.leases.replace(LEASE_NAME, &PostParams::default(), &lease).await {
+            tracing::debug!(%error, "lease not released");
+        }
+    }
+
+    /// One attempt, cut off after `limit`. None if it failed or was not answered in time.
+    async fn attempt_within(&mut self, limit: Duration) -> Option<bool> {
+        match tokio::time::timeout(limit, self.attempt()).await {
+            Ok(Ok(leads)) => return Some(leads),
+            Ok(Err(error)) => tracing::warn!(%error, "cannot acquire or renew the lease"),
+            Err(_) => tracing::warn!(?limit, "no answer about the lease in time"),
+        }
+        None
+    }
+
+    /// Takes or renews the lease if it may be. False if another one holds it.
+    async fn attempt(&mut self) -> Result<bool, kube::Error> {
+        let Some(mut lease) = self.leases.get_opt(LEASE_NAME).await? else {
+            let lease = Lease {
+                metadata: ObjectMeta { name: Some(LEASE_NAME.to_owned()), ..ObjectMeta::default() },
+                spec: Some(renewed(None, &self.identity)),
+            };
+            return self.won(self.leases.create(&PostParams::default(), &lease).await);
+        };
+        let spec = lease.spec.clone().unwrap_or_default();
+        if self.seen.as_ref().is_none_or(|(seen, _)| *seen != spec) {
+            self.seen = Some((spec.clone(), Instant::now()));
+        }
+        let unchanged = self.seen.as_ref().map_or(Duration::ZERO, |(_, since)| since.elapsed());
+        if !self.always && !may_take(&spec, &self.identity, unchanged) {
+            return Ok(false);
+        }
+        lease.spec = Some(renewed(Some(&spec), &self.identity));
+        self.won(self.leases.replace(LEASE_NAME, &PostParams::default(), &lease).await)
+    }
+
+    /// A conflict means that another one was faster.
+    fn won(&self, written: Result<Lease, kube::Error>) -> Result<bool, kube::Error> {
+        match written {
+            Ok(_) => Ok(true),
+            Err(kube::Error::Api(status)) if status.is_conflict() => Ok(self.always),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether a lease is free for `identity`, having been `unchanged` for so long.
+fn may_take(lease: &LeaseSpec, identity: &str, unchanged: Duration) -> bool {
+    let holds =
+        lease.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok()).map(Duration::from_secs);
+    match lease.holder_identity.as_deref() {
+        None | Some("") => true,
+        Some(holder) => holder == identity || unchanged > holds.unwrap_or(HOLDS),
+    }
+}
+
+fn renewed(old: Option<&LeaseSpec>, identity: &str) -> LeaseSpec {
+    let now = MicroTime(Timestamp::now());
+    let same = old.filter(|old| old.holder_identity.as_deref() == Some(identity));
+    let transitions = old.map_or(0, |old| old.lease_transitions.unwrap_or(0) + i32::from(same.is_none()));
+    LeaseSpec {
+        holder_identity: Some(identity.to_owned()),
+        lease_duration_seconds: i32::try_from(HOLDS.as_secs()).ok(),
+        acquire_time: same.and_then(|old| old.acquire_time.clone()).or_else(|| Some(now.clone())),
+        renew_time: Some(now),
+        lease_transitions: Some(transitions),
+        ..LeaseSpec::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{Method, Request, Response};
+    use kube::client::Body;
+    use serde_json::json;
+    use tower_test::mock;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_leader_without_answers_gives_up_before_its_lease_runs_out() {
+        let (service, _silent) = mock::pair::<Request<Body>, Response<Body>>();
+        let mut candidate = candidate(Client::new(service, "default"), false);
+        assert!(tokio::time::timeout(HOLDS, candidate.keep()).await.is_ok());
+    }
+
+    fn candidate(client: Client, lease_always_taken: bool) -> Candidate {
+        let faults = Faults { lease_always_taken, ..Faults::default() };
+        Candidate::new(client, "ns", "me".to_owned(), &faults)
+    }
+
+    /// The fault `lease-always-taken`: it leads though another one holds the lease, and is faster, too.
+    #[rstest::rstest]
+    #[case::as_it_should_be(false)]
+    #[case::faulty(true)]
+    #[tokio::test]
+    async fn a_lease_that_another_one_holds(#[case] fault: bool) {
+        let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
+        tokio::spawn(async move {
+            while let Some((request, send)) = handle.next_request().await {
+                let (code, body): (u16, _) = match *request.method() {
+                    Method::GET => {
+                        let spec = json!({"holderIdentity": "other", "leaseDurationSeconds": 15});
+                        (200, json!({"metadata": {"name": LEASE_NAME, "resourceVersion": "1"}, "spec": spec}))
+                    }
+                    _ => {
+                        let reason = json!("Conflict");
+                        (409, json!({"kind": "Status", "status": "Failure", "reason": reason, "code": 409}))
+                    }
+                };
+                let body = Body::from(serde_json::to_vec(&body).unwrap());
+                send.send_response(Response::builder().status(code).body(body).unwrap());
+            }
+        });
+        let mut candidate = candidate(Client::new(service, "default"), fault);
+        assert_eq!(candidate.attempt().await.unwrap(), fault);
+    }
+
+    #[rstest::rstest]
+    #[case::free(None, 0, true)]
+    #[case::released(Some(""), 0, true)]
+    #[case::mine(Some("me"), 0, true)]
+    #[case::held(Some("other"), 14, false)]
+    #[case::run_out(Some("other"), 16, true)]
+    fn a_lease_is_taken_when_it_is_free(
+        #[case] holder: Option<&str>,
+        #[case] unchanged: u64,
+        #[case] taken: bool,
+    ) {
+        let lease = LeaseSpec {
+            holder_identity: holder.map(str::to_owned),
+            lease_duration_seconds: Some(15),
+            ..LeaseSpec::default()
+        };
+        assert_eq!(may_take(&lease, "me", Duration::from_secs(unchanged)), taken);
+    }
+
+    #[test]
+    fn transitions_count_changes_of_holder() {
+        let first = renewed(None, "a");
+        let again = renewed(Some(&first), "a");
+        let other = renewed(Some(&again), "b");
+        assert_eq!(
+            [&first, &again, &other].map(|lease| lease.lease_transitions),
+            [Some(0), Some(0), Some(1)]
+        );
+        assert_eq!(first.acquire_time, again.acquire_time);
+    }
+}

@@ -1,0 +1,70 @@
+//! The reference backend controller: from a PodCliqueSet to pods that a gang scheduler binds together.
+//!
+//! PodCliqueSet -> PodCliques, scaling groups, PodGangs -> pods, and PodGang -> the backend's gang resources.
+//! One reconciler per kind, each woken by changes in caches that all share; status is written by reconcilers
+//! of its own.
+//!
+//! - `program`: start and end; `configuration`: the configuration file; `install`: manifests
+//! - `certificates`: the webhooks' certificate, where the controller keeps it itself
+//! - `informer`, `caches`, `triggers`, `queues`, `reconcilers`, `reconcile_loop`: from a watch event to a
+//!   reconciliation
+//! - `context`: what reconcilers share; `ownership`: who owns what
+//! - `pod_clique_set`, `pod_clique_scaling_group`, `pod_clique`, `pod_gang`, `cluster_topology_binding`:
+//!   reconcilers of objects
+//! - `pod_clique_set_status`, `scaling_group_status`, `pod_clique_status`: reconcilers of status;
+//!   `cluster_topology_binding_status`, `conditions`: what a status says
+//! - `gang_composition`, `topology_translation`, `pod_gang_object`, `pod_clique_object`: what the objects
+//!   look like
+//! - `gang_view`: a PodGang and its pods
+//! - `children`, `writes`, `json_diff`: writing no more than what differs
+//! - `admission`: webhooks; `servers`: the HTTP sides; `leader`: one leader at a time
+//! - `events`, `metrics`, `api_layer`: what it tells; `faults`, `fault_injection`: how it is made to fail
+
+pub mod admission;
+mod api_layer;
+mod caches;
+mod certificates;
+mod children;
+mod cluster_topology_binding;
+mod cluster_topology_binding_status;
+mod conditions;
+mod configuration;
+mod context;
+mod error;
+mod events;
+mod fault_injection;
+mod faults;
+mod gang_composition;
+mod gang_view;
+mod informer;
+pub mod install;
+mod json_diff;
+mod leader;
+mod metrics;
+mod namespace_termination;
+mod ownership;
+mod pod_clique;
+mod pod_clique_object;
+mod pod_clique_scaling_group;
+mod pod_clique_set;
+mod pod_clique_set_objects;
+mod pod_clique_set_status;
+mod pod_clique_status;
+mod pod_gang;
+mod pod_gang_object;
+mod program;
+mod queues;
+mod reconcile_loop;
+mod reconcilers;
+mod scaling_group_status;
+mod servers;
+#[cfg(test)]
+mod test_api;
+mod topology_translation;
+mod triggers;
+mod writes;
+
+pub use configuration::{Configuration, ConfigurationError};
+pub use faults::{ExitAfterWrite, Fault, Faults};
+pub use program::{Certificates, Options, ProgramError, run_controller};
+pub use servers::ServerError;

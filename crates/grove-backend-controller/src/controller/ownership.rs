@@ -1,0 +1,68 @@
+//! Who owns what, and whether the owner still stands.
+//!
+//! Deletion is owner references and the garbage collector, nothing else. Upstream has finalizers of its own
+//! on three kinds; without them nothing can get stuck on a controller that is down or gone (DEL-06, DEL-07).
+//! The price is that a cache may still show objects of a deleted predecessor of the same name (DEL-08), so
+//! every relation is checked by uid, and nothing is created for a PodCliqueSet that is gone or going.
+
+use std::sync::Arc;
+
+use grove_api::{PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::{Resource, ResourceExt};
+
+use super::caches::Caches;
+
+/// The owner reference of what `owner` controls.
+pub(super) fn owner_reference<K: Resource<DynamicType = ()>>(owner: &K) -> Option<OwnerReference> {
+    let reference = owner.controller_owner_ref(&());
+    reference.map(|reference| OwnerReference { block_owner_deletion: Some(true), ..reference })
+}
+
+/// The controller of an object.
+pub(super) fn controller(object: &impl ResourceExt) -> Option<&OwnerReference> {
+    object.owner_references().iter().find(|owner| owner.controller == Some(true))
+}
+
+/// Whether this very `owner` controls the object.
+pub(super) fn is_controlled_by(object: &impl ResourceExt, owner: &impl ResourceExt) -> bool {
+    let uid = owner.meta().uid.as_ref();
+    uid.is_some() && controller(object).map(|controller| &controller.uid) == uid
+}
+
+/// Whether the object is neither gone nor going.
+fn stands(object: &impl ResourceExt) -> bool {
+    object.meta().deletion_timestamp.is_none()
+}
+
+impl Caches {
+    /// The PodCliqueSet that controls a scaling group or a PodGang, if it stands.
+    pub(super) fn set_of(&self, object: &impl ResourceExt) -> Option<Arc<PodCliqueSet>> {
+        let owner = controller(object)?;
+        let pcs = self.pod_clique_sets.get(object.namespace().as_deref(), &owner.name)?;
+        (stands(&*pcs) && is_controlled_by(object, &*pcs)).then_some(pcs)
+    }
+
+    /// The scaling group that controls a PodClique, if it stands.
+    pub(super) fn group_of(&self, pclq: &PodClique) -> Option<Arc<PodCliqueScalingGroup>> {
+        let owner = controller(pclq)?;
+        let pcsg = self.scaling_groups.get(pclq.namespace().as_deref(), &owner.name)?;
+        (stands(&*pcsg) && is_controlled_by(pclq, &*pcsg)).then_some(pcsg)
+    }
+
+    /// The PodCliqueSet at the root of a PodClique, if every owner on the way stands.
+    pub(super) fn root_of(&self, pclq: &PodClique) -> Option<Arc<PodCliqueSet>> {
+        match controller(pclq)?.kind == PodCliqueSet::kind(&()) {
+            true => self.set_of(pclq),
+            false => self.set_of(&*self.group_of(pclq)?),
+        }
+    }
+
+    /// The PodGang of that name if it is the one of `pcs`, not a predecessor's.
+    pub(super) fn gang_of_set(&self, pcs: &PodCliqueSet, pod_gang: &str) -> Option<Arc<PodGang>> {
+        let pod_gang = self.pod_gangs.get(pcs.namespace().as_deref(), pod_gang)?;
+        // A PodGang without any controller was made by hand; it is nobody else's.
+        (stands(&*pod_gang) && (controller(&*pod_gang).is_none() || is_controlled_by(&*pod_gang, pcs)))
+            .then_some(pod_gang)
+    }
+}

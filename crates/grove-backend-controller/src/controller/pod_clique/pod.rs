@@ -1,0 +1,130 @@
+//! What a pod of a PodClique looks like, before its backend adds the membership.
+//!
+//! Built in JSON from the template's JSON, so that nothing the user wrote is lost on the way.
+
+use std::collections::BTreeMap;
+
+use grove_api::{PodClique, PodCliqueSet, PodSpecJson, names};
+use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt;
+use kube::api::{ApiResource, DynamicObject};
+use serde_json::{Map, Value, json};
+
+use crate::controller::ownership::owner_reference;
+
+/// The pod of that name and index, gated.
+pub(super) fn pod(pcs: &PodCliqueSet, pclq: &PodClique, name: &str, index: i32) -> DynamicObject {
+    let pcs_name = pcs.name_any();
+    let label = |key| pclq.labels().get(key).cloned();
+    let replica = label(names::LABEL_PCS_REPLICA_INDEX).and_then(|replica| replica.parse().ok()).unwrap_or(0);
+    let namespace = pclq.namespace().unwrap_or_default();
+
+    let mut pod = DynamicObject::new(name, &ApiResource::erase::<Pod>(&())).within(&namespace);
+    let mut labels = names::managed_labels(&pcs_name);
+    labels.extend(pclq.labels().clone());
+    labels.insert(names::LABEL_POD_CLIQUE.to_owned(), pclq.name_any());
+    labels.insert(names::LABEL_POD_INDEX.to_owned(), index.to_string());
+    pod.metadata.labels = Some(labels);
+    pod.metadata.annotations = pclq.metadata.annotations.clone();
+    pod.metadata.owner_references = owner_reference(pclq).map(|owner| vec![owner]);
+
+    let PodSpecJson(spec) = &pclq.spec.pod_spec;
+    let mut spec = spec.as_object().cloned().unwrap_or_default();
+    // Grove's gate is the only one at creation (GANG-05); gates in the template are lost, as upstream has it.
+    spec.insert("schedulingGates".to_owned(), json!([{ "name": names::POD_GANG_GATE }]));
+    spec.insert("hostname".to_owned(), json!(names::pod_hostname(&pclq.name_any(), index)));
+    spec.insert("subdomain".to_owned(), json!(names::headless_service(&pcs_name, replica)));
+    let environment = environment(pcs, pclq, replica, &namespace);
+    for field in ["containers", "initContainers"] {
+        let containers = spec.get_mut(field).and_then(Value::as_array_mut);
+        for container in containers.into_iter().flatten().filter_map(Value::as_object_mut) {
+            prepend(container, &environment);
+        }
+    }
+    pod.data = json!({ "spec": spec });
+    pod
+}
+
+fn environment(pcs: &PodCliqueSet, pclq: &PodClique, replica: i32, namespace: &str) -> Vec<Value> {
+    let pcs_name = pcs.name_any();
+    let value = |name: &str, value: String| json!({"name": name, "value": value});
+    let from_label = |name: &str, label: &str| {
+        let path = format!("metadata.labels['{label}']");
+        json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}})
+    };
+    let mut variables = vec![
+        value(names::ENV_PCS_NAME, pcs_name.clone()),
+        value(names::ENV_PCS_INDEX, replica.to_string()),
+        value(names::ENV_PCLQ_NAME, pclq.name_any()),
+        value(names::ENV_HEADLESS_SERVICE, names::headless_service_address(&pcs_name, replica, namespace)),
+        from_label(names::ENV_PCLQ_POD_INDEX, names::LABEL_POD_INDEX),
+    ];
+    if let Some(pcsg) = pclq.labels().get(names::LABEL_SCALING_GROUP) {
+        variables.push(from_label(names::ENV_PCSG_NAME, names::LABEL_SCALING_GROUP));
+        variables
+            .push(value(names::ENV_PCSG_TEMPLATE_NUM_PODS, template_pods(pcs, pcsg, replica).to_string()));
+        variables.push(from_label(names::ENV_PCSG_INDEX, names::LABEL_SCALING_GROUP_REPLICA_INDEX));
+    }
+    variables
+}
+
+/// Pods in one replica of a scaling group, by the template.
+fn template_pods(pcs: &PodCliqueSet, pcsg: &str, replica: i32) -> i32 {
+    let template = &pcs.spec.template;
+    let mut groups = template.pod_clique_scaling_groups.iter();
+    let group = groups.find(|group| names::scaling_group(&pcs.name_any(), replica, &group.name) == pcsg);
+    let members = group.map(|group| group.clique_names.as_slice()).unwrap_or_default();
+    template
+        .cliques
+        .iter()
+        .filter(|clique| members.contains(&clique.name))
+        .map(|clique| clique.spec.replicas)
+        .sum()
+}
+
+/// Puts `variables` first and drops the container's own of the same names.
+fn prepend(container: &mut Map<String, Value>, variables: &[Value]) {
+    let names: BTreeMap<_, ()> = variables.iter().map(|variable| (variable["name"].as_str(), ())).collect();
+    let own = container.get("env").and_then(Value::as_array).cloned().unwrap_or_default();
+    let kept = own.into_iter().filter(|variable| !names.contains_key(&variable["name"].as_str()));
+    let all: Vec<_> = variables.iter().cloned().chain(kept).collect();
+    container.insert("env".to_owned(), Value::Array(all));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pod_of_a_scaling_group() {
+        let pcs = json!({"metadata": {"name": "wl", "namespace": "ns"}, "spec": {"replicas": 1, "template": {
+            "cliques": [
+                {"name": "a", "spec": {"podSpec": {}, "replicas": 2, "minAvailable": 2}},
+                {"name": "b", "spec": {"podSpec": {}, "replicas": 3, "minAvailable": 3}},
+                {"name": "c", "spec": {"podSpec": {}, "replicas": 5, "minAvailable": 5}},
+            ],
+            "podCliqueScalingGroups": [{"name": "sg", "cliqueNames": ["a", "b"]}],
+        }}});
+        let pclq = json!({
+            "metadata": {
+                "name": "wl-0-sg-1-a", "namespace": "ns", "uid": "uid-of-pclq", "annotations": {"note": "x"},
+                "labels": {
+                    "team": "t",
+                    names::LABEL_PCS_REPLICA_INDEX: "0",
+                    names::LABEL_SCALING_GROUP: "wl-0-sg",
+                    names::LABEL_SCALING_GROUP_REPLICA_INDEX: "1",
+                    names::LABEL_POD_GANG: "wl-0-sg-0",
+                },
+            },
+            "spec": {"replicas": 2, "podSpec": {
+                "schedulingGates": [{"name": "users.own/gate"}],
+                "containers": [{
+                    "name": "main", "resources": {"limits": {"nvidia.com/gpu": 8}},
+                    "env": [{"name": "OWN", "value": "1"}, {"name": "GROVE_PCS_NAME", "value": "overridden"}],
+                }],
+            }},
+        });
+        let (pcs, pclq) = (serde_json::from_value(pcs).unwrap(), serde_json::from_value(pclq).unwrap());
+        insta::assert_snapshot!(grove_yaml::write(&pod(&pcs, &pclq, "wl-0-sg-1-a-xxxxx", 1)).unwrap());
+    }
+}

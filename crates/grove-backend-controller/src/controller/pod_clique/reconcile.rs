@@ -1,0 +1,217 @@
+//! One pass over a PodClique: as many pods as wanted, then gates off where they may come off.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use grove_api::names::{LABEL_BASE_POD_GANG, LABEL_POD_GANG, LABEL_POD_INDEX, LABEL_SCHEDULER_NAME};
+use grove_api::{PodClique, PodCliqueSet, PodGang};
+use k8s_openapi::api::core::v1::{NodeSelectorRequirement, Pod};
+use kube::ResourceExt;
+use kube::api::{Api, Patch, PatchParams};
+use kube::runtime::controller::Action;
+
+use super::expectations::{PATIENCE, Seen};
+use super::gate::{self, GangReadiness};
+use super::{create, pod, replicas};
+use crate::backend::{GangState, Membership, Release, SchedulerBackend, Served, is_gated};
+use crate::controller::children::{self, Write};
+use crate::controller::context::Context;
+use crate::controller::error::ReconcileError;
+use crate::controller::gang_view::{GangView, is_bound, is_finished, is_live, own_pods};
+use crate::controller::writes;
+
+/// Reason of the event on a PodClique whose pods cannot be created.
+const REASON_POD_CREATE_FAILED: &str = "PodCreateFailed";
+
+/// Reconciles one PodClique.
+///
+/// # Errors
+/// The first write that failed; the others are made all the same.
+pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Result<Action, ReconcileError> {
+    if pclq.metadata.deletion_timestamp.is_some() {
+        return Ok(Action::await_change());
+    }
+    // Without owner or PodGang there is nothing to do; their appearance wakes this PodClique.
+    let Some(pcs) = context.caches.root_of(&pclq) else { return Ok(Action::await_change()) };
+    let gang = pclq.labels().get(LABEL_POD_GANG).and_then(|gang| context.caches.gang_of_set(&pcs, gang));
+    let Some(pod_gang) = gang else { return Ok(Action::await_change()) };
+    let scheduler = pod_gang.labels().get(LABEL_SCHEDULER_NAME).map(String::as_str);
+    let Served::By(backend) = context.registry.serve(scheduler, Some(&pcs)) else {
+        return Ok(Action::await_change());
+    };
+    let clique =
+        Clique { context: &context, pcs: &pcs, pclq: &pclq, pod_gang: &pod_gang, backend: &*backend };
+    let pods = own_pods(&context.caches, &pclq);
+    let (scaled, released) = tokio::join!(clique.scale(&pods), clique.release(&pods));
+    scaled.and(released)?;
+    Ok(match context.expectations.any(clique.uid()) {
+        // The cache ends them, as a rule long before.
+        true => Action::requeue(PATIENCE),
+        false => Action::await_change(),
+    })
+}
+
+struct Clique<'a> {
+    context: &'a Context,
+    pcs: &'a PodCliqueSet,
+    pclq: &'a PodClique,
+    pod_gang: &'a PodGang,
+    backend: &'a dyn SchedulerBackend,
+}
+
+impl Clique<'_> {
+    fn uid(&self) -> &str {
+        self.pclq.metadata.uid.as_deref().unwrap_or_default()
+    }
+
+    /// As many pods as wanted. A finished pod is no pod of the gang any more: it is deleted, and replaced
+    /// (AON-11).
+    async fn scale(&self, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
+        let cache: Vec<_> = pods.iter().map(|pod| seen(pod)).collect();
+        let unseen = self.context.expectations.unseen(self.uid(), &cache);
+        let undeleted = |pod: &&Arc<Pod>| pod.uid().is_some_and(|uid| !unseen.deleted.contains(&uid));
+        let terminating_counts = self.context.faults.terminating_counts;
+        let counts = |pod: &&Arc<Pod>| is_live(pod) || (terminating_counts && !is_finished(pod));
+        let live: Vec<_> = pods.iter().filter(counts).filter(undeleted).map(|pod| replica(pod)).collect();
+        let member = Membership { pod_gang: self.pod_gang, pod_clique: &self.pclq.name_any(), pod_index: 0 };
+        let hard = member.min_replicas().unwrap_or(0);
+        let plan = replicas::plan(self.pclq.spec.replicas, hard, &live, &unseen.created);
+
+        let finished =
+            pods.iter().filter(|pod| is_finished(pod) && pod.metadata.deletion_timestamp.is_none());
+        let finished = finished.filter(undeleted);
+        let surplus = pods.iter().filter(|pod| pod.uid().is_some_and(|uid| plan.delete.contains(&uid)));
+        let deletions = finished.chain(surplus).map(|pod| self.delete(pod).boxed());
+        // No pod before its gang resources stand. Pods name their PodGroup: those of a new PodGang would keep a deleted
+        // one's PodGroup of the same name alive by its finalizer, and with it the name taken, for ever (DEL-08).
+        let create = if self.context.synced.stand(self.pod_gang) { plan.create.as_slice() } else { &[] };
+        let writes: Vec<Write<'_>> =
+            deletions.chain(create.iter().map(|index| self.create(*index).boxed())).collect();
+        let result = children::all(writes).await;
+        match &result {
+            Ok(_) => self.context.events.settled(self.pclq, REASON_POD_CREATE_FAILED),
+            Err(error) if error.is_waiting() || error.is_namespace_gone() => {}
+            Err(error) => self.context.events.warn(self.pclq, REASON_POD_CREATE_FAILED, &reason(error)).await,
+        }
+        result
+    }
+
+    async fn create(&self, index: i32) -> Result<(), ReconcileError> {
+        let name = create::pod_name(&self.pclq.name_any());
+        let mut pod = pod::pod(self.pcs, self.pclq, &name, index);
+        let pod_clique = self.pclq.name_any();
+        let member = Membership { pod_gang: self.pod_gang, pod_clique: &pod_clique, pod_index: index };
+        self.backend.prepare_pod(&mut pod, &member)?;
+        let expectations = &self.context.expectations;
+        expectations.expect_creation(self.uid(), &name, index);
+        let created = create::create(&self.context.client, &pod).await;
+        if !matches!(created, Ok(()) | Err(ReconcileError::Unsettled(_))) {
+            expectations.creation_failed(self.uid(), &name);
+        }
+        created
+    }
+
+    async fn delete(&self, pod: &Pod) -> Result<(), ReconcileError> {
+        writes::delete(&self.context.client, pod).await?;
+        self.context.expectations.expect_deletion(self.uid(), &pod.uid().unwrap_or_default());
+        Ok(())
+    }
+
+    /// Takes the gate off every pod that may go to the scheduler.
+    async fn release(&self, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
+        let gated: Vec<_> = pods.iter().filter(|pod| is_live(pod) && is_gated(pod)).collect();
+        if gated.is_empty() {
+            return Ok(());
+        }
+        if self.context.faults.early_ungate {
+            return children::all(
+                gated.into_iter().map(|pod| self.ungate(pod, Vec::new()).boxed()).collect(),
+            )
+            .await;
+        }
+        if let Some(reason) = self.readiness().hold() {
+            tracing::debug!(pod_clique = self.pclq.name_any(), reason, "gates stay");
+            return Ok(());
+        }
+        let gang_pods = GangView::of(&self.context.caches, self.pod_gang).pods();
+        let topology = self.context.caches.topology_of(self.pod_gang);
+        let state = GangState { pod_gang: self.pod_gang, pods: &gang_pods, topology: topology.as_deref() };
+        let referenced = gated.into_iter().filter(|pod| gate::is_referenced(self.pod_gang, &pod.name_any()));
+        children::all(referenced.map(|pod| self.release_one(pod, &state).boxed()).collect()).await
+    }
+
+    async fn release_one(&self, pod: &Pod, gang: &GangState<'_>) -> Result<(), ReconcileError> {
+        match self.backend.release_pod(pod, gang).await? {
+            Release::Now(requirements) => self.ungate(pod, requirements).await,
+            Release::Hold(reason) => {
+                tracing::debug!(pod = pod.name_any(), reason, "gate stays");
+                Ok(())
+            }
+            Release::Replace(reason) => {
+                tracing::info!(pod = pod.name_any(), reason, "replaced");
+                self.delete(pod).await
+            }
+        }
+    }
+
+    fn readiness(&self) -> GangReadiness {
+        let base = self.pclq.labels().get(LABEL_BASE_POD_GANG).map(|base| {
+            let base = self.context.caches.gang_of_set(self.pcs, base);
+            base.map_or_else(
+                || Some("it does not exist".to_owned()),
+                |base| GangView::of(&self.context.caches, &base).unbound_minimum(),
+            )
+        });
+        GangReadiness {
+            initialized: gate::is_initialized(self.pod_gang),
+            synced: self.context.synced.is_current(self.pod_gang),
+            base_unbound: base.flatten(),
+        }
+    }
+
+    async fn ungate(
+        &self,
+        pod: &Pod,
+        requirements: Vec<NodeSelectorRequirement>,
+    ) -> Result<(), ReconcileError> {
+        let api: Api<Pod> = writes::api(&self.context.client, pod);
+        let labels = self.backend.release_labels(self.pod_gang, pod);
+        let patch = gate::release_patch(pod, &requirements, &labels);
+        match api.patch(&pod.name_any(), &PatchParams::default(), &Patch::Strategic(patch)).await {
+            Ok(_) => Ok(()),
+            // Deleted, or another pod by now: the cache will say so.
+            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
+            Err(source) => {
+                Err(ReconcileError::Api { action: format!("ungate Pod {}", pod.name_any()), source })
+            }
+        }
+    }
+}
+
+fn seen(pod: &Pod) -> Seen<'_> {
+    Seen {
+        name: pod.metadata.name.as_deref().unwrap_or_default(),
+        uid: pod.metadata.uid.as_deref().unwrap_or_default(),
+        going: pod.metadata.deletion_timestamp.is_some(),
+    }
+}
+
+fn replica(pod: &Pod) -> replicas::Replica {
+    replicas::Replica {
+        uid: pod.uid().unwrap_or_default(),
+        index: pod.labels().get(LABEL_POD_INDEX).and_then(|index| index.parse().ok()),
+        bound: is_bound(pod),
+    }
+}
+
+/// The error without the pod's name, which is another one at every attempt.
+fn reason(error: &ReconcileError) -> String {
+    match error {
+        ReconcileError::Api { source: kube::Error::Api(status), .. } => status.message.clone(),
+        error => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+#[path = "reconcile_tests.rs"]
+mod tests;

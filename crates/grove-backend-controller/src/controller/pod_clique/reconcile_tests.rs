@@ -1,0 +1,172 @@
+//! Pods and gates against a made-up API server.
+
+use grove_api::names::{CONDITION_INITIALIZED, POD_GANG_GATE};
+use kube::runtime::watcher::Event;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::controller::test_api::World;
+
+fn owner(kind: &str, name: &str, uid: &str) -> Value {
+    json!({"apiVersion": "grove.io/v1alpha1", "kind": kind, "name": name, "uid": uid, "controller": true})
+}
+
+fn pod_clique(replicas: i32) -> PodClique {
+    serde_json::from_value(json!({
+        "metadata": {"name": "wl-0-a", "namespace": "ns", "uid": "uid-of-wl-0-a",
+                     "labels": {"grove.io/podgang": "wl-0", "grove.io/podcliqueset-replica-index": "0"},
+                     "ownerReferences": [owner("PodCliqueSet", "wl", "uid-of-wl")]},
+        "spec": {"podSpec": {"containers": []}, "replicas": replicas, "minAvailable": 1},
+    }))
+    .unwrap()
+}
+
+fn pod_gang(initialized: bool, references: &[String]) -> PodGang {
+    let references: Vec<_> = references.iter().map(|name| json!({"namespace": "ns", "name": name})).collect();
+    let condition = json!({"type": CONDITION_INITIALIZED, "status": if initialized { "True" } else { "False" },
+                           "reason": "R", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    serde_json::from_value(json!({
+        "metadata": {"name": "wl-0", "namespace": "ns", "uid": "uid-of-gang", "generation": 1,
+                     "ownerReferences": [owner("PodCliqueSet", "wl", "uid-of-wl")]},
+        "spec": {"podgroups": [{"name": "wl-0-a", "minReplicas": 1, "podReferences": references}]},
+        "status": {"phase": "Pending", "conditions": [condition]},
+    }))
+    .unwrap()
+}
+
+fn world() -> World {
+    let mut world = World::new();
+    let template = json!({"cliques": [{"name": "a", "spec": {"podSpec": {}, "replicas": 2}}]});
+    let pcs = json!({
+        "metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl"},
+        "spec": {"replicas": 1, "template": template},
+    });
+    world.feeds.pod_clique_sets.take(Event::Apply(serde_json::from_value(pcs).unwrap()));
+    world.feeds.pod_gangs.take(Event::Apply(pod_gang(false, &[])));
+    world.context.synced.record(&pod_gang(false, &[]));
+    world
+}
+
+async fn step(world: &mut World, pclq: &PodClique) -> Vec<(String, Value)> {
+    world.feeds.pod_cliques.take(Event::Apply(pclq.clone()));
+    reconcile(Arc::new(pclq.clone()), Arc::clone(&world.context)).await.unwrap();
+    world.written()
+}
+
+fn names(written: &[(String, Value)]) -> Vec<String> {
+    let mut names: Vec<_> =
+        written.iter().filter_map(|(_, pod)| pod["metadata"]["name"].as_str().map(str::to_owned)).collect();
+    names.sort();
+    names
+}
+
+#[tokio::test]
+async fn pods_are_created_gated_and_only_once() {
+    let mut world = world();
+    let written = step(&mut world, &pod_clique(2)).await;
+    assert_eq!(written.len(), 2);
+    for (request, pod) in &written {
+        assert_eq!(request, "POST /api/v1/namespaces/ns/pods");
+        assert_eq!(pod["spec"]["schedulingGates"], json!([{"name": POD_GANG_GATE}]));
+        assert_eq!(pod["spec"]["schedulerName"], "default-scheduler");
+        assert_eq!(pod["spec"]["schedulingGroup"]["podGroupName"], "wl-0-wl-0-a");
+    }
+    assert_eq!(step(&mut world, &pod_clique(2)).await, [], "the cache has not seen them yet");
+    world.see(&written);
+    assert_eq!(step(&mut world, &pod_clique(2)).await, [], "now it has");
+}
+
+#[tokio::test]
+async fn the_gate_comes_off_last_of_all() {
+    let mut world = world();
+    let pclq = pod_clique(2);
+    let pods = step(&mut world, &pclq).await;
+    world.see(&pods);
+    let all = names(&pods);
+    let with = |world: &mut World, gang: PodGang| world.feeds.pod_gangs.take(Event::Apply(gang));
+
+    world.context.synced.forget("uid-of-gang");
+    with(&mut world, pod_gang(true, &all));
+    assert_eq!(step(&mut world, &pclq).await, [], "the backend has not synced");
+    world.context.synced.record(&pod_gang(true, &all));
+    with(&mut world, pod_gang(false, &all));
+    assert_eq!(step(&mut world, &pclq).await, [], "not initialized");
+    with(&mut world, pod_gang(true, &all[..1]));
+    let written = step(&mut world, &pclq).await;
+    assert_eq!(written.len(), 1, "only what is referenced: {written:?}");
+    assert_eq!(written[0].0, format!("PATCH /api/v1/namespaces/ns/pods/{}", all[0]));
+    assert_eq!(written[0].1["spec"]["schedulingGates"][0]["$patch"], "delete");
+}
+
+#[tokio::test]
+async fn a_scaled_gang_waits_for_its_base() {
+    let mut world = world();
+    let mut pclq = pod_clique(1);
+    pclq.labels_mut().insert(LABEL_BASE_POD_GANG.to_owned(), "wl-base".to_owned());
+    let pods = step(&mut world, &pclq).await;
+    world.see(&pods);
+    let gang = pod_gang(true, &names(&pods));
+    world.context.synced.record(&gang);
+    world.feeds.pod_gangs.take(Event::Apply(gang));
+    assert_eq!(step(&mut world, &pclq).await, [], "the base does not even exist");
+    let mut base = pod_gang(true, &[]);
+    base.metadata.name = Some("wl-base".to_owned());
+    base.spec.podgroups.clear();
+    world.feeds.pod_gangs.take(Event::Apply(base));
+    assert_eq!(step(&mut world, &pclq).await.len(), 1, "every minimum of the base is bound");
+}
+
+#[tokio::test]
+async fn a_failed_pod_is_replaced_at_its_index() {
+    let mut world = world();
+    let pods = step(&mut world, &pod_clique(2)).await;
+    world.see(&pods);
+    let lost = pods.iter().find(|(_, pod)| pod["metadata"]["labels"][LABEL_POD_INDEX] == "0").unwrap();
+    let mut pod = lost.1.clone();
+    pod["metadata"]["uid"] = json!("uid-of-lost");
+    pod["status"] = json!({"phase": "Failed"});
+    world.feeds.pods.take(Event::Apply(serde_json::from_value(pod).unwrap()));
+    let mut written = step(&mut world, &pod_clique(2)).await;
+    written.sort_by(|(a, _), (b, _)| a.cmp(b));
+    assert_eq!(written.len(), 2, "{written:?}");
+    assert!(written[0].0.starts_with("DELETE"), "{written:?}");
+    assert_eq!(written[1].1["metadata"]["labels"][LABEL_POD_INDEX], "0");
+    assert_eq!(step(&mut world, &pod_clique(2)).await, [], "deleted and created once");
+}
+
+/// KLT-05: a pod on a lost node stays for as long as nobody confirms its end. One that counts for so long is the fault
+/// `terminating-counts`.
+#[rstest::rstest]
+#[case::replaced_at_once(None, 1)]
+#[case::faulty(Some("terminating-counts"), 0)]
+#[tokio::test]
+async fn a_pod_that_is_being_deleted_is_no_replica(#[case] fault: Option<&str>, #[case] created: usize) {
+    let mut world = fault.map_or_else(world, |name| world().with_fault(name));
+    let pods = step(&mut world, &pod_clique(2)).await;
+    world.see(&pods);
+    let mut pod = pods[0].1.clone();
+    pod["metadata"]["uid"] = json!(format!("uid-of-{}", pod["metadata"]["name"].as_str().unwrap()));
+    pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    world.feeds.pods.take(Event::Apply(serde_json::from_value(pod).unwrap()));
+    let written = step(&mut world, &pod_clique(2)).await;
+    assert_eq!(written.len(), created, "{written:?}");
+    assert!(written.iter().all(|(request, _)| request.starts_with("POST")), "{written:?}");
+}
+
+#[tokio::test]
+async fn nothing_is_created_for_a_set_that_is_gone() {
+    let mut world = world();
+    let pcs = world.context.caches.pod_clique_sets.get(Some("ns"), "wl").unwrap();
+    world.feeds.pod_clique_sets.take(Event::Delete((*pcs).clone()));
+    assert_eq!(step(&mut world, &pod_clique(2)).await, []);
+}
+
+/// DEL-08: pods name their PodGroup, and would keep a deleted one of that name alive by its finalizer.
+#[tokio::test]
+async fn no_pod_before_the_gang_resources_stand() {
+    let mut world = world();
+    world.context.synced.forget("uid-of-gang");
+    assert_eq!(step(&mut world, &pod_clique(2)).await, []);
+    world.context.synced.record(&pod_gang(false, &[]));
+    assert_eq!(step(&mut world, &pod_clique(2)).await.len(), 2);
+}

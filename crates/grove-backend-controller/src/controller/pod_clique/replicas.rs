@@ -1,0 +1,93 @@
+//! How many pods to create, with which index, and which to delete.
+//!
+//! Pure. A new pod takes the lowest free index, so the pod that replaces a lost one takes its index, its host
+//! name and its place in the gang (AON-11).
+
+use std::collections::BTreeSet;
+
+/// One live pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Replica {
+    /// Its uid.
+    pub uid: String,
+    /// Its index, if its label has one.
+    pub index: Option<i32>,
+    /// Whether it has a node.
+    pub bound: bool,
+}
+
+/// What to do.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Plan {
+    /// Indexes of the pods to create, ascending.
+    pub create: Vec<i32>,
+    /// Uids of the pods to delete, the least missed first.
+    pub delete: Vec<String>,
+}
+
+/// Plans for `wanted` pods. `live` are the pods of the cache that nobody has deleted, `unseen` the indexes of
+/// pods that were created but are not in the cache; pods of an index below `hard` are in the hard gang.
+pub(super) fn plan(wanted: i32, hard: i32, live: &[Replica], unseen: &[i32]) -> Plan {
+    let wanted = usize::try_from(wanted).unwrap_or(0);
+    let present = live.len() + unseen.len();
+    if present < wanted {
+        let taken: BTreeSet<_> =
+            live.iter().filter_map(|pod| pod.index).chain(unseen.iter().copied()).collect();
+        let free = (0..).filter(|index| !taken.contains(index));
+        return Plan { create: free.take(wanted - present).collect(), delete: Vec::new() };
+    }
+    let mut victims: Vec<_> = live.iter().collect();
+    victims.sort_by_key(|pod| {
+        let index = pod.index.unwrap_or(i32::MAX);
+        (index < hard, pod.bound, std::cmp::Reverse(index))
+    });
+    let excess = victims.into_iter().take(present - wanted);
+    Plan { create: Vec::new(), delete: excess.map(|pod| pod.uid.clone()).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `3b` is the bound pod of index 3.
+    fn pods(text: &str) -> Vec<Replica> {
+        let pod = |text: &str| Replica {
+            uid: text.to_owned(),
+            index: text.trim_end_matches('b').parse().ok(),
+            bound: text.ends_with('b'),
+        };
+        text.split_whitespace().map(pod).collect()
+    }
+
+    #[rstest::rstest]
+    #[case::from_nothing(3, "", &[], &[0, 1, 2])]
+    #[case::unseen_count(3, "", &[0, 1], &[2])]
+    #[case::a_lost_pod_is_replaced_at_its_index(3, "0b 2b", &[], &[1])]
+    #[case::enough(2, "0 1", &[], &[])]
+    #[case::enough_with_unseen(2, "0", &[1], &[])]
+    fn creates_the_lowest_free_indexes(
+        #[case] wanted: i32,
+        #[case] live: &str,
+        #[case] unseen: &[i32],
+        #[case] create: &[i32],
+    ) {
+        let expected = Plan { create: create.to_vec(), delete: Vec::new() };
+        assert_eq!(plan(wanted, 1, &pods(live), unseen), expected);
+    }
+
+    #[rstest::rstest]
+    #[case::highest_index_first(2, 0, "0b 1b 2b 3b", &["3b", "2b"])]
+    #[case::unscheduled_first(3, 0, "0b 1b 2 3b", &["2"])]
+    #[case::surplus_before_the_hard_gang(3, 2, "0b 1 2b 3b", &["3b"])]
+    #[case::then_the_hard_gang(1, 3, "0b 1 2b 3b", &["3b", "1", "2b"])]
+    #[case::all(0, 2, "0b 1b", &["1b", "0b"])]
+    fn deletes_what_is_missed_least(
+        #[case] wanted: i32,
+        #[case] hard: i32,
+        #[case] live: &str,
+        #[case] delete: &[&str],
+    ) {
+        let expected: Vec<_> = delete.iter().map(|uid| (*uid).to_owned()).collect();
+        assert_eq!(plan(wanted, hard, &pods(live), &[]).delete, expected);
+    }
+}

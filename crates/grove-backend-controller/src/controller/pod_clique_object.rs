@@ -1,0 +1,88 @@
+//! What a PodClique looks like, standalone or in a scaling group.
+
+use std::collections::BTreeMap;
+
+use grove_api::{PodClique, PodCliqueSet, PodCliqueSpec, PodCliqueTemplateSpec, names};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use kube::ResourceExt;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+/// Digits of a template hash.
+const HASH_DIGITS: usize = 10;
+
+/// Where a PodClique belongs.
+pub(super) struct Place<'a> {
+    /// Index of the PodCliqueSet replica.
+    pub replica: i32,
+    /// Name of its PodGang.
+    pub pod_gang: String,
+    /// Name of the base PodGang, if its own is a scaled one.
+    pub base_pod_gang: Option<String>,
+    /// Name of its scaling group and index of the replica in it.
+    pub group: Option<(&'a str, i32)>,
+}
+
+/// The PodClique of that name from its template. The caller keeps `replicas` where the object exists: they
+/// belong to whoever scales it.
+pub(super) fn pod_clique(
+    pcs: &PodCliqueSet,
+    template: &PodCliqueTemplateSpec,
+    name: String,
+    place: &Place<'_>,
+    owner: Option<OwnerReference>,
+) -> PodClique {
+    let component = match place.group {
+        Some(_) => names::COMPONENT_SCALING_GROUP_POD_CLIQUE,
+        None => names::COMPONENT_STANDALONE_POD_CLIQUE,
+    };
+    let mut labels = template.labels.clone();
+    labels.extend(names::object_labels(&pcs.name_any(), &name, component));
+    let mut label = |key: &str, value: String| labels.insert(key.to_owned(), value);
+    label(names::LABEL_PCS_REPLICA_INDEX, place.replica.to_string());
+    label(names::LABEL_POD_GANG, place.pod_gang.clone());
+    label(names::LABEL_POD_TEMPLATE_HASH, template_hash(pcs, template));
+    if let Some(base) = &place.base_pod_gang {
+        label(names::LABEL_BASE_POD_GANG, base.clone());
+    }
+    if let Some((group, j)) = place.group {
+        label(names::LABEL_SCALING_GROUP, group.to_owned());
+        label(names::LABEL_SCALING_GROUP_REPLICA_INDEX, j.to_string());
+    }
+    let mut annotations = template.annotations.clone();
+    annotations.remove(names::ANNOTATION_TOPOLOGY_NAME);
+    let metadata = ObjectMeta {
+        name: Some(name),
+        namespace: pcs.namespace(),
+        labels: Some(labels),
+        annotations: Some(annotations).filter(|annotations| !annotations.is_empty()),
+        owner_references: owner.map(|owner| vec![owner]),
+        ..ObjectMeta::default()
+    };
+    // Startup order is refused at admission: there is no parent to wait for.
+    let spec = PodCliqueSpec { starts_after: Vec::new(), ..template.spec.clone() };
+    PodClique { metadata, spec, status: None }
+}
+
+/// Opaque hash of what makes a pod: another one means another template.
+pub(super) fn template_hash(pcs: &PodCliqueSet, template: &PodCliqueTemplateSpec) -> String {
+    hash(&json!([
+        template.labels,
+        template.annotations,
+        template.spec.pod_spec,
+        pcs.spec.template.priority_class_name,
+    ]))
+}
+
+/// Opaque hash of all templates.
+pub(super) fn generation_hash(pcs: &PodCliqueSet) -> String {
+    let hashes: BTreeMap<_, _> =
+        pcs.spec.template.cliques.iter().map(|clique| (&clique.name, template_hash(pcs, clique))).collect();
+    hash(&json!(hashes))
+}
+
+fn hash(value: &serde_json::Value) -> String {
+    let digest = Sha256::digest(value.to_string().as_bytes());
+    let hash: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    hash[..HASH_DIGITS].to_owned()
+}

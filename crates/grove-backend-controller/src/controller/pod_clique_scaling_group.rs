@@ -1,0 +1,100 @@
+//! Reconciles a PodCliqueScalingGroup to the PodCliques of its replicas.
+//!
+//! Replicas up to `minAvailable` belong to the base PodGang, each further one to a scaled PodGang, whose pods
+//! wait for the base (AON-06). PodGangs themselves are the PodCliqueSet's.
+
+use std::sync::Arc;
+
+use grove_api::{PodClique, PodCliqueScalingGroup, PodCliqueSet, PodCliqueTemplateSpec, names};
+use kube::ResourceExt;
+use kube::runtime::controller::Action;
+
+use super::caches::of_group;
+use super::children::{self, Children};
+use super::context::Context;
+use super::error::ReconcileError;
+use super::ownership::owner_reference;
+use super::pod_clique_object::{Place, pod_clique};
+
+/// Reconciles one PodCliqueScalingGroup.
+///
+/// # Errors
+/// The first write that failed; the others are made all the same.
+pub(super) async fn reconcile(
+    pcsg: Arc<PodCliqueScalingGroup>,
+    context: Arc<Context>,
+) -> Result<Action, ReconcileError> {
+    if pcsg.metadata.deletion_timestamp.is_some() {
+        return Ok(Action::await_change());
+    }
+    let Some(pcs) = context.caches.set_of(&*pcsg) else { return Ok(Action::await_change()) };
+    if context.registry.resolve(&pcs).is_none() {
+        return Ok(Action::await_change());
+    }
+    let mut cliques =
+        Children::new(&context, &*pcsg, &context.caches.pod_cliques, children::pod_clique_change);
+    pod_cliques(&pcs, &pcsg).into_iter().for_each(|clique| cliques.want(clique));
+    let key = of_group(&pcsg.namespace().unwrap_or_default(), &pcsg.name_any());
+    children::all(cliques.finish(&key)).await?;
+    Ok(Action::await_change())
+}
+
+/// The PodCliques of every replica of the group.
+fn pod_cliques(pcs: &PodCliqueSet, pcsg: &PodCliqueScalingGroup) -> Vec<PodClique> {
+    let (pcs_name, group) = (pcs.name_any(), pcsg.name_any());
+    let index = pcsg.labels().get(names::LABEL_PCS_REPLICA_INDEX).and_then(|index| index.parse().ok());
+    let replica = index.unwrap_or(0);
+    let base = names::base_pod_gang(&pcs_name, replica);
+    let min_available = pcsg.spec.min_available.unwrap_or(1);
+    let of_replica = |j: i32| {
+        let scaled = j >= min_available;
+        let place = Place {
+            replica,
+            pod_gang: if scaled { names::scaled_pod_gang(&group, j, min_available) } else { base.clone() },
+            base_pod_gang: scaled.then(|| base.clone()),
+            group: Some((&group, j)),
+        };
+        let templates = &pcs.spec.template.cliques;
+        let members = pcsg
+            .spec
+            .clique_names
+            .iter()
+            .filter_map(|name| templates.iter().find(|clique| clique.name == *name));
+        let clique = |clique: &PodCliqueTemplateSpec| {
+            let name = names::scaling_group_pod_clique(&group, j, &clique.name);
+            pod_clique(pcs, clique, name, &place, owner_reference(pcsg))
+        };
+        members.map(clique).collect::<Vec<_>>()
+    };
+    (0..pcsg.spec.replicas).flat_map(of_replica).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn replicas_beyond_the_minimum_belong_to_scaled_gangs() {
+        let pcs = json!({"metadata": {"name": "wl", "namespace": "ns"}, "spec": {"replicas": 1, "template": {"cliques": [
+            {"name": "a", "spec": {"podSpec": {}, "replicas": 1, "minAvailable": 1}},
+        ]}}});
+        let pcsg = json!({
+            "metadata": {"name": "wl-0-sg", "labels": {names::LABEL_PCS_REPLICA_INDEX: "0"}},
+            "spec": {"replicas": 3, "minAvailable": 2, "cliqueNames": ["a"]},
+        });
+        let cliques =
+            pod_cliques(&serde_json::from_value(pcs).unwrap(), &serde_json::from_value(pcsg).unwrap());
+        let gang = |clique: &PodClique| {
+            let label = |key| clique.labels().get(key).map_or("-", String::as_str).to_owned();
+            let (gang, base) = (label(names::LABEL_POD_GANG), label(names::LABEL_BASE_POD_GANG));
+            format!("{} {gang} {base}", clique.name_any())
+        };
+        insta::assert_snapshot!(cliques.iter().map(gang).collect::<Vec<_>>().join("\n"), @r"
+        wl-0-sg-0-a wl-0 -
+        wl-0-sg-1-a wl-0 -
+        wl-0-sg-2-a wl-0-sg-0 wl-0
+        ");
+    }
+}

@@ -1,0 +1,131 @@
+//! Reconciles a PodCliqueSet to the objects under it: headless Services, standalone PodCliques, scaling
+//! groups, PodGangs.
+//!
+//! Scaling groups make their own PodCliques, PodCliques their pods; PodGangs are handed to the backend by
+//! their own reconciler. Status is `pod_clique_set_status`'s. A new template reaches the PodCliques at once
+//! and live pods never: a pod takes it up when it is replaced (upstream's `OnDelete`).
+
+use std::sync::Arc;
+
+use grove_api::{ClusterTopologyBinding, PodCliqueScalingGroupConfig, PodCliqueSet, TopologyLevel, names};
+use kube::runtime::controller::Action;
+use kube::{Api, ResourceExt};
+
+use super::caches::of;
+use super::children::{self, Children, Write};
+use super::context::Context;
+use super::error::ReconcileError;
+use super::gang_composition::{self, GangShape};
+use super::topology_translation::topology_name;
+use super::{pod_clique_set_objects as objects, pod_gang_object};
+use crate::backend::SchedulerBackend;
+
+/// Reason of the event on a PodCliqueSet whose backend is not enabled (ADM-11).
+const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
+
+/// Reconciles one PodCliqueSet.
+///
+/// # Errors
+/// The first write that failed; the others are made all the same.
+pub(super) async fn reconcile(
+    pcs: Arc<PodCliqueSet>,
+    context: Arc<Context>,
+) -> Result<Action, ReconcileError> {
+    if pcs.metadata.deletion_timestamp.is_some() {
+        return Ok(Action::await_change());
+    }
+    let Some(backend) = context.registry.resolve(&pcs) else {
+        let name = context.registry.scheduler_name(&pcs);
+        let note =
+            format!("scheduler backend {name:?} is not enabled (any more); what runs is left as it is");
+        context.events.warn(&*pcs, REASON_BACKEND_DISABLED, &note).await;
+        return Ok(Action::await_change());
+    };
+    context.events.settled(&*pcs, REASON_BACKEND_DISABLED);
+    let levels = topology_levels(&context, &pcs).await?;
+    let writes = writes(&context, &pcs, &*backend, &levels).await?;
+    children::all(writes).await?;
+    Ok(Action::await_change())
+}
+
+/// Every write that is due.
+///
+/// # Errors
+/// What the backend could not find out; then nothing is written, and nothing deleted that is only not understood.
+async fn writes<'a>(
+    context: &'a Context,
+    pcs: &'a PodCliqueSet,
+    backend: &dyn SchedulerBackend,
+    levels: &[TopologyLevel],
+) -> Result<Vec<Write<'a>>, ReconcileError> {
+    let caches = &context.caches;
+    let mut services = Children::new(context, pcs, &caches.services, objects::service_change);
+    let mut cliques = Children::new(context, pcs, &caches.pod_cliques, children::pod_clique_change);
+    let mut groups = Children::new(context, pcs, &caches.scaling_groups, objects::scaling_group_change);
+    let mut gangs = Children::new(context, pcs, &caches.pod_gangs, pod_gang_object::change);
+    for i in 0..pcs.spec.replicas {
+        services.want(objects::service(pcs, i));
+        objects::standalone_cliques(pcs, i).into_iter().for_each(|clique| cliques.want(clique));
+        for config in &pcs.spec.template.pod_clique_scaling_groups {
+            groups.want(objects::scaling_group(pcs, i, config));
+        }
+        // A scaling group's replicas are its own, once it exists (GANG-03).
+        let replicas = |config: &PodCliqueScalingGroupConfig| {
+            let group = groups.get(&names::scaling_group(&pcs.name_any(), i, &config.name));
+            group.map_or(config.replicas.unwrap_or(1), |group| group.spec.replicas)
+        };
+        for mut shape in gang_composition::pod_gangs(pcs, i, levels, replicas) {
+            spoil(context, &mut shape);
+            let existing = gangs.get(&shape.name);
+            gangs.want(
+                pod_gang_object::pod_gang(pcs, shape, backend, existing.as_deref(), &context.faults).await?,
+            );
+        }
+    }
+    let key = of(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
+    let mut writes = services.finish(&key);
+    writes.extend(cliques.finish(&key));
+    writes.extend(groups.finish(&key));
+    writes.extend(gangs.finish(&key));
+    Ok(writes)
+}
+
+/// The faults `drop-podgroup` and `key-one-level-down`.
+fn spoil(context: &Context, shape: &mut GangShape) {
+    if context.faults.key_one_level_down && !shape.spec.topology_constraint_group_configs.is_empty() {
+        let of_gang = shape.spec.topology_constraint.take();
+        for config in &mut shape.spec.topology_constraint_group_configs {
+            let of_group = std::mem::replace(&mut config.topology_constraint, of_gang.clone());
+            let podgroups = shape.spec.podgroups.iter_mut();
+            for podgroup in podgroups.filter(|podgroup| config.pod_group_names.contains(&podgroup.name)) {
+                podgroup.topology_constraint = of_group.clone();
+            }
+        }
+    }
+    if context.faults.drop_podgroup && shape.spec.podgroups.len() > 1 {
+        shape.spec.podgroups.pop();
+    }
+}
+
+/// The levels of the topology a PodCliqueSet names, none if it names none or its ClusterTopologyBinding is
+/// gone.
+///
+/// What the cache does not have is asked for: gang resources are immutable, and a PodGang made a moment
+/// before the cache hears of a new ClusterTopologyBinding would go without its constraints for ever.
+async fn topology_levels(
+    context: &Context,
+    pcs: &PodCliqueSet,
+) -> Result<Vec<TopologyLevel>, ReconcileError> {
+    let Some(name) = topology_name(&pcs.spec.template) else { return Ok(Vec::new()) };
+    if let Some(binding) = context.caches.topologies.get(None, name) {
+        return Ok(binding.spec.levels.clone());
+    }
+    let binding = Api::<ClusterTopologyBinding>::all(context.client.clone()).get_opt(name).await;
+    let failed =
+        |source| ReconcileError::Api { action: format!("get ClusterTopologyBinding {name}"), source };
+    Ok(binding.map_err(failed)?.map(|binding| binding.spec.levels).unwrap_or_default())
+}
+
+#[cfg(test)]
+#[path = "pod_clique_set_tests.rs"]
+mod tests;

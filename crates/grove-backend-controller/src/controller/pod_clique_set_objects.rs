@@ -1,0 +1,105 @@
+//! What the objects directly under a PodCliqueSet look like: headless Services, standalone PodCliques,
+//! scaling groups. (PodGangs: `pod_gang_object`.)
+
+use std::collections::BTreeMap;
+
+use grove_api::{
+    PodClique, PodCliqueScalingGroup, PodCliqueScalingGroupConfig, PodCliqueScalingGroupSpec, PodCliqueSet,
+    PodCliqueTemplateSpec, names,
+};
+use k8s_openapi::api::core::v1::{Service, ServiceSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::ResourceExt;
+use serde_json::{Value, json};
+
+use super::children;
+use super::ownership::owner_reference;
+use super::pod_clique_object::{Place, pod_clique};
+
+/// The headless Service of replica `i`.
+pub(super) fn service(pcs: &PodCliqueSet, i: i32) -> Service {
+    let pcs_name = pcs.name_any();
+    let name = names::headless_service(&pcs_name, i);
+    let mut selector = names::managed_labels(&pcs_name);
+    selector.insert(names::LABEL_PCS_REPLICA_INDEX.to_owned(), i.to_string());
+    let config = pcs.spec.template.headless_service_config.clone().unwrap_or_default();
+    let spec = ServiceSpec {
+        cluster_ip: Some("None".to_owned()),
+        selector: Some(selector),
+        publish_not_ready_addresses: Some(config.publish_not_ready_addresses),
+        ..ServiceSpec::default()
+    };
+    let metadata = metadata(pcs, i, name, names::COMPONENT_HEADLESS_SERVICE, BTreeMap::new());
+    Service { metadata, spec: Some(spec), status: None }
+}
+
+/// The PodCliques of replica `i` that are in no scaling group.
+pub(super) fn standalone_cliques(pcs: &PodCliqueSet, i: i32) -> Vec<PodClique> {
+    let template = &pcs.spec.template;
+    let grouped = |name: &String| {
+        template.pod_clique_scaling_groups.iter().any(|group| group.clique_names.contains(name))
+    };
+    let pcs_name = pcs.name_any();
+    let pod_gang = names::base_pod_gang(&pcs_name, i);
+    let place = Place { replica: i, pod_gang, base_pod_gang: None, group: None };
+    let clique = |clique: &PodCliqueTemplateSpec| {
+        let name = names::standalone_pod_clique(&pcs_name, i, &clique.name);
+        pod_clique(pcs, clique, name, &place, owner_reference(pcs))
+    };
+    template.cliques.iter().filter(|clique| !grouped(&clique.name)).map(clique).collect()
+}
+
+/// The PodCliqueScalingGroup of replica `i` for a group of the template.
+pub(super) fn scaling_group(
+    pcs: &PodCliqueSet,
+    i: i32,
+    config: &PodCliqueScalingGroupConfig,
+) -> PodCliqueScalingGroup {
+    let name = names::scaling_group(&pcs.name_any(), i, &config.name);
+    let spec = PodCliqueScalingGroupSpec {
+        replicas: config.replicas.unwrap_or(1),
+        min_available: Some(config.min_available.unwrap_or(1)),
+        clique_names: config.clique_names.clone(),
+    };
+    let metadata = metadata(pcs, i, name, names::COMPONENT_SCALING_GROUP, config.annotations.clone());
+    PodCliqueScalingGroup { metadata, spec, status: None }
+}
+
+fn metadata(
+    pcs: &PodCliqueSet,
+    i: i32,
+    name: String,
+    component: &str,
+    annotations: BTreeMap<String, String>,
+) -> ObjectMeta {
+    let mut labels = names::object_labels(&pcs.name_any(), &name, component);
+    labels.insert(names::LABEL_PCS_REPLICA_INDEX.to_owned(), i.to_string());
+    ObjectMeta {
+        name: Some(name),
+        namespace: pcs.namespace(),
+        labels: Some(labels),
+        annotations: Some(annotations).filter(|annotations| !annotations.is_empty()),
+        owner_references: owner_reference(pcs).map(|owner| vec![owner]),
+        ..ObjectMeta::default()
+    }
+}
+
+/// Only what is ours of a Service: the API server fills in much of the rest.
+pub(super) fn service_change(existing: &Service, wanted: &Service) -> serde_json::Result<Option<Value>> {
+    let ours = |service: &Service| {
+        let spec = service.spec.as_ref();
+        let publish = spec.and_then(|spec| spec.publish_not_ready_addresses).unwrap_or(false);
+        json!({"selector": spec.and_then(|spec| spec.selector.as_ref()), "publishNotReadyAddresses": publish})
+    };
+    Ok(children::change(existing, wanted, [ours(existing), ours(wanted)]))
+}
+
+/// `replicas` belong to whoever scales the group.
+pub(super) fn scaling_group_change(
+    existing: &PodCliqueScalingGroup,
+    wanted: &PodCliqueScalingGroup,
+) -> serde_json::Result<Option<Value>> {
+    let mut spec = serde_json::to_value(&wanted.spec)?;
+    spec["replicas"] = json!(existing.spec.replicas);
+    Ok(children::change(existing, wanted, [serde_json::to_value(&existing.spec)?, spec]))
+}

@@ -1,0 +1,187 @@
+//! Reconciles a PodGang: hands it to its backend, refers to its pods, says when it is initialized.
+//!
+//! The order is the contract (GANG-07): the backend's gang resources stand before `Initialized` is True, and
+//! no gate comes off before that. `podReferences` are first written when every pod exists, in one go, and
+//! from then on follow the live pods; each such write makes a new generation, for which the backend is asked
+//! again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use grove_api::PodGang;
+use grove_api::names::{
+    CONDITION_INITIALIZED, LABEL_SCHEDULER_NAME, REASON_PODS_CREATED, REASON_PODS_CREATION_PENDING,
+};
+use kube::ResourceExt;
+use kube::runtime::controller::Action;
+use serde_json::json;
+
+use super::conditions::{self, Verdict};
+use super::context::Context;
+use super::error::ReconcileError;
+use super::gang_view::GangView;
+use super::ownership::controller;
+use super::writes;
+use crate::backend::{BackendError, GangState, SchedulerBackend, Served};
+use crate::controller::fault_injection::create_foreign_resource;
+
+/// Reason of the event on a PodGang whose backend is not enabled (ADM-11).
+const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
+/// Reason of the event on a PodGang whose gang resources cannot be made.
+const REASON_SYNC_FAILED: &str = "PodGangSyncFailed";
+/// Reason of the event on a PodGang whose gang resources are not as they should be and cannot be put right
+/// (GANG-12).
+const REASON_RESOURCES_DRIFTED: &str = "GangResourcesDrifted";
+/// Annotation that the fault `write-on-reconcile` writes.
+const ANNOTATION_RECONCILED_AT: &str = "grove.io/reconciled-at";
+
+/// Reconciles one PodGang.
+///
+/// # Errors
+/// A write that failed, or a backend that could not do its part.
+pub(super) async fn reconcile(
+    pod_gang: Arc<PodGang>,
+    context: Arc<Context>,
+) -> Result<Action, ReconcileError> {
+    let gone = pod_gang.metadata.deletion_timestamp.is_some();
+    let orphaned = || controller(&*pod_gang).is_some() && context.caches.set_of(&*pod_gang).is_none();
+    if gone || orphaned() {
+        return Ok(Action::await_change());
+    }
+    let gang = Gang { context: &context, pod_gang: &pod_gang };
+    let scheduler = pod_gang.labels().get(LABEL_SCHEDULER_NAME).map(String::as_str);
+    match context.registry.serve(scheduler, context.caches.set_of(&*pod_gang).as_deref()) {
+        Served::By(backend) => gang.reconcile(&*backend).await?,
+        Served::Disabled(name) => {
+            let note =
+                format!("scheduler backend {name:?} is not enabled (any more); the gang is left as it is");
+            context.events.warn(&*pod_gang, REASON_BACKEND_DISABLED, &note).await;
+        }
+    }
+    if context.faults.foreign_resource {
+        create_foreign_resource(&context.client, &pod_gang).await;
+    }
+    match context.faults.write_on_reconcile {
+        true => gang.write_for_no_reason().await,
+        false => Ok(Action::await_change()),
+    }
+}
+
+struct Gang<'a> {
+    context: &'a Context,
+    pod_gang: &'a PodGang,
+}
+
+impl Gang<'_> {
+    async fn reconcile(&self, backend: &dyn SchedulerBackend) -> Result<(), ReconcileError> {
+        let conditions =
+            self.pod_gang.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+        if !conditions.iter().any(|condition| condition.type_ == CONDITION_INITIALIZED) {
+            let (pending, synced) = tokio::join!(self.say_initialized(false), self.sync(backend));
+            // The changed status comes back as an event, and with it the next step.
+            return pending.and(synced.map(drop));
+        }
+        if !self.sync(backend).await? {
+            return Ok(());
+        }
+        let initialized = conditions::is_true(conditions, CONDITION_INITIALIZED);
+        let view = GangView::of(&self.context.caches, self.pod_gang);
+        let complete = view.is_complete();
+        if !initialized && !complete {
+            return Ok(());
+        }
+        let podgroups = view.referenced(self.pod_gang);
+        if podgroups != self.pod_gang.spec.podgroups {
+            let version = &self.pod_gang.metadata.resource_version;
+            let patch = json!({"metadata": {"resourceVersion": version}, "spec": {"podgroups": podgroups}});
+            writes::patch(&self.context.client, self.pod_gang, &patch).await?;
+            return Ok(());
+        }
+        match initialized {
+            true => Ok(()),
+            false => self.say_initialized(true).await,
+        }
+    }
+
+    /// Has the backend make what is missing, and lets the gates know. False if it never will, as things are.
+    async fn sync(&self, backend: &dyn SchedulerBackend) -> Result<bool, ReconcileError> {
+        let Context { caches, synced, events, .. } = self.context;
+        let existing = caches.gang_resources_of(self.pod_gang);
+        let pods = GangView::of(caches, self.pod_gang).pods();
+        let topology = caches.topology_of(self.pod_gang);
+        let gang = GangState { pod_gang: self.pod_gang, pods: &pods, topology: topology.as_deref() };
+        match backend.sync_pod_gang(&gang, &existing).await {
+            Ok(found) => {
+                events.settled(self.pod_gang, REASON_SYNC_FAILED);
+                match found.warnings.is_empty() {
+                    true => events.settled(self.pod_gang, REASON_RESOURCES_DRIFTED),
+                    false => {
+                        events.warn(self.pod_gang, REASON_RESOURCES_DRIFTED, &found.warnings.join("; ")).await
+                    }
+                }
+                if synced.record(self.pod_gang) {
+                    self.wake_gates();
+                }
+                Ok(true)
+            }
+            Err(error) => {
+                synced.forget(&self.pod_gang.uid().unwrap_or_default());
+                let error = ReconcileError::from(error);
+                if !error.is_waiting() && !error.is_namespace_gone() {
+                    events.warn(self.pod_gang, REASON_SYNC_FAILED, &error.to_string()).await;
+                }
+                match error {
+                    // Nothing but a change of the PodGang helps.
+                    ReconcileError::Backend(BackendError::Refused(_)) => Ok(false),
+                    error => Err(error),
+                }
+            }
+        }
+    }
+
+    fn wake_gates(&self) {
+        let namespace = self.pod_gang.namespace();
+        for podgroup in &self.pod_gang.spec.podgroups {
+            self.context.queues.pod_cliques.wake(namespace.as_deref(), &podgroup.name);
+        }
+    }
+
+    /// Conditions of others are kept; the patch applies only to the status it was made from.
+    async fn say_initialized(&self, initialized: bool) -> Result<(), ReconcileError> {
+        let verdict = match initialized {
+            true => Verdict {
+                type_: CONDITION_INITIALIZED,
+                status: Some(true),
+                reason: REASON_PODS_CREATED,
+                message: "PodGang is fully initialized".to_owned(),
+            },
+            false => Verdict {
+                type_: CONDITION_INITIALIZED,
+                status: Some(false),
+                reason: REASON_PODS_CREATION_PENDING,
+                message: "Not all constituent pods have been created yet".to_owned(),
+            },
+        };
+        let status = self.pod_gang.status.clone().unwrap_or_default();
+        let conditions = conditions::with(status.conditions, verdict, self.pod_gang.metadata.generation);
+        let patch = json!({
+            "metadata": {"resourceVersion": self.pod_gang.metadata.resource_version},
+            "status": {"phase": status.phase, "conditions": conditions},
+        });
+        writes::patch_status(&self.context.client, self.pod_gang, &patch).await
+    }
+
+    /// The fault `write-on-reconcile`: a new second, a new value.
+    async fn write_for_no_reason(&self) -> Result<Action, ReconcileError> {
+        let now = jiff::Timestamp::now().as_second().to_string();
+        if self.pod_gang.annotations().get(ANNOTATION_RECONCILED_AT) != Some(&now) {
+            let patch = json!({"metadata": {"annotations": {ANNOTATION_RECONCILED_AT: now}}});
+            writes::patch(&self.context.client, self.pod_gang, &patch).await?;
+        }
+        Ok(Action::requeue(Duration::from_secs(1)))
+    }
+}
+
+#[cfg(test)]
+#[path = "pod_gang_tests.rs"]
+mod tests;

@@ -1,0 +1,118 @@
+//! What a PodGang looks like, and what has to change on one that exists.
+//!
+//! The PodCliqueSet owns every label and annotation of its PodGangs outside `grove.io/`: they are mirrored,
+//! and others are removed. Keys under `grove.io/` are Grove's and the backend's and stay. Pod references are
+//! the PodGang reconciler's; here they are only carried along.
+
+use std::collections::BTreeMap;
+
+use grove_api::{PodCliqueSet, PodGang, names};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::ResourceExt;
+use serde_json::{Value, json};
+
+use super::faults::Faults;
+use super::gang_composition::GangShape;
+use super::json_diff::merge_patch;
+use super::ownership::owner_reference;
+use super::topology_translation::topology_name;
+use crate::backend::{BackendError, SchedulerBackend};
+
+/// The PodGang as it should be; `existing` is what there is of it.
+///
+/// # Errors
+/// What the backend could not find out.
+pub(super) async fn pod_gang(
+    pcs: &PodCliqueSet,
+    shape: GangShape,
+    backend: &dyn SchedulerBackend,
+    existing: Option<&PodGang>,
+    faults: &Faults,
+) -> Result<PodGang, BackendError> {
+    let constrained = shape.is_constrained();
+    let none = BTreeMap::new();
+    let mut labels = mirrored(existing.map_or(&none, |pod_gang| pod_gang.labels()), pcs.labels());
+    labels.extend(names::object_labels(&pcs.name_any(), &shape.name, names::COMPONENT_POD_GANG));
+    labels.insert(names::LABEL_SCHEDULER_NAME.to_owned(), backend.name().to_owned());
+    let mut annotations =
+        mirrored(existing.map_or(&none, |pod_gang| pod_gang.annotations()), pcs.annotations());
+    match topology_name(&pcs.spec.template).filter(|_| constrained) {
+        Some(name) => annotations.insert(names::ANNOTATION_TOPOLOGY_NAME.to_owned(), name.to_owned()),
+        None => annotations.remove(names::ANNOTATION_TOPOLOGY_NAME),
+    };
+    let mut spec = shape.spec;
+    for podgroup in &mut spec.podgroups {
+        let known = existing
+            .and_then(|pod_gang| pod_gang.spec.podgroups.iter().find(|old| old.name == podgroup.name));
+        podgroup.pod_references = known.map(|known| known.pod_references.clone()).unwrap_or_default();
+    }
+    let owner = owner_reference(pcs).filter(|_| !faults.no_owner_references);
+    let metadata = ObjectMeta {
+        name: Some(shape.name),
+        namespace: pcs.namespace(),
+        labels: Some(labels),
+        annotations: Some(annotations),
+        owner_references: owner.map(|owner| vec![owner]),
+        ..ObjectMeta::default()
+    };
+    let mut pod_gang = PodGang { metadata, spec, status: None };
+    backend.prepare_pod_gang(&mut pod_gang, pcs).await?;
+    Ok(pod_gang)
+}
+
+/// The patch from `existing` to `wanted`, or `None` if there is nothing to do. It applies only to the
+/// `existing` that it was made from: the list of podgroups is replaced whole, and its pod references may have
+/// moved on.
+///
+/// # Errors
+/// The spec could not be turned into JSON.
+pub(super) fn change(existing: &PodGang, wanted: &PodGang) -> serde_json::Result<Option<Value>> {
+    let part = |pod_gang: &PodGang| {
+        Ok::<_, serde_json::Error>(json!({
+            "metadata": {"labels": pod_gang.labels(), "annotations": pod_gang.annotations()},
+            "spec": serde_json::to_value(&pod_gang.spec)?,
+        }))
+    };
+    Ok(merge_patch(&part(existing)?, &part(wanted)?).map(|mut patch| {
+        patch["metadata"]["resourceVersion"] = json!(existing.metadata.resource_version);
+        patch
+    }))
+}
+
+fn mirrored(existing: &BTreeMap<String, String>, pcs: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let is_grove = |key: &String| key.starts_with(names::GROVE_PREFIX);
+    let kept = existing.iter().filter(|(key, _)| is_grove(key));
+    let copied = pcs.iter().filter(|(key, _)| !is_grove(key));
+    kept.chain(copied).map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn the_set_owns_all_but_groves_own_keys() {
+        let existing = map(&[("grove.io/kept", "1"), ("stale", "1"), ("scheduling.grove.io/stale", "1")]);
+        let pcs =
+            map(&[("team", "a"), ("grove.io/ignored", "1"), ("scheduling.grove.io/gang-scope", "PodGang")]);
+        let expected =
+            map(&[("grove.io/kept", "1"), ("team", "a"), ("scheduling.grove.io/gang-scope", "PodGang")]);
+        assert_eq!(mirrored(&existing, &pcs), expected);
+    }
+
+    #[test]
+    fn a_change_applies_only_to_what_it_was_made_from() {
+        let mut existing = PodGang::default();
+        existing.metadata.resource_version = Some("7".into());
+        existing.labels_mut().insert("stale".into(), "1".into());
+        let mut wanted = existing.clone();
+        assert_eq!(change(&existing, &wanted).unwrap(), None);
+        wanted.labels_mut().clear();
+        let patch = json!({"metadata": {"labels": {"stale": null}, "resourceVersion": "7"}});
+        assert_eq!(change(&existing, &wanted).unwrap(), Some(patch));
+    }
+}

@@ -1,0 +1,326 @@
+//! From the command line to a running controller, and back down.
+//!
+//! Order of the start: configuration, CRDs, backends, caches, certificate, webhooks and health, leadership,
+//! reconcilers. Whatever is missing on the way says what to do about it. Signals to end are heeded from the
+//! beginning: they do not end the first process of a container unless it listens.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http::HeaderValue;
+use http::header::USER_AGENT;
+use kube::client::ClientBuilder;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::admission::{self, AdmissionState};
+use super::api_layer::ApiLayer;
+use super::caches::caches;
+use super::certificates::{Keeper, Subject};
+use super::configuration::{Configuration, ConfigurationError};
+use super::context::{Context, SyncedGangs};
+use super::events::Events;
+use super::faults::Faults;
+use super::leader::Candidate;
+use super::metrics::Metrics;
+use super::pod_clique::Expectations;
+use super::queues::queues;
+use super::reconcilers::reconcile;
+use super::servers::{self, Readiness, ServerError};
+use super::triggers;
+use crate::controller::fault_injection::SpoilingLayer;
+use crate::controller::namespace_termination::EndingNamespaces;
+
+/// How long what has begun may take when the process is told to end.
+const GRACE: Duration = Duration::from_secs(4);
+/// How long after its start CRDs may come to be served.
+const CRDS_SERVED: Duration = Duration::from_secs(10);
+
+/// The group versions without which nothing works, and what of each.
+const REQUIRED: [(&str, &[&str]); 2] = [
+    (
+        "grove.io/v1alpha1",
+        &["podcliquesets", "podcliques", "podcliquescalinggroups", "clustertopologybindings"],
+    ),
+    ("scheduler.grove.io/v1alpha1", &["podgangs"]),
+];
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Kubeconfig file; without one the service account of the pod, or the user's own.
+    pub kubeconfig: Option<PathBuf>,
+    /// Configuration file.
+    pub config: PathBuf,
+    /// The controller's own namespace: its lease is there, and dry runs are made in it.
+    pub namespace: String,
+    /// Address of the webhooks.
+    pub webhook_bind: SocketAddr,
+    /// Their certificate.
+    pub certificates: Certificates,
+    /// Address of `/healthz` and `/readyz`.
+    pub health_bind: SocketAddr,
+    /// Address of `/metrics`.
+    pub metrics_bind: SocketAddr,
+    /// Wait for the lease before reconciling.
+    pub leader_elect: bool,
+    /// Faults that are on.
+    pub faults: Faults,
+}
+
+/// Where the webhooks' certificate comes from.
+#[derive(Clone, Debug)]
+pub enum Certificates {
+    /// From files that are read at the start.
+    Files {
+        /// The certificate, PEM.
+        certificate: PathBuf,
+        /// Its key, PEM.
+        key: PathBuf,
+    },
+    /// Made and renewed by the controller, in a Secret that its replicas share.
+    Managed {
+        /// The Service of the webhooks, in the controller's own namespace.
+        service: String,
+        /// How long a certificate lives.
+        life: Duration,
+    },
+}
+
+/// Why the controller did not start, or did not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    /// A file could not be read.
+    #[error("cannot read {path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The configuration file is no good.
+    #[error(transparent)]
+    Configuration(#[from] ConfigurationError),
+    /// There is no way to the API server.
+    #[error("cannot connect to the API server: {0}")]
+    Connection(String),
+    /// Grove's CustomResourceDefinitions are not installed.
+    #[error(
+        "the API server does not serve {missing}; install the CustomResourceDefinitions first: \
+         grove-backend-controller install-manifests --webhook-url URL --ca-bundle FILE \
+         | kubectl apply --server-side -f -"
+    )]
+    MissingResources {
+        /// What is missing, comma-separated.
+        missing: String,
+    },
+    /// A server failed.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// A task that should run for ever has ended.
+    #[error("{0} ended unexpectedly")]
+    Ended(&'static str),
+    /// Another replica may lead now.
+    #[error("leadership lost")]
+    LeadershipLost,
+}
+
+/// Runs until the process is told to end.
+///
+/// # Errors
+/// The start failed, or a part of the program did.
+pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
+    // An error means that a provider is installed already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let end = told_to_end();
+    tokio::pin!(end);
+    let text = tokio::fs::read_to_string(&options.config).await;
+    let text = text.map_err(|source| ProgramError::File { path: options.config.clone(), source })?;
+    let configuration = Configuration::parse(&text)?;
+    let metrics = Metrics::default();
+    let begin = async {
+        let client = connect(&options, metrics.clone()).await?;
+        let registry = configuration.registry(&client, &options.namespace)?;
+        require_resources(&client).await?;
+        for backend in registry.iter() {
+            if let Err(error) = backend.init().await {
+                tracing::warn!(backend = backend.name(), %error, "backend not initialized");
+            }
+        }
+        Ok::<_, ProgramError>((client, registry))
+    };
+    let (client, registry) = tokio::select! {
+        begun = begin => begun?,
+        () = &mut end => return Ok(()),
+    };
+    let (tls, keeper) = match &options.certificates {
+        Certificates::Files { certificate, key } => {
+            (servers::tls_of_files(options.webhook_bind, certificate, key).await?, None)
+        }
+        Certificates::Managed { service, life } => {
+            let (service, namespace) = (service.clone(), options.namespace.clone());
+            let keeper = Keeper::new(&client, Subject { service, namespace, life: *life });
+            (keeper.tls(), Some(keeper))
+        }
+    };
+    let (stop, stopped) = watch::channel(false);
+    let (ready, readiness) = watch::channel(false);
+    let (caches, mut feeds) = caches(&registry);
+    let (queues, inboxes) = queues();
+    let context = Arc::new(Context {
+        client: client.clone(),
+        registry: registry.clone(),
+        caches: caches.clone(),
+        queues,
+        events: Events::new(client.clone()),
+        metrics: metrics.clone(),
+        synced: SyncedGangs::default(),
+        expectations: Expectations::default(),
+        ending: EndingNamespaces::default(),
+        faults: options.faults.clone(),
+    });
+    triggers::connect(&mut feeds, &context);
+
+    let mut watches = JoinSet::new();
+    feeds.watch(&client, &mut watches);
+    let mut servers = JoinSet::new();
+    let health = servers::health(Readiness {
+        registry: registry.clone(),
+        ready: readiness,
+        certificates: keeper.as_ref().map(Keeper::state),
+    });
+    if let Some(keeper) = keeper {
+        watches.spawn(keeper.run());
+    }
+    servers.spawn(servers::serve("health", options.health_bind, health, stopped.clone()));
+    servers.spawn(servers::serve(
+        "metrics",
+        options.metrics_bind,
+        servers::metrics(metrics),
+        stopped.clone(),
+    ));
+    let webhooks =
+        admission::router(AdmissionState { registry: registry.clone(), bindings: Arc::new(client.clone()) });
+    servers.spawn(servers::serve_tls(options.webhook_bind, tls, webhooks, stopped.clone()));
+
+    let reconcilers = async {
+        caches.settled().await;
+        ready.send_replace(true);
+        tracing::info!("caches complete");
+        let work = async {
+            let as_told = reconcile(inboxes, &context, &stopped).await;
+            as_told.then_some(()).ok_or(ProgramError::Ended("a reconciler"))
+        };
+        if !options.leader_elect {
+            return work.await;
+        }
+        let mut candidate = Candidate::new(client.clone(), &options.namespace, identity(), &options.faults);
+        tokio::select! {
+            () = candidate.lead() => {}
+            () = servers::told(stopped.clone()) => return Ok(()),
+        }
+        tokio::select! {
+            result = work => result?,
+            () = candidate.keep() => return Err(ProgramError::LeadershipLost),
+        }
+        candidate.release().await;
+        Ok(())
+    };
+    tokio::pin!(reconcilers);
+    let ended = tokio::select! {
+        () = &mut end => Ok(()),
+        result = &mut reconcilers => result.and(Err(ProgramError::Ended("reconcilers"))),
+        Some(result) = servers.join_next() => match result {
+            Ok(Err(error)) => Err(error.into()),
+            _ => Err(ProgramError::Ended("a server")),
+        },
+        Some(_) = watches.join_next() => Err(ProgramError::Ended("a watch")),
+    };
+    stop.send_replace(true);
+    tracing::info!("ending");
+    let finish = async {
+        if ended.is_ok() {
+            let _ = reconcilers.await;
+        }
+        while servers.join_next().await.is_some() {}
+    };
+    if tokio::time::timeout(GRACE, finish).await.is_err() {
+        tracing::warn!("not everything ended in time");
+    }
+    ended
+}
+
+async fn connect(options: &Options, metrics: Metrics) -> Result<Client, ProgramError> {
+    let failed = |error: &dyn std::error::Error| ProgramError::Connection(error.to_string());
+    let mut config = match &options.kubeconfig {
+        Some(path) => {
+            let kubeconfig = Kubeconfig::read_from(path).map_err(|error| failed(&error))?;
+            let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+            config.map_err(|error| failed(&error))?
+        }
+        None => Config::infer().await.map_err(|error| failed(&error))?,
+    };
+    let layer = ApiLayer::new(metrics, options.faults.exit_after_write.clone());
+    let spoiling = SpoilingLayer::new(&options.faults);
+    // Whoever reads an object's managedFields sees who wrote it.
+    config.headers.push((USER_AGENT, HeaderValue::from_static("grove-backend-controller")));
+    let builder = ClientBuilder::try_from(config).map_err(|error| failed(&error))?;
+    Ok(builder.with_layer(&layer).with_layer(&spoiling).build())
+}
+
+/// Waits a little for the CRDs: one that was installed a moment ago is established before it is served.
+async fn require_resources(client: &Client) -> Result<(), ProgramError> {
+    let begin = Instant::now();
+    loop {
+        match served_resources(client).await {
+            Err(ProgramError::MissingResources { .. }) if begin.elapsed() < CRDS_SERVED => {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            other => return other,
+        }
+    }
+}
+
+async fn served_resources(client: &Client) -> Result<(), ProgramError> {
+    let mut missing = Vec::new();
+    for (version, resources) in REQUIRED {
+        let served = match client.list_api_group_resources(version).await {
+            Ok(list) => list.resources.into_iter().map(|resource| resource.name).collect(),
+            Err(kube::Error::Api(status)) if status.code == 404 => Vec::new(),
+            Err(error) => return Err(ProgramError::Connection(error.to_string())),
+        };
+        let absent = resources.iter().filter(|resource| !served.iter().any(|name| name == *resource));
+        missing.extend(absent.map(|resource| format!("{resource} of {version}")));
+    }
+    match missing.is_empty() {
+        true => Ok(()),
+        false => Err(ProgramError::MissingResources { missing: missing.join(", ") }),
+    }
+}
+
+/// Listens from the call on, not only from when it is awaited.
+fn told_to_end() -> impl Future<Output = ()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    async move {
+        match signals {
+            (Ok(mut terminate), Ok(mut interrupt)) => {
+                tokio::select! {
+                    _ = terminate.recv() => {}
+                    _ = interrupt.recv() => {}
+                }
+            }
+            _ => std::future::pending().await,
+        }
+    }
+}
+
+/// Who this process is among the candidates for leadership: its pod's name where it has one.
+fn identity() -> String {
+    let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "controller".to_owned());
+    format!("{host}-{}-{}", std::process::id(), jiff::Timestamp::now().as_millisecond())
+}

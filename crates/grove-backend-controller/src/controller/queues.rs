@@ -1,0 +1,137 @@
+//! The reconcilers' inboxes.
+//!
+//! They stay shut until this process reconciles: on a replica that waits for leadership nobody would empty them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
+use grove_api::{ClusterTopologyBinding, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
+use kube::runtime::reflector::ObjectRef;
+use kube::{Resource, ResourceExt};
+
+use super::caches::Caches;
+
+/// The sending end of an inbox. What is sent twice before it is handled is handled once.
+pub(super) struct Queue<K: Resource<DynamicType = ()>> {
+    sender: UnboundedSender<ObjectRef<K>>,
+    open: Arc<AtomicBool>,
+}
+
+impl<K: Resource<DynamicType = ()>> Clone for Queue<K> {
+    fn clone(&self) -> Self {
+        Self { sender: self.sender.clone(), open: Arc::clone(&self.open) }
+    }
+}
+
+impl<K: Resource<DynamicType = ()>> Queue<K> {
+    /// Asks for a reconciliation. Does nothing while the inboxes are shut.
+    pub(super) fn wake(&self, namespace: Option<&str>, name: &str) {
+        if !self.open.load(Ordering::Acquire) {
+            return;
+        }
+        let mut object = ObjectRef::new(name);
+        object.namespace = namespace.map(str::to_owned);
+        // An error means that the reconciler has ended with the program.
+        let _ = self.sender.unbounded_send(object);
+    }
+}
+
+/// The receiving end of an inbox.
+pub(super) type Inbox<K> = UnboundedReceiver<ObjectRef<K>>;
+
+/// The sending ends. Objects and status of a kind are separate reconcilers: a status is written after a pause
+/// in which changes gather, objects at once.
+#[derive(Clone)]
+pub(super) struct Queues {
+    pub pod_clique_sets: Queue<PodCliqueSet>,
+    pub pod_clique_set_status: Queue<PodCliqueSet>,
+    pub scaling_groups: Queue<PodCliqueScalingGroup>,
+    pub scaling_group_status: Queue<PodCliqueScalingGroup>,
+    pub pod_cliques: Queue<PodClique>,
+    pub pod_clique_status: Queue<PodClique>,
+    pub pod_gangs: Queue<PodGang>,
+    pub topologies: Queue<ClusterTopologyBinding>,
+    open: Arc<AtomicBool>,
+}
+
+impl Queues {
+    /// Opens the inboxes, with everything in `caches` in them.
+    pub(super) fn open(&self, caches: &Caches) {
+        self.open.store(true, Ordering::Release);
+        for pcs in caches.pod_clique_sets.store.state() {
+            self.pod_clique_sets.wake(pcs.namespace().as_deref(), &pcs.name_any());
+            self.pod_clique_set_status.wake(pcs.namespace().as_deref(), &pcs.name_any());
+        }
+        for pcsg in caches.scaling_groups.store.state() {
+            self.scaling_groups.wake(pcsg.namespace().as_deref(), &pcsg.name_any());
+            self.scaling_group_status.wake(pcsg.namespace().as_deref(), &pcsg.name_any());
+        }
+        for pclq in caches.pod_cliques.store.state() {
+            self.pod_cliques.wake(pclq.namespace().as_deref(), &pclq.name_any());
+            self.pod_clique_status.wake(pclq.namespace().as_deref(), &pclq.name_any());
+        }
+        for pod_gang in caches.pod_gangs.store.state() {
+            self.pod_gangs.wake(pod_gang.namespace().as_deref(), &pod_gang.name_any());
+        }
+        self.wake_topologies(caches);
+    }
+
+    /// Asks for a reconciliation of every ClusterTopologyBinding.
+    pub(super) fn wake_topologies(&self, caches: &Caches) {
+        for binding in caches.topologies.store.state() {
+            self.topologies.wake(None, &binding.name_any());
+        }
+    }
+}
+
+/// The receiving ends.
+pub(super) struct Inboxes {
+    pub pod_clique_sets: Inbox<PodCliqueSet>,
+    pub pod_clique_set_status: Inbox<PodCliqueSet>,
+    pub scaling_groups: Inbox<PodCliqueScalingGroup>,
+    pub scaling_group_status: Inbox<PodCliqueScalingGroup>,
+    pub pod_cliques: Inbox<PodClique>,
+    pub pod_clique_status: Inbox<PodClique>,
+    pub pod_gangs: Inbox<PodGang>,
+    pub topologies: Inbox<ClusterTopologyBinding>,
+}
+
+/// All inboxes, empty and shut.
+pub(super) fn queues() -> (Queues, Inboxes) {
+    fn queue<K: Resource<DynamicType = ()>>(open: &Arc<AtomicBool>) -> (Queue<K>, Inbox<K>) {
+        let (sender, inbox) = unbounded();
+        (Queue { sender, open: Arc::clone(open) }, inbox)
+    }
+    let open = Arc::new(AtomicBool::new(false));
+    let (pod_clique_sets, pcs) = queue(&open);
+    let (pod_clique_set_status, pcs_status) = queue(&open);
+    let (scaling_groups, pcsg) = queue(&open);
+    let (scaling_group_status, pcsg_status) = queue(&open);
+    let (pod_cliques, pclq) = queue(&open);
+    let (pod_clique_status, pclq_status) = queue(&open);
+    let (pod_gangs, gangs) = queue(&open);
+    let (topologies, bindings) = queue(&open);
+    let queues = Queues {
+        pod_clique_sets,
+        pod_clique_set_status,
+        scaling_groups,
+        scaling_group_status,
+        pod_cliques,
+        pod_clique_status,
+        pod_gangs,
+        topologies,
+        open,
+    };
+    let inboxes = Inboxes {
+        pod_clique_sets: pcs,
+        pod_clique_set_status: pcs_status,
+        scaling_groups: pcsg,
+        scaling_group_status: pcsg_status,
+        pod_cliques: pclq,
+        pod_clique_status: pclq_status,
+        pod_gangs: gangs,
+        topologies: bindings,
+    };
+    (queues, inboxes)
+}

@@ -1,0 +1,116 @@
+//! Every reconciler, with its cache, its inbox and how many objects it takes at a time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::caches::Caches;
+use super::context::Context;
+use super::queues::Inboxes;
+use super::reconcile_loop::{Settings, ended_as_told, run};
+use super::{
+    cluster_topology_binding, pod_clique, pod_clique_scaling_group, pod_clique_set, pod_clique_set_status,
+    pod_clique_status, pod_gang, scaling_group_status,
+};
+
+/// How long changes gather before a status is written.
+const STATUS_PAUSE: Duration = Duration::from_millis(120);
+
+/// Runs all reconcilers until told to stop and what has begun is done. False if one of them ends before.
+pub(super) async fn reconcile(
+    inboxes: Inboxes,
+    context: &Arc<Context>,
+    stop: &watch::Receiver<bool>,
+) -> bool {
+    let Inboxes {
+        pod_clique_sets,
+        pod_clique_set_status: pcs_status,
+        scaling_groups,
+        scaling_group_status: pcsg_status,
+        pod_cliques,
+        pod_clique_status: pclq_status,
+        pod_gangs,
+        topologies,
+    } = inboxes;
+    let Caches {
+        pod_clique_sets: sets,
+        scaling_groups: groups,
+        pod_cliques: cliques,
+        pod_gangs: gangs,
+        topologies: bindings,
+        ..
+    } = &context.caches;
+    let at_once = |name, concurrency| Settings { name, concurrency, gather: Duration::ZERO };
+    let gathered = |name| Settings { name, concurrency: 16, gather: STATUS_PAUSE };
+    context.queues.open(&context.caches);
+    let (context, stop) = (|| Arc::clone(context), || stop.clone());
+    let mut all = JoinSet::new();
+    all.spawn(run(
+        at_once("pod_clique_set", 16),
+        sets.store.clone(),
+        pod_clique_sets,
+        context(),
+        stop(),
+        pod_clique_set::reconcile,
+    ));
+    all.spawn(run(
+        gathered("pod_clique_set_status"),
+        sets.store.clone(),
+        pcs_status,
+        context(),
+        stop(),
+        pod_clique_set_status::reconcile,
+    ));
+    all.spawn(run(
+        at_once("scaling_group", 16),
+        groups.store.clone(),
+        scaling_groups,
+        context(),
+        stop(),
+        pod_clique_scaling_group::reconcile,
+    ));
+    all.spawn(run(
+        gathered("scaling_group_status"),
+        groups.store.clone(),
+        pcsg_status,
+        context(),
+        stop(),
+        scaling_group_status::reconcile,
+    ));
+    all.spawn(run(
+        at_once("pod_clique", 32),
+        cliques.store.clone(),
+        pod_cliques,
+        context(),
+        stop(),
+        pod_clique::reconcile,
+    ));
+    all.spawn(run(
+        gathered("pod_clique_status"),
+        cliques.store.clone(),
+        pclq_status,
+        context(),
+        stop(),
+        pod_clique_status::reconcile,
+    ));
+    all.spawn(run(
+        at_once("pod_gang", 32),
+        gangs.store.clone(),
+        pod_gangs,
+        context(),
+        stop(),
+        pod_gang::reconcile,
+    ));
+    // One at a time: where a scheduler can hold only one binding, they must not overtake each other.
+    all.spawn(run(
+        Settings { name: "cluster_topology_binding", concurrency: 1, gather: STATUS_PAUSE },
+        bindings.store.clone(),
+        topologies,
+        context(),
+        stop(),
+        cluster_topology_binding::reconcile,
+    ));
+    ended_as_told(all, &stop()).await
+}

@@ -1,0 +1,158 @@
+//! A made-up API server for tests of reconcilers: records writes and answers them.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex};
+
+use http::{Method, Request, Response};
+use kube::client::Body;
+use kube::runtime::watcher::Event;
+use kube::{Client, Resource};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tower_test::mock;
+
+use super::caches::{Feeds, caches};
+use super::context::{Context, SyncedGangs};
+use super::events::Events;
+use super::faults::{Fault, Faults};
+use super::informer::Feed;
+use super::metrics::Metrics;
+use super::pod_clique::Expectations;
+use super::queues::{Inboxes, queues};
+use crate::backend::{DefaultScheduler, DefaultSchedulerConfig, Registry, SchedulerBackend};
+use crate::controller::namespace_termination::EndingNamespaces;
+
+/// A context whose API server is made up, the feeds of its caches, and what was written.
+pub(super) struct World {
+    pub context: Arc<Context>,
+    pub feeds: Feeds,
+    pub inboxes: Inboxes,
+    writes: Arc<Mutex<Vec<(String, Value)>>>,
+}
+
+impl World {
+    /// An empty world with kube-scheduler's gangs on. Must be made inside a runtime.
+    pub(super) fn new() -> Self {
+        let config = DefaultSchedulerConfig { gang_scheduling: true, ..DefaultSchedulerConfig::default() };
+        Self::of(|client| Arc::new(DefaultScheduler::new(client.clone(), config, "grove-system")))
+    }
+
+    /// An empty world of one backend. Must be made inside a runtime.
+    pub(super) fn of(backend: impl FnOnce(&Client) -> Arc<dyn SchedulerBackend>) -> Self {
+        let (service, handle) = mock::pair::<Request<Body>, Response<Body>>();
+        let writes = Arc::default();
+        tokio::spawn(answer(handle, Arc::clone(&writes)));
+        let client = Client::new(service, "default");
+        let backend = backend(&client);
+        let registry = Registry::new(backend.name().to_owned(), [backend]).unwrap();
+        let (caches, feeds) = caches(&registry);
+        let (queues, inboxes) = queues();
+        queues.open(&caches);
+        let context = Arc::new(Context {
+            events: Events::new(client.clone()),
+            client,
+            registry,
+            caches,
+            queues,
+            metrics: Metrics::default(),
+            synced: SyncedGangs::default(),
+            expectations: Expectations::default(),
+            ending: EndingNamespaces::default(),
+            faults: Faults::default(),
+        });
+        Self { context, feeds, inboxes, writes }
+    }
+
+    /// The same with a fault of that name; before anybody else has the context.
+    pub(super) fn with_fault(mut self, name: &str) -> Self {
+        let fault: Fault = name.parse().unwrap();
+        Arc::get_mut(&mut self.context).unwrap().faults = std::iter::once(fault).collect();
+        self
+    }
+
+    /// The writes since the last call: `VERB path`, and the body.
+    pub(super) fn written(&self) -> Vec<(String, Value)> {
+        std::mem::take(&mut *self.writes.lock().unwrap())
+    }
+
+    /// Puts every object that was created into the caches, as the watches would.
+    pub(super) fn see(&mut self, written: &[(String, Value)]) {
+        for (_, object) in written.iter().filter(|(request, _)| request.starts_with("POST")) {
+            let mut object = object.clone();
+            object["metadata"]["uid"] =
+                json!(format!("uid-of-{}", object["metadata"]["name"].as_str().unwrap()));
+            object["metadata"]["generation"] = json!(1);
+            object["metadata"]["resourceVersion"] = json!("1");
+            let feeds = &mut self.feeds;
+            match object["kind"].as_str().unwrap() {
+                "Service" => applied(&mut feeds.services, object),
+                "PodClique" => applied(&mut feeds.pod_cliques, object),
+                "PodCliqueScalingGroup" => applied(&mut feeds.scaling_groups, object),
+                "PodGang" => applied(&mut feeds.pod_gangs, object),
+                "Pod" => applied(&mut feeds.pods, object),
+                kind => {
+                    let (_, feed) =
+                        feeds.gang_resources.iter_mut().find(|(resource, _)| resource.kind == kind).unwrap();
+                    applied(feed, object);
+                }
+            }
+        }
+    }
+}
+
+fn applied<K>(feed: &mut Feed<K>, object: Value)
+where
+    K: Resource + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+    K::DynamicType: Hash + Eq + Clone + Send + Sync,
+{
+    feed.take(Event::Apply(serde_json::from_value(object).unwrap()));
+}
+
+async fn answer(
+    mut handle: mock::Handle<Request<Body>, Response<Body>>,
+    writes: Arc<Mutex<Vec<(String, Value)>>>,
+) {
+    while let Some((request, send)) = handle.next_request().await {
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        let is_dry_run = request.uri().query().is_some_and(|query| query.contains("dryRun=All"));
+        let body = request.into_body().collect_bytes().await.unwrap();
+        let body: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        let (code, answer) = match method {
+            // The Workload API of 1.36, which keeps every field of a dry run.
+            Method::GET if path == "/apis/scheduling.k8s.io/v1alpha2" => (200, workload_api()),
+            Method::GET => {
+                (404, json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404}))
+            }
+            // A patched object comes back as it was: nobody here looks at it.
+            Method::PATCH => (200, patched(&path)),
+            Method::DELETE => (200, json!({"kind": "Status", "apiVersion": "v1", "status": "Success"})),
+            _ => (201, body.clone()),
+        };
+        if method != Method::GET && !is_dry_run {
+            writes.lock().unwrap().push((format!("{method} {path}"), body));
+        }
+        let answer = Body::from(serde_json::to_vec(&answer).unwrap());
+        send.send_response(Response::builder().status(code).body(answer).unwrap());
+    }
+}
+
+fn workload_api() -> Value {
+    let resource = |(name, kind)| json!({"name": name, "singularName": "", "namespaced": true, "kind": kind, "verbs": []});
+    let resources = [("workloads", "Workload"), ("podgroups", "PodGroup")].map(resource);
+    json!({"groupVersion": "scheduling.k8s.io/v1alpha2", "resources": resources})
+}
+
+fn patched(path: &str) -> Value {
+    let name = path.trim_end_matches("/status").rsplit('/').next().unwrap_or_default();
+    let is_plural = |part: &&str| part.starts_with("pod") || part.starts_with("cluster");
+    let spec = match path.split('/').rev().find(is_plural) {
+        Some("clustertopologybindings") => json!({"levels": []}),
+        Some("podgangs") => json!({"podgroups": []}),
+        Some("podcliquesets") => json!({"template": {"cliques": []}}),
+        Some("podcliquescalinggroups") => json!({"cliqueNames": []}),
+        Some("podcliques") => json!({"podSpec": {}, "replicas": 1}),
+        _ => json!({"containers": []}),
+    };
+    json!({"metadata": {"name": name}, "spec": spec})
+}

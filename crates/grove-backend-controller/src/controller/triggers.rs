@@ -1,0 +1,259 @@
+//! Which change wakes which reconciler.
+//!
+//! Nothing is polled: every reconciler is woken by each change of what it reads, and by as little else as can
+//! be told from the old and the new object. Status-only changes of children wake only the reconcilers of
+//! status.
+
+use std::sync::Arc;
+
+use grove_api::names::{
+    ANNOTATION_TOPOLOGY_NAME, LABEL_PART_OF, LABEL_POD_CLIQUE, LABEL_POD_GANG, LABEL_SCALING_GROUP,
+};
+use grove_api::{ClusterTopologyBinding, PodClique, PodCliqueScalingGroup, PodGang};
+use k8s_openapi::api::core::v1::{Pod, Service};
+use kube::api::DynamicObject;
+use kube::{Resource, ResourceExt};
+
+use super::caches::{Caches, Feeds, of_base, of_gang, pod_gang_of};
+use super::context::Context;
+use super::gang_view::{is_bound, is_live};
+use super::informer::Change;
+use super::queues::Queues;
+use crate::backend::is_gated;
+
+/// Connects every feed to the inboxes.
+pub(super) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
+    let Context { queues, caches, .. } = &**context;
+    let (to, from) = (queues.clone(), Arc::clone(context));
+    feeds.pod_clique_sets.on_change(move |change| {
+        if let Change { old: Some(old), new: None } = change {
+            from.events.forget(&old.uid().unwrap_or_default());
+        }
+        if let Some(pcs) = &change.new {
+            if !is_status_only(change) {
+                to.pod_clique_sets.wake(pcs.namespace().as_deref(), &pcs.name_any());
+            }
+            to.pod_clique_set_status.wake(pcs.namespace().as_deref(), &pcs.name_any());
+        }
+    });
+    let (to, from) = (queues.clone(), Arc::clone(context));
+    feeds.topologies.on_change(move |change| {
+        topology_changed(&to, &from.caches, change);
+        if let Change { old: Some(old), new: None } = change {
+            from.events.forget(&old.uid().unwrap_or_default());
+        }
+    });
+    for (_, feed) in &mut feeds.topology_resources {
+        let (to, caches) = (queues.clone(), caches.clone());
+        feed.on_change(move |change| topology_source_changed(&to, &caches, change));
+    }
+    if let Some(nodes) = &mut feeds.nodes {
+        let (to, caches) = (queues.clone(), caches.clone());
+        nodes.on_change(move |change| topology_source_changed(&to, &caches, change));
+    }
+    let to = queues.clone();
+    feeds.services.on_change(move |change| service_changed(&to, change));
+    let to = queues.clone();
+    feeds.scaling_groups.on_change(move |change| scaling_group_changed(&to, change));
+    let (to, from) = (queues.clone(), Arc::clone(context));
+    feeds.pod_cliques.on_change(move |change| {
+        pod_clique_changed(&to, change);
+        if let Change { old: Some(old), new: None } = change {
+            from.expectations.forget(&old.uid().unwrap_or_default());
+            from.events.forget(&old.uid().unwrap_or_default());
+        }
+    });
+    let (to, from) = (queues.clone(), Arc::clone(context));
+    feeds.pod_gangs.on_change(move |change| {
+        pod_gang_changed(&to, &from.caches, change);
+        if let Change { old: Some(old), new: None } = change {
+            from.synced.forget(&old.uid().unwrap_or_default());
+            from.events.forget(&old.uid().unwrap_or_default());
+        }
+    });
+    let (to, caches) = (queues.clone(), caches.clone());
+    feeds.pods.on_change(move |change| pod_changed(&to, &caches, change));
+    for (_, feed) in &mut feeds.gang_resources {
+        let to = queues.clone();
+        feed.on_change(move |change| gang_resource_changed(&to, change));
+    }
+}
+
+/// All bindings are woken by one: where a scheduler can hold only one, another may be next.
+fn topology_changed(to: &Queues, caches: &Caches, change: &Change<ClusterTopologyBinding>) {
+    if is_status_only(change) {
+        change.objects().for_each(|binding| to.topologies.wake(None, &binding.name_any()));
+        return;
+    }
+    to.wake_topologies(caches);
+    for pcs in caches.pod_clique_sets.store.state() {
+        to.pod_clique_sets.wake(pcs.namespace().as_deref(), &pcs.name_any());
+        to.pod_clique_set_status.wake(pcs.namespace().as_deref(), &pcs.name_any());
+    }
+    // Backends make tiers and names of its levels.
+    let is_of = |pod_gang: &PodGang| {
+        let named = pod_gang.annotations().get(ANNOTATION_TOPOLOGY_NAME);
+        change.objects().any(|binding| named == Some(&binding.name_any()))
+    };
+    for pod_gang in caches.pod_gangs.store.state().into_iter().filter(|pod_gang| is_of(pod_gang)) {
+        to.pod_gangs.wake(pod_gang.namespace().as_deref(), &pod_gang.name_any());
+    }
+}
+
+/// A node or a topology resource: any binding may be about it, and there are few.
+fn topology_source_changed<K: Resource>(to: &Queues, caches: &Caches, change: &Change<K>) {
+    if !is_status_only(change) {
+        to.wake_topologies(caches);
+    }
+}
+
+fn service_changed(to: &Queues, change: &Change<Service>) {
+    let Some(old) = &change.old else { return };
+    if let Some(pcs) = old.labels().get(LABEL_PART_OF) {
+        to.pod_clique_sets.wake(old.namespace().as_deref(), pcs);
+    }
+}
+
+fn scaling_group_changed(to: &Queues, change: &Change<PodCliqueScalingGroup>) {
+    let (itself, owner) = (!is_status_only(change), concerns_owner(change));
+    for pcsg in change.objects() {
+        let (namespace, pcs) = (pcsg.namespace(), pcsg.labels().get(LABEL_PART_OF));
+        to.scaling_group_status.wake(namespace.as_deref(), &pcsg.name_any());
+        pcs.inspect(|pcs| to.pod_clique_set_status.wake(namespace.as_deref(), pcs));
+        if itself {
+            to.scaling_groups.wake(namespace.as_deref(), &pcsg.name_any());
+        }
+        if owner {
+            pcs.inspect(|pcs| to.pod_clique_sets.wake(namespace.as_deref(), pcs));
+        }
+    }
+}
+
+fn pod_clique_changed(to: &Queues, change: &Change<PodClique>) {
+    let (itself, owner) = (!is_status_only(change), concerns_owner(change));
+    for pclq in change.objects() {
+        let (namespace, labels) = (pclq.namespace(), pclq.labels());
+        let (pcs, pcsg) = (labels.get(LABEL_PART_OF), labels.get(LABEL_SCALING_GROUP));
+        to.pod_clique_status.wake(namespace.as_deref(), &pclq.name_any());
+        match (pcs, pcsg) {
+            (_, Some(pcsg)) => to.scaling_group_status.wake(namespace.as_deref(), pcsg),
+            (Some(pcs), None) => to.pod_clique_set_status.wake(namespace.as_deref(), pcs),
+            (None, None) => {}
+        }
+        if itself {
+            to.pod_cliques.wake(namespace.as_deref(), &pclq.name_any());
+            labels.get(LABEL_POD_GANG).inspect(|gang| to.pod_gangs.wake(namespace.as_deref(), gang));
+        }
+        if owner {
+            pcs.inspect(|pcs| to.pod_clique_sets.wake(namespace.as_deref(), pcs));
+            pcsg.inspect(|pcsg| to.scaling_groups.wake(namespace.as_deref(), pcsg));
+        }
+    }
+}
+
+fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
+    let owner = concerns_owner(change) && !is_references_only(change);
+    let appeared_or_gone = change.old.is_some() != change.new.is_some();
+    for pod_gang in change.objects() {
+        let (namespace, pcs) = (pod_gang.namespace(), pod_gang.labels().get(LABEL_PART_OF));
+        to.pod_gangs.wake(namespace.as_deref(), &pod_gang.name_any());
+        wake_pod_cliques(to, caches, namespace.as_deref(), &pod_gang.name_any());
+        if owner {
+            pcs.inspect(|pcs| to.pod_clique_sets.wake(namespace.as_deref(), pcs));
+        }
+        if appeared_or_gone {
+            pcs.inspect(|pcs| to.pod_clique_set_status.wake(namespace.as_deref(), pcs));
+        }
+    }
+}
+
+fn pod_changed(to: &Queues, caches: &Caches, change: &Change<Pod>) {
+    let before_and_after = |holds: fn(&Pod) -> bool| {
+        [&change.old, &change.new].map(|pod| pod.as_ref().is_some_and(|pod| holds(pod)))
+    };
+    let turned = |[before, after]: [bool; 2]| before != after;
+    let live_turned = turned(before_and_after(is_live));
+    let released_turned = turned(before_and_after(|pod| is_live(pod) && !is_gated(pod)));
+    let bound_turned = turned(before_and_after(|pod| is_live(pod) && is_bound(pod)));
+    // A pod that is going ends an expectation, one that is gone lets its index be used again.
+    let own_too = !is_status_only(change) || live_turned || bound_turned;
+    let Some(pod) = change.new.as_ref().or(change.old.as_ref()) else { return };
+    let (namespace, labels) = (pod.namespace(), pod.labels());
+    if let Some(pclq) = labels.get(LABEL_POD_CLIQUE) {
+        to.pod_clique_status.wake(namespace.as_deref(), pclq);
+        if own_too {
+            to.pod_cliques.wake(namespace.as_deref(), pclq);
+        }
+    }
+    if let Some(pod_gang) = labels.get(LABEL_POD_GANG) {
+        if live_turned || released_turned {
+            to.pod_gangs.wake(namespace.as_deref(), pod_gang);
+        }
+        // Surplus pods wait for the hard gang, scaled gangs for their base (KUBE-08, AON-06).
+        if bound_turned {
+            wake_pod_cliques(to, caches, namespace.as_deref(), pod_gang);
+        }
+    }
+}
+
+/// Wakes the PodCliques of a PodGang and those that wait for it as their base.
+fn wake_pod_cliques(to: &Queues, caches: &Caches, namespace: Option<&str>, pod_gang: &str) {
+    let key = namespace.unwrap_or_default();
+    for index in [of_gang(key, pod_gang), of_base(key, pod_gang)] {
+        for pclq in caches.pod_cliques.indexed(&index) {
+            to.pod_cliques.wake(namespace, &pclq.name_any());
+        }
+    }
+}
+
+/// What a scheduler writes of its own accord is its status; where the kind has no status of its own, that moves the
+/// generation too.
+fn gang_resource_changed(to: &Queues, change: &Change<DynamicObject>) {
+    if let Change { old: Some(old), new: Some(new) } = change
+        && old.data["spec"] == new.data["spec"]
+        && has_same_metadata(&**old, &**new)
+    {
+        return;
+    }
+    for object in change.objects() {
+        if let Some(pod_gang) = pod_gang_of(object) {
+            to.pod_gangs.wake(object.namespace().as_deref(), &pod_gang);
+        }
+    }
+}
+
+/// Whether an object's owner has to look: it is gone, or somebody has changed it. That it has been created is
+/// the owner's own doing.
+fn concerns_owner<K: Resource<DynamicType = ()>>(change: &Change<K>) -> bool {
+    change.old.is_some() && !is_status_only(change)
+}
+
+/// Whether an object has changed in its status alone.
+fn is_status_only<K: Resource>(change: &Change<K>) -> bool {
+    let Change { old: Some(old), new: Some(new) } = change else { return false };
+    old.meta().generation == new.meta().generation && has_same_metadata(&**old, &**new)
+}
+
+/// Whether only the references of a PodGang to its pods have changed, which are not its owner's.
+fn is_references_only(change: &Change<PodGang>) -> bool {
+    let Change { old: Some(old), new: Some(new) } = change else { return false };
+    let shape = |pod_gang: &PodGang| {
+        let mut spec = pod_gang.spec.clone();
+        spec.podgroups.iter_mut().for_each(|podgroup| podgroup.pod_references.clear());
+        spec
+    };
+    has_same_metadata(&**old, &**new) && shape(old) == shape(new)
+}
+
+fn has_same_metadata<K: Resource>(old: &K, new: &K) -> bool {
+    let (old, new) = (old.meta(), new.meta());
+    old.uid == new.uid
+        && old.labels == new.labels
+        && old.annotations == new.annotations
+        && old.owner_references == new.owner_references
+        && old.deletion_timestamp == new.deletion_timestamp
+}
+
+#[cfg(test)]
+#[path = "triggers_tests.rs"]
+mod tests;

@@ -1,0 +1,5 @@
+//! The controller as a program of its own, as its image has it.
+
+fn main() -> std::process::ExitCode {
+    grove_backend_controller::command_line::main(std::env::args_os())
+}

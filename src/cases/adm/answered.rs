@@ -1,0 +1,25 @@
+//! Answers of admission written by hand, for the tests of judges: every attempt answered as it should be, but for some.
+
+use conformance_history::testing::Story;
+use conformance_judge::admission::{ATTEMPT, Attempt, Wanted};
+use serde_json::json;
+
+/// An answer that is another than it should be: the attempt's title, the HTTP status and the message.
+pub(crate) type Otherwise<'a> = (&'a str, u16, &'a str);
+
+/// A story that goes on with the answers to these attempts.
+pub(crate) fn answered(story: Story, attempts: &[Attempt], otherwise: &[Otherwise<'_>]) -> Story {
+    attempts.iter().fold(story, |story, attempt| {
+        let words: Vec<_> = attempt.says.iter().filter_map(|word| word.split('|').next()).collect();
+        let (code, said) = match attempt.wanted {
+            Wanted::Admitted => (201, words.join(" ")),
+            Wanted::Refused | Wanted::Judged => (422, words.join(" ")),
+        };
+        let other = otherwise.iter().find(|(title, ..)| *title == attempt.title);
+        let (code, said) = other.map_or((code, said), |(_, code, said)| (*code, (*said).to_owned()));
+        let warnings = if code == 201 { vec![said.clone()] } else { Vec::new() };
+        let reply =
+            json!({"name": "x", "verb": "create", "code": code, "message": said, "warnings": warnings});
+        story.mark(ATTEMPT, json!({"title": attempt.title, "reply": reply}))
+    })
+}

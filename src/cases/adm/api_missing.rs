@@ -1,0 +1,148 @@
+//! `running`, 2 + 2 pods, all of the hard gang, loses a pod while the API server serves no Workload API. Then the API
+//! comes back without topology keys, in the end with them; the controller stays the process that was started without.
+//! `other`, 2 pods, is for another enabled scheduler, which needs no such API, and is released without it.
+
+use conformance_cluster::local::{Gates, Part};
+use conformance_contract::names;
+use conformance_contract::ruling::{Broken, Finding, Ruling};
+use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
+use conformance_contract::target::{KUBE, Target};
+use conformance_driver::admission_attempts::{required, template};
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::control_plane::{self, API_SERVER_RESTARTED};
+use conformance_driver::limits;
+use conformance_expect as expect;
+use conformance_history::History;
+use conformance_judge::admission::{self, Attempt, CONTROLLER, admitted, answers, refused};
+use conformance_judge::{backends, ensure, finding, violation};
+use serde_json::Value;
+
+/// ADM-10, KUBE-06.
+pub(super) const CASE: Case = Case {
+    id: "adm/api-missing",
+    title: "Without the Workload API gangs are refused by its name; when it comes, no restart is needed",
+    clauses: &["ADM-10", "KUBE-06"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("api_missing.yaml"),
+    lane: Lane::Alone,
+    only: KUBE,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const API: &str = "scheduling.k8s.io/v1";
+const TOPOLOGY_GATE: &str = "TopologyAwareWorkloadScheduling";
+/// Cannot be on without the other.
+const COMPOSITE_GATE: &str = "CompositePodGroup";
+
+const WITHOUT_API: &[Attempt] = &[refused("a gang without the API", &[API], |_| {})];
+const OTHER: &str = "other";
+const OF_ANOTHER: &[Attempt] =
+    &[admitted("one of another backend without the API", |pcs| pcs["metadata"]["name"] = OTHER.into())];
+/// An API server with the gate off drops the key without an error.
+const WITHOUT_TOPOLOGY: &[Attempt] = &[
+    admitted("a gang as soon as the API is there", |_| {}),
+    refused("a topology constraint without its gate", &[TOPOLOGY_GATE], |pcs| {
+        template(pcs)["topologyConstraint"] = required("rack");
+    }),
+];
+/// A tree that is asked for needs more than gangs do.
+const WITHOUT_TREES: &[Attempt] = &[
+    refused("a tree without its gate", &[COMPOSITE_GATE], |_| {}),
+    admitted("a gang that asks for no tree", unscoped),
+    refused("a topology constraint without its gate", &[TOPOLOGY_GATE], |pcs| {
+        unscoped(pcs);
+        template(pcs)["topologyConstraint"] = required("rack");
+    }),
+];
+const WITH_ALL: &[Attempt] = &[
+    admitted("a gang with all there", |_| {}),
+    admitted("a topology constraint with all there", |pcs| {
+        template(pcs)["topologyConstraint"] = required("rack")
+    }),
+];
+
+fn unscoped(pcs: &mut Value) {
+    pcs["metadata"]["annotations"][names::GANG_SCOPE] = "PodGroup".into();
+}
+
+fn without_topology(target: Target) -> &'static [Attempt] {
+    if target == Target::KubeTree { WITHOUT_TREES } else { WITHOUT_TOPOLOGY }
+}
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit("running").await?;
+    trial.until_bound(4).await?;
+    control_plane::restored(trial, |trial| Box::pin(without_the_api(trial))).await?;
+    trial.creates_until(&trial.manifest("new")?, WITH_ALL, limits::RECOVERY).await?;
+    trial.look_at_controller().await?;
+    trial.until_cluster_watched().await?;
+    trial.submit("new").await?;
+    trial.until_bound(6).await
+}
+
+async fn without_the_api(trial: &mut Trial) -> Result<(), Stop> {
+    // They would not find the API again for 30 s; with them gone, only the controller has to.
+    trial.take_away(Part::KubeScheduler).await?;
+    trial.take_away(Part::ControllerManager).await?;
+    let was = trial.local()?.spec();
+    trial
+        .restart_api_server(|spec| {
+            spec.api_gates = Gates::default();
+            spec.runtime_config.clear();
+        })
+        .await?;
+    trial.restart_controller(was.controller).await?;
+    for pod in trial.look(|live| live.pods().take(1).map(|pod| pod.name().to_owned()).collect::<Vec<_>>()) {
+        trial.lose_pod(&pod).await?;
+    }
+    let new = trial.manifest("new")?;
+    trial.creates(&new, WITHOUT_API).await?;
+    let other = trial.manifest(OTHER)?;
+    trial.creates(&other, OF_ANOTHER).await?;
+    trial.until_released(&expect::gangs(&other)[0]).await?;
+    trial
+        .restart_api_server(|spec| {
+            spec.api_gates = was.api_gates.with(TOPOLOGY_GATE, false);
+            if spec.api_gates.is_on(COMPOSITE_GATE) {
+                spec.api_gates = spec.api_gates.clone().with(COMPOSITE_GATE, false);
+            }
+            spec.runtime_config = was.runtime_config;
+        })
+        .await?;
+    trial.creates_until(&new, without_topology(trial.target), limits::RECOVERY).await?;
+    trial.look_at_controller().await
+}
+
+/// What the controller said at its start, and what it says in its readiness, names what is missing.
+pub(super) fn names_what_is_missing(history: &History, missing: &str) -> Ruling {
+    let (_, controller) = history.reached(CONTROLLER)?;
+    let contains = |line: &Value| line.as_str().is_some_and(|line| line.contains(missing));
+    let lines =
+        controller.detail["said"].as_array().ok_or_else(|| Broken::NotReached("no log was read".into()))?;
+    ensure(lines.iter().any(contains), || {
+        violation(format!("started without {missing}, the controller did not say so"))
+    })?;
+    let readiness = &controller.detail["readiness"];
+    ensure(contains(readiness), || violation(format!("readiness does not name {missing}: {readiness}")))
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding("ADM-10", || {
+            answers(history, WITHOUT_API)?;
+            names_what_is_missing(history, API)?;
+            answers(history, OF_ANOTHER)?;
+            backends::serves(history, OTHER, EXTERNAL_SCHEDULER)
+        }),
+        finding("KUBE-06", || {
+            history.reached(API_SERVER_RESTARTED)?;
+            answers(history, WITHOUT_API)?;
+            answers(history, without_topology(history.header.target))?;
+            answers(history, WITH_ALL)?;
+            admission::one_process(history)?;
+            admission::no_loose_pods(history)
+        }),
+    ]
+}

@@ -1,0 +1,109 @@
+//! A set of 2 + 2 pods is the target's; where that is the default scheduler, which cannot be disabled, it is of a
+//! scheduler that the harness enables and that does not exist: its pods are released and wait. Then the controller is
+//! started without that scheduler's profile. A second set, 2 pods of the default scheduler, is whole when the
+//! controller has worked for a while.
+
+use conformance_contract::names;
+use conformance_contract::ruling::Finding;
+use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
+use conformance_contract::target::Target;
+use conformance_driver::admission_attempts::on;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::control_plane;
+use conformance_driver::limits::{REACTION, SCHEDULING};
+use conformance_history::{History, Pod};
+use conformance_judge::admission::{Attempt, answers, refused};
+use conformance_judge::gang_resources::{is_warning, told};
+use conformance_judge::{backends, cleanup, finding};
+use serde_json::{Value, json};
+
+/// ADM-11.
+pub(super) const CASE: Case = Case {
+    id: "adm/backend-disabled",
+    title: "A backend disabled under a live PodCliqueSet takes nothing away, and says so",
+    clauses: &["ADM-11"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("backend_disabled.yaml"),
+    lane: Lane::Alone,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "disabled";
+const POD_GANG: &str = "disabled-0";
+const BESIDE: &str = "going-on";
+
+/// Mark: from here on the controller's configuration lacks the scheduler.
+const DISABLED: &str = "backend disabled";
+/// Mark: nothing was asked for yet that would change what is there.
+const STILL_LIVE: &str = "still live";
+
+/// A PodCliqueSet for a scheduler that is not enabled any more.
+const fn new(says: &'static [&'static str]) -> [Attempt; 1] {
+    [refused("a new one for a backend that is disabled", says, |_| {})]
+}
+
+/// The scheduler that is disabled, and what is said of a new PodCliqueSet for it.
+fn disabled(target: Target) -> (&'static str, [Attempt; 1]) {
+    match target {
+        Target::Volcano => ("volcano", new(&["volcano", "not enabled"])),
+        Target::Koordinator => ("koord-scheduler", new(&["koord-scheduler", "not enabled"])),
+        Target::Kai => ("kai-scheduler", new(&["kai-scheduler", "not enabled"])),
+        _ => (EXTERNAL_SCHEDULER, new(&[EXTERNAL_SCHEDULER, "not enabled"])),
+    }
+}
+
+/// The PodCliqueSet for it.
+fn set(trial: &Trial) -> Result<Value, Stop> {
+    let mut set = trial.manifest(SET)?;
+    on(&mut set, disabled(trial.target).0);
+    Ok(set)
+}
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let gangs = trial.submit_value(set(trial)?).await?;
+    match disabled(trial.target).0 {
+        EXTERNAL_SCHEDULER => trial.until_released(&gangs[0]).await?,
+        _ => trial.until_bound(4).await?,
+    }
+    control_plane::restored(trial, |trial| Box::pin(without_the_profile(trial))).await
+}
+
+async fn without_the_profile(trial: &mut Trial) -> Result<(), Stop> {
+    let (scheduler, attempts) = disabled(trial.target);
+    let without = trial.local()?.spec().controller.without_profile(scheduler);
+    trial.mark(DISABLED, json!({"profile": scheduler}));
+    trial.restart_controller(without).await?;
+    trial
+        .until("an event that the backend is not enabled", REACTION, |live| {
+            live.of("Event").any(|event| is_warning(event, POD_GANG, SET, scheduler))
+        })
+        .await?;
+    trial.creates(&set(trial)?, &attempts).await?;
+    trial.submit(BESIDE).await?;
+    trial
+        .until("the one of another backend bound", SCHEDULING, |live| {
+            let beside = |pod: &Pod<'_>| pod.label(names::PART_OF) == Some(BESIDE) && pod.node().is_some();
+            live.pods().filter(beside).count() == 2
+        })
+        .await?;
+    trial.mark(STILL_LIVE, Value::Null);
+    for name in [SET, BESIDE] {
+        trial.delete("PodCliqueSet", name).await?;
+    }
+    trial.until_nothing_left().await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("ADM-11", || {
+        let (scheduler, attempts) = disabled(history.header.target);
+        let (disabled, _) = history.reached(DISABLED)?;
+        told(history, disabled, POD_GANG, SET, scheduler)?;
+        answers(history, &attempts)?;
+        let (still, _) = history.reached(STILL_LIVE)?;
+        backends::left_alone(history, SET, disabled..still)?;
+        cleanup::nothing_left(history)
+    })]
+}

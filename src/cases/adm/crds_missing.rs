@@ -1,0 +1,165 @@
+//! `bereft`, 2 + 2 pods, runs when the CRD of its PodGroup is deleted and the controller started again. `late`, 2
+//! pods, is refused until the CRD is back, without another start of the controller; Volcano's comes back as an older
+//! release has it first. `unconcerned`, 2 pods of the default scheduler, needs no CRD and is bound meanwhile.
+
+use conformance_cluster::local::Part;
+use conformance_contract::names;
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::{control_plane, limits};
+use conformance_expect::Expected;
+use conformance_history::{History, Pod};
+use conformance_judge::admission::{self, Attempt, admitted, answers, refused};
+use conformance_judge::{backends, binding, finding};
+use serde_json::Value;
+
+use super::api_missing::names_what_is_missing;
+
+/// ADM-10.
+pub(super) const CASE: Case = Case {
+    id: "adm/crds-missing",
+    title: "Without its scheduler's CRD a backend refuses by its name; when it comes, no restart is needed",
+    clauses: &["ADM-10"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("crds_missing.yaml"),
+    lane: Lane::Alone,
+    only: &[Target::Volcano, Target::Koordinator, Target::Kai],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const OTHER: &str = "unconcerned";
+
+/// What a target needs.
+struct Needed {
+    /// The CRD of its PodGroup.
+    crd: &'static str,
+    /// What is said of a new PodCliqueSet while it is missing.
+    missing: [Attempt; 1],
+    /// Where a CRD of an older release lacks a field, and what is said of that.
+    too_old: Option<(&'static str, [Attempt; 1])>,
+}
+
+const fn without(says: &'static [&'static str]) -> [Attempt; 1] {
+    [refused("a gang without the CRD", says, |_| {})]
+}
+
+fn needed(target: Target) -> Needed {
+    match target {
+        Target::Koordinator => Needed {
+            crd: "podgroups.scheduling.sigs.k8s.io",
+            missing: without(&["podgroups.scheduling.sigs.k8s.io"]),
+            too_old: None,
+        },
+        Target::Kai => Needed {
+            crd: "podgroups.scheduling.run.ai",
+            missing: without(&["podgroups.scheduling.run.ai"]),
+            too_old: None,
+        },
+        _ => Needed {
+            crd: "podgroups.scheduling.volcano.sh",
+            missing: without(&["podgroups.scheduling.volcano.sh"]),
+            too_old: Some(("subGroupPolicy", TOO_OLD)),
+        },
+    }
+}
+
+const TOO_OLD: [Attempt; 1] =
+    [refused("a gang with an older release's CRD", &["podgroups.scheduling.volcano.sh", "1.14"], |_| {})];
+const OF_ANOTHER: &[Attempt] =
+    &[admitted("one of another backend without the CRD", |pcs| pcs["metadata"]["name"] = OTHER.into())];
+const BACK: &[Attempt] = &[admitted("a gang with the CRD back", |_| {})];
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit("bereft").await?;
+    trial.until_bound(4).await?;
+    control_plane::restored(trial, |trial| Box::pin(without_the_crd(trial))).await?;
+    trial.submit("late").await?;
+    until_bound(trial, "late").await
+}
+
+async fn without_the_crd(trial: &mut Trial) -> Result<(), Stop> {
+    // They hang or look away when a CRD goes; with them gone, only the controller has to find it again.
+    trial.kill_scheduler().await?;
+    trial.take_away(Part::ControllerManager).await?;
+    let needed = needed(trial.target);
+    let crd = trial.take_away_crd(needed.crd).await?;
+    let outcome = bereft(trial, &needed, &crd).await;
+    let back = trial.put_crd(&crd).await;
+    outcome.and(back)?;
+    trial.creates_until(&trial.manifest("late")?, BACK, limits::RECOVERY).await?;
+    trial.look_at_controller().await
+}
+
+async fn bereft(trial: &mut Trial, needed: &Needed, crd: &Value) -> Result<(), Stop> {
+    let spec = trial.local()?.spec().controller;
+    trial.restart_controller(spec).await?;
+    let late = trial.manifest("late")?;
+    trial.creates(&late, &needed.missing).await?;
+    let other = trial.manifest(OTHER)?;
+    trial.creates(&other, OF_ANOTHER).await?;
+    until_bound(trial, OTHER).await?;
+    if let Some((field, attempts)) = &needed.too_old {
+        trial.put_crd(&without_field(crd, field)).await?;
+        trial.creates_until(&late, attempts, limits::RECOVERY).await?;
+    }
+    Ok(())
+}
+
+/// The CRD as it was before `spec` had that field.
+fn without_field(crd: &Value, field: &str) -> Value {
+    let mut crd = crd.clone();
+    for version in crd["spec"]["versions"].as_array_mut().into_iter().flatten() {
+        let spec = &mut version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"];
+        if let Some(properties) = spec.as_object_mut() {
+            properties.remove(field);
+        }
+    }
+    crd
+}
+
+async fn until_bound(trial: &Trial, set: &str) -> Result<(), Stop> {
+    let of_set = |pod: &Pod<'_>| pod.label(names::PART_OF) == Some(set) && pod.node().is_some();
+    let condition = format!("2 pods of {set} bound");
+    trial.until(&condition, limits::SCHEDULING, |live| live.pods().filter(of_set).count() == 2).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("ADM-10", || {
+        let needed = needed(history.header.target);
+        names_what_is_missing(history, needed.crd)?;
+        answers(history, &needed.missing)?;
+        answers(history, OF_ANOTHER)?;
+        backends::serves(history, OTHER, "default-scheduler")?;
+        if let Some((_, attempts)) = &needed.too_old {
+            answers(history, attempts)?;
+        }
+        answers(history, BACK)?;
+        admission::one_process(history)?;
+        bound(history, "late")
+    })]
+}
+
+/// At the end the PodCliqueSet's only pods, 2, are bound.
+fn bound(history: &History, set: &str) -> Ruling {
+    binding::whole(&history.end(), &history.units(set)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_older_crd_lacks_one_field() {
+        let of = |fields: Value| {
+            json!({"spec": {"versions": [{"schema": {"openAPIV3Schema": {"properties": {
+            "spec": {"properties": fields}}}}}]}})
+        };
+        let now = of(json!({"minMember": {}, "subGroupPolicy": {}}));
+        assert_eq!(without_field(&now, "subGroupPolicy"), of(json!({"minMember": {}})));
+    }
+}

@@ -1,0 +1,211 @@
+//! `moulded`: a clique beside a scaling group of two. `pinned`: one clique, so that a constraint of the PodCliqueSet is
+//! admissible in either gang scope.
+
+use conformance_contract::names::{self, KAI_QUEUE};
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
+use conformance_contract::target::Target;
+use conformance_driver::admission_attempts::{clique, group, on, required, template};
+use conformance_driver::case::{Case, Lane};
+use conformance_driver::context::{Stop, Trial};
+use conformance_history::History;
+use conformance_judge::admission::{Attempt, admitted, answers, refused};
+use conformance_judge::{all, another_backend, finding};
+use serde_json::{Value, json};
+
+/// ADM-03.
+pub(super) const CASE: Case = Case {
+    id: "adm/immutable-shape",
+    title: "The shape of gangs cannot be changed, and the refusal says to recreate the PodCliqueSet",
+    clauses: &["ADM-03"],
+    nodes: &[],
+    manifest: include_str!("immutable_shape.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+/// What every refusal says. An update strategy is called RollingRecreate, which says nothing.
+const RECREATE: &[&str] = &[" recreat| re-creat"];
+
+const SHAPE: &[Attempt] = &[
+    refused("a clique more", RECREATE, |pcs| {
+        let mut more = clique(pcs, 0).clone();
+        more["name"] = "one-more".into();
+        more["spec"]["roleName"] = "one-more".into();
+        list(&mut template(pcs)["cliques"]).push(more);
+    }),
+    refused("a clique less", RECREATE, |pcs| {
+        list(&mut template(pcs)["cliques"]).remove(0);
+    }),
+    refused("a clique renamed", RECREATE, |pcs| clique(pcs, 0)["name"] = "gateway".into()),
+    refused("a clique's minAvailable", RECREATE, |pcs| {
+        clique(pcs, 0)["spec"]["minAvailable"] = 2.into();
+    }),
+    refused("a member more in a scaling group", RECREATE, |pcs| {
+        list(&mut group(pcs, 0)["cliqueNames"]).push("router".into());
+    }),
+    refused("a member less in a scaling group", RECREATE, |pcs| {
+        list(&mut group(pcs, 0)["cliqueNames"]).pop();
+    }),
+    refused("a scaling group's minAvailable", RECREATE, |pcs| {
+        group(pcs, 0)["minAvailable"] = 2.into();
+    }),
+    refused("a scaling group more", RECREATE, |pcs| {
+        let more = json!({"name": "edge", "replicas": 1, "minAvailable": 1, "cliqueNames": ["router"]});
+        list(&mut template(pcs)["podCliqueScalingGroups"]).push(more);
+    }),
+    refused("a scaling group less", RECREATE, |pcs| {
+        list(&mut template(pcs)["podCliqueScalingGroups"]).clear();
+    }),
+    refused("a topology constraint added", RECREATE, |pcs| {
+        template(pcs)["topologyConstraint"] = required("rack");
+    }),
+    admitted("replicas of a clique and of a scaling group", |pcs| {
+        clique(pcs, 0)["spec"]["replicas"] = 3.into();
+        group(pcs, 0)["replicas"] = 3.into();
+    }),
+];
+
+/// To another backend, one that is enabled: a name that is not is refused for that (ADM-02).
+const MOVED: [(Target, Attempt); 5] = [
+    (Target::External, moved(|pcs| on(pcs, EXTERNAL_SCHEDULER))),
+    (Target::KubePodGroup, moved(|pcs| on(pcs, "default-scheduler"))),
+    (Target::Volcano, moved(|pcs| on(pcs, "volcano"))),
+    (Target::Koordinator, moved(|pcs| on(pcs, "koord-scheduler"))),
+    (
+        Target::Kai,
+        moved(|pcs| {
+            on(pcs, "kai-scheduler");
+            pcs["metadata"]["labels"][KAI_QUEUE] = "default-queue".into();
+        }),
+    ),
+];
+
+const fn moved(edit: fn(&mut Value)) -> Attempt {
+    refused("another scheduler", RECREATE, edit)
+}
+
+/// Of kube-scheduler's backend, where it knows more than one: the annotation is not upstream's.
+const SCOPE: &[Attempt] = &[refused("another gang scope", RECREATE, |pcs| {
+    let scope = &mut pcs["metadata"]["annotations"][names::GANG_SCOPE];
+    *scope = if *scope == "PodGang" { "PodGroup" } else { "PodGang" }.into();
+})];
+
+const PACKED: &[Attempt] = &[
+    refused("a topology constraint changed", RECREATE, |pcs| {
+        template(pcs)["topologyConstraint"]["pack"]["required"] = "block".into();
+    }),
+    refused("a topology constraint for another topology", RECREATE, |pcs| {
+        template(pcs)["topologyConstraint"]["topologyName"] = "another".into();
+    }),
+    refused("a topology constraint removed", RECREATE, |pcs| {
+        if let Some(template) = template(pcs).as_object_mut() {
+            template.remove("topologyConstraint");
+        }
+    }),
+];
+
+/// A list, empty where there is none.
+fn list(value: &mut Value) -> &mut Vec<Value> {
+    if !value.is_array() {
+        *value = json!([]);
+    }
+    match value {
+        Value::Array(list) => list,
+        _ => unreachable!("it has just been made one"),
+    }
+}
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit("moulded").await?;
+    trial.updates("moulded", SHAPE).await?;
+    if trial.target == Target::KubePodGang {
+        trial.updates("moulded", SCOPE).await?;
+    }
+    let own = trial.target.backend();
+    let other = trial.another_backend(|target| target.backend() != own).await?;
+    for (_, attempt) in MOVED.into_iter().filter(|(target, _)| Some(*target) == other) {
+        trial.updates("moulded", &[attempt]).await?;
+    }
+    trial.submit("pinned").await?;
+    trial.updates("pinned", PACKED).await
+}
+
+/// The backend that is wanted of `moved` does not change what has to be answered.
+fn stays_with_its_backend(history: &History) -> Ruling {
+    another_backend::name(history)?;
+    answers(history, &[MOVED[0].1])
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("ADM-03", || {
+        let scope = if history.header.target == Target::KubePodGang { SCOPE } else { &[] };
+        let shape = [SHAPE, scope, PACKED].concat();
+        all([answers(history, &shape), stays_with_its_backend(history)])
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::ruling::Broken;
+    use conformance_history::testing::Story;
+    use conformance_judge::another_backend::ANOTHER;
+    use rstest::rstest;
+
+    use super::*;
+    use crate::adm::answered::{Otherwise, answered};
+
+    fn ruling(target: Target, attempts: &[&[Attempt]], otherwise: &[Otherwise<'_>]) -> Ruling {
+        let story = Story::on(target).mark(ANOTHER, json!({"scheduler": "volcano", "foreign": true}));
+        judge(&answered(story, &attempts.concat(), otherwise).end()).remove(0).ruling
+    }
+
+    fn of_flat(otherwise: &[Otherwise<'_>]) -> Ruling {
+        ruling(Target::KubePodGroup, &[SHAPE, PACKED, &[MOVED[2].1]], otherwise)
+    }
+
+    #[rstest]
+    #[case::as_ours("spec.template.cliques[0].name: Forbidden; recreate the PodCliqueSet to change it", true)]
+    #[case::in_other_words("the PodCliqueSet is immutable: it must be Recreated", true)]
+    #[case::with_a_hyphen("cliques.name cannot change, delete and re-create the PodCliqueSet", true)]
+    #[case::as_upstream(
+        "spec.template.cliques.name: Forbidden: not allowed to change clique composition",
+        false
+    )]
+    #[case::by_accident("Invalid value: {\"updateStrategy\":{\"type\":\"RollingRecreate\"}}", false)]
+    fn a_refusal_says_to_recreate(#[case] says: &str, #[case] holds: bool) {
+        for title in ["a clique renamed", "another scheduler", "a topology constraint removed"] {
+            let ruling = of_flat(&[(title, 422, says)]);
+            assert_eq!(ruling.is_ok(), holds, "{title}: {ruling:?}");
+        }
+    }
+
+    #[test]
+    fn every_part_of_the_shape_stays() {
+        for attempt in [SHAPE, PACKED, &[MOVED[0].1]].concat() {
+            let wrong = if attempt.title.starts_with("replicas") { 422 } else { 200 };
+            let ruling = of_flat(&[(attempt.title, wrong, "")]);
+            assert!(matches!(ruling, Err(Broken::Violated(_))), "{}: {ruling:?}", attempt.title);
+        }
+    }
+
+    #[test]
+    fn the_gang_scope_is_of_those_who_have_one() {
+        assert_eq!(of_flat(&[]), Ok(()));
+        let attempts: &[&[Attempt]] = &[SHAPE, PACKED, SCOPE, &[MOVED[0].1]];
+        assert_eq!(ruling(Target::KubePodGang, attempts, &[]), Ok(()));
+        assert!(ruling(Target::KubePodGang, attempts, &[("another gang scope", 200, "")]).is_err());
+    }
+
+    #[test]
+    fn another_scheduler_takes_another_backend() {
+        let ruling = |otherwise: &[Otherwise<'_>]| {
+            let story = Story::flat().mark(ANOTHER, json!({"asked": [], "foreign": true}));
+            judge(&answered(story, &[SHAPE, PACKED].concat(), otherwise).end()).remove(0).ruling
+        };
+        assert!(matches!(ruling(&[]), Err(Broken::NotAsked(_))), "{:?}", ruling(&[]));
+        assert!(matches!(ruling(&[("a clique less", 200, "")]), Err(Broken::Violated(_))));
+    }
+}

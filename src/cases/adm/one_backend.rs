@@ -1,0 +1,70 @@
+//! Two cliques; each may name a scheduler or leave it to the default, which is default-scheduler here. Where that is
+//! the target, its cliques name none at first.
+
+use conformance_contract::ruling::Finding;
+use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
+use conformance_contract::target::{KUBE, Target};
+use conformance_driver::admission_attempts::clique;
+use conformance_driver::case::{Case, Lane};
+use conformance_driver::context::{Stop, Trial};
+use conformance_history::History;
+use conformance_judge::admission::{Attempt, admitted, answers, refused};
+use conformance_judge::finding;
+
+/// ADM-01.
+pub(super) const CASE: Case = Case {
+    id: "adm/one-backend",
+    title: "All cliques are for one scheduler, and one that names none is for the default",
+    clauses: &["ADM-01"],
+    nodes: &[],
+    manifest: include_str!("one_backend.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const TWO: &[Attempt] = &[
+    refused("two schedulers", &[EXTERNAL_SCHEDULER], |pcs| {
+        clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = EXTERNAL_SCHEDULER.into();
+    }),
+    admitted("one scheduler", |_| {}),
+];
+
+const DEFAULT: &[Attempt] = &[
+    refused("the default beside another", &["default-scheduler", EXTERNAL_SCHEDULER], |pcs| {
+        clique(pcs, 0)["spec"]["podSpec"]["schedulerName"] = "default-scheduler".into();
+        clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = EXTERNAL_SCHEDULER.into();
+    }),
+    admitted("none beside the default", |pcs| {
+        clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = "default-scheduler".into();
+    }),
+    admitted("an empty name beside the default", |pcs| {
+        clique(pcs, 0)["spec"]["podSpec"]["schedulerName"] = "".into();
+        clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = "default-scheduler".into();
+    }),
+];
+
+const BESIDE_DEFAULT: &[Attempt] =
+    &[refused("none beside one that is not the default", &["default-scheduler"], |pcs| {
+        clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = "".into();
+    })];
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let mut pair = trial.manifest("pair")?;
+    trial.creates(&pair, TWO).await?;
+    pair["metadata"]["name"] = "pair-of-the-default".into();
+    trial.creates(&pair, about_the_default(trial.target)).await
+}
+
+/// What a clique that names no scheduler means, where the default is the target's and where it is another's.
+fn about_the_default(target: Target) -> &'static [Attempt] {
+    if KUBE.contains(&target) { DEFAULT } else { BESIDE_DEFAULT }
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("ADM-01", || {
+        answers(history, TWO)?;
+        answers(history, about_the_default(history.header.target))
+    })]
+}

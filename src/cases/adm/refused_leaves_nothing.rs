@@ -1,0 +1,71 @@
+//! `unmoved`, 2 + 1 pods, runs; creates beside it and updates of it are refused. `after`, 1 pod, is sent last: once
+//! it is bound, the controller has seen everything that came before it.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::admission_attempts::{clique, group};
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_history::History;
+use conformance_judge::admission::{self, Attempt, answers, refused};
+use conformance_judge::finding;
+use serde_json::{Value, json};
+
+/// ADM-05.
+pub(super) const CASE: Case = Case {
+    id: "adm/refused-leaves-nothing",
+    title: "A refused create leaves no object behind, and a refused update no change",
+    clauses: &["ADM-05"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("refused_leaves_nothing.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const CREATES: &[Attempt] = &[
+    refused("created with a scheduler that is not enabled", &["nobodys-scheduler"], |pcs| {
+        clique(pcs, 0)["spec"]["podSpec"]["schedulerName"] = "nobodys-scheduler".into();
+        clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = "nobodys-scheduler".into();
+    }),
+    refused("created with too high a minimum", &["minAvailable"], |pcs| {
+        clique(pcs, 0)["spec"]["minAvailable"] = 3.into();
+    }),
+];
+
+const UPDATES: &[Attempt] = &[
+    refused("updated to another minimum", &["minAvailable"], |pcs| {
+        clique(pcs, 0)["spec"]["minAvailable"] = 1.into();
+    }),
+    refused("updated to another minimum and more replicas", &["minAvailable"], |pcs| {
+        pcs["spec"]["replicas"] = 2.into();
+        clique(pcs, 0)["spec"]["minAvailable"] = 1.into();
+    }),
+    refused("updated to another member and another label", &["cliqueNames"], |pcs| {
+        pcs["metadata"]["labels"]["team"] = "changed".into();
+        group(pcs, 0)["cliqueNames"] = json!(["prefill"]);
+    }),
+];
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit("unmoved").await?;
+    trial.until_bound(3).await?;
+    trial.creates(&trial.manifest("unmoved")?, CREATES).await?;
+    trial.mark("updates begin", Value::Null);
+    trial.updates("unmoved", UPDATES).await?;
+    trial.submit("after").await?;
+    trial.until_bound(4).await?;
+    trial.mark("seen", Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("ADM-05", || {
+        history.reached("seen")?;
+        answers(history, CREATES)?;
+        answers(history, UPDATES)?;
+        admission::left_nothing(history, CREATES)?;
+        let (begin, _) = history.reached("updates begin")?;
+        admission::unchanged(history, "unmoved", begin)
+    })]
+}

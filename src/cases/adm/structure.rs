@@ -1,0 +1,188 @@
+//! A clique beside a scaling group of one, changed one rule at a time: each rule with a variation that breaks it and a
+//! neighbour that does not. That nothing else is wrong with a variation says why it is refused; the message need not.
+//! `set` + `model` + `worker` may have 45 characters together, so the PodCliqueSet's name 34.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::admission_attempts::{clique, group, template};
+use conformance_driver::case::{Case, Lane};
+use conformance_driver::context::{Stop, Trial};
+use conformance_history::History;
+use conformance_judge::admission::{Attempt, admitted, answers, refused};
+use conformance_judge::finding;
+use serde_json::{Value, json};
+
+/// ADM-04.
+pub(super) const CASE: Case = Case {
+    id: "adm/structure",
+    title: "Each structural rule refuses what breaks it and admits its neighbour",
+    clauses: &["ADM-04"],
+    nodes: &[],
+    manifest: include_str!("structure.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const CLIQUES: &[Attempt] = &[
+    admitted("as it is", |_| {}),
+    refused("no clique", &[], |pcs| {
+        *template(pcs) = json!({"cliques": []});
+    }),
+    // The other way round, a member of the scaling group would be missing.
+    refused("two cliques of one name", &[], |pcs| clique(pcs, 0)["name"] = "worker".into()),
+    refused("a clique's name that is none for DNS", &[], |pcs| clique(pcs, 0)["name"] = "Front_End".into()),
+    admitted("a clique's name that is one for DNS", |pcs| clique(pcs, 0)["name"] = "front-end".into()),
+    refused("a clique of less than no pods", &[], |pcs| clique(pcs, 0)["spec"]["replicas"] = (-1).into()),
+    refused("a clique's minAvailable of 0", &[], |pcs| clique(pcs, 0)["spec"]["minAvailable"] = 0.into()),
+    refused("a clique's minAvailable above its replicas", &[], |pcs| {
+        clique(pcs, 0)["spec"]["minAvailable"] = 3.into();
+    }),
+    admitted("a clique's minAvailable equal to its replicas", |pcs| {
+        clique(pcs, 0)["spec"]["minAvailable"] = 2.into()
+    }),
+    admitted("a clique of one pod", |pcs| {
+        clique(pcs, 0)["spec"]["replicas"] = 1.into();
+        clique(pcs, 0)["spec"]["minAvailable"] = 1.into();
+    }),
+];
+
+const GROUPS: &[Attempt] = &[
+    refused("two scaling groups of one name", &[], |pcs| add_group(pcs, "model")),
+    admitted("two scaling groups of two names", |pcs| add_group(pcs, "edge")),
+    refused("a scaling group's name that is none for DNS", &[], |pcs| {
+        group(pcs, 0)["name"] = "Model_A".into();
+    }),
+    refused("a scaling group of no replica", &[], |pcs| group(pcs, 0)["replicas"] = 0.into()),
+    refused("a scaling group's minAvailable of 0", &[], |pcs| group(pcs, 0)["minAvailable"] = 0.into()),
+    refused("a scaling group's minAvailable above its replicas", &[], |pcs| {
+        group(pcs, 0)["minAvailable"] = 3.into();
+    }),
+    admitted("a scaling group's minAvailable equal to its replicas", |pcs| {
+        group(pcs, 0)["minAvailable"] = 2.into()
+    }),
+    admitted("a scaling group of one replica", |pcs| group(pcs, 0)["replicas"] = 1.into()),
+    refused("a member that is no clique", &[], |pcs| {
+        group(pcs, 0)["cliqueNames"] = json!(["worker", "ghost"]);
+    }),
+    admitted("members that are cliques", |pcs| group(pcs, 0)["cliqueNames"] = json!(["worker", "router"])),
+];
+
+const WHOLE: &[Attempt] = &[
+    refused("less than no replicas", &[], |pcs| pcs["spec"]["replicas"] = (-1).into()),
+    refused("names of 46 characters together", &[], |pcs| pcs["metadata"]["name"] = "s".repeat(35).into()),
+    admitted("names of 45 characters together", |pcs| pcs["metadata"]["name"] = "s".repeat(34).into()),
+];
+
+/// What is said of a wait for a clique that there is none of.
+const UNKNOWN: &str = "unknown|not found|not defined|undefined|does not exist|no such";
+/// What is said of a wait that comes back to its beginning; a lifecycle is none.
+const CIRCLE: &str = "circular|cyclic| cycle";
+
+/// Startup order may be refused for now, whatever the order, so here the words count: what a sound one must not be told
+/// is that it is unsound.
+const ORDER: &[Attempt] = &[
+    refused("a wait for no clique", &["ghost", UNKNOWN], |pcs| starts_after(pcs, 1, "ghost")),
+    refused("a wait in a circle", &[CIRCLE], |pcs| {
+        starts_after(pcs, 0, "worker");
+        starts_after(pcs, 1, "router");
+    }),
+    admitted("a wait for a clique", |pcs| starts_after(pcs, 1, "router"))
+        .whatever_the_answer()
+        .silent_about(&["unknown clique", CIRCLE]),
+];
+
+fn add_group(pcs: &mut Value, name: &str) {
+    let model = group(pcs, 0).clone();
+    let edge = json!({"name": name, "replicas": 1, "minAvailable": 1, "cliqueNames": ["router"]});
+    template(pcs)["podCliqueScalingGroups"] = json!([model, edge]);
+}
+
+fn starts_after(pcs: &mut Value, index: usize, other: &str) {
+    template(pcs)["cliqueStartupType"] = "CliqueStartupTypeExplicit".into();
+    clique(pcs, index)["spec"]["startsAfter"] = json!([other]);
+}
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    for (name, attempts) in [("cliques", CLIQUES), ("groups", GROUPS), ("whole", WHOLE), ("order", ORDER)] {
+        let mut base = trial.manifest("set")?;
+        base["metadata"]["name"] = name.into();
+        trial.creates(&base, attempts).await?;
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("ADM-04", || answers(history, &[CLIQUES, GROUPS, WHOLE, ORDER].concat()))]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::ruling::{Broken, Ruling};
+    use conformance_history::testing::Story;
+    use conformance_judge::admission::Wanted;
+    use rstest::rstest;
+
+    use super::*;
+    use crate::adm::answered::{Otherwise, answered};
+
+    fn all() -> Vec<Attempt> {
+        [CLIQUES, GROUPS, WHOLE, ORDER].concat()
+    }
+
+    fn ruling(otherwise: &[Otherwise<'_>]) -> Ruling {
+        judge(&answered(Story::flat(), &all(), otherwise).end()).remove(0).ruling
+    }
+
+    #[test]
+    fn each_rule_is_asked_for() {
+        assert_eq!(ruling(&[]), Ok(()));
+        for attempt in all().into_iter().filter(|attempt| attempt.title != "a wait for a clique") {
+            let code = if matches!(attempt.wanted, Wanted::Admitted) { 422 } else { 201 };
+            let ruling = ruling(&[(attempt.title, code, "")]);
+            assert!(matches!(ruling, Err(Broken::Violated(_))), "{}: {ruling:?}", attempt.title);
+        }
+    }
+
+    #[rstest]
+    #[case::another_path(
+        "two scaling groups of one name",
+        403,
+        "podCliqueScalingGroups.name: Duplicate value",
+        true
+    )]
+    #[case::no_path("a clique's minAvailable of 0", 422, "a minimum is at least one pod", true)]
+    #[case::a_panic("no clique", 500, "panic: index out of range [recovered]", false)]
+    #[case::as_upstream(
+        "a wait for no clique",
+        403,
+        "startsAfter: \"ghost\": unknown clique names found",
+        true
+    )]
+    #[case::in_other_words("a wait for no clique", 422, "clique ghost does not exist", true)]
+    #[case::for_another_reason("a wait for no clique", 403, "startup order is not supported", false)]
+    #[case::a_circle("a wait in a circle", 403, "the graph of cliques has a cycle", true)]
+    #[case::a_circle_by_accident("a wait in a circle", 403, "Lifecycle:(*v1.Lifecycle)(nil)", false)]
+    #[case::refused_for_now("a wait for a clique", 403, "startup order is not supported", true)]
+    #[case::served("a wait for a clique", 201, "", true)]
+    #[case::a_sound_circle("a wait for a clique", 403, "must not have circular dependencies", false)]
+    fn what_is_asked_of_the_words(
+        #[case] title: &str,
+        #[case] code: u16,
+        #[case] says: &str,
+        #[case] holds: bool,
+    ) {
+        let ruling = ruling(&[(title, code, says)]);
+        assert_eq!(ruling.is_ok(), holds, "{ruling:?}");
+    }
+
+    #[test]
+    fn a_name_is_given_twice_and_nothing_else_is_wrong() {
+        let mut pcs = grove_yaml::documents(CASE.manifest).unwrap().remove(0);
+        let twice = CLIQUES.iter().find(|attempt| attempt.title == "two cliques of one name").unwrap();
+        (twice.edit)(&mut pcs);
+        let names: Vec<_> = [0, 1].map(|index| clique(&mut pcs, index)["name"].clone()).to_vec();
+        assert_eq!(names, ["worker", "worker"]);
+        assert_eq!(group(&mut pcs, 0)["cliqueNames"], json!(["worker"]));
+    }
+}

@@ -1,0 +1,38 @@
+//! 4 nodes x 8 GPUs; a gang of clique fits, 2 pods x 8 GPUs, and clique overflows, 5 pods x 8 GPUs: more than there
+//! are nodes, whatever is bound first.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, finding};
+
+/// AON-08.
+pub(super) const CASE: Case = Case {
+    id: "aon/across-cliques",
+    title: "One clique fits and the other does not: neither is bound",
+    clauses: &["AON-08", "KUBE-11"],
+    nodes: &[nodes(4).gpus(8)],
+    manifest: include_str!("across_cliques.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    for gang in trial.submit("across").await? {
+        trial.scheduler_passes_over(&gang).await?;
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AON-08", || {
+        history.reached("scheduler passed")?;
+        // The whole hard gang, also where the target promises less: then this is its known deviation.
+        let hard_gangs: Vec<_> = history.gangs("across")?.iter().map(binding::hard_gang).collect();
+        binding::never(history, &hard_gangs, None)
+    })]
+}

@@ -1,0 +1,100 @@
+//! 1 node; a PodCliqueSet of 2 pods without GPUs converges in peace. Then for n = 1, 2, 3, ... one like it, while the
+//! controller exits after its n-th write in the namespace, and another controller that goes on, until n is more than
+//! the writes it takes.
+
+use std::time::{Duration, Instant};
+
+use conformance_cluster::local::{LocalCluster, Part};
+use conformance_contract::ruling::{Broken, Finding, Ruling};
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::control_plane::restored;
+use conformance_driver::{convergence, limits};
+use conformance_expect as expect;
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, end_state, finding};
+use serde_json::{Value, json};
+
+/// More writes than any controller needs for 2 pods; one that is not done by then never is.
+const MANY: usize = 100;
+
+/// AON-13.
+pub(super) const CASE: Case = Case {
+    id: "aon/controller-killed",
+    title: "The controller exits after its n-th write, for every n: the end state is the one without it",
+    clauses: &["AON-13"],
+    nodes: &[nodes(1).pods(2 * (MANY as u32 + 1))],
+    manifest: include_str!("controller_killed.yaml"),
+    lane: Lane::Alone,
+    only: &[],
+    drive: |trial| Box::pin(restored(trial, |trial| Box::pin(drive(trial)))),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit("calm").await?;
+    trial.until_converged("calm").await?;
+    let ground = trial.ground.clone();
+    let cluster = ground.local()?;
+    let steady = cluster.spec().controller;
+    for n in 1..=MANY {
+        let mut pcs = trial.manifest("calm")?;
+        pcs["metadata"]["name"] = crash(n).into();
+        let fault = format!("exit-after-write={n}@{}", trial.namespace);
+        cluster.restart_controller(steady.clone().with_fault(fault)).await?;
+        let exited = exits(trial, cluster, pcs).await?;
+        cluster.restart_controller(steady.clone()).await?;
+        trial.until_converged(&crash(n)).await?;
+        trial.mark("controller exited or not", json!({"writes": n, "exited": exited}));
+        if !exited {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn crash(n: usize) -> String {
+    format!("crash-{n}")
+}
+
+/// Submits a PodCliqueSet and waits until the controller has exited, or has brought it to its end without; whether
+/// it exited. It is waited for from before it can: an end that nobody waits for is an infrastructure error.
+async fn exits(trial: &mut Trial, cluster: &LocalCluster, pcs: Value) -> Result<bool, Stop> {
+    const MOMENT: Duration = Duration::from_millis(10);
+    let (ground, namespace, gangs) = (trial.ground.clone(), trial.namespace.clone(), expect::gangs(&pcs));
+    let name = pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let converged =
+        || ground.recorder.look(&namespace, |live| convergence::lacks(live, &name, &gangs).is_none());
+    let begin = Instant::now();
+    let end = async {
+        loop {
+            match cluster.ended(Part::Controller, MOMENT).await {
+                Ok(_) => return true,
+                Err(_) if converged() || begin.elapsed() > limits::RECOVERY.length => return false,
+                Err(_) => {}
+            }
+        }
+    };
+    let (exited, submitted) = tokio::join!(end, trial.submit_value(pcs));
+    submitted.map(|_| exited)
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AON-13", || {
+        let mut runs: Vec<_> =
+            history.marks("controller exited or not").map(|(_, mark)| &mark.detail).collect();
+        // The last one tells that there was no further write after which to exit.
+        let peaceful = runs.pop().filter(|run| run["exited"] == false);
+        ensure_reached(peaceful.is_some(), "a controller that converged without exiting")?;
+        let end = history.end();
+        binding::whole(&end, &history.units("calm")?)?;
+        let least = end_state::size(&end, "calm");
+        ensure_reached(runs.len() >= least, &format!("{least} exits, one for each object there is"))?;
+        (1..=runs.len()).try_for_each(|n| end_state::same(history, "calm", &crash(n)))
+    })]
+}
+
+fn ensure_reached(reached: bool, what: &str) -> Ruling {
+    if reached { Ok(()) } else { Err(Broken::NotReached(format!("the case did not reach {what}"))) }
+}

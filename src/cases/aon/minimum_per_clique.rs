@@ -1,0 +1,41 @@
+//! 1 node x 8 GPUs; clique many, 1 to 4 pods without GPUs, and clique few, 2 pods x 8 GPUs: the hard gang is 3 pods,
+//! and there is room for 5, but for only one of few.
+
+use conformance_contract::clauses::Feature;
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, finding};
+
+/// AON-09.
+pub(super) const CASE: Case = Case {
+    id: "aon/minimum-per-clique",
+    title: "Room for the gang's sum of minimums, but not for that of one clique: none of that clique is bound",
+    clauses: &["AON-09"],
+    nodes: &[nodes(1).gpus(8)],
+    manifest: include_str!("minimum_per_clique.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    for gang in trial.submit("uneven").await? {
+        trial.scheduler_passes_over(&gang).await?;
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AON-09", || {
+        history.reached("scheduler passed")?;
+        let mut doomed = history.units("uneven")?;
+        if !history.header.target.declares(Feature::AtomicPodGang) {
+            doomed.retain(|unit| unit.minimums.iter().any(|(clique, _)| clique == "uneven-0-few"));
+        }
+        binding::never(history, &doomed, None)
+    })]
+}

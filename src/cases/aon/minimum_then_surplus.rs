@@ -1,0 +1,53 @@
+//! A gang of 3 with 2 surplus pods, each x 8 GPUs. 2 nodes x 8 GPUs: not even the minimum. With a third node: the
+//! minimum and nothing more. With a fourth and fifth: all.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits;
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, finding};
+use serde_json::Value;
+
+/// AON-05.
+pub(super) const CASE: Case = Case {
+    id: "aon/minimum-then-surplus",
+    title: "Without room for the minimum nothing is bound, with just that room the minimum is, and surplus comes last",
+    clauses: &["AON-05"],
+    nodes: &[nodes(2).gpus(8), nodes(1).gpus(8).joining(1), nodes(2).gpus(8).joining(2)],
+    manifest: include_str!("minimum_then_surplus.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let gangs = trial.submit("elastic").await?;
+    for gang in &gangs {
+        trial.scheduler_passes_over(gang).await?;
+    }
+    trial.mark("too small even for the minimum", Value::Null);
+    trial.nodes_join(1).await?;
+    trial.until_bound(3).await?;
+    trial
+        .until("surplus released", limits::REACTION, |live| live.pods().all(|pod| pod.gates().is_empty()))
+        .await?;
+    trial.canaries().await?;
+    trial.mark("room for the minimum", Value::Null);
+    trial.nodes_join(2).await?;
+    trial.until_bound(5).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AON-05", || {
+        let units = history.units("elastic")?;
+        let (too_small, _) = history.reached("too small even for the minimum")?;
+        binding::never(history, &units, Some(too_small))?;
+        binding::all_or_nothing(history, &units)?;
+        let (just_enough, _) = history.reached("room for the minimum")?;
+        binding::exactly(&history.before(just_enough), "elastic-0-worker", 3)?;
+        binding::all(&history.end(), &history.gangs("elastic")?)
+    })]
+}

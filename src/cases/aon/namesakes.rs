@@ -1,0 +1,90 @@
+//! 2 nodes x 8 GPUs; two gangs of one name in two namespaces: one of 3 pods x 8 GPUs, which never fits, and one of 1
+//! pod x 8 GPUs, which does. Taken for one, either the small one waits for the other's minimum, or the large one is
+//! bound in part. Not for Koordinator, whose pending gangs keep small ones waiting now and then (AON-10): what this shows
+//! of names would drown in it.
+
+use conformance_cluster::deploy;
+use conformance_contract::names;
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits::SCHEDULING;
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, ensure, finding, violation};
+use serde_json::json;
+
+/// AON-01, AON-02.
+pub(super) const CASE: Case = Case {
+    id: "aon/namesakes",
+    title: "Gangs of one name in two namespaces are two gangs",
+    clauses: &["AON-01", "AON-02"],
+    nodes: &[nodes(2).gpus(8)],
+    manifest: include_str!("namesakes.yaml"),
+    lane: Lane::Shared,
+    only: &[Target::KubePodGroup, Target::KubePodGang, Target::KubeTree, Target::Volcano, Target::Kai],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+/// Mark: the pods of the other namespace, `{"pods", "bound"}`.
+const ELSEWHERE: &str = "in the other namespace";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    for gang in trial.submit("namesake").await? {
+        trial.scheduler_passes_over(&gang).await?;
+    }
+    let elsewhere = trial.domain("elsewhere");
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
+        "name": elsewhere, "labels": {names::RUN: trial.ground.run}}});
+    trial.create("Namespace", &namespace).await?;
+    let mut small = trial.manifest("namesake")?;
+    small["metadata"]["namespace"] = elsewhere.clone().into();
+    small["spec"]["template"]["cliques"][0]["spec"]["replicas"] = 1.into();
+    deploy::create_unless_there(&trial.ground.client, &small).await?;
+    match trial.until_in(&elsewhere, "the small one bound", SCHEDULING, |live| live.bound() == 1).await {
+        // For the judge, and the large one is looked at all the same.
+        Ok(()) | Err(Stop::Wait { .. }) => {}
+        Err(stop) => return Err(stop),
+    }
+    let (pods, bound) = trial.ground.recorder.look(&elsewhere, |live| (live.pods().count(), live.bound()));
+    trial.mark(ELSEWHERE, json!({"pods": pods, "bound": bound}));
+    trial.canaries().await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding("AON-01", || small_is_bound(history)),
+        finding("AON-02", || {
+            history.reached("scheduler passed")?;
+            history.reached(ELSEWHERE)?;
+            binding::never(history, &history.units("namesake")?, None)
+        }),
+    ]
+}
+
+/// The pod in the other namespace is bound.
+fn small_is_bound(history: &History) -> Ruling {
+    let (_, mark) = history.reached(ELSEWHERE)?;
+    let count = |key: &str| mark.detail[key].as_u64().unwrap_or_default();
+    ensure(count("bound") == 1, || {
+        violation(format!("{} of {} pods of the gang that fits are bound", count("bound"), count("pods")))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::Story;
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn the_small_one_must_be_bound() {
+        let told = |detail: Value| small_is_bound(&Story::flat().mark(ELSEWHERE, detail).end()).is_ok();
+        assert!(told(json!({"pods": 1, "bound": 1})));
+        assert!(!told(json!({"pods": 1, "bound": 0})));
+        assert!(!told(json!({"pods": 0, "bound": 0})));
+    }
+}

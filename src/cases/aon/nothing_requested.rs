@@ -1,0 +1,36 @@
+//! 1 node with room for 2 pods; a gang of 3 pods that request nothing but their place: one pod too few.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, finding};
+
+/// AON-02.
+pub(super) const CASE: Case = Case {
+    id: "aon/nothing-requested",
+    title: "A gang of pods that request no resources, one pod short of places, is not bound at all",
+    clauses: &["AON-02"],
+    nodes: &[nodes(1).pods(2).without_stand_in()],
+    manifest: include_str!("nothing_requested.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    for gang in trial.submit("undemanding").await? {
+        trial.scheduler_passes_over(&gang).await?;
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AON-02", || {
+        history.reached("scheduler passed")?;
+        binding::never(history, &history.units("undemanding")?, None)?;
+        binding::says_why(history, "undemanding-0")
+    })]
+}

@@ -1,0 +1,67 @@
+//! 4 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs waits, then a gang of 2 pods x 8 GPUs comes, which fits.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, finding, premise};
+
+/// AON-10.
+pub(super) const CASE: Case = Case {
+    id: "aon/pending-blocks-nobody",
+    title: "A gang that waits for room does not keep a later, smaller one from being bound",
+    clauses: &["AON-10"],
+    nodes: &[nodes(4).gpus(8)],
+    manifest: include_str!("pending_blocks_nobody.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    for gang in trial.submit("large").await? {
+        trial.scheduler_passes_over(&gang).await?;
+    }
+    trial.submit("small").await?;
+    trial.until_bound(2).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AON-10", || {
+        history.reached("scheduler passed")?;
+        // A gang one pod short that is bound in part does not wait.
+        premise("AON-02", binding::never(history, &history.units("large")?, None))?;
+        binding::whole(&history.end(), &history.units("small")?)
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::ruling::{Broken, Ruling};
+    use conformance_history::testing::{Story, one_clique};
+    use serde_json::Value;
+
+    use super::*;
+
+    /// So many pods of either gang are bound.
+    fn ruling(large: usize, small: usize) -> Ruling {
+        let sent = Story::flat().submitted(one_clique("large", 5)).submitted(one_clique("small", 2));
+        let passed = sent.workers("large", 5, large).mark("scheduler passed", Value::Null);
+        judge(&passed.workers("small", 2, small).end()).remove(0).ruling
+    }
+
+    #[test]
+    fn the_small_one_is_bound_beside_one_that_waits() {
+        assert_eq!(ruling(0, 2), Ok(()));
+        assert!(matches!(ruling(0, 1), Err(Broken::Violated(_))));
+    }
+
+    #[test]
+    fn a_large_one_that_is_bound_in_part_does_not_wait() {
+        for small in [0, 2] {
+            assert!(matches!(ruling(4, small), Err(Broken::Premise { clause: "AON-02", .. })));
+        }
+    }
+}

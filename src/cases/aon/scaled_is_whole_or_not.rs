@@ -1,0 +1,52 @@
+//! 6 nodes x 8 GPUs; a base gang of 1 leader and 2 workers and two scaled gangs of 2 workers, each pod x 8 GPUs: room
+//! for the base, one scaled gang, and half of the other. One more node makes the other whole.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, finding};
+use serde_json::Value;
+
+/// AON-07.
+pub(super) const CASE: Case = Case {
+    id: "aon/scaled-is-whole-or-not",
+    title: "A scaled gang without room is not bound at all, and its base gang runs on",
+    clauses: &["AON-07"],
+    nodes: &[nodes(6).gpus(8), nodes(1).gpus(8).joining(1)],
+    manifest: include_str!("scaled_is_whole_or_not.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let gangs = trial.submit("serving").await?;
+    trial.until_bound(3).await?;
+    trial.mark("base bound", Value::Null);
+    for gang in gangs.iter().filter(|gang| gang.base.is_some()) {
+        trial.until_released(gang).await?;
+    }
+    trial.until_bound(5).await?;
+    trial.canaries().await?;
+    trial.nodes_join(1).await?;
+    trial.until_bound(7).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AON-07", || {
+        let (base_bound, _) = history.reached("base bound")?;
+        let (barrier, _) = history.reached("scheduler passed")?;
+        let gangs = history.gangs("serving")?;
+        let scaled: Vec<_> = gangs
+            .iter()
+            .filter(|gang| gang.base.is_some())
+            .map(|gang| gang.units(history.header.target))
+            .collect();
+        binding::some_whole_others_never(history, &scaled, 1, Some(barrier))?;
+        binding::others_untouched(history, base_bound, &[])?;
+        binding::all(&history.end(), &gangs)
+    })]
+}

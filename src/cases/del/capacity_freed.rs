@@ -1,0 +1,73 @@
+//! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, another of 3 waits with 1 node free. The first is deleted.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits;
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, finding, premise};
+
+/// DEL-05.
+pub(super) const CASE: Case = Case {
+    id: "del/capacity-freed",
+    title: "What a deleted gang held goes to a waiting one, whole",
+    clauses: &["DEL-05"],
+    nodes: &[nodes(4).gpus(8)],
+    manifest: include_str!("capacity_freed.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit("holder").await?;
+    trial.until_bound(3).await?;
+    for gang in trial.submit("waiter").await? {
+        trial.scheduler_passes_over(&gang).await?;
+    }
+    trial.delete("PodCliqueSet", "holder").await?;
+    trial
+        .until("the waiting gang bound", limits::SCHEDULING, |live| {
+            live.pods().filter(|pod| pod.pod_gang() == Some("waiter-0") && pod.node().is_some()).count() == 3
+        })
+        .await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("DEL-05", || {
+        let (deleted, _) = history.reached("deleted")?;
+        let waiter = history.units("waiter")?;
+        // Two units, room for one: until the first is gone, nothing of the other is bound.
+        premise("AON-04", binding::never(history, &waiter, Some(deleted)))?;
+        binding::whole(&history.end(), &waiter)
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::ruling::{Broken, Ruling};
+    use conformance_history::testing::{Story, one_clique};
+    use serde_json::Value;
+
+    use super::*;
+
+    /// So many pods of the waiting gang are bound before the other is deleted, and so many after it.
+    fn ruling(before: usize, after: usize) -> Ruling {
+        let waits = Story::flat().submitted(one_clique("waiter", 3)).workers("waiter", 3, before);
+        let deleted = waits.mark("deleted", Value::Null).workers("waiter", 0, after);
+        judge(&deleted.end()).remove(0).ruling
+    }
+
+    #[test]
+    fn the_one_that_waited_is_bound_whole() {
+        assert_eq!(ruling(0, 3), Ok(()));
+        assert!(matches!(ruling(0, 2), Err(Broken::Violated(_))));
+    }
+
+    #[test]
+    fn one_that_is_bound_in_part_beside_the_other_did_not_wait() {
+        assert!(matches!(ruling(1, 3), Err(Broken::Premise { clause: "AON-04", .. })));
+    }
+}

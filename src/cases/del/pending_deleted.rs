@@ -1,0 +1,73 @@
+//! 4 nodes x 8 GPUs; a gang of 5 with 1 surplus pod, each x 8 GPUs, waits with room for 4. It is deleted, pod by pod,
+//! while that room is there; 2 more nodes come when it is gone.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, cleanup, finding, premise};
+
+/// DEL-04.
+pub(super) const CASE: Case = Case {
+    id: "del/pending-deleted",
+    title: "A gang is deleted while it waits: nothing of it is bound on the way out, and nothing is left",
+    clauses: &["DEL-04"],
+    nodes: &[nodes(4).gpus(8), nodes(2).gpus(8).joining(1)],
+    manifest: include_str!("pending_deleted.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    for gang in trial.submit("doomed").await? {
+        trial.scheduler_passes_over(&gang).await?;
+    }
+    trial.delete("PodCliqueSet", "doomed").await?;
+    trial.until_nothing_left().await?;
+    trial.nodes_join(1).await?;
+    trial.canaries().await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("DEL-04", || {
+        let (deleted, _) = history.reached("deleted")?;
+        let units = history.units("doomed")?;
+        // Its unit, 5 pods, is one short of room: a part that is bound is no gang that waits.
+        premise("AON-02", binding::never(history, &units, Some(deleted)))?;
+        binding::never(history, &units, None)?;
+        cleanup::nothing_left(history)
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::ruling::{Broken, Ruling};
+    use conformance_history::testing::{Story, one_clique};
+    use conformance_judge::cleanup::LEFT_OVER;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// So many pods are bound before the deletion, so many after it, and these objects are left.
+    fn ruling(before: usize, after: usize, left: Value) -> Ruling {
+        let waits = Story::flat().submitted(one_clique("doomed", 5)).workers("doomed", 5, before);
+        let deleted = waits.mark("deleted", Value::Null).workers("doomed", 5, after);
+        judge(&deleted.mark(LEFT_OVER, left).end()).remove(0).ruling
+    }
+
+    #[test]
+    fn nothing_of_a_gang_that_waited_is_bound_or_left() {
+        assert_eq!(ruling(0, 0, json!([])), Ok(()));
+        assert!(matches!(ruling(0, 1, json!([])), Err(Broken::Violated(_))));
+        let left = json!([{"kind": "PodGang", "metadata": {"name": "doomed-0"}}]);
+        assert!(matches!(ruling(0, 0, left), Err(Broken::Violated(_))));
+    }
+
+    #[test]
+    fn a_gang_that_is_bound_in_part_did_not_wait() {
+        assert!(matches!(ruling(4, 0, json!([])), Err(Broken::Premise { clause: "AON-02", .. })));
+    }
+}

@@ -1,0 +1,61 @@
+//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs runs, is deleted, and is created again under the same name as soon as
+//! the API server lets it, while the first one's objects are still on their way out.
+
+use std::collections::BTreeSet;
+
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits;
+use conformance_expect::Expected;
+use conformance_history::{History, Version};
+use conformance_judge::{Shown, binding, finding, none, violation};
+
+/// DEL-08.
+pub(super) const CASE: Case = Case {
+    id: "del/same-name-again",
+    title: "A PodCliqueSet of a deleted one's name is scheduled as if it were the first",
+    clauses: &["DEL-08"],
+    nodes: &[nodes(4).gpus(8)],
+    manifest: include_str!("same_name_again.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit("again").await?;
+    trial.until_bound(4).await?;
+    let first: BTreeSet<String> = trial.look(|live| live.pods().map(|pod| pod.uid().to_owned()).collect());
+    trial.delete("PodCliqueSet", "again").await?;
+    trial
+        .until("the first one gone", limits::CLEANUP, |live| live.get("PodCliqueSet", "again").is_none())
+        .await?;
+    trial.submit("again").await?;
+    trial
+        .until("the second one bound", limits::SCHEDULING, |live| {
+            live.bound() == 4 && live.pods().all(|pod| !first.contains(pod.uid()))
+        })
+        .await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("DEL-08", || {
+        let (deleted, _) = history.reached("deleted")?;
+        binding::whole(&history.end(), &history.units("again")?)?;
+        nothing_survived(history, deleted)
+    })]
+}
+
+/// Nothing of the first one is taken over by the second: no object that was there at `since` is there at the end.
+fn nothing_survived(history: &History, since: usize) -> Ruling {
+    let (before, end) = (history.before(since), history.end());
+    let first: BTreeSet<_> = before.all().map(|object| Version::of(object).uid()).collect();
+    let of_set = |version: &Version<'_>| version.name() == "again" || version.name().starts_with("again-");
+    let survivors = end.all().map(Version::of).filter(|version| of_set(version) && version.kind() != "Event");
+    none(survivors.filter(|version| first.contains(version.uid())).map(|version| {
+        violation(format!("{} {} of the first one is still there", version.kind(), version.name()))
+            .shown_by_object("at the end", version.object)
+    }))
+}

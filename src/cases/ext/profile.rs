@@ -1,0 +1,107 @@
+//! `packed`, one clique, asks for topology: while the profile declares nothing, and again when it declares
+//! `topologyConstraints: true`. Then the controller is started with profiles that are wrong.
+
+use conformance_contract::ruling::Finding;
+use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
+use conformance_contract::target::Target;
+use conformance_driver::admission_attempts::{clique, required, template};
+use conformance_driver::case::{Case, Lane};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::control_plane;
+use conformance_driver::test_cluster::TOPOLOGY;
+use conformance_history::History;
+use conformance_judge::admission::{Attempt, admitted, answers, refused};
+use conformance_judge::configuration::{Flaw, stops_the_start};
+use conformance_judge::finding;
+use serde_json::{Value, json};
+
+/// EXT-02.
+pub(super) const CASE: Case = Case {
+    id: "ext/profile",
+    title: "Topology is refused unless the profile declares it, and a profile that is wrong stops the start",
+    clauses: &["EXT-02"],
+    nodes: &[],
+    manifest: include_str!("profile.yaml"),
+    lane: Lane::Alone,
+    only: &[Target::External],
+    drive: |trial| Box::pin(control_plane::restored(trial, |trial| Box::pin(drive(trial)))),
+    judge,
+};
+
+const UNDECLARED: &[Attempt] = &[
+    admitted("no topology", |_| {}),
+    refused("a required level that is not declared", &["spec.template.topologyConstraint"], |pcs| {
+        template(pcs)["topologyConstraint"] = required("rack");
+    }),
+    refused("one of a clique that is not declared", &["cliques[0].topologyConstraint"], |pcs| {
+        clique(pcs, 0)["topologyConstraint"] = required("rack");
+    }),
+    admitted("a preferred level that is not declared", |pcs| {
+        template(pcs)["topologyConstraint"] =
+            json!({"topologyName": TOPOLOGY, "pack": {"preferred": "rack"}});
+    })
+    .with_warning(&["preferred"]),
+];
+
+const DECLARED: &[Attempt] = &[admitted("a required level that is declared", |pcs| {
+    template(pcs)["topologyConstraint"] = required("rack");
+})];
+
+const FLAWS: &[Flaw] = &[
+    Flaw {
+        title: "a config field that nobody knows",
+        says: &["scheduler.profiles[", "config", "topologyConstraint"],
+        edit: |configuration| external(configuration)["config"] = json!({"topologyConstraint": true}),
+    },
+    Flaw {
+        title: "a config value of another type",
+        says: &["scheduler.profiles[", "config.topologyConstraints"],
+        edit: |configuration| external(configuration)["config"] = json!({"topologyConstraints": "yes"}),
+    },
+    Flaw {
+        title: "the name of a built-in backend",
+        says: &["scheduler.profiles[", "name", "volcano"],
+        edit: |configuration| external(configuration)["name"] = "volcano".into(),
+    },
+    Flaw {
+        title: "two profiles of one name",
+        says: &["scheduler.profiles[", "name", EXTERNAL_SCHEDULER],
+        edit: |configuration| {
+            let again = external(configuration).clone();
+            if let Some(profiles) = profiles(configuration).as_array_mut() {
+                profiles.push(again);
+            }
+        },
+    },
+];
+
+fn profiles(configuration: &mut Value) -> &mut Value {
+    &mut configuration["scheduler"]["profiles"]
+}
+
+/// The External profile, which is the last one.
+fn external(configuration: &mut Value) -> &mut Value {
+    let profiles = profiles(configuration);
+    let last = profiles.as_array().map_or(0, Vec::len).saturating_sub(1);
+    &mut profiles[last]
+}
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let packed = trial.manifest("packed")?;
+    trial.creates(&packed, UNDECLARED).await?;
+    let was = trial.local()?.spec().controller;
+    let declared = was.with_profile_config(EXTERNAL_SCHEDULER, json!({"topologyConstraints": true}));
+    trial.restart_controller(declared).await?;
+    let mut declared = packed.clone();
+    declared["metadata"]["name"] = "declared".into();
+    trial.creates(&declared, DECLARED).await?;
+    trial.start_with_flaws(FLAWS).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("EXT-02", || {
+        answers(history, UNDECLARED)?;
+        answers(history, DECLARED)?;
+        stops_the_start(history, FLAWS)
+    })]
+}

@@ -1,0 +1,125 @@
+//! 3 nodes x 8 GPUs; a gang of a leader and 2 workers, each x 8 GPUs, runs. By hand: its gang resources are deleted,
+//! their sizes are changed, their owner references are taken away.
+
+use conformance_contract::ruling::{Broken, Finding};
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits::REACTION;
+use conformance_expect::{Expected, Gang, schedulers};
+use conformance_history::{History, Live, revision};
+use conformance_judge::{binding, finding, gang_resources};
+use serde_json::{Value, json};
+
+use super::by_hand;
+
+/// GANG-12, where gang resources can be changed.
+pub(super) const CASE: Case = Case {
+    id: "gang/healed-by-hand",
+    title: "Gang resources deleted or edited under a running gang are restored, and the gang is unharmed",
+    clauses: &["GANG-12"],
+    nodes: &[nodes(3).gpus(8)],
+    manifest: include_str!("healed_by_hand.yaml"),
+    lane: Lane::Shared,
+    only: &[Target::Volcano, Target::Koordinator, Target::Kai],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "healed";
+/// Mark: after each step by hand, that everything was as it should be again.
+const RESTORED: &str = "restored";
+/// How many such marks there are in the end.
+const STEPS: usize = 3;
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let gangs = trial.submit(SET).await?;
+    trial.until_converged(SET).await?;
+    by_hand::delete_all(trial, &gangs[0]).await?;
+    until_restored(trial, &gangs).await?;
+    edited(trial, &gangs, "resized", json!({"spec": {"minMember": 1}})).await?;
+    edited(trial, &gangs, "disowned", json!({"metadata": {"ownerReferences": Value::Null}})).await
+}
+
+async fn edited(trial: &Trial, gangs: &[Gang], how: &str, patch: Value) -> Result<(), Stop> {
+    for resource in schedulers::resources_of(trial.target, &gangs[0]) {
+        trial.mark(how, json!({"kind": resource.kind, "name": resource.name.wanted}));
+        let written = trial.patch(resource.kind, &resource.name.wanted, patch.clone()).await?;
+        let name = resource.name.wanted;
+        trial
+            .until(&format!("{name} seen {how}"), REACTION, |live| {
+                live.get(resource.kind, &name).is_some_and(|object| revision(object) >= revision(&written))
+            })
+            .await?;
+    }
+    until_restored(trial, gangs).await
+}
+
+/// Waits until every gang resource is what it should be.
+async fn until_restored(trial: &Trial, gangs: &[Gang]) -> Result<(), Stop> {
+    let history = trial.history();
+    trial
+        .until("the gang resources as they should be", REACTION, |live| is_whole(&history, live, gangs))
+        .await?;
+    trial.mark(RESTORED, Value::Null);
+    Ok(())
+}
+
+fn is_whole(history: &History, live: &Live, gangs: &[Gang]) -> bool {
+    gang_resources::owned(history, live, gangs).is_ok()
+        && gang_resources::as_the_pod_gangs_say(history, live, gangs).is_ok()
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("GANG-12", || {
+        let gangs = history.gangs(SET)?;
+        history.waited_for("converged")?;
+        gang_resources::were_made(history, &gangs)?;
+        for (index, mark) in history.marks("deleted") {
+            let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
+            let next = history.marks(RESTORED).map(|(at, _)| at).find(|at| *at > index);
+            let then = next.unwrap_or(history.entries.len());
+            gang_resources::restored(&history.upto(then), index, text("kind"), text("name"))?;
+        }
+        let end = history.end();
+        gang_resources::owned(history, &end, &gangs)?;
+        gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;
+        if history.marks(RESTORED).count() < STEPS {
+            return Err(Broken::NotReached("not every change by hand was made".into()));
+        }
+        let (converged, _) = history.reached("converged")?;
+        binding::others_untouched(history, converged, &[])?;
+        binding::whole(&end, &history.units(SET)?)
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use conformance_contract::ruling::Ruling;
+    use conformance_history::testing::{Story, its_gang, object, one_clique};
+
+    /// A gang of one clique that runs with these gang resources, one of which is deleted for good.
+    fn ruling(resources: &[Value]) -> Ruling {
+        let sent = Story::on(Target::Volcano).submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
+        let made = sent.all_added(resources.iter().cloned());
+        let runs = made.workers(SET, 3, 3).mark("converged", Value::Null);
+        let deleted = runs.mark("deleted", json!({"kind": KIND, "name": "healed-0"}));
+        let lost = if resources.is_empty() { deleted } else { deleted.deleted(object(KIND, "healed-0")) };
+        judge(&lost.end()).remove(0).ruling
+    }
+
+    const KIND: &str = "PodGroup.scheduling.volcano.sh";
+
+    #[test]
+    fn what_is_not_restored_is_a_violation() {
+        let ruling = ruling(&[object(KIND, "healed-0")]);
+        assert!(matches!(ruling, Err(Broken::Violated(_))), "{ruling:?}");
+    }
+
+    #[test]
+    fn without_gang_resources_there_is_nothing_to_heal() {
+        let ruling = ruling(&[]);
+        assert!(matches!(ruling, Err(Broken::Premise { clause: "GANG-08", .. })), "{ruling:?}");
+    }
+}

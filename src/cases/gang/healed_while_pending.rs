@@ -1,0 +1,101 @@
+//! 2 nodes x 8 GPUs; gang of 3 pods x 8 GPUs: one short. Its Workload and its PodGroup are deleted while it is pending;
+//! then a third node comes.
+
+use conformance_contract::ruling::{Broken, Finding};
+use conformance_contract::target::KUBE;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, finding, gang_resources};
+
+use super::by_hand;
+
+/// GANG-12.
+pub(super) const CASE: Case = Case {
+    id: "gang/healed-while-pending",
+    title: "Gang resources deleted under a pending gang are restored, and it is bound whole once there is room",
+    clauses: &["GANG-12"],
+    nodes: &[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)],
+    manifest: include_str!("healed_while_pending.yaml"),
+    lane: Lane::Shared,
+    only: KUBE,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "healed";
+const POD_GANG: &str = "healed-0";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let gangs = trial.submit(SET).await?;
+    let group = by_hand::pod_group(trial, &gangs[0]);
+    trial.scheduler_passes_over(&gangs[0]).await?;
+
+    by_hand::delete_until_restored(trial, "Workload", POD_GANG).await?;
+    let lost = by_hand::uid(trial, "PodGroup", &group);
+    trial.delete("PodGroup", &group).await?;
+    by_hand::release(trial, &group).await?;
+    by_hand::until_restored(trial, "PodGroup", &group, lost).await?;
+
+    trial.nodes_join(1).await?;
+    trial.until_bound(3).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("GANG-12", || {
+        let units = history.units(SET)?;
+        history.waited_for("scheduler passed")?;
+        gang_resources::were_made(history, &history.gangs(SET)?)?;
+        if let Some((first, _)) = history.marks("deleted").next() {
+            binding::was_pending(history, &units, first)?;
+        }
+        for (index, mark) in history.marks("deleted") {
+            let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
+            gang_resources::restored(history, index, text("kind"), text("name"))?;
+        }
+        if history.marks("deleted").count() < 2 {
+            return Err(Broken::NotReached("not everything was deleted".into()));
+        }
+        binding::whole(&history.end(), &units)
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::ruling::Ruling;
+    use conformance_history::testing::{Story, its_gang, object, one_clique};
+    use serde_json::json;
+
+    use super::*;
+
+    /// A gang of which so many pods are bound when its Workload is deleted for good.
+    fn ruling(resources: &[(&str, &str)], bound: usize) -> Ruling {
+        let sent = Story::flat().submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
+        let made = sent.all_added(resources.iter().map(|(kind, name)| object(kind, name)));
+        let passed = made.workers(SET, 3, bound).mark("scheduler passed", json!(null));
+        let deleted = passed.mark("deleted", json!({"kind": "Workload", "name": POD_GANG}));
+        judge(&deleted.deleted(object("Workload", POD_GANG)).end()).remove(0).ruling
+    }
+
+    const MADE: &[(&str, &str)] = &[("Workload", POD_GANG), ("PodGroup", "healed-0-healed-0-worker")];
+
+    #[test]
+    fn what_is_not_restored_is_a_violation() {
+        assert!(matches!(ruling(MADE, 0), Err(Broken::Violated(_))));
+    }
+
+    #[test]
+    fn without_gang_resources_there_is_nothing_to_heal() {
+        for bound in [0, 2] {
+            let ruling = ruling(&[], bound);
+            assert!(matches!(ruling, Err(Broken::Premise { clause: "GANG-08", .. })), "{ruling:?}");
+        }
+    }
+
+    #[test]
+    fn a_gang_that_is_bound_in_part_is_not_pending() {
+        let ruling = ruling(MADE, 2);
+        assert!(matches!(ruling, Err(Broken::Premise { clause: "AON-02", .. })), "{ruling:?}");
+    }
+}

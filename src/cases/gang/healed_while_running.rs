@@ -1,0 +1,134 @@
+//! A running gang of 3 pods. By hand: its Workload is deleted; its PodGroup is deleted, which the finalizer
+//! `scheduling.k8s.io/podgroup-protection` holds while there are pods; the finalizer is taken off, so that it is gone;
+//! the Workload loses its owner reference, which a backend that may only create (proposal 531) cannot give back.
+
+use conformance_contract::ruling::{Broken, Finding};
+use conformance_contract::target::KUBE;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits::REACTION;
+use conformance_expect::Expected;
+use conformance_history::{History, Live, controller, is_controlled_by, revision};
+use conformance_judge::{binding, finding, gang_resources};
+use serde_json::json;
+
+use super::by_hand;
+
+/// GANG-12.
+pub(super) const CASE: Case = Case {
+    id: "gang/healed-while-running",
+    title: "Gang resources deleted or edited under a running gang are restored, or it is told, and the gang is unharmed",
+    clauses: &["GANG-12"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("healed_while_running.yaml"),
+    lane: Lane::Shared,
+    only: KUBE,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "healed";
+const POD_GANG: &str = "healed-0";
+const DISOWNED: &str = "the Workload is disowned";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let gangs = trial.submit(SET).await?;
+    let group = by_hand::pod_group(trial, &gangs[0]);
+    trial.until_converged(SET).await?;
+
+    by_hand::delete_until_restored(trial, "Workload", POD_GANG).await?;
+
+    let lost = by_hand::uid(trial, "PodGroup", &group);
+    let since = newest_event(trial);
+    trial.delete("PodGroup", &group).await?;
+    trial
+        .until("a warning about the deleted PodGroup", REACTION, |live| is_told(live, since, &group))
+        .await?;
+    by_hand::release(trial, &group).await?;
+    by_hand::until_restored(trial, "PodGroup", &group, lost).await?;
+
+    let since = newest_event(trial);
+    trial.mark(DISOWNED, json!({"name": POD_GANG}));
+    let disowned =
+        revision(&trial.patch("Workload", POD_GANG, json!({"metadata": {"ownerReferences": null}})).await?);
+    trial
+        .until("its owner, or a warning", REACTION, |live| {
+            let is_seen =
+                live.get("Workload", POD_GANG).is_none_or(|workload| revision(workload) >= disowned);
+            is_seen && (is_owned(live) || is_told(live, since, "Workload"))
+        })
+        .await
+}
+
+/// The resourceVersion of the newest event: a warning after it is about what is done next.
+fn newest_event(trial: &Trial) -> u64 {
+    trial.look(|live| live.of("Event").map(revision).max().unwrap_or(0))
+}
+
+fn is_told(live: &Live, since: u64, about: &str) -> bool {
+    let mut news = live.of("Event").filter(|event| revision(event) > since);
+    news.any(|event| gang_resources::is_warning(event, POD_GANG, SET, about))
+}
+
+fn is_owned(live: &Live) -> bool {
+    let (workload, pod_gang) = (live.get("Workload", POD_GANG), live.get("PodGang", POD_GANG));
+    workload.zip(pod_gang).is_some_and(|(workload, pod_gang)| is_controlled_by(workload, pod_gang))
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("GANG-12", || {
+        history.waited_for("converged")?;
+        gang_resources::were_made(history, &history.gangs(SET)?)?;
+        let (converged, _) = history.reached("converged")?;
+        let mut deleted = history.marks("deleted");
+        let not_yet = || Broken::NotReached("not everything was deleted".into());
+        let (workload, _) = deleted.next().ok_or_else(not_yet)?;
+        let group = deleted.next();
+        // Its owner was taken away later, so the Workload is judged before that.
+        let then = group.map_or(history.entries.len(), |(index, _)| index);
+        gang_resources::restored(&history.upto(then), workload, "Workload", POD_GANG)?;
+        let (group, mark) = group.ok_or_else(not_yet)?;
+        let name = mark.detail["name"].as_str().unwrap_or_default();
+        gang_resources::told(history, group, POD_GANG, SET, name)?;
+        gang_resources::restored(history, group, "PodGroup", name)?;
+        let (disowned, _) = history.reached(DISOWNED)?;
+        let end = history.end();
+        if end.get("Workload", POD_GANG).is_none_or(|workload| controller(workload).is_none()) {
+            gang_resources::told(history, disowned, POD_GANG, SET, "Workload")?;
+        }
+        binding::others_untouched(history, converged, &[])
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use conformance_contract::ruling::Ruling;
+    use conformance_history::RAN_OUT;
+    use conformance_history::testing::{Story, its_gang, object, one_clique};
+
+    /// A gang that runs with these gang resources, one of which is deleted for good.
+    fn ruling(resources: &[(&str, &str)], mark: &str) -> Ruling {
+        let sent = Story::flat().submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
+        let made = sent.all_added(resources.iter().map(|(kind, name)| object(kind, name)));
+        let runs = made.workers(SET, 3, 3).mark(mark, json!(null));
+        let deleted = runs.mark("deleted", json!({"kind": "Workload", "name": POD_GANG}));
+        judge(&deleted.deleted(object("Workload", POD_GANG)).end()).remove(0).ruling
+    }
+
+    #[test]
+    fn what_is_not_restored_is_a_violation() {
+        let made = [("Workload", POD_GANG), ("PodGroup", "healed-0-healed-0-worker")];
+        assert!(matches!(ruling(&made, "converged"), Err(Broken::Violated(_))));
+    }
+
+    #[test]
+    fn without_gang_resources_there_is_nothing_to_heal() {
+        for mark in ["converged", RAN_OUT] {
+            let ruling = ruling(&[], mark);
+            assert!(matches!(ruling, Err(Broken::Premise { clause: "GANG-08", .. })), "{ruling:?}");
+        }
+        let ruling = ruling(&[], "stopped");
+        assert!(matches!(ruling, Err(Broken::NotReached(_))), "they may have been on their way: {ruling:?}");
+    }
+}

@@ -1,0 +1,97 @@
+//! A base and a scaled PodGang with a priority class of the trial's own. A gang resource may have no room for one:
+//! kube-scheduler's depends on a gate of the API server (WorkloadAwarePreemption), Koordinator's has no such field. The
+//! API server drops what it does not know: a gang resource of the harness asks.
+
+use std::time::{Duration, Instant};
+
+use conformance_cluster::{ClusterError, deploy};
+use conformance_contract::names;
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Answer, Stop, Trial};
+use conformance_driver::limits::REACTION;
+use conformance_expect::{Expected, schedulers};
+use conformance_history::History;
+use conformance_judge::{finding, gang_resources};
+use k8s_openapi::api::scheduling::v1::PriorityClass;
+use kube::Api;
+use kube::api::DeleteParams;
+use serde_json::{Value, json};
+
+/// GANG-13.
+pub(super) const CASE: Case = Case {
+    id: "gang/priority",
+    title: "The priority class of a PodCliqueSet reaches its PodGangs and what stands for them in the backend",
+    clauses: &["GANG-13"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("priority.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "urgent";
+const ASKED: &str = "asked for the field of a PodGroup";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    // Priority classes are the cluster's, so this one has the trial's name and goes with it.
+    let class = format!("{}-high", trial.namespace);
+    let client = trial.ground.client.clone();
+    let object = json!({
+        "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": class},
+        "value": 1000, "preemptionPolicy": "Never",
+    });
+    deploy::create_unless_there(&client, &object).await?;
+    let driven = with_class(trial, &class).await;
+    let gone = Api::<PriorityClass>::all(client).delete(&class, &DeleteParams::default()).await;
+    gone.map_err(|source| ClusterError::api(format!("delete PriorityClass {class}"), source))?;
+    driven
+}
+
+async fn with_class(trial: &mut Trial, class: &str) -> Result<(), Stop> {
+    let kept = keeps_the_field(trial, class).await?;
+    trial.mark(ASKED, json!({"class": class, "kept": kept}));
+    let mut pcs = trial.manifest(SET)?;
+    pcs["spec"]["template"]["priorityClassName"] = class.into();
+    trial.submit_value(pcs).await?;
+    trial.until_converged(SET).await
+}
+
+/// Whether the API server keeps the priority class of the target's gang resources.
+async fn keeps_the_field(trial: &Trial, class: &str) -> Result<bool, Stop> {
+    for (kind, mut probe) in schedulers::of(trial.target).canary("probe") {
+        if kind != "Pod" {
+            probe["metadata"]["labels"][names::CANARY] = "true".into();
+            probe["spec"]["priorityClassName"] = class.into();
+            return Ok(create_once_known(trial, kind, &probe).await?["spec"]["priorityClassName"] == class);
+        }
+    }
+    // A backend that makes none leaves it to the PodGang.
+    Ok(true)
+}
+
+/// The API server looks a class up in a cache that may be a little late.
+async fn create_once_known(trial: &Trial, kind: &str, probe: &Value) -> Result<Value, Stop> {
+    let begin = Instant::now();
+    loop {
+        let answer = trial.attempt(http::Method::POST, kind, "probe", probe).await?;
+        let unknown =
+            matches!(&answer, Answer::Refused { message, .. } if message.contains("no PriorityClass"));
+        if !unknown || begin.elapsed() > REACTION.length.mul_f64(trial.scale) {
+            return answer.accepted(format!("create {kind} probe"));
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("GANG-13", || {
+        let (_, asked) = history.reached(ASKED)?;
+        let class = asked.detail["class"].as_str().unwrap_or_default();
+        history.waited_for("converged")?;
+        let (end, gangs) = (history.end(), history.gangs(SET)?);
+        gang_resources::have_priority(history, &end, &gangs, class, asked.detail["kept"] == true)?;
+        history.reached("converged").map(drop)
+    })]
+}

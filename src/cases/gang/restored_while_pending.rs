@@ -1,0 +1,89 @@
+//! 2 nodes x 8 GPUs; a gang of a leader and 2 workers, each x 8 GPUs: one pod short. Its gang resources are deleted while
+//! it is pending; then a third node comes.
+
+use conformance_contract::ruling::{Broken, Finding};
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, finding, gang_resources};
+
+use super::by_hand;
+
+/// GANG-12, where gang resources can be changed.
+pub(super) const CASE: Case = Case {
+    id: "gang/restored-while-pending",
+    title: "Gang resources deleted under a pending gang are restored, and it is bound whole once there is room",
+    clauses: &["GANG-12"],
+    nodes: &[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)],
+    manifest: include_str!("restored_while_pending.yaml"),
+    lane: Lane::Shared,
+    // Where KAI's programs are missing its pods are bound one by one, and no gang is pending.
+    only: &[Target::Volcano, Target::Koordinator],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "restored";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let gangs = trial.submit(SET).await?;
+    trial.scheduler_passes_over(&gangs[0]).await?;
+    by_hand::delete_all(trial, &gangs[0]).await?;
+    trial.nodes_join(1).await?;
+    trial.until_bound(3).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("GANG-12", || {
+        let units = history.units(SET)?;
+        history.waited_for("scheduler passed")?;
+        gang_resources::were_made(history, &history.gangs(SET)?)?;
+        let deleted: Vec<_> = history.marks("deleted").collect();
+        let Some((first, _)) = deleted.first() else {
+            return Err(Broken::NotReached("nothing was deleted".into()));
+        };
+        binding::was_pending(history, &units, *first)?;
+        for (index, mark) in deleted {
+            let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
+            gang_resources::restored(history, index, text("kind"), text("name"))?;
+        }
+        binding::whole(&history.end(), &units)
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::ruling::Ruling;
+    use conformance_history::testing::{Story, its_gang, object, one_clique};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const KIND: &str = "PodGroup.scheduling.volcano.sh";
+
+    /// A gang of one clique of which so many pods are bound when its gang resources are deleted for good.
+    fn ruling(resources: &[Value], bound: usize) -> Ruling {
+        let sent = Story::on(Target::Volcano).submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
+        let made = sent.all_added(resources.iter().cloned());
+        let passed = made.workers(SET, 3, bound).mark("scheduler passed", Value::Null);
+        let deleted = passed.mark("deleted", json!({"kind": KIND, "name": "restored-0"}));
+        let lost = if resources.is_empty() { deleted } else { deleted.deleted(object(KIND, "restored-0")) };
+        judge(&lost.end()).remove(0).ruling
+    }
+
+    #[test]
+    fn what_is_not_restored_is_a_violation() {
+        let ruling = ruling(&[object(KIND, "restored-0")], 0);
+        assert!(matches!(ruling, Err(Broken::Violated(_))), "{ruling:?}");
+    }
+
+    #[test]
+    fn a_gang_without_gang_resources_or_that_is_bound_in_part_is_none_that_waits() {
+        let unmade = ruling(&[], 0);
+        assert!(matches!(unmade, Err(Broken::Premise { clause: "GANG-08", .. })), "{unmade:?}");
+        let bound = ruling(&[object(KIND, "restored-0")], 2);
+        assert!(matches!(bound, Err(Broken::Premise { clause: "AON-02", .. })), "{bound:?}");
+    }
+}

@@ -1,0 +1,138 @@
+//! Three PodGangs made by hand: with the label of the default backend, with none, and with one that names no backend.
+//! There is no PodCliqueSet that would put the labels right. A fourth, made before them, is labelled for a scheduler that
+//! reads PodGangs itself: once the other three stand, the controller has been past it. Where another operator has no
+//! profile for such a scheduler, nothing is asked of the fourth.
+
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_contract::target::{KUBE, Target};
+use conformance_driver::case::{Case, Lane};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits::REACTION;
+use conformance_expect::Gang;
+use conformance_history::{History, is_controlled_by};
+use conformance_judge::fail_closed::never_served;
+use conformance_judge::{all, another_backend, finding, gang_resources};
+use serde_json::Value;
+
+/// GANG-04.
+pub(super) const CASE: Case = Case {
+    id: "gang/scheduler-label",
+    title: "A PodGang is served by the backend its scheduler label names, and by the default one if that is none",
+    clauses: &["GANG-04"],
+    nodes: &[],
+    manifest: include_str!("scheduler_label.yaml"),
+    lane: Lane::Shared,
+    only: KUBE,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const POD_GANGS: [&str; 3] = ["labelled", "unlabelled", "mislabelled"];
+const EXTERNAL: &str = "external";
+const STOOD: &str = "gang resources of every other PodGang stood";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.another_backend(|target| target == Target::External).await?;
+    for name in [EXTERNAL].into_iter().chain(POD_GANGS) {
+        trial.create("PodGang", &trial.manifest(name)?).await?;
+    }
+    trial
+        .until("gang resources of every PodGang", REACTION, |live| {
+            POD_GANGS.iter().all(|name| {
+                let owner = live.get("PodGang", name);
+                let has_group = |owner| live.of("PodGroup").any(|group| is_controlled_by(group, owner));
+                live.get("Workload", name).is_some() && owner.is_some_and(has_group)
+            })
+        })
+        .await?;
+    trial.mark(STOOD, Value::Null);
+    Ok(())
+}
+
+/// Those of the default backend have their gang resources.
+fn served(history: &History) -> Ruling {
+    let gangs = POD_GANGS.map(|name| Gang { name: name.into(), base: None, groups: Vec::new() });
+    gang_resources::owned(history, &history.end(), &gangs)?;
+    gang_resources::as_the_pod_gangs_say(history, &history.end(), &gangs)?;
+    history.reached(STOOD).map(drop)
+}
+
+/// That of another scheduler has none, though the controller has been past it.
+fn left_to_its_scheduler(history: &History) -> Ruling {
+    another_backend::name(history)?;
+    history.reached(STOOD)?;
+    never_served(history, EXTERNAL)
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("GANG-04", || all([served(history), left_to_its_scheduler(history)]))]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::names;
+    use conformance_contract::ruling::Broken;
+    use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
+    use conformance_history::testing::{Story, object, owned};
+    use conformance_judge::another_backend::ANOTHER;
+    use serde_json::json;
+
+    use super::*;
+
+    fn external() -> Value {
+        let documents = grove_yaml::documents(CASE.manifest).unwrap();
+        let mut found = documents.into_iter().filter(|document| document["metadata"]["name"] == EXTERNAL);
+        found.next().unwrap()
+    }
+
+    #[test]
+    fn the_manifest_names_the_external_profile() {
+        assert_eq!(external()["metadata"]["labels"][names::SCHEDULER_NAME], EXTERNAL_SCHEDULER);
+    }
+
+    #[rstest::rstest]
+    #[case::of_another(owned(object("Workload", "labelled"), "PodGang", "labelled"), true)]
+    #[case::its_workload(object("Workload", "external"), false)]
+    #[case::its_pod_group(object("PodGroup", "external-external-a"), false)]
+    #[case::owned_by_it(owned(object("PodGroup", "g"), "PodGang", "external"), false)]
+    fn nothing_was_ever_made_for_it(#[case] made: Value, #[case] holds: bool) {
+        let story = Story::flat().added(external()).added(made.clone()).deleted(made);
+        assert_eq!(never_served(&story.end(), EXTERNAL).is_ok(), holds);
+    }
+
+    /// Three PodGangs as they should be, and the fourth.
+    fn ruling(made: &[Value], another: Value) -> Ruling {
+        let mut story = Story::flat().mark(ANOTHER, another);
+        for gang in grove_yaml::documents(CASE.manifest).unwrap() {
+            story = story.added(gang);
+        }
+        for name in POD_GANGS {
+            let policy = json!({"gang": {"minCount": 2}});
+            let podgroup = format!("{name}-a");
+            let mut workload = owned(object("Workload", name), "PodGang", name);
+            workload["spec"] = json!({"podGroupTemplates": [{"name": podgroup, "schedulingPolicy": policy}]});
+            let mut group = owned(object("PodGroup", &format!("{name}-{podgroup}")), "PodGang", name);
+            group["spec"] = json!({"schedulingPolicy": policy, "podGroupTemplateRef": {"workload":
+                {"workloadName": name, "podGroupTemplateName": podgroup}}});
+            story = story.added(workload).added(group);
+        }
+        judge(&story.all_added(made.iter().cloned()).mark(STOOD, Value::Null).end()).remove(0).ruling
+    }
+
+    #[test]
+    fn the_case_asks_for_three_and_not_the_fourth() {
+        let another = || json!({"scheduler": EXTERNAL_SCHEDULER, "foreign": false});
+        assert_eq!(ruling(&[], another()), Ok(()));
+        let of_the_fourth = owned(object("Workload", EXTERNAL), "PodGang", EXTERNAL);
+        assert!(matches!(ruling(&[of_the_fourth], another()), Err(Broken::Violated(_))));
+    }
+
+    #[test]
+    fn nothing_is_asked_of_the_fourth_where_its_scheduler_has_no_profile() {
+        let none = || json!({"asked": [{"scheduler": EXTERNAL_SCHEDULER}], "foreign": true});
+        let by_the_default = owned(object("Workload", EXTERNAL), "PodGang", EXTERNAL);
+        assert!(matches!(ruling(&[by_the_default], none()), Err(Broken::NotAsked(_))));
+        let nobodys = object("PodGroup", "labelled-labelled-b");
+        assert!(matches!(ruling(&[nobodys], none()), Err(Broken::Violated(_))), "the three are asked for");
+    }
+}

@@ -1,0 +1,49 @@
+//! Three PodGangs made by hand: the constraints of `root` and of `leaf` are by no topology that anything names, those
+//! of `well-named` are. Once that has its PodGroup, the backend has been past all three.
+
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Lane};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits::REACTION;
+use conformance_expect::schedulers::kai::POD_GROUP;
+use conformance_history::History;
+use conformance_judge::fail_closed::failed_closed;
+use conformance_judge::{ensure, finding, violation};
+
+/// KAI-08.
+pub(super) const CASE: Case = Case {
+    id: "kai/no-topology-name",
+    title: "A constraint without the name of a topology fails clearly, at whatever level it is",
+    clauses: &["KAI-08"],
+    nodes: &[],
+    manifest: include_str!("no_topology_name.yaml"),
+    lane: Lane::Shared,
+    only: &[Target::Kai],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const UNNAMED: [&str; 2] = ["root", "leaf"];
+const NAMED: &str = "well-named";
+/// What the event has to speak of.
+const ABOUT: &str = "topology";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    for name in UNNAMED.into_iter().chain([NAMED]) {
+        trial.create("PodGang", &trial.manifest(name)?).await?;
+    }
+    for name in UNNAMED {
+        trial.until_told(name, "", ABOUT).await?;
+    }
+    trial.until("the PodGroup of the named", REACTION, |live| live.get(POD_GROUP, NAMED).is_some()).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KAI-08", || {
+        UNNAMED.into_iter().try_for_each(|name| failed_closed(history, name, "", ABOUT))?;
+        ensure(history.end().get(POD_GROUP, NAMED).is_some(), || {
+            violation(format!("PodGang {NAMED}, whose topology has a name, has no PodGroup"))
+        })
+    })]
+}

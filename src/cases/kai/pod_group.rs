@@ -1,0 +1,144 @@
+//! A base PodGang of 3 podgroups, one with surplus (hard gang of 2 + 1 + 2 pods), two of them in a topology group config,
+//! and a scaled one. Then others write into the base's PodGroup, the backend is made to write it anew, and a note on the
+//! PodCliqueSet reaches the PodGang.
+
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits::REACTION;
+use conformance_expect::schedulers::kai::{POD_GROUP, SKIP};
+use conformance_expect::{Expected, Gang};
+use conformance_history::{Change, History, Live, condition};
+use conformance_judge::{Shown, finding, foreign_fields, gang_resources, gangs, none, pods, violation};
+use serde_json::json;
+
+/// KAI-01, KAI-02, KAI-03.
+pub(super) const CASE: Case = Case {
+    id: "kai/pod-group",
+    title: "A PodGang becomes a PodGroup with a tree of subgroups that pods name, and the podgrouper is kept away",
+    clauses: &["KAI-01", "KAI-02", "KAI-03"],
+    nodes: &[nodes(1).block("b").rack("r")],
+    manifest: include_str!("pod_group.yaml"),
+    lane: Lane::Shared,
+    only: &[Target::Kai],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "mapped";
+const POD_GANG: &str = "mapped-0";
+const NOTE: &str = "example.com/note";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit(SET).await?;
+    trial.until_converged(SET).await?;
+    let foreign = json!({"metadata": {"labels": {"example.com/team": "red"}, "annotations": {"example.com/cost": "7"}}});
+    trial.patch_as_others(POD_GROUP, POD_GANG, foreign).await?;
+    trial.provoke_repair(POD_GROUP, POD_GANG, "minMember", json!(1)).await?;
+    trial.patch("PodCliqueSet", SET, json!({"metadata": {"annotations": {NOTE: "later"}}})).await?;
+    trial
+        .until("the note on the PodGang", REACTION, |live| {
+            live.get("PodGang", POD_GANG).is_some_and(|gang| gang["metadata"]["annotations"][NOTE] == "later")
+        })
+        .await
+}
+
+/// The PodGroup of each PodGang has the labels and annotations that the PodGang was created with.
+fn labelled_alike(history: &History, live: &Live, all: &[Gang]) -> Ruling {
+    none(all.iter().filter_map(|gang| {
+        let (created, _) = gangs::as_created(history, &gang.name)?;
+        let pod_group = live.get(POD_GROUP, &gang.name)?;
+        let missing = ["labels", "annotations"].into_iter().find_map(|field| {
+            let of_gang = created.object["metadata"][field].as_object()?;
+            let differs =
+                |(key, value): &(&String, &serde_json::Value)| pod_group["metadata"][field][*key] != **value;
+            of_gang.iter().find(differs).map(|(key, _)| key)
+        })?;
+        let message = format!("PodGroup {} has not got {missing} of its PodGang", gang.name);
+        Some(violation(message).shown_by("the PodGang", created).shown_by_object("the PodGroup", pod_group))
+    }))
+}
+
+/// Every pod from its creation, and every PodGang from when its pods may be seen, carries the annotation that keeps the
+/// podgrouper away.
+fn kept_away(history: &History) -> Ruling {
+    let is_initialized =
+        |object| condition(object, "Initialized").is_some_and(|found| found["status"] == "True");
+    let pod_gangs = history.of("PodGang").filter(|version| is_initialized(version.object));
+    let all = history.pods().chain(pod_gangs).filter(|version| version.change != Change::Deleted);
+    none(all.filter(|version| version.object["metadata"]["annotations"][SKIP] != "true").map(|version| {
+        violation(format!("{} {} has not got {SKIP}=true", version.kind(), version.name()))
+            .shown_by("it", version)
+    }))
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding("KAI-01", || {
+            history.reached("converged")?;
+            let (end, gangs) = (history.end(), history.gangs(SET)?);
+            gang_resources::owned(history, &end, &gangs)?;
+            gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;
+            labelled_alike(history, &end, &gangs)?;
+            foreign_fields::kept(history)
+        }),
+        finding("KAI-02", || {
+            history.reached("converged")?;
+            kept_away(history)
+        }),
+        finding("KAI-03", || pods::as_they_should_be(history, SET, &history.gangs(SET)?)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, object};
+    use serde_json::Value;
+
+    use super::*;
+
+    fn annotated(kind: &str, skip: Value) -> Value {
+        let mut object = object(kind, POD_GANG);
+        object["metadata"]["annotations"] = json!({SKIP: skip});
+        object["metadata"]["labels"] = json!({"a": "1"});
+        object["spec"] = json!({"podgroups": [{"name": "p", "minReplicas": 1}]});
+        object["status"] = json!({"conditions": [{"type": "Initialized", "status": "True"}]});
+        object
+    }
+
+    #[rstest::rstest]
+    #[case::both(json!("true"), json!("true"), true)]
+    #[case::not_the_pod(json!("true"), Value::Null, false)]
+    #[case::not_the_pod_gang(Value::Null, json!("true"), false)]
+    #[case::another_value(json!(true), json!("true"), false)]
+    fn the_podgrouper(#[case] gang: Value, #[case] pod: Value, #[case] holds: bool) {
+        let story = Story::on(Target::Kai).added(annotated("PodGang", gang)).added(annotated("Pod", pod));
+        assert_eq!(kept_away(&story.end()).is_ok(), holds);
+    }
+
+    #[test]
+    fn a_pod_gang_may_get_it_before_it_is_initialized_and_not_lose_it() {
+        let mut early = annotated("PodGang", Value::Null);
+        early["status"] = Value::Null;
+        let story =
+            || Story::on(Target::Kai).added(early.clone()).modified(annotated("PodGang", json!("true")));
+        assert_eq!(kept_away(&story().end()), Ok(()));
+        assert!(kept_away(&story().modified(annotated("PodGang", Value::Null)).end()).is_err());
+    }
+
+    #[test]
+    fn labels_and_annotations_of_the_pod_gang() {
+        let gang = Gang { name: POD_GANG.into(), base: None, groups: Vec::new() };
+        let told = |pod_group: Value| {
+            let story = Story::on(Target::Kai).added(annotated("PodGang", json!("true"))).added(pod_group);
+            let history = story.end();
+            labelled_alike(&history, &history.end(), std::slice::from_ref(&gang))
+        };
+        assert_eq!(told(annotated(POD_GROUP, json!("true"))), Ok(()));
+        assert!(told(annotated(POD_GROUP, Value::Null)).is_err());
+        let mut unlabelled = annotated(POD_GROUP, json!("true"));
+        unlabelled["metadata"]["labels"] = json!({});
+        assert!(told(unlabelled).is_err());
+    }
+}

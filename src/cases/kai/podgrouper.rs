@@ -1,0 +1,102 @@
+//! A base PodGang of 2 podgroups and a scaled one of one. Then a pod that is nobody's, for which KAI's podgrouper makes a
+//! PodGroup: it has been past all pods that were there before.
+
+use conformance_contract::names;
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits::REACTION;
+use conformance_expect::schedulers::kai::{POD_GROUP, QUEUE};
+use conformance_expect::{Expected, Gang};
+use conformance_history::{History, Version};
+use conformance_judge::gang_resources::{self, is_gang_resource};
+use conformance_judge::{Shown, finding, none, violation};
+use serde_json::json;
+
+/// KAI-07.
+pub(super) const CASE: Case = Case {
+    id: "kai/podgrouper",
+    title: "With KAI's podgrouper beside, each PodGang has one PodGroup, and none is the podgrouper's",
+    clauses: &["KAI-07"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("podgrouper.yaml"),
+    lane: Lane::Shared,
+    only: &[Target::Kai],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "ungrouped";
+/// A pod that is no gang's.
+const LOOSE: &str = "loose";
+/// Mark: the podgrouper has made a PodGroup for it.
+const GROUPED: &str = "podgrouper passed";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit(SET).await?;
+    trial.until_converged(SET).await?;
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": LOOSE, "labels": {names::CANARY: "true", QUEUE.0: QUEUE.1}},
+        "spec": {
+            "schedulerName": trial.target.backend(),
+            "nodeSelector": {names::CANARY: "true"},
+            "tolerations": [{"key": names::CANARY, "operator": "Exists"}],
+            "terminationGracePeriodSeconds": 0,
+            "containers": [{"name": "pause", "image": "registry.k8s.io/pause:3.10"}],
+        },
+    });
+    trial.create("Pod", &pod).await?;
+    trial
+        .until("a PodGroup of the podgrouper for a pod of nobody", REACTION, |live| {
+            live.of(POD_GROUP).any(|found| is_owned_by(found, LOOSE))
+        })
+        .await?;
+    trial.mark(GROUPED, serde_json::Value::Null);
+    Ok(())
+}
+
+fn is_owned_by(object: &serde_json::Value, owner: &str) -> bool {
+    object["metadata"]["ownerReferences"].as_array().into_iter().flatten().any(|found| found["name"] == owner)
+}
+
+/// There never was a PodGroup but those of the PodGangs, by name, and that of the loose pod.
+fn no_other(history: &History, gangs: &[Gang]) -> Ruling {
+    let is_known = |version: &Version<'_>| {
+        gangs.iter().any(|gang| gang.name == version.name()) || is_owned_by(version.object, LOOSE)
+    };
+    let others =
+        history.of(POD_GROUP).filter(|version| is_gang_resource(version.object) && !is_known(version));
+    none(others.map(|version| {
+        violation(format!("PodGroup {} is no PodGang's", version.name())).shown_by("one too many", version)
+    }))
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KAI-07", || {
+        history.reached(GROUPED)?;
+        let gangs = history.gangs(SET)?;
+        gang_resources::as_the_pod_gangs_say(history, &history.end(), &gangs)?;
+        no_other(history, &gangs)
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use conformance_history::testing::{Story, object, owned};
+
+    #[test]
+    fn of_pod_gangs_and_of_the_loose_pod() {
+        let gangs = [Gang { name: "ungrouped-0".into(), base: None, groups: Vec::new() }];
+        let told = |other| {
+            let known =
+                [object(POD_GROUP, "ungrouped-0"), owned(object(POD_GROUP, "pg-loose-1"), "Pod", LOOSE)];
+            no_other(&Story::on(Target::Kai).all_added(known).added(other).end(), &gangs)
+        };
+        assert_eq!(told(object("PodGroup.scheduling.volcano.sh", "pg-x")), Ok(()));
+        assert!(told(owned(object(POD_GROUP, "pg-ungrouped-1"), "PodCliqueSet", SET)).is_err());
+        assert!(told(object(POD_GROUP, "ungrouped-1")).is_err());
+    }
+}

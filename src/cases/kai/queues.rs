@@ -1,0 +1,152 @@
+//! Two cliques and four places that may name a queue: label and annotation, of the PodCliqueSet and of its cliques. Where
+//! there is a gang, one of them does, or two of which the first counts.
+
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_contract::target::Target;
+use conformance_driver::admission_attempts::clique;
+use conformance_driver::case::{Case, Lane};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits::REACTION;
+use conformance_expect::schedulers::kai::{POD_GROUP, QUEUE};
+use conformance_history::{History, Live};
+use conformance_judge::admission::{Attempt, admitted, answers, refused};
+use conformance_judge::{Shown, ensure, finding, violation};
+use serde_json::{Value, json};
+
+/// KAI-04.
+pub(super) const CASE: Case = Case {
+    id: "kai/queues",
+    title: "One queue, however it is named, reaches the PodGroup and stays; none, or two, are refused",
+    clauses: &["KAI-04"],
+    nodes: &[],
+    manifest: include_str!("queues.yaml"),
+    lane: Lane::Shared,
+    only: &[Target::Kai],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const KEY: &str = QUEUE.0;
+
+const NEW: &[Attempt] = &[
+    refused("no queue", &[KEY], unnamed),
+    refused("two queues on two cliques", &[KEY], |pcs| {
+        unnamed(pcs);
+        put(clique(pcs, 0), "labels", "one");
+        put(clique(pcs, 1), "labels", "two");
+    }),
+    refused("another queue on a clique than on the PodCliqueSet", &[KEY], |pcs| {
+        put(clique(pcs, 0), "annotations", "two")
+    }),
+    admitted("the same queue on the PodCliqueSet and on a clique", |pcs| {
+        put(clique(pcs, 0), "labels", QUEUE.1)
+    }),
+    admitted("a queue on one clique only", |pcs| {
+        unnamed(pcs);
+        put(clique(pcs, 1), "annotations", "one");
+    }),
+];
+
+/// A PodCliqueSet, and how it names its queue.
+type Named = (&'static str, fn(&mut Value));
+
+/// Those that get a gang; each comes to queue `one`.
+const LIVE: [Named; 5] = [
+    ("set-label", |pcs| put(&mut pcs["metadata"], "labels", "one")),
+    ("set-annotation", |pcs| put(&mut pcs["metadata"], "annotations", "one")),
+    ("clique-label", |pcs| put(clique(pcs, 1), "labels", "one")),
+    ("clique-annotation", |pcs| put(clique(pcs, 1), "annotations", "one")),
+    ("label-first", |pcs| {
+        put(&mut pcs["metadata"], "labels", "one");
+        put(&mut pcs["metadata"], "annotations", "two");
+    }),
+];
+
+const MOVED: &[Attempt] = &[
+    refused("another queue under a live gang", &["queue"], |pcs| put(&mut pcs["metadata"], "labels", "two")),
+    refused("no queue any more under a live gang", &["queue"], unnamed),
+];
+
+const MOVED_ANNOTATION: &[Attempt] =
+    &[refused("another queue in the annotation of a live gang", &["queue"], |pcs| {
+        put(&mut pcs["metadata"], "annotations", "two")
+    })];
+
+const MOVED_CLIQUE: &[Attempt] = &[refused("another queue on a clique of a live gang", &["queue"], |pcs| {
+    put(clique(pcs, 1), "labels", "two")
+})];
+
+/// Names a queue in the labels or annotations of a PodCliqueSet's metadata, or of a clique.
+fn put(holder: &mut Value, place: &str, queue: &str) {
+    match holder[place].as_object_mut() {
+        Some(pairs) => drop(pairs.insert(KEY.into(), queue.into())),
+        None => holder[place] = json!({KEY: queue}),
+    }
+}
+
+/// Takes the queue of the PodCliqueSet away.
+fn unnamed(pcs: &mut Value) {
+    if let Some(labels) = pcs["metadata"]["labels"].as_object_mut() {
+        labels.remove(KEY);
+    }
+}
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let named = trial.manifest("named")?;
+    trial.creates(&named, NEW).await?;
+    for (name, edit) in LIVE {
+        let mut pcs = named.clone();
+        unnamed(&mut pcs);
+        edit(&mut pcs);
+        pcs["metadata"]["name"] = name.into();
+        pcs["spec"]["replicas"] = 1.into();
+        trial.submit_value(pcs).await?;
+    }
+    trial
+        .until("the PodGroups", REACTION, |live| {
+            LIVE.iter().all(|(name, _)| live.get(POD_GROUP, &format!("{name}-0")).is_some())
+        })
+        .await?;
+    trial.updates("set-label", MOVED).await?;
+    trial.updates("set-annotation", MOVED_ANNOTATION).await?;
+    trial.updates("clique-label", MOVED_CLIQUE).await
+}
+
+/// The PodGroup of a PodCliqueSet is in queue `one`.
+fn queued(live: &Live, set: &str) -> Ruling {
+    let found = live.get(POD_GROUP, &format!("{set}-0")).unwrap_or(&Value::Null);
+    ensure(found["spec"]["queue"] == "one", || {
+        violation(format!("PodGroup {set}-0 is in queue {}, not one", found["spec"]["queue"]))
+            .shown_by_object("it", found)
+    })
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KAI-04", || {
+        answers(history, NEW)?;
+        let end = history.end();
+        LIVE.iter().try_for_each(|(name, _)| queued(&end, name))?;
+        answers(history, MOVED)?;
+        answers(history, MOVED_ANNOTATION)?;
+        answers(history, MOVED_CLIQUE)
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use conformance_history::testing::{Story, object};
+
+    #[test]
+    fn the_queue_of_a_pod_group() {
+        let told = |queue: Value| {
+            let mut found = object(POD_GROUP, "s-0");
+            found["spec"] = json!({"queue": queue});
+            queued(&Story::on(Target::Kai).added(found).end().end(), "s")
+        };
+        assert_eq!(told(json!("one")), Ok(()));
+        assert!(told(json!("two")).is_err());
+        assert!(told(Value::Null).is_err());
+        assert!(queued(&Live::default(), "s").is_err());
+    }
+}

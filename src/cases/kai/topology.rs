@@ -1,0 +1,206 @@
+//! `tree` is packed at all three levels: the PodCliqueSet into a block and if possible a rack, its scaling group into a
+//! rack and if possible a host, and its cliques into a host, one of them only if possible. Beside it a topology of the
+//! trial's own, of a block and a rack, gets a host as well.
+
+use conformance_contract::names::{BLOCK, HOST, RACK};
+use conformance_contract::ruling::{Broken, Finding, Ruling};
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Lane};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits::REACTION;
+use conformance_driver::test_cluster::{TOPOLOGY, binding};
+use conformance_expect::domains::LEVELS;
+use conformance_expect::schedulers;
+use conformance_expect::schedulers::kai::POD_GROUP;
+use conformance_history::{History, Live};
+use conformance_judge::topology_resources::BINDING;
+use conformance_judge::{Shown, ensure, finding, none, violation};
+use serde_json::{Value, json};
+
+/// KAI-06.
+pub(super) const CASE: Case = Case {
+    id: "kai/topology",
+    title: "Constraints of all three levels land in the PodGroup; a Topology follows its ClusterTopologyBinding",
+    clauses: &["KAI-06"],
+    nodes: &[],
+    manifest: include_str!("topology.yaml"),
+    lane: Lane::Shared,
+    only: &[Target::Kai],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "tree";
+const POD_GROUP_NAME: &str = "tree-0";
+/// Mark: the Topology has the first levels; with its uid.
+const MADE: &str = "Topology made";
+/// Mark: the levels have been changed, and the Topology follows.
+const FOLLOWED: &str = "Topology followed";
+
+/// Subgroup, required and preferred key; the first is the PodGroup itself.
+const WANTED: [(&str, Option<&str>, Option<&str>); 5] = [
+    ("", Some(BLOCK), Some(RACK)),
+    ("tree-0-model-0", Some(RACK), Some(HOST)),
+    ("tree-0-router", Some(HOST), None),
+    ("tree-0-model-0-leader", None, None),
+    ("tree-0-model-0-worker", None, Some(HOST)),
+];
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit(SET).await?;
+    trial.until("its PodGroup", REACTION, |live| live.get(POD_GROUP, POD_GROUP_NAME).is_some()).await?;
+
+    let own = trial.namespace.clone();
+    trial.create(BINDING, &binding(&own, &LEVELS[..2])).await?;
+    follows(trial, 2).await?;
+    let uid = trial
+        .ground
+        .recorder
+        .look("", |live| live.get("Topology", &own).map(|found| found["metadata"]["uid"].clone()));
+    trial.mark(MADE, json!(uid));
+    let levels = binding(&own, &LEVELS)["spec"]["levels"].clone();
+    trial.patch(BINDING, &own, json!({"spec": {"levels": levels}})).await?;
+    follows(trial, 3).await?;
+    trial.mark(FOLLOWED, Value::Null);
+    Ok(())
+}
+
+/// Waits until the trial's own binding has so many levels, and its Topology follows it.
+async fn follows(trial: &Trial, levels: usize) -> Result<(), Stop> {
+    let own = &trial.namespace;
+    let has_levels =
+        |binding: &Value| binding["spec"]["levels"].as_array().is_some_and(|of| of.len() == levels);
+    let follows = |live: &Live| {
+        live.get(BINDING, own)
+            .is_some_and(|binding| has_levels(binding) && faults(trial.target, binding, live, own).is_empty())
+    };
+    trial.until_in_cluster(&format!("Topology {own} with {levels} levels"), REACTION, follows).await
+}
+
+fn faults(target: Target, binding: &Value, live: &Live, pool: &str) -> Vec<String> {
+    schedulers::of(target).topology_faults(binding, live, pool)
+}
+
+/// The PodGroup and each of its subgroups have exactly the constraint that they have to have.
+fn constrained(live: &Live) -> Ruling {
+    let Some(found) = live.get(POD_GROUP, POD_GROUP_NAME) else {
+        return Err(violation(format!("PodGroup {POD_GROUP_NAME} does not exist")).into());
+    };
+    let subgroups = || found["spec"]["subGroups"].as_array().into_iter().flatten();
+    none(WANTED.iter().filter_map(|(name, required, preferred)| {
+        let place =
+            if name.is_empty() { Some(&found["spec"]) } else { subgroups().find(|of| of["name"] == *name) };
+        let said = place.map_or(&Value::Null, |place| &place["topologyConstraint"]);
+        let topology = required.or(*preferred).map(|_| TOPOLOGY);
+        let fields = [
+            ("topology", topology),
+            ("requiredTopologyLevel", *required),
+            ("preferredTopologyLevel", *preferred),
+        ];
+        let is_right = |(field, wanted): &(&str, Option<&str>)| {
+            said[*field].as_str().filter(|value| !value.is_empty()) == *wanted
+        };
+        (place.is_none() || !fields.iter().all(is_right)).then(|| {
+            let what = if name.is_empty() { "the PodGroup" } else { name };
+            violation(format!("{what} has constraint {said}, not {fields:?}"))
+                .shown_by_object("the PodGroup", found)
+        })
+    }))
+}
+
+/// The Topology follows its binding; with other levels it is another object than before.
+fn recreated(history: &History) -> Ruling {
+    let name = &history.header.namespace;
+    followed(history, name, &history.before(history.waited_for(MADE)?))?;
+    let (_, made) = history.reached(MADE)?;
+    let then = history.before(history.waited_for(FOLLOWED)?);
+    followed(history, name, &then)?;
+    history.reached(FOLLOWED)?;
+    let found = then.get("Topology", name).unwrap_or(&Value::Null);
+    ensure(found["metadata"]["uid"] != made.detail, || {
+        violation(format!("Topology {name} got other levels, which KAI does not take in"))
+            .shown_by_object("it", found)
+    })
+}
+
+fn followed(history: &History, name: &str, live: &Live) -> Ruling {
+    let binding =
+        live.get(BINDING, name).ok_or_else(|| Broken::NotReached(format!("there is no {BINDING} {name}")))?;
+    let faults = faults(history.header.target, binding, live, name);
+    none(faults.into_iter().map(|fault| violation(fault).shown_by_object("its binding", binding)))
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KAI-06", || {
+        constrained(&history.end())?;
+        recreated(history)
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use conformance_history::RAN_OUT;
+    use conformance_history::testing::{Story, object, owned};
+
+    fn pod_group() -> Value {
+        let said = |required: Option<&str>, preferred: Option<&str>| match required.or(preferred) {
+            Some(_) => {
+                json!({"topology": TOPOLOGY, "requiredTopologyLevel": required, "preferredTopologyLevel": preferred})
+            }
+            None => json!({}),
+        };
+        let mut found = object(POD_GROUP, POD_GROUP_NAME);
+        let subgroups = WANTED[1..].iter();
+        found["spec"] = json!({
+            "topologyConstraint": said(WANTED[0].1, WANTED[0].2),
+            "subGroups": subgroups
+                .map(|(name, required, preferred)| json!({"name": name, "topologyConstraint": said(*required, *preferred)}))
+                .collect::<Vec<_>>(),
+        });
+        found
+    }
+
+    fn ruling(found: Value) -> Ruling {
+        constrained(&Story::on(Target::Kai).added(found).end().end())
+    }
+
+    #[test]
+    fn all_levels() {
+        assert_eq!(ruling(pod_group()), Ok(()));
+    }
+
+    #[rstest::rstest]
+    #[case::root("/spec/topologyConstraint/requiredTopologyLevel", json!(RACK))]
+    #[case::dropped("/spec/topologyConstraint/preferredTopologyLevel", Value::Null)]
+    #[case::topology("/spec/subGroups/0/topologyConstraint/topology", json!("another"))]
+    #[case::leaf("/spec/subGroups/3/topologyConstraint/preferredTopologyLevel", Value::Null)]
+    #[case::one_too_many("/spec/subGroups/2/topologyConstraint", json!({"requiredTopologyLevel": HOST}))]
+    #[case::no_subgroup("/spec/subGroups/1/name", json!("other"))]
+    fn one_thing_wrong(#[case] field: &str, #[case] value: Value) {
+        let mut found = pod_group();
+        *found.pointer_mut(field).unwrap() = value;
+        assert!(ruling(found).is_err());
+    }
+
+    #[test]
+    fn another_object() {
+        let topology = |uid: &str, keys: &[&str]| {
+            let mut found = owned(object("Topology", "ns"), BINDING, "ns");
+            found["metadata"]["uid"] = json!(uid);
+            found["spec"]["levels"] = keys.iter().map(|key| json!({"nodeLabel": key})).collect();
+            found
+        };
+        let told = |uid: &str, keys: &[&str], mark: &str| {
+            let story = Story::on(Target::Kai).added(binding("ns", &LEVELS[..2]));
+            let story = story.added(topology("first", &[BLOCK, RACK])).mark(MADE, json!("first"));
+            let story = story.modified(binding("ns", &LEVELS)).modified(topology(uid, keys));
+            recreated(&story.mark(mark, Value::Null).end())
+        };
+        assert_eq!(told("second", &[BLOCK, RACK, HOST], FOLLOWED), Ok(()));
+        assert!(told("first", &[BLOCK, RACK, HOST], FOLLOWED).is_err(), "changed in place");
+        let violated = |ruling| matches!(ruling, Err(Broken::Violated(_)));
+        assert!(violated(told("second", &[BLOCK, RACK], RAN_OUT)), "waited for in vain");
+        assert!(!violated(told("second", &[BLOCK, RACK], "stopped")), "never waited for");
+    }
+}

@@ -1,0 +1,52 @@
+//! 1 node without GPUs; a base gang of 1 router and a scaling group's replica of 2 workers, and a scaled gang of 2 more:
+//! all 5 pods fit. A kubelet takes its time between a pod's being bound and its being Ready, and the statuses must tell
+//! the one from the other: nothing counts as ready that has never been.
+
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits;
+use conformance_expect::{Expected, Gang};
+use conformance_history::{History, Live};
+use conformance_judge::{binding, finding, kubelets};
+use serde_json::Value;
+
+/// KLT-01.
+pub(super) const CASE: Case = Case {
+    id: "klt/containers-run",
+    title: "The containers of a bound gang run, and every status follows",
+    clauses: &["KLT-01"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("containers_run.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "alive";
+const FOLLOWED: &str = "the statuses followed";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let gangs = trial.submit(SET).await?;
+    let shown = |live: &Live| run_and_are_counted(live, &gangs).is_ok();
+    trial.until("all containers running, and counted", limits::CONTAINERS, shown).await?;
+    trial.mark(FOLLOWED, Value::Null);
+    Ok(())
+}
+
+fn run_and_are_counted(live: &Live, gangs: &[Gang]) -> Ruling {
+    kubelets::all_run(live, gangs)?;
+    kubelets::statuses_follow(live, SET, gangs)
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KLT-01", || {
+        let live = history.before(history.waited_for(FOLLOWED)?);
+        let gangs = history.gangs(SET)?;
+        binding::whole(&live, &history.units(SET)?)?;
+        run_and_are_counted(&live, &gangs)?;
+        kubelets::readiness_is_earned(history, &gangs)?;
+        history.reached(FOLLOWED).map(drop)
+    })]
+}

@@ -1,0 +1,286 @@
+//! 1 node x 1 GPU, another that joins; one PodCliqueSet of 1 pod that is scaled to 2 replicas, and in the first of them to
+//! a scaled gang (3 pods, no GPUs), and a gang of 2 pods x 1 GPU: one short until the second node joins.
+//!
+//! The controller's Deployment is rolled meanwhile. The set is scaled as soon as that has begun, and its scaling group
+//! when the first leader has gone, so that the second step is for the next one, whoever saw the first. Who led shows in
+//! the lease; that no two did, also in the pods: two would make two of one index.
+
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::lease_watch::LeaseWatch;
+use conformance_driver::{convergence, limits};
+use conformance_expect::{Expected, Gang, scaling};
+use conformance_history::{History, Live};
+use conformance_judge::{
+    all, binding, finding, gang_resources, gangs, kubelets, leadership, none, pods, violation,
+};
+use serde_json::Value;
+
+/// KLT-07.
+pub(super) const CASE: Case = Case {
+    id: "klt/controller-rolled",
+    title: "The controller is rolled while gangs wait and grow: one leader at a time, and all becomes as it should be",
+    clauses: &["KLT-07"],
+    nodes: &[nodes(1).gpus(1), nodes(1).gpus(1).joining(1)],
+    manifest: include_str!("controller_rolled.yaml"),
+    lane: Lane::Serial,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const GROWING: &str = "growing";
+const GROUP: &str = "growing-0-model";
+const PENDING: &str = "hoping";
+
+const ROLL: &str = "controller rolled";
+const SCALED: &str = "scaled meanwhile";
+const GROWN: &str = "grown";
+const JOIN: &str = "node joins";
+const BOUND: &str = "the waiting gang runs";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let mut lease = trial.watch_lease().await?;
+    trial.submit(GROWING).await?;
+    trial.until_converged(GROWING).await?;
+    let pending = trial.submit(PENDING).await?;
+    for gang in &pending {
+        trial.scheduler_passes_over(gang).await?;
+    }
+    trial.mark(ROLL, Value::Null);
+    let (rolled, scaled) = tokio::join!(roll(trial), scale_meanwhile(trial, &mut lease));
+    rolled?;
+    scaled?;
+    trial.until_converged(GROWING).await?;
+    trial.mark(GROWN, Value::Null);
+    // Whatever the new leader did to the waiting gang, the scheduler has seen it.
+    trial.canaries().await?;
+    trial.mark(JOIN, Value::Null);
+    trial.nodes_join(1).await?;
+    trial.until_converged(PENDING).await?;
+    trial.mark(BOUND, Value::Null);
+    Ok(())
+}
+
+async fn roll(trial: &Trial) -> Result<(), Stop> {
+    Ok(trial.kind()?.roll_controller().await?)
+}
+
+async fn scale_meanwhile(trial: &Trial, lease: &mut LeaseWatch) -> Result<(), Stop> {
+    let first = lease.holder();
+    trial.scale("PodCliqueSet", GROWING, 2).await?;
+    let gone = |holder: Option<&str>| holder != first.as_deref();
+    lease.until(trial, "the first leader gone", limits::ROLLOUT, gone).await?;
+    trial.scale("PodCliqueScalingGroup", GROUP, 2).await?;
+    trial.mark(SCALED, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KLT-07", || {
+        // Two that lead may keep the case from ever getting to the roll: that is broken then, and not unknown.
+        all([history.reached(ROLL).map(drop), leadership::one_leader_at_a_time(history)])?;
+        let (rolled, _) = history.reached(ROLL)?;
+        pods::indexes_are_unique(history)?;
+        history.reached(SCALED)?;
+        let grown = history.waited_for(GROWN)?;
+        kubelets::ran_on(history, rolled, grown)?;
+        as_it_should_be(history, grown, GROWING)?;
+        history.reached(GROWN)?;
+        let (joining, _) = history.reached(JOIN)?;
+        binding::never(history, &history.units(PENDING)?, Some(joining))?;
+        let bound = history.waited_for(BOUND)?;
+        as_it_should_be(history, bound, PENDING)?;
+        history.reached(BOUND).map(drop)
+    })]
+}
+
+/// A PodCliqueSet has become all that it would have become under one leader.
+fn as_it_should_be(history: &History, until: usize, set: &str) -> Ruling {
+    let live = history.before(until);
+    let all = scaling::gangs(history, history.submitted(set)?, until);
+    gangs::base(&live, set, &all)?;
+    gangs::scaled(history, &live, &all)?;
+    gang_resources::owned(history, &live, &all)?;
+    binding::all(&live, &all)?;
+    at_rest(&live, set, &all)
+}
+
+fn at_rest(live: &Live, set: &str, all: &[Gang]) -> Ruling {
+    none(convergence::lacks(live, set, all).map(|lack| violation(format!("{set} lacks {lack}"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::names;
+    use conformance_contract::ruling::Broken;
+    use conformance_contract::target::Target;
+    use conformance_expect::Group;
+    use conformance_history::RAN_OUT;
+    use conformance_history::testing::{Story, owned, running};
+    use conformance_judge::leadership::LEASE;
+    use conformance_judge::message;
+    use serde_json::json;
+
+    use super::*;
+
+    /// A target without gang resources: they are not what this is about.
+    fn begin() -> Story {
+        let manifests = grove_yaml::documents(CASE.manifest).expect("the manifest");
+        manifests.into_iter().fold(Story::on(Target::External), Story::submitted)
+    }
+
+    fn lease(story: Story, holder: Option<&str>) -> Story {
+        let spec = json!({
+            "holderIdentity": holder, "leaseDurationSeconds": 15, "renewTime": "2026-01-01T00:00:00.000000Z",
+        });
+        story.mark(LEASE, json!({"spec": spec}))
+    }
+
+    fn scaled(story: Story, kind: &str, name: &str) -> Story {
+        story.mark("scaled", json!({"kind": kind, "name": name, "replicas": 2}))
+    }
+
+    /// The PodGangs of a set at the end.
+    fn at_the_end(set: &str) -> Vec<Gang> {
+        let story = scaled(begin(), "PodCliqueSet", GROWING);
+        let history = scaled(story, "PodCliqueScalingGroup", GROUP).end();
+        scaling::gangs(&history, history.submitted(set).expect("submitted"), usize::MAX)
+    }
+
+    fn pod(gang: &Gang, group: &Group, index: usize) -> Value {
+        let mut pod = running(&format!("{}-{index}", group.clique), &gang.name, &group.clique, "n");
+        pod["metadata"]["labels"][names::POD_INDEX] = index.to_string().into();
+        pod
+    }
+
+    fn pods(set: &str) -> Vec<Value> {
+        let of_gang = |gang: &Gang| -> Vec<Value> {
+            let mut pods = Vec::new();
+            for group in &gang.groups {
+                pods.extend((0..group.replicas).map(|index| pod(gang, group, index)));
+            }
+            pods
+        };
+        at_the_end(set).iter().flat_map(of_gang).collect()
+    }
+
+    /// A set that has become all that it should be.
+    fn whole(set: &str) -> Vec<Value> {
+        let all = at_the_end(set);
+        let replicas = all.iter().filter(|gang| gang.base.is_none()).count();
+        let sized = |kind: &str, name: &str, size: usize, counts: &[&str]| {
+            let mut object = json!({"kind": kind, "metadata": {"name": name, "generation": 1},
+                "spec": {"replicas": size}, "status": {"observedGeneration": 1}});
+            counts.iter().for_each(|count| object["status"][*count] = size.into());
+            object
+        };
+        let mut objects =
+            vec![sized("PodCliqueSet", set, replicas, &["availableReplicas", "updatedReplicas"])];
+        for gang in &all {
+            let podgroup = |group: &Group| {
+                let references: Vec<_> = (0..group.replicas)
+                    .map(|index| json!({"name": format!("{}-{index}", group.clique)}))
+                    .collect();
+                json!({"name": group.clique, "minReplicas": group.min, "podReferences": references})
+            };
+            let podgroups: Vec<_> = gang.groups.iter().map(podgroup).collect();
+            let pod_gang = json!({"kind": "PodGang", "metadata": {"name": gang.name},
+                "spec": {"podgroups": podgroups},
+                "status": {"conditions": [{"type": "Initialized", "status": "True"}]}});
+            objects.push(owned(pod_gang, "PodCliqueSet", set));
+            for group in &gang.groups {
+                let counts = ["readyReplicas", "scheduledReplicas", "updatedReplicas"];
+                let mut clique = sized("PodClique", &group.clique, group.replicas, &counts);
+                clique["status"]["conditions"] = json!([
+                    {"type": "PodCliqueScheduled", "status": "True"},
+                    {"type": "MinAvailableBreached", "status": "False"},
+                ]);
+                objects.push(clique);
+            }
+        }
+        objects.extend(pods(set));
+        objects
+    }
+
+    /// Until the second step of the scaling: the next leader has waited.
+    fn rolled() -> Story {
+        let unbound = pods(PENDING).into_iter().map(|mut pod| {
+            pod["spec"]["nodeName"] = Value::Null;
+            pod
+        });
+        let story = begin().all_added(pods(GROWING).into_iter().take(1)).all_added(unbound);
+        let story = lease(story, Some("first")).mark(ROLL, Value::Null);
+        let story = lease(scaled(story, "PodCliqueSet", GROWING), None);
+        let story = lease(story, Some("second"));
+        scaled(story, "PodCliqueScalingGroup", GROUP).mark(SCALED, Value::Null)
+    }
+
+    fn ruling(story: Story) -> Ruling {
+        judge(&story.end()).remove(0).ruling
+    }
+
+    #[test]
+    fn nothing_shows_that_the_leader_changed() {
+        let grown = rolled().all_added(whole(GROWING)).mark(GROWN, Value::Null).mark(JOIN, Value::Null);
+        let story = grown.all_added(whole(PENDING)).mark(BOUND, Value::Null);
+        assert_eq!(ruling(story), Ok(()));
+    }
+
+    #[test]
+    fn a_leader_that_does_not_wait() {
+        let story = lease(rolled(), Some("third"));
+        assert!(message(ruling(story)).starts_with("third took the lease"));
+    }
+
+    #[test]
+    fn two_leaders_that_let_nothing_come_to_rest() {
+        let story = lease(lease(begin(), Some("first")), Some("second")).mark(RAN_OUT, Value::Null);
+        assert!(message(ruling(story)).starts_with("second took the lease"));
+        let at_rest = lease(begin(), Some("first")).mark(RAN_OUT, Value::Null);
+        assert_eq!(
+            ruling(at_rest),
+            Err(Broken::NotReached("the case did not reach \"controller rolled\"".into()))
+        );
+    }
+
+    #[test]
+    fn two_leaders_at_work() {
+        let mut twin = pods(GROWING)[0].clone();
+        twin["metadata"]["name"] = "twin".into();
+        assert!(message(ruling(rolled().added(twin))).contains("both have index 0"));
+    }
+
+    #[test]
+    fn a_step_that_nobody_saw() {
+        let lost = |object: &Value| object["kind"] == "PodGang" && object["metadata"]["name"] == "growing-1";
+        let behind = whole(GROWING).into_iter().filter(|object| !lost(object));
+        let story = rolled().all_added(behind).mark(RAN_OUT, Value::Null);
+        assert_eq!(message(ruling(story)), "PodGang growing-1 does not exist");
+        let unfinished = whole(GROWING).into_iter().map(|mut object| {
+            if object["kind"] == "PodCliqueSet" {
+                object["status"]["availableReplicas"] = 1.into();
+            }
+            object
+        });
+        let story = rolled().all_added(unfinished).mark(RAN_OUT, Value::Null);
+        let said = message(ruling(story));
+        assert_eq!(said, "growing lacks PodCliqueSet growing with availableReplicas 2");
+    }
+
+    #[test]
+    fn a_new_leader_that_begins_anew() {
+        let story = rolled().deleted(pods(GROWING)[0].clone()).all_added(whole(GROWING));
+        let said = message(ruling(story.mark(GROWN, Value::Null)));
+        assert_eq!(said, "growing-0-model-0-worker-0 was deleted");
+    }
+
+    #[test]
+    fn a_waiting_gang_that_is_forgotten() {
+        let grown = rolled().all_added(whole(GROWING)).mark(GROWN, Value::Null).mark(JOIN, Value::Null);
+        let unbound = whole(PENDING).into_iter().filter(|object| object["kind"] != "Pod");
+        let story = grown.all_added(unbound).mark(RAN_OUT, Value::Null);
+        assert_eq!(message(ruling(story)), "0 of 2 pods of hoping-0-worker are bound");
+    }
+}

@@ -1,0 +1,174 @@
+//! 1 node x 8 GPUs; a gang of 2 pods x 2 GPUs runs, and 2 GPUs turn unhealthy: 8 - 2 - 4 = 2 are left. A second gang of
+//! 2 pods x 2 GPUs is one pod short then, and fits when all 8 are healthy again. Which GPUs the first gang holds is not
+//! asked: a pod whose GPU breaks is its owner's to judge, not the kubelet's to end.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::kubelets::mended;
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, finding, kubelets};
+use serde_json::{Value, json};
+
+/// KLT-03.
+pub(super) const CASE: Case = Case {
+    id: "klt/gpus-unhealthy",
+    title: "Unhealthy GPUs are no longer allocatable: who runs runs on, and a gang that needs them waits, whole",
+    clauses: &["KLT-03"],
+    nodes: &[nodes(1).gpus(GPUS)],
+    manifest: include_str!("gpus_unhealthy.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(mended(trial, |trial| Box::pin(drive(trial)))),
+    judge,
+};
+
+const GPUS: u32 = 8;
+/// By their indices: they may be in use.
+const UNHEALTHY: &str = "0,3";
+const LEFT: u64 = 6;
+
+const RUNNING: &str = "keeper";
+const WAITING: &str = "wanting";
+
+const BREAK: &str = "GPUs turn unhealthy";
+const SHRUNK: &str = "fewer GPUs allocatable";
+const PASSED: &str = "scheduler passed";
+const MEND: &str = "GPUs turn healthy";
+const GROWN: &str = "all GPUs allocatable";
+const BOUND: &str = "the waiting gang runs";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let node = trial.nodes[0].name.clone();
+    let here = json!({"node": node});
+    let running = trial.submit(RUNNING).await?;
+    trial.until_running(&running).await?;
+    trial.mark(BREAK, here.clone());
+    trial.break_gpus(&node, UNHEALTHY).await?;
+    trial.until_allocatable(&node, LEFT).await?;
+    trial.mark(SHRUNK, here.clone());
+    let waiting = trial.submit(WAITING).await?;
+    for gang in &waiting {
+        trial.scheduler_passes_over(gang).await?;
+    }
+    trial.mark(MEND, here.clone());
+    trial.mend_gpus(&node).await?;
+    trial.until_allocatable(&node, GPUS.into()).await?;
+    trial.mark(GROWN, here);
+    trial.until_running(&waiting).await?;
+    trial.mark(BOUND, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KLT-03", || {
+        let (broken, mark) = history.reached(BREAK)?;
+        let node = mark.detail["node"].as_str().unwrap_or_default();
+        let shrunk = history.waited_for(SHRUNK)?;
+        kubelets::has_gpus(&history.before(shrunk), node, LEFT)?;
+        history.reached(SHRUNK)?;
+        history.reached(PASSED)?;
+        let (mending, _) = history.reached(MEND)?;
+        binding::never(history, &history.units(WAITING)?, Some(mending))?;
+        let grown = history.waited_for(GROWN)?;
+        kubelets::ran_on(history, broken, grown)?;
+        kubelets::has_gpus(&history.before(grown), node, GPUS.into())?;
+        history.reached(GROWN)?;
+        let bound = history.waited_for(BOUND)?;
+        binding::whole(&history.before(bound), &history.units(WAITING)?)?;
+        kubelets::all_run(&history.before(bound), &history.gangs(WAITING)?)?;
+        kubelets::ran_on(history, broken, bound)?;
+        history.reached(BOUND).map(drop)
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use conformance_contract::ruling::Ruling;
+    use conformance_history::testing::{Story, node, running};
+    use conformance_judge::message;
+
+    /// The case as it should go, in steps, each of which a test may tell otherwise.
+    fn steps() -> Vec<Step> {
+        let gang = |set: &str| {
+            let (gang, clique) = (format!("{set}-0"), format!("{set}-0-worker"));
+            [0, 1].map(|i| running(&format!("{clique}-{i}"), &gang, &clique, "n"))
+        };
+        let pending = gang(WAITING).map(|mut pod| {
+            (pod["spec"]["nodeName"], pod["status"]) = (Value::Null, Value::Null);
+            Step::Object(pod)
+        });
+        let mut steps = vec![Step::Object(node("n", 8))];
+        steps.extend(gang(RUNNING).map(Step::Object));
+        steps.extend([Step::Mark(BREAK), Step::Object(node("n", 6)), Step::Mark(SHRUNK)]);
+        steps.extend(pending);
+        steps.extend([Step::Mark(PASSED), Step::Mark(MEND), Step::Object(node("n", 8)), Step::Mark(GROWN)]);
+        steps.extend(gang(WAITING).map(Step::Object));
+        steps.push(Step::Mark(BOUND));
+        steps
+    }
+
+    enum Step {
+        Object(Value),
+        Mark(&'static str),
+    }
+
+    fn ruling(steps: Vec<Step>) -> Ruling {
+        let manifests = grove_yaml::documents(CASE.manifest).expect("the manifest");
+        let story = manifests.into_iter().fold(Story::flat(), Story::submitted);
+        let history = steps.into_iter().fold(story, |story, step| match step {
+            Step::Object(object) => story.modified(object),
+            Step::Mark(name) => story.mark(name, json!({"node": "n"})),
+        });
+        judge(&history.end()).remove(0).ruling
+    }
+
+    fn at(steps: &[Step], mark: &str) -> usize {
+        steps.iter().position(|step| matches!(step, Step::Mark(name) if *name == mark)).expect("the mark")
+    }
+
+    #[test]
+    fn the_second_gang_waits_until_the_gpus_are_healthy() {
+        assert_eq!(ruling(steps()), Ok(()));
+    }
+
+    #[test]
+    fn gpus_that_stay_allocatable() {
+        let mut all = steps();
+        let shrunk = at(&all, SHRUNK);
+        all[shrunk - 1] = Step::Object(node("n", 8));
+        all[shrunk] = Step::Mark(conformance_history::RAN_OUT);
+        all.truncate(shrunk + 1);
+        assert_eq!(message(ruling(all)), "8 GPUs of n are allocatable, not 6");
+    }
+
+    #[test]
+    fn a_pod_that_gets_an_unhealthy_gpu() {
+        let mut all = steps();
+        let passed = at(&all, PASSED);
+        let early = running("wanting-0-worker-0", "wanting-0", "wanting-0-worker", "n");
+        all.insert(passed, Step::Object(early));
+        assert!(message(ruling(all)).contains("though it could not be bound whole"));
+    }
+
+    #[test]
+    fn a_pod_that_loses_its_gpu_and_is_ended() {
+        let mut all = steps();
+        let passed = at(&all, PASSED);
+        let mut ended = running("keeper-0-worker-1", "keeper-0", "keeper-0-worker", "n");
+        ended["status"]["phase"] = "Failed".into();
+        all.insert(passed, Step::Object(ended));
+        assert_eq!(message(ruling(all)), "keeper-0-worker-1 is Failed");
+    }
+
+    #[test]
+    fn a_gang_that_is_forgotten() {
+        let mut all = steps();
+        let grown = at(&all, GROWN);
+        all.truncate(grown + 1);
+        all.push(Step::Mark(conformance_history::RAN_OUT));
+        assert!(message(ruling(all)).contains("is not bound whole"));
+    }
+}

@@ -1,0 +1,127 @@
+//! 1 node without GPUs; a gang of 2 sound pods and 1 whose image nobody has (names below `.invalid` never resolve): all
+//! 3 fit. To a scheduler they are alike; what differs shows in the statuses alone. Which clique is not ready its
+//! PodClique says; why, at least its pod does, for no condition of upstream's tells a pod that waits for its image from
+//! one that is starting.
+
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits;
+use conformance_expect::{Expected, Gang};
+use conformance_history::{History, Live};
+use conformance_judge::{binding, finding, kubelets};
+use serde_json::Value;
+
+/// KLT-06.
+pub(super) const CASE: Case = Case {
+    id: "klt/image-missing",
+    title: "A gang with an image that cannot be pulled is bound whole, and status tells which clique waits, and why",
+    clauses: &["KLT-06"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("image_missing.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "imageless";
+/// The clique whose image is missing.
+const BROKEN: &str = "broken";
+const TOLD: &str = "the statuses tell";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let gangs = trial.submit(SET).await?;
+    let told = |live: &Live| tell(live, &gangs).is_ok();
+    trial.until("the statuses telling which clique waits, and why", limits::IMAGE_PULL, told).await?;
+    trial.mark(TOLD, Value::Null);
+    Ok(())
+}
+
+/// Every PodClique but the broken one is ready, and the broken one's pod says why it is not.
+fn tell(live: &Live, gangs: &[Gang]) -> Ruling {
+    for group in gangs.iter().flat_map(|gang| &gang.groups) {
+        match group.template.as_str() {
+            BROKEN => {
+                kubelets::clique_says(live, group, 0)?;
+                kubelets::says_why_not_pulled(live, &group.clique)?;
+            }
+            _ => kubelets::clique_says(live, group, group.replicas)?,
+        }
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KLT-06", || {
+        let live = history.before(history.waited_for(TOLD)?);
+        let gangs = history.gangs(SET)?;
+        binding::whole(&live, &history.units(SET)?)?;
+        tell(&live, &gangs)?;
+        kubelets::readiness_is_earned(history, &gangs)?;
+        history.reached(TOLD).map(drop)
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::RAN_OUT;
+    use conformance_history::testing::{Story, running};
+    use conformance_judge::message;
+    use serde_json::json;
+
+    use super::*;
+
+    fn clique(name: &str, scheduled: u32, ready: u32) -> Value {
+        let status = json!({"replicas": scheduled, "scheduledReplicas": scheduled, "readyReplicas": ready});
+        json!({"kind": "PodClique", "metadata": {"name": format!("imageless-0-{name}")}, "status": status})
+    }
+
+    /// All pods bound, those of the sound clique running, the other's in this state.
+    fn bound(state: Value) -> Story {
+        let pod =
+            |name: &str, clique: &str| running(name, "imageless-0", &format!("imageless-0-{clique}"), "n");
+        let mut waiting = pod("c", BROKEN);
+        waiting["status"] =
+            json!({"phase": "Pending", "containerStatuses": [{"name": "worker", "state": state}]});
+        let manifests = grove_yaml::documents(CASE.manifest).expect("the manifest");
+        let story = manifests.into_iter().fold(Story::flat(), Story::submitted);
+        story.all_added([pod("a", "sound"), pod("b", "sound"), waiting])
+    }
+
+    fn refused() -> Value {
+        json!({"waiting": {"reason": "ErrImagePull", "message": "no such host"}})
+    }
+
+    fn ruling(story: Story) -> Ruling {
+        judge(&story.end()).remove(0).ruling
+    }
+
+    #[test]
+    fn the_broken_clique_is_told_from_the_sound_one() {
+        let story = bound(refused()).all_added([clique("sound", 2, 2), clique(BROKEN, 1, 0)]);
+        assert_eq!(ruling(story.mark(TOLD, Value::Null)), Ok(()));
+    }
+
+    #[test]
+    fn a_status_that_calls_it_ready() {
+        let story = bound(refused()).all_added([clique("sound", 2, 2), clique(BROKEN, 1, 1)]);
+        let said = message(ruling(story.mark(RAN_OUT, Value::Null)));
+        assert_eq!(said, "PodClique imageless-0-broken says readyReplicas 1, not 0");
+    }
+
+    #[test]
+    fn a_status_that_holds_the_sound_one_back() {
+        let story = bound(refused()).all_added([clique("sound", 2, 0), clique(BROKEN, 1, 0)]);
+        let said = message(ruling(story.mark(RAN_OUT, Value::Null)));
+        assert_eq!(said, "PodClique imageless-0-sound says readyReplicas 0, not 2");
+    }
+
+    #[test]
+    fn nobody_says_why() {
+        let creating = json!({"waiting": {"reason": "ContainerCreating"}});
+        let story = bound(creating).all_added([clique("sound", 2, 2), clique(BROKEN, 1, 0)]);
+        let said = message(ruling(story.mark(RAN_OUT, Value::Null)));
+        assert_eq!(said, "no pod of imageless-0-broken says why its image is not pulled");
+    }
+}

@@ -1,0 +1,129 @@
+//! 1 node x 4 GPUs; a gang of 2 pods x 1 GPU runs, and the kubelet restarts. Then a fifth GPU is put into the node: what
+//! a starting kubelet remembers, and what the API server still shows, is 4 at most, so that it says 5 shows that the
+//! plugin has registered with it again. A second gang of 3 pods x 1 GPU needs the 2 that were free and the fifth: it
+//! cannot be bound, nor admitted by the kubelet, before.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::kubelets::mended;
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, finding, kubelets};
+use serde_json::{Value, json};
+
+/// KLT-04.
+pub(super) const CASE: Case = Case {
+    id: "klt/kubelet-restarted",
+    title: "After a kubelet's restart the plugin is back, the rest of the GPUs can be used, and the gang ran on",
+    clauses: &["KLT-04"],
+    nodes: &[nodes(1).gpus(4)],
+    manifest: include_str!("kubelet_restarted.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(mended(trial, |trial| Box::pin(drive(trial)))),
+    judge,
+};
+
+/// With the one that is put in after the restart.
+const GPUS: u64 = 5;
+
+const RUNNING: &str = "lasting";
+const NEXT: &str = "following";
+
+const RESTART: &str = "kubelet restarts";
+const REGISTERED: &str = "plugin registered again";
+const USED: &str = "the rest is used";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let node = trial.nodes[0].name.clone();
+    let running = trial.submit(RUNNING).await?;
+    trial.until_running(&running).await?;
+    trial.mark(RESTART, json!({"node": node}));
+    trial.kind()?.restart_kubelet(&node).await?;
+    trial.set_gpus(&node, GPUS).await?;
+    trial.until_allocatable(&node, GPUS).await?;
+    trial.mark(REGISTERED, Value::Null);
+    let next = trial.submit(NEXT).await?;
+    trial.until_running(&next).await?;
+    trial.mark(USED, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KLT-04", || {
+        let (restart, mark) = history.reached(RESTART)?;
+        let node = mark.detail["node"].as_str().unwrap_or_default();
+        let registered = history.waited_for(REGISTERED)?;
+        kubelets::ran_on(history, restart, registered)?;
+        kubelets::has_gpus(&history.before(registered), node, GPUS)?;
+        history.reached(REGISTERED)?;
+        let used = history.waited_for(USED)?;
+        kubelets::ran_on(history, restart, used)?;
+        let live = history.before(used);
+        binding::whole(&live, &history.units(NEXT)?)?;
+        kubelets::all_run(&live, &history.gangs(NEXT)?)?;
+        history.reached(USED).map(drop)
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use conformance_contract::ruling::Ruling;
+    use conformance_history::RAN_OUT;
+    use conformance_history::testing::{Story, node, running};
+    use conformance_judge::message;
+
+    fn pod(set: &str, index: usize) -> Value {
+        let (gang, clique) = (format!("{set}-0"), format!("{set}-0-worker"));
+        running(&format!("{clique}-{index}"), &gang, &clique, "n")
+    }
+
+    /// Until the kubelet has restarted.
+    fn begin() -> Story {
+        let manifests = grove_yaml::documents(CASE.manifest).expect("the manifest");
+        let story = manifests.into_iter().fold(Story::flat(), Story::submitted).added(node("n", 4));
+        story
+            .all_added([0, 1].map(|i| pod(RUNNING, i)))
+            .mark(RESTART, json!({"node": "n"}))
+            .modified(node("n", 0))
+    }
+
+    fn registered() -> Story {
+        begin().modified(node("n", 5)).mark(REGISTERED, Value::Null)
+    }
+
+    fn ruling(story: Story) -> Ruling {
+        judge(&story.end()).remove(0).ruling
+    }
+
+    #[test]
+    fn a_plugin_that_registers_again() {
+        let used = registered().all_added([0, 1, 2].map(|i| pod(NEXT, i))).mark(USED, Value::Null);
+        assert_eq!(ruling(used), Ok(()));
+    }
+
+    #[test]
+    fn a_plugin_that_does_not() {
+        let remembered = begin().modified(node("n", 4)).mark(RAN_OUT, Value::Null);
+        assert_eq!(message(ruling(remembered)), "4 GPUs of n are allocatable, not 5");
+    }
+
+    #[test]
+    fn a_kubelet_that_starts_the_containers_anew() {
+        let mut anew = pod(RUNNING, 0);
+        anew["status"]["containerStatuses"][0]["containerID"] = "another".into();
+        let story = begin().modified(anew).modified(node("n", 5)).mark(REGISTERED, Value::Null);
+        assert_eq!(message(ruling(story)), "lasting-0-worker-0 has its container worker started again");
+    }
+
+    #[test]
+    fn a_kubelet_that_does_not_admit_the_next_pods() {
+        let mut refused = pod(NEXT, 2);
+        refused["status"] = json!({"phase": "Failed", "reason": "UnexpectedAdmissionError"});
+        let pods = [pod(NEXT, 0), pod(NEXT, 1), refused];
+        let story = registered().all_added(pods).mark(RAN_OUT, Value::Null);
+        assert!(message(ruling(story)).contains("2 of 3 pods of following-0-worker run"));
+    }
+}

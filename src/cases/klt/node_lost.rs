@@ -1,0 +1,150 @@
+//! 3 nodes x 1 GPU; a gang of 2 pods x 1 GPU, on a node each. One's kubelet is stopped: after 12 s the node counts as
+//! NotReady, and 5 s later, which is how long the pods tolerate that, its pod is deleted. Nobody is left who would
+//! confirm that: the pod stays Terminating, and still holds its node's GPU. Its place is the third node's.
+//!
+//! A pod that is being deleted is no replica any more: upstream's `status.replicas` leaves it out, and the reference
+//! controller replaces it at once. So nothing is deleted by force here: an operator that waits until a dead node answers
+//! waits for ever.
+
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::kubelets::mended;
+use conformance_driver::limits;
+use conformance_expect::{Expected, Gang};
+use conformance_history::{History, Live};
+use conformance_judge::{binding, finding, gangs, kubelets};
+use serde_json::{Value, json};
+
+/// KLT-05.
+pub(super) const CASE: Case = Case {
+    id: "klt/node-lost",
+    title: "The pods of a node that is NotReady are replaced in their gang, elsewhere, and the others stay",
+    clauses: &["KLT-05"],
+    nodes: &[nodes(3).gpus(1)],
+    manifest: include_str!("node_lost.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(mended(trial, |trial| Box::pin(drive(trial)))),
+    judge,
+};
+
+const SET: &str = "moving";
+
+const LOSE: &str = "node lost";
+const NOT_READY: &str = "node NotReady";
+const REPLACED: &str = "its pods replaced";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let gangs = trial.submit(SET).await?;
+    trial.until_running(&gangs).await?;
+    let node = trial.look(|live| live.pods().find_map(|pod| pod.node().map(str::to_owned)));
+    let node = node.unwrap_or_default();
+    let lost = trial.look(|live| -> Vec<_> {
+        let there = live.pods().filter(|pod| pod.node() == Some(&node));
+        there.map(|pod| pod.name().to_owned()).collect()
+    });
+    trial.mark(LOSE, json!({"node": node, "pods": lost}));
+    trial.kind()?.stop_kubelet(&node).await?;
+    let silent = |live: &Live| !kubelets::node_is_ready(live, &node);
+    trial.until_in_cluster(&format!("{node} NotReady"), limits::NODE_LOSS, silent).await?;
+    trial.mark(NOT_READY, Value::Null);
+    let replaced = |live: &Live| all_elsewhere(live, &node, &gangs).is_ok();
+    trial.until("its pods replaced on other nodes", limits::NODE_LOSS, replaced).await?;
+    trial.mark(REPLACED, Value::Null);
+    Ok(())
+}
+
+/// The whole gang runs, and is what its PodGang refers to, without the node.
+fn all_elsewhere(live: &Live, node: &str, all: &[Gang]) -> Ruling {
+    kubelets::deserted(live, node)?;
+    kubelets::all_run(live, all)?;
+    gangs::references_are_the_pods(live, all)
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KLT-05", || {
+        let (since, mark) = history.reached(LOSE)?;
+        let node = mark.detail["node"].as_str().unwrap_or_default();
+        let lost = mark.detail["pods"].as_array().into_iter().flatten();
+        let lost: Vec<&str> = lost.filter_map(Value::as_str).collect();
+        history.reached(NOT_READY)?;
+        // What becomes of the lost pods when their kubelet is back is not asked.
+        let then = history.upto(history.waited_for(REPLACED)?);
+        lost.iter().try_for_each(|pod| binding::replaced(&then, since, pod))?;
+        binding::others_untouched(&then, since, &lost)?;
+        all_elsewhere(&then.end(), node, &history.gangs(SET)?)?;
+        history.reached(REPLACED).map(drop)
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use conformance_history::RAN_OUT;
+    use conformance_history::testing::{Story, running};
+    use conformance_judge::message;
+
+    fn pod(name: &str, index: u32, node: &str) -> Value {
+        let mut pod = running(name, "moving-0", "moving-0-worker", node);
+        pod["metadata"]["labels"]["grove.io/podclique-pod-index"] = index.to_string().into();
+        pod
+    }
+
+    fn terminating(mut pod: Value) -> Value {
+        pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+        pod
+    }
+
+    fn referring_to(pods: &[&str]) -> Value {
+        let references: Vec<_> = pods.iter().map(|name| json!({"name": name})).collect();
+        let podgroup = json!({"name": "moving-0-worker", "podReferences": references});
+        json!({"kind": "PodGang", "metadata": {"name": "moving-0"}, "spec": {"podgroups": [podgroup]}})
+    }
+
+    /// Until the pod on the lost node is deleted.
+    fn begin() -> Story {
+        let manifests = grove_yaml::documents(CASE.manifest).expect("the manifest");
+        let story = manifests.into_iter().fold(Story::flat(), Story::submitted);
+        story
+            .all_added([referring_to(&["p", "q"]), pod("p", 0, "n"), pod("q", 1, "m")])
+            .mark(LOSE, json!({"node": "n", "pods": ["p"]}))
+            .mark(NOT_READY, Value::Null)
+            .modified(terminating(pod("p", 0, "n")))
+    }
+
+    fn ruling(story: Story) -> Ruling {
+        judge(&story.end()).remove(0).ruling
+    }
+
+    #[test]
+    fn a_pod_in_its_place_on_another_node() {
+        let replaced = begin().added(pod("r", 0, "o")).modified(referring_to(&["q", "r"]));
+        // Its kubelet is back, and confirms that it has ended.
+        let story = replaced.mark(REPLACED, Value::Null).deleted(terminating(pod("p", 0, "n")));
+        assert_eq!(ruling(story), Ok(()));
+    }
+
+    #[test]
+    fn a_controller_that_waits_for_the_dead_node() {
+        let story = begin().mark(RAN_OUT, Value::Null);
+        assert_eq!(message(ruling(story)), "no pod took the place of p in its gang");
+    }
+
+    #[test]
+    fn a_replacement_that_stays_outside_of_the_gang() {
+        let mut loose = pod("r", 0, "o");
+        loose["metadata"]["labels"]["grove.io/podgang"] = "another".into();
+        let story = begin().added(loose).mark(RAN_OUT, Value::Null);
+        assert_eq!(message(ruling(story)), "no pod took the place of p in its gang");
+        let unreferred = begin().added(pod("r", 0, "o")).mark(RAN_OUT, Value::Null);
+        assert_eq!(message(ruling(unreferred)), "moving-0-worker refers to [p, q]; its pods are [q, r]");
+    }
+
+    #[test]
+    fn the_others_moved_too() {
+        let story = begin().added(pod("r", 0, "o")).deleted(pod("q", 1, "m")).added(pod("s", 1, "m"));
+        let story = story.modified(referring_to(&["r", "s"])).mark(REPLACED, Value::Null);
+        assert_eq!(message(ruling(story)), "q is gone, though it was not lost");
+    }
+}

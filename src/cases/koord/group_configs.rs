@@ -1,0 +1,46 @@
+//! Two PodGangs made by hand, which no admission has seen: `grouped` asks for a rack for one of its two podgroups by a
+//! group config, `plain` asks for nothing. Once `plain` has its PodGroups, the backend has been past both.
+
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Lane};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits::REACTION;
+use conformance_history::History;
+use conformance_judge::fail_closed::failed_closed;
+use conformance_judge::{finding, gang_groups};
+
+/// KOORD-05.
+pub(super) const CASE: Case = Case {
+    id: "koord/group-configs",
+    title: "A PodGang with topology for some of its podgroups fails closed",
+    clauses: &["KOORD-05"],
+    nodes: &[],
+    manifest: include_str!("group_configs.yaml"),
+    lane: Lane::Shared,
+    only: &[Target::Koordinator],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const GROUPED: &str = "grouped";
+const PLAIN: &str = "plain";
+/// Name of its group config.
+const CONFIG: &str = "grouped-model-0";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    for name in [GROUPED, PLAIN] {
+        trial.create("PodGang", &trial.manifest(name)?).await?;
+    }
+    trial.until_told(GROUPED, "", CONFIG).await?;
+    trial
+        .until("the PodGroups of the other", REACTION, |live| gang_groups::complete(live, PLAIN).is_ok())
+        .await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KOORD-05", || {
+        failed_closed(history, GROUPED, "", CONFIG)?;
+        gang_groups::complete(&history.end(), PLAIN)
+    })]
+}

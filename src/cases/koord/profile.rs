@@ -1,0 +1,195 @@
+//! The profile sets every value otherwise than it is by default, and maps the key of the block level of the trial's own
+//! topology. `tuned`, 2 pods, requires such a block. Then the controller is started with values that are wrong.
+
+use conformance_contract::ruling::{Broken, Finding, Ruling};
+use conformance_contract::target::Target;
+use conformance_driver::admission_attempts::template;
+use conformance_driver::case::{Case, Lane};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::control_plane;
+use conformance_driver::limits::{REACTION, RECOVERY};
+use conformance_driver::test_cluster::binding;
+use conformance_expect::schedulers::koordinator::POD_GROUP;
+use conformance_history::{History, Live};
+use conformance_judge::admission::{Attempt, admitted};
+use conformance_judge::configuration::{Flaw, stops_the_start};
+use conformance_judge::gang_groups::annotation;
+use conformance_judge::{Shown, finding, none, violation};
+use serde_json::{Value, json};
+
+/// KOORD-02, KOORD-06.
+pub(super) const CASE: Case = Case {
+    id: "koord/profile",
+    title: "Every value of the profile reaches the PodGroups and pods, and one that is wrong stops the start",
+    clauses: &["KOORD-02", "KOORD-06"],
+    nodes: &[],
+    manifest: include_str!("profile.yaml"),
+    lane: Lane::Alone,
+    only: &[Target::Koordinator],
+    drive: |trial| Box::pin(control_plane::restored(trial, |trial| Box::pin(drive(trial)))),
+    judge,
+};
+
+const SET: &str = "tuned";
+const TUNED: &str = "tuned-0-tuned-0-worker";
+/// The key that only the profile knows.
+const KEY: &str = "example.com/row";
+const QOS: &str = "koordinator.sh/qosClass";
+/// Mark: from here on other values are tried.
+const SEEN: &str = "all values seen";
+const KNOWN: &[Attempt] = &[admitted("a level of the trial's own topology", |_| {})];
+
+const FLAWS: &[Flaw] = &[
+    Flaw { title: "gangMode", says: &["config.gangMode"], edit: |c| set(c, "gangMode", "strict".into()) },
+    Flaw {
+        title: "matchPolicy",
+        says: &["config.matchPolicy"],
+        edit: |c| set(c, "matchPolicy", "always".into()),
+    },
+    Flaw {
+        title: "scheduleTimeoutSeconds",
+        says: &["config.scheduleTimeoutSeconds"],
+        edit: |c| set(c, "scheduleTimeoutSeconds", 0.into()),
+    },
+    Flaw {
+        title: "defaultQoSClass",
+        says: &["config.defaultQoSClass"],
+        edit: |c| set(c, "defaultQoSClass", "SYSTEM".into()),
+    },
+    Flaw {
+        title: "topologyKeyMappings",
+        says: &["config.topologyKeyMappings"],
+        edit: |c| set(c, "topologyKeyMappings", json!({KEY: "rowLayer"})),
+    },
+    Flaw {
+        title: "a field that nobody knows",
+        says: &["config", "gangmode"],
+        edit: |c| set(c, "gangmode", "Strict".into()),
+    },
+];
+
+/// Sets one field of the profile's config.
+fn set(configuration: &mut Value, field: &str, value: Value) {
+    let profiles = configuration["scheduler"]["profiles"].as_array_mut();
+    let of_koordinator = |profile: &&mut Value| profile["name"] == Target::Koordinator.backend();
+    if let Some(profile) = profiles.into_iter().flatten().find(of_koordinator) {
+        profile["config"][field] = value;
+    }
+}
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let config = json!({
+        "gangMode": "NonStrict", "matchPolicy": "waiting-and-running", "scheduleTimeoutSeconds": 90,
+        "defaultQoSClass": "LSR", "topologyKeyMappings": {KEY: "blockLayer"},
+    });
+    let was = trial.local()?.spec().controller;
+    trial.restart_controller(was.with_profile_config(trial.target.backend(), config)).await?;
+    let own = trial.namespace.clone();
+    trial.create("ClusterTopologyBinding", &binding(&own, &[("block", KEY)])).await?;
+    let mut tuned = trial.manifest(SET)?;
+    template(&mut tuned)["topologyConstraint"] = json!({"topologyName": own, "pack": {"required": "block"}});
+    trial.creates_until(&tuned, KNOWN, RECOVERY).await?;
+    let gangs = trial.submit_value(tuned).await?;
+    trial.until("its PodGroup", REACTION, |live| live.get(POD_GROUP, TUNED).is_some()).await?;
+    trial.until_released(&gangs[0]).await?;
+    trial.mark(SEEN, Value::Null);
+    trial.start_with_flaws(FLAWS).await
+}
+
+/// The PodGroup says all that the profile does.
+fn reached_the_pod_group(live: &Live) -> Ruling {
+    let Some(found) = live.get(POD_GROUP, TUNED) else {
+        return Err(violation(format!("PodGroup {TUNED} does not exist")).into());
+    };
+    let topology = annotation(found, "network-topology-spec").as_str().unwrap_or_default();
+    let topology: Value = serde_json::from_str(topology).unwrap_or_default();
+    let values = [
+        ("gangMode", annotation(found, "mode"), json!("NonStrict")),
+        ("matchPolicy", annotation(found, "match-policy"), json!("waiting-and-running")),
+        ("scheduleTimeoutSeconds", &found["spec"]["scheduleTimeoutSeconds"], json!(90)),
+        ("topologyKeyMappings", &topology["gatherStrategy"][0]["layer"], json!("blockLayer")),
+    ];
+    let wrong = values.into_iter().filter(|(_, found, wanted)| *found != wanted);
+    none(wrong.map(|(field, value, wanted)| {
+        violation(format!("{field} became {value} in PodGroup {TUNED}, not {wanted}"))
+            .shown_by_object("it", found)
+    }))
+}
+
+/// Every pod was created with the profile's QoS class.
+fn reached_the_pods(history: &History) -> Ruling {
+    let mut pods = history.pods().peekable();
+    if pods.peek().is_none() {
+        return Err(Broken::NotReached("there never was a pod".into()));
+    }
+    none(pods.filter(|version| version.label(QOS) != Some("LSR")).map(|version| {
+        violation(format!("{} has not got label {QOS}=LSR", version.name())).shown_by("it", version)
+    }))
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding("KOORD-02", || {
+            let (seen, _) = history.reached(SEEN)?;
+            reached_the_pods(&history.upto(seen))
+        }),
+        finding("KOORD-06", || {
+            let (seen, _) = history.reached(SEEN)?;
+            let then = history.upto(seen);
+            reached_the_pod_group(&then.end())?;
+            reached_the_pods(&then)?;
+            stops_the_start(history, FLAWS)
+        }),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use conformance_history::testing::{Story, object};
+
+    fn pod_group() -> Value {
+        let mut found = object(POD_GROUP, TUNED);
+        let spec = json!({"gatherStrategy": [{"layer": "blockLayer", "strategy": "MustGather"}]});
+        found["metadata"]["annotations"] = json!({
+            "gang.scheduling.koordinator.sh/mode": "NonStrict",
+            "gang.scheduling.koordinator.sh/match-policy": "waiting-and-running",
+            "gang.scheduling.koordinator.sh/network-topology-spec": spec.to_string(),
+        });
+        found["spec"] = json!({"scheduleTimeoutSeconds": 90});
+        found
+    }
+
+    fn ruling(found: Value) -> Ruling {
+        reached_the_pod_group(&Story::on(Target::Koordinator).added(found).end().end())
+    }
+
+    #[rstest::rstest]
+    #[case::mode("mode", "Strict")]
+    #[case::policy("match-policy", "once-satisfied")]
+    #[case::mapping("network-topology-spec", "{}")]
+    fn a_default_instead(#[case] name: &str, #[case] value: &str) {
+        assert_eq!(ruling(pod_group()), Ok(()));
+        let mut found = pod_group();
+        found["metadata"]["annotations"][format!("gang.scheduling.koordinator.sh/{name}")] = value.into();
+        assert!(ruling(found).is_err());
+        assert!(ruling(object("Pod", "p")).is_err());
+    }
+
+    #[test]
+    fn pods_without_the_class() {
+        let mut pod = object("Pod", "p");
+        let told = |pod: &Value| reached_the_pods(&Story::on(Target::Koordinator).added(pod.clone()).end());
+        assert!(told(&pod).is_err());
+        pod["metadata"]["labels"] = json!({QOS: "LSR"});
+        assert_eq!(told(&pod), Ok(()));
+    }
+
+    #[test]
+    fn flaws_are_put_into_the_profile() {
+        let mut configuration =
+            json!({"scheduler": {"profiles": [{"name": "a"}, {"name": "koord-scheduler"}]}});
+        (FLAWS[0].edit)(&mut configuration);
+        assert_eq!(configuration["scheduler"]["profiles"][1]["config"], json!({"gangMode": "strict"}));
+    }
+}

@@ -1,0 +1,69 @@
+//! `pair`: a clique beside a scaling group of one clique, PodGangs of two podgroups. `solo`: one clique.
+
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::Target;
+use conformance_driver::admission_attempts::{clique, group, required, template};
+use conformance_driver::case::{Case, Lane};
+use conformance_driver::context::{Stop, Trial};
+use conformance_history::History;
+use conformance_judge::admission::{Attempt, admitted, answers, refused};
+use conformance_judge::finding;
+use serde_json::{Value, json};
+
+/// KOORD-04.
+pub(super) const CASE: Case = Case {
+    id: "koord/refusals",
+    title: "MNNVL, and topology that Koordinator does not honour, are refused with the reason",
+    clauses: &["KOORD-04"],
+    nodes: &[],
+    manifest: include_str!("refusals.yaml"),
+    lane: Lane::Shared,
+    only: &[Target::Koordinator],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const AUTO: &str = "grove.io/auto-mnnvl";
+const GROUP: &str = "grove.io/mnnvl-group";
+
+const PAIR: &[Attempt] = &[
+    refused("MNNVL by the proposals' annotation", &[AUTO, "MNNVL"], |pcs| annotate(pcs, AUTO, "enabled")),
+    refused("MNNVL by today's annotation", &[GROUP, "MNNVL"], |pcs| annotate(pcs, GROUP, "fast")),
+    refused("MNNVL of one clique", &[GROUP, "MNNVL"], |pcs| annotate(clique(pcs, 0), GROUP, "fast")),
+    admitted("no MNNVL by either annotation", |pcs| {
+        annotate(pcs, AUTO, "disabled");
+        annotate(pcs, GROUP, "none");
+    }),
+    refused("a level of a scaling group", &["topologyConstraint"], |pcs| {
+        group(pcs, 0)["topologyConstraint"] = required("rack");
+    }),
+    refused("a level of a clique beside another", &["topologyConstraint"], |pcs| {
+        clique(pcs, 0)["topologyConstraint"] = required("rack");
+    }),
+    admitted("a level of the PodCliqueSet", |pcs| template(pcs)["topologyConstraint"] = required("rack")),
+];
+
+const SOLO: &[Attempt] = &[admitted("a level of the only clique", |pcs| {
+    clique(pcs, 0)["topologyConstraint"] = required("rack");
+})];
+
+/// Annotates a PodCliqueSet, or a clique's template, whose annotations are not in its metadata.
+fn annotate(object: &mut Value, key: &str, value: &str) {
+    let holder = if object["metadata"].is_object() { &mut object["metadata"] } else { object };
+    match holder["annotations"].as_object_mut() {
+        Some(annotations) => drop(annotations.insert(key.into(), value.into())),
+        None => holder["annotations"] = json!({key: value}),
+    }
+}
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.creates(&trial.manifest("pair")?, PAIR).await?;
+    trial.creates(&trial.manifest("solo")?, SOLO).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KOORD-04", || {
+        answers(history, PAIR)?;
+        answers(history, SOLO)
+    })]
+}

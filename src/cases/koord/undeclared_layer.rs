@@ -1,0 +1,77 @@
+//! The administrator's ClusterNetworkTopology no longer declares hostLayer; `by-host`, 1 pod, requires a host. The
+//! controller has had its time for a PodGroup once a later PodCliqueSet, `anywhere`, has got one.
+
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Lane};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits::REACTION;
+use conformance_expect::schedulers;
+use conformance_history::History;
+use conformance_judge::fail_closed::failed_closed;
+use conformance_judge::finding;
+use serde_json::{Value, json};
+
+/// KOORD-03.
+pub(super) const CASE: Case = Case {
+    id: "koord/undeclared-layer",
+    title: "A layer that the cluster's network topology does not declare fails closed",
+    clauses: &["KOORD-03"],
+    nodes: &[],
+    manifest: include_str!("undeclared_layer.yaml"),
+    lane: Lane::Alone,
+    only: &[Target::Koordinator],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "by-host";
+const LAYER: &str = "hostLayer";
+const KIND: &str = "ClusterNetworkTopology";
+const NAME: &str = "default";
+/// Mark: from here on the layer is declared again.
+const DECLARED: &str = "layer declared";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let found = trial.attempt(http::Method::GET, KIND, NAME, &Value::Null).await?;
+    let was = found.accepted(format!("read {KIND} {NAME}"))?["spec"]["networkTopologySpec"].clone();
+    trial.patch(KIND, NAME, json!({"spec": {"networkTopologySpec": without_layer(&was)}})).await?;
+    let driven = without(trial).await;
+    trial.mark(DECLARED, Value::Null);
+    trial.patch(KIND, NAME, json!({"spec": {"networkTopologySpec": was}})).await?;
+    driven
+}
+
+async fn without(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit(SET).await?;
+    trial.until_told(&format!("{SET}-0"), SET, LAYER).await?;
+    for gang in trial.submit("anywhere").await? {
+        for served in schedulers::resources_of(trial.target, &gang) {
+            let name = &served.name.wanted;
+            trial
+                .until(&format!("PodGroup {name}"), REACTION, |live| live.get(served.kind, name).is_some())
+                .await?;
+        }
+    }
+    Ok(())
+}
+
+/// The layers without the one, and what was below it below its parent.
+fn without_layer(layers: &Value) -> Value {
+    let all = layers.as_array().cloned().unwrap_or_default();
+    let gone = all.iter().find(|layer| layer["topologyLayer"] == LAYER).cloned().unwrap_or_default();
+    let rest = all.into_iter().filter(|layer| layer["topologyLayer"] != LAYER).map(|mut layer| {
+        if layer["parentTopologyLayer"] == LAYER {
+            layer["parentTopologyLayer"] = gone["parentTopologyLayer"].clone();
+        }
+        layer
+    });
+    rest.collect()
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KOORD-03", || {
+        let (until, _) = history.reached(DECLARED)?;
+        failed_closed(&history.upto(until), &format!("{SET}-0"), SET, LAYER)
+    })]
+}

@@ -1,0 +1,168 @@
+//! `changing`, a PodGang made by hand, has podgroups a and b; then b and c, then b, c and d. Between the first two,
+//! others write into the PodGroup of b, which stays. `taken` has podgroups a and b too, and a PodGroup of the name that
+//! its b wants is controlled by somebody else.
+
+use conformance_contract::ruling::{Broken, Finding, Ruling};
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Lane};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits::REACTION;
+use conformance_expect::schedulers::koordinator::POD_GROUP;
+use conformance_history::History;
+use conformance_judge::fail_closed::is_told;
+use conformance_judge::{Shown, ensure, finding, foreign_fields, gang_groups, none, violation};
+use serde_json::{Value, json};
+
+/// KOORD-07.
+pub(super) const CASE: Case = Case {
+    id: "koord/whole-list",
+    title: "The list of a GangGroup stays whole while it changes, and nothing of others is lost",
+    clauses: &["KOORD-07"],
+    nodes: &[],
+    manifest: include_str!("whole_list.yaml"),
+    lane: Lane::Shared,
+    only: &[Target::Koordinator],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const CHANGING: &str = "changing";
+const TAKEN: &str = "taken";
+/// The PodGroup that stays.
+const KEPT: &str = "changing-changing-b";
+/// The PodGroup of somebody else.
+const FOREIGN: &str = "taken-taken-b";
+/// Mark: the PodGroups of `changing` are as its podgroups say.
+const AT_REST: &str = "at rest";
+/// The podgroups of `changing` after each step.
+const STEPS: [&[&str]; 3] = [&["a", "b"], &["b", "c"], &["b", "c", "d"]];
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let space = trial.attempt(http::Method::GET, "Namespace", &trial.namespace, &Value::Null).await?;
+    let space = space.accepted("read the namespace".into())?;
+    let mut foreign = trial.manifest(FOREIGN)?;
+    // Any object that is there would do: the garbage collector takes what an owner has left behind.
+    foreign["metadata"]["ownerReferences"] = json!([{
+        "apiVersion": "v1", "kind": "Namespace", "name": trial.namespace, "uid": space["metadata"]["uid"],
+        "controller": true,
+    }]);
+    trial.create(POD_GROUP, &foreign).await?;
+    for name in [TAKEN, CHANGING] {
+        trial.create("PodGang", &trial.manifest(name)?).await?;
+    }
+    trial.until_told(TAKEN, "", FOREIGN).await?;
+    let driven = change(trial).await;
+    // The finalizer of nobody would hold the namespace for ever.
+    trial.attempt(http::Method::PATCH, POD_GROUP, KEPT, &json!({"metadata": {"finalizers": null}})).await?;
+    driven
+}
+
+async fn change(trial: &Trial) -> Result<(), Stop> {
+    rest(trial).await?;
+    let foreign = json!({"metadata": {
+        "labels": {"example.com/team": "red"},
+        "annotations": {"example.com/note": "not for you"},
+        "finalizers": ["example.com/keep"],
+    }});
+    trial.patch_as_others(POD_GROUP, KEPT, foreign).await?;
+    for names in &STEPS[1..] {
+        trial.patch("PodGang", CHANGING, json!({"spec": {"podgroups": podgroups(names)}})).await?;
+        let wanted = podgroups(names);
+        trial
+            .until("the new podgroups seen", REACTION, |live| {
+                live.get("PodGang", CHANGING).is_some_and(|gang| gang["spec"]["podgroups"] == wanted)
+            })
+            .await?;
+        rest(trial).await?;
+    }
+    Ok(())
+}
+
+fn podgroups(names: &[&str]) -> Value {
+    let podgroup =
+        |name| json!({"name": format!("{CHANGING}-{name}"), "minReplicas": 1, "podReferences": []});
+    names.iter().map(podgroup).collect()
+}
+
+/// Waits until the PodGroups are what the podgroups say, by name.
+async fn rest(trial: &Trial) -> Result<(), Stop> {
+    trial
+        .until("a whole list on every PodGroup", REACTION, |live| {
+            let podgroups = live.get("PodGang", CHANGING).map(|gang| &gang["spec"]["podgroups"]);
+            let mut names = podgroups.and_then(Value::as_array).into_iter().flatten().map(|of| &of["name"]);
+            let is_there = |name: &Value| {
+                live.get(POD_GROUP, &format!("{CHANGING}-{}", name.as_str().unwrap_or_default())).is_some()
+            };
+            names.all(is_there) && gang_groups::complete(live, CHANGING).is_ok()
+        })
+        .await?;
+    trial.mark(AT_REST, Value::Null);
+    Ok(())
+}
+
+/// A PodGroup of somebody else never changed, and somebody was told.
+fn never_overwritten(history: &History) -> Ruling {
+    let said = |object: &Value| {
+        let metadata = &object["metadata"];
+        [
+            &metadata["uid"],
+            &metadata["ownerReferences"],
+            &metadata["labels"],
+            &metadata["annotations"],
+            &object["spec"],
+        ]
+        .map(Value::clone)
+    };
+    let mut versions = history.named(POD_GROUP, FOREIGN);
+    let first =
+        versions.next().ok_or_else(|| Broken::NotReached(format!("there was no PodGroup {FOREIGN}")))?;
+    none(versions.find(|version| said(version.object) != said(first.object)).map(|version| {
+        violation(format!("PodGroup {FOREIGN} of another controller was overwritten"))
+            .shown_by("as it was", first)
+            .shown_by("overwritten", version)
+    }))?;
+    ensure(is_told(&history.end(), TAKEN, "", FOREIGN), || {
+        violation(format!("no Warning event says that the name {FOREIGN} is taken"))
+    })
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KOORD-07", || {
+        never_overwritten(history)?;
+        for (index, _) in history.marks(AT_REST) {
+            gang_groups::complete(&history.before(index), CHANGING)?;
+        }
+        gang_groups::complete(&history.end(), CHANGING)?;
+        if history.marks(AT_REST).count() < STEPS.len() {
+            return Err(Broken::NotReached("the PodGang was not changed to the end".into()));
+        }
+        gang_groups::made_before_pruned(history, CHANGING)?;
+        let last = history.marks(AT_REST).last().map_or(0, |(index, _)| index);
+        foreign_fields::kept(&history.upto(last))
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use conformance_history::testing::{Story, object, owned};
+
+    fn ruling(version: Value, about: &str) -> Ruling {
+        let event = json!({"kind": "Event", "metadata": {"name": "e"}, "type": "Warning",
+            "involvedObject": {"kind": "PodGang", "name": TAKEN}, "message": about});
+        let story =
+            Story::on(Target::Koordinator).added(owned(object(POD_GROUP, FOREIGN), "Namespace", "ns"));
+        never_overwritten(&story.modified(version).added(event).end())
+    }
+
+    #[test]
+    fn of_another_controller() {
+        let same = || owned(object(POD_GROUP, FOREIGN), "Namespace", "ns");
+        assert_eq!(ruling(same(), &format!("{FOREIGN} is taken")), Ok(()));
+        assert!(ruling(same(), "nothing").is_err());
+        assert!(ruling(owned(object(POD_GROUP, FOREIGN), "PodGang", TAKEN), FOREIGN).is_err());
+        let mut listed = same();
+        listed["metadata"]["annotations"] = json!({"gang.scheduling.koordinator.sh/groups": "[]"});
+        assert!(ruling(listed, FOREIGN).is_err());
+    }
+}

@@ -1,0 +1,129 @@
+//! An API server of 1.37 with the gate CompositePodGroup off: `before` becomes PodGroups side by side, in `v1beta1`, and a
+//! tree that is asked for is refused. Then the gate is on: `after` becomes a tree, and so does the second replica of
+//! `before`, whose first one stays as it is. The controller stays the process that was started without.
+
+use conformance_cluster::local::{ClusterSpec, Part};
+use conformance_contract::ruling::{Broken, Finding, Ruling};
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::control_plane::{self, API_SERVER_RESTARTED};
+use conformance_driver::limits;
+use conformance_expect::Expected;
+use conformance_history::{History, Live, is_controlled_by};
+use conformance_judge::admission::{self, Attempt, CONTROLLER, admitted, answers, refused};
+use conformance_judge::{ensure, finding, gang_resources, violation};
+use serde_json::Value;
+
+use super::mapping::ask_for;
+
+/// KUBE-09.
+pub(super) const CASE: Case = Case {
+    id: "kube/composite-later",
+    title: "CompositePodGroup is served later: new PodGangs become trees, and a live one stays as it is",
+    clauses: &["KUBE-09"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("composite_later.yaml"),
+    lane: Lane::Alone,
+    only: &[Target::KubeTree],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const GATE: &str = "CompositePodGroup";
+const FLAT: &str = "before is flat";
+const BEFORE: &str = "before-0";
+
+const WITHOUT: &[Attempt] = &[refused("a tree that is not served", &[GATE], |_| {})];
+const WITH: &[Attempt] = &[admitted("a tree that is served now", |_| {})];
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let asking = trial.manifest("after")?;
+    control_plane::restored(trial, |trial| Box::pin(without_trees(trial))).await?;
+    trial.creates_until(&asking, WITH, limits::RECOVERY).await?;
+    trial.look_at_controller().await?;
+    trial.until_cluster_watched().await?;
+    submit_unasked(trial, "after").await?;
+    trial.scale("PodCliqueSet", "before", 2).await?;
+    trial.until_bound(9).await
+}
+
+async fn submit_unasked(trial: &mut Trial, name: &str) -> Result<(), Stop> {
+    let mut pcs = trial.manifest(name)?;
+    ask_for(&mut pcs, None);
+    trial.submit_value(pcs).await.map(drop)
+}
+
+async fn without_trees(trial: &mut Trial) -> Result<(), Stop> {
+    let was = trial.local()?.spec();
+    let gates_off = |spec: &mut ClusterSpec| {
+        spec.api_gates = spec.api_gates.clone().with(GATE, false);
+        spec.scheduler_gates = spec.scheduler_gates.clone().with(GATE, false);
+    };
+    trial.take_away(Part::KubeScheduler).await?;
+    trial.restart_api_server(gates_off).await?;
+    trial.start_scheduler().await?;
+    trial.restart_controller(was.controller).await?;
+    trial.creates(&trial.manifest("after")?, WITHOUT).await?;
+    submit_unasked(trial, "before").await?;
+    trial.until_bound(3).await?;
+    // Watches come back one after the other.
+    trial
+        .until("what stands for before-0", limits::RECOVERY, |live| {
+            live.get("PodGang", BEFORE).is_some() && live.of("PodGroup").count() >= 2
+        })
+        .await?;
+    trial.mark(FLAT, Value::Null);
+    Ok(())
+}
+
+/// The PodGang has a PodGroup per podgroup, of which none is below another, and no CompositePodGroup.
+fn is_flat(live: &Live, pod_gang: &str) -> Ruling {
+    let owner = live.get("PodGang", pod_gang);
+    let owner = owner.ok_or_else(|| Broken::NotReached(format!("there is no PodGang {pod_gang}")))?;
+    let own = |kind: &'static str| live.of(kind).filter(move |object| is_controlled_by(object, owner));
+    ensure(own("CompositePodGroup").next().is_none(), || {
+        violation(format!("PodGang {pod_gang} has a CompositePodGroup"))
+    })?;
+    let groups: Vec<_> = own("PodGroup").map(|group| &group["spec"]).collect();
+    ensure(groups.len() == 2, || violation(format!("PodGang {pod_gang} has {} PodGroups", groups.len())))?;
+    let is_whole = |spec: &&&Value| {
+        spec["parentCompositePodGroupName"].is_null() && spec["workloadRef"]["workloadName"] == pod_gang
+    };
+    match groups.iter().find(|spec| !is_whole(spec)) {
+        None => Ok(()),
+        Some(spec) => Err(violation(format!("a PodGroup of PodGang {pod_gang} is {spec}")).into()),
+    }
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KUBE-09", || {
+        history.reached(API_SERVER_RESTARTED)?;
+        answers(history, WITHOUT)?;
+        let (flat, _) = history.reached(FLAT)?;
+        is_flat(&history.before(flat), BEFORE)?;
+        says_the_mapping(history)?;
+        answers(history, WITH)?;
+        admission::one_process(history)?;
+        let end = history.end();
+        is_flat(&end, BEFORE)?;
+        let mut trees = history.gangs("after")?;
+        trees.extend(history.gangs("before")?.into_iter().map(|gang| {
+            let name = "before-1".to_owned();
+            conformance_expect::Gang { name, ..gang }
+        }));
+        gang_resources::as_the_pod_gangs_say(history, &end, &trees)
+    })]
+}
+
+/// What the controller said at its start names the mapping.
+fn says_the_mapping(history: &History) -> Ruling {
+    let (_, controller) = history.reached(CONTROLLER)?;
+    let lines = controller.detail["said"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let is_it = |line: &Value| {
+        line.as_str().is_some_and(|line| line.contains("v1beta1") && line.contains("PodGroup"))
+    };
+    ensure(lines.iter().any(is_it), || {
+        violation("the controller's log does not say by which API and mapping gangs are made")
+    })
+}

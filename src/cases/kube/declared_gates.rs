@@ -1,0 +1,80 @@
+//! The scheduler's own feature gates cannot be seen from the API; the profile declares them, here as off. The
+//! PodCliqueSet is one clique, so that a topology constraint is admissible in either gang scope.
+
+use conformance_cluster::local::ControllerSpec;
+use conformance_contract::names;
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::{KUBE, Target};
+use conformance_driver::admission_attempts::{required, template};
+use conformance_driver::case::{Case, Lane};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::control_plane;
+use conformance_history::History;
+use conformance_judge::admission::{Attempt, admitted, answers, refused};
+use conformance_judge::finding;
+use serde_json::json;
+
+/// KUBE-06.
+pub(super) const CASE: Case = Case {
+    id: "kube/declared-gates",
+    title: "What needs a scheduler gate that the profile declares off is refused, and the gate named",
+    clauses: &["KUBE-06"],
+    nodes: &[],
+    manifest: include_str!("declared_gates.yaml"),
+    lane: Lane::Alone,
+    only: KUBE,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const GANGS: &str = "GangScheduling";
+const TOPOLOGY: &str = "TopologyAwareWorkloadScheduling";
+const GENERIC: &str = "GenericWorkload";
+const COMPOSITE: &str = "CompositePodGroup";
+
+const WITHOUT_GANGS: &[Attempt] = &[refused("a gang without GangScheduling", &[GANGS], |_| {})];
+const WITHOUT_TOPOLOGY: &[Attempt] = &[
+    admitted("a gang without TopologyAwareWorkloadScheduling", |_| {}),
+    refused("a topology constraint without TopologyAwareWorkloadScheduling", &[TOPOLOGY], |pcs| {
+        template(pcs)["topologyConstraint"] = required("rack");
+    }),
+];
+
+/// 1.37 has no gate GangScheduling; a tree needs one more.
+const NO_GANGS: &[Attempt] = &[refused("a gang without GenericWorkload", &[GENERIC], |_| {})];
+const NO_TREES: &[Attempt] = &[
+    refused("a tree without CompositePodGroup", &[COMPOSITE], |_| {}),
+    admitted("a gang that asks for no tree", |pcs| {
+        pcs["metadata"]["annotations"][names::GANG_SCOPE] = "PodGroup".into();
+    }),
+];
+
+/// What is declared off, one after the other, and what then becomes of PodCliqueSets.
+type Declared = &'static [(&'static str, &'static [Attempt])];
+
+const FLAT: Declared = &[(GANGS, WITHOUT_GANGS), (TOPOLOGY, WITHOUT_TOPOLOGY)];
+const TREE: Declared = &[(GENERIC, NO_GANGS), (TOPOLOGY, WITHOUT_TOPOLOGY), (COMPOSITE, NO_TREES)];
+
+fn declared(target: Target) -> Declared {
+    if target == Target::KubeTree { TREE } else { FLAT }
+}
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    control_plane::restored(trial, |trial| Box::pin(declare(trial))).await
+}
+
+async fn declare(trial: &mut Trial) -> Result<(), Stop> {
+    let solo = trial.manifest("solo")?;
+    for (gate, attempts) in declared(trial.target) {
+        let profile = json!({"gangScheduling": true, "schedulerFeatureGates": {*gate: false}});
+        trial.restart_controller(ControllerSpec::with_profile(profile)).await?;
+        trial.creates(&solo, attempts).await?;
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KUBE-06", || {
+        declared(history.header.target).iter().try_for_each(|(_, attempts)| answers(history, attempts))
+    })]
+}

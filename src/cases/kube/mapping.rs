@@ -1,0 +1,73 @@
+//! `unasked` names no gang scope, `asked` names one: the target's on 1.36; on 1.37 PodGang, which is for API servers
+//! without CompositePodGroup. What each PodGang becomes follows what is served.
+
+use conformance_contract::names::GANG_SCOPE;
+use conformance_contract::ruling::{Broken, Finding};
+use conformance_contract::target::{KUBE, Target};
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_expect::{Expected, Gang};
+use conformance_history::History;
+use conformance_judge::{finding, gang_resources};
+use serde_json::Value;
+
+/// KUBE-09.
+pub(super) const CASE: Case = Case {
+    id: "kube/mapping",
+    title: "What a PodGang becomes follows what the API server serves, and stays",
+    clauses: &["KUBE-09"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("mapping.yaml"),
+    lane: Lane::Shared,
+    only: KUBE,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+/// The PodCliqueSets of the target, and the gang scope that each names.
+fn sets(target: Target) -> &'static [(&'static str, Option<&'static str>)] {
+    match target {
+        Target::KubePodGang => &[("asked", Some("PodGang"))],
+        Target::KubeTree => &[("unasked", None), ("asked", Some("PodGang"))],
+        _ => &[("unasked", None), ("asked", Some("PodGroup"))],
+    }
+}
+
+/// Names this gang scope, or none.
+pub(super) fn ask_for(pcs: &mut Value, scope: Option<&str>) {
+    match (scope, pcs["metadata"]["annotations"].as_object_mut()) {
+        (Some(scope), _) => pcs["metadata"]["annotations"][GANG_SCOPE] = scope.into(),
+        (None, Some(annotations)) => drop(annotations.remove(GANG_SCOPE)),
+        (None, None) => {}
+    }
+}
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    for (name, scope) in sets(trial.target) {
+        let mut pcs = trial.manifest(name)?;
+        ask_for(&mut pcs, *scope);
+        trial.submit_value(pcs).await?;
+        trial.until_converged(name).await?;
+        // Another PodGang of the same kind, beside a live one that stays as it is.
+        trial.scale("PodCliqueSet", name, 2).await?;
+        trial.until_converged(name).await?;
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KUBE-09", || {
+        let sets = sets(history.header.target);
+        history.waited_for("converged")?;
+        if history.marks("converged").count() < 2 * sets.len() {
+            return Err(Broken::NotReached("not every PodCliqueSet was scaled".into()));
+        }
+        for (name, _) in sets {
+            let mut gangs = history.gangs(name)?;
+            let second = gangs.iter().map(|gang| Gang { name: format!("{name}-1"), ..gang.clone() });
+            gangs.extend(second.collect::<Vec<_>>());
+            gang_resources::as_the_pod_gangs_say(history, &history.end(), &gangs)?;
+        }
+        gang_resources::never_reshaped(history, history.entries.len())
+    })]
+}

@@ -1,0 +1,122 @@
+//! A Workload has room for 8 PodGroup templates: flat, for 8 podgroups of a PodGang. A pod's host name is made of its
+//! PodClique's, a Service's name of the PodCliqueSet's, and neither may hold a dot.
+
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::{KUBE, Target};
+use conformance_driver::admission_attempts::{clique, group, required, template};
+use conformance_driver::case::{Case, Lane};
+use conformance_driver::context::{Stop, Trial};
+use conformance_history::History;
+use conformance_judge::admission::{self, Attempt, admitted, answers, refused};
+use conformance_judge::finding;
+use serde_json::{Value, json};
+
+/// KUBE-05, KUBE-12.
+pub(super) const CASE: Case = Case {
+    id: "kube/names-and-limits",
+    title: "More podgroups than a Workload holds, and names that nothing can carry, are refused whole",
+    clauses: &["KUBE-05", "KUBE-12"],
+    nodes: &[],
+    manifest: include_str!("names_and_limits.yaml"),
+    lane: Lane::Shared,
+    only: KUBE,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const NAMES: &[Attempt] = &[
+    refused("a dot in the PodCliqueSet's name", &["name"], |pcs| {
+        pcs["metadata"]["name"] = "many.groups".into()
+    }),
+    refused("a dot in a clique's name", &["name"], |pcs| clique(pcs, 0)["name"] = "front.end".into()),
+    refused("a dot in a scaling group's name", &["name"], |pcs| {
+        grouped(pcs, 1, 1);
+        template(pcs)["podCliqueScalingGroups"][0]["name"] = "model.a".into();
+    }),
+    admitted("hyphens in all names", |pcs| {
+        grouped(pcs, 1, 1);
+        pcs["metadata"]["name"] = "many-groups".into();
+        template(pcs)["podCliqueScalingGroups"][0]["name"] = "model-a".into();
+    }),
+];
+
+const FLAT: &[Attempt] = &[
+    admitted("8 cliques", |pcs| cliques(pcs, 8)),
+    refused("9 cliques", &[], |pcs| cliques(pcs, 9)),
+    admitted("4 cliques in 2 replicas of a scaling group", |pcs| grouped(pcs, 4, 2)),
+    refused("3 cliques in 3 replicas of a scaling group", &[], |pcs| grouped(pcs, 3, 3)),
+];
+
+/// One PodGroup holds the hard gang, however many podgroups that has.
+const WHOLE: &[Attempt] = &[
+    admitted("9 cliques", |pcs| cliques(pcs, 9)),
+    admitted("3 cliques in 3 replicas of a scaling group", |pcs| grouped(pcs, 3, 3)),
+];
+
+/// A list of the tree's templates has room for 8 as well; those of a scaling group with a constraint are lists of their
+/// own.
+const TREE: &[Attempt] = &[
+    admitted("8 cliques", |pcs| cliques(pcs, 8)),
+    refused("9 cliques", &["8", "9"], |pcs| cliques(pcs, 9)),
+    refused("3 cliques in 3 replicas of a scaling group", &["8", "9"], |pcs| grouped(pcs, 3, 3)),
+    admitted("3 cliques in 3 replicas of a scaling group with a constraint", |pcs| constrained(pcs, 3, 3)),
+    refused("1 clique in 9 replicas of a scaling group with a constraint", &["8", "9"], |pcs| {
+        constrained(pcs, 1, 9);
+    }),
+    refused("9 cliques in a replica of a scaling group with a constraint", &["8", "9"], |pcs| {
+        constrained(pcs, 9, 1);
+    }),
+];
+
+fn limits(target: Target) -> &'static [Attempt] {
+    match target {
+        Target::KubePodGang => WHOLE,
+        Target::KubeTree => TREE,
+        _ => FLAT,
+    }
+}
+
+/// So many cliques like the first.
+fn cliques(pcs: &mut Value, count: usize) {
+    let first = clique(pcs, 0).clone();
+    let numbered = (0..count).map(|number| {
+        let mut clique = first.clone();
+        clique["name"] = format!("c{number}").into();
+        clique["spec"]["roleName"] = format!("c{number}").into();
+        clique
+    });
+    template(pcs)["cliques"] = numbered.collect();
+}
+
+/// So many cliques in so many replicas of a scaling group, all of them in the base PodGang.
+fn grouped(pcs: &mut Value, count: usize, replicas: usize) {
+    cliques(pcs, count);
+    let members: Vec<_> = (0..count).map(|number| format!("c{number}")).collect();
+    template(pcs)["podCliqueScalingGroups"] =
+        json!([{"name": "sg", "replicas": replicas, "minAvailable": replicas, "cliqueNames": members}]);
+}
+
+/// The same with a constraint of each replica.
+fn constrained(pcs: &mut Value, count: usize, replicas: usize) {
+    grouped(pcs, count, replicas);
+    group(pcs, 0)["topologyConstraint"] = required("rack");
+}
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let mut base = trial.manifest("many")?;
+    trial.creates(&base, NAMES).await?;
+    base["metadata"]["name"] = "limit".into();
+    trial.creates(&base, limits(trial.target)).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    let target = history.header.target;
+    let kept = |attempts: &[Attempt]| {
+        answers(history, attempts)?;
+        admission::left_nothing(history, attempts)
+    };
+    vec![
+        finding("KUBE-05", || kept(&[NAMES, limits(target)].concat())),
+        finding("KUBE-12", || kept(limits(target))),
+    ]
+}

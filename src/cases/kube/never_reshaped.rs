@@ -1,0 +1,120 @@
+//! A live gang is scaled in every way, its minimum is changed by hand in its PodGang, and a changed minimum is sent to
+//! its PodCliqueSet (which admission refuses): its Workloads and PodGroups stay as they were created.
+
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_contract::target::KUBE;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{all, finding, gang_resources};
+use serde_json::{Value, json};
+
+/// KUBE-04.
+pub(super) const CASE: Case = Case {
+    id: "kube/never-reshaped",
+    title: "Whatever happens to a live gang, its gang resources are neither patched nor recreated to follow",
+    clauses: &["KUBE-04"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("never_reshaped.yaml"),
+    lane: Lane::Shared,
+    only: KUBE,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "kept";
+const POD_GANG: &str = "kept-0";
+const DONE: &str = "all of it was tried";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit(SET).await?;
+    trial.until_converged(SET).await?;
+    for (kind, name, replicas) in [
+        ("PodClique", "kept-0-router", 4),
+        ("PodCliqueScalingGroup", "kept-0-model", 3),
+        ("PodCliqueSet", SET, 2),
+    ] {
+        trial.scale(kind, name, replicas).await?;
+        trial.until_converged(SET).await?;
+    }
+    // Whether these are refused is for others to judge (ADM-03).
+    let mut podgroups =
+        trial.look(|live| live.get("PodGang", POD_GANG).map(|found| found["spec"]["podgroups"].clone()));
+    if let Some(podgroup) = podgroups.as_mut().and_then(|podgroups| podgroups.get_mut(0)) {
+        podgroup["minReplicas"] = json!(2);
+    }
+    let body = json!({"spec": {"podgroups": podgroups}});
+    trial.attempt(http::Method::PATCH, "PodGang", POD_GANG, &body).await?;
+    trial.attempt(http::Method::PATCH, "PodCliqueSet", SET, &larger_minimum(&trial.manifest(SET)?)).await?;
+    // A change of generation that has to be dealt with, and behind it all that came before.
+    trial.scale("PodClique", "kept-0-router", 2).await?;
+    trial.until_converged(SET).await?;
+    trial.mark(DONE, Value::Null);
+    Ok(())
+}
+
+/// A patch that raises the minimum of the first clique to all of its pods.
+fn larger_minimum(pcs: &Value) -> Value {
+    let mut cliques = pcs["spec"]["template"]["cliques"].clone();
+    cliques[0]["spec"]["minAvailable"] = cliques[0]["spec"]["replicas"].clone();
+    json!({"spec": {"template": {"cliques": cliques}}})
+}
+
+/// There were gang resources that could have been reshaped.
+fn had_a_shape(history: &History) -> Ruling {
+    history.waited_for("converged")?;
+    gang_resources::were_made(history, &history.gangs(SET)?)
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KUBE-04", || {
+        let reshaped = gang_resources::never_reshaped(history, history.entries.len());
+        all([reshaped, had_a_shape(history), history.reached(DONE).map(drop)])
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use conformance_contract::ruling::Broken;
+    use conformance_history::testing::{Story, its_gang, object, one_clique};
+
+    /// A live gang that converged, with these gang resources.
+    fn converged(resources: &[(&str, &str)]) -> Story {
+        let sent = Story::flat().submitted(one_clique(SET, 2)).added(its_gang(SET, 2));
+        let made = sent.all_added(resources.iter().map(|(kind, name)| object(kind, name)));
+        made.mark("converged", Value::Null)
+    }
+
+    fn ruling(story: Story) -> Ruling {
+        judge(&story.mark(DONE, Value::Null).end()).remove(0).ruling
+    }
+
+    const MADE: &[(&str, &str)] = &[("Workload", POD_GANG), ("PodGroup", "kept-0-kept-0-worker")];
+
+    fn patched() -> Value {
+        let mut workload = object("Workload", POD_GANG);
+        workload["spec"] = json!({"podGroupTemplates": []});
+        workload
+    }
+
+    #[test]
+    fn gang_resources_stay_what_they_are() {
+        assert_eq!(ruling(converged(MADE)), Ok(()));
+        assert!(matches!(ruling(converged(MADE).modified(patched())), Err(Broken::Violated(_))));
+        assert!(matches!(ruling(converged(&MADE[..1]).modified(patched())), Err(Broken::Violated(_))));
+        let early = judge(&converged(MADE).end()).remove(0).ruling;
+        assert!(matches!(early, Err(Broken::NotReached(_))), "not all of it was tried");
+    }
+
+    #[test]
+    fn without_gang_resources_there_is_nothing_to_reshape() {
+        for made in [&MADE[..0], &MADE[..1]] {
+            let ruling = ruling(converged(made));
+            assert!(matches!(ruling, Err(Broken::Premise { clause: "GANG-08", .. })), "{ruling:?}");
+        }
+        let stopped = judge(&Story::flat().submitted(one_clique(SET, 2)).end()).remove(0).ruling;
+        assert!(matches!(stopped, Err(Broken::NotReached(_))), "{stopped:?}");
+    }
+}

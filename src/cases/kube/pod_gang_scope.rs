@@ -1,0 +1,89 @@
+//! `scoped`, 1 of 2 leaders and 2 of 3 workers x 8 GPUs in one rack: a hard gang of 3 with 2 surplus pods. 2 racks of 2
+//! nodes x 8 GPUs: no rack has room for the hard gang, though 4 nodes are free. A third node in rack b: the hard gang
+//! fits there, and surplus may not go to rack a, which stays free. Two more in rack b: surplus fits. Then a member
+//! is lost. `wide`, 9 cliques of 1 pod without GPUs: more podgroups than a Workload has room for.
+
+use conformance_contract::names::{POD_INDEX, RACK};
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::KUBE;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits;
+use conformance_expect::Expected;
+use conformance_history::{History, Pod};
+use conformance_judge::{binding, excess_pods, finding, gang_resources, placement};
+use serde_json::Value;
+
+/// KUBE-08.
+pub(super) const CASE: Case = Case {
+    id: "kube/pod-gang-scope",
+    title: "One PodGroup is the hard gang of a whole PodGang; surplus follows it into its domain",
+    clauses: &["KUBE-08"],
+    nodes: &[
+        nodes(2).gpus(8).rack("a"),
+        nodes(2).gpus(8).rack("b"),
+        nodes(1).gpus(8).rack("b").joining(1),
+        nodes(2).gpus(8).rack("b").joining(2),
+    ],
+    manifest: include_str!("pod_gang_scope.yaml"),
+    lane: Lane::Shared,
+    only: KUBE,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    for gang in trial.submit("scoped").await? {
+        trial.scheduler_passes_over(&gang).await?;
+    }
+    trial.mark("no rack has room", Value::Null);
+    trial.nodes_join(1).await?;
+    trial
+        .until("surplus released", limits::SCHEDULING, |live| live.pods().all(|pod| pod.gates().is_empty()))
+        .await?;
+    trial.canaries().await?;
+    trial.mark("only the other rack has room", Value::Null);
+    trial.nodes_join(2).await?;
+    trial.until_bound(5).await?;
+
+    let is_member =
+        |pod: &Pod<'_>| pod.pod_clique() == Some("scoped-0-worker") && pod.label(POD_INDEX) == Some("0");
+    let lost =
+        trial.look(|live| live.pods().find(is_member).map(|pod| pod.name().to_owned())).unwrap_or_default();
+    trial.lose_pod(&lost).await?;
+    let replaced = format!("{lost} replaced");
+    trial
+        .until(&replaced, limits::SCHEDULING, |live| live.get("Pod", &lost).is_none() && live.bound() == 5)
+        .await?;
+
+    trial.submit("wide").await?;
+    trial.until_bound(14).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KUBE-08", || {
+        let gangs = [history.gangs("scoped")?, history.gangs("wide")?].concat();
+        let end = history.end();
+        gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;
+        for gang in &gangs {
+            excess_pods::members_have_the_lowest_indexes(history, gang)?;
+        }
+        let scoped = &gangs[0];
+        excess_pods::released_after_the_hard_gang(history, scoped)?;
+        excess_pods::released_into_the_domain(history, scoped, RACK)?;
+        placement::gang_in_one_domain(history, &scoped.name, RACK)?;
+
+        let (no_room, _) = history.reached("no rack has room")?;
+        binding::never(history, &history.units("scoped")?, Some(no_room))?;
+        let (other_rack, _) = history.reached("only the other rack has room")?;
+        let then = history.before(other_rack);
+        binding::exactly(&then, "scoped-0-leader", 1)?;
+        binding::exactly(&then, "scoped-0-worker", 2)?;
+
+        let (since, mark) = history.reached("pod lost")?;
+        let lost = mark.detail["name"].as_str().unwrap_or_default();
+        binding::replaced(history, since, lost)?;
+        binding::others_untouched(history, since, &[lost])?;
+        binding::all(&end, &gangs)
+    })]
+}

@@ -1,0 +1,150 @@
+//! 2 nodes x 8 GPUs; 2 pods x 8 GPUs of a PodGroup that is not there yet. The harness makes them: what the scheduler does
+//! with such pods is its own, whatever an operator makes of those that bring a scheduling group (KUBE-15).
+
+use conformance_contract::names;
+use conformance_contract::ruling::{Broken, Finding, Ruling};
+use conformance_contract::scheduler::Scheduler;
+use conformance_contract::target::KUBE;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_history::{History, Version};
+use conformance_judge::{Shown, binding, finding, none, violation};
+use http::Method;
+use serde_json::{Value, json};
+
+/// KUBE-14.
+pub(super) const CASE: Case = Case {
+    id: "kube/podgroup-later",
+    title: "Pods that the scheduler sees before their PodGroup are bound when it appears",
+    clauses: &["KUBE-14"],
+    nodes: &[nodes(2).gpus(8)],
+    manifest: "",
+    lane: Lane::Shared,
+    only: KUBE,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const PODS: [&str; 2] = ["early-0", "early-1"];
+const GROUP: &str = "late";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let outcome = group_after_pods(trial).await;
+    // No PodCliqueSet takes them away, and they hold their nodes.
+    for name in PODS {
+        trial.attempt(Method::DELETE, "Pod", name, &Value::Null).await?;
+    }
+    outcome
+}
+
+async fn group_after_pods(trial: &mut Trial) -> Result<(), Stop> {
+    for name in PODS {
+        trial.create("Pod", &pod(name, &trial.namespace)).await?;
+    }
+    trial.scheduler_passes().await?;
+    let late = json!({
+        "metadata": {"name": GROUP},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": PODS.len()}}},
+    });
+    trial.create("PodGroup", &late).await?;
+    trial.until_bound(PODS.len()).await
+}
+
+/// A pod of the PodGroup, for a node of this pool.
+fn pod(name: &str, pool: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name},
+        "spec": {
+            "schedulerName": Scheduler::Kube.name(),
+            "schedulingGroup": {"podGroupName": GROUP},
+            "nodeSelector": {names::POOL: pool},
+            "tolerations": [{"key": names::POOL, "value": pool, "effect": "NoSchedule"}],
+            "terminationGracePeriodSeconds": 0,
+            "containers": [{
+                "name": "worker",
+                "image": "registry.k8s.io/pause:3.10",
+                "resources": {"limits": {names::GPU: "8"}},
+            }],
+        },
+    })
+}
+
+/// No pod is bound before the entry at `passed`, for the PodGroup is not there; when it is, all of them are.
+fn bound_with_their_group(history: &History, passed: usize) -> Ruling {
+    let bound: Vec<Version<'_>> = binding::bindings(history).collect();
+    let early = bound.iter().filter(|version| version.index < passed);
+    none(early.map(|version| {
+        violation(format!("{} was bound before there was a PodGroup {GROUP}", version.name()))
+            .shown_by("bound", *version)
+    }))?;
+    if history.named("PodGroup", GROUP).next().is_none() {
+        return Err(Broken::NotReached(format!("there never was a PodGroup {GROUP}")));
+    }
+    let left = PODS.into_iter().filter(|name| bound.iter().all(|version| version.name() != *name));
+    none(left.map(|name| {
+        let found = violation(format!("{name} was not bound when PodGroup {GROUP} appeared"));
+        let last = history.named("Pod", name).last();
+        last.into_iter().fold(found, |found, version| found.shown_by("not bound", version))
+    }))
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KUBE-14", || {
+        let (passed, _) = history.reached("scheduler passed")?;
+        bound_with_their_group(history, passed)
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use conformance_history::testing::{Story, object};
+
+    fn on(name: &str, node: &str) -> Value {
+        let mut pod = pod(name, "ns");
+        pod["spec"]["nodeName"] = node.into();
+        pod
+    }
+
+    /// So many pods are bound before the scheduler's pass and so many after the PodGroup has come, if it does.
+    fn ruling(early: usize, has_group: bool, late: usize) -> Ruling {
+        let waiting = Story::flat().all_added(PODS.map(|name| pod(name, "ns")));
+        let bind = |story: Story, count: usize| {
+            PODS[..count].iter().fold(story, |story, name| story.modified(on(name, "n")))
+        };
+        let passed = bind(waiting, early).mark("scheduler passed", Value::Null);
+        let grouped = if has_group { passed.added(object("PodGroup", GROUP)) } else { passed };
+        judge(&bind(grouped, late).end()).remove(0).ruling
+    }
+
+    #[test]
+    fn pods_are_bound_when_their_group_appears() {
+        assert_eq!(ruling(0, true, 2), Ok(()));
+        assert!(matches!(ruling(0, true, 1), Err(Broken::Violated(_))), "one was not tried again");
+        assert!(matches!(ruling(0, true, 0), Err(Broken::Violated(_))), "none was");
+        assert!(matches!(ruling(1, true, 2), Err(Broken::Violated(_))), "one was bound without its group");
+        assert!(matches!(ruling(0, false, 0), Err(Broken::NotReached(_))));
+    }
+
+    #[test]
+    fn that_they_are_deleted_at_the_end_changes_nothing() {
+        let bound = PODS.map(|name| on(name, "n"));
+        let waiting = Story::flat().all_added(PODS.map(|name| pod(name, "ns")));
+        let passed = waiting.mark("scheduler passed", Value::Null).added(object("PodGroup", GROUP));
+        let story = bound.iter().cloned().fold(passed, Story::modified);
+        let history = bound.into_iter().fold(story, Story::deleted).end();
+        assert_eq!(judge(&history).remove(0).ruling, Ok(()));
+    }
+
+    #[test]
+    fn what_an_operator_makes_of_other_pods_says_nothing() {
+        let mut theirs = on("brought-0-worker-x", "n");
+        theirs["spec"]["schedulingGroup"] = Value::Null;
+        let waiting = Story::flat().all_added(PODS.map(|name| pod(name, "ns")));
+        let passed = waiting.mark("scheduler passed", Value::Null).added(object("PodGroup", GROUP));
+        let story = passed.added(theirs).all_added(PODS.map(|name| on(name, "n")));
+        assert_eq!(judge(&story.end()).remove(0).ruling, Ok(()));
+    }
+}

@@ -1,0 +1,178 @@
+//! `solo`, one clique; `pair`, two cliques; `grouped`, one clique in a scaling group. Flat, a PodGroup is a podgroup,
+//! and two of them would choose their racks apart; in `PodGang` scope there is one PodGroup, with room for one key.
+//! `packed` (1 pod) and `apart` (1 + 1 pods) are kept, to see which keys their PodGroups get.
+
+use std::collections::BTreeMap;
+
+use conformance_contract::names;
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_contract::target::{KUBE, Target};
+use conformance_driver::admission_attempts::{clique, group, required, template};
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits;
+use conformance_history::{History, Live};
+use conformance_judge::admission::{Attempt, admitted, answers, refused};
+use conformance_judge::{ensure, finding, violation};
+use serde_json::Value;
+
+/// KUBE-07.
+pub(super) const CASE: Case = Case {
+    id: "kube/topology-keys",
+    title: "A topology constraint becomes the key of a PodGroup, or is refused where it cannot",
+    clauses: &["KUBE-07"],
+    nodes: &[nodes(1).rack("r")],
+    manifest: include_str!("topology_keys.yaml"),
+    lane: Lane::Shared,
+    only: KUBE,
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+/// A name, the attempts on the PodCliqueSet of that name.
+type Table = &'static [(&'static str, &'static [Attempt])];
+
+const FLAT: Table = &[
+    (
+        "solo",
+        &[
+            admitted("on the PodCliqueSet, PodGangs of one podgroup", on_set),
+            refused("on the PodCliqueSet and on a clique", &["topologyConstraint"], |pcs| {
+                on_set(pcs);
+                on_clique(pcs);
+            }),
+        ],
+    ),
+    (
+        "pair",
+        &[
+            refused("on the PodCliqueSet, PodGangs of two podgroups", &["topologyConstraint"], on_set),
+            admitted("on a clique", on_clique),
+        ],
+    ),
+    (
+        "grouped",
+        &[
+            refused("on a scaling group", &["topologyConstraint"], on_group),
+            admitted("on the PodCliqueSet, PodGangs of one podgroup each", on_set),
+        ],
+    ),
+];
+
+const WHOLE: Table = &[
+    (
+        "solo",
+        &[
+            admitted("on the PodCliqueSet, one podgroup", on_set),
+            refused("on the PodCliqueSet and on a clique", &["topologyConstraint"], |pcs| {
+                on_set(pcs);
+                on_clique(pcs);
+            }),
+        ],
+    ),
+    (
+        "pair",
+        &[
+            admitted("on the PodCliqueSet, two podgroups", on_set),
+            refused("on a clique", &["topologyConstraint"], on_clique),
+        ],
+    ),
+    ("grouped", &[refused("on a scaling group", &["topologyConstraint"], on_group)]),
+];
+
+fn table(target: Target) -> Table {
+    match target {
+        Target::KubePodGang => WHOLE,
+        _ => FLAT,
+    }
+}
+
+fn on_set(pcs: &mut Value) {
+    template(pcs)["topologyConstraint"] = required("rack");
+}
+
+fn on_clique(pcs: &mut Value) {
+    clique(pcs, 0)["topologyConstraint"] = required("host");
+}
+
+fn on_group(pcs: &mut Value) {
+    group(pcs, 0)["topologyConstraint"] = required("rack");
+}
+
+/// The keys that PodGroups must get, by PodGroup.
+fn wanted(target: Target) -> BTreeMap<&'static str, Vec<&'static str>> {
+    match target {
+        Target::KubePodGang => [("packed-0", vec![names::RACK])].into(),
+        _ => [
+            ("packed-0-packed-0-worker", vec![names::RACK]),
+            ("apart-0-apart-0-prefill", vec![names::RACK]),
+            ("apart-0-apart-0-decode", vec![names::HOST]),
+        ]
+        .into(),
+    }
+}
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let target = trial.target;
+    for (name, attempts) in table(target) {
+        trial.creates(&trial.manifest(name)?, attempts).await?;
+    }
+    trial.submit("packed").await?;
+    if target == Target::KubePodGroup {
+        trial.submit("apart").await?;
+    }
+    trial
+        .until("the PodGroups of what was admitted", limits::REACTION, |live| {
+            wanted(target).keys().all(|name| live.get("PodGroup", name).is_some())
+        })
+        .await?;
+    trial.mark("PodGroups made", Value::Null);
+    Ok(())
+}
+
+/// Every PodGroup has the keys it must have.
+fn keys(live: &Live, wanted: &BTreeMap<&str, Vec<&str>>) -> Ruling {
+    wanted.iter().try_for_each(|(name, wanted)| {
+        let constraints =
+            &live.get("PodGroup", name).unwrap_or(&Value::Null)["spec"]["schedulingConstraints"];
+        let keys: Vec<_> =
+            constraints["topology"].as_array().into_iter().flatten().map(|of| &of["key"]).collect();
+        ensure(keys == *wanted, || {
+            violation(format!("PodGroup {name} has topology keys {keys:?}, not {wanted:?}"))
+        })
+    })
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KUBE-07", || {
+        let target = history.header.target;
+        table(target).iter().try_for_each(|(_, attempts)| answers(history, attempts))?;
+        history.reached("PodGroups made")?;
+        keys(&history.end(), &wanted(target))
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, object};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_pod_group_has_its_keys_and_no_other() {
+        let wanted = [("packed-0", vec![names::RACK])].into();
+        let told = |topology: Value| {
+            let mut group = object("PodGroup", "packed-0");
+            group["spec"]["schedulingConstraints"]["topology"] = topology;
+            keys(&Story::whole().added(group).end().end(), &wanted).is_ok()
+        };
+        assert!(told(json!([{"key": names::RACK}])));
+        for topology in
+            [json!([{"key": names::HOST}]), json!([{"key": names::RACK}, {"key": names::HOST}]), json!([])]
+        {
+            assert!(!told(topology));
+        }
+        assert!(keys(&Live::default(), &wanted).is_err());
+    }
+}

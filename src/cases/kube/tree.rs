@@ -1,0 +1,52 @@
+//! `planted`: a router, and 2 of 3 replicas of a scaling group of 2 cliques in the base PodGang, constrained at all three
+//! levels: a root over 2 CompositePodGroups and the router's PodGroup, and a scaled PodGang that is a tree of its own.
+//! Then a PodGang whose names are too long for a label, and for an object.
+
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits::REACTION;
+use conformance_expect::{Expected, Gang};
+use conformance_history::History;
+use conformance_judge::{finding, gang_resources, order};
+
+/// KUBE-10.
+pub(super) const CASE: Case = Case {
+    id: "kube/tree",
+    title: "A PodGang becomes a tree of CompositePodGroups and PodGroups, before any pod is released",
+    clauses: &["KUBE-10"],
+    nodes: &[nodes(2).block("x").rack("x1"), nodes(2).block("x").rack("x2")],
+    manifest: include_str!("tree.yaml"),
+    lane: Lane::Shared,
+    only: &[Target::KubeTree],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "planted";
+const LONG: &str =
+    "a-podgang-of-a-hundred-characters-whose-name-leaves-a-podgroup-of-a-hundred-and-sixty-no-room-at-all";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit(SET).await?;
+    trial.until_converged(SET).await?;
+    let before = trial.look(|live| live.of("PodGroup").count());
+    trial.create("PodGang", &trial.manifest(LONG)?).await?;
+    trial
+        .until("the tree of the long names", REACTION, |live| {
+            live.get("CompositePodGroup", LONG).is_some() && live.of("PodGroup").count() >= before + 2
+        })
+        .await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KUBE-10", || {
+        history.reached("converged")?;
+        let mut gangs = history.gangs(SET)?;
+        order::creation(history, &gangs)?;
+        order::no_pod_before_its_group(history)?;
+        gangs.push(Gang { name: LONG.into(), base: None, groups: Vec::new() });
+        gang_resources::as_the_pod_gangs_say(history, &history.end(), &gangs)
+    })]
+}

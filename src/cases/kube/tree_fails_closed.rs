@@ -1,0 +1,49 @@
+//! PodGangs made by hand, which no admission has seen: one of 9 podgroups, one with a preferred level alone, one whose
+//! podgroup needs no pod at first. `plain` is as it should be: once it has its tree, the backend has been past all.
+
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Lane};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits::REACTION;
+use conformance_history::History;
+use conformance_judge::fail_closed::failed_closed;
+use conformance_judge::{ensure, finding, violation};
+
+/// KUBE-12.
+pub(super) const CASE: Case = Case {
+    id: "kube/tree-fails-closed",
+    title: "A PodGang that no tree can hold gets nothing, is told why, and releases no pod",
+    clauses: &["KUBE-12"],
+    nodes: &[],
+    manifest: include_str!("tree_fails_closed.yaml"),
+    lane: Lane::Shared,
+    only: &[Target::KubeTree],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+/// PodGangs and what the warning about each has to name.
+const REFUSED: [(&str, &str); 3] = [("wide", "9"), ("preferring", "preferred"), ("empty", "minReplicas 0")];
+const PLAIN: &str = "plain";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    for name in REFUSED.map(|(name, _)| name).into_iter().chain([PLAIN]) {
+        trial.create("PodGang", &trial.manifest(name)?).await?;
+    }
+    for (name, about) in REFUSED {
+        trial.until_told(name, "", about).await?;
+    }
+    trial
+        .until("the tree of the other", REACTION, |live| live.get("CompositePodGroup", PLAIN).is_some())
+        .await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("KUBE-12", || {
+        REFUSED.iter().try_for_each(|(name, about)| failed_closed(history, name, "", about))?;
+        ensure(history.end().get("CompositePodGroup", PLAIN).is_some(), || {
+            violation(format!("PodGang {PLAIN}, which a tree can hold, got none"))
+        })
+    })]
+}

@@ -1,0 +1,37 @@
+//! Rack wide: 2 nodes x 8 and 4 nodes x 7 GPUs, all 44 free. Rack deep: 2 nodes x 24 GPUs, of which a filler pod takes
+//! 16: 32 of 48 free. A gang of 4 pods x 8 GPUs that must be in one rack: wide has room for 2 of them, deep for 4.
+
+use conformance_contract::names::RACK;
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, finding, placement};
+
+/// TOPO-03.
+pub(super) const CASE: Case = Case {
+    id: "topo/fullest-rack-only",
+    title: "The only rack with room is used, though another has more free GPUs, more nodes and is empty",
+    clauses: &["TOPO-03", "KUBE-11"],
+    nodes: &[nodes(2).gpus(8).rack("wide"), nodes(4).gpus(7).rack("wide"), nodes(2).gpus(24).rack("deep")],
+    manifest: include_str!("fullest_rack_only.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit("filler").await?;
+    trial.until_bound(1).await?;
+    trial.submit("deepest").await?;
+    trial.until_bound(5).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TOPO-03", || {
+        binding::whole(&history.end(), &history.units("deepest")?)?;
+        placement::gang_in(history, "deepest-0", RACK, &placement::domain_named(history, "deep"))
+    })]
+}

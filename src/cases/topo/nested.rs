@@ -1,0 +1,50 @@
+//! 2 blocks of 2 racks of 2 nodes x 16 GPUs, neighbours in name not being neighbours in space; a gang that must be in
+//! one block, of 2 replicas of a scaling group that must each be in one rack, of 2 cliques that must each be on one
+//! host, of 2 pods x 8 GPUs: each fills what it must be in, and the other block has room for a part of any of them.
+
+use conformance_contract::names::{BLOCK, HOST, RACK};
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, finding, placement};
+
+/// TOPO-07.
+pub(super) const CASE: Case = Case {
+    id: "topo/nested",
+    title: "A gang in one block, its replicas in one rack each, their cliques on one host each",
+    clauses: &["TOPO-07", "KUBE-11"],
+    nodes: &[
+        nodes(1).gpus(16).block("x").rack("x1"),
+        nodes(1).gpus(16).block("y").rack("y1"),
+        nodes(1).gpus(16).block("x").rack("x2"),
+        nodes(1).gpus(16).block("y").rack("y2"),
+        nodes(1).gpus(16).block("x").rack("x1"),
+        nodes(1).gpus(16).block("y").rack("y1"),
+        nodes(1).gpus(16).block("x").rack("x2"),
+        nodes(1).gpus(16).block("y").rack("y2"),
+    ],
+    manifest: include_str!("nested.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit("nested").await?;
+    trial.until_bound(8).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TOPO-07", || {
+        let gangs = history.gangs("nested")?;
+        placement::gang_in_one_domain(history, "nested-0", BLOCK)?;
+        placement::replicas_in_one_domain(history, &gangs, RACK)?;
+        for group in gangs.iter().flat_map(|gang| &gang.groups) {
+            placement::clique_in_one_domain(history, &group.clique, HOST)?;
+        }
+        binding::all(&history.end(), &gangs)
+    })]
+}

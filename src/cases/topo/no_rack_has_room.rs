@@ -1,0 +1,85 @@
+//! 2 racks of 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs that must be in one rack: 4 nodes have room, but no rack has
+//! more than 2. The same gang without its constraint, on the same nodes, is the control.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits;
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, finding, premise};
+
+/// TOPO-02, TOPO-04.
+pub(super) const CASE: Case = Case {
+    id: "topo/no-rack-has-room",
+    title: "A gang that fits the cluster but no rack is not bound; without the constraint it is",
+    clauses: &["TOPO-02", "TOPO-04", "KUBE-11"],
+    nodes: &[nodes(2).gpus(8).rack("a"), nodes(2).gpus(8).rack("b")],
+    manifest: include_str!("no_rack_has_room.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    for gang in trial.submit("constrained").await? {
+        trial.scheduler_passes_over(&gang).await?;
+    }
+    trial.submit("unconstrained").await?;
+    trial
+        .until("the control bound", limits::SCHEDULING, |live| {
+            live.pods()
+                .filter(|pod| pod.pod_gang() == Some("unconstrained-0") && pod.node().is_some())
+                .count()
+                == 3
+        })
+        .await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding("TOPO-02", || {
+            history.reached("scheduler passed")?;
+            binding::never(history, &history.units("constrained")?, None)
+        }),
+        finding("TOPO-04", || {
+            // A constrained gang that is bound holds the control's room.
+            premise("TOPO-02", binding::never(history, &history.units("constrained")?, None))?;
+            binding::whole(&history.end(), &history.units("unconstrained")?)
+        }),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::ruling::{Broken, Ruling};
+    use conformance_history::testing::{Story, one_clique};
+    use serde_json::Value;
+
+    use super::*;
+
+    /// What is said of TOPO-02 and TOPO-04 where so many pods of either gang are bound.
+    fn rulings(constrained: usize, control: usize) -> [Ruling; 2] {
+        let sets = [one_clique("constrained", 3), one_clique("unconstrained", 3)];
+        let sent = sets.into_iter().fold(Story::flat(), Story::submitted);
+        let passed = sent.workers("constrained", 3, constrained).mark("scheduler passed", Value::Null);
+        let mut found = judge(&passed.workers("unconstrained", 3, control).end()).into_iter();
+        [(); 2].map(|()| found.next().expect("two findings").ruling)
+    }
+
+    #[test]
+    fn the_control_is_bound_where_the_constrained_gang_is_not() {
+        assert_eq!(rulings(0, 3), [Ok(()), Ok(())]);
+        let [kept, broken] = rulings(0, 1);
+        assert_eq!(kept, Ok(()));
+        assert!(matches!(broken, Err(Broken::Violated(_))));
+    }
+
+    #[test]
+    fn a_constrained_gang_that_is_bound_leaves_the_control_no_room() {
+        let [broken, control] = rulings(3, 1);
+        assert!(matches!(broken, Err(Broken::Violated(_))));
+        assert!(matches!(control, Err(Broken::Premise { clause: "TOPO-02", .. })));
+    }
+}

@@ -1,0 +1,35 @@
+//! 3 racks of 2 nodes with room for 4 pods each. Clique packed, 5 pods, must be in one rack; clique loose, 10 pods, has
+//! no constraint and fits no rack (8). Wherever loose goes, 14 places are left, and some rack has 5 of them.
+
+use conformance_contract::names::RACK;
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, finding, placement};
+
+/// TOPO-06.
+pub(super) const CASE: Case = Case {
+    id: "topo/one-clique",
+    title: "A constraint on a clique packs that clique and no other",
+    clauses: &["TOPO-06", "KUBE-11"],
+    nodes: &[nodes(2).pods(4).rack("a"), nodes(2).pods(4).rack("b"), nodes(2).pods(4).rack("c")],
+    manifest: include_str!("one_clique.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit("mixed").await?;
+    trial.until_bound(15).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TOPO-06", || {
+        binding::all(&history.end(), &history.gangs("mixed")?)?;
+        placement::clique_in_one_domain(history, "mixed-0-packed", RACK)
+    })]
+}

@@ -1,0 +1,41 @@
+//! Racks a and b of one node x 8 GPUs, racks c and d of 2 nodes x 16 GPUs; a gang of 2 with 2 surplus pods, each x 8
+//! GPUs: all 4 fit into c or d. A scheduler that spreads pods puts them on 4 of 6 empty nodes, which no rack has; one
+//! that fills small nodes first begins with a and b.
+
+use conformance_contract::names::RACK;
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, finding, placement};
+
+/// TOPO-01.
+pub(super) const CASE: Case = Case {
+    id: "topo/one-rack",
+    title: "All pods of a gang that must be in one rack are, surplus included",
+    clauses: &["TOPO-01", "KUBE-11"],
+    nodes: &[
+        nodes(1).gpus(8).rack("a"),
+        nodes(1).gpus(8).rack("b"),
+        nodes(2).gpus(16).rack("c"),
+        nodes(2).gpus(16).rack("d"),
+    ],
+    manifest: include_str!("one_rack.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit("racked").await?;
+    trial.until_bound(4).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TOPO-01", || {
+        binding::all(&history.end(), &history.gangs("racked")?)?;
+        placement::gang_in_one_domain(history, "racked-0", RACK)
+    })]
+}

@@ -1,0 +1,44 @@
+//! 3 racks of 2 nodes x 16 GPUs, the nodes of a rack not next to each other; a base gang with 2 replicas of a scaling
+//! group, 2 + 2 pods x 8 GPUs each: a replica fills a rack, so no rack takes both, and they can only be bound if they
+//! are free to differ.
+
+use conformance_contract::names::RACK;
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, finding, placement};
+
+/// TOPO-05.
+pub(super) const CASE: Case = Case {
+    id: "topo/per-group",
+    title: "Each replica of a scaling group is in one rack, and replicas in different ones",
+    clauses: &["TOPO-05", "KUBE-11"],
+    nodes: &[
+        nodes(1).gpus(16).rack("a"),
+        nodes(1).gpus(16).rack("b"),
+        nodes(1).gpus(16).rack("c"),
+        nodes(1).gpus(16).rack("a"),
+        nodes(1).gpus(16).rack("b"),
+        nodes(1).gpus(16).rack("c"),
+    ],
+    manifest: include_str!("per_group.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit("replicated").await?;
+    trial.until_bound(8).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TOPO-05", || {
+        let gangs = history.gangs("replicated")?;
+        placement::replicas_in_one_domain(history, &gangs, RACK)?;
+        binding::all(&history.end(), &gangs)
+    })]
+}

@@ -1,0 +1,41 @@
+//! Racks a and b of one node x 8 GPUs, rack c of 2 nodes x 16 GPUs. `possible`, 4 pods x 8 GPUs, would rather be in
+//! one rack, and c has room for it; a scheduler that fills small nodes first, or spreads pods, goes elsewhere. That
+//! leaves a and b: `impossible`, 2 pods x 8 GPUs, would rather be in one rack too, fits none, and is bound all the
+//! same.
+
+use conformance_contract::names::RACK;
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, finding, placement};
+
+/// TOPO-08.
+pub(super) const CASE: Case = Case {
+    id: "topo/preferred",
+    title: "A preferred rack is used where one has room, and is no obstacle where none has",
+    clauses: &["TOPO-08"],
+    nodes: &[nodes(1).gpus(8).rack("a"), nodes(1).gpus(8).rack("b"), nodes(2).gpus(16).rack("c")],
+    manifest: include_str!("preferred.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit("possible").await?;
+    trial.until_bound(4).await?;
+    trial.submit("impossible").await?;
+    trial.until_bound(6).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TOPO-08", || {
+        placement::gang_in_one_domain(history, "possible-0", RACK)?;
+        let end = history.end();
+        binding::all(&end, &history.gangs("possible")?)?;
+        binding::all(&end, &history.gangs("impossible")?)
+    })]
+}

@@ -1,0 +1,48 @@
+//! Rack small of one node x 8 GPUs, rack middle of one node x 16 GPUs, rack large of 2 nodes x 16 GPUs; a gang of 3
+//! pods x 8 GPUs that must be in one rack fits large alone, and leaves a place there. One of its pods is lost: its
+//! replacement has room in every rack, and an empty node in the others.
+
+use conformance_contract::names::RACK;
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits;
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, finding, placement};
+
+/// TOPO-01.
+pub(super) const CASE: Case = Case {
+    id: "topo/replacement",
+    title: "The replacement of a lost pod is bound in its gang's rack",
+    clauses: &["TOPO-01", "KUBE-11"],
+    nodes: &[
+        nodes(1).gpus(8).rack("small"),
+        nodes(1).gpus(16).rack("middle"),
+        nodes(2).gpus(16).rack("large"),
+    ],
+    manifest: include_str!("replacement.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit("replaced").await?;
+    trial.until_bound(3).await?;
+    let lost = trial.look(|live| live.pods().next().map(|pod| pod.name().to_owned())).unwrap_or_default();
+    trial.lose_pod(&lost).await?;
+    let replaced = format!("{lost} replaced");
+    trial
+        .until(&replaced, limits::SCHEDULING, |live| live.get("Pod", &lost).is_none() && live.bound() == 3)
+        .await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TOPO-01", || {
+        history.reached("pod lost")?;
+        placement::gang_in_one_domain(history, "replaced-0", RACK)?;
+        binding::all(&history.end(), &history.gangs("replaced")?)
+    })]
+}

@@ -1,0 +1,89 @@
+//! A topology binding of the case's own refers to a topology resource that somebody else has to make: the backend
+//! compares and makes none. First it is not there. KAI's then says the same as the binding, and stays while the
+//! binding changes.
+
+use conformance_contract::names;
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits::REACTION;
+use conformance_driver::test_cluster::binding;
+use conformance_expect::domains::LEVELS;
+use conformance_history::{History, Live};
+use conformance_judge::finding;
+use conformance_judge::topology_resources::{
+    BINDING, is_in_sync, names_reference, never_became, says_in_sync, says_out_of_sync, untouched,
+};
+use serde_json::{Value, json};
+
+/// TOPO-09.
+pub(super) const CASE: Case = Case {
+    id: "topo/resource-compared",
+    title: "A topology resource that a binding refers to is compared with it, and left to whose it is",
+    clauses: &["TOPO-09"],
+    // To Volcano a binding without nodes has no domains, and nothing could become of it.
+    nodes: &[nodes(1).rack("a")],
+    manifest: "",
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const MISSING: &str = "it is missing";
+const SAME: &str = "it says the same";
+const OTHER: &str = "it says something else";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let theirs = trial.domain("theirs");
+    let mut compared = binding(&name(&trial.namespace), &LEVELS[1..]);
+    compared["spec"]["schedulerTopologyBindings"] =
+        json!([{"schedulerName": trial.target.backend(), "topologyReference": theirs}]);
+    trial.create(BINDING, &compared).await?;
+    until(trial, false, MISSING, Value::Null).await?;
+    // What a HyperNode of the administrator's would have to say to be the same is Volcano's backend's to define.
+    if trial.target != Target::Kai {
+        return Ok(());
+    }
+    let topology = json!({"apiVersion": "kai.scheduler/v1alpha1", "kind": "Topology", "metadata": {"name": theirs},
+        "spec": {"levels": [{"nodeLabel": names::RACK}, {"nodeLabel": names::HOST}]}});
+    let made = trial.create("Topology", &topology).await?;
+    until(trial, true, SAME, made["metadata"]["uid"].clone()).await?;
+    let levels = &binding("", &LEVELS)["spec"]["levels"];
+    trial.patch(BINDING, &name(&trial.namespace), json!({"spec": {"levels": levels}})).await?;
+    until(trial, false, OTHER, Value::Null).await
+}
+
+/// The binding's name.
+fn name(namespace: &str) -> String {
+    format!("{namespace}-compared")
+}
+
+async fn until(trial: &Trial, in_sync: bool, mark: &str, detail: Value) -> Result<(), Stop> {
+    let (name, backend) = (name(&trial.namespace), trial.target.backend());
+    let said = |live: &Live| is_in_sync(live, &name, backend) == Some(in_sync);
+    trial.until_in_cluster(&format!("the binding's status, where {mark}"), REACTION, said).await?;
+    trial.mark(mark, detail);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TOPO-09", || {
+        let name = name(&history.header.namespace);
+        let at = |mark| history.waited_for(mark).map(|index| history.before(index));
+        never_became(history, &name)?;
+        let missing = at(MISSING)?;
+        says_out_of_sync(history, &missing, &name)?;
+        names_reference(history, &missing, &name)?;
+        history.reached(MISSING)?;
+        if history.header.target != Target::Kai {
+            return Ok(());
+        }
+        says_in_sync(history, &at(SAME)?, &name)?;
+        let (_, same) = history.reached(SAME)?;
+        untouched(history, same.detail.as_str().unwrap_or_default(), history.entries.len())?;
+        says_out_of_sync(history, &at(OTHER)?, &name)?;
+        history.reached(OTHER).map(drop)
+    })]
+}

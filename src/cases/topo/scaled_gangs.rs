@@ -1,0 +1,46 @@
+//! 3 racks of 2 nodes x 16 GPUs, the nodes of a rack not next to each other; a base gang and two scaled ones of 4
+//! pods x 8 GPUs each: every gang fills a rack, so one that is spread takes the room of another.
+
+use conformance_contract::names::RACK;
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, finding, placement};
+
+/// TOPO-10.
+pub(super) const CASE: Case = Case {
+    id: "topo/scaled-gangs",
+    title: "Scaled gangs obey the PodCliqueSet's constraint, each in a rack of its own",
+    clauses: &["TOPO-10", "KUBE-11"],
+    nodes: &[
+        nodes(1).gpus(16).rack("a"),
+        nodes(1).gpus(16).rack("b"),
+        nodes(1).gpus(16).rack("c"),
+        nodes(1).gpus(16).rack("a"),
+        nodes(1).gpus(16).rack("b"),
+        nodes(1).gpus(16).rack("c"),
+    ],
+    manifest: include_str!("scaled_gangs.yaml"),
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit("scattered").await?;
+    trial.until_bound(12).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TOPO-10", || {
+        let gangs = history.gangs("scattered")?;
+        gangs
+            .iter()
+            .filter(|gang| gang.base.is_some())
+            .try_for_each(|gang| placement::gang_in_one_domain(history, &gang.name, RACK))?;
+        binding::all(&history.end(), &gangs)
+    })]
+}

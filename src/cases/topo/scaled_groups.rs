@@ -1,0 +1,45 @@
+//! A block of 3 racks of 2 nodes x 16 GPUs, the nodes of a rack not next to each other; a base gang and two scaled
+//! ones of 4 pods x 8 GPUs each. The PodCliqueSet must be in one block, which says nothing here; its scaling group
+//! must be in one rack, and that holds for scaled gangs in the PodCliqueSet's stead.
+
+use conformance_contract::names::RACK;
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, finding, placement};
+
+/// TOPO-10, where a scaling group may have a constraint.
+pub(super) const CASE: Case = Case {
+    id: "topo/scaled-groups",
+    title: "Scaled gangs obey their scaling group's constraint instead of the PodCliqueSet's wider one",
+    clauses: &["TOPO-10", "KUBE-11"],
+    nodes: &[
+        nodes(1).gpus(16).rack("a"),
+        nodes(1).gpus(16).rack("b"),
+        nodes(1).gpus(16).rack("c"),
+        nodes(1).gpus(16).rack("a"),
+        nodes(1).gpus(16).rack("b"),
+        nodes(1).gpus(16).rack("c"),
+    ],
+    manifest: include_str!("scaled_groups.yaml"),
+    lane: Lane::Shared,
+    only: &[Target::KubeTree, Target::Kai],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit("group-packed").await?;
+    trial.until_bound(12).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TOPO-10", || {
+        let gangs = history.gangs("group-packed")?;
+        placement::replicas_in_one_domain(history, &gangs, RACK)?;
+        binding::all(&history.end(), &gangs)
+    })]
+}

@@ -1,0 +1,59 @@
+//! Racks a and b under the topology binding that all trials share. Volcano's HyperNodes have one parent each, so they
+//! can be the domains of one binding only: a second one is refused, and the first goes on, which a third rack shows.
+
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits::REACTION;
+use conformance_driver::test_cluster::{TOPOLOGY, binding};
+use conformance_expect::domains::LEVELS;
+use conformance_history::{History, Live};
+use conformance_judge::finding;
+use conformance_judge::topology_resources::{BINDING, follow, is_in_sync, never_became, says_out_of_sync};
+use serde_json::Value;
+
+/// TOPO-09.
+pub(super) const CASE: Case = Case {
+    id: "topo/second-binding",
+    title: "Where a scheduler can hold one topology only, a second binding is refused with a condition",
+    clauses: &["TOPO-09"],
+    nodes: &[nodes(1).rack("a"), nodes(1).rack("b"), nodes(1).rack("late").joining(1)],
+    manifest: "",
+    lane: Lane::Shared,
+    only: &[Target::Volcano],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const REFUSED: &str = "the second binding is refused";
+const FIRST: &str = "the first binding goes on";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let (second, backend) = (name(&trial.namespace), trial.target.backend());
+    trial.create(BINDING, &binding(&second, &LEVELS[1..])).await?;
+    let is_refused = |live: &Live| is_in_sync(live, &second, backend) == Some(false);
+    trial.until_in_cluster(REFUSED, REACTION, is_refused).await?;
+    trial.mark(REFUSED, Value::Null);
+    trial.nodes_join(1).await?;
+    let follows = |live: &Live| is_in_sync(live, TOPOLOGY, backend) == Some(true);
+    trial.until_in_cluster(FIRST, REACTION, follows).await?;
+    trial.mark(FIRST, Value::Null);
+    Ok(())
+}
+
+/// The second binding's name.
+fn name(namespace: &str) -> String {
+    format!("{namespace}-second")
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TOPO-09", || {
+        let second = name(&history.header.namespace);
+        never_became(history, &second)?;
+        says_out_of_sync(history, &history.before(history.waited_for(REFUSED)?), &second)?;
+        history.reached(REFUSED)?;
+        follow(history, &history.before(history.waited_for(FIRST)?), TOPOLOGY)?;
+        history.reached(FIRST).map(drop)
+    })]
+}

@@ -1,0 +1,198 @@
+//! One block of 2 racks of a node each, of which HyperNodes are made. `whole` requires a rack, `parts` a host for one
+//! of its two cliques, `both` a block, and in it a rack for one clique. `grouped` has a scaling group of two cliques.
+
+use conformance_contract::names::{BLOCK, HOST, RACK};
+use conformance_contract::ruling::{Broken, Finding, Ruling};
+use conformance_contract::target::Target;
+use conformance_driver::admission_attempts::{clique, group, required, template};
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits::REACTION;
+use conformance_driver::test_cluster::TOPOLOGY;
+use conformance_expect::domains::{Domain, domains};
+use conformance_expect::hyper_nodes;
+use conformance_expect::schedulers::volcano::POD_GROUP;
+use conformance_history::{History, Live};
+use conformance_judge::admission::{Attempt, admitted, answers, refused};
+use conformance_judge::{Shown, ensure, finding, violation};
+use serde_json::{Value, json};
+
+/// VOL-05.
+pub(super) const CASE: Case = Case {
+    id: "vol/network-topology",
+    title: "Required levels of the PodGang and of podgroups become hard networkTopology; what else there is, is refused",
+    clauses: &["VOL-05"],
+    nodes: &[nodes(1).block("b").rack("x"), nodes(1).block("b").rack("y")],
+    manifest: include_str!("network_topology.yaml"),
+    lane: Lane::Shared,
+    only: &[Target::Volcano],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+/// A PodCliqueSet, and the keys that its PodGroup and its podgroup a are to be kept in; b is free.
+const SETS: [(&str, Option<&str>, Option<&str>); 3] =
+    [("whole", Some(RACK), None), ("parts", None, Some(HOST)), ("both", Some(BLOCK), Some(RACK))];
+
+const ATTEMPTS: &[Attempt] = &[
+    refused("a level of a scaling group", &["topologyConstraint"], |pcs| {
+        group(pcs, 0)["topologyConstraint"] = required("rack");
+    }),
+    refused("a level of a scaling group within one of the PodCliqueSet", &["PodCliqueScalingGroup"], |pcs| {
+        template(pcs)["topologyConstraint"] = required("block");
+        group(pcs, 0)["topologyConstraint"] = required("rack");
+    }),
+    refused("three levels", &["PodCliqueScalingGroup"], |pcs| {
+        template(pcs)["topologyConstraint"] = required("block");
+        group(pcs, 0)["topologyConstraint"] = required("rack");
+        clique(pcs, 0)["topologyConstraint"] = required("host");
+    }),
+    refused("a preferred level alone", &["topologyConstraint", "preferred"], |pcs| {
+        template(pcs)["topologyConstraint"] =
+            json!({"topologyName": TOPOLOGY, "pack": {"preferred": "rack"}});
+    }),
+    admitted("two levels", |pcs| {
+        template(pcs)["topologyConstraint"] = required("block");
+        clique(pcs, 0)["topologyConstraint"] = required("rack");
+    }),
+];
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    for (name, _, _) in SETS {
+        trial.submit(name).await?;
+    }
+    trial.creates(&trial.manifest("grouped")?, ATTEMPTS).await?;
+    trial
+        .until("the PodGroups", REACTION, |live| {
+            SETS.iter().all(|(name, _, _)| live.get(POD_GROUP, &format!("{name}-0")).is_some())
+        })
+        .await
+}
+
+/// The tier of each level, of the HyperNodes that stand for its domains.
+fn tiers<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<(&'static str, &'a Value)>, Broken> {
+    let found = hyper_nodes::of_domains(live, domains).map_err(violation)?;
+    let tiers: Vec<_> = domains.iter().map(|domain| domain.key).zip(found).collect();
+    let tier = |key: &str| {
+        let mut of_level =
+            tiers.iter().filter(|(of, _)| *of == key).map(|(_, found)| hyper_nodes::tier(found));
+        let first = of_level.next();
+        if of_level.all(|tier| Some(tier) == first) { first } else { None }
+    };
+    let (host, rack, block) = (tier(HOST), tier(RACK), tier(BLOCK));
+    let ascending = host.is_some() && host < rack && rack < block;
+    ensure(ascending, || {
+        violation(format!("the tiers of host, rack and block are {host:?}, {rack:?} and {block:?}"))
+    })?;
+    Ok(tiers)
+}
+
+/// A `networkTopology` is hard and ends at the level of the key, by number or by name; without a key there is none.
+fn limits(found: &Value, key: Option<&str>, tiers: &[(&str, &Value)]) -> bool {
+    let Some(key) = key else { return found.is_null() };
+    let Some((_, hyper_node)) = tiers.iter().find(|(of, _)| *of == key) else { return false };
+    let spec = &hyper_node["spec"];
+    let by_name = spec["tierName"].is_string() && found["highestTierName"] == spec["tierName"];
+    found["mode"] == "hard" && (found["highestTierAllowed"] == spec["tier"] || by_name)
+}
+
+/// The PodGroup of a PodCliqueSet, and its subgroups, are kept in the levels that they have to be.
+fn kept_in(
+    live: &Live,
+    set: &str,
+    tiers: &[(&str, &Value)],
+    whole: Option<&str>,
+    part: Option<&str>,
+) -> Ruling {
+    let found = live.get(POD_GROUP, &format!("{set}-0")).unwrap_or(&Value::Null);
+    let spec = &found["spec"];
+    let policy = |name: &str| {
+        let policies = spec["subGroupPolicy"].as_array().into_iter().flatten();
+        let mut named = policies.filter(|policy| policy["name"] == format!("{set}-0-{name}"));
+        named.next().map_or(&Value::Null, |policy| &policy["networkTopology"])
+    };
+    let all = [
+        ("the PodGroup", &spec["networkTopology"], whole),
+        ("a", policy("a"), part),
+        ("b", policy("b"), None),
+    ];
+    for (what, topology, key) in all {
+        ensure(limits(topology, key, tiers), || {
+            let wanted = key.map_or("none".to_owned(), |key| format!("hard up to {key}"));
+            violation(format!("networkTopology of {what} of {set} is {topology}, not {wanted}"))
+                .shown_by_object("it", found)
+        })?;
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("VOL-05", || {
+        let end = history.end();
+        let domains = domains(end.of("Node"));
+        if domains.is_empty() {
+            return Err(Broken::NotReached("there are no nodes".into()));
+        }
+        let tiers = tiers(&end, &domains)?;
+        SETS.iter().try_for_each(|(set, whole, part)| kept_in(&end, set, &tiers, *whole, *part))?;
+        answers(history, ATTEMPTS)
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use conformance_history::testing::{Story, object};
+
+    fn ruling(whole: Value, a: Value) -> Ruling {
+        let mut found = object(POD_GROUP, "both-0");
+        found["spec"] = json!({
+            "networkTopology": whole,
+            "subGroupPolicy": [{"name": "both-0-a", "networkTopology": a}, {"name": "both-0-b"}],
+        });
+        let level = |tier: u64, name: &str| json!({"spec": {"tier": tier, "tierName": name}});
+        let (rack, block) = (level(2, "rack"), level(3, "block"));
+        let live = Story::on(Target::Volcano).added(found).end().end();
+        kept_in(&live, "both", &[(RACK, &rack), (BLOCK, &block)], Some(BLOCK), Some(RACK))
+    }
+
+    #[test]
+    fn by_number_or_by_name() {
+        let by_number = |tier: u64| json!({"mode": "hard", "highestTierAllowed": tier});
+        assert_eq!(ruling(by_number(3), by_number(2)), Ok(()));
+        assert_eq!(ruling(json!({"mode": "hard", "highestTierName": "block"}), by_number(2)), Ok(()));
+        assert!(ruling(by_number(2), by_number(2)).is_err());
+        assert!(ruling(json!({"mode": "soft", "highestTierAllowed": 3}), by_number(2)).is_err());
+        assert!(ruling(json!({"mode": "hard"}), by_number(2)).is_err());
+        assert!(ruling(by_number(3), Value::Null).is_err());
+    }
+
+    #[test]
+    fn a_wider_level_has_a_higher_tier() {
+        let node = |name: &str, rack: &str| {
+            let labels = json!({HOST: name, RACK: rack, BLOCK: "b"});
+            json!({"kind": "Node", "metadata": {"name": name, "labels": labels}})
+        };
+        let holding = |name: &str, tier: u64, key: &str, value: &str| {
+            let members =
+                json!([{"type": "Node", "selector": {"labelMatch": {"matchLabels": {key: value}}}}]);
+            json!({"kind": "HyperNode", "metadata": {"name": name}, "spec": {"tier": tier, "members": members}})
+        };
+        let told = |rack: u64| {
+            let objects = [
+                node("1", "x"),
+                node("2", "y"),
+                holding("h1", 1, HOST, "1"),
+                holding("h2", 1, HOST, "2"),
+                holding("rx", rack, RACK, "x"),
+                holding("ry", 2, RACK, "y"),
+                holding("b", 3, BLOCK, "b"),
+            ];
+            let live = Story::on(Target::Volcano).all_added(objects).end().end();
+            let domains = domains(live.of("Node"));
+            tiers(&live, &domains).map(drop)
+        };
+        assert_eq!(told(2), Ok(()));
+        assert!(told(1).is_err());
+    }
+}

@@ -1,0 +1,52 @@
+//! A base PodGang of 3 podgroups, one with surplus (hard gang of 2 + 1 + 2 pods), and a scaled one. Then Volcano's own
+//! fields of the base's PodGroup are written, and the backend is made to write it anew.
+
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Lane, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_expect::Expected;
+use conformance_expect::schedulers::volcano::POD_GROUP;
+use conformance_history::History;
+use conformance_judge::{finding, foreign_fields, gang_resources, pods};
+use serde_json::json;
+
+/// VOL-01, VOL-02.
+pub(super) const CASE: Case = Case {
+    id: "vol/own-fields",
+    title: "A PodGang becomes a PodGroup that pods name twice, and what is Volcano's in it stays",
+    clauses: &["VOL-01", "VOL-02"],
+    nodes: &[nodes(1)],
+    manifest: include_str!("own_fields.yaml"),
+    lane: Lane::Shared,
+    only: &[Target::Volcano],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+const SET: &str = "mapped";
+const POD_GANG: &str = "mapped-0";
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    trial.submit(SET).await?;
+    trial.until_converged(SET).await?;
+    let own = json!({
+        "metadata": {"annotations": {"volcano.sh/job-allocated-hypernode": "somewhere"}},
+        "spec": {"minResources": {"cpu": "10m"}},
+    });
+    trial.patch_as_others(POD_GROUP, POD_GANG, own).await?;
+    trial.provoke_repair(POD_GROUP, POD_GANG, "minMember", json!(1)).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding("VOL-01", || {
+            history.reached("converged")?;
+            let (end, gangs) = (history.end(), history.gangs(SET)?);
+            gang_resources::owned(history, &end, &gangs)?;
+            gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;
+            foreign_fields::kept(history)
+        }),
+        finding("VOL-02", || pods::as_they_should_be(history, SET, &history.gangs(SET)?)),
+    ]
+}

@@ -1,0 +1,182 @@
+//! Three queues of the trial's own: `open` and `other` are Open, `closed` is not, and there is none called `missing`.
+//! `named` has two cliques. Where it has a gang, its queue is said by the PodCliqueSet, by its cliques, or by nobody.
+
+use conformance_contract::names::VOLCANO_QUEUE;
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_contract::target::Target;
+use conformance_driver::admission_attempts::template;
+use conformance_driver::case::{Case, Lane};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits::REACTION;
+use conformance_expect::schedulers::volcano::POD_GROUP;
+use conformance_history::{History, Live};
+use conformance_judge::admission::{Attempt, admitted, answers, refused};
+use conformance_judge::{Shown, ensure, finding, violation};
+use serde_json::{Value, json};
+
+/// VOL-03.
+pub(super) const CASE: Case = Case {
+    id: "vol/queues",
+    title: "One open queue, however it is named, reaches the PodGroup and stays; any other is refused",
+    clauses: &["VOL-03"],
+    nodes: &[],
+    manifest: include_str!("queues.yaml"),
+    lane: Lane::Shared,
+    only: &[Target::Volcano],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+/// Shows that admission has seen the queues open.
+const OPEN: &[Attempt] = &[
+    admitted("a queue that was opened", |pcs| on_set(pcs, "open")),
+    admitted("another queue that was opened", |pcs| on_set(pcs, "other")),
+    admitted("a queue that is still open", |pcs| on_set(pcs, "closed")),
+];
+
+/// Shows that admission has seen that one close.
+const CLOSED: &[Attempt] =
+    &[refused("a queue that was closed", &["-closed", "Open"], |pcs| on_set(pcs, "closed"))];
+
+const NEW: &[Attempt] = &[
+    admitted("no queue", |_| {}),
+    admitted("an open queue on the PodCliqueSet", |pcs| on_set(pcs, "open")),
+    admitted("an open queue on all cliques", |pcs| on_cliques(pcs, ["open", "open"])),
+    admitted("one queue on the PodCliqueSet and on all cliques", |pcs| {
+        on_set(pcs, "open");
+        on_cliques(pcs, ["open", "open"]);
+    }),
+    refused("a queue that is not there", &["-missing"], |pcs| on_set(pcs, "missing")),
+    refused("a queue that is not open", &["-closed", "Open"], |pcs| on_set(pcs, "closed")),
+    refused("a queue that is not open on all cliques", &["-closed", "Open"], |pcs| {
+        on_cliques(pcs, ["closed", "closed"])
+    }),
+    refused("a name that no queue can have", &[VOLCANO_QUEUE], |pcs| {
+        annotate(&mut pcs["metadata"], "No Queue")
+    }),
+    refused("another queue on a clique than on the PodCliqueSet", &["queue"], |pcs| {
+        on_set(pcs, "open");
+        on_cliques(pcs, ["open", "other"]);
+    }),
+    refused("two queues on two cliques", &["queue"], |pcs| on_cliques(pcs, ["open", "other"])),
+];
+
+const MOVED: &[Attempt] = &[
+    refused("another queue under a live gang", &["queue"], |pcs| on_set(pcs, "other")),
+    refused("no queue any more under a live gang", &["queue"], |pcs| {
+        if let Some(annotations) = pcs["metadata"]["annotations"].as_object_mut() {
+            annotations.remove(VOLCANO_QUEUE);
+        }
+    }),
+];
+
+const MOVED_CLIQUES: &[Attempt] =
+    &[refused("another queue on all cliques of a live gang", &["queue"], |pcs| {
+        on_cliques(pcs, ["other", "other"])
+    })];
+
+/// A live PodCliqueSet, and the queue that its PodGroup has to be in; empty for Volcano's default.
+const LIVE: [(&str, &str); 3] = [("by-set", "open"), ("by-cliques", "open"), ("by-nobody", "")];
+
+fn on_set(pcs: &mut Value, queue: &str) {
+    let queue = full(pcs, queue);
+    annotate(&mut pcs["metadata"], &queue);
+}
+
+fn on_cliques(pcs: &mut Value, queues: [&str; 2]) {
+    let queues = queues.map(|queue| full(pcs, queue));
+    for (clique, queue) in template(pcs)["cliques"].as_array_mut().into_iter().flatten().zip(&queues) {
+        annotate(clique, queue);
+    }
+}
+
+/// The name of a queue of the trial's own, as [`Trial::domain`] makes it.
+fn full(pcs: &Value, queue: &str) -> String {
+    format!("{}-{queue}", pcs["metadata"]["namespace"].as_str().unwrap_or_default())
+}
+
+fn annotate(holder: &mut Value, queue: &str) {
+    match holder["annotations"].as_object_mut() {
+        Some(annotations) => drop(annotations.insert(VOLCANO_QUEUE.into(), queue.into())),
+        None => holder["annotations"] = json!({VOLCANO_QUEUE: queue}),
+    }
+}
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    for queue in ["open", "other", "closed"] {
+        trial.open_queue(&trial.domain(queue)).await?;
+    }
+    let named = trial.manifest("named")?;
+    trial.creates_until(&named, OPEN, REACTION).await?;
+    trial.close_queue(&trial.domain("closed")).await?;
+    trial.creates_until(&named, CLOSED, REACTION).await?;
+    trial.creates(&named, NEW).await?;
+    for (name, queue) in LIVE {
+        let mut pcs = named.clone();
+        pcs["metadata"]["name"] = name.into();
+        pcs["spec"]["replicas"] = 1.into();
+        match name {
+            "by-set" => on_set(&mut pcs, queue),
+            "by-cliques" => on_cliques(&mut pcs, [queue, queue]),
+            _ => {}
+        }
+        trial.submit_value(pcs).await?;
+    }
+    trial
+        .until("the PodGroups", REACTION, |live| {
+            LIVE.iter().all(|(name, _)| live.get(POD_GROUP, &format!("{name}-0")).is_some())
+        })
+        .await?;
+    trial.updates("by-set", MOVED).await?;
+    trial.updates("by-cliques", MOVED_CLIQUES).await
+}
+
+/// The PodGroup of a PodCliqueSet is in a queue.
+fn queued(live: &Live, set: &str, queue: &str) -> Ruling {
+    let found = live.get(POD_GROUP, &format!("{set}-0")).unwrap_or(&Value::Null);
+    ensure(found["spec"]["queue"] == queue, || {
+        violation(format!("PodGroup {set}-0 is in queue {}, not {queue:?}", found["spec"]["queue"]))
+            .shown_by_object("it", found)
+    })
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("VOL-03", || {
+        answers(history, OPEN)?;
+        answers(history, CLOSED)?;
+        answers(history, NEW)?;
+        let end = history.end();
+        for (name, queue) in LIVE {
+            let queue =
+                if queue.is_empty() { "default".to_owned() } else { full(history.submitted(name)?, queue) };
+            queued(&end, name, &queue)?;
+        }
+        answers(history, MOVED)?;
+        answers(history, MOVED_CLIQUES)
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use conformance_history::testing::{Story, object};
+
+    #[test]
+    fn the_queue_of_a_pod_group() {
+        let mut found = object(POD_GROUP, "s-0");
+        found["spec"] = json!({"queue": "default"});
+        let live = Story::on(Target::Volcano).added(found).end().end();
+        assert_eq!(queued(&live, "s", "default"), Ok(()));
+        assert!(queued(&live, "s", "ns-open").is_err());
+        assert!(queued(&live, "t", "default").is_err());
+    }
+
+    #[test]
+    fn queues_are_the_trials_own() {
+        let mut pcs = json!({"metadata": {"namespace": "ns"}, "spec": {"template": {"cliques": [{}, {}]}}});
+        on_set(&mut pcs, "open");
+        on_cliques(&mut pcs, ["open", "other"]);
+        assert_eq!(pcs["metadata"]["annotations"][VOLCANO_QUEUE], "ns-open");
+        assert_eq!(pcs["spec"]["template"]["cliques"][1]["annotations"][VOLCANO_QUEUE], "ns-other");
+    }
+}

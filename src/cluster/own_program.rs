@@ -1,0 +1,66 @@
+//! The reference implementation as programs: their names and command lines are all that the suite knows of them.
+//!
+//! The program that people install is each of them when its first argument is that name, so one file is enough on a fresh
+//! machine. A program of its own, given with `--bin`, is run as it is.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tokio::process::Command;
+
+use crate::{ClusterError, docker};
+
+/// The reference backend controller. Its ServiceAccount and its Deployment have the same name.
+pub const CONTROLLER: &str = "grove-backend-controller";
+/// The fake GPU plugin.
+pub const PLUGIN: &str = "fake-gpu-plugin";
+/// What containers run that have nothing to do.
+pub const PAUSE: &str = "pause";
+/// The controller's namespace.
+pub const CONTROLLER_NAMESPACE: &str = "grove-system";
+
+/// The reference backend controller: a program, and the arguments that come before its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ControllerProgram {
+    /// The executable.
+    pub path: PathBuf,
+    verb: Option<&'static str>,
+}
+
+impl ControllerProgram {
+    /// The one that is a part of `program`.
+    pub fn within(program: impl Into<PathBuf>) -> Self {
+        Self { path: program.into(), verb: Some(CONTROLLER) }
+    }
+
+    /// A program of its own.
+    pub fn alone(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), verb: None }
+    }
+
+    /// The executable, if it is a program of its own.
+    pub fn own_path(&self) -> Option<&Path> {
+        self.verb.is_none().then_some(self.path.as_path())
+    }
+
+    /// All arguments of a call with these.
+    pub fn args(&self, own: impl IntoIterator<Item = String>) -> Vec<String> {
+        self.verb.map(str::to_owned).into_iter().chain(own).collect()
+    }
+
+    /// The objects that it needs in a cluster, as `install-manifests` prints them with these flags.
+    ///
+    /// # Errors
+    /// [`ClusterError::Command`] with what it wrote; [`ClusterError::Manifest`] if that is no YAML.
+    pub async fn manifests(
+        &self,
+        flags: impl IntoIterator<Item = String>,
+    ) -> Result<Vec<Value>, ClusterError> {
+        let own = std::iter::once("install-manifests".to_owned()).chain(flags);
+        let mut command = Command::new(&self.path);
+        command.args(self.args(own));
+        let text = docker::output(command).await?;
+        grove_yaml::documents(&text)
+            .map_err(|e| ClusterError::Manifest { path: self.path.clone(), reason: e.to_string() })
+    }
+}

@@ -1,0 +1,158 @@
+//! Core and extended: what every backend owes, and what is owed with a feature.
+
+use std::{borrow::Cow, fmt, str::FromStr};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+/// Which of the backends that a clause speaks about owe it. Written `core` or `ext:<Feature>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Level {
+    /// All of them.
+    Core,
+    /// Those that declare the feature; for the others the clause is *unsupported*, never *pass*.
+    Extended(Feature),
+}
+
+impl Level {
+    /// The feature of an extended clause.
+    pub fn feature(self) -> Option<Feature> {
+        match self {
+            Level::Core => None,
+            Level::Extended(feature) => Some(feature),
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Level::Core => f.pad("core"),
+            Level::Extended(feature) => f.pad(&format!("ext:{feature}")),
+        }
+    }
+}
+
+impl From<Level> for String {
+    fn from(level: Level) -> Self {
+        level.to_string()
+    }
+}
+
+impl TryFrom<String> for Level {
+    type Error = UnknownLevel;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        match text.strip_prefix("ext:") {
+            None if text == "core" => Ok(Level::Core),
+            Some(name) if let Ok(feature) = name.parse() => Ok(Level::Extended(feature)),
+            _ => Err(UnknownLevel(text)),
+        }
+    }
+}
+
+impl JsonSchema for Level {
+    fn schema_name() -> Cow<'static, str> {
+        "Level".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let levels: Vec<String> = std::iter::once(Level::Core)
+            .chain(Feature::ALL.into_iter().map(Level::Extended))
+            .map(String::from)
+            .collect();
+        json_schema!({
+            "description": "Which of the backends that the clause speaks about owe it: all (core), or those that declare the feature.",
+            "type": "string",
+            "enum": levels,
+        })
+    }
+}
+
+/// A level that is neither `core` nor `ext:` with a known feature.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown level {0:?}: expected core or ext:<Feature>")]
+pub struct UnknownLevel(pub String);
+
+/// What a backend may promise beyond core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum Feature {
+    /// The hard gang of a whole PodGang is bound atomically, not each podgroup for itself.
+    AtomicPodGang,
+    /// A required topology level holds all pods of a gang in one domain.
+    TopologyRequired,
+    /// Constraints on scaling groups.
+    TopologyPerGroup,
+    /// Constraints on cliques.
+    TopologyPerClique,
+    /// Constraints on PodCliqueSet, scaling group and clique at once.
+    TopologyNested,
+    /// Preferred topology levels.
+    TopologyPreferred,
+    /// ClusterTopologyBindings become, or are compared with, the backend's own topology resource.
+    TopologyResource,
+    /// Backend resources that were deleted or edited by hand are restored.
+    SelfHealing,
+    /// A PodGang is a tree of kube-scheduler's CompositePodGroups.
+    CompositePodGroup,
+    /// The scheduler reads PodGangs itself; what its profile declares is judged on it.
+    External,
+    /// Its pods run on real kubelets, and what those show is judged.
+    Kubelet,
+}
+
+impl Feature {
+    /// Every feature, in the order of the contract.
+    pub const ALL: [Feature; 11] = [
+        Feature::AtomicPodGang,
+        Feature::TopologyRequired,
+        Feature::TopologyPerGroup,
+        Feature::TopologyPerClique,
+        Feature::TopologyNested,
+        Feature::TopologyPreferred,
+        Feature::TopologyResource,
+        Feature::SelfHealing,
+        Feature::CompositePodGroup,
+        Feature::External,
+        Feature::Kubelet,
+    ];
+}
+
+impl fmt::Display for Feature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The contract spells features as the variants are spelt.
+        f.pad(&format!("{self:?}"))
+    }
+}
+
+impl FromStr for Feature {
+    type Err = UnknownFeature;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Feature::ALL
+            .into_iter()
+            .find(|feature| feature.to_string() == name)
+            .ok_or_else(|| UnknownFeature(name.to_owned()))
+    }
+}
+
+/// A name that is no [`Feature`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown feature {0:?}")]
+pub struct UnknownFeature(pub String);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clauses::CLAUSES;
+
+    #[test]
+    fn a_level_is_read_as_it_is_written() {
+        for clause in CLAUSES {
+            assert_eq!(Level::try_from(clause.level.to_string()), Ok(clause.level));
+        }
+        let unknown = Level::try_from("ext:Telepathy".to_owned());
+        assert_eq!(unknown, Err(UnknownLevel("ext:Telepathy".to_owned())));
+    }
+}

@@ -1,0 +1,19 @@
+//! The contract: what a Grove backend promises, on whom it is asked, and the words in which the answer is given.
+//!
+//! A leaf: everything else of the suite builds on it, and it knows no cluster, no history and no judge.
+//!
+//! - [`clauses`]: the numbered promises, with tier, level, feature and source;
+//! - [`target`]: a backend in one of its mappings, a column of the report; [`external_scheduler`]: one that the user names;
+//! - [`scheduler`], [`kubernetes`]: which there are;
+//! - [`names`]: Grove's and Kubernetes' names as this suite expects them;
+//! - [`ruling`], [`violation`]: what a judge says; [`verdict`]: what becomes of it.
+
+pub mod clauses;
+pub mod external_scheduler;
+pub mod kubernetes;
+pub mod names;
+pub mod ruling;
+pub mod scheduler;
+pub mod target;
+pub mod verdict;
+pub mod violation;

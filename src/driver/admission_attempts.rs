@@ -1,0 +1,237 @@
+//! How drivers ask admission: every [`Attempt`] is sent for what it is, and whatever comes back goes into the history
+//! as a mark. Whether it is the right answer is the judge's to say.
+
+use std::time::{Duration, Instant};
+
+use conformance_cluster::ClusterError;
+use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
+use conformance_contract::target::Target;
+use conformance_expect::schedulers;
+use conformance_history::Kind;
+use conformance_judge::admission::{ATTEMPT, Attempt, Reply};
+use conformance_judge::another_backend::ANOTHER;
+use http::{Method, header};
+use kube::client::Body;
+use serde_json::{Map, Value, json};
+
+use crate::context::{Stop, Trial};
+use crate::diagnostics;
+use crate::limits::Limit;
+
+/// Between two questions of [`Trial::creates_until`]: no load for an API server, and short beside what is waited for.
+const PACE: Duration = Duration::from_millis(50);
+
+/// The backends that an operator may have beside the target's, in the order in which it is asked for them.
+const BACKENDS: [Target; 5] =
+    [Target::External, Target::KubePodGroup, Target::Volcano, Target::Koordinator, Target::Kai];
+
+/// The template of a PodCliqueSet.
+pub fn template(pcs: &mut Value) -> &mut Value {
+    &mut pcs["spec"]["template"]
+}
+
+/// The clique template at `index`.
+pub fn clique(pcs: &mut Value, index: usize) -> &mut Value {
+    &mut pcs["spec"]["template"]["cliques"][index]
+}
+
+/// The scaling group at `index`.
+pub fn group(pcs: &mut Value, index: usize) -> &mut Value {
+    &mut pcs["spec"]["template"]["podCliqueScalingGroups"][index]
+}
+
+/// Gives all cliques to a scheduler.
+pub fn on(pcs: &mut Value, scheduler: &str) {
+    for clique in template(pcs)["cliques"].as_array_mut().into_iter().flatten() {
+        clique["spec"]["podSpec"]["schedulerName"] = scheduler.into();
+    }
+}
+
+/// A topology constraint that packs into `domain` of the topology that all trials share.
+pub fn required(domain: &str) -> Value {
+    json!({"topologyName": crate::test_cluster::TOPOLOGY, "pack": {"required": domain}})
+}
+
+impl Trial {
+    /// Sends each variation of `base` to be created, under a name of its own unless the variation sets one.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`] if the API server does not answer.
+    pub async fn creates(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
+        for (number, attempt) in attempts.iter().enumerate() {
+            let reply = self.ask(Method::POST, "", &variation(base, number, attempt)).await?;
+            self.note(attempt, &reply);
+        }
+        Ok(())
+    }
+
+    /// Sends each variation of the stored PodCliqueSet `name` as an update: a merge patch of what the variation
+    /// changes in the object as it is then.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`] if the API server does not answer; [`Stop::Refused`] if there is no such PodCliqueSet.
+    pub async fn updates(&self, name: &str, attempts: &[Attempt]) -> Result<(), Stop> {
+        for attempt in attempts {
+            let stored = self.attempt(Method::GET, "PodCliqueSet", name, &Value::Null).await?;
+            let stored = stored.accepted(format!("read PodCliqueSet {name}"))?;
+            let mut edited = stored.clone();
+            (attempt.edit)(&mut edited);
+            let patch = difference(&stored, &edited);
+            let reply = self.ask(Method::PATCH, &format!("/{name}"), &patch).await?;
+            self.note(attempt, &reply);
+        }
+        Ok(())
+    }
+
+    /// Asks, in dry runs, whether each variation of `base` might be created, until all answers are as wanted: for a
+    /// change that the controller has to find out. The mark tells the last answer, also where the time runs out.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`]; [`Stop::Cluster`] if the API server does not answer.
+    pub async fn creates_until(&self, base: &Value, attempts: &[Attempt], limit: Limit) -> Result<(), Stop> {
+        let begin = Instant::now();
+        for (number, attempt) in attempts.iter().enumerate() {
+            let pcs = variation(base, number, attempt);
+            loop {
+                let reply = self.ask(Method::POST, "?dryRun=All", &pcs).await?;
+                let wrong = attempt.wrong(&reply);
+                let late = begin.elapsed() > limit.length.mul_f64(self.scale);
+                if wrong.is_none() || late {
+                    self.note(attempt, &reply);
+                }
+                match wrong {
+                    None => break,
+                    Some(wrong) if late => {
+                        return Err(Stop::Wait {
+                            condition: format!("{}: {wrong}", attempt.title),
+                            limit: limit.name,
+                            seconds: begin.elapsed().as_secs_f64(),
+                            situation: self.look(diagnostics::describe),
+                        });
+                    }
+                    Some(_) => tokio::time::sleep(PACE).await,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An enabled backend of those that are meant, the target's own being the last: where the harness has written the
+    /// operator's configuration, the External profile that is in it; else the first that admission knows. The mark
+    /// [`ANOTHER`] tells which, or that there is none.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`] if the API server does not answer.
+    pub async fn another_backend(&self, is_meant: impl Fn(Target) -> bool) -> Result<Option<Target>, Stop> {
+        if !self.ground.configured_by_others {
+            self.mark(ANOTHER, json!({"scheduler": EXTERNAL_SCHEDULER, "foreign": false}));
+            return Ok(Some(Target::External));
+        }
+        let mut asked = Vec::new();
+        for target in BACKENDS.into_iter().chain([self.target]).filter(|target| is_meant(*target)) {
+            let reply = self.ask(Method::POST, "?dryRun=All", &probe(target)).await?;
+            if reply.is_admitted() {
+                self.mark(ANOTHER, json!({"scheduler": target.backend(), "foreign": true}));
+                return Ok(Some(target));
+            }
+            asked.push(json!({"scheduler": target.backend(), "reply": reply}));
+        }
+        self.mark(ANOTHER, json!({"asked": asked, "foreign": true}));
+        Ok(None)
+    }
+
+    fn note(&self, attempt: &Attempt, reply: &Reply) {
+        self.mark(ATTEMPT, json!({"title": attempt.title, "reply": reply}));
+    }
+
+    /// One request about a PodCliqueSet, with the warnings that come as headers beside the answer.
+    async fn ask(&self, method: Method, tail: &str, body: &Value) -> Result<Reply, Stop> {
+        let verb = if method == Method::PATCH { "update" } else { "create" };
+        let action = format!("{verb} a PodCliqueSet");
+        let wrong = |reason: String| Stop::Refused { action: action.clone(), reason };
+        let kind =
+            Kind::named("PodCliqueSet").ok_or_else(|| wrong("the history does not hold this kind".into()))?;
+        let content =
+            if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+        let request = http::Request::builder()
+            .method(method)
+            .uri(format!("{}{tail}", kind.path(Some(&self.namespace))))
+            .header(header::CONTENT_TYPE, content)
+            .body(Body::from(body.to_string().into_bytes()))
+            .map_err(|e| wrong(e.to_string()))?;
+        let failed = |source: kube::Error| ClusterError::api(action.clone(), source);
+        let response = self.ground.client.send(request).await.map_err(failed)?;
+        let code = response.status().as_u16();
+        let warnings = response.headers().get_all(header::WARNING).iter();
+        let warnings = warnings.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect();
+        let answer = response.into_body().collect_bytes().await.map_err(failed)?;
+        let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let name = [&body["metadata"]["name"], &tail.trim_start_matches('/').into()].map(text);
+        let name = name.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
+        Ok(Reply { name, verb: verb.into(), code, message: text(&answer["message"]), warnings })
+    }
+}
+
+/// A PodCliqueSet that a backend can be asked for: there is nothing else to refuse it for.
+fn probe(target: Target) -> Value {
+    let clique = json!({"name": "a", "spec": {"roleName": "a", "replicas": 1, "podSpec": {
+        "containers": [{"name": "worker", "image": "registry.k8s.io/pause:3.10"}],
+    }}});
+    let mut pcs = json!({
+        "apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet", "metadata": {"name": "probe"},
+        "spec": {"replicas": 0, "template": {"cliques": [clique]}},
+    });
+    schedulers::of(target).claim(&mut pcs);
+    pcs
+}
+
+/// A variation of a PodCliqueSet. Its name is no prefix of a name that is derived from another's.
+fn variation(base: &Value, number: usize, attempt: &Attempt) -> Value {
+    let mut pcs = base.clone();
+    let name = base["metadata"]["name"].as_str().unwrap_or_default();
+    pcs["metadata"]["name"] = format!("{name}-x{number}").into();
+    (attempt.edit)(&mut pcs);
+    pcs
+}
+
+/// The merge patch (RFC 7386) that makes `after` of `before`.
+fn difference(before: &Value, after: &Value) -> Value {
+    let (Value::Object(old), Value::Object(new)) = (before, after) else { return after.clone() };
+    let gone = old.keys().filter(|key| !new.contains_key(*key)).map(|key| (key.clone(), Value::Null));
+    let changed = new.iter().filter(|(key, value)| old.get(*key) != Some(*value));
+    let changed = changed.map(|(key, value)| {
+        let patch = old.get(key).map_or_else(|| value.clone(), |old| difference(old, value));
+        (key.clone(), patch)
+    });
+    Value::Object(gone.chain(changed).collect::<Map<_, _>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use conformance_contract::names::DEFAULT_SCHEDULER;
+
+    #[test]
+    fn each_backend_is_asked_for_by_its_name() {
+        for target in BACKENDS {
+            let clique = &probe(target)["spec"]["template"]["cliques"][0];
+            let named = clique["spec"]["podSpec"]["schedulerName"].as_str().unwrap_or(DEFAULT_SCHEDULER);
+            assert_eq!(named, target.backend());
+        }
+    }
+
+    #[test]
+    fn a_patch_holds_only_what_changes() {
+        let before =
+            json!({"spec": {"replicas": 0, "template": {"cliques": [{"name": "a"}], "topology": {}}}});
+        let mut after = before.clone();
+        assert_eq!(difference(&before, &after), json!({}));
+        template(&mut after)["cliques"][0]["name"] = "b".into();
+        if let Some(template) = template(&mut after).as_object_mut() {
+            template.remove("topology");
+        }
+        let patch = json!({"spec": {"template": {"cliques": [{"name": "b"}], "topology": null}}});
+        assert_eq!(difference(&before, &after), patch);
+    }
+}

@@ -1,0 +1,108 @@
+//! The proof that a scheduler has decided *not* to bind: no sleep, but two canary gangs.
+//!
+//! Once the pending pods are in the scheduler's hands (ungated), a gang of one pod is sent through the same scheduler
+//! to a node of its own, and when it is bound a second one. The queue is first in, first out: the pending gang was
+//! in it before the first canary, so it has been tried by the time the first is bound; bindings that its attempt
+//! started are in flight no longer than the second canary's whole way. A scheduler that works in sessions (Volcano, KAI)
+//! has had the pending gang in the session in which the first canary is bound, and one more for the second.
+//!
+//! A canary is made without the controller under test, so that it measures the scheduler alone. A scheduler that reads
+//! PodGangs leaves no choice: there it is a PodCliqueSet of one pod, on its way through the operator.
+
+use std::time::Instant;
+
+use conformance_contract::names;
+use conformance_expect::{Gang, schedulers};
+use conformance_history::is_of_canary;
+use serde_json::{Value, json};
+
+use super::limits;
+use crate::context::{Stop, Trial};
+
+impl Trial {
+    /// Waits until every pod of the PodGang is in the scheduler's hands, and the scheduler has had a whole pass since.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`] if the pods are not released, or the scheduler does not bind a canary.
+    pub async fn scheduler_passes_over(&mut self, gang: &Gang) -> Result<(), Stop> {
+        self.until_released(gang).await?;
+        self.scheduler_passes().await
+    }
+
+    /// The same for pods that are in the scheduler's hands already: from here on the time to the negative verdict counts.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`] if the scheduler does not bind a canary.
+    pub async fn scheduler_passes(&mut self) -> Result<(), Stop> {
+        let visible = Instant::now();
+        self.canaries().await?;
+        self.negative_verdict = Some(visible.elapsed());
+        Ok(())
+    }
+
+    /// The barrier: two canaries, one after the other. The mark `scheduler passed` is where a judge may say "until here,
+    /// never".
+    ///
+    /// # Errors
+    /// [`Stop::Wait`] if the scheduler does not bind a canary.
+    pub async fn canaries(&self) -> Result<(), Stop> {
+        for _ in 0..2 {
+            match schedulers::of(self.target).canary_set() {
+                None => self.canary().await?,
+                Some(set) => self.canary_of_the_operator(set).await?,
+            }
+        }
+        self.mark("scheduler passed", Value::Null);
+        Ok(())
+    }
+
+    /// One canary, made without the controller under test.
+    async fn canary(&self) -> Result<(), Stop> {
+        let number = self.look(|live| live.of("Pod").filter(|object| is_of_canary(object)).count());
+        // KAI knows a PodGroup by its name alone, whatever its namespace.
+        let name = format!("canary-{number}-{}", self.namespace);
+        for (kind, object) in schedulers::of(self.target).canary(&name) {
+            self.create(kind, &on_canary_node(kind, object, &name)).await?;
+        }
+        self.until(&format!("{name} bound"), limits::SCHEDULING, |live| {
+            live.get("Pod", &name).is_some_and(|pod| pod["spec"]["nodeName"].is_string())
+        })
+        .await
+    }
+
+    /// One canary of a scheduler that reads PodGangs, which only the operator under test makes.
+    async fn canary_of_the_operator(&self, mut set: Value) -> Result<(), Stop> {
+        let number = self.look(|live| live.of("PodCliqueSet").filter(|object| is_of_canary(object)).count());
+        let name = format!("{}{number}", names::CANARY_SET);
+        set["metadata"]["name"] = name.as_str().into();
+        set["metadata"]["labels"][names::CANARY] = "true".into();
+        lead_to_canary_node(&mut set["spec"]["template"]["cliques"][0]["spec"]["podSpec"]);
+        self.create("PodCliqueSet", &set).await?;
+        self.until(&format!("{name} bound"), limits::SCHEDULING, |live| {
+            let mut pods =
+                live.of("Pod").filter(|pod| pod["metadata"]["labels"][names::PART_OF] == name.as_str());
+            pods.any(|pod| pod["spec"]["nodeName"].is_string())
+        })
+        .await
+    }
+}
+
+/// A part of a canary with name and label, and a pod's way to the canaries' node.
+fn on_canary_node(kind: &str, mut object: Value, name: &str) -> Value {
+    object["metadata"]["name"] = name.into();
+    object["metadata"]["labels"][names::CANARY] = "true".into();
+    if kind == "Pod" {
+        lead_to_canary_node(&mut object["spec"]);
+    }
+    object
+}
+
+fn lead_to_canary_node(spec: &mut Value) {
+    spec["nodeSelector"] = json!({names::CANARY: "true"});
+    spec["tolerations"] = json!([{"key": names::CANARY, "operator": "Exists"}]);
+    spec["terminationGracePeriodSeconds"] = 0.into();
+    // Asks for something: to Volcano a pod that does not is no gang.
+    spec["containers"] = json!([{
+        "name": "pause", "image": "registry.k8s.io/pause:3.10", "resources": {"requests": {"cpu": "1m"}},
+    }]);
+}

@@ -1,0 +1,135 @@
+//! What a conformance case is: data that says what it needs, a driver that acts on a cluster, and a judge that reads
+//! the history afterwards.
+
+use conformance_cluster::nodes::PODS;
+use conformance_contract::clauses::{self, Clause};
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::Target;
+use conformance_history::History;
+use futures::future::BoxFuture;
+
+use crate::context::{Stop, Trial};
+
+/// A conformance case. One file below `cases/`, with its manifest beside it, registered in `cases/mod.rs`.
+#[derive(Debug, Clone, Copy)]
+pub struct Case {
+    /// `group/name`; the name is its file's, with `-` for `_`.
+    pub id: &'static str,
+    /// One line: what is shown, in words.
+    pub title: &'static str,
+    /// The clauses that its judge speaks about.
+    pub clauses: &'static [&'static str],
+    /// The nodes it is given, and nobody else.
+    pub nodes: &'static [Nodes],
+    /// The PodCliqueSets of its manifest, one YAML document each.
+    pub manifest: &'static str,
+    /// Whether it shares its cluster.
+    pub lane: Lane,
+    /// The targets that it is about; all if there are none. Others keep its clauses by another case.
+    pub only: &'static [Target],
+    /// Acts.
+    pub drive: for<'a> fn(&'a mut Trial) -> BoxFuture<'a, Result<(), Stop>>,
+    /// Judges.
+    pub judge: fn(&History) -> Vec<Finding>,
+}
+
+/// Who may be on the cluster at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lane {
+    /// Everybody: the case keeps to its own namespace and nodes.
+    Shared,
+    /// Nobody: the case stops, restarts or reconfigures a part of the control plane. It runs on a second cluster,
+    /// one case at a time, and only where the harness makes clusters of local processes.
+    Alone,
+    /// Nobody while it is on: it needs the cluster that the others share, but not their load.
+    Serial,
+}
+
+/// Some equal nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Nodes {
+    /// How many.
+    pub count: u32,
+    /// GPUs of each.
+    pub gpus: u32,
+    /// Pods each may hold.
+    pub pods: u32,
+    /// Their block, unique to the trial; racks that say none are all in one.
+    pub block: Option<&'static str>,
+    /// Their rack, unique to the trial.
+    pub rack: Option<&'static str>,
+    /// 0 if they are there from the beginning; others join when the driver says so ([`Trial::nodes_join`]).
+    pub joining: u32,
+    /// Whether a resource that pods ask for may stand for `pods`, as it has to on real kubelets, whose own cannot be set.
+    pub stand_in: bool,
+}
+
+/// `count` nodes with [`PODS`] pods and no GPU each.
+pub const fn nodes(count: u32) -> Nodes {
+    Nodes { count, gpus: 0, pods: PODS, block: None, rack: None, joining: 0, stand_in: true }
+}
+
+impl Nodes {
+    /// With so many GPUs each.
+    #[must_use]
+    pub const fn gpus(self, gpus: u32) -> Self {
+        Self { gpus, ..self }
+    }
+
+    /// With room for so many pods each.
+    #[must_use]
+    pub const fn pods(self, pods: u32) -> Self {
+        Self { pods, ..self }
+    }
+
+    /// Without a resource that stands for `pods`: for a case of pods that ask for nothing.
+    #[must_use]
+    pub const fn without_stand_in(self) -> Self {
+        Self { stand_in: false, ..self }
+    }
+
+    /// In this rack.
+    #[must_use]
+    pub const fn rack(self, rack: &'static str) -> Self {
+        Self { rack: Some(rack), ..self }
+    }
+
+    /// In this block.
+    #[must_use]
+    pub const fn block(self, block: &'static str) -> Self {
+        Self { block: Some(block), ..self }
+    }
+
+    /// Joining as the driver's `step`, not there from the beginning.
+    #[must_use]
+    pub const fn joining(self, step: u32) -> Self {
+        Self { joining: step, ..self }
+    }
+}
+
+impl Case {
+    /// The group: the part of the id before the `/`.
+    pub fn group(&self) -> &'static str {
+        self.id.split('/').next().unwrap_or(self.id)
+    }
+
+    /// Whether a word means it: its id, or its group.
+    pub fn is_called(&self, word: &str) -> bool {
+        self.id == word || self.group() == word
+    }
+
+    /// Whether it says anything about a target: some clause is its backend's to keep, if it declares the feature.
+    pub fn is_for(&self, target: Target) -> bool {
+        let is_meant = self.only.is_empty() || self.only.iter().any(|only| target.is_like(*only));
+        is_meant && self.known_clauses().any(|clause| target.concerns(clause))
+    }
+
+    /// The clauses that it judges on a target.
+    pub fn clauses_on(&self, target: Target) -> Vec<&'static str> {
+        self.known_clauses().filter(|clause| target.owes(clause)).map(|clause| clause.id).collect()
+    }
+
+    fn known_clauses(&self) -> impl Iterator<Item = &'static Clause> {
+        self.clauses.iter().filter_map(|id| clauses::clause(id))
+    }
+}

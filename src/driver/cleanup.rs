@@ -1,0 +1,105 @@
+//! What is left in a trial's namespace, of any kind that the API server lists there: a history holds the kinds that
+//! cases are about, but a controller may leave a Role or a Secret behind as well (DEL-01).
+
+use std::time::Instant;
+
+use conformance_cluster::ClusterError;
+use conformance_expect::Gang;
+use conformance_history::{Change, Version};
+use conformance_judge::cleanup::{LEFT_OVER, is_there_anyway};
+use conformance_judge::ownership::belongs;
+use futures::future::try_join_all;
+use kube::Api;
+use kube::api::{DynamicObject, ListParams};
+use kube::discovery::{ApiResource, Discovery, Scope, verbs};
+use serde_json::{Value, json};
+
+use super::limits::{CLEANUP, NAMESPACE_END};
+use crate::context::{Stop, Trial};
+
+impl Trial {
+    /// Waits until nothing is left of the trial's workloads, and marks what still is when the limit has run out; the
+    /// judge decides what that means.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`] if the API server does not answer.
+    pub async fn until_nothing_left(&self) -> Result<(), Stop> {
+        let begin = Instant::now();
+        let limit = CLEANUP.length.mul_f64(self.scale);
+        let kinds = self.listable().await?;
+        let mut changes = self.ground.recorder.follow(&self.namespace);
+        loop {
+            let left = self.leftovers(&kinds).await?;
+            // The watches may tell of a deletion later than a list shows it.
+            let unseen = self.look(|live| live.all().any(|object| !is_there_anyway(object)));
+            if (left.is_empty() && !unseen) || begin.elapsed() > limit {
+                self.ground.cluster.healthy().await?;
+                self.mark(LEFT_OVER, left.into());
+                return Ok(());
+            }
+            // Kinds that nobody watches are asked for again, at a pace that is no load.
+            let _ = tokio::time::timeout(std::time::Duration::from_millis(200), changes.changed()).await;
+        }
+    }
+
+    /// Waits until nothing is left of these PodGangs and what belonged to them.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`].
+    pub async fn until_gone(&self, gangs: &[Gang]) -> Result<(), Stop> {
+        let target = self.target;
+        self.until("everything of the removed PodGangs gone", CLEANUP, |live| {
+            let mut left = live.all().map(Version::of);
+            !left.any(|version| gangs.iter().any(|gang| belongs(target, gang, version)))
+        })
+        .await
+    }
+
+    /// Waits until the trial's namespace itself is gone, or the limit has run out.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`] if a part of the cluster has died meanwhile.
+    pub async fn until_namespace_gone(&self) -> Result<(), Stop> {
+        let limit = NAMESPACE_END.length.mul_f64(self.scale);
+        let mut changes = self.ground.recorder.follow("");
+        let gone = || {
+            let history = self.history();
+            history
+                .named("Namespace", &self.namespace)
+                .last()
+                .is_some_and(|version| version.change == Change::Deleted)
+        };
+        let wait = async { while !gone() && changes.changed().await.is_ok() {} };
+        let _ = tokio::time::timeout(limit, wait).await;
+        self.ground.cluster.healthy().await?;
+        self.mark("waited for the namespace to go", Value::Null);
+        Ok(())
+    }
+
+    /// Everything in the namespace that nobody expects there, with kind and metadata.
+    async fn leftovers(&self, kinds: &[ApiResource]) -> Result<Vec<Value>, Stop> {
+        let lists = try_join_all(kinds.iter().map(|kind| self.list(kind))).await?;
+        Ok(lists.into_iter().flatten().filter(|object| !is_there_anyway(object)).collect())
+    }
+
+    async fn list(&self, kind: &ApiResource) -> Result<Vec<Value>, Stop> {
+        let api: Api<DynamicObject> = Api::namespaced_with(self.ground.client.clone(), &self.namespace, kind);
+        let failed = |source| ClusterError::api(format!("list {}", kind.plural), source);
+        let found = api.list(&ListParams::default()).await.map_err(failed)?;
+        Ok(found
+            .items
+            .into_iter()
+            .map(|object| json!({"kind": kind.kind, "metadata": object.metadata}))
+            .collect())
+    }
+
+    /// Every namespaced kind that can be listed, once.
+    async fn listable(&self) -> Result<Vec<ApiResource>, Stop> {
+        let failed = |source| ClusterError::api("discover the kinds of the API server", source);
+        let discovery = Discovery::new(self.ground.client.clone()).run().await.map_err(failed)?;
+        let all = discovery.groups().flat_map(|group| group.resources_by_stability());
+        let listable =
+            all.filter(|(_, able)| able.scope == Scope::Namespaced && able.supports_operation(verbs::LIST));
+        Ok(listable.map(|(kind, _)| kind).collect())
+    }
+}

@@ -1,0 +1,188 @@
+//! One run of a case on a target: its namespace, its nodes, and the verbs in which drivers speak.
+//!
+//! A driver acts and waits; it does not judge. What it learns that the API server does not keep (an admission answer,
+//! "the barrier has passed") goes into the history as a mark. A wait that runs out stops the driver with everything
+//! that is known about the moment; the judge still speaks about what happened until then.
+//!
+//! The verbs that every case needs are in the folder beside this file: nodes, manifests, requests and waits.
+
+mod manifests;
+mod nodes;
+mod requests;
+mod waits;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+pub use self::requests::Answer;
+use conformance_cluster::kind::KindCluster;
+use conformance_cluster::local::LocalCluster;
+use conformance_cluster::nodes::NodeSpec;
+use conformance_cluster::{ClusterError, deploy};
+use conformance_contract::names;
+use conformance_contract::target::Target;
+use conformance_expect::hyper_nodes;
+use conformance_history::{Header, History, Live};
+
+use super::case::Case;
+use crate::test_cluster::Ground;
+
+/// Why a driver stopped before its end.
+#[derive(Debug, thiserror::Error)]
+pub enum Stop {
+    /// A named wait ran out: the judge decides whether that breaks a clause.
+    #[error("waited {seconds:.1} s ({limit}) for: {condition}\n{situation}")]
+    Wait {
+        /// The condition's name.
+        condition: String,
+        /// The limit's name.
+        limit: &'static str,
+        /// How long.
+        seconds: f64,
+        /// The namespace at that moment.
+        situation: String,
+    },
+    /// The API server refused something that the case needs.
+    #[error("{action}: {reason}")]
+    Refused {
+        /// What was tried.
+        action: String,
+        /// What it said.
+        reason: String,
+    },
+    /// The cluster failed.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+}
+
+/// The mark that says how a driver stopped before its end, so that a replay judges as the run did.
+pub const STOPPED: &str = "stopped";
+
+impl Stop {
+    /// As the detail of the mark [`STOPPED`].
+    pub fn detail(&self) -> Value {
+        json!({"cluster": matches!(self, Self::Cluster(_)), "reason": self.to_string()})
+    }
+
+    /// From the mark [`STOPPED`] of a history, if it has one.
+    pub fn recorded(history: &History) -> Option<Self> {
+        let (_, mark) = history.marks(STOPPED).next()?;
+        let reason = mark.detail["reason"].as_str().unwrap_or_default().to_owned();
+        Some(match mark.detail["cluster"] == true {
+            true => Self::Cluster(ClusterError::Name(reason)),
+            false => Self::Refused { action: "the driver stopped".into(), reason },
+        })
+    }
+}
+
+/// A case on a target.
+pub struct Trial {
+    /// The case.
+    pub case: &'static Case,
+    /// The target.
+    pub target: Target,
+    /// The cluster.
+    pub ground: Arc<Ground>,
+    /// Its namespace; its node pool has the same name.
+    pub namespace: String,
+    pub scale: f64,
+    submitted: BTreeMap<String, Value>,
+    /// The nodes that it was given.
+    pub nodes: Vec<NodeSpec>,
+    /// What it made that lies in no namespace.
+    of_the_cluster: Mutex<Vec<Value>>,
+    /// When its time began, and how much of it the harness spent on itself.
+    pub overhead: Duration,
+    /// From a gang's pods being in the scheduler's hands to the barrier having passed.
+    pub negative_verdict: Option<Duration>,
+}
+
+impl std::fmt::Debug for Trial {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Trial({} on {} in {})", self.case.id, self.target, self.namespace)
+    }
+}
+
+impl Trial {
+    /// Makes the namespace and the nodes, as soon as there are enough for all that the case will ever need.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`]; [`Stop::Wait`] if the scheduler's own picture of the topology does not take in the nodes.
+    /// Nodes that it has by then are for the caller to take back.
+    pub async fn begin(
+        case: &'static Case,
+        target: Target,
+        ground: Arc<Ground>,
+        namespace: String,
+        scale: f64,
+    ) -> Result<Self, Stop> {
+        let all = case.nodes.iter().map(|nodes| nodes.count as usize).sum();
+        ground.cluster.node_pools().reserve(&namespace, all).await?;
+        let begin = Instant::now();
+        let mut trial = Self {
+            case,
+            target,
+            ground,
+            namespace,
+            scale,
+            submitted: BTreeMap::new(),
+            nodes: Vec::new(),
+            of_the_cluster: Mutex::default(),
+            overhead: Duration::ZERO,
+            negative_verdict: None,
+        };
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
+            "name": trial.namespace, "labels": {names::RUN: trial.ground.run}}});
+        deploy::create_unless_there(&trial.ground.client, &namespace).await?;
+        match trial.nodes_join(0).await {
+            // Volcano's domains are the backend's to make; where it does not, the judge says what comes of it.
+            Err(Stop::Wait { .. }) if target == Target::Volcano => {}
+            made => made?,
+        }
+        trial.overhead = begin.elapsed();
+        Ok(trial)
+    }
+
+    /// Adds a mark to the history: something that the judge needs to know and no object says.
+    pub fn mark(&self, name: &str, detail: Value) {
+        self.ground.recorder.mark(&self.namespace, name, detail);
+    }
+
+    /// Looks at the trial's namespace as it is now.
+    pub fn look<T>(&self, at: impl FnOnce(&Live) -> T) -> T {
+        self.ground.recorder.look(&self.namespace, at)
+    }
+
+    /// The local control plane, for cases that stop or restart a part of it ([`super::case::Lane::Alone`]).
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`] on a cluster of another provider.
+    pub fn local(&self) -> Result<&LocalCluster, Stop> {
+        Ok(self.ground.local()?)
+    }
+
+    /// The kind cluster, for cases that do something to a kubelet.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`] on a cluster of another provider.
+    pub fn kind(&self) -> Result<&KindCluster, Stop> {
+        Ok(self.ground.kind()?)
+    }
+
+    /// Everything that happened to the trial so far.
+    pub fn history(&self) -> History {
+        let header = Header::new(self.case.id, self.target, &self.namespace, self.submitted.clone());
+        let pool = self.namespace.clone();
+        self.ground.recorder.history(header, |object| match object["kind"].as_str().unwrap_or_default() {
+            "ClusterTopologyBinding" | "Topology" => true,
+            "HyperNode" => hyper_nodes::mentions(object, &pool),
+            _ => {
+                object["metadata"]["labels"][names::POOL] == pool.as_str()
+                    || object["metadata"]["name"] == pool.as_str()
+            }
+        })
+    }
+}

@@ -1,0 +1,83 @@
+//! From the case's manifest to what the trial submits.
+
+use conformance_contract::names;
+use conformance_contract::target::Target;
+use conformance_expect as expect;
+use conformance_expect::{Gang, schedulers};
+use serde_json::{Value, json};
+
+use super::{Stop, Trial};
+
+impl Trial {
+    /// A PodCliqueSet of the case's manifest, as it will be sent: on the trial's nodes, for the target's backend.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`] if the manifest has none of that name.
+    pub fn manifest(&self, name: &str) -> Result<Value, Stop> {
+        self.manifest_for(self.target, name)
+    }
+
+    /// The same for another target's backend.
+    ///
+    /// # Errors
+    /// As [`Trial::manifest`].
+    pub fn manifest_for(&self, target: Target, name: &str) -> Result<Value, Stop> {
+        let refused = |reason: String| Stop::Refused {
+            action: format!("read the manifest of {}", self.case.id),
+            reason,
+        };
+        let documents = grove_yaml::documents(self.case.manifest).map_err(|e| refused(e.to_string()))?;
+        documents
+            .into_iter()
+            .find(|document| document["metadata"]["name"] == name)
+            .map(|document| self.at_home_for(target, document))
+            .ok_or_else(|| refused(format!("it has no document named {name}")))
+    }
+
+    /// Moves a PodCliqueSet into the trial: namespace, node pool, and the target's backend unless it names another.
+    pub fn at_home(&self, pcs: Value) -> Value {
+        self.at_home_for(self.target, pcs)
+    }
+
+    fn at_home_for(&self, target: Target, mut pcs: Value) -> Value {
+        pcs["metadata"]["namespace"] = self.namespace.clone().into();
+        schedulers::of(target).claim(&mut pcs);
+        let slot = self.ground.cluster.node_pools().slots().filter(|_| self.pods_are_scarce());
+        for clique in pcs["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten() {
+            let pod = &mut clique["spec"]["podSpec"];
+            pod["nodeSelector"][names::POOL] = self.namespace.clone().into();
+            let toleration = json!({"key": names::POOL, "value": self.namespace, "effect": "NoSchedule"});
+            match pod["tolerations"].as_array_mut() {
+                Some(tolerations) => tolerations.push(toleration),
+                None => pod["tolerations"] = json!([toleration]),
+            }
+            if let Some(slot) = slot {
+                for amounts in ["requests", "limits"] {
+                    pod["containers"][0]["resources"][amounts][slot] = "1".into();
+                }
+            }
+        }
+        pcs
+    }
+
+    /// Submits a PodCliqueSet of the case's manifest; its gangs as the contract derives them.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`] with admission's reason.
+    pub async fn submit(&mut self, name: &str) -> Result<Vec<Gang>, Stop> {
+        let pcs = self.manifest(name)?;
+        self.submit_value(pcs).await
+    }
+
+    /// Submits a PodCliqueSet that the case has made itself.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`] with admission's reason.
+    pub async fn submit_value(&mut self, pcs: Value) -> Result<Vec<Gang>, Stop> {
+        let name = pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        self.submitted.insert(name.clone(), pcs.clone());
+        self.mark("submitted", json!({"name": name}));
+        self.create("PodCliqueSet", &pcs).await?;
+        Ok(expect::gangs(&pcs))
+    }
+}

@@ -1,0 +1,61 @@
+//! A trial's nodes: which it is given when, and what is written on them.
+
+use std::collections::BTreeMap;
+
+use conformance_cluster::nodes::{NodeSpec, PODS};
+use conformance_contract::names;
+
+use super::{Stop, Trial};
+use crate::case::Nodes;
+
+impl Trial {
+    /// Gives the trial the nodes that join at this step; returns when the target's scheduler knows what domains they are
+    /// in.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`]; [`Stop::Wait`] if their domains stay unknown.
+    pub async fn nodes_join(&mut self, step: u32) -> Result<(), Stop> {
+        let groups = self.case.nodes.iter().filter(|group| group.joining == step);
+        let first = self.nodes.len();
+        let joining: Vec<_> = groups
+            .flat_map(|group| (0..group.count).map(move |_| group))
+            .enumerate()
+            .map(|(index, group)| self.node(group, first + index))
+            .collect();
+        let pools = self.ground.cluster.node_pools();
+        let joined = pools.add(&self.namespace, joining, self.pods_are_scarce()).await?;
+        self.nodes.extend(joined);
+        self.until_domains_known().await
+    }
+
+    /// Whether the case counts pods, and not only GPUs.
+    pub fn pods_are_scarce(&self) -> bool {
+        self.case.nodes.iter().any(|group| group.pods != PODS)
+    }
+
+    fn node(&self, group: &Nodes, index: usize) -> NodeSpec {
+        let mut labels = BTreeMap::from([
+            (names::POOL.to_owned(), self.namespace.clone()),
+            (names::RUN.to_owned(), self.ground.run.clone()),
+        ]);
+        // A rack stands in a block: some schedulers leave a node that lacks one level's label out of every level.
+        let block = group.block.or(group.rack.map(|_| "block"));
+        for (key, domain) in [(names::RACK, group.rack), (names::BLOCK, block)] {
+            if let Some(domain) = domain {
+                labels.insert(key.into(), self.domain(domain));
+            }
+        }
+        NodeSpec {
+            name: format!("{}-{index}", self.namespace),
+            labels,
+            taint: Some((names::POOL.into(), self.namespace.clone())),
+            gpus: group.gpus,
+            pods: group.pods,
+        }
+    }
+
+    /// A domain's label value: the case's short name, made unique to the trial.
+    pub fn domain(&self, short: &str) -> String {
+        format!("{}-{short}", self.namespace)
+    }
+}

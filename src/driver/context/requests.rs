@@ -1,0 +1,180 @@
+//! What a trial asks of the API server, and the answers.
+
+use std::sync::PoisonError;
+
+use conformance_cluster::ClusterError;
+use conformance_history::Kind;
+use serde_json::{Value, json};
+
+use super::{Stop, Trial};
+
+impl Trial {
+    /// Sends an object to be created, whatever comes of it: `Ok` or the API server's refusal.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`] if it did not answer.
+    pub async fn attempt(
+        &self,
+        method: http::Method,
+        kind: &str,
+        name: &str,
+        body: &Value,
+    ) -> Result<Answer, Stop> {
+        self.attempt_at(method, kind, name, "", body).await
+    }
+
+    async fn attempt_at(
+        &self,
+        method: http::Method,
+        kind: &str,
+        name: &str,
+        tail: &str,
+        body: &Value,
+    ) -> Result<Answer, Stop> {
+        let action = format!("{method} {kind} {name}");
+        let wrong = |reason: String| Stop::Refused { action: action.clone(), reason };
+        let kind = self.ground.recorder.kind(kind);
+        let kind = kind.ok_or_else(|| wrong("the history does not hold this kind".into()))?;
+        let collection = kind.path(Some(&self.namespace));
+        let path =
+            if method == http::Method::POST { collection } else { format!("{collection}/{name}{tail}") };
+        let content =
+            if method == http::Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+        let request = http::Request::builder()
+            .method(method)
+            .uri(path)
+            .header(http::header::CONTENT_TYPE, content)
+            .body(if body.is_null() { Vec::new() } else { body.to_string().into_bytes() })
+            .map_err(|e| wrong(e.to_string()))?;
+        match self.ground.client.request::<Value>(request).await {
+            Ok(object) => Ok(Answer::Accepted(object)),
+            // A request that admission or validation denies is an answer; one that the API server or a webhook could not
+            // deal with is a failing cluster.
+            Err(kube::Error::Api(status)) if status.code < 500 && status.code != 429 => {
+                Ok(Answer::Refused { code: status.code, message: status.message.clone() })
+            }
+            Err(source) => Err(ClusterError::api(action, source).into()),
+        }
+    }
+
+    /// Creates an object. One that lies in no namespace is deleted with the trial.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn create(&self, kind: &str, object: &Value) -> Result<Value, Stop> {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        let made = self.attempt(http::Method::POST, kind, &name, object).await?;
+        let mut made = made.accepted(format!("create {kind} {name}"))?;
+        made["kind"] = kind.into();
+        if Kind::named(kind).is_some_and(|kind| !kind.namespaced) {
+            self.of_the_cluster.lock().unwrap_or_else(PoisonError::into_inner).push(made.clone());
+        }
+        Ok(made)
+    }
+
+    /// Deletes what it made that lies in no namespace, as far as it is still there; one that stays keeps no other.
+    ///
+    /// # Errors
+    /// The last [`Stop::Cluster`].
+    pub async fn clear_cluster(&self) -> Result<(), Stop> {
+        let made = std::mem::take(&mut *self.of_the_cluster.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut cleared = Ok(());
+        for object in made.iter().rev() {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            // Nothing else that has the name by now.
+            let this_one = json!({"apiVersion": "v1", "kind": "DeleteOptions",
+                "preconditions": {"uid": object["metadata"]["uid"]}});
+            let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
+            let gone = self.attempt(http::Method::DELETE, &kind, &name, &this_one).await;
+            cleared = gone.map(drop).and(cleared);
+        }
+        cleared
+    }
+
+    /// Merge-patches an object.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn patch(&self, kind: &str, name: &str, patch: Value) -> Result<Value, Stop> {
+        self.attempt(http::Method::PATCH, kind, name, &patch).await?.accepted(format!("patch {kind} {name}"))
+    }
+
+    /// Merge-patches a subresource, e.g. `status`.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn patch_sub(
+        &self,
+        kind: &str,
+        name: &str,
+        subresource: &str,
+        patch: Value,
+    ) -> Result<Value, Stop> {
+        let tail = format!("/{subresource}");
+        self.attempt_at(http::Method::PATCH, kind, name, &tail, &patch)
+            .await?
+            .accepted(format!("patch {kind} {name}{tail}"))
+    }
+
+    /// Sets `spec.replicas` of a PodCliqueSet, PodCliqueScalingGroup or PodClique.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn scale(&self, kind: &str, name: &str, replicas: u32) -> Result<(), Stop> {
+        self.mark("scaled", json!({"kind": kind, "name": name, "replicas": replicas}));
+        self.patch(kind, name, json!({"spec": {"replicas": replicas}})).await.map(drop)
+    }
+
+    /// Deletes an object, in the background mode that kubectl uses.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn delete(&self, kind: &str, name: &str) -> Result<(), Stop> {
+        self.mark("deleted", json!({"kind": kind, "name": name}));
+        let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"});
+        self.attempt(http::Method::DELETE, kind, name, &options)
+            .await?
+            .accepted(format!("delete {kind} {name}"))
+            .map(drop)
+    }
+
+    /// Deletes a pod at once, as a node that vanished would.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn lose_pod(&self, name: &str) -> Result<(), Stop> {
+        let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0});
+        self.mark("pod lost", json!({"name": name}));
+        self.attempt(http::Method::DELETE, "Pod", name, &options)
+            .await?
+            .accepted(format!("delete pod {name}"))
+            .map(drop)
+    }
+}
+
+/// The API server's answer to an attempt.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    /// Done; the object as it is now.
+    Accepted(Value),
+    /// Refused.
+    Refused {
+        /// HTTP status code.
+        code: u16,
+        /// Its message.
+        message: String,
+    },
+}
+
+impl Answer {
+    /// The object, or a stop that says what was refused.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub fn accepted(self, action: String) -> Result<Value, Stop> {
+        match self {
+            Self::Accepted(object) => Ok(object),
+            Self::Refused { message, .. } => Err(Stop::Refused { action, reason: message }),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! CRDs taken away from a cluster and put back, for cases that have it to themselves.
+
+use std::time::{Duration, Instant};
+
+use conformance_cluster::{ClusterError, deploy};
+use http::Method;
+use serde_json::{Value, json};
+
+use super::limits::CLEANUP;
+use crate::context::{Stop, Trial};
+
+/// Between two questions whether a CRD is gone, which nobody watches.
+const PACE: Duration = Duration::from_millis(50);
+
+impl Trial {
+    /// Deletes a CRD, and with it every object of its kind; returns it as it has to be applied again.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`] if there is none; [`Stop::Wait`] if it does not go; [`Stop::Cluster`].
+    pub async fn take_away_crd(&self, name: &str) -> Result<Value, Stop> {
+        let action = format!("delete CRD {name}");
+        let Some(crd) = self.crd(Method::GET, name).await? else {
+            return Err(Stop::Refused { action, reason: "there is none".into() });
+        };
+        self.mark("CRD taken away", json!({"name": name}));
+        self.crd(Method::DELETE, name).await?;
+        let begin = Instant::now();
+        while self.crd(Method::GET, name).await?.is_some() {
+            if begin.elapsed() > CLEANUP.length.mul_f64(self.scale) {
+                let seconds = begin.elapsed().as_secs_f64();
+                let (limit, situation) = (CLEANUP.name, String::new());
+                return Err(Stop::Wait { condition: format!("CRD {name} gone"), limit, seconds, situation });
+            }
+            tokio::time::sleep(PACE).await;
+        }
+        Ok(bare(&crd))
+    }
+
+    /// Applies a CRD; returns once it is served.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`].
+    pub async fn put_crd(&self, crd: &Value) -> Result<(), Stop> {
+        let name = crd["metadata"]["name"].as_str().unwrap_or_default();
+        deploy::apply(&self.ground.client, crd).await?;
+        deploy::established(&self.ground.client, name).await?;
+        self.mark("CRD put back", json!({"name": name}));
+        Ok(())
+    }
+
+    /// One request about a CRD; `None` if there is none.
+    async fn crd(&self, method: Method, name: &str) -> Result<Option<Value>, Stop> {
+        let action = format!("{method} CRD {name}");
+        let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}");
+        let request = http::Request::builder().method(method).uri(path).body(Vec::new());
+        let request = request.map_err(|e| Stop::Refused { action: action.clone(), reason: e.to_string() })?;
+        match self.ground.client.request::<Value>(request).await {
+            Ok(answer) => Ok(Some(answer)),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+            Err(source) => Err(ClusterError::api(action, source).into()),
+        }
+    }
+}
+
+/// A CRD without what the API server has added to it.
+fn bare(crd: &Value) -> Value {
+    let kept = ["name", "labels", "annotations"].into_iter().filter(|key| !crd["metadata"][key].is_null());
+    let metadata: serde_json::Map<_, _> =
+        kept.map(|key| (key.to_owned(), crd["metadata"][key].clone())).collect();
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": metadata, "spec": crd["spec"],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crd_is_applied_without_what_it_got_from_the_api_server() {
+        let crd = json!({"metadata": {"name": "a.b", "uid": "u", "resourceVersion": "7", "labels": {"k": "v"}},
+            "spec": {"group": "b"}, "status": {"storedVersions": ["v1"]}});
+        let bare = bare(&crd);
+        assert_eq!(bare["metadata"], json!({"name": "a.b", "labels": {"k": "v"}}));
+        assert_eq!((&bare["spec"], bare.get("status")), (&json!({"group": "b"}), None));
+    }
+}

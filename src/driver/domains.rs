@@ -1,0 +1,40 @@
+//! Topology domains: which nodes stand in which host, rack and block, and when a scheduler knows it.
+//!
+//! Schedulers that keep a picture of the topology of their own take new nodes in some time after they are there. A gang
+//! that comes earlier is not placed at once, and the wait for it would measure that picture's age.
+
+use conformance_contract::target::Target;
+use conformance_expect::domains::{Domain, domains, in_the_tree};
+use conformance_expect::hyper_nodes;
+use conformance_history::Live;
+use serde_json::Value;
+
+use super::limits::TOPOLOGY_TREE;
+use crate::context::{Stop, Trial};
+
+impl Trial {
+    /// Waits until the target's scheduler knows the racks and blocks of the trial's nodes, where it keeps a picture of
+    /// its own: Koordinator's tree, Volcano's HyperNodes. Others read the labels of nodes.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`].
+    pub async fn until_domains_known(&self) -> Result<(), Stop> {
+        let nodes: Vec<Value> = self.nodes.iter().map(|node| node.object()).collect();
+        let domains = domains(&nodes);
+        if domains.is_empty() {
+            return Ok(());
+        }
+        let known: fn(&Live, &[Domain<'_>]) -> bool = match self.target {
+            Target::Koordinator => in_the_tree,
+            Target::Volcano => |live, domains| hyper_nodes::of_domains(live, domains).is_ok(),
+            Target::KubePodGroup
+            | Target::KubePodGang
+            | Target::KubeTree
+            | Target::Kai
+            | Target::External
+            | Target::ExternalScheduler(_) => return Ok(()),
+        };
+        let condition = "the scheduler's topology has the domains of the trial's nodes";
+        self.until_in_cluster(condition, TOPOLOGY_TREE, |live| known(live, &domains)).await
+    }
+}

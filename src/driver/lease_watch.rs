@@ -1,0 +1,97 @@
+//! The lease for which the controller's replicas stand, watched while a case needs it. A history holds what lies in the
+//! trial's namespace, and the lease lies in the controller's: each of its versions becomes a mark ([`LEASE`]).
+
+use std::time::Instant;
+
+use conformance_contract::names;
+use conformance_judge::leadership::{LEASE, LEASE_LOST};
+use futures::StreamExt;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::Api;
+use kube::runtime::{WatchStreamExt, watcher};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::limits::{self, Limit};
+use crate::context::{Stop, Trial};
+
+/// A watch on the lease; it ends when this is dropped.
+pub struct LeaseWatch {
+    holder: watch::Receiver<Option<String>>,
+    _task: JoinSet<()>,
+}
+
+impl Trial {
+    /// Watches the lease from now on; returns when somebody holds it.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`] if nobody does; [`Stop::Cluster`].
+    pub async fn watch_lease(&self) -> Result<LeaseWatch, Stop> {
+        let leases: Api<Lease> = Api::namespaced(self.ground.client.clone(), names::CONTROLLER_NAMESPACE);
+        let this_one =
+            watcher::Config::default().fields(&format!("metadata.name={}", names::CONTROLLER_LEASE));
+        let mut events = watcher(leases, this_one).default_backoff().boxed();
+        let (ground, namespace) = (self.ground.clone(), self.namespace.clone());
+        let (seen, holder) = watch::channel(None);
+        let mut task = JoinSet::new();
+        task.spawn(async move {
+            let mut listed = false;
+            while let Some(event) = events.next().await {
+                let lease = match event {
+                    Ok(watcher::Event::Apply(lease) | watcher::Event::InitApply(lease)) => lease,
+                    Ok(watcher::Event::Delete(lease)) => Lease { spec: None, ..lease },
+                    Ok(watcher::Event::InitDone) => {
+                        listed = true;
+                        continue;
+                    }
+                    Ok(watcher::Event::Init) => {
+                        // It lists again: what lies between is lost.
+                        if listed {
+                            ground.recorder.mark(&namespace, LEASE_LOST, Value::Null);
+                        }
+                        continue;
+                    }
+                    Err(error) => {
+                        tracing::debug!(%error, "the lease cannot be watched, trying again");
+                        continue;
+                    }
+                };
+                let version = json!({"resourceVersion": lease.metadata.resource_version, "spec": lease.spec});
+                ground.recorder.mark(&namespace, LEASE, version);
+                let held_by = lease.spec.and_then(|spec| spec.holder_identity);
+                seen.send_replace(held_by.filter(|holder| !holder.is_empty()));
+            }
+        });
+        let mut watched = LeaseWatch { holder, _task: task };
+        watched.until(self, "somebody leads", limits::RECOVERY, |holder| holder.is_some()).await?;
+        Ok(watched)
+    }
+}
+
+impl LeaseWatch {
+    /// Who holds the lease.
+    pub fn holder(&self) -> Option<String> {
+        self.holder.borrow().clone()
+    }
+
+    /// Waits until such a one, or nobody, holds the lease.
+    ///
+    /// # Errors
+    /// As [`Trial::until`].
+    pub async fn until(
+        &mut self,
+        trial: &Trial,
+        condition: &str,
+        limit: Limit,
+        holds: impl Fn(Option<&str>) -> bool,
+    ) -> Result<(), Stop> {
+        let begin = Instant::now();
+        let length = limit.length.mul_f64(trial.scale);
+        let reached = self.holder.wait_for(|holder| holds(holder.as_deref()));
+        if tokio::time::timeout(length, reached).await.is_ok_and(|seen| seen.is_ok()) {
+            return Ok(());
+        }
+        Err(trial.ran_out(condition, limit, begin).await)
+    }
+}

@@ -1,0 +1,31 @@
+//! What a case does to a cluster, and how it waits.
+//!
+//! A driver acts and waits; it does not judge. [`case`] is what a case is, [`context`] one run of it on a target.
+//!
+//! - [`test_cluster`]: the cluster it runs on; [`recorder`]: the watches that write its history; [`limits`]: how long waits are;
+//! - [`barrier`]: the proof that nothing happened; [`quiescence`]: the one wait of fixed length; [`convergence`]: when a
+//!   PodCliqueSet has become all that it should be; [`cleanup`]: what is left of it;
+//! - [`admission_attempts`], [`mutations`], [`queues`], [`crds`], [`binding_webhook`]: what drivers do through the API;
+//! - [`control_plane`]: the control plane taken apart and put back; [`lease_watch`]: who leads the controller's replicas;
+//! - [`domains`]: when a scheduler knows the topology; [`kubelets`]: what is done to real nodes, and read there;
+//! - [`diagnostics`]: what a wait that ran out shows.
+
+pub mod admission_attempts;
+pub mod barrier;
+pub mod binding_webhook;
+pub mod case;
+pub mod cleanup;
+pub mod context;
+pub mod control_plane;
+pub mod convergence;
+pub mod crds;
+pub mod diagnostics;
+pub mod domains;
+pub mod kubelets;
+pub mod lease_watch;
+pub mod limits;
+pub mod mutations;
+pub mod queues;
+pub mod quiescence;
+pub mod recorder;
+pub mod test_cluster;

@@ -1,0 +1,51 @@
+//! What drivers do to gang resources and PodGangs that others than Grove could do as well.
+
+use conformance_judge::fail_closed::is_told;
+use conformance_judge::foreign_fields::BY_OTHERS;
+use serde_json::{Value, json};
+
+use super::limits::REACTION;
+use crate::context::{Stop, Trial};
+
+impl Trial {
+    /// Merge-patches an object as somebody would whose fields these are; the mark lets
+    /// [`kept`](conformance_judge::foreign_fields::kept) see whether they stay.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn patch_as_others(&self, kind: &str, name: &str, patch: Value) -> Result<(), Stop> {
+        self.mark(BY_OTHERS, json!({"kind": kind, "name": name, "patch": patch}));
+        self.patch(kind, name, patch).await.map(drop)
+    }
+
+    /// Changes what the backend has decided about a gang resource, in `spec`, and waits until it has put that right: from
+    /// then on it has written the object anew.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`]; [`Stop::Wait`] if it does not.
+    pub async fn provoke_repair(
+        &self,
+        kind: &str,
+        name: &str,
+        field: &str,
+        wrong: Value,
+    ) -> Result<(), Stop> {
+        let right = self.look(|live| live.get(kind, name).map(|found| found["spec"][field].clone()));
+        let spoilt = self.patch(kind, name, json!({"spec": {field: wrong}})).await?;
+        let after = conformance_history::revision(&spoilt);
+        self.until(&format!("{field} of {name} put right"), REACTION, |live| {
+            let found = live.get(kind, name).filter(|found| conformance_history::revision(found) > after);
+            found.is_some_and(|found| Some(&found["spec"][field]) == right.as_ref())
+        })
+        .await
+    }
+
+    /// Waits until a Warning event on the PodGang, or on its PodCliqueSet, says what is wrong with it.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`].
+    pub async fn until_told(&self, pod_gang: &str, set: &str, about: &str) -> Result<(), Stop> {
+        let condition = format!("a warning on PodGang {pod_gang} about {about}");
+        self.until(&condition, REACTION, |live| is_told(live, pod_gang, set, about)).await
+    }
+}

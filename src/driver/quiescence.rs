@@ -1,0 +1,27 @@
+//! Watching a rest: the one wait of the suite that has a fixed length, for the contract gives it one (GANG-11).
+
+use std::future::pending;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::context::{Stop, Trial};
+
+/// The mark at the end of the watch.
+pub const WATCHED: &str = "watched for rest";
+
+impl Trial {
+    /// Lets `length` pass, not scaled and whatever happens, and marks its end. To be called right after a mark: the judge
+    /// looks at every write between the two.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`] if a part of the cluster has died meanwhile.
+    pub async fn watch_rest(&self, length: Duration) -> Result<(), Stop> {
+        // Synchronises nothing: "changes in no object for 10 s" has no other event to wait for than their end. Waiting for
+        // a quiet stretch instead would forgive every write before it.
+        let _ = tokio::time::timeout(length, pending::<()>()).await;
+        self.ground.cluster.healthy().await?;
+        self.mark(WATCHED, json!({"seconds": length.as_secs()}));
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+//! The cluster that trials run on, as they see it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use conformance_cluster::kind::KindCluster;
+use conformance_cluster::local::LocalCluster;
+use conformance_cluster::provider::Provider;
+use conformance_cluster::{ClusterError, deploy};
+use conformance_contract::names;
+use conformance_contract::scheduler::Scheduler;
+use conformance_expect::domains::LEVELS;
+use kube::Client;
+use serde_json::{Value, json};
+
+use super::limits::SETTLE;
+use crate::recorder::Recorder;
+
+/// A cluster with its recorder.
+pub struct Ground {
+    /// A client with the harness's rights.
+    pub client: Client,
+    /// What happens.
+    pub recorder: Recorder,
+    /// Where it comes from, and what can be done to it.
+    pub cluster: Arc<dyn Provider>,
+    /// The run's id, on everything that trials create.
+    pub run: String,
+    /// Whether somebody else has written the operator's configuration, so that its profiles are not the harness's to know.
+    pub configured_by_others: bool,
+}
+
+impl std::fmt::Debug for Ground {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Ground({:?})", self.cluster)
+    }
+}
+
+/// The topology binding that every trial may use: block, rack and host, by upstream's keys.
+pub const TOPOLOGY: &str = "conformance-topology";
+
+/// A ClusterTopologyBinding with these levels.
+pub fn binding(name: &str, levels: &[(&str, &str)]) -> Value {
+    let levels: Vec<_> = levels.iter().map(|(domain, key)| json!({"domain": domain, "key": key})).collect();
+    json!({
+        "apiVersion": "grove.io/v1alpha1",
+        "kind": "ClusterTopologyBinding",
+        "metadata": {"name": name},
+        "spec": {"levels": levels},
+    })
+}
+
+impl Ground {
+    /// Starts recording on a cluster and creates what all trials share: the topology binding and the canaries' node.
+    ///
+    /// # Errors
+    /// [`ClusterError::Forbidden`], [`ClusterError::Api`].
+    pub async fn prepare(
+        cluster: Arc<dyn Provider>,
+        schedulers: &BTreeSet<Scheduler>,
+        run: &str,
+    ) -> Result<Self, ClusterError> {
+        let client = cluster.client();
+        let recorder = Recorder::start(client.clone(), schedulers, SETTLE.length).await.map_err(|what| {
+            ClusterError::NotReady {
+                what: format!("the list of {what}"),
+                seconds: SETTLE.length.as_secs(),
+                last: "the API server does not let this identity list it, or does not answer".into(),
+            }
+        })?;
+        let mut topology = binding(TOPOLOGY, &LEVELS);
+        topology["metadata"]["labels"] = json!({(names::RUN): run});
+        deploy::create_unless_there(&client, &topology).await?;
+        cluster.node_pools().add_canary_node(names::CANARY, (names::RUN, run)).await?;
+        Ok(Self { client, recorder, cluster, run: run.into(), configured_by_others: false })
+    }
+
+    /// The local control plane.
+    ///
+    /// # Errors
+    /// [`ClusterError::Name`] on a cluster of another provider.
+    pub fn local(&self) -> Result<&LocalCluster, ClusterError> {
+        self.cluster.local().ok_or_else(|| ClusterError::Name("the cluster is no local control plane".into()))
+    }
+
+    /// The kind cluster.
+    ///
+    /// # Errors
+    /// [`ClusterError::Name`] on a cluster of another provider.
+    pub fn kind(&self) -> Result<&KindCluster, ClusterError> {
+        self.cluster.kind().ok_or_else(|| ClusterError::Name("the cluster is none of kind's".into()))
+    }
+}

@@ -1,0 +1,95 @@
+//! Topology domains: which nodes are in which host, rack and block, and what schedulers that keep a picture of their own
+//! should know of them.
+
+use std::collections::BTreeSet;
+
+use conformance_contract::names;
+use conformance_history::Live;
+use serde_json::Value;
+
+/// The levels of the topology that all cases share, widest first: domains and node-label keys.
+pub const LEVELS: [(&str, &str); 3] = [("block", names::BLOCK), ("rack", names::RACK), ("host", names::HOST)];
+
+/// A domain of one level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Domain<'a> {
+    /// The level's node-label key.
+    pub key: &'static str,
+    /// The label's value.
+    pub value: &'a str,
+    /// The names of its nodes.
+    pub nodes: BTreeSet<&'a str>,
+}
+
+/// The domains of the nodes that have the labels of all levels, from the widest level to the narrowest.
+pub fn domains<'a>(nodes: impl IntoIterator<Item = &'a Value>) -> Vec<Domain<'a>> {
+    let label = |node: &'a Value, key: &str| node["metadata"]["labels"][key].as_str();
+    let is_whole = |node: &&'a Value| LEVELS.iter().all(|(_, key)| label(node, key).is_some());
+    let nodes: Vec<&Value> = nodes.into_iter().filter(is_whole).collect();
+    let of_level = |key: &'static str| {
+        let values: BTreeSet<&str> = nodes.iter().filter_map(|node| label(node, key)).collect();
+        let nodes = &nodes;
+        values.into_iter().map(move |value| {
+            let inside = nodes.iter().filter(|node| label(node, key) == Some(value));
+            let nodes = inside.filter_map(|node| node["metadata"]["name"].as_str()).collect();
+            Domain { key, value, nodes }
+        })
+    };
+    LEVELS.iter().flat_map(|(_, key)| of_level(key).collect::<Vec<_>>()).collect()
+}
+
+/// Whether Koordinator's ClusterNetworkTopology counts the nodes of each rack and block. Its tree has one entry per
+/// domain, known by layer and name.
+pub fn in_the_tree(live: &Live, domains: &[Domain<'_>]) -> bool {
+    let topology = live.get("ClusterNetworkTopology", "default").unwrap_or(&Value::Null);
+    let entries = topology["status"]["detailStatus"].as_array().map(Vec::as_slice).unwrap_or_default();
+    domains.iter().all(|domain| {
+        let layer = match domain.key {
+            names::BLOCK => "blockLayer",
+            names::RACK => "rackLayer",
+            _ => return true,
+        };
+        let of_domain = |entry: &&Value| {
+            entry["topologyInfo"]["topologyLayer"] == layer
+                && entry["topologyInfo"]["topologyName"] == domain.value
+        };
+        entries.iter().find(of_domain).is_some_and(|entry| entry["nodeNum"] == domain.nodes.len())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::target::Target;
+    use conformance_history::testing::Story;
+    use serde_json::json;
+
+    use super::*;
+
+    fn node(name: &str, rack: Option<&str>) -> Value {
+        let labels = json!({names::HOST: name, names::RACK: rack, names::BLOCK: "b"});
+        json!({"kind": "Node", "metadata": {"name": name, "labels": labels}})
+    }
+
+    #[test]
+    fn nodes_that_lack_a_level_are_in_no_domain() {
+        let nodes = [node("1", Some("x")), node("2", Some("x")), node("3", Some("y")), node("4", None)];
+        let found: Vec<_> =
+            domains(&nodes).into_iter().map(|domain| (domain.value, domain.nodes.len())).collect();
+        assert_eq!(found, [("b", 3), ("x", 2), ("y", 1), ("1", 1), ("2", 1), ("3", 1)]);
+    }
+
+    #[test]
+    fn the_tree_counts_the_nodes_of_each_domain() {
+        let nodes = [node("1", Some("x")), node("2", Some("x"))];
+        let known = |entries: Value| {
+            let topology = json!({"kind": "ClusterNetworkTopology", "metadata": {"name": "default"},
+                "status": {"detailStatus": entries}});
+            in_the_tree(&Story::on(Target::Koordinator).added(topology).end().end(), &domains(&nodes))
+        };
+        let entry = |layer: &str, name: &str, count: u32| json!({"topologyInfo": {"topologyLayer": layer, "topologyName": name}, "nodeNum": count});
+        assert!(known(json!([entry("blockLayer", "b", 2), entry("rackLayer", "x", 2)])));
+        assert!(!known(json!([entry("blockLayer", "b", 2), entry("rackLayer", "x", 1)])));
+        assert!(!known(json!([entry("blockLayer", "b", 2), entry("blockLayer", "x", 2)])));
+        assert!(!known(Value::Null));
+    }
+}

@@ -1,0 +1,208 @@
+//! What a PodCliqueSet should become, derived from its manifest by the contract alone (GANG-01..03): the suite's own
+//! arithmetic, shared with no controller.
+
+use conformance_contract::clauses::Feature;
+use conformance_contract::ruling::Broken;
+use conformance_contract::target::Target;
+use conformance_history::History;
+use serde_json::Value;
+
+/// A PodGang that should exist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gang {
+    /// Its name.
+    pub name: String,
+    /// The base PodGang it is scaled from; `None` for a base PodGang.
+    pub base: Option<String>,
+    /// Its podgroups, in order.
+    pub groups: Vec<Group>,
+}
+
+/// A podgroup of a PodGang: one PodClique.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// The PodClique's name.
+    pub clique: String,
+    /// The template's name.
+    pub template: String,
+    /// `minReplicas`.
+    pub min: usize,
+    /// All its pods.
+    pub replicas: usize,
+    /// The scaling group replica it belongs to, if any: group name and index.
+    pub scaling_group: Option<(String, usize)>,
+}
+
+/// What a backend promises to bind atomically.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unit {
+    /// The PodGang.
+    pub gang: String,
+    /// PodCliques and how many pods of each.
+    pub minimums: Vec<(String, usize)>,
+}
+
+/// What a history's PodCliqueSets should have become.
+pub trait Expected {
+    /// The PodGangs that a PodCliqueSet should become.
+    ///
+    /// # Errors
+    /// [`Broken::NotReached`] if it was not submitted.
+    fn gangs(&self, name: &str) -> Result<Vec<Gang>, Broken>;
+
+    /// All units of a PodCliqueSet's PodGangs.
+    ///
+    /// # Errors
+    /// As [`Expected::gangs`].
+    fn units(&self, name: &str) -> Result<Vec<Unit>, Broken>;
+}
+
+impl Expected for History {
+    fn gangs(&self, name: &str) -> Result<Vec<Gang>, Broken> {
+        self.submitted(name).map(gangs)
+    }
+
+    fn units(&self, name: &str) -> Result<Vec<Unit>, Broken> {
+        Ok(self.gangs(name)?.iter().flat_map(|gang| gang.units(self.header.target)).collect())
+    }
+}
+
+fn count(value: &Value, otherwise: usize) -> usize {
+    value.as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(otherwise)
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// The PodGangs of a PodCliqueSet: per replica the base PodGang, then its scaled PodGangs.
+pub fn gangs(pcs: &Value) -> Vec<Gang> {
+    let set = text(&pcs["metadata"]["name"]);
+    let template = &pcs["spec"]["template"];
+    let clique = |name: &str| list(&template["cliques"]).find(|clique| clique["name"] == name);
+    let grouped = |name: &str| {
+        list(&template["podCliqueScalingGroups"]).any(|sg| list(&sg["cliqueNames"]).any(|c| c == name))
+    };
+    let group = |prefix: &str, template: &Value, scaling_group: Option<(String, usize)>| {
+        let name = text(&template["name"]);
+        let replicas = count(&template["spec"]["replicas"], 1).max(1);
+        let min = count(&template["spec"]["minAvailable"], replicas);
+        Group { clique: format!("{prefix}-{name}"), template: name.into(), min, replicas, scaling_group }
+    };
+    let mut gangs = Vec::new();
+    for i in 0..count(&pcs["spec"]["replicas"], 0) {
+        let base = format!("{set}-{i}");
+        let standalone = list(&template["cliques"]).filter(|clique| !grouped(text(&clique["name"])));
+        let mut groups: Vec<Group> = standalone.map(|clique| group(&base, clique, None)).collect();
+        let mut scaled = Vec::new();
+        for sg in list(&template["podCliqueScalingGroups"]) {
+            let name = text(&sg["name"]);
+            let replicas = count(&sg["replicas"], 1);
+            let min = count(&sg["minAvailable"], 1);
+            for j in 0..replicas {
+                let members =
+                    list(&sg["cliqueNames"]).filter_map(|member| clique(text(member))).map(|clique| {
+                        group(&format!("{base}-{name}-{j}"), clique, Some((format!("{base}-{name}"), j)))
+                    });
+                if j < min {
+                    groups.extend(members);
+                } else {
+                    scaled.push(Gang {
+                        name: format!("{base}-{name}-{}", j - min),
+                        base: Some(base.clone()),
+                        groups: members.collect(),
+                    });
+                }
+            }
+        }
+        gangs.push(Gang { name: base, base: None, groups });
+        gangs.extend(scaled);
+    }
+    gangs
+}
+
+impl Gang {
+    /// The units that the target promises to bind whole.
+    pub fn units(&self, target: Target) -> Vec<Unit> {
+        let minimum = |group: &Group| (group.clique.clone(), group.min);
+        match target.declares(Feature::AtomicPodGang) {
+            true => {
+                vec![Unit { gang: self.name.clone(), minimums: self.groups.iter().map(minimum).collect() }]
+            }
+            false => self
+                .groups
+                .iter()
+                .map(|group| Unit { gang: self.name.clone(), minimums: vec![minimum(group)] })
+                .collect(),
+        }
+    }
+
+    /// All its pods.
+    pub fn pods(&self) -> usize {
+        self.groups.iter().map(|group| group.replicas).sum()
+    }
+
+    /// The pods of its hard gang.
+    pub fn minimum(&self) -> usize {
+        self.groups.iter().map(|group| group.min).sum()
+    }
+}
+
+impl Unit {
+    /// How many pods it is.
+    pub fn size(&self) -> usize {
+        self.minimums.iter().map(|(_, count)| count).sum()
+    }
+}
+
+impl std::fmt::Display for Unit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let parts: Vec<_> =
+            self.minimums.iter().map(|(clique, count)| format!("{count} of {clique}")).collect();
+        write!(f, "the unit of {} ({})", self.gang, parts.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Upstream's e2e workload 2 with one scaled replica: pc-a 2/min 1, sg-x 2/min 1 of pc-b 1/1 and pc-c 3/min 1.
+    fn workload() -> Value {
+        json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
+            "cliques": [
+                {"name": "pc-a", "spec": {"replicas": 2, "minAvailable": 1}},
+                {"name": "pc-b", "spec": {"replicas": 1, "minAvailable": 1}},
+                {"name": "pc-c", "spec": {"replicas": 3, "minAvailable": 1}},
+            ],
+            "podCliqueScalingGroups": [
+                {"name": "sg-x", "replicas": 2, "minAvailable": 1, "cliqueNames": ["pc-b", "pc-c"]},
+            ],
+        }}})
+    }
+
+    #[test]
+    fn base_and_scaled_gangs() {
+        let all = gangs(&workload());
+        let names: Vec<_> = all.iter().map(|gang| gang.name.as_str()).collect();
+        assert_eq!(names, ["w-0", "w-0-sg-x-0"]);
+        let cliques: Vec<_> = all[0].groups.iter().map(|g| (g.clique.as_str(), g.min, g.replicas)).collect();
+        assert_eq!(cliques, [("w-0-pc-a", 1, 2), ("w-0-sg-x-0-pc-b", 1, 1), ("w-0-sg-x-0-pc-c", 1, 3)]);
+        let scaled: Vec<_> = all[1].groups.iter().map(|g| g.clique.as_str()).collect();
+        assert_eq!(scaled, ["w-0-sg-x-1-pc-b", "w-0-sg-x-1-pc-c"]);
+        assert_eq!((all[0].pods(), all[0].minimum()), (6, 3));
+    }
+
+    #[test]
+    fn omitted_minimums_are_the_replicas() {
+        let mut pcs = workload();
+        pcs["spec"]["template"]["cliques"][0]["spec"] = json!({"replicas": 2});
+        assert_eq!(gangs(&pcs)[0].groups[0].min, 2);
+    }
+}

@@ -1,0 +1,173 @@
+//! Volcano's HyperNodes as a tree: which nodes one holds, down through the HyperNodes that are its members, and which
+//! of them stand for the domains of a topology. Their names are the backend's own; they are known by their nodes.
+
+use std::collections::BTreeSet;
+
+use conformance_history::Live;
+use serde_json::Value;
+
+use super::domains::Domain;
+
+/// As histories name it.
+pub const KIND: &str = "HyperNode";
+
+/// Deeper than any topology; two HyperNodes that hold each other do not hang a judge.
+const DEPTH: usize = 16;
+
+/// Whether a HyperNode is about nodes of this pool or of one of its bindings, by its name, its owners or by what its
+/// members say: names and domains of a trial begin with that of its pool.
+pub fn mentions(hyper_node: &Value, pool: &str) -> bool {
+    let (pool, metadata) = (&format!("{pool}-"), &hyper_node["metadata"]);
+    let parts = [&metadata["name"], &metadata["ownerReferences"], &hyper_node["spec"]];
+    parts.iter().any(|part| part.to_string().contains(pool))
+}
+
+/// The HyperNode of each domain, in the order of the domains.
+///
+/// # Errors
+/// The first domain that has none of its own, in words. Of several HyperNodes with the same nodes, that of the lower
+/// tier stands for the narrower level.
+pub fn of_domains<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<&'a Value>, String> {
+    let mut all: Vec<_> = live.of(KIND).map(|found| (tier(found), nodes_of(live, found), found)).collect();
+    all.sort_by_key(|(tier, _, _)| std::cmp::Reverse(*tier));
+    let mut taken = BTreeSet::new();
+    let of_domain = |domain: &Domain<'_>| {
+        let place = all
+            .iter()
+            .enumerate()
+            .position(|(place, (_, nodes, _))| *nodes == domain.nodes && !taken.contains(&place));
+        let Some(place) = place else {
+            return Err(format!(
+                "no HyperNode holds the nodes of {} {} and no others",
+                domain.key, domain.value
+            ));
+        };
+        taken.insert(place);
+        Ok(all[place].2)
+    };
+    domains.iter().map(of_domain).collect()
+}
+
+/// Its tier; the lower, the closer its nodes are.
+pub fn tier(hyper_node: &Value) -> u64 {
+    hyper_node["spec"]["tier"].as_u64().unwrap_or_default()
+}
+
+/// The nodes of a HyperNode, among those that are there.
+pub fn nodes_of<'a>(live: &'a Live, hyper_node: &'a Value) -> BTreeSet<&'a str> {
+    let mut nodes = BTreeSet::new();
+    collect(live, hyper_node, DEPTH, &mut nodes);
+    nodes
+}
+
+fn collect<'a>(live: &'a Live, hyper_node: &'a Value, depth: usize, nodes: &mut BTreeSet<&'a str>) {
+    for member in hyper_node["spec"]["members"].as_array().into_iter().flatten().filter(|_| depth > 0) {
+        let selector = &member["selector"];
+        let exact = selector["exactMatch"]["name"].as_str();
+        match (
+            member["type"].as_str().unwrap_or_default(),
+            exact,
+            selector["labelMatch"]["matchLabels"].as_object(),
+        ) {
+            ("Node", Some(name), _) => nodes.extend(live.get("Node", name).map(|_| name)),
+            ("Node", None, Some(labels)) => {
+                let has_all = |node: &&Value| {
+                    labels.iter().all(|(key, value)| node["metadata"]["labels"][key] == *value)
+                };
+                nodes.extend(
+                    live.of("Node").filter(has_all).filter_map(|node| node["metadata"]["name"].as_str()),
+                );
+            }
+            ("HyperNode", Some(name), _) => {
+                if let Some(below) = live.get(KIND, name) {
+                    collect(live, below, depth - 1, nodes);
+                }
+            }
+            // A pattern of names is nothing that a topology of labels becomes.
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::names;
+    use conformance_contract::target::Target;
+    use conformance_history::testing::Story;
+    use serde_json::json;
+
+    use super::*;
+    use crate::domains::domains;
+
+    fn node(name: &str, rack: &str) -> Value {
+        let labels = json!({names::HOST: name, names::RACK: rack, names::BLOCK: "b"});
+        json!({"kind": "Node", "metadata": {"name": name, "labels": labels}})
+    }
+
+    fn hyper_node(name: &str, tier: u64, members: Value) -> Value {
+        json!({"kind": KIND, "metadata": {"name": name}, "spec": {"tier": tier, "members": members}})
+    }
+
+    fn exact(of: &str, name: &str) -> Value {
+        json!({"type": of, "selector": {"exactMatch": {"name": name}}})
+    }
+
+    /// Rack x with nodes 1 and 2, alone in block b.
+    fn all() -> Vec<Value> {
+        let labelled =
+            json!([{"type": "Node", "selector": {"labelMatch": {"matchLabels": {names::RACK: "x"}}}}]);
+        vec![
+            node("1", "x"),
+            node("2", "x"),
+            hyper_node("h1", 1, json!([exact("Node", "1")])),
+            hyper_node("h2", 1, json!([exact("Node", "2")])),
+            hyper_node("rack", 2, labelled),
+            hyper_node("block", 3, json!([exact("HyperNode", "rack")])),
+        ]
+    }
+
+    fn found(objects: Vec<Value>) -> Result<Vec<String>, String> {
+        let live = Story::on(Target::Volcano).all_added(objects).end().end();
+        let domains = domains(live.of("Node"));
+        let name = |found: &Value| found["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        of_domains(&live, &domains).map(|all| all.into_iter().map(name).collect())
+    }
+
+    #[test]
+    fn those_of_a_trial() {
+        let of = |node: &str, owner: &str| {
+            let mut found = hyper_node("h", 1, json!([exact("Node", node)]));
+            found["metadata"]["ownerReferences"] = json!([{"name": owner}]);
+            mentions(&found, "ns")
+        };
+        assert!(of("ns-0", "shared"));
+        assert!(of("else-0", "ns-compared"), "a binding of its own, whatever the node");
+        assert!(!of("else-0", "shared"));
+    }
+
+    #[test]
+    fn the_wider_level_has_the_higher_tier() {
+        assert_eq!(found(all()), Ok(["block", "rack", "h1", "h2"].map(str::to_owned).to_vec()));
+    }
+
+    #[test]
+    fn one_stands_for_one_domain_only() {
+        let mut objects = all();
+        objects.pop();
+        assert_eq!(
+            found(objects),
+            Err("no HyperNode holds the nodes of topology.kubernetes.io/rack x and no others".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_circle_ends() {
+        let ring = [
+            hyper_node("p", 2, json!([exact("HyperNode", "q")])),
+            hyper_node("q", 2, json!([exact("HyperNode", "p"), exact("Node", "1")])),
+        ];
+        let live = Story::on(Target::Volcano).added(node("1", "x")).all_added(ring).end().end();
+        let p = live.get(KIND, "p").expect("added");
+        assert_eq!(nodes_of(&live, p), BTreeSet::from(["1"]));
+    }
+}

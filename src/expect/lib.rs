@@ -1,0 +1,14 @@
+//! What a PodCliqueSet should become, by the contract alone: the suite's own arithmetic and names, shared with no
+//! controller.
+//!
+//! - `gangs`: its PodGangs and their podgroups; [`scaling`]: after it was scaled;
+//! - [`schedulers`]: what each backend should make of a PodGang, one file per scheduler;
+//! - [`domains`], [`hyper_nodes`]: topology domains of nodes, and Volcano's tree of them.
+
+pub mod domains;
+mod gangs;
+pub mod hyper_nodes;
+pub mod scaling;
+pub mod schedulers;
+
+pub use gangs::{Expected, Gang, Group, Unit, gangs};

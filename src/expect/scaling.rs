@@ -1,0 +1,120 @@
+//! What a PodCliqueSet should be after it was scaled: its manifest with every `scaled` mark of the history applied.
+//!
+//! A scaling group or a PodClique that exists keeps its own replicas; the template's count again for objects that are
+//! created anew, as when a PodCliqueSet is scaled in and out again.
+
+use std::collections::BTreeMap;
+
+use conformance_history::History;
+use serde_json::{Value, json};
+
+use crate::Gang;
+
+/// The PodGangs that a PodCliqueSet should have after the first `until` entries of the history.
+pub fn gangs(history: &History, pcs: &Value, until: usize) -> Vec<Gang> {
+    let set = text(&pcs["metadata"]["name"]);
+    let mut replicas = pcs["spec"]["replicas"].as_u64().unwrap_or(0);
+    let mut scaled: BTreeMap<&str, u64> = BTreeMap::new();
+    for (_, mark) in history.marks("scaled").take_while(|(index, _)| *index < until) {
+        let (kind, name) = (text(&mark.detail["kind"]), text(&mark.detail["name"]));
+        let to = mark.detail["replicas"].as_u64().unwrap_or(0);
+        if kind == "PodCliqueSet" && name == set {
+            replicas = to;
+            scaled.retain(|name, _| index_in(set, name).is_some_and(|index| index < to));
+        } else if kind != "PodCliqueSet" {
+            scaled.insert(name, to);
+        }
+    }
+    (0..replicas).flat_map(|index| replica(pcs, set, index, &scaled)).collect()
+}
+
+/// The PodGangs that a PodCliqueSet had at first and has no longer.
+pub fn lost(history: &History, set: &str) -> Vec<Gang> {
+    let Some(pcs) = history.header.submitted.get(set) else { return Vec::new() };
+    let left = gangs(history, pcs, history.entries.len());
+    crate::gangs(pcs).into_iter().filter(|gang| left.iter().all(|other| other.name != gang.name)).collect()
+}
+
+/// The PodGangs of one replica, the sizes of its own objects put into the template.
+fn replica(pcs: &Value, set: &str, index: u64, scaled: &BTreeMap<&str, u64>) -> Vec<Gang> {
+    let base = format!("{set}-{index}");
+    let own_size =
+        |template: &Value| scaled.get(format!("{base}-{}", text(&template["name"])).as_str()).copied();
+    let mut pcs = pcs.clone();
+    pcs["spec"]["replicas"] = json!(index + 1);
+    for clique in pcs["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten() {
+        if let Some(size) = own_size(clique) {
+            let spec = &mut clique["spec"];
+            if spec["minAvailable"].is_null() {
+                // GANG-02: the minimum stays what it was at creation.
+                spec["minAvailable"] = json!(spec["replicas"].as_u64().unwrap_or(1).max(1));
+            }
+            spec["replicas"] = json!(size);
+        }
+    }
+    for group in pcs["spec"]["template"]["podCliqueScalingGroups"].as_array_mut().into_iter().flatten() {
+        if let Some(size) = own_size(group) {
+            group["replicas"] = json!(size);
+        }
+    }
+    crate::gangs(&pcs).into_iter().filter(|gang| gang.base.as_ref().unwrap_or(&gang.name) == &base).collect()
+}
+
+/// The replica that an object `<set>-<index>-…` belongs to.
+pub fn index_in(set: &str, name: &str) -> Option<u64> {
+    name.strip_prefix(set)?.strip_prefix('-')?.split('-').next()?.parse().ok()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use conformance_history::testing::Story;
+
+    fn workload() -> Value {
+        json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
+            "cliques": [{"name": "a", "spec": {"replicas": 2}}, {"name": "b", "spec": {"replicas": 1}}],
+            "podCliqueScalingGroups": [{"name": "sg", "cliqueNames": ["b"]}],
+        }}})
+    }
+
+    fn after(scales: &[(&str, &str, u64)]) -> Vec<(String, usize, usize)> {
+        let story = scales.iter().fold(Story::flat(), |story, (kind, name, replicas)| {
+            story.mark("scaled", json!({"kind": kind, "name": name, "replicas": replicas}))
+        });
+        let gangs = gangs(&story.end(), &workload(), usize::MAX);
+        gangs.into_iter().map(|gang| (gang.name.clone(), gang.minimum(), gang.pods())).collect()
+    }
+
+    #[test]
+    fn a_clique_grows_but_its_minimum_does_not() {
+        assert_eq!(after(&[("PodClique", "w-0-a", 5)]), [("w-0".into(), 3, 6)]);
+    }
+
+    #[test]
+    fn a_group_of_one_replica_of_the_set_grows() {
+        let scales = [("PodCliqueSet", "w", 2), ("PodCliqueScalingGroup", "w-1-sg", 2)];
+        assert_eq!(after(&scales), [("w-0".into(), 3, 3), ("w-1".into(), 3, 3), ("w-1-sg-0".into(), 1, 1)]);
+    }
+
+    #[test]
+    fn what_scaling_in_takes() {
+        let mut pcs = workload();
+        pcs["spec"]["replicas"] = json!(2);
+        let story = Story::flat()
+            .submitted(pcs)
+            .mark("scaled", json!({"kind": "PodCliqueSet", "name": "w", "replicas": 1}));
+        let lost: Vec<_> = lost(&story.end(), "w").into_iter().map(|gang| gang.name).collect();
+        assert_eq!(lost, ["w-1"]);
+    }
+
+    #[test]
+    fn what_is_created_anew_has_the_size_of_the_template() {
+        let to = |replicas| ("PodCliqueSet", "w", replicas);
+        let scales = [to(2), ("PodCliqueScalingGroup", "w-1-sg", 3), to(1), to(2)];
+        assert_eq!(after(&scales), [("w-0".into(), 3, 3), ("w-1".into(), 3, 3)]);
+    }
+}

@@ -1,0 +1,72 @@
+//! Profiles of type External (EXT-01): their schedulers read PodGangs themselves, so there are no gang resources and a
+//! pod joins nothing.
+
+use conformance_contract::external_scheduler::ExternalProfile;
+use conformance_contract::names;
+use conformance_history::Pod;
+use serde_json::{Value, json};
+
+use super::{Expectations, Made, Name, Resource, WITH_RESOURCES, of, schedule_by};
+use crate::{Gang, Group};
+
+impl Expectations for ExternalProfile {
+    fn kinds(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn resources(&self, _pod_gang: &str, _podgroups: &[(String, usize)]) -> Vec<Resource> {
+        Vec::new()
+    }
+
+    fn size(&self, _resource: &Value) -> Option<u64> {
+        None
+    }
+
+    fn faults(&self, _gang: Made<'_>, _wanted: &Resource, _found: &Value) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn joins(&self, _gang: &Gang, _group: &Group, _index: usize) -> Option<Name> {
+        None
+    }
+
+    /// The gang resource of any other scheduler.
+    fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {
+        WITH_RESOURCES.into_iter().find_map(|other| of(other).named_by(pod))
+    }
+
+    fn claim(&self, pcs: &mut Value) {
+        schedule_by(pcs, self.scheduler);
+    }
+
+    /// A PodGang is Grove's to make ([`Expectations::canary_set`]).
+    fn canary(&self, _name: &str) -> Vec<(&'static str, Value)> {
+        Vec::new()
+    }
+
+    /// A PodGang of the harness's would not do: what is complete in it, and says so, is for the operator to write. One
+    /// clique of one pod, whose labels reach the pod.
+    fn canary_set(&self) -> Option<Value> {
+        let clique = json!({"name": "a", "labels": {names::CANARY: "true"}, "spec": {
+            "roleName": "a", "replicas": 1, "podSpec": {"schedulerName": self.scheduler},
+        }});
+        let set = json!({
+            "apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet", "metadata": {},
+            "spec": {"replicas": 1, "template": {"cliques": [clique]}},
+        });
+        self.runs.then_some(set)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_scheduler_that_runs_binds_a_canary() {
+        let set = |runs| ExternalProfile { scheduler: "mine", runs }.canary_set();
+        assert_eq!(set(false), None);
+        let pod_spec = set(true).unwrap()["spec"]["template"]["cliques"][0]["spec"]["podSpec"].clone();
+        assert_eq!(pod_spec, json!({"schedulerName": "mine"}));
+    }
+}

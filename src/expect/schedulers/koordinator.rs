@@ -1,0 +1,161 @@
+//! Koordinator (KOORD-01, KOORD-02): a PodGroup per podgroup, all of a PodGang joined by one `groups` annotation.
+
+use conformance_contract::names;
+use conformance_history::Pod;
+use serde_json::{Value, json};
+
+use super::{Expectations, Made, Name, Resource, differs, list, schedule_by, text};
+use crate::{Gang, Group};
+
+/// As histories name it.
+pub const POD_GROUP: &str = "PodGroup.scheduling.sigs.k8s.io";
+/// Label by which a pod joins a PodGroup.
+const MEMBERSHIP: &str = "pod-group.scheduling.sigs.k8s.io";
+/// Prefix of Koordinator's gang annotations.
+pub const GANG: &str = "gang.scheduling.koordinator.sh";
+
+/// Koordinator's backend.
+#[derive(Debug)]
+pub struct Koordinator;
+
+impl Expectations for Koordinator {
+    fn kinds(&self) -> &'static [&'static str] {
+        &[POD_GROUP]
+    }
+
+    fn resources(&self, pod_gang: &str, podgroups: &[(String, usize)]) -> Vec<Resource> {
+        let group = |(podgroup, min): &(String, usize)| Resource {
+            kind: POD_GROUP,
+            name: Name::label(format!("{pod_gang}-{podgroup}")),
+            size: Some(*min),
+        };
+        podgroups.iter().map(group).collect()
+    }
+
+    fn size(&self, resource: &Value) -> Option<u64> {
+        resource["spec"]["minMember"].as_u64()
+    }
+
+    fn faults(&self, gang: Made<'_>, resource: &Resource, found: &Value) -> Vec<String> {
+        let annotation = |name: &str| &found["metadata"]["annotations"][format!("{GANG}/{name}")];
+        let wanted = [
+            ("minMember", &found["spec"]["minMember"], json!(resource.size)),
+            ("scheduleTimeoutSeconds", &found["spec"]["scheduleTimeoutSeconds"], json!(30)),
+            ("label grove.io/podgang", &found["metadata"]["labels"][names::POD_GANG], json!(gang.name())),
+            ("mode", annotation("mode"), json!("Strict")),
+            ("match-policy", annotation("match-policy"), json!("once-satisfied")),
+        ];
+        let mut faults: Vec<_> =
+            wanted.iter().filter_map(|(field, found, wanted)| differs(field, found, wanted)).collect();
+        faults.extend(self.membership_of_the_group(gang, annotation("groups")));
+        let podgroups = list(&gang.pod_gang["spec"]["podgroups"]).iter();
+        let is_its =
+            |of: &&Value| Name::label(format!("{}-{}", gang.name(), text(&of["name"]))) == resource.name;
+        let references = podgroups.filter(is_its).map(|of| list(&of["podReferences"]).len()).next();
+        // Koordinator takes no total below the minimum.
+        let total = references.filter(|references| Some(*references) >= resource.size);
+        faults.extend(total.and_then(|total| {
+            differs("total-number", annotation("total-number"), &json!(total.to_string()))
+        }));
+        if gang.pod_gang["spec"]["topologyConstraint"].is_null() {
+            let topology = "network-topology-spec";
+            faults.extend(differs(topology, annotation(topology), &Value::Null));
+        }
+        faults
+    }
+
+    fn joins(&self, gang: &Gang, group: &Group, _index: usize) -> Option<Name> {
+        Some(Name::label(format!("{}-{}", gang.name, group.clique)))
+    }
+
+    /// Surplus is released once the hard gang is bound; koord-scheduler 1.8 takes gated pods that name a PodGroup.
+    fn may_join_later(&self, group: &Group, index: usize) -> bool {
+        index >= group.min
+    }
+
+    /// Annotation `total-number`.
+    fn counts_pods(&self) -> bool {
+        true
+    }
+
+    fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {
+        pod.label(MEMBERSHIP)
+    }
+
+    fn claim(&self, pcs: &mut Value) {
+        schedule_by(pcs, "koord-scheduler");
+    }
+
+    fn canary(&self, name: &str) -> Vec<(&'static str, Value)> {
+        let group = json!({
+            "apiVersion": "scheduling.sigs.k8s.io/v1alpha1", "kind": "PodGroup", "metadata": {"name": name},
+            "spec": {"minMember": 1, "scheduleTimeoutSeconds": 30},
+        });
+        let pod =
+            json!({"metadata": {"labels": {MEMBERSHIP: name}}, "spec": {"schedulerName": "koord-scheduler"}});
+        vec![(POD_GROUP, group), ("Pod", pod)]
+    }
+}
+
+impl Koordinator {
+    /// The `groups` annotation lists every PodGroup of the PodGang, each once.
+    fn membership_of_the_group(&self, gang: Made<'_>, groups: &Value) -> Option<String> {
+        let namespace = text(&gang.pod_gang["metadata"]["namespace"]);
+        let listed: Vec<String> = serde_json::from_str(text(groups)).unwrap_or_default();
+        let wanted = self.resources(gang.name(), gang.podgroups);
+        let is_listed = |resource: &Resource| {
+            let mut names =
+                listed.iter().filter_map(|entry| entry.strip_prefix(namespace)?.strip_prefix('/'));
+            names.any(|name| resource.name.matches(name))
+        };
+        let complete = listed.len() == wanted.len() && wanted.iter().all(is_listed);
+        (!complete).then(|| {
+            let names: Vec<_> = wanted.iter().map(|resource| resource.name.to_string()).collect();
+            format!("groups {groups} instead of {}", names.join(", "))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use conformance_history::Live;
+
+    /// Faults of the PodGroup of a podgroup with minimum 2 and 3 pods, of a PodGang with this topology constraint.
+    fn faults(pods: usize, constraint: Value, annotations: &[(&str, &str)]) -> Vec<String> {
+        let references = vec![json!({"namespace": "ns", "name": "p"}); pods];
+        let pod_gang = json!({"metadata": {"name": "g", "namespace": "ns"}, "spec": {
+            "topologyConstraint": constraint,
+            "podgroups": [{"name": "a", "minReplicas": 2, "podReferences": references}]}});
+        let podgroups = [("a".to_owned(), 2)];
+        let mut found = json!({"metadata": {"labels": {names::POD_GANG: "g"}},
+            "spec": {"minMember": 2, "scheduleTimeoutSeconds": 30}});
+        let always = [("mode", "Strict"), ("match-policy", "once-satisfied"), ("groups", r#"["ns/g-a"]"#)];
+        for (name, value) in always.iter().chain(annotations) {
+            found["metadata"]["annotations"][format!("{GANG}/{name}")] = json!(value);
+        }
+        let made = Made { pod_gang: &pod_gang, podgroups: &podgroups, live: &Live::default() };
+        Koordinator.faults(made, &Koordinator.resources("g", &podgroups)[0], &found)
+    }
+
+    #[rstest::rstest]
+    #[case::all(3, Value::Null, &[("total-number", "3")], None)]
+    #[case::too_few(3, Value::Null, &[("total-number", "2")], Some(r#"total-number "2" instead of "3""#))]
+    #[case::not_said(2, Value::Null, &[], Some(r#"total-number null instead of "2""#))]
+    #[case::below_the_minimum(1, Value::Null, &[], None)]
+    #[case::constrained(
+        3, json!({"packConstraint": {"required": "k"}}), &[("total-number", "3"), ("network-topology-spec", "{}")], None
+    )]
+    #[case::unconstrained(
+        3, Value::Null, &[("total-number", "3"), ("network-topology-spec", "{}")],
+        Some(r#"network-topology-spec "{}" instead of null"#)
+    )]
+    fn one_thing_wrong(
+        #[case] pods: usize,
+        #[case] constraint: Value,
+        #[case] annotations: &[(&str, &str)],
+        #[case] fault: Option<&str>,
+    ) {
+        assert_eq!(faults(pods, constraint, annotations), Vec::from_iter(fault));
+    }
+}

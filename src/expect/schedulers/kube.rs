@@ -1,0 +1,207 @@
+//! kube-scheduler on the Workload API: a Workload per PodGang, and a PodGroup per podgroup (KUBE-01), one for the hard
+//! gang (KUBE-08), or one per podgroup below a tree of CompositePodGroups (KUBE-10).
+
+use conformance_contract::names;
+use conformance_history::Pod;
+use serde_json::{Value, json};
+
+use super::kube_tree::{self, COMPOSITE};
+use super::{Expectations, Made, Name, Resource, list, text};
+use crate::{Gang, Group};
+
+/// kube-scheduler's backend.
+#[derive(Debug)]
+pub struct Kube {
+    /// What a PodGang becomes.
+    pub mapping: Mapping,
+}
+
+/// What a PodGang becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mapping {
+    /// One PodGroup per podgroup.
+    Flat,
+    /// One PodGroup for the hard gang.
+    Whole,
+    /// One PodGroup per podgroup, and CompositePodGroups above them.
+    Tree,
+}
+
+impl Mapping {
+    /// The gang scope that asks for it.
+    pub fn scope(self) -> &'static str {
+        match self {
+            Self::Flat => "PodGroup",
+            Self::Whole => "PodGang",
+            Self::Tree => "Tree",
+        }
+    }
+}
+
+impl Expectations for Kube {
+    fn kinds(&self) -> &'static [&'static str] {
+        match self.mapping {
+            Mapping::Tree => &["Workload", COMPOSITE, "PodGroup"],
+            Mapping::Flat | Mapping::Whole => &["Workload", "PodGroup"],
+        }
+    }
+
+    fn resources(&self, pod_gang: &str, podgroups: &[(String, usize)]) -> Vec<Resource> {
+        let object = |kind, name, size| Resource { kind, name: Name::object(name), size };
+        let workload = object("Workload", pod_gang.to_owned(), None);
+        let of_podgroups = podgroups
+            .iter()
+            .map(|(podgroup, min)| object("PodGroup", format!("{pod_gang}-{podgroup}"), Some(*min)));
+        match self.mapping {
+            Mapping::Flat => std::iter::once(workload).chain(of_podgroups).collect(),
+            Mapping::Whole => {
+                let size = podgroups.iter().map(|(_, min)| min).sum();
+                vec![workload, object("PodGroup", pod_gang.to_owned(), Some(size))]
+            }
+            Mapping::Tree => {
+                let root = object(COMPOSITE, pod_gang.to_owned(), None);
+                [workload, root].into_iter().chain(of_podgroups).collect()
+            }
+        }
+    }
+
+    fn resources_of_groups(&self, pod_gang: &Value) -> Vec<Resource> {
+        match self.mapping {
+            Mapping::Tree => kube_tree::children(pod_gang),
+            Mapping::Flat | Mapping::Whole => Vec::new(),
+        }
+    }
+
+    fn size(&self, resource: &Value) -> Option<u64> {
+        resource["spec"]["schedulingPolicy"]["gang"]["minCount"].as_u64()
+    }
+
+    fn faults(&self, gang: Made<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
+        let mut faults = match wanted.kind {
+            "PodGroup" => self.pod_group_faults(gang, wanted, found),
+            _ => Vec::new(),
+        };
+        if self.mapping == Mapping::Tree {
+            faults.extend(kube_tree::faults(gang, wanted, found));
+        } else if wanted.kind == "Workload" {
+            let templates = list(&found["spec"]["podGroupTemplates"]).len();
+            let groups = self.resources(gang.name(), gang.podgroups).len() - 1;
+            if templates != groups {
+                faults.push(format!("{templates} templates for {groups} PodGroups"));
+            }
+        }
+        faults
+    }
+
+    fn joins(&self, gang: &Gang, group: &Group, index: usize) -> Option<Name> {
+        match self.mapping {
+            Mapping::Whole => (index < group.min).then(|| Name::object(gang.name.clone())),
+            Mapping::Flat | Mapping::Tree => Some(Name::object(format!("{}-{}", gang.name, group.clique))),
+        }
+    }
+
+    fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {
+        pod.0["spec"]["schedulingGroup"]["podGroupName"].as_str()
+    }
+
+    fn has_priority(&self, resource: &Value, class: &str) -> bool {
+        let has = |shape: &Value| shape["priorityClassName"] == class;
+        match resource["kind"] == "Workload" {
+            true => kube_tree::templates(resource).all(|(template, _)| has(template)),
+            false => has(&resource["spec"]),
+        }
+    }
+
+    fn claim(&self, pcs: &mut Value) {
+        let scope = &mut pcs["metadata"]["annotations"][names::GANG_SCOPE];
+        if scope.is_null() {
+            *scope = self.mapping.scope().into();
+        }
+    }
+
+    fn canary(&self, name: &str) -> Vec<(&'static str, Value)> {
+        let group = json!({
+            "metadata": {"name": name},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": 1}}},
+        });
+        let pod = json!({"spec": {"schedulerName": "default-scheduler", "schedulingGroup": {"podGroupName": name}}});
+        vec![("PodGroup", group), ("Pod", pod)]
+    }
+}
+
+/// The Workload and the template that a group refers to, as its version of the API has it.
+pub(super) fn reference(found: &Value) -> (&Value, &str) {
+    let (v1alpha2, since) =
+        (&found["spec"]["podGroupTemplateRef"]["workload"], &found["spec"]["workloadRef"]);
+    match since.is_null() {
+        true => (&v1alpha2["workloadName"], text(&v1alpha2["podGroupTemplateName"])),
+        false => (&since["workloadName"], text(&since["templateName"])),
+    }
+}
+
+/// A group says what its template says.
+pub(super) fn template_faults(gang: Made<'_>, found: &Value) -> Vec<String> {
+    let Some(workload) = gang.live.get("Workload", gang.name()) else { return Vec::new() };
+    let (workload_name, template_name) = reference(found);
+    let mut faults = Vec::new();
+    if *workload_name != gang.name() {
+        faults.push(format!("it refers to Workload {workload_name}"));
+    }
+    match kube_tree::templates(workload).find(|(template, _)| template["name"] == template_name) {
+        None => faults.push(format!("the Workload has no template {template_name:?}")),
+        Some((template, _)) => {
+            for field in ["schedulingPolicy", "schedulingConstraints", "priorityClassName"] {
+                if template[field] != found["spec"][field] {
+                    faults.push(format!(
+                        "{field} is {}, its template says {}",
+                        found["spec"][field], template[field]
+                    ));
+                }
+            }
+        }
+    }
+    faults
+}
+
+impl Kube {
+    /// A PodGroup and its template say the same, and what `minReplicas` says. Flat, its template is called as the
+    /// podgroup.
+    fn pod_group_faults(&self, gang: Made<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
+        let mut faults = template_faults(gang, found);
+        let (_, template_name) = reference(found);
+        let of_podgroup = gang.podgroups.iter().find(|(podgroup, _)| {
+            self.mapping == Mapping::Flat
+                && Name::object(format!("{}-{podgroup}", gang.name())) == wanted.name
+        });
+        let template = of_podgroup.map(|(podgroup, _)| Name::dns_label(podgroup.clone()));
+        if let Some(wanted) = template.filter(|wanted| !wanted.matches(template_name)) {
+            faults.push(format!("its template is {template_name:?}, not {wanted}"));
+        }
+        if self.size(found) != wanted.size.and_then(|size| u64::try_from(size).ok()) {
+            let min_count = &found["spec"]["schedulingPolicy"]["gang"]["minCount"];
+            faults.push(format!("minCount {min_count} instead of {}", wanted.size.unwrap_or_default()));
+        }
+        faults
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_pod_group_per_podgroup_or_one_for_all() {
+        let podgroups = [("w-0-a".to_owned(), 2), ("w-0-b".to_owned(), 3)];
+        let [flat, whole, tree] = [Mapping::Flat, Mapping::Whole, Mapping::Tree]
+            .map(|mapping| Kube { mapping }.resources("w-0", &podgroups));
+        let said = |resources: &[Resource]| {
+            resources.iter().map(|r| (r.kind, r.name.to_string(), r.size)).collect::<Vec<_>>()
+        };
+        let workload = ("Workload", "w-0".to_owned(), None);
+        let group = |name: &str, size| ("PodGroup", name.to_owned(), Some(size));
+        assert_eq!(said(&flat), [workload.clone(), group("w-0-w-0-a", 2), group("w-0-w-0-b", 3)]);
+        assert_eq!(said(&whole), [workload.clone(), group("w-0", 5)]);
+        let root = (COMPOSITE, "w-0".to_owned(), None);
+        assert_eq!(said(&tree), [workload, root, group("w-0-w-0-a", 2), group("w-0-w-0-b", 3)]);
+    }
+}

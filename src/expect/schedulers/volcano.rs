@@ -1,0 +1,210 @@
+//! Volcano (VOL-01, VOL-02): one PodGroup per PodGang, with a policy for the pods of each podgroup.
+
+use std::collections::BTreeSet;
+
+use conformance_contract::names;
+use conformance_history::{Live, Pod, is_controlled_by};
+use serde_json::{Value, json};
+
+use super::{Expectations, Made, Name, Resource, differs, list, schedule_by, text};
+use crate::domains::domains;
+use crate::{Gang, Group, hyper_nodes};
+
+/// As histories name it.
+pub const POD_GROUP: &str = "PodGroup.scheduling.volcano.sh";
+/// Both annotations by which a pod joins a PodGroup (VOL-02).
+const GROUP_NAME: [&str; 2] = ["scheduling.volcano.sh/group-name", "scheduling.k8s.io/group-name"];
+
+/// Volcano's backend.
+#[derive(Debug)]
+pub struct Volcano;
+
+impl Expectations for Volcano {
+    fn kinds(&self) -> &'static [&'static str] {
+        &[POD_GROUP]
+    }
+
+    fn resources(&self, pod_gang: &str, podgroups: &[(String, usize)]) -> Vec<Resource> {
+        let size = podgroups.iter().map(|(_, min)| min).sum();
+        vec![Resource { kind: POD_GROUP, name: Name::object(pod_gang.to_owned()), size: Some(size) }]
+    }
+
+    fn size(&self, resource: &Value) -> Option<u64> {
+        resource["spec"]["minMember"].as_u64()
+    }
+
+    fn faults(&self, gang: Made<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
+        let spec = &found["spec"];
+        let mut faults: Vec<_> =
+            differs("minMember", &spec["minMember"], &json!(wanted.size)).into_iter().collect();
+        let policies = list(&spec["subGroupPolicy"]);
+        if policies.len() != gang.podgroups.len() {
+            faults.push(format!(
+                "{} subgroup policies for {} podgroups",
+                policies.len(),
+                gang.podgroups.len()
+            ));
+        }
+        for (podgroup, min) in gang.podgroups {
+            let Some(policy) = policies.iter().find(|policy| policy["name"] == podgroup.as_str()) else {
+                faults.push(format!("no subgroup policy {podgroup}"));
+                continue;
+            };
+            let selected = json!({"matchLabels": {names::POD_CLIQUE: podgroup}});
+            let wanted = [
+                ("labelSelector", selected),
+                ("matchLabelKeys", json!([names::POD_CLIQUE])),
+                ("subGroupSize", json!(min)),
+                ("minSubGroups", json!(1)),
+            ];
+            faults.extend(wanted.iter().filter_map(|(field, wanted)| {
+                differs(&format!("{podgroup}.{field}"), &policy[*field], wanted)
+            }));
+        }
+        faults
+    }
+
+    fn joins(&self, gang: &Gang, _group: &Group, _index: usize) -> Option<Name> {
+        Some(Name::object(gang.name.clone()))
+    }
+
+    fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {
+        pod.0["metadata"]["annotations"][GROUP_NAME[0]].as_str()
+    }
+
+    fn membership_faults(&self, pod: Pod<'_>, gang: &Gang, _group: &Group) -> Vec<String> {
+        let annotations = &pod.0["metadata"]["annotations"];
+        let wrong = GROUP_NAME.iter().filter_map(|key| differs(key, &annotations[*key], &json!(gang.name)));
+        wrong.collect()
+    }
+
+    fn claim(&self, pcs: &mut Value) {
+        schedule_by(pcs, "volcano");
+        // A pod that requests nothing is only back-filled, and no member of a gang: a finding of its own.
+        for clique in pcs["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten() {
+            for container in clique["spec"]["podSpec"]["containers"].as_array_mut().into_iter().flatten() {
+                if container["resources"].is_null() {
+                    container["resources"] = json!({"requests": {"cpu": "10m"}});
+                }
+            }
+        }
+    }
+
+    fn topology_kind(&self) -> Option<&'static str> {
+        Some(hyper_nodes::KIND)
+    }
+
+    /// A HyperNode per domain and no more, all of one level in one tier, a narrower level's below a wider one's (VOL-05).
+    fn topology_faults(&self, binding: &Value, live: &Live, pool: &str) -> Vec<String> {
+        let domains = domains(live.of("Node").filter(|node| node["metadata"]["labels"][names::POOL] == pool));
+        let found = match hyper_nodes::of_domains(live, &domains) {
+            Ok(found) => found,
+            Err(missing) => return vec![missing],
+        };
+        let mut faults = Vec::new();
+        // From the widest level to the narrowest, as the domains are.
+        let mut tiers: Vec<(&str, BTreeSet<u64>)> = Vec::new();
+        let is_of_domain = |name: &Value| found.iter().any(|found| found["metadata"]["name"] == *name);
+        let names = live.of(hyper_nodes::KIND).filter(|object| hyper_nodes::mentions(object, pool));
+        let names = names
+            .filter(|object| is_controlled_by(object, binding))
+            .map(|object| &object["metadata"]["name"]);
+        faults.extend(
+            names
+                .filter(|name| !is_of_domain(name))
+                .map(|name| format!("HyperNode {} stands for no domain", text(name))),
+        );
+        for (domain, found) in domains.iter().zip(&found) {
+            if !is_controlled_by(found, binding) {
+                let (name, of) = (text(&found["metadata"]["name"]), text(&binding["metadata"]["name"]));
+                faults.push(format!("HyperNode {name} is not controlled by ClusterTopologyBinding {of}"));
+            }
+            if tiers.last().is_none_or(|(key, _)| *key != domain.key) {
+                tiers.push((domain.key, BTreeSet::new()));
+            }
+            if let Some((_, of_level)) = tiers.last_mut() {
+                of_level.insert(hyper_nodes::tier(found));
+            }
+        }
+        let several = tiers.iter().filter(|(_, of_level)| of_level.len() > 1);
+        faults.extend(several.map(|(key, of_level)| format!("HyperNodes of {key} have tiers {of_level:?}")));
+        let upside_down = tiers.windows(2).filter(|pair| pair[0].1.first() <= pair[1].1.last());
+        faults.extend(
+            upside_down
+                .map(|pair| format!("HyperNodes of {} are not above those of {}", pair[0].0, pair[1].0)),
+        );
+        faults
+    }
+
+    fn canary(&self, name: &str) -> Vec<(&'static str, Value)> {
+        let group = json!({
+            "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": name},
+            "spec": {"minMember": 1, "queue": "default"},
+        });
+        let annotations = json!({GROUP_NAME[0]: name, GROUP_NAME[1]: name});
+        let pod = json!({"metadata": {"annotations": annotations}, "spec": {"schedulerName": "volcano"}});
+        vec![(POD_GROUP, group), ("Pod", pod)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use conformance_contract::target::Target;
+    use conformance_history::testing::{Story, owned};
+
+    const BINDING: &str = "ClusterTopologyBinding";
+
+    /// Two racks of one node each in one block, and their HyperNodes: block, racks, hosts.
+    fn objects() -> Vec<Value> {
+        let node = |name: &str, rack: &str| {
+            let labels =
+                json!({names::POOL: "ns", names::HOST: name, names::RACK: rack, names::BLOCK: "ns-b"});
+            json!({"kind": "Node", "metadata": {"name": name, "labels": labels}})
+        };
+        let hyper_node = |name: &str, tier: u64, of: &str, members: &[&str]| {
+            let member = |name: &&str| json!({"type": of, "selector": {"exactMatch": {"name": name}}});
+            let members: Vec<_> = members.iter().map(member).collect();
+            let made = json!({"kind": "HyperNode", "metadata": {"name": name}, "spec": {"tier": tier, "members": members}});
+            owned(made, BINDING, "t")
+        };
+        vec![
+            node("ns-0", "ns-x"),
+            node("ns-1", "ns-y"),
+            hyper_node("block-ns-b", 3, "HyperNode", &["rack-ns-x", "rack-ns-y"]),
+            hyper_node("rack-ns-x", 2, "HyperNode", &["host-ns-0"]),
+            hyper_node("rack-ns-y", 2, "HyperNode", &["host-ns-1"]),
+            hyper_node("host-ns-0", 1, "Node", &["ns-0"]),
+            hyper_node("host-ns-1", 1, "Node", &["ns-1"]),
+            json!({"kind": BINDING, "metadata": {"name": "t"}}),
+        ]
+    }
+
+    #[rstest::rstest]
+    #[case::as_it_should_be(|_: &mut Vec<Value>| {}, None)]
+    #[case::missing(|all: &mut Vec<Value>| drop(all.remove(2)), Some("no HyperNode holds the nodes of topology.kubernetes.io/block ns-b and no others"))]
+    #[case::of_somebody_else(
+        |all: &mut Vec<Value>| all[3]["metadata"]["ownerReferences"] = json!([]),
+        Some("HyperNode rack-ns-x is not controlled by ClusterTopologyBinding t")
+    )]
+    #[case::of_a_node_that_is_gone(
+        |all: &mut Vec<Value>| drop(all.remove(1)),
+        Some("HyperNode host-ns-1 stands for no domain")
+    )]
+    #[case::two_tiers(
+        |all: &mut Vec<Value>| all[6]["spec"]["tier"] = json!(2),
+        Some("HyperNodes of kubernetes.io/hostname have tiers {1, 2}")
+    )]
+    #[case::upside_down(
+        |all: &mut Vec<Value>| all[2]["spec"]["tier"] = json!(1),
+        Some("HyperNodes of topology.kubernetes.io/block are not above those of topology.kubernetes.io/rack")
+    )]
+    fn hyper_nodes_of_a_binding(#[case] spoil: fn(&mut Vec<Value>), #[case] fault: Option<&str>) {
+        let mut all = objects();
+        spoil(&mut all);
+        let live = Story::on(Target::Volcano).all_added(all).end().end();
+        let binding = live.get(BINDING, "t").expect("added");
+        let faults = Volcano.topology_faults(binding, &live, "ns");
+        assert_eq!(faults.first().map(String::as_str), fault, "{faults:?}");
+    }
+}

@@ -1,0 +1,114 @@
+//! The kinds that a history holds, and in which version of its API each is served.
+
+use std::collections::BTreeSet;
+
+use conformance_contract::scheduler::Scheduler;
+use serde_json::Value;
+
+/// A kind of objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    /// What histories call it: its kind, and its group where several groups have that kind, as in
+    /// `PodGroup.scheduling.volcano.sh`.
+    pub name: &'static str,
+    /// `GROUP/VERSION`, or `v1`: the one that is served where a cluster was asked, else the newest that is known.
+    pub api_version: &'static str,
+    /// Older ones that a cluster may serve instead, newest first.
+    pub older: &'static [&'static str],
+    /// Its name in paths.
+    pub plural: &'static str,
+    /// Whether it lives in namespaces.
+    pub namespaced: bool,
+    /// The scheduler whose API it is; `None` for those that every cluster has.
+    pub scheduler: Option<Scheduler>,
+}
+
+/// The kinds that a history holds.
+pub const KINDS: [Kind; 20] = [
+    kind("v1", "Pod", "pods"),
+    kind("v1", "Service", "services"),
+    kind("v1", "Event", "events"),
+    kind("v1", "Node", "nodes").of_the_cluster(),
+    kind("v1", "Namespace", "namespaces").of_the_cluster(),
+    kind("grove.io/v1alpha1", "PodCliqueSet", "podcliquesets"),
+    kind("grove.io/v1alpha1", "PodClique", "podcliques"),
+    kind("grove.io/v1alpha1", "PodCliqueScalingGroup", "podcliquescalinggroups"),
+    kind("grove.io/v1alpha1", "ClusterTopologyBinding", "clustertopologybindings").of_the_cluster(),
+    kind("scheduler.grove.io/v1alpha1", "PodGang", "podgangs"),
+    kind("scheduling.k8s.io/v1beta1", "Workload", "workloads")
+        .or(&["scheduling.k8s.io/v1alpha2"])
+        .of(Scheduler::Kube),
+    kind("scheduling.k8s.io/v1beta1", "PodGroup", "podgroups")
+        .or(&["scheduling.k8s.io/v1alpha2"])
+        .of(Scheduler::Kube),
+    kind("scheduling.k8s.io/v1alpha3", "CompositePodGroup", "compositepodgroups").of(Scheduler::Kube),
+    kind("scheduling.volcano.sh/v1beta1", "PodGroup.scheduling.volcano.sh", "podgroups")
+        .of(Scheduler::Volcano),
+    kind("scheduling.volcano.sh/v1beta1", "Queue.scheduling.volcano.sh", "queues")
+        .of_the_cluster()
+        .of(Scheduler::Volcano),
+    kind("topology.volcano.sh/v1alpha1", "HyperNode", "hypernodes").of_the_cluster().of(Scheduler::Volcano),
+    kind("scheduling.sigs.k8s.io/v1alpha1", "PodGroup.scheduling.sigs.k8s.io", "podgroups")
+        .of(Scheduler::Koordinator),
+    kind("scheduling.koordinator.sh/v1alpha1", "ClusterNetworkTopology", "clusternetworktopologies")
+        .of_the_cluster()
+        .of(Scheduler::Koordinator),
+    kind("scheduling.run.ai/v2alpha2", "PodGroup.scheduling.run.ai", "podgroups").of(Scheduler::Kai),
+    kind("kai.scheduler/v1alpha1", "Topology", "topologies").of_the_cluster().of(Scheduler::Kai),
+];
+
+const fn kind(api_version: &'static str, name: &'static str, plural: &'static str) -> Kind {
+    Kind { name, api_version, older: &[], plural, namespaced: true, scheduler: None }
+}
+
+impl Kind {
+    const fn of_the_cluster(self) -> Self {
+        Self { namespaced: false, ..self }
+    }
+
+    const fn of(self, scheduler: Scheduler) -> Self {
+        Self { scheduler: Some(scheduler), ..self }
+    }
+
+    const fn or(self, older: &'static [&'static str]) -> Self {
+        Self { older, ..self }
+    }
+
+    /// The kind in the version that is served; `None` for one of Kubernetes' own that is not: it does not come later.
+    pub fn served(self, api_versions: &BTreeSet<String>) -> Option<Self> {
+        let mut known = std::iter::once(self.api_version).chain(self.older.iter().copied());
+        match known.find(|version| api_versions.contains(*version)) {
+            Some(api_version) => Some(Self { api_version, ..self }),
+            None => (self.scheduler != Some(Scheduler::Kube)).then_some(self),
+        }
+    }
+
+    /// The kind that histories call so.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        KINDS.iter().find(|kind| kind.name == name)
+    }
+
+    /// The kind of an object as the API server gives it.
+    pub fn of_object(object: &Value) -> Option<&'static Self> {
+        let is_of = |kind: &&Kind| {
+            let known = std::iter::once(&kind.api_version).chain(kind.older);
+            object["kind"] == kind.kind() && known.into_iter().any(|version| object["apiVersion"] == *version)
+        };
+        KINDS.iter().find(is_of)
+    }
+
+    /// Its kind in the API.
+    pub fn kind(&self) -> &'static str {
+        self.name.split_once('.').map_or(self.name, |(kind, _)| kind)
+    }
+
+    /// Where its objects are served; `None` for the whole cluster.
+    pub fn path(&self, namespace: Option<&str>) -> String {
+        let root =
+            if self.api_version == "v1" { "/api/v1".into() } else { format!("/apis/{}", self.api_version) };
+        match namespace {
+            Some(namespace) if self.namespaced => format!("{root}/namespaces/{namespace}/{}", self.plural),
+            _ => format!("{root}/{}", self.plural),
+        }
+    }
+}

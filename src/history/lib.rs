@@ -1,0 +1,21 @@
+//! What happened, in order: every version of every object of a case, as the API server's watches told it.
+//!
+//! The driver's recorder keeps one watch per kind on the whole cluster and appends to one log per namespace; [`log`] is
+//! the part of it that belongs to one case, saved as JSON lines and read again by `replay`; [`query`] is the language
+//! in which judges ask, [`reached`] says how far the case got. A history is append-only: nothing here knows what should
+//! have happened. [`testing`] has histories written by hand, for the tests of judges.
+
+mod kinds;
+mod live;
+mod log;
+mod owner;
+mod query;
+mod reached;
+pub mod testing;
+
+pub use kinds::{KINDS, Kind};
+pub use live::Live;
+pub use log::{Change, Entry, Gap, Header, History, HistoryError, Mark, Recorded, What};
+pub use owner::{controller, is_controlled_by};
+pub use query::{Pod, Version, condition, is_of_canary, revision};
+pub use reached::RAN_OUT;

@@ -1,0 +1,206 @@
+//! The language in which judges ask a history.
+
+use std::collections::BTreeSet;
+
+use conformance_contract::names;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::live::Live;
+use super::log::{Change, Entry, Gap, History, Mark, Recorded, What};
+
+/// A resourceVersion as a number; 0 if there is none. Versions of one etcd are ordered by it across kinds.
+pub fn revision(object: &Value) -> u64 {
+    object["metadata"]["resourceVersion"].as_str().and_then(|raw| raw.parse().ok()).unwrap_or(0)
+}
+
+/// One version of one object in a history.
+#[derive(Debug, Clone, Copy)]
+pub struct Version<'a> {
+    /// What the watch said.
+    pub change: Change,
+    /// When it arrived.
+    pub at: Timestamp,
+    /// Its place in the history.
+    pub index: usize,
+    /// The object.
+    pub object: &'a Value,
+}
+
+impl<'a> Version<'a> {
+    /// An object outside of a history.
+    pub fn of(object: &'a Value) -> Self {
+        Self { change: Change::Added, at: Timestamp::UNIX_EPOCH, index: 0, object }
+    }
+
+    /// Its kind.
+    pub fn kind(&self) -> &'a str {
+        self.object["kind"].as_str().unwrap_or_default()
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'a str {
+        self.object["metadata"]["name"].as_str().unwrap_or_default()
+    }
+
+    /// Its uid.
+    pub fn uid(&self) -> &'a str {
+        self.object["metadata"]["uid"].as_str().unwrap_or_default()
+    }
+
+    /// Its resourceVersion.
+    pub fn revision(&self) -> u64 {
+        revision(self.object)
+    }
+
+    /// The same, as a pod.
+    pub fn pod(&self) -> Pod<'a> {
+        Pod(self.object)
+    }
+
+    /// A label's value.
+    pub fn label(&self, key: &str) -> Option<&'a str> {
+        self.object["metadata"]["labels"][key].as_str()
+    }
+}
+
+/// A pod, as raw JSON.
+#[derive(Debug, Clone, Copy)]
+pub struct Pod<'a>(pub &'a Value);
+
+impl<'a> Pod<'a> {
+    /// Its name.
+    pub fn name(self) -> &'a str {
+        self.0["metadata"]["name"].as_str().unwrap_or_default()
+    }
+
+    /// Its uid.
+    pub fn uid(self) -> &'a str {
+        self.0["metadata"]["uid"].as_str().unwrap_or_default()
+    }
+
+    /// The node it is bound to.
+    pub fn node(self) -> Option<&'a str> {
+        self.0["spec"]["nodeName"].as_str().filter(|node| !node.is_empty())
+    }
+
+    /// The names of its scheduling gates.
+    pub fn gates(self) -> Vec<&'a str> {
+        self.0["spec"]["schedulingGates"]
+            .as_array()
+            .map(|gates| gates.iter().filter_map(|gate| gate["name"].as_str()).collect())
+            .unwrap_or_default()
+    }
+
+    /// The PodGang it is labelled with.
+    pub fn pod_gang(self) -> Option<&'a str> {
+        self.label(names::POD_GANG)
+    }
+
+    /// The PodClique it is labelled with.
+    pub fn pod_clique(self) -> Option<&'a str> {
+        self.label(names::POD_CLIQUE)
+    }
+
+    /// A label's value.
+    pub fn label(self, key: &str) -> Option<&'a str> {
+        self.0["metadata"]["labels"][key].as_str()
+    }
+
+    /// Whether it is one of the harness's own.
+    pub fn is_canary(self) -> bool {
+        is_of_canary(self.0)
+    }
+
+    /// Whether it is being deleted.
+    pub fn is_terminating(self) -> bool {
+        self.0["metadata"]["deletionTimestamp"].is_string()
+    }
+
+    /// A condition of its status.
+    pub fn condition(self, of_type: &str) -> Option<&'a Value> {
+        condition(self.0, of_type)
+    }
+}
+
+/// Whether an object is a canary, or was made for one: of a PodCliqueSet's objects not all carry its labels.
+pub fn is_of_canary(object: &Value) -> bool {
+    let labels = &object["metadata"]["labels"];
+    let set = labels[names::PART_OF].as_str().unwrap_or_default();
+    labels[names::CANARY].is_string() || set.starts_with(names::CANARY_SET)
+}
+
+/// A condition of an object's status.
+pub fn condition<'a>(object: &'a Value, of_type: &str) -> Option<&'a Value> {
+    object["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == of_type)
+}
+
+impl History {
+    /// All versions of all objects.
+    pub fn versions(&self) -> impl Iterator<Item = Version<'_>> {
+        self.entries.iter().enumerate().filter_map(|(index, Entry { at, what })| match what {
+            What::Object(Recorded { change, object }) => {
+                Some(Version { change: *change, at: *at, index, object: object.as_ref() })
+            }
+            What::Mark(_) | What::Gap(_) => None,
+        })
+    }
+
+    /// All versions of a kind.
+    pub fn of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = Version<'a>> {
+        self.versions().filter(move |version| version.kind() == kind)
+    }
+
+    /// All versions of one object name of a kind (of all that ever had the name).
+    pub fn named<'a>(&'a self, kind: &'a str, name: &'a str) -> impl Iterator<Item = Version<'a>> {
+        self.of(kind).filter(move |version| version.name() == name)
+    }
+
+    /// All versions of the workload's pods; canaries are none.
+    pub fn pods(&self) -> impl Iterator<Item = Version<'_>> {
+        self.of("Pod").filter(|version| !version.pod().is_canary())
+    }
+
+    /// The names that objects of a kind ever had.
+    pub fn names<'a>(&'a self, kind: &'a str) -> BTreeSet<&'a str> {
+        self.of(kind).map(|version| version.name()).collect()
+    }
+
+    /// Every mark of that name, with its place.
+    pub fn marks<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (usize, &'a Mark)> {
+        self.entries.iter().enumerate().filter_map(move |(index, entry)| match &entry.what {
+            What::Mark(mark) if mark.name == name => Some((index, mark)),
+            _ => None,
+        })
+    }
+
+    /// The gaps in it.
+    pub fn gaps(&self) -> impl Iterator<Item = &Gap> {
+        self.entries.iter().filter_map(|entry| match &entry.what {
+            What::Gap(gap) => Some(gap),
+            _ => None,
+        })
+    }
+
+    /// What there was just before the entry at `index`.
+    pub fn before(&self, index: usize) -> Live {
+        let mut live = Live::default();
+        for entry in &self.entries[..index.min(self.entries.len())] {
+            if let What::Object(recorded) = &entry.what {
+                live.apply(recorded);
+            }
+        }
+        live
+    }
+
+    /// The history as it was before the entry at `index`.
+    #[must_use]
+    pub fn upto(&self, index: usize) -> Self {
+        Self { header: self.header.clone(), entries: self.entries[..index.min(self.entries.len())].to_vec() }
+    }
+
+    /// What there was at the end.
+    pub fn end(&self) -> Live {
+        self.before(self.entries.len())
+    }
+}

@@ -1,0 +1,40 @@
+//! How far a case got: the marks that its driver left, and what it submitted.
+
+use conformance_contract::ruling::Broken;
+use serde_json::Value;
+
+use super::log::{History, Mark};
+
+/// The mark of a wait that ran out: `{"condition"}`.
+pub const RAN_OUT: &str = "wait ran out";
+
+impl History {
+    /// The first mark of that name: its place and itself.
+    ///
+    /// # Errors
+    /// [`Broken::NotReached`] if the case did not get there.
+    pub fn reached<'a>(&'a self, name: &'a str) -> Result<(usize, &'a Mark), Broken> {
+        self.marks(name).next().ok_or_else(|| Broken::NotReached(format!("the case did not reach {name:?}")))
+    }
+
+    /// Where the case reached a mark, or where its last wait ran out instead: what a driver waits for is judged there, for
+    /// one that it waited for in vain is not merely unknown. Then the mark itself is to be [reached](History::reached).
+    ///
+    /// # Errors
+    /// [`Broken::NotReached`] if it stopped for another reason.
+    pub fn waited_for(&self, name: &str) -> Result<usize, Broken> {
+        let (place, _) = self.reached(name).or_else(|why| self.marks(RAN_OUT).last().ok_or(why))?;
+        Ok(place)
+    }
+
+    /// A PodCliqueSet as it was sent.
+    ///
+    /// # Errors
+    /// [`Broken::NotReached`] if it was not sent.
+    pub fn submitted(&self, name: &str) -> Result<&Value, Broken> {
+        self.header
+            .submitted
+            .get(name)
+            .ok_or_else(|| Broken::NotReached(format!("PodCliqueSet {name} was not submitted")))
+    }
+}

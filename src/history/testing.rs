@@ -1,0 +1,189 @@
+//! Histories written by hand, for the tests of judges: a story is told entry by entry and becomes a [`History`].
+//!
+//! Every entry gets the next resourceVersion, and an object that says no uid gets one made of its kind and name, so
+//! that a test states only what its sentence is about.
+
+use std::collections::BTreeMap;
+
+use conformance_contract::names;
+use conformance_contract::target::Target;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::log::{API_VERSION, Change, Entry, Gap, Header, History, Mark, Recorded, What};
+
+/// A history that is being told.
+#[derive(Debug)]
+pub struct Story {
+    history: History,
+    now: Timestamp,
+}
+
+impl Story {
+    /// The beginning, on a target.
+    pub fn on(target: Target) -> Self {
+        let header = Header {
+            api_version: API_VERSION.into(),
+            kind: "History".into(),
+            case: "test/story".into(),
+            target,
+            namespace: "ns".into(),
+            submitted: BTreeMap::new(),
+        };
+        Self { history: History { header, entries: Vec::new() }, now: Timestamp::UNIX_EPOCH }
+    }
+
+    /// The beginning, in PodGroup scope.
+    pub fn flat() -> Self {
+        Self::on(Target::KubePodGroup)
+    }
+
+    /// The beginning, in PodGang scope.
+    pub fn whole() -> Self {
+        Self::on(Target::KubePodGang)
+    }
+
+    /// A PodCliqueSet was sent.
+    pub fn submitted(mut self, pcs: Value) -> Self {
+        let name = pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        self.history.header.submitted.insert(name, pcs);
+        self
+    }
+
+    /// So many seconds pass.
+    pub fn later(mut self, seconds: i64) -> Self {
+        self.now += SignedDuration::from_secs(seconds);
+        self
+    }
+
+    /// An object appears.
+    pub fn added(self, object: Value) -> Self {
+        self.told(Change::Added, object)
+    }
+
+    /// Objects appear, one after the other.
+    pub fn all_added(self, objects: impl IntoIterator<Item = Value>) -> Self {
+        objects.into_iter().fold(self, Self::added)
+    }
+
+    /// An object is changed.
+    pub fn modified(self, object: Value) -> Self {
+        self.told(Change::Modified, object)
+    }
+
+    /// An object goes.
+    pub fn deleted(self, object: Value) -> Self {
+        self.told(Change::Deleted, object)
+    }
+
+    /// So many pods of a PodCliqueSet of [`one_clique`] appear, and then so many of them are bound.
+    pub fn workers(self, set: &str, pods: usize, bound: usize) -> Self {
+        let waiting = (0..pods).fold(self, |story, index| story.added(worker(set, index, None)));
+        (0..bound).fold(waiting, |story, index| story.modified(worker(set, index, Some("n"))))
+    }
+
+    /// The harness marks the point.
+    pub fn mark(self, name: &str, detail: Value) -> Self {
+        self.entry(What::Mark(Mark { name: name.into(), detail }))
+    }
+
+    /// A watch is lost and lists again.
+    pub fn gap(self, kind: &str) -> Self {
+        self.entry(What::Gap(Gap { kind: kind.into(), reason: "it listed again".into() }))
+    }
+
+    /// The whole of it.
+    pub fn end(self) -> History {
+        self.history
+    }
+
+    fn told(self, change: Change, mut object: Value) -> Self {
+        if object["metadata"]["uid"].is_null() {
+            object["metadata"]["uid"] =
+                json!(uid(object["kind"].as_str().unwrap_or_default(), &object["metadata"]["name"]));
+        }
+        object["metadata"]["resourceVersion"] = (self.history.entries.len() + 1).to_string().into();
+        self.entry(What::Object(Recorded { change, object: object.into() }))
+    }
+
+    fn entry(mut self, what: What) -> Self {
+        self.history.entries.push(Entry { at: self.now, what });
+        self
+    }
+}
+
+/// The uid that an object gets if it says none.
+fn uid(kind: &str, name: &Value) -> String {
+    format!("uid-of-{kind}-{}", name.as_str().unwrap_or_default())
+}
+
+/// An object with a controller.
+pub fn owned(mut object: Value, kind: &str, name: &str) -> Value {
+    object["metadata"]["ownerReferences"] =
+        json!([{"kind": kind, "name": name, "uid": uid(kind, &json!(name)), "controller": true}]);
+    object
+}
+
+/// A PodCliqueSet of one clique, `worker`, of so many pods.
+pub fn one_clique(name: &str, pods: usize) -> Value {
+    let clique = json!({"name": "worker", "spec": {"replicas": pods, "podSpec": {}}});
+    json!({
+        "kind": "PodCliqueSet",
+        "metadata": {"name": name},
+        "spec": {"replicas": 1, "template": {"cliques": [clique]}},
+    })
+}
+
+/// Its PodGang.
+pub fn its_gang(set: &str, pods: usize) -> Value {
+    let podgroup = json!({"name": format!("{set}-0-worker"), "minReplicas": pods});
+    json!({"kind": "PodGang", "metadata": {"name": format!("{set}-0")}, "spec": {"podgroups": [podgroup]}})
+}
+
+/// A pod of it, bound or not.
+fn worker(set: &str, index: usize, node: Option<&str>) -> Value {
+    let labels = json!({
+        names::PART_OF: set,
+        names::POD_GANG: format!("{set}-0"),
+        names::POD_CLIQUE: format!("{set}-0-worker"),
+        names::POD_INDEX: index.to_string(),
+    });
+    json!({
+        "kind": "Pod",
+        "metadata": {"name": format!("{set}-0-worker-{index}"), "labels": labels},
+        "spec": {"nodeName": node},
+    })
+}
+
+/// A pod of a PodClique that runs on a node: its only container is `c-` and the pod's name.
+pub fn running(name: &str, gang: &str, clique: &str, node: &str) -> Value {
+    let labels = json!({names::POD_GANG: gang, names::POD_CLIQUE: clique, names::POD_INDEX: "0"});
+    json!({
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"nodeName": node, "schedulingGroup": {"podGroupName": clique}, "containers": [{"name": "worker"}]},
+        "status": {
+            "phase": "Running",
+            "conditions": [{"type": "Ready", "status": "True"}],
+            "containerStatuses": [{"name": "worker", "containerID": format!("c-{name}"), "restartCount": 0,
+                "state": {"running": {}}}],
+        },
+    })
+}
+
+/// A Ready node with so many allocatable GPUs.
+pub fn node(name: &str, gpus: u32) -> Value {
+    json!({
+        "kind": "Node",
+        "metadata": {"name": name},
+        "status": {
+            "allocatable": {names::GPU: gpus.to_string()},
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+    })
+}
+
+/// An object of a kind and name, with nothing else.
+pub fn object(kind: &str, name: &str) -> Value {
+    json!({"kind": kind, "metadata": {"name": name}})
+}

@@ -1,0 +1,67 @@
+//! Another enabled backend than the one that is judged: some clauses speak of two (ADM-02, ADM-03, ADM-06, GANG-04).
+//!
+//! Where the harness has written the operator's configuration there always is one, the profile `conformance-external`. An
+//! operator that somebody else has configured need not have it, nor any other: the driver asks, and a mark tells what it
+//! found, so that a replay judges as the run did. Where there is none, what takes one is not asked.
+
+use conformance_contract::ruling::Broken;
+use conformance_history::History;
+
+/// Name of the mark: `{"scheduler", "foreign"}`, or `{"asked": [{"scheduler", "reply"}], "foreign"}` where there is none.
+pub const ANOTHER: &str = "another backend";
+
+/// Its schedulerName.
+///
+/// # Errors
+/// [`Broken::NotAsked`] where the operator has none; [`Broken::NotReached`] if the driver did not look.
+pub fn name(history: &History) -> Result<&str, Broken> {
+    let (_, mark) = history.reached(ANOTHER)?;
+    mark.detail["scheduler"].as_str().ok_or_else(|| {
+        let asked = mark.detail["asked"].as_array().into_iter().flatten();
+        let names: Vec<_> = asked.filter_map(|asked| asked["scheduler"].as_str()).collect();
+        Broken::NotAsked(format!(
+            "the implementation has no second scheduler profile that this could be asked of: {} would do, and is not \
+             enabled",
+            names.join(" or ")
+        ))
+    })
+}
+
+/// Whether somebody else than the harness has written the operator's configuration.
+///
+/// # Errors
+/// [`Broken::NotReached`] if the driver did not look.
+pub fn is_foreign(history: &History) -> Result<bool, Broken> {
+    let (_, mark) = history.reached(ANOTHER)?;
+    Ok(mark.detail["foreign"] == true)
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::Story;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn told(detail: Value) -> History {
+        Story::flat().mark(ANOTHER, detail).end()
+    }
+
+    #[test]
+    fn the_mark_names_it() {
+        let ours = told(json!({"scheduler": "conformance-external", "foreign": false}));
+        assert_eq!((name(&ours), is_foreign(&ours)), (Ok("conformance-external"), Ok(false)));
+        let theirs = told(json!({"scheduler": "kai-scheduler", "foreign": true}));
+        assert_eq!((name(&theirs), is_foreign(&theirs)), (Ok("kai-scheduler"), Ok(true)));
+    }
+
+    #[test]
+    fn without_one_nothing_is_asked() {
+        let refused = ["conformance-external", "volcano"].map(|name| json!({"scheduler": name}));
+        let none = told(json!({"asked": refused, "foreign": true}));
+        let Err(Broken::NotAsked(why)) = name(&none) else { panic!("{:?}", name(&none)) };
+        assert!(why.contains("no second scheduler profile"), "{why}");
+        assert!(why.contains("conformance-external or volcano would do"), "{why}");
+        assert!(matches!(name(&Story::flat().end()), Err(Broken::NotReached(_))));
+    }
+}

@@ -1,0 +1,166 @@
+//! Which scheduler a PodCliqueSet's objects are for, also where it is not the target's.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use conformance_contract::names;
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_history::{Change, History, Version};
+
+use super::{Shown, none, violation};
+
+/// All versions of the PodCliqueSet's objects of a kind.
+fn made_for<'a>(history: &'a History, kind: &'a str, set: &'a str) -> impl Iterator<Item = Version<'a>> {
+    history.of(kind).filter(move |version| version.label(names::PART_OF) == Some(set))
+}
+
+/// In every version the PodGangs of the PodCliqueSet carry the scheduler's name as their label, and its pods as their
+/// `schedulerName` (ADM-02).
+///
+/// # Errors
+/// A violation per version that does not; [`Broken::NotReached`] if there never was a PodGang, or a pod.
+pub fn serves(history: &History, set: &str, scheduler: &str) -> Ruling {
+    for kind in ["PodGang", "Pod"] {
+        if made_for(history, kind, set).next().is_none() {
+            return Err(Broken::NotReached(format!("there never was a {kind} of {set}")));
+        }
+    }
+    let gangs = made_for(history, "PodGang", set).map(|version| {
+        (version, format!("label {}", names::SCHEDULER_NAME), version.label(names::SCHEDULER_NAME))
+    });
+    let pods = made_for(history, "Pod", set).map(|version| {
+        (version, "schedulerName".to_owned(), version.object["spec"]["schedulerName"].as_str())
+    });
+    none(gangs.chain(pods).filter(|(_, _, found)| *found != Some(scheduler)).map(|(version, what, found)| {
+        let found = found.map_or("none".to_owned(), |found| format!("{found:?}"));
+        violation(format!("{} {} has {what} {found}, not {scheduler:?}", version.kind(), version.name()))
+            .shown_by("it", version)
+    }))
+}
+
+/// Within this part of the history no pod of the PodCliqueSet went, was told to, got a gate back or came, and its
+/// PodGangs stayed what they were: the same objects with the same spec (ADM-11).
+///
+/// # Errors
+/// A violation per version that says otherwise; [`Broken::NotReached`] if there was no released pod at its beginning.
+pub fn left_alone(history: &History, set: &str, part: Range<usize>) -> Ruling {
+    let before = history.before(part.start);
+    let was: BTreeMap<_, _> = before
+        .all()
+        .map(Version::of)
+        .filter(|version| version.label(names::PART_OF) == Some(set))
+        .map(|version| (version.uid().to_owned(), version))
+        .collect();
+    let released = |version: &Version<'_>| version.kind() == "Pod" && version.pod().gates().is_empty();
+    if !was.values().any(released) {
+        return Err(Broken::NotReached(format!("no pod of {set} had been released")));
+    }
+    let touched = ["PodGang", "Pod"].into_iter().flat_map(|kind| made_for(history, kind, set));
+    let touched = touched.filter(|version| part.contains(&version.index));
+    none(touched.filter_map(|version| {
+        let wrong = match (was.get(version.uid()), version.change) {
+            (None, _) => "was made",
+            (Some(_), Change::Deleted) => "is gone",
+            (Some(_), _) if version.pod().is_terminating() => "is being deleted",
+            (Some(was), _) if version.object["spec"] != was.object["spec"] => "was changed",
+            (Some(_), _) => return None,
+        };
+        let (kind, name) = (version.kind(), version.name());
+        Some(
+            violation(format!("{kind} {name} {wrong}, though it was to be left alone"))
+                .shown_by("it", version),
+        )
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, object};
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn of_set(kind: &str, name: &str) -> Value {
+        let mut object = object(kind, name);
+        object["metadata"]["labels"] = json!({names::PART_OF: "w"});
+        object
+    }
+
+    fn gang(scheduler: &str) -> Value {
+        let mut gang = of_set("PodGang", "w-0");
+        gang["metadata"]["labels"][names::SCHEDULER_NAME] = scheduler.into();
+        gang["spec"] = json!({"podgroups": []});
+        gang
+    }
+
+    fn pod(scheduler: &str) -> Value {
+        let mut pod = of_set("Pod", "w-0-a-x");
+        pod["spec"] = json!({"schedulerName": scheduler});
+        pod
+    }
+
+    fn gated(mut pod: Value) -> Value {
+        pod["spec"]["schedulingGates"] = json!([{"name": names::GATE}]);
+        pod
+    }
+
+    fn holds(ruling: &Ruling) -> Option<bool> {
+        match ruling {
+            Ok(()) => Some(true),
+            Err(Broken::Violated(_)) => Some(false),
+            Err(Broken::NotReached(_)) => None,
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[rstest]
+    #[case::both([gang("s"), pod("s")].to_vec(), Some(true))]
+    #[case::another_label([gang("t"), pod("s")].to_vec(), Some(false))]
+    #[case::no_label([of_set("PodGang", "w-0"), pod("s")].to_vec(), Some(false))]
+    #[case::another_scheduler([gang("s"), pod("t")].to_vec(), Some(false))]
+    #[case::no_pod([gang("s")].to_vec(), None)]
+    #[case::no_pod_gang([pod("s"), object("PodGang", "v-0")].to_vec(), None)]
+    fn who_serves_a_set(#[case] objects: Vec<Value>, #[case] wanted: Option<bool>) {
+        let ruling = serves(&Story::flat().all_added(objects).end(), "w", "s");
+        assert_eq!(holds(&ruling), wanted, "{ruling:?}");
+    }
+
+    #[rstest]
+    #[case::nothing(|story: Story| story, Some(true))]
+    #[case::status(|story: Story| {
+        let mut pod = pod("s");
+        pod["status"] = json!({"phase": "Running"});
+        story.modified(pod)
+    }, Some(true))]
+    #[case::of_another_set(|story: Story| story.added(object("Pod", "v-0-a-x")), Some(true))]
+    #[case::replaced(|story: Story| {
+        let mut new = pod("s");
+        new["metadata"]["uid"] = "another".into();
+        story.added(new)
+    }, Some(false))]
+    #[case::gone(|story: Story| story.deleted(pod("s")), Some(false))]
+    #[case::going(|story: Story| {
+        let mut pod = pod("s");
+        pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+        story.modified(pod)
+    }, Some(false))]
+    #[case::gang_changed(|story: Story| {
+        let mut gang = gang("s");
+        gang["spec"]["podgroups"] = json!([{"name": "w-0-a"}]);
+        story.modified(gang)
+    }, Some(false))]
+    fn a_live_set(#[case] then: fn(Story) -> Story, #[case] wanted: Option<bool>) {
+        let story = Story::flat().all_added([gang("s"), gated(pod("s"))]).modified(pod("s"));
+        let history = then(story.mark("from", Value::Null)).mark("to", Value::Null).deleted(gang("s")).end();
+        let place = |name| history.reached(name).unwrap().0;
+        let ruling = left_alone(&history, "w", place("from")..place("to"));
+        assert_eq!(holds(&ruling), wanted, "{ruling:?}");
+    }
+
+    #[test]
+    fn a_set_that_was_never_released_says_nothing() {
+        let history = Story::flat().added(gated(pod("s"))).mark("from", Value::Null).end();
+        assert_eq!(holds(&left_alone(&history, "w", 1..2)), None);
+    }
+}

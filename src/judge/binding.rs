@@ -1,0 +1,311 @@
+//! What was bound, and when.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_contract::names;
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_expect::{Gang, Unit, schedulers};
+use conformance_history::{History, Live, Pod, Version};
+use serde_json::Value;
+
+use super::gang_resources::is_gang_resource;
+use super::{Shown, ensure, none, premise, violation};
+
+/// The pods of a PodClique that are bound.
+fn bound_of<'a>(live: &'a Live, clique: &'a str) -> impl Iterator<Item = &'a str> {
+    live.pods()
+        .filter(move |pod| pod.pod_clique() == Some(clique) && pod.node().is_some() && !pod.is_terminating())
+        .map(|pod| pod.name())
+}
+
+/// Every version in which a pod is bound for the first time.
+pub fn bindings(history: &History) -> impl Iterator<Item = Version<'_>> {
+    let mut bound = BTreeSet::new();
+    history
+        .pods()
+        .filter(move |version| version.pod().node().is_some() && bound.insert(version.uid().to_owned()))
+}
+
+/// These units, one pod short of capacity, were pending at the entry `until`: the scheduler had had its pass by then, and
+/// bound none of them.
+///
+/// # Errors
+/// [`Broken::Premise`] if a pod was bound, for that is what AON-02 is about; [`Broken::NotReached`] without the pass.
+pub fn was_pending(history: &History, units: &[Unit], until: usize) -> Ruling {
+    let (passed, _) = history.reached("scheduler passed")?;
+    if passed >= until {
+        return Err(Broken::NotReached("the scheduler had not had its pass".into()));
+    }
+    premise("AON-02", never(history, units, Some(until)))
+}
+
+/// Bindings of the pods of these PodCliques.
+fn bindings_of<'a>(
+    history: &'a History,
+    cliques: &'a [(String, usize)],
+) -> impl Iterator<Item = Version<'a>> {
+    bindings(history).filter(|version| {
+        let clique = version.pod().pod_clique();
+        cliques.iter().any(|(name, _)| clique == Some(name))
+    })
+}
+
+/// Each unit's minimum of every PodClique is bound (AON-01).
+///
+/// # Errors
+/// A violation per PodClique that has too few.
+pub fn whole(live: &Live, units: &[Unit]) -> Ruling {
+    let short = units
+        .iter()
+        .flat_map(|unit| unit.minimums.iter().map(move |minimum| (unit, minimum)))
+        .filter_map(|(unit, (clique, minimum))| {
+            let bound = bound_of(live, clique).count();
+            (bound < *minimum).then(|| {
+                let short = violation(format!(
+                    "{unit} is not bound whole: {bound} of {minimum} pods of {clique} are"
+                ));
+                let unbound =
+                    live.pods().find(|pod| pod.pod_clique() == Some(clique) && pod.node().is_none());
+                match unbound {
+                    Some(pod) => short.shown_by_object("not bound", pod.0),
+                    None => short,
+                }
+            })
+        });
+    none(short)
+}
+
+/// All pods of a gang are bound, surplus included.
+///
+/// # Errors
+/// A violation per PodClique that has too few.
+pub fn all(live: &Live, gangs: &[Gang]) -> Ruling {
+    none(gangs.iter().flat_map(|gang| &gang.groups).filter_map(|group| {
+        let bound = bound_of(live, &group.clique).count();
+        (bound < group.replicas)
+            .then(|| violation(format!("{bound} of {} pods of {} are bound", group.replicas, group.clique)))
+    }))
+}
+
+/// No pod of any of these units was bound at any resourceVersion up to `until` (an index; the end if `None`) (AON-02).
+///
+/// # Errors
+/// A violation per unit, with every binding; [`Broken::NotReached`] if its pods never existed, for then their not
+/// being bound says nothing.
+pub fn never(history: &History, units: &[Unit], until: Option<usize>) -> Ruling {
+    let until = until.unwrap_or(history.entries.len());
+    let before = |version: &Version<'_>| version.index < until;
+    let mut violations = Vec::new();
+    for unit in units {
+        let seen = history.pods().filter(before).any(|version| {
+            unit.minimums.iter().any(|(clique, _)| version.pod().pod_clique() == Some(clique))
+        });
+        if !seen {
+            return Err(Broken::NotReached(format!("no pod of {unit} ever existed")));
+        }
+        let bound: Vec<_> = bindings_of(history, &unit.minimums).filter(before).collect();
+        if !bound.is_empty() {
+            let message =
+                format!("{} pods of {unit} were bound, though it could not be bound whole", bound.len());
+            violations.push(bound.iter().fold(violation(message), |violation, version| {
+                let node = version.pod().node().unwrap_or_default();
+                violation.shown_by(format!("bound to {node}"), *version)
+            }));
+        }
+    }
+    none(violations)
+}
+
+/// The workload says why it is not bound, with a message: a pod condition PodScheduled=False, or a gang resource's
+/// condition that says the same (AON-02).
+///
+/// # Errors
+/// A violation if nothing ever said so.
+pub fn says_why(history: &History, gang: &str) -> Ruling {
+    let told_pod =
+        |condition: &Value| condition["status"] == "False" && condition["reason"] != "SchedulingGated";
+    let has_message =
+        |condition: &Value| condition["message"].as_str().is_some_and(|message| !message.is_empty());
+    let mut pods = history.pods().filter(|version| version.pod().pod_gang() == Some(gang));
+    let mut resources = history.versions().filter(|version| {
+        let mut owners = version.object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+        is_gang_resource(version.object)
+            && owners.any(|owner| owner["kind"] == "PodGang" && owner["name"] == gang)
+    });
+    let told = pods.any(|version| {
+        version.pod().condition("PodScheduled").is_some_and(|c| told_pod(c) && has_message(c))
+    }) || resources.any(|version| {
+        let status = &version.object["status"];
+        let all = [&status["conditions"], &status["schedulingConditions"]];
+        let mut conditions = all.into_iter().filter_map(Value::as_array).flatten();
+        conditions.any(|condition| is_refusal(condition) && has_message(condition))
+    });
+    ensure(told, || {
+        violation(format!("neither a pod nor a gang resource of {gang} ever said why it is not bound"))
+    })
+}
+
+/// Whether a condition of a gang resource says that it cannot be scheduled: in kube-scheduler's words, Volcano's or KAI's.
+fn is_refusal(condition: &Value) -> bool {
+    match condition["type"].as_str().unwrap_or_default() {
+        "PodGroupScheduled" | "PodGroupInitiallyScheduled" => condition["status"] == "False",
+        "Unschedulable" | "UnschedulableOnNodePool" => condition["status"] == "True",
+        _ => false,
+    }
+}
+
+/// Of several gangs, each given as its units, exactly `winners` are bound whole at `until` (an index; the end if
+/// `None`), and of the others nothing was ever bound until then (AON-04).
+///
+/// # Errors
+/// A violation for another number of winners, and per partly bound loser.
+pub fn some_whole_others_never(
+    history: &History,
+    gangs: &[Vec<Unit>],
+    winners: usize,
+    until: Option<usize>,
+) -> Ruling {
+    let then = history.before(until.unwrap_or(history.entries.len()));
+    let (won, lost): (Vec<_>, Vec<_>) = gangs.iter().partition(|units| whole(&then, units).is_ok());
+    ensure(won.len() == winners, || {
+        violation(format!(
+            "{} of {} gangs are bound whole; there is room for {winners}",
+            won.len(),
+            gangs.len()
+        ))
+    })?;
+    lost.into_iter().try_for_each(|units| never(history, units, until))
+}
+
+/// No pod of a scaled PodGang was bound before every podgroup of its base had its minimum bound (AON-06).
+///
+/// # Errors
+/// A violation per pod that was.
+pub fn base_first(history: &History, gangs: &[Gang]) -> Ruling {
+    let scaled: BTreeMap<&str, &str> =
+        gangs.iter().filter_map(|gang| Some((gang.name.as_str(), gang.base.as_deref()?))).collect();
+    let mut bound: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut violations = Vec::new();
+    // Bindings of one kind arrive in the order of their resourceVersions.
+    for version in bindings(history) {
+        let pod = version.pod();
+        *bound.entry(pod.pod_clique().unwrap_or_default()).or_default() += 1;
+        let Some(base) = pod.pod_gang().and_then(|gang| scaled.get(gang)) else { continue };
+        let missing = gangs
+            .iter()
+            .filter(|gang| gang.name == *base)
+            .flat_map(|gang| &gang.groups)
+            .find(|group| bound.get(group.clique.as_str()).copied().unwrap_or(0) < group.min);
+        if let Some(group) = missing {
+            violations.push(
+                violation(format!(
+                    "{} of scaled PodGang {} was bound before {} of its base {base} had {} pods bound",
+                    pod.name(),
+                    pod.pod_gang().unwrap_or_default(),
+                    group.clique,
+                    group.min
+                ))
+                .shown_by("bound", version),
+            );
+        }
+    }
+    none(violations)
+}
+
+/// A unit of which anything was ever bound, surplus included, is bound whole at the end (AON-05).
+///
+/// # Errors
+/// A violation per unit that has bindings and is not.
+pub fn all_or_nothing(history: &History, units: &[Unit]) -> Ruling {
+    let end = history.end();
+    units
+        .iter()
+        .filter(|unit| bindings_of(history, &unit.minimums).next().is_some())
+        .try_for_each(|unit| whole(&end, std::slice::from_ref(unit)))
+}
+
+/// Exactly so many pods of a PodClique are bound.
+///
+/// # Errors
+/// A violation for more or fewer.
+pub fn exactly(live: &Live, clique: &str, count: usize) -> Ruling {
+    let bound = bound_of(live, clique).count();
+    ensure(bound == count, || {
+        violation(format!("{bound} pods of {clique} are bound; there is room for {count}"))
+    })
+}
+
+/// The hard gang as one unit, whatever the target promises (AON-08).
+pub fn hard_gang(gang: &Gang) -> Unit {
+    let minimums = gang.groups.iter().map(|group| (group.clique.clone(), group.min)).collect();
+    Unit { gang: gang.name.clone(), minimums }
+}
+
+/// A pod that was lost is replaced (AON-11): one that was not there at `since` has its PodGang, PodClique, index and
+/// gang resource, and is bound at the end.
+///
+/// # Errors
+/// A violation if none has its place, or is not bound; [`Broken::NotReached`] if the lost pod was not there.
+pub fn replaced(history: &History, since: usize, lost: &str) -> Ruling {
+    let before = history.before(since);
+    let Some(lost) = before.get("Pod", lost).map(Pod) else {
+        return Err(Broken::NotReached(format!("{lost} was not there to be lost")));
+    };
+    let expectations = schedulers::of(history.header.target);
+    let place = |pod: Pod<'_>| {
+        let labels = [names::POD_GANG, names::POD_CLIQUE, names::POD_INDEX]
+            .map(|key| pod.label(key).map(str::to_owned));
+        (labels, expectations.named_by(pod).map(str::to_owned))
+    };
+    let is_new = |pod: &Pod<'_>| before.pods().all(|other| other.uid() != pod.uid());
+    let end = history.end();
+    let successor = end.pods().filter(is_new).find(|pod| place(*pod) == place(lost));
+    let found = match successor {
+        Some(pod) if pod.node().is_some() => return Ok(()),
+        Some(pod) => violation(format!("{} replaces {} and is not bound", pod.name(), lost.name()))
+            .shown_by_object("not bound", pod.0),
+        None => violation(format!("no pod took the place of {} in its gang", lost.name())),
+    };
+    Err(found.shown_by_object("as it was", lost.0).into())
+}
+
+/// The others of a gang kept uid and node when some of its pods were lost (AON-11): every pod that was bound at `since`
+/// and is not among `lost` still is, on the same node.
+///
+/// # Errors
+/// A violation per pod that moved or went.
+pub fn others_untouched(history: &History, since: usize, lost: &[&str]) -> Ruling {
+    let before = history.before(since);
+    let end = history.end();
+    none(before.pods().filter(|pod| pod.node().is_some() && !lost.contains(&pod.name())).filter_map(|pod| {
+        let now = end.pods().find(|other| other.uid() == pod.uid());
+        let found = match now {
+            None => violation(format!("{} is gone, though it was not lost", pod.name())),
+            Some(now) if now.node() != pod.node() => violation(format!("{} moved", pod.name())),
+            Some(_) => return None,
+        };
+        Some(found.shown_by_object("as it was", pod.0))
+    }))
+}
+
+/// Every pod was bound to a node of the trial's own pool: the isolation that the case's arithmetic rests on.
+///
+/// # Errors
+/// A violation per pod elsewhere.
+pub fn on_own_nodes(history: &History) -> Ruling {
+    let own: BTreeSet<&str> = history
+        .of("Node")
+        .filter(|version| version.label(names::POOL).is_some())
+        .map(|version| version.name())
+        .collect();
+    none(bindings(history).filter(|version| !own.contains(version.pod().node().unwrap_or_default())).map(
+        |version| {
+            violation(format!("{} is bound to a node of another trial", version.name()))
+                .shown_by("bound", version)
+        },
+    ))
+}
+
+#[cfg(test)]
+#[path = "binding_tests.rs"]
+mod tests;

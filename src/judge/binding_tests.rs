@@ -1,0 +1,215 @@
+use conformance_history::testing::{Story, owned};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{message, messages};
+
+/// A gang of two podgroups, a (2 of 3 pods) and b (1 of 1), and a scaled one, c (1 of 1).
+fn gangs() -> Vec<Gang> {
+    let group = |name: &str, min, replicas| conformance_expect::Group {
+        clique: name.into(),
+        template: name.into(),
+        min,
+        replicas,
+        scaling_group: None,
+    };
+    vec![
+        Gang { name: "g-0".into(), base: None, groups: vec![group("a", 2, 3), group("b", 1, 1)] },
+        Gang { name: "g-0-sg-0".into(), base: Some("g-0".into()), groups: vec![group("c", 1, 1)] },
+    ]
+}
+
+/// Units in PodGroup scope: a, b.
+fn flat_units() -> Vec<Unit> {
+    gangs()[0].units(conformance_contract::target::TARGETS[0])
+}
+
+/// A pod of a PodClique, bound or not.
+fn pod(name: &str, clique: &str, node: Option<&str>) -> Value {
+    let gang = if clique == "c" { "g-0-sg-0" } else { "g-0" };
+    let labels = json!({names::POD_GANG: gang, names::POD_CLIQUE: clique, names::POD_INDEX: "0"});
+    let group = json!({"podGroupName": clique});
+    json!({
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"nodeName": node, "schedulingGroup": group},
+    })
+}
+
+fn with_condition(mut object: Value, of_type: &str, reason: &str, message: &str) -> Value {
+    object["status"]["conditions"] =
+        json!([{"type": of_type, "status": "False", "reason": reason, "message": message}]);
+    object
+}
+
+/// Pods that appear unbound and are then bound in the order given.
+fn bound(cliques: &[&str]) -> Story {
+    let pods = [("a0", "a"), ("a1", "a"), ("a2", "a"), ("b0", "b"), ("c0", "c")];
+    let pending = Story::flat().all_added(pods.map(|(name, clique)| pod(name, clique, None)));
+    let mut free = pods.to_vec();
+    cliques.iter().fold(pending, |story, clique| {
+        let next = free.iter().position(|(_, of)| of == clique).expect("enough pods");
+        story.modified(pod(free.remove(next).0, clique, Some("n")))
+    })
+}
+
+fn is_not_reached(ruling: &Ruling) -> bool {
+    matches!(ruling, Err(Broken::NotReached(_)))
+}
+
+#[test]
+fn whole_needs_every_minimum() {
+    assert_eq!(whole(&bound(&["a", "a", "b"]).end().end(), &flat_units()), Ok(()));
+    insta::assert_snapshot!(
+        messages(whole(&bound(&["a"]).end().end(), &flat_units())).join("\n"),
+        @r"
+    the unit of g-0 (2 of a) is not bound whole: 1 of 2 pods of a are
+    the unit of g-0 (1 of b) is not bound whole: 0 of 1 pods of b are
+    "
+    );
+}
+
+#[test]
+fn a_terminating_pod_is_not_bound() {
+    let mut dying = pod("b0", "b", Some("n"));
+    dying["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    let history = bound(&["a", "a", "b"]).modified(dying).end();
+    assert!(whole(&history.end(), &flat_units()).is_err());
+}
+
+#[test]
+fn all_includes_surplus() {
+    assert!(all(&bound(&["a", "a", "b"]).end().end(), &gangs()[..1]).is_err());
+    assert_eq!(all(&bound(&["a", "a", "a", "b"]).end().end(), &gangs()[..1]), Ok(()));
+}
+
+#[test]
+fn never_is_about_every_version_up_to_the_mark() {
+    let early = bound(&["a"]).deleted(pod("a0", "a", Some("n"))).mark("m", Value::Null).end();
+    let (mark, _) = early.reached("m").expect("marked");
+    insta::assert_snapshot!(
+        message(never(&early, &flat_units(), Some(mark))),
+        @"1 pods of the unit of g-0 (2 of a) were bound, though it could not be bound whole"
+    );
+    let late = bound(&[]).mark("m", Value::Null).modified(pod("a0", "a", Some("n"))).end();
+    let (mark, _) = late.reached("m").expect("marked");
+    assert_eq!(never(&late, &flat_units(), Some(mark)), Ok(()));
+    assert!(never(&late, &flat_units(), None).is_err());
+    assert!(is_not_reached(&never(&Story::flat().end(), &flat_units(), None)));
+}
+
+#[rstest::rstest]
+#[case::of_1_36("PodGroupScheduled")]
+#[case::of_1_37("PodGroupInitiallyScheduled")]
+fn a_pod_or_a_pod_group_says_why(#[case] condition: &str) {
+    let told = with_condition(pod("a0", "a", None), "PodScheduled", "Unschedulable", "no room");
+    assert_eq!(says_why(&Story::flat().added(told).end(), "g-0"), Ok(()));
+    let gated = with_condition(pod("a0", "a", None), "PodScheduled", "SchedulingGated", "gated");
+    assert_eq!(
+        message(says_why(&Story::flat().added(gated).end(), "g-0")),
+        "neither a pod nor a gang resource of g-0 ever said why it is not bound"
+    );
+    let group = owned(json!({"kind": "PodGroup", "metadata": {"name": "g-0-a"}}), "PodGang", "g-0");
+    let group = with_condition(group, condition, "Unschedulable", "no room");
+    let by_group = Story::flat().added(group).end();
+    assert_eq!(says_why(&by_group, "g-0"), Ok(()));
+    assert!(says_why(&by_group, "g-1").is_err());
+}
+
+#[test]
+fn one_wins_and_the_other_gets_nothing() {
+    let [a, b] = [vec![flat_units()[0].clone()], vec![flat_units()[1].clone()]];
+    let rivals = [a, b];
+    assert_eq!(some_whole_others_never(&bound(&["a", "a"]).end(), &rivals, 1, None), Ok(()));
+    insta::assert_snapshot!(
+        message(some_whole_others_never(&bound(&["a", "b"]).end(), &rivals, 1, None)),
+        @"1 pods of the unit of g-0 (2 of a) were bound, though it could not be bound whole"
+    );
+    insta::assert_snapshot!(
+        message(some_whole_others_never(&bound(&["a", "a", "b"]).end(), &rivals, 1, None)),
+        @"2 of 2 gangs are bound whole; there is room for 1"
+    );
+}
+
+#[test]
+fn the_base_comes_first() {
+    assert_eq!(base_first(&bound(&["a", "a", "b", "c"]).end(), &gangs()), Ok(()));
+    insta::assert_snapshot!(
+        message(base_first(&bound(&["a", "b", "c", "a"]).end(), &gangs())),
+        @"c0 of scaled PodGang g-0-sg-0 was bound before a of its base g-0 had 2 pods bound"
+    );
+}
+
+#[test]
+fn surplus_never_stands_alone() {
+    assert_eq!(all_or_nothing(&bound(&["b", "a", "a", "a"]).end(), &flat_units()), Ok(()));
+    assert_eq!(all_or_nothing(&bound(&["b"]).end(), &flat_units()), Ok(()), "a has nothing");
+    let gone = bound(&["a"]).deleted(pod("a0", "a", Some("n"))).end();
+    assert!(all_or_nothing(&gone, &flat_units()).is_err());
+    let whole_gang = [hard_gang(&gangs()[0])];
+    assert!(all_or_nothing(&bound(&["b"]).end(), &whole_gang).is_err(), "b is bound without a");
+}
+
+#[test]
+fn exact_counts() {
+    let end = bound(&["a", "a"]).end().end();
+    assert_eq!(exactly(&end, "a", 2), Ok(()));
+    insta::assert_snapshot!(message(exactly(&end, "a", 3)), @"2 pods of a are bound; there is room for 3");
+}
+
+#[test]
+fn the_others_stay() {
+    let running = bound(&["a", "a", "b"]).mark("lost", Value::Null).deleted(pod("a0", "a", Some("n")));
+    let history = running.end();
+    let (mark, _) = history.reached("lost").expect("marked");
+    assert_eq!(others_untouched(&history, mark, &["a0"]), Ok(()));
+    insta::assert_snapshot!(message(others_untouched(&history, mark, &[])), @"a0 is gone, though it was not lost");
+    let moved = bound(&["b"]).mark("lost", Value::Null).modified(pod("b0", "b", Some("other"))).end();
+    let (mark, _) = moved.reached("lost").expect("marked");
+    insta::assert_snapshot!(message(others_untouched(&moved, mark, &[])), @"b0 moved");
+}
+
+#[test]
+fn a_replacement_has_the_lost_pods_place() {
+    let lost = || bound(&["b"]).mark("lost", Value::Null).deleted(pod("b0", "b", Some("n")));
+    let judge = |story: Story| {
+        let history = story.end();
+        let (mark, _) = history.reached("lost").expect("marked");
+        replaced(&history, mark, "b0")
+    };
+    assert_eq!(judge(lost().added(pod("b1", "b", Some("n")))), Ok(()));
+    insta::assert_snapshot!(message(judge(lost())), @"no pod took the place of b0 in its gang");
+    insta::assert_snapshot!(
+        message(judge(lost().added(pod("b1", "b", None)))),
+        @"b1 replaces b0 and is not bound"
+    );
+    let mut stranger = pod("b1", "b", Some("n"));
+    stranger["spec"]["schedulingGroup"]["podGroupName"] = "another".into();
+    assert!(judge(lost().added(stranger)).is_err());
+    assert!(is_not_reached(&replaced(&bound(&[]).end(), 0, "b0")));
+}
+
+#[test]
+fn own_nodes() {
+    let node =
+        |name: &str, labels: Value| json!({"kind": "Node", "metadata": {"name": name, "labels": labels}});
+    let own = bound(&["a"]).added(node("n", json!({names::POOL: "ns"}))).end();
+    assert_eq!(on_own_nodes(&own), Ok(()));
+    let foreign = bound(&["a"]).added(node("n", json!({}))).end();
+    insta::assert_snapshot!(message(on_own_nodes(&foreign)), @"a0 is bound to a node of another trial");
+}
+
+#[test]
+fn pending_is_passed_over_and_not_bound() {
+    let judge = |story: Story| {
+        let history = story.mark("deleted", Value::Null).added(pod("b0", "b", Some("n"))).end();
+        let (mark, _) = history.reached("deleted").expect("marked");
+        was_pending(&history, &flat_units(), mark)
+    };
+    let passed = |story: Story| story.mark("scheduler passed", Value::Null);
+    assert_eq!(judge(passed(bound(&[]))), Ok(()));
+    assert!(is_not_reached(&judge(bound(&[]))), "the scheduler had not had its pass");
+    let ruling = judge(passed(bound(&["a"])));
+    let Err(Broken::Premise { clause, violations }) = ruling else { panic!("{ruling:?}: a part was bound") };
+    assert_eq!((clause, violations.len()), ("AON-02", 1));
+}

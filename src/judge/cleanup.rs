@@ -1,0 +1,206 @@
+//! What is left after a deletion.
+
+use conformance_contract::names;
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_expect::{Gang, schedulers};
+use conformance_history::{Change, History, Version, is_of_canary};
+use serde_json::Value;
+
+use super::{Shown, ensure, none, premise, violation};
+use crate::ownership::belongs;
+
+/// The mark with all that was left: a list of objects with kind and metadata.
+pub const LEFT_OVER: &str = "left over";
+
+/// Whether an object is in every namespace, or the harness's own: Events outlive what they are about, a namespace gets
+/// a ServiceAccount and a ConfigMap with the cluster's CA, and canaries stay.
+pub fn is_there_anyway(object: &Value) -> bool {
+    let metadata = &object["metadata"];
+    match object["kind"].as_str().unwrap_or_default() {
+        "Event" => true,
+        "ServiceAccount" if metadata["name"] == "default" => true,
+        "ConfigMap" if metadata["name"] == "kube-root-ca.crt" => true,
+        // KAI's, named as the pod.
+        "BindRequest" => metadata["name"].as_str().is_some_and(|name| name.starts_with("canary-")),
+        _ => is_of_canary(object),
+    }
+}
+
+/// Nothing of the trial is left: neither among the kinds that the history holds nor among any other that the API server
+/// lists in the namespace (DEL-01, DEL-06).
+///
+/// # Errors
+/// A violation per object that is left, with the finalizers that hold it; [`Broken::NotReached`] if nobody looked.
+pub fn nothing_left(history: &History) -> Ruling {
+    let (index, mark) = history.reached(LEFT_OVER)?;
+    let listed = mark.detail.as_array().into_iter().flatten().map(|object| violation(is_left(object)));
+    let live = history.before(index);
+    let seen = live.all().filter(|object| is_namespaced(object) && !is_there_anyway(object));
+    none(listed.chain(seen.map(|object| violation(is_left(object)).shown_by_object("left", object))))
+}
+
+/// What an object that is left says of itself.
+fn is_left(object: &Value) -> String {
+    let metadata = &object["metadata"];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let left = format!("{} {} is left", text(&object["kind"]), text(&metadata["name"]));
+    let held = metadata["finalizers"].as_array().filter(|_| metadata["deletionTimestamp"].is_string());
+    match held {
+        Some(finalizers) => {
+            let names: Vec<_> = finalizers.iter().filter_map(Value::as_str).collect();
+            format!("{left}, held by finalizers {}", names.join(", "))
+        }
+        None => left,
+    }
+}
+
+/// Objects of nodes and namespaces are the harness's own.
+fn is_namespaced(object: &Value) -> bool {
+    object["metadata"]["namespace"].is_string()
+}
+
+/// Everything that belonged to these PodGangs is gone at the end (DEL-02, DEL-03).
+///
+/// # Errors
+/// A violation per object that is left; [`Broken::NotReached`] if a PodGang never had pods or, if it is a base PodGang, a
+/// headless Service, for then their absence says nothing; [`Broken::Premise`] if it never had gang resources (GANG-08).
+pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
+    let target = history.header.target;
+    let end = history.end();
+    let left = end.all().filter(|object| gangs.iter().any(|gang| belongs(target, gang, Version::of(object))));
+    // What is left is, whatever else there should have been.
+    none(left.map(|object| violation(is_left(object)).shown_by_object("left", object)))?;
+    for gang in gangs {
+        let existed = |kind: &str| history.of(kind).any(|version| belongs(target, gang, version));
+        let never = |kind: &str| format!("there never was a {kind} of {}", gang.name);
+        if let Some(kind) = ["PodGang", "PodClique", "Pod"].into_iter().find(|kind| !existed(kind)) {
+            return Err(Broken::NotReached(never(kind)));
+        }
+        let missing = schedulers::of(target).kinds().iter().filter(|kind| !existed(kind));
+        premise("GANG-08", none(missing.map(|kind| violation(never(kind)))))?;
+        let is_headless = |service: &Version<'_>| service.object["spec"]["clusterIP"] == "None";
+        let mut services = history.of("Service").filter(|service| belongs(target, gang, *service));
+        if gang.base.is_none() && !services.any(|service| is_headless(&service)) {
+            return Err(Broken::NotReached(format!("there never was a headless Service of {}", gang.name)));
+        }
+    }
+    Ok(())
+}
+
+/// The trial's namespace is gone (DEL-07).
+///
+/// # Errors
+/// A violation if it is not.
+pub fn namespace_gone(history: &History) -> Ruling {
+    let namespace = history.header.namespace.as_str();
+    let gone = history.named("Namespace", namespace).any(|version| version.change == Change::Deleted);
+    ensure(gone, || {
+        let end = history.end();
+        let found = violation(format!("namespace {namespace} is not gone"));
+        let held = end
+            .all()
+            .filter(|object| is_namespaced(object) && object["metadata"]["labels"][names::CANARY].is_null());
+        held.fold(found, |found, object| found.shown_by_object(is_left(object), object))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_expect as expect;
+    use conformance_history::testing::{Story, object};
+    use serde_json::json;
+
+    use super::*;
+
+    fn there(kind: &str, name: &str) -> Value {
+        let mut object = object(kind, name);
+        object["metadata"]["namespace"] = json!("ns");
+        object
+    }
+
+    fn messages(ruling: Ruling) -> Vec<String> {
+        match ruling {
+            Ok(()) => Vec::new(),
+            Err(Broken::Violated(all)) => all.into_iter().map(|violation| violation.message).collect(),
+            Err(Broken::NotReached(why)) => vec![format!("not reached: {why}")],
+            Err(Broken::Premise { clause, violations }) => {
+                violations.into_iter().map(|violation| format!("{clause}: {}", violation.message)).collect()
+            }
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn nothing_is_left() {
+        let story = || {
+            Story::flat().added(object("Node", "n")).added(there("PodGang", "w-0")).added(there("Event", "e"))
+        };
+        let gone = || story().deleted(there("PodGang", "w-0"));
+        assert!(messages(nothing_left(&gone().mark(LEFT_OVER, json!([])).end())).is_empty());
+        assert_eq!(
+            messages(nothing_left(&story().mark(LEFT_OVER, json!([])).end())),
+            ["PodGang w-0 is left"]
+        );
+        let role = json!([{"kind": "Role", "metadata": {
+            "name": "r", "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/f"],
+        }}]);
+        let held = gone().mark(LEFT_OVER, role).end();
+        assert_eq!(messages(nothing_left(&held)), ["Role r is left, held by finalizers example.com/f"]);
+        assert!(messages(nothing_left(&gone().end()))[0].starts_with("not reached"));
+    }
+
+    #[test]
+    fn what_belonged_to_a_replica_is_removed() {
+        let gangs = expect::gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 2, "template": {
+            "cliques": [{"name": "a", "spec": {"replicas": 1}}],
+        }}}));
+        let mut pod = there("Pod", "w-1-a-x");
+        pod["metadata"]["labels"] = json!({"grove.io/podclique": "w-1-a"});
+        // Recognised by its labels: the name is not in the contract.
+        let mut service = there("Service", "headless-1");
+        service["metadata"]["labels"] =
+            json!({"app.kubernetes.io/part-of": "w", "grove.io/podcliqueset-replica-index": "1"});
+        service["spec"] = json!({"clusterIP": "None"});
+        let mut of_other = service.clone();
+        of_other["metadata"]["name"] = json!("headless-0");
+        of_other["metadata"]["labels"]["grove.io/podcliqueset-replica-index"] = json!("0");
+        let all = [
+            there("PodGang", "w-1"),
+            there("Workload", "w-1"),
+            there("PodGroup", "w-1-w-1-a"),
+            there("PodClique", "w-1-a"),
+            pod,
+            service,
+        ];
+        let begin = || Story::flat().added(there("PodGang", "w-0")).added(of_other.clone());
+        let grown = || begin().all_added(all.clone());
+        let but_service = all[..5].iter().cloned().fold(grown(), Story::deleted);
+        assert_eq!(messages(removed(&but_service.end(), &gangs[1..])), ["Service headless-1 is left"]);
+        let gone = all.iter().cloned().fold(grown(), Story::deleted);
+        assert!(messages(removed(&gone.end(), &gangs[1..])).is_empty());
+        let told = |service: Option<Value>| {
+            let objects: Vec<_> = all[..5].iter().cloned().chain(service).collect();
+            let story = objects.iter().cloned().fold(begin(), Story::added);
+            messages(removed(&objects.into_iter().fold(story, Story::deleted).end(), &gangs[1..]))
+        };
+        let none = ["not reached: there never was a headless Service of w-1"];
+        assert_eq!(told(None), none);
+        assert_eq!(told(Some(there("Service", "w-1"))), none, "it has an address");
+        let never = Story::flat().added(there("PodGang", "w-1")).deleted(there("PodGang", "w-1"));
+        assert!(messages(removed(&never.end(), &gangs[1..]))[0].starts_with("not reached"));
+        let without =
+            || all.iter().filter(|object| object["kind"] != "PodGroup" && object["kind"] != "Workload");
+        let story = without().cloned().fold(begin(), Story::added);
+        let gone = without().cloned().fold(story, Story::deleted);
+        let no_gangs =
+            ["Workload", "PodGroup"].map(|kind| format!("GANG-08: there never was a {kind} of w-1"));
+        assert_eq!(messages(removed(&gone.end(), &gangs[1..])), no_gangs);
+    }
+
+    #[test]
+    fn the_namespace_goes() {
+        let story = || Story::flat().added(object("Namespace", "ns"));
+        assert!(namespace_gone(&story().deleted(object("Namespace", "ns")).end()).is_ok());
+        assert_eq!(messages(namespace_gone(&story().end())), ["namespace ns is not gone"]);
+    }
+}

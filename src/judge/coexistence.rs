@@ -1,0 +1,209 @@
+//! Several backends beside each other: who has bound a pod, and whose gang resources are made for which PodGang.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_contract::names;
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_expect::schedulers;
+use conformance_history::{History, Version};
+use serde_json::Value;
+
+use super::binding::bindings;
+use super::gang_resources::is_gang_resource;
+use super::{Shown, none, violation};
+
+/// Name of the mark with the API server's record of bindings: `{"bindings": [{"pod", "user"}], "users": {scheduler: user},
+/// "stoodInFor": [scheduler]}`. `users` is whom each scheduler binds as; the pods of those stood in for another one binds,
+/// because they do not run.
+pub const BOUND_BY: &str = "bound by";
+
+/// The schedulers that PodCliqueSets were sent for and that run.
+///
+/// # Errors
+/// [`Broken::NotReached`] if there are fewer than two, for then nobody is beside anybody.
+pub fn schedulers(history: &History) -> Result<BTreeSet<&str>, Broken> {
+    let (_, mark) = history.reached(BOUND_BY)?;
+    let running: BTreeSet<_> = chosen(history).filter(|name| !is_stood_in_for(&mark.detail, name)).collect();
+    match running.len() {
+        0 | 1 => Err(Broken::NotReached("there were no two schedulers".into())),
+        _ => Ok(running),
+    }
+}
+
+/// The schedulerName of each PodCliqueSet that was sent; one that names none is for the default.
+fn chosen(history: &History) -> impl Iterator<Item = &str> {
+    let cliques = history.header.submitted.values().map(|pcs| &pcs["spec"]["template"]["cliques"][0]);
+    cliques
+        .map(|clique| clique["spec"]["podSpec"]["schedulerName"].as_str().unwrap_or(names::DEFAULT_SCHEDULER))
+}
+
+fn is_stood_in_for(mark: &Value, scheduler: &str) -> bool {
+    mark["stoodInFor"].as_array().into_iter().flatten().any(|name| name == scheduler)
+}
+
+/// Every pod that was ever bound was bound by the user of the scheduler that it names, and nobody else tried with
+/// success (COEX-01).
+///
+/// # Errors
+/// A violation per pod that another user bound; [`Broken::NotReached`] if the record does not tell of a pod.
+pub fn bound_by_its_own(history: &History) -> Ruling {
+    let (_, mark) = history.reached(BOUND_BY)?;
+    let mut users: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for binding in mark.detail["bindings"].as_array().into_iter().flatten() {
+        if let (Some(pod), Some(user)) = (binding["pod"].as_str(), binding["user"].as_str()) {
+            users.entry(pod).or_default().insert(user);
+        }
+    }
+    let mut violations = Vec::new();
+    for version in bindings(history) {
+        let named = version.object["spec"]["schedulerName"].as_str().unwrap_or_default();
+        if is_stood_in_for(&mark.detail, named) {
+            continue;
+        }
+        let Some(own) = mark.detail["users"][named].as_str() else {
+            return Err(Broken::NotReached(format!("{} names scheduler {named:?}", version.name())));
+        };
+        let Some(users) = users.get(version.name()) else {
+            return Err(Broken::NotReached(format!("it is not recorded who has bound {}", version.name())));
+        };
+        let others: Vec<_> = users.iter().copied().filter(|user| *user != own).collect();
+        if !others.is_empty() {
+            let message = format!("{} of {named} was bound by {}", version.name(), others.join(", "));
+            violations.push(violation(message).shown_by("bound", version));
+        }
+    }
+    none(violations)
+}
+
+/// Every gang resource that ever was belongs to a PodGang whose label names the backend that this kind is of, and to no
+/// other (COEX-02).
+///
+/// # Errors
+/// A violation per gang resource that does not; [`Broken::NotReached`] if a scheduler that was chosen never got one.
+pub fn resources_of_own_gangs(history: &History) -> Ruling {
+    let backends: BTreeMap<&str, &str> = schedulers::kinds().collect();
+    let resources = || history.versions().filter(|version| is_gang_resource(version.object));
+    let chosen: BTreeSet<&str> = chosen(history).collect();
+    if chosen.len() < 2 {
+        return Err(Broken::NotReached("there were no two schedulers".into()));
+    }
+    let served =
+        |scheduler: &&str| resources().any(|version| backends.get(version.kind()) == Some(scheduler));
+    if let Some(scheduler) = chosen.iter().find(|scheduler| !served(scheduler)) {
+        return Err(Broken::NotReached(format!("there never was a gang resource of {scheduler}")));
+    }
+    let gangs: BTreeMap<&str, &str> = history
+        .of("PodGang")
+        .filter_map(|version| Some((version.uid(), version.label(names::SCHEDULER_NAME)?)))
+        .collect();
+    let mut wrong: BTreeMap<&str, (String, Version<'_>)> = BTreeMap::new();
+    for version in resources() {
+        let backend = backends.get(version.kind()).copied().unwrap_or_default();
+        let owners = version.object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+        let owners = owners.filter(|owner| owner["kind"] == "PodGang");
+        let of: Vec<_> = owners.map(|owner| gangs.get(owner["uid"].as_str().unwrap_or_default())).collect();
+        if of.is_empty() || of.iter().any(|scheduler| *scheduler != Some(&backend)) {
+            let named: Vec<_> =
+                of.iter().map(|scheduler| scheduler.map_or("no scheduler", |name| name)).collect();
+            let owner = if named.is_empty() {
+                "no PodGang".into()
+            } else {
+                format!("a PodGang of {}", named.join(", "))
+            };
+            let message =
+                format!("{} {}, a resource of {backend}, belongs to {owner}", version.kind(), version.name());
+            wrong.entry(version.uid()).or_insert((message, version));
+        }
+    }
+    none(wrong.into_values().map(|(message, version)| violation(message).shown_by("it", version)))
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::target::Target;
+    use conformance_history::testing::{Story, object, owned};
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    fn set(name: &str, scheduler: &str) -> Value {
+        let clique = json!({"name": "w", "spec": {"replicas": 1, "podSpec": {"schedulerName": scheduler}}});
+        json!({"metadata": {"name": name}, "spec": {"replicas": 1, "template": {"cliques": [clique]}}})
+    }
+
+    fn pod(name: &str, scheduler: &str) -> Value {
+        json!({"kind": "Pod", "metadata": {"name": name}, "spec": {"schedulerName": scheduler, "nodeName": "n"}})
+    }
+
+    fn gang(name: &str, scheduler: &str) -> Value {
+        let mut gang = object("PodGang", name);
+        gang["metadata"]["labels"] = json!({names::SCHEDULER_NAME: scheduler});
+        gang
+    }
+
+    fn two_schedulers() -> Story {
+        let sets = [set("k", "default-scheduler"), set("v", "volcano")];
+        sets.into_iter().fold(Story::on(Target::Volcano), Story::submitted)
+    }
+
+    fn message(ruling: Ruling) -> String {
+        match ruling {
+            Ok(()) => "holds".into(),
+            Err(Broken::Violated(found)) => found[0].message.clone(),
+            Err(Broken::NotReached(why)) => format!("not reached: {why}"),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[rstest]
+    #[case::each_by_its_own([("k", "system:kube-scheduler"), ("v", "system:volcano-scheduler")].to_vec(), "holds")]
+    #[case::another(
+        [("k", "system:kube-scheduler"), ("v", "system:kube-scheduler")].to_vec(),
+        "v of volcano was bound by system:kube-scheduler"
+    )]
+    #[case::not_recorded([("k", "system:kube-scheduler")].to_vec(), "not reached: it is not recorded who has bound v")]
+    fn who_binds(#[case] bound: Vec<(&str, &str)>, #[case] wanted: &str) {
+        let bindings: Vec<_> = bound.iter().map(|(pod, user)| json!({"pod": pod, "user": user})).collect();
+        let told = |stood_in: &[&str]| {
+            let users =
+                json!({"default-scheduler": "system:kube-scheduler", "volcano": "system:volcano-scheduler"});
+            let detail = json!({"bindings": bindings, "users": users, "stoodInFor": stood_in});
+            let story = two_schedulers().added(pod("k", "default-scheduler")).added(pod("v", "volcano"));
+            story.mark(BOUND_BY, detail).end()
+        };
+        assert_eq!(message(bound_by_its_own(&told(&[]))), wanted);
+        assert_eq!(message(bound_by_its_own(&told(&["volcano"]))), "holds", "nobody's own binds there");
+        assert!(schedulers(&told(&[])).is_ok_and(|both| both.len() == 2));
+        assert!(schedulers(&told(&["volcano"])).is_err());
+    }
+
+    #[rstest]
+    #[case::own(gang("v-0", "volcano"), "holds")]
+    #[case::of_another(
+        gang("v-0", "default-scheduler"),
+        "PodGroup.scheduling.volcano.sh v-0, a resource of volcano, belongs to a PodGang of default-scheduler"
+    )]
+    #[case::of_none(
+        object("PodGang", "v-0"),
+        "PodGroup.scheduling.volcano.sh v-0, a resource of volcano, belongs to a PodGang of no scheduler"
+    )]
+    fn whose_resources(#[case] of_volcano: Value, #[case] wanted: &str) {
+        let group = |name: &str| object("PodGroup.scheduling.volcano.sh", name);
+        let kube = || {
+            let story = two_schedulers().added(gang("k-0", "default-scheduler"));
+            story.added(owned(object("Workload", "k-0"), "PodGang", "k-0"))
+        };
+        let history = kube().added(of_volcano.clone()).added(owned(group("v-0"), "PodGang", "v-0")).end();
+        assert_eq!(message(resources_of_own_gangs(&history)), wanted);
+        let stray = kube().added(group("v-0")).end();
+        assert_eq!(
+            message(resources_of_own_gangs(&stray)),
+            "PodGroup.scheduling.volcano.sh v-0, a resource of volcano, belongs to no PodGang"
+        );
+        assert_eq!(
+            message(resources_of_own_gangs(&kube().end())),
+            "not reached: there never was a gang resource of volcano"
+        );
+    }
+}

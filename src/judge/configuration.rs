@@ -1,0 +1,84 @@
+//! Configuration files that stop the controller's start.
+
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_history::History;
+use serde_json::Value;
+
+use super::{none, violation};
+
+/// Name of the mark that a driver leaves per [`Flaw`]: `{"title", "code", "said"}`, the exit code null while the
+/// controller ran on.
+pub const STARTED: &str = "started with a flawed configuration";
+
+/// A configuration that has to stop the start.
+#[derive(Debug, Clone, Copy)]
+pub struct Flaw {
+    /// What is wrong with it, in words; unique in its case.
+    pub title: &'static str,
+    /// What the controller has to say: the path, and whatever else tells the flaw.
+    pub says: &'static [&'static str],
+    /// Makes it, of the OperatorConfiguration.
+    pub edit: fn(&mut Value),
+}
+
+/// Each of the configurations stopped the start, and what was said last tells where the flaw is.
+///
+/// # Errors
+/// A violation per configuration that did not; [`Broken::NotReached`] if one was not tried.
+pub fn stops_the_start(history: &History, flaws: &[Flaw]) -> Ruling {
+    let mut violations = Vec::new();
+    for flaw in flaws {
+        let tried = history.marks(STARTED).find(|(_, mark)| mark.detail["title"] == flaw.title);
+        let (_, mark) =
+            tried.ok_or_else(|| Broken::NotReached(format!("no start was tried with {:?}", flaw.title)))?;
+        violations
+            .extend(wrong(flaw, &mark.detail).map(|wrong| violation(format!("{}: {wrong}", flaw.title))));
+    }
+    none(violations)
+}
+
+fn wrong(flaw: &Flaw, start: &Value) -> Option<String> {
+    match start["code"].as_i64() {
+        None => return Some("the controller started all the same".into()),
+        Some(0) => return Some("the controller ended as if nothing were wrong".into()),
+        Some(_) => {}
+    }
+    let lines = start["said"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let said: Vec<_> = lines.collect();
+    let in_one_line = |line: &&str| flaw.says.iter().all(|word| line.contains(word));
+    (!said.iter().any(in_one_line)).then(|| {
+        let last = said.last().copied().unwrap_or("nothing");
+        format!("the controller did not say {}, but {last}", flaw.says.join(" and "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::Story;
+    use serde_json::json;
+
+    use super::*;
+
+    const FLAW: Flaw = Flaw { title: "a wrong mode", says: &["config.mode", "Odd"], edit: |_| {} };
+
+    fn ruling(code: Value, said: &[&str]) -> Ruling {
+        let mark = json!({"title": FLAW.title, "code": code, "said": said});
+        stops_the_start(&Story::flat().mark(STARTED, mark).end(), &[FLAW])
+    }
+
+    #[test]
+    fn it_ends_with_the_path() {
+        let said = ["starting", "error: configuration: profiles[1].config.mode: unknown variant Odd"];
+        assert_eq!(ruling(json!(1), &said), Ok(()));
+        assert!(matches!(stops_the_start(&Story::flat().end(), &[FLAW]), Err(Broken::NotReached(_))));
+    }
+
+    #[rstest::rstest]
+    #[case::started(Value::Null, &["config.mode: Odd"])]
+    #[case::in_order(json!(0), &["config.mode: Odd"])]
+    #[case::without_a_word(json!(1), &[])]
+    #[case::without_the_path(json!(1), &["config.mode", "unknown variant Odd"])]
+    fn one_thing_wrong(#[case] code: Value, #[case] said: &[&str]) {
+        assert!(matches!(ruling(code, said), Err(Broken::Violated(_))));
+    }
+}

@@ -1,0 +1,187 @@
+//! Which GPUs the containers on a trial's nodes got, by what the nodes' runtimes say: that is the kubelets' own account,
+//! and the API server has none.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use conformance_contract::names;
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_history::History;
+use serde_json::Value;
+
+use super::{Shown, none, violation};
+
+/// Name of the mark with all containers of the trial that ran then: a list of
+/// `{"node", "pod", "container", "devices"}`, devices by their ids.
+pub const ALLOCATED: &str = "allocated";
+
+/// A container and what it has.
+#[derive(Debug)]
+struct Container<'a> {
+    node: &'a str,
+    pod: &'a str,
+    name: &'a str,
+    devices: Vec<&'a str>,
+}
+
+impl fmt::Display for Container<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "container {} of {}", self.name, self.pod)
+    }
+}
+
+fn containers(allocated: &Value) -> Vec<Container<'_>> {
+    let container = |entry| Container {
+        node: text(entry, "node"),
+        pod: text(entry, "pod"),
+        name: text(entry, "container"),
+        devices: list(&entry["devices"]).iter().filter_map(Value::as_str).collect(),
+    };
+    list(allocated).iter().map(container).collect()
+}
+
+/// Each device of a node is allocated to at most one container (KLT-02).
+///
+/// # Errors
+/// A violation per device that two have; [`Broken::NotReached`] if nobody looked.
+pub fn at_most_once(history: &History) -> Ruling {
+    let (_, mark) = history.reached(ALLOCATED)?;
+    let all = containers(&mark.detail);
+    let mut holders: BTreeMap<(&str, &str), &Container<'_>> = BTreeMap::new();
+    let mut violations = Vec::new();
+    for container in &all {
+        for device in &container.devices {
+            if let Some(other) = holders.insert((container.node, *device), container) {
+                let node = container.node;
+                let message = format!("{device} of {node} is allocated to {other} and to {container}");
+                violations.push(violation(message));
+            }
+        }
+    }
+    none(violations)
+}
+
+/// Each container of each pod that is bound has as many devices as it asked for, and nobody has others: what is
+/// allocated is in sum what was requested (KLT-02).
+///
+/// # Errors
+/// A violation per container that has more or fewer, and one for the sum; [`Broken::NotReached`] if nobody looked, or
+/// nobody asked for a GPU.
+pub fn as_requested(history: &History) -> Ruling {
+    let (place, mark) = history.reached(ALLOCATED)?;
+    let live = history.before(place);
+    let all = containers(&mark.detail);
+    let mut violations = Vec::new();
+    let mut requested = 0;
+    for pod in live.pods().filter(|pod| pod.node().is_some() && !pod.is_terminating()) {
+        for container in list(&pod.0["spec"]["containers"]) {
+            let (name, wanted) = (text(container, "name"), gpus(container));
+            requested += wanted;
+            let own = all.iter().filter(|found| found.pod == pod.name() && found.name == name);
+            let found = own.map(|found| found.devices.len()).sum::<usize>();
+            if found != wanted {
+                let message =
+                    format!("container {name} of {} has {found} GPUs, it asked for {wanted}", pod.name());
+                violations.push(violation(message).shown_by_object("its request", pod.0));
+            }
+        }
+    }
+    if requested == 0 {
+        return Err(Broken::NotReached("no pod that is bound asked for a GPU".into()));
+    }
+    let allocated = all.iter().map(|container| container.devices.len()).sum::<usize>();
+    if allocated != requested {
+        violations.push(violation(format!("{allocated} GPUs are allocated, {requested} were requested")));
+    }
+    none(violations)
+}
+
+/// The GPUs that a container of a pod's spec asks for.
+fn gpus(container: &Value) -> usize {
+    let amount = &container["resources"]["limits"][names::GPU];
+    amount.as_str().and_then(|amount| amount.parse().ok()).unwrap_or(0)
+}
+
+fn text<'a>(object: &'a Value, key: &str) -> &'a str {
+    object[key].as_str().unwrap_or_default()
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, running};
+    use serde_json::json;
+
+    use super::*;
+    use crate::messages;
+
+    /// Two pods of 2 GPUs each on one node, and what their containers got.
+    fn judge(first: &[&str], second: &[&str]) -> (Ruling, Ruling) {
+        let pod = |name: &str| {
+            let mut pod = running(name, "w-0", "w-0-a", "n");
+            pod["spec"]["containers"][0]["resources"] = json!({"limits": {names::GPU: "2"}});
+            pod
+        };
+        let got = |pod: &str, ids: &[&str]| {
+            let name = "worker";
+            json!({"node": "n", "pod": pod, "container": name, "devices": ids})
+        };
+        let story = Story::flat().all_added([pod("p"), pod("q")]);
+        let history = story.mark(ALLOCATED, json!([got("p", first), got("q", second)])).end();
+        (at_most_once(&history), as_requested(&history))
+    }
+
+    #[test]
+    fn each_container_has_devices_of_its_own() {
+        assert_eq!(judge(&["0", "1"], &["2", "3"]), (Ok(()), Ok(())));
+    }
+
+    #[test]
+    fn a_device_that_two_have() {
+        let (once, requested) = judge(&["0", "1"], &["1", "2"]);
+        assert_eq!(
+            messages(once),
+            ["1 of n is allocated to container worker of p and to container worker of q"]
+        );
+        assert_eq!(requested, Ok(()));
+    }
+
+    #[test]
+    fn fewer_and_more_than_was_asked_for() {
+        let (once, requested) = judge(&["0"], &["1", "2", "3"]);
+        assert_eq!(once, Ok(()));
+        let each = [
+            "container worker of p has 1 GPUs, it asked for 2",
+            "container worker of q has 3 GPUs, it asked for 2",
+        ];
+        assert_eq!(messages(requested), each);
+    }
+
+    #[test]
+    fn a_container_that_nobody_asked_for() {
+        let stranger = json!([{"node": "n", "pod": "ghost", "container": "c", "devices": ["0"]}]);
+        let mut pod = running("p", "w-0", "w-0-a", "n");
+        pod["spec"]["containers"][0]["resources"] = json!({"limits": {names::GPU: "2"}});
+        let history = Story::flat().added(pod).mark(ALLOCATED, stranger).end();
+        let both =
+            ["container worker of p has 0 GPUs, it asked for 2", "1 GPUs are allocated, 2 were requested"];
+        assert_eq!(messages(as_requested(&history)), both);
+    }
+
+    #[test]
+    fn devices_of_two_nodes_may_have_one_name() {
+        let entry = |node: &str| json!({"node": node, "pod": node, "container": "c", "devices": ["0"]});
+        let history = Story::flat().mark(ALLOCATED, json!([entry("n"), entry("m")])).end();
+        assert_eq!(at_most_once(&history), Ok(()));
+    }
+
+    #[test]
+    fn without_requests_or_a_look_nothing_is_shown() {
+        let reached = |ruling: Ruling| !matches!(ruling, Err(Broken::NotReached(_)));
+        assert!(!reached(at_most_once(&Story::flat().end())));
+        assert!(!reached(as_requested(&Story::flat().mark(ALLOCATED, json!([])).end())));
+    }
+}

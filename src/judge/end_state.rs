@@ -1,0 +1,254 @@
+//! Whether two PodCliqueSets of one template ended up the same (AON-13).
+//!
+//! What a PodCliqueSet became is written down without what may differ: the set's own name, uids, times, generations,
+//! the random ends of pod names, the text of conditions, and what schedulers, kubelets and the API server wrote. Two
+//! such pictures are compared, and the first difference is named.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_contract::names;
+use conformance_contract::ruling::Ruling;
+use conformance_history::{History, Live};
+use serde_json::{Map, Value, json};
+
+use super::{Shown, none, violation};
+
+/// Annotations that schedulers write about what they did: when, and beside which pods.
+const OF_SCHEDULERS: [&str; 6] = [
+    "internal.scheduling.koordinator.sh/",
+    "scheduling.koordinator.sh/",
+    "kai.scheduler/last-",
+    "kai.scheduler/received-resource-type",
+    "received-resource-type",
+    "volcano.sh/",
+];
+
+/// Stands for the PodCliqueSet's name.
+const SET: &str = "SET";
+
+/// The objects of a PodCliqueSet by kind and name; several of one name where the names differ only in what is random.
+type Picture<'a> = BTreeMap<(String, String), Vec<(Value, &'a Value)>>;
+
+/// Everything that the PodCliqueSet `other` became is there for `reference` too, and the other way round.
+///
+/// # Errors
+/// A violation per object that one has alone, has more often, or has otherwise.
+pub fn same(history: &History, reference: &str, other: &str) -> Ruling {
+    let end = history.end();
+    let (wanted, found) = (picture(&end, reference), picture(&end, other));
+    let keys: BTreeSet<_> = wanted.keys().chain(found.keys()).collect();
+    none(keys.into_iter().filter_map(|key| {
+        let (kind, name) = key;
+        let (wanted, found) =
+            (wanted.get(key).map_or(&[][..], Vec::as_slice), found.get(key).map_or(&[][..], Vec::as_slice));
+        let counts = (wanted.len(), found.len());
+        let name = name.replace(SET, other);
+        if counts.0 != counts.1 {
+            let found_now = format!("{other} ended with {} {kind} {name} instead of {}", counts.1, counts.0);
+            return Some(
+                found.iter().fold(violation(found_now), |v, (_, raw)| v.shown_by_object("at the end", raw)),
+            );
+        }
+        wanted.iter().zip(found).find_map(|((wanted, _), (found, raw))| {
+            let difference = first_difference("", wanted, found)?;
+            Some(
+                violation(format!("{kind} {name} ended otherwise: {difference}"))
+                    .shown_by_object("at the end", raw),
+            )
+        })
+    }))
+}
+
+/// How many objects a PodCliqueSet became, itself not counted: so many writes it took at least.
+pub fn size(live: &Live, set: &str) -> usize {
+    picture(live, set).values().map(Vec::len).sum::<usize>().saturating_sub(1)
+}
+
+fn picture<'a>(live: &'a Live, set: &str) -> Picture<'a> {
+    let children = format!("{set}-");
+    let renamed = renamed_pods(live, &children);
+    let mut picture = Picture::new();
+    for object in live.all().filter(|object| object["kind"] != "Event") {
+        let name = text(&object["metadata"]["name"]);
+        if name == set || name.starts_with(&children) {
+            let mut canonical = canonical(object);
+            let rename = |text: &str| {
+                let pods = renamed.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
+                pods.replace(set, SET)
+            };
+            each_text(&mut canonical, &rename);
+            sort_references(&mut canonical);
+            let key = (text(&object["kind"]).to_owned(), rename(name));
+            picture.entry(key).or_default().push((canonical, object));
+        }
+    }
+    picture
+}
+
+/// Pods by the name that they would have if it ended in their index.
+fn renamed_pods(live: &Live, children: &str) -> Vec<(String, String)> {
+    let pods = live.pods().filter(|pod| pod.name().starts_with(children));
+    pods.map(|pod| {
+        let index = pod.label(names::POD_INDEX).unwrap_or("?");
+        (pod.name().to_owned(), format!("{}-{index}", pod.pod_clique().unwrap_or_default()))
+    })
+    .collect()
+}
+
+/// What of an object is the same wherever the same was done.
+fn canonical(object: &Value) -> Value {
+    let mut metadata = Map::new();
+    for key in ["labels", "annotations", "finalizers", "ownerReferences"] {
+        if !object["metadata"][key].is_null() {
+            metadata.insert(key.to_owned(), object["metadata"][key].clone());
+        }
+    }
+    let mut canonical = json!({"metadata": metadata, "spec": object["spec"]});
+    let ours = text(&object["apiVersion"]).contains("grove.io/");
+    if ours {
+        canonical["status"] = object["status"].clone();
+    }
+    strip(&mut canonical);
+    canonical
+}
+
+/// Takes out uids, times, generations and addresses, and makes hashes and conditions comparable.
+fn strip(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|key, _| {
+                if OF_SCHEDULERS.iter().any(|prefix| key.starts_with(prefix)) {
+                    return false;
+                }
+                let is_time = key.ends_with("Time") || key.ends_with("At") || key.ends_with("Timestamp");
+                !is_time
+                    && !["uid", "observedGeneration", "message", "clusterIP", "clusterIPs"]
+                        .contains(&key.as_str())
+            });
+            for (key, value) in fields.iter_mut() {
+                if value.is_string() && (key.ends_with("Hash") || key.ends_with("-hash")) {
+                    *value = "#".into();
+                }
+                strip(value);
+            }
+        }
+        Value::Array(items) => {
+            items.iter_mut().for_each(strip);
+            if items.iter().all(|item| item["type"].is_string()) {
+                items.sort_by(|a, b| text(&a["type"]).cmp(text(&b["type"])));
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// podReferences are sorted by names whose ends were random.
+fn sort_references(object: &mut Value) {
+    for podgroup in object["spec"]["podgroups"].as_array_mut().into_iter().flatten() {
+        if let Some(references) = podgroup["podReferences"].as_array_mut() {
+            references.sort_by(|a, b| text(&a["name"]).cmp(text(&b["name"])));
+        }
+    }
+}
+
+fn each_text(value: &mut Value, change: &impl Fn(&str) -> String) {
+    match value {
+        Value::String(text) => *text = change(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| each_text(item, change)),
+        Value::Object(fields) => fields.values_mut().for_each(|value| each_text(value, change)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The first place at which two values differ, and what is there.
+fn first_difference(path: &str, wanted: &Value, found: &Value) -> Option<String> {
+    match (wanted, found) {
+        (Value::Object(a), Value::Object(b)) => {
+            let keys: BTreeSet<_> = a.keys().chain(b.keys()).collect();
+            keys.into_iter()
+                .find_map(|key| first_difference(&format!("{path}.{key}"), &wanted[key], &found[key]))
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            (0..a.len()).find_map(|i| first_difference(&format!("{path}[{i}]"), &a[i], &b[i]))
+        }
+        _ => (wanted != found).then(|| format!("{path} is {found} instead of {wanted}")),
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use conformance_history::testing::Story;
+
+    use crate::message;
+
+    /// A PodCliqueSet with a PodClique of one pod and its PodGang.
+    fn set(name: &str, suffix: &str) -> [Value; 4] {
+        let clique = format!("{name}-0-a");
+        let pod = format!("{clique}-{suffix}");
+        [
+            json!({"kind": "PodCliqueSet", "apiVersion": "grove.io/v1alpha1", "metadata": {"name": name, "generation": 1},
+                   "spec": {"replicas": 1}, "status": {"availableReplicas": 1, "currentGenerationHash": suffix}}),
+            json!({"kind": "PodClique", "apiVersion": "grove.io/v1alpha1", "metadata": {"name": clique},
+                   "status": {"observedGeneration": suffix.len(), "conditions": [
+                       {"type": "B", "status": "True", "message": suffix, "lastTransitionTime": suffix},
+                       {"type": "A", "status": "True"}]}}),
+            json!({"kind": "PodGang", "apiVersion": "scheduler.grove.io/v1alpha1", "metadata": {"name": format!("{name}-0")},
+                   "spec": {"podgroups": [{"name": clique, "podReferences": [{"name": pod}]}]}}),
+            json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": pod, "uid": suffix, "labels":
+                       {names::POD_CLIQUE: clique, names::POD_INDEX: "0", "app.kubernetes.io/part-of": name}},
+                   "spec": {"nodeName": "n"}, "status": {"podIP": suffix}}),
+        ]
+    }
+
+    fn judge(change: impl FnOnce(&mut Vec<Value>)) -> Ruling {
+        let mut other = set("crash-1", "zz9").to_vec();
+        change(&mut other);
+        same(&Story::flat().all_added(set("calm", "aaa")).all_added(other).end(), "calm", "crash-1")
+    }
+
+    #[test]
+    fn names_times_and_order_do_not_matter() {
+        let turned = |objects: &mut Vec<Value>| {
+            objects[1]["status"]["conditions"].as_array_mut().expect("conditions").reverse();
+        };
+        assert_eq!(judge(turned), Ok(()));
+        assert_eq!(size(&Story::flat().all_added(set("calm", "aaa")).end().end(), "calm"), 3);
+    }
+
+    #[test]
+    fn another_sets_objects_are_not_its_own() {
+        let tenth = set("crash-10", "abc").to_vec();
+        assert_eq!(judge(|objects| objects.extend(tenth)), Ok(()));
+    }
+
+    #[rstest::rstest]
+    #[case::missing(|o: &mut Vec<Value>| drop(o.pop()), "crash-1 ended with 0 Pod crash-1-0-a-0 instead of 1")]
+    #[case::twice(
+        |o: &mut Vec<Value>| { let mut twin = o[3].clone(); twin["metadata"]["name"] = "crash-1-0-a-twin".into(); o.push(twin) },
+        "crash-1 ended with 2 Pod crash-1-0-a-0 instead of 1"
+    )]
+    #[case::status(
+        |o: &mut Vec<Value>| o[0]["status"]["availableReplicas"] = 0.into(),
+        "PodCliqueSet crash-1 ended otherwise: .status.availableReplicas is 0 instead of 1"
+    )]
+    #[case::condition(
+        |o: &mut Vec<Value>| o[1]["status"]["conditions"][1]["status"] = "False".into(),
+        "PodClique crash-1-0-a ended otherwise: .status.conditions[0].status is \"False\" instead of \"True\""
+    )]
+    #[case::reference(
+        |o: &mut Vec<Value>| o[2]["spec"]["podgroups"][0]["podReferences"] = json!([]),
+        "PodGang crash-1-0 ended otherwise: .spec.podgroups[0].podReferences is [] instead of [{\"name\":\"SET-0-a-0\"}]"
+    )]
+    #[case::unbound(
+        |o: &mut Vec<Value>| o[3]["spec"]["nodeName"] = Value::Null,
+        "Pod crash-1-0-a-0 ended otherwise: .spec.nodeName is null instead of \"n\""
+    )]
+    fn a_difference_is_named(#[case] change: fn(&mut Vec<Value>), #[case] said: &str) {
+        assert_eq!(message(judge(change)), said);
+    }
+}

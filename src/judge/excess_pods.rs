@@ -1,0 +1,220 @@
+//! The hard gang and its surplus, where one PodGroup holds the hard gang of a whole PodGang (KUBE-08): which pods are
+//! in it, when the others are released, and where they may go. The PodGroup itself is a matter of
+//! [`super::gang_resources`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_contract::names;
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_expect::{Gang, Group, schedulers};
+use conformance_history::{Change, History, Pod};
+use serde_json::{Value, json};
+
+use super::binding::bindings;
+use super::{Shown, none, violation};
+
+/// The podgroup of a pod of this gang.
+fn podgroup<'a>(gang: &'a Gang, pod: Pod<'_>) -> Option<&'a Group> {
+    gang.groups.iter().find(|group| pod.pod_clique() == Some(&group.clique))
+}
+
+/// Whether a pod of this gang is surplus: its index is not among its podgroup's first `minReplicas`.
+fn is_surplus(gang: &Gang, pod: Pod<'_>) -> bool {
+    podgroup(gang, pod).zip(index(pod)).is_some_and(|(group, index)| index >= group.min)
+}
+
+fn index(pod: Pod<'_>) -> Option<usize> {
+    pod.label(names::POD_INDEX)?.parse().ok()
+}
+
+/// Exactly the pods of the lowest indexes of each podgroup ever joined the gang's PodGroup, replacements included.
+///
+/// # Errors
+/// A violation per pod that is in and should not be, or is not and should; [`Broken::NotReached`] without pods.
+pub fn members_have_the_lowest_indexes(history: &History, gang: &Gang) -> Ruling {
+    let mut seen = BTreeSet::new();
+    let mut of_gang = history.pods().filter(|version| podgroup(gang, version.pod()).is_some()).peekable();
+    if of_gang.peek().is_none() {
+        return Err(Broken::NotReached(format!("no pod of {} ever existed", gang.name)));
+    }
+    none(of_gang.filter(|version| seen.insert(version.uid())).filter_map(|version| {
+        let pod = version.pod();
+        let expectations = schedulers::of(history.header.target);
+        let joined = expectations.named_by(pod);
+        let wanted =
+            podgroup(gang, pod).zip(index(pod)).map(|(group, index)| expectations.joins(gang, group, index));
+        let fault = match (wanted, joined) {
+            (None, _) => format!("{} has no index", pod.name()),
+            (Some(None), None) => return None,
+            (Some(Some(name)), Some(joined)) if name.matches(joined) => return None,
+            (Some(wanted), joined) => {
+                let text = |name: Option<String>| name.unwrap_or_else(|| "no PodGroup".into());
+                let (wanted, joined) =
+                    (text(wanted.map(|name| name.to_string())), text(joined.map(str::to_owned)));
+                format!(
+                    "{} with index {} is in {joined}, not in {wanted}",
+                    pod.name(),
+                    index(pod).unwrap_or_default()
+                )
+            }
+        };
+        Some(violation(fault).shown_by("created", version))
+    }))
+}
+
+/// No surplus pod left its gate before the hard gang was bound.
+///
+/// # Errors
+/// A violation per pod that did; [`Broken::NotReached`] if none ever left it.
+pub fn released_after_the_hard_gang(history: &History, gang: &Gang) -> Ruling {
+    let mut bound: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut released = BTreeSet::new();
+    let mut violations = Vec::new();
+    // Pods are of one kind, so this is the order of their resourceVersions.
+    for version in history.pods() {
+        let pod = version.pod();
+        let Some(group) = podgroup(gang, pod) else { continue };
+        let uids = bound.entry(&group.clique).or_default();
+        if version.change == Change::Deleted || pod.is_terminating() {
+            uids.remove(version.uid());
+        } else if pod.node().is_some() && !is_surplus(gang, pod) {
+            uids.insert(version.uid());
+        }
+        if is_surplus(gang, pod) && pod.gates().is_empty() && released.insert(version.uid()) {
+            let count = |group: &Group| bound.get(group.clique.as_str()).map_or(0, BTreeSet::len);
+            if let Some(short) = gang.groups.iter().find(|group| count(group) < group.min) {
+                let fault = format!(
+                    "surplus pod {} was released when {} of {} members of {} were bound",
+                    pod.name(),
+                    count(short),
+                    short.min,
+                    short.clique
+                );
+                violations.push(violation(fault).shown_by("released", version));
+            }
+        }
+    }
+    if released.is_empty() {
+        return Err(Broken::NotReached(format!("no surplus pod of {} was ever released", gang.name)));
+    }
+    none(violations)
+}
+
+/// Every released surplus pod must go to the domain of the hard gang: each of its required node affinity terms says so.
+///
+/// # Errors
+/// A violation per pod that may go elsewhere; [`Broken::NotReached`] if the hard gang is in no domain.
+pub fn released_into_the_domain(history: &History, gang: &Gang, key: &str) -> Ruling {
+    let mut members = bindings(history).filter(|version| podgroup(gang, version.pod()).is_some());
+    let node = members.find_map(|version| version.pod().node()).unwrap_or_default();
+    let Some(domain) =
+        history.of("Node").find(|version| version.name() == node).and_then(|node| node.label(key))
+    else {
+        return Err(Broken::NotReached(format!("no pod of {} is in a domain of {key}", gang.name)));
+    };
+    let mut seen = BTreeSet::new();
+    let released = history.pods().filter(|version| {
+        is_surplus(gang, version.pod()) && version.pod().gates().is_empty() && seen.insert(version.uid())
+    });
+    none(released.filter(|version| !is_held_in(version.object, key, domain)).map(|version| {
+        violation(format!(
+            "surplus pod {} was released without node affinity to {key}={domain}",
+            version.name()
+        ))
+        .shown_by("released", version)
+    }))
+}
+
+/// Whether required node affinity leaves a pod this domain only.
+fn is_held_in(pod: &Value, key: &str, domain: &str) -> bool {
+    let affinity = &pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+    let holds = |term: &Value| {
+        let mut expressions = term["matchExpressions"].as_array().into_iter().flatten();
+        expressions.any(|e| e["key"] == key && e["operator"] == "In" && e["values"] == json!([domain]))
+    };
+    affinity["nodeSelectorTerms"].as_array().is_some_and(|terms| !terms.is_empty() && terms.iter().all(holds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use conformance_history::testing::Story;
+
+    use crate::message;
+
+    const KEY: &str = names::RACK;
+
+    /// One podgroup, 1 of 2 pods.
+    fn gang() -> Gang {
+        let group =
+            Group { clique: "g-0-a".into(), template: "a".into(), min: 1, replicas: 2, scaling_group: None };
+        Gang { name: "g-0".into(), base: None, groups: vec![group] }
+    }
+
+    fn pod(index: usize, gated: bool, node: Option<&str>) -> Value {
+        let labels =
+            json!({names::POD_GANG: "g-0", names::POD_CLIQUE: "g-0-a", names::POD_INDEX: index.to_string()});
+        let gates = if gated { json!([{"name": names::GATE}]) } else { Value::Null };
+        let group = if index == 0 { json!({"podGroupName": "g-0"}) } else { Value::Null };
+        json!({"kind": "Pod", "metadata": {"name": format!("p{index}"), "labels": labels}, "spec": {
+            "nodeName": node, "schedulingGates": gates, "schedulingGroup": group}})
+    }
+
+    fn affine(mut pod: Value, domain: &str) -> Value {
+        let terms = json!([{"matchExpressions": [{"key": KEY, "operator": "In", "values": [domain]}]}]);
+        pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"] =
+            terms;
+        pod
+    }
+
+    fn begin() -> Story {
+        let node = json!({"kind": "Node", "metadata": {"name": "n", "labels": {KEY: "ns-a"}}});
+        Story::whole().added(node).all_added([pod(0, true, None), pod(1, true, None)])
+    }
+
+    #[test]
+    fn members() {
+        assert_eq!(members_have_the_lowest_indexes(&begin().end(), &gang()), Ok(()));
+        let mut joined = pod(1, true, None);
+        joined["metadata"]["name"] = "late".into();
+        joined["spec"]["schedulingGroup"] = json!({"podGroupName": "g-0"});
+        insta::assert_snapshot!(
+            message(members_have_the_lowest_indexes(&begin().added(joined).end(), &gang())),
+            @"late with index 1 is in g-0, not in no PodGroup"
+        );
+        let mut outside = pod(0, true, None);
+        outside["metadata"]["name"] = "loose".into();
+        outside["spec"]["schedulingGroup"] = Value::Null;
+        assert!(members_have_the_lowest_indexes(&begin().added(outside).end(), &gang()).is_err());
+    }
+
+    #[test]
+    fn surplus_comes_after() {
+        let bound = || begin().modified(pod(0, false, None)).modified(pod(0, false, Some("n")));
+        let after = bound().modified(pod(1, false, None)).end();
+        assert_eq!(released_after_the_hard_gang(&after, &gang()), Ok(()));
+        let before = begin().modified(pod(0, false, None)).modified(pod(1, false, None)).end();
+        insta::assert_snapshot!(
+            message(released_after_the_hard_gang(&before, &gang())),
+            @"surplus pod p1 was released when 0 of 1 members of g-0-a were bound"
+        );
+        let lost = bound().deleted(pod(0, false, Some("n"))).modified(pod(1, false, None)).end();
+        assert!(released_after_the_hard_gang(&lost, &gang()).is_err());
+        assert!(matches!(released_after_the_hard_gang(&bound().end(), &gang()), Err(Broken::NotReached(_))));
+    }
+
+    #[test]
+    fn surplus_goes_to_the_domain() {
+        let bound = || begin().modified(pod(0, false, Some("n")));
+        let held = bound().modified(affine(pod(1, false, None), "ns-a")).end();
+        assert_eq!(released_into_the_domain(&held, &gang(), KEY), Ok(()));
+        let free = bound().modified(pod(1, false, None)).end();
+        insta::assert_snapshot!(
+            message(released_into_the_domain(&free, &gang(), KEY)),
+            @"surplus pod p1 was released without node affinity to topology.kubernetes.io/rack=ns-a"
+        );
+        let elsewhere = bound().modified(affine(pod(1, false, None), "ns-b")).end();
+        assert!(released_into_the_domain(&elsewhere, &gang(), KEY).is_err());
+        assert!(matches!(released_into_the_domain(&begin().end(), &gang(), KEY), Err(Broken::NotReached(_))));
+    }
+}

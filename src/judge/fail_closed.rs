@@ -1,0 +1,87 @@
+//! PodGangs that no gang resource may be made for: of somebody else's scheduler, or what the backend cannot express.
+
+use conformance_contract::ruling::Ruling;
+use conformance_history::{Change, History, Live};
+use serde_json::Value;
+
+use super::gang_resources::{expected, is_gang_resource, is_warning};
+use super::{Shown, ensure, none, violation};
+
+/// There never was a gang resource for a PodGang, by name or by owner.
+///
+/// # Errors
+/// A violation per version of one.
+pub fn never_served(history: &History, pod_gang: &str) -> Ruling {
+    let expected = expected(history, pod_gang);
+    let named = |name: &str| expected.iter().any(|resource| resource.name.matches(name));
+    let owned = |object: &Value| {
+        let owners = object["metadata"]["ownerReferences"].as_array();
+        owners.into_iter().flatten().any(|owner| owner["kind"] == "PodGang" && owner["name"] == pod_gang)
+    };
+    let made = history.versions().filter(|version| is_gang_resource(version.object));
+    none(made.filter(|version| named(version.name()) || owned(version.object)).map(|version| {
+        let message = format!("{} {} was made for PodGang {pod_gang}", version.kind(), version.name());
+        violation(message).shown_by("it", version)
+    }))
+}
+
+/// A PodGang that the backend cannot express: a Warning event on it, or on its PodCliqueSet `set`, says what is wrong;
+/// no gang resource was ever made, and no pod of it was ever released to the scheduler.
+///
+/// # Errors
+/// A violation per fault.
+pub fn failed_closed(history: &History, pod_gang: &str, set: &str, about: &str) -> Ruling {
+    ensure(is_told(&history.end(), pod_gang, set, about), || {
+        violation(format!("no Warning event says about PodGang {pod_gang} what is wrong with it: {about}"))
+    })?;
+    never_served(history, pod_gang)?;
+    let of_gang = history.pods().filter(|version| version.pod().pod_gang() == Some(pod_gang));
+    let there = of_gang.filter(|version| version.change != Change::Deleted);
+    none(there.filter(|version| version.pod().gates().is_empty()).map(|version| {
+        violation(format!("{} of PodGang {pod_gang} was released", version.name()))
+            .shown_by("no gate", version)
+    }))
+}
+
+/// Whether a Warning event names `about`.
+pub fn is_told(live: &Live, pod_gang: &str, set: &str, about: &str) -> bool {
+    live.of("Event").any(|event| is_warning(event, pod_gang, set, about))
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::names;
+    use conformance_contract::target::Target;
+    use conformance_history::testing::{Story, object, owned};
+    use serde_json::json;
+
+    use super::*;
+
+    const KIND: &str = "PodGroup.scheduling.sigs.k8s.io";
+
+    fn pod(gated: bool) -> Value {
+        let gates = if gated { json!([{"name": names::GATE}]) } else { json!([]) };
+        json!({"kind": "Pod", "metadata": {"name": "p", "labels": {names::POD_GANG: "g"}},
+            "spec": {"schedulingGates": gates}})
+    }
+
+    fn ruling(about: &str, others: Vec<Value>) -> Ruling {
+        let event = json!({"kind": "Event", "metadata": {"name": "e"}, "type": "Warning",
+            "involvedObject": {"kind": "PodGang", "name": "g"}, "message": "no layer for zone"});
+        let mut gang = object("PodGang", "g");
+        gang["spec"]["podgroups"] = json!([{"name": "a", "minReplicas": 1}]);
+        let story = Story::on(Target::Koordinator).added(gang).added(pod(true)).added(event);
+        failed_closed(&story.all_added(others).end(), "g", "", about)
+    }
+
+    #[rstest::rstest]
+    #[case::closed("zone", vec![object(KIND, "other")], true)]
+    #[case::of_another_pod_gang("zone", vec![owned(object(KIND, "h-a"), "PodGang", "h")], true)]
+    #[case::not_told("rack", vec![], false)]
+    #[case::made("zone", vec![object(KIND, "g-a")], false)]
+    #[case::made_by_another_name("zone", vec![owned(object(KIND, "x"), "PodGang", "g")], false)]
+    #[case::released("zone", vec![pod(false)], false)]
+    fn closed(#[case] about: &str, #[case] others: Vec<Value>, #[case] holds: bool) {
+        assert_eq!(ruling(about, others).is_ok(), holds);
+    }
+}

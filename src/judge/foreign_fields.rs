@@ -1,0 +1,91 @@
+//! What others write into an object that a backend keeps in order, and the backend has to leave there.
+
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_history::{Change, History, Version};
+use serde_json::Value;
+
+use super::{Shown, none, violation};
+
+/// Name of the mark before such a write: `{"kind", "name", "patch"}`, a JSON merge patch.
+pub const BY_OTHERS: &str = "written by others";
+
+/// Whatever others wrote has been in every version of the object since.
+///
+/// # Errors
+/// A violation per write that was lost or changed; [`Broken::NotReached`] if there was none, or if it was never seen.
+pub fn kept(history: &History) -> Ruling {
+    let mut violations = Vec::new();
+    let mut any = false;
+    for (index, mark) in history.marks(BY_OTHERS) {
+        any = true;
+        let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
+        let (kind, name, patch) = (text("kind"), text("name"), &mark.detail["patch"]);
+        let is_there = |version: &Version<'_>| holds(version.object, patch);
+        let mut since = history
+            .named(kind, name)
+            .filter(|version| version.index > index && version.change != Change::Deleted)
+            .skip_while(|version| !is_there(version));
+        let written = since.next().ok_or_else(|| {
+            Broken::NotReached(format!("what others wrote into {kind} {name} was never seen"))
+        })?;
+        violations.extend(since.find(|version| !is_there(version)).map(|lost| {
+            violation(format!("{kind} {name} lost what others had written: {patch}"))
+                .shown_by("written", written)
+                .shown_by("lost", lost)
+        }));
+    }
+    if any { none(violations) } else { Err(Broken::NotReached("others wrote nothing".into())) }
+}
+
+/// Whether an object has all that a patch says; of a list, its entries among others.
+fn holds(found: &Value, patch: &Value) -> bool {
+    match (found, patch) {
+        (found, Value::Object(fields)) => fields.iter().all(|(key, wanted)| holds(&found[key], wanted)),
+        (Value::Array(found), Value::Array(wanted)) => wanted.iter().all(|entry| found.contains(entry)),
+        (found, wanted) => found == wanted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::Story;
+    use serde_json::json;
+
+    use super::*;
+
+    fn group(labels: Value, queue: &str) -> Value {
+        json!({"kind": "PodGroup", "metadata": {"name": "g", "labels": labels, "finalizers": ["a", "b"]},
+            "spec": {"queue": queue}})
+    }
+
+    fn ruling(versions: Vec<Value>) -> Ruling {
+        let patch = json!({"metadata": {"labels": {"x": "1"}, "finalizers": ["b"]}, "spec": {"queue": "q"}});
+        let mark = json!({"kind": "PodGroup", "name": "g", "patch": patch});
+        let story = Story::flat().added(group(json!({}), "p")).mark(BY_OTHERS, mark);
+        kept(&versions.into_iter().fold(story, Story::modified).end())
+    }
+
+    #[test]
+    fn kept_beside_what_the_backend_writes() {
+        let versions = vec![
+            group(json!({}), "p"),
+            group(json!({"x": "1"}), "q"),
+            group(json!({"x": "1", "y": "2"}), "q"),
+        ];
+        assert_eq!(ruling(versions), Ok(()));
+    }
+
+    #[rstest::rstest]
+    #[case::label(group(json!({}), "q"))]
+    #[case::changed(group(json!({"x": "2"}), "q"))]
+    #[case::field(group(json!({"x": "1"}), "p"))]
+    fn lost(#[case] version: Value) {
+        assert!(matches!(ruling(vec![group(json!({"x": "1"}), "q"), version]), Err(Broken::Violated(_))));
+    }
+
+    #[test]
+    fn never_written() {
+        assert!(matches!(ruling(vec![group(json!({}), "p")]), Err(Broken::NotReached(_))));
+        assert!(matches!(kept(&Story::flat().end()), Err(Broken::NotReached(_))));
+    }
+}

@@ -1,0 +1,175 @@
+//! Koordinator's GangGroups: the PodGroups of a PodGang, each of which lists them all (KOORD-01, KOORD-07).
+
+use std::collections::BTreeSet;
+
+use conformance_contract::names;
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::target::Target;
+use conformance_contract::violation::Violation;
+use conformance_expect::schedulers::koordinator::{GANG, POD_GROUP};
+use conformance_expect::schedulers::{self, Name};
+use conformance_expect::{Gang, Group};
+use conformance_history::{Change, History, Live, is_controlled_by};
+use serde_json::Value;
+
+use super::{Shown, ensure, none, violation};
+
+/// An annotation of a PodGroup, of Koordinator's.
+pub fn annotation<'a>(pod_group: &'a Value, name: &str) -> &'a Value {
+    &pod_group["metadata"]["annotations"][format!("{GANG}/{name}")]
+}
+
+/// The PodGroups that a PodGang controls.
+fn members<'a>(live: &'a Live, pod_gang: &'a Value) -> impl Iterator<Item = &'a Value> {
+    live.of(POD_GROUP).filter(|found| is_controlled_by(found, pod_gang))
+}
+
+/// The PodGang has one PodGroup for each of its podgroups, and all of them say the same list, of exactly themselves.
+///
+/// # Errors
+/// A violation if not; [`Broken::NotReached`] if there is no such PodGang.
+pub fn complete(live: &Live, pod_gang: &str) -> Ruling {
+    let Some(gang) = live.get("PodGang", pod_gang) else {
+        return Err(Broken::NotReached(format!("there is no PodGang {pod_gang}")));
+    };
+    let podgroups = list(&gang["spec"]["podgroups"]).len();
+    let members: Vec<_> = members(live, gang).collect();
+    ensure(members.len() == podgroups, || {
+        violation(format!("PodGang {pod_gang} has {} PodGroups for {podgroups} podgroups", members.len()))
+            .shown_by_object("it", gang)
+    })?;
+    none(incomplete(&members, &members))
+}
+
+/// A violation for each of `all` whose list is not that of `wanted`, or is not what the others say.
+fn incomplete(all: &[&Value], wanted: &[&Value]) -> Vec<Violation> {
+    let wanted: BTreeSet<_> = wanted
+        .iter()
+        .map(|object| {
+            format!("{}/{}", text(&object["metadata"]["namespace"]), text(&object["metadata"]["name"]))
+        })
+        .collect();
+    let said = all.first().map(|first| annotation(first, "groups"));
+    let is_wrong = |object: &&&Value| {
+        let groups = annotation(object, "groups");
+        let listed: Vec<String> = serde_json::from_str(text(groups)).unwrap_or_default();
+        let set: BTreeSet<_> = listed.iter().cloned().collect();
+        Some(groups) != said || set != wanted || listed.len() != wanted.len()
+    };
+    let wrong = |object: &&Value| {
+        let (name, groups) = (text(&object["metadata"]["name"]), annotation(object, "groups"));
+        violation(format!("PodGroup {name} lists {groups}, not exactly {wanted:?} as all do"))
+            .shown_by_object("it", object)
+    };
+    all.iter().filter(is_wrong).map(wrong).collect()
+}
+
+/// Whenever a PodGroup of the PodGang went, those that stayed were all there and listed each other already: nothing
+/// was pruned before the rest had been made and changed.
+///
+/// # Errors
+/// A violation per PodGroup that went too early; [`Broken::NotReached`] if none went.
+pub fn made_before_pruned(history: &History, pod_gang: &str) -> Ruling {
+    let of_gang = || history.named("PodGang", pod_gang);
+    let gone = history.of(POD_GROUP).filter(|version| version.change == Change::Deleted);
+    let mut gone =
+        gone.filter(|gone| of_gang().any(|gang| is_controlled_by(gone.object, gang.object))).peekable();
+    if gone.peek().is_none() {
+        return Err(Broken::NotReached(format!("no PodGroup of PodGang {pod_gang} went")));
+    }
+    none(gone.flat_map(|gone| {
+        let Some(gang) = of_gang().filter(|gang| gang.revision() < gone.revision()).last() else {
+            return vec![violation(format!("PodGroup {} was there before its PodGang", gone.name()))];
+        };
+        let podgroups = list(&gang.object["spec"]["podgroups"]).iter();
+        let wanted: Vec<_> =
+            podgroups.map(|of| Name::label(format!("{pod_gang}-{}", text(&of["name"])))).collect();
+        let before = history.before(gone.index);
+        let is_wanted =
+            |member: &&Value| wanted.iter().any(|name| name.matches(text(&member["metadata"]["name"])));
+        let stay: Vec<_> = members(&before, gang.object).filter(is_wanted).collect();
+        if stay.len() < wanted.len() {
+            let message =
+                format!("PodGroup {} went while {} of {} were there", gone.name(), stay.len(), wanted.len());
+            return vec![violation(message).shown_by("gone", gone)];
+        }
+        incomplete(&stay, &stay)
+    }))
+}
+
+/// Every podgroup has the PodGroup that its pods name, all that are released and of the gated ones those that name one:
+/// controlled by the PodGang, of its size, with the number of its
+/// pods, and with a name that is whole, or cut and ends in something of its own.
+///
+/// # Errors
+/// A violation per podgroup; [`Broken::NotReached`] if it has no pods.
+pub fn named_by_pods(live: &Live, gangs: &[Gang]) -> Ruling {
+    let mut violations = Vec::new();
+    for gang in gangs {
+        let Some(pod_gang) = live.get("PodGang", &gang.name) else {
+            return Err(violation(format!("PodGang {} does not exist", gang.name)).into());
+        };
+        for group in &gang.groups {
+            let expectations = schedulers::of(Target::Koordinator);
+            let pods = || live.pods().filter(|pod| pod.pod_clique() == Some(&group.clique));
+            let is_of_gang =
+                |name: &str| live.get(POD_GROUP, name).is_some_and(|found| is_controlled_by(found, pod_gang));
+            let loose = pods().filter(|pod| pod.gates().is_empty());
+            let loose = loose.filter(|pod| !expectations.named_by(*pod).is_some_and(is_of_gang));
+            violations.extend(loose.map(|pod| {
+                violation(format!("{} was released and names no PodGroup of {}", pod.name(), gang.name))
+                    .shown_by_object("it", pod.0)
+            }));
+            let named: BTreeSet<_> = pods().filter_map(|pod| expectations.named_by(pod)).collect();
+            let [name] = Vec::from_iter(named)[..] else {
+                none(violations)?;
+                return Err(Broken::NotReached(format!("the pods of {} name no one PodGroup", group.clique)));
+            };
+            let wrong = match live.get(POD_GROUP, name) {
+                None => Some("there is none".to_owned()),
+                Some(found) => wrong(found, pod_gang, gang, group),
+            };
+            violations
+                .extend(wrong.map(|wrong| {
+                    violation(format!("PodGroup {name} of podgroup {}: {wrong}", group.clique))
+                }));
+        }
+    }
+    none(violations)
+}
+
+fn wrong(found: &Value, pod_gang: &Value, gang: &Gang, group: &Group) -> Option<String> {
+    if !is_controlled_by(found, pod_gang) {
+        return Some(format!("it is not controlled by PodGang {}", gang.name));
+    }
+    if found["metadata"]["labels"][names::POD_GANG] != gang.name.as_str() {
+        return Some(format!("its label {} is not {}", names::POD_GANG, gang.name));
+    }
+    if found["spec"]["minMember"] != group.min {
+        return Some(format!("minMember {} instead of {}", found["spec"]["minMember"], group.min));
+    }
+    let podgroup = list(&pod_gang["spec"]["podgroups"]).iter().find(|of| of["name"] == group.clique.as_str());
+    let references = podgroup.map_or(0, |podgroup| list(&podgroup["podReferences"]).len());
+    let (number, wanted) = (annotation(found, "total-number"), references.to_string());
+    if references >= group.min && *number != wanted.as_str() {
+        return Some(format!("total-number {number} of {wanted} pods"));
+    }
+    let wanted = Name::label(format!("{}-{}", gang.name, group.clique));
+    let name = text(&found["metadata"]["name"]);
+    let head = name.rsplit_once('-').map(|(head, _)| head);
+    let is_cut = head.is_some_and(|head| wanted.wanted.starts_with(head) && !wanted.wanted.starts_with(name));
+    let is_right = wanted.matches(name) && (wanted.is_exact() || is_cut);
+    (!is_right).then(|| format!("its name is not {wanted}"))
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "gang_groups_tests.rs"]
+mod tests;

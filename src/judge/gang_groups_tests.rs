@@ -1,0 +1,135 @@
+//! One history on which each sentence holds, and its spoilt neighbours.
+
+use conformance_expect as expect;
+use conformance_history::testing::{Story, object, owned};
+use serde_json::json;
+
+use super::*;
+
+/// PodGang `g` with these podgroups, of one pod each.
+fn pod_gang(podgroups: &[&str]) -> Value {
+    let podgroups: Vec<_> = podgroups
+        .iter()
+        .map(|name| json!({"name": name, "minReplicas": 1, "podReferences": [{"namespace": "ns", "name": "p"}]}))
+        .collect();
+    let mut gang = object("PodGang", "g");
+    gang["spec"] = json!({"podgroups": podgroups});
+    gang
+}
+
+/// The PodGroup of podgroup `name` of `g`, with this list.
+fn pod_group(name: &str, groups: &[&str]) -> Value {
+    let mut group = owned(object(POD_GROUP, &format!("g-{name}")), "PodGang", "g");
+    group["metadata"]["namespace"] = json!("ns");
+    group["metadata"]["labels"] = json!({names::POD_GANG: "g"});
+    let groups: Vec<_> = groups.iter().map(|name| format!("ns/g-{name}")).collect();
+    group["metadata"]["annotations"] = json!({
+        format!("{GANG}/groups"): json!(groups).to_string(),
+        format!("{GANG}/total-number"): "1",
+    });
+    group["spec"] = json!({"minMember": 1});
+    group
+}
+
+fn story(podgroups: &[&str]) -> Story {
+    Story::on(Target::Koordinator).added(pod_gang(podgroups))
+}
+
+#[rstest::rstest]
+#[case::complete(&[("a", "a b"), ("b", "a b")], true)]
+#[case::one_missing(&[("a", "a")], false)]
+#[case::one_too_many(&[("a", "a b c"), ("b", "a b c"), ("c", "a b c")], false)]
+#[case::not_alike(&[("a", "a b"), ("b", "b a")], false)]
+#[case::incomplete(&[("a", "a"), ("b", "a")], false)]
+#[case::twice(&[("a", "a b b"), ("b", "a b b")], false)]
+fn lists(#[case] groups: &[(&str, &str)], #[case] holds: bool) {
+    let list = |list: &str| list.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let group = |(name, said): &(&str, &str)| {
+        let said = list(said);
+        pod_group(name, &said.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let history = story(&["a", "b"]).all_added(groups.iter().map(group)).end();
+    assert_eq!(complete(&history.end(), "g").is_ok(), holds);
+}
+
+/// `a` and `b` become `b` and `c`, by these steps.
+fn changed(steps: fn(Story) -> Story) -> Ruling {
+    let ab = ["a", "b"].map(|name| pod_group(name, &["a", "b"]));
+    let story = story(&["a", "b"]).all_added(ab).modified(pod_gang(&["b", "c"]));
+    made_before_pruned(&steps(story).end(), "g")
+}
+
+#[test]
+fn made_and_changed_and_then_pruned() {
+    let ruling = changed(|story| {
+        let made = story.added(pod_group("c", &["b", "c"])).modified(pod_group("b", &["b", "c"]));
+        made.deleted(pod_group("a", &["a", "b"]))
+    });
+    assert_eq!(ruling, Ok(()));
+    assert!(matches!(changed(|story| story), Err(Broken::NotReached(_))));
+}
+
+#[rstest::rstest]
+#[case::pruned_first(|story: Story| story.deleted(pod_group("a", &["a", "b"])).added(pod_group("c", &["b", "c"])))]
+#[case::pruned_before_the_change(|story: Story| {
+    story.added(pod_group("c", &["b", "c"])).deleted(pod_group("a", &["a", "b"])).modified(pod_group("b", &["b", "c"]))
+})]
+#[case::replaced(|story: Story| story.deleted(pod_group("b", &["a", "b"])).added(pod_group("b", &["b", "c"])))]
+fn pruned_too_early(#[case] steps: fn(Story) -> Story) {
+    assert!(matches!(changed(steps), Err(Broken::Violated(_))));
+}
+
+/// One PodClique `g-0-a` of a pod, whose PodGroup has this name.
+fn named(name: &str, clique: &str, spoil: fn(&mut Value)) -> Ruling {
+    beside(name, clique, spoil, None)
+}
+
+/// The same, and perhaps a pod of it that names no PodGroup, with these gates.
+fn beside(name: &str, clique: &str, spoil: fn(&mut Value), loose: Option<Value>) -> Ruling {
+    let set = json!({"metadata": {"name": "g"}, "spec": {"replicas": 1, "template": {
+        "cliques": [{"name": clique, "spec": {"replicas": 1}}]}}});
+    let gangs = expect::gangs(&set);
+    let mut gang = pod_gang(&[&gangs[0].groups[0].clique]);
+    gang["metadata"]["name"] = json!("g-0");
+    let mut group = owned(pod_group("a", &[]), "PodGang", "g-0");
+    group["metadata"]["name"] = json!(name);
+    group["metadata"]["labels"][names::POD_GANG] = json!("g-0");
+    spoil(&mut group);
+    let labels =
+        json!({names::POD_CLIQUE: gangs[0].groups[0].clique, "pod-group.scheduling.sigs.k8s.io": name});
+    let pod = json!({"kind": "Pod", "metadata": {"name": "p", "labels": labels}});
+    let loose = loose.map(|gates| {
+        let labels = json!({names::POD_CLIQUE: gangs[0].groups[0].clique});
+        json!({"kind": "Pod", "metadata": {"name": "q", "labels": labels}, "spec": {"schedulingGates": gates}})
+    });
+    let history = Story::on(Target::Koordinator).all_added([gang, group, pod].into_iter().chain(loose)).end();
+    named_by_pods(&history.end(), &gangs)
+}
+
+#[test]
+fn a_pod_that_names_none_stays_gated() {
+    let beside = |gates: Value| beside("g-0-g-0-a", "a", |_| {}, Some(gates));
+    assert_eq!(beside(json!([{"name": names::GATE}])), Ok(()));
+    assert!(matches!(beside(json!([])), Err(Broken::Violated(_))));
+}
+
+const LONG: &str = "a-clique-whose-name-together-with-that-of-its-pod-gang-is-long";
+
+#[test]
+fn whole_or_cut_names() {
+    assert_eq!(named("g-0-g-0-a", "a", |_| {}), Ok(()));
+    let cut = format!("g-0-g-0-{}-0a1b2c3d", &LONG[..46]);
+    assert_eq!(named(&cut, LONG, |_| {}), Ok(()));
+    assert!(named(&format!("g-0-g-0-{}", &LONG[..55]), LONG, |_| {}).is_err(), "cut without a hash");
+    assert!(named("g-0-a", "a", |_| {}).is_err());
+}
+
+#[rstest::rstest]
+#[case::owner(|group: &mut Value| group["metadata"]["ownerReferences"] = json!([]))]
+#[case::label(|group: &mut Value| group["metadata"]["labels"] = json!({}))]
+#[case::size(|group: &mut Value| group["spec"]["minMember"] = json!(2))]
+#[case::number(|group: &mut Value| group["metadata"]["annotations"] = json!({}))]
+#[case::name(|group: &mut Value| group["metadata"]["name"] = json!("other"))]
+fn one_thing_wrong(#[case] spoil: fn(&mut Value)) {
+    assert!(matches!(named("g-0-g-0-a", "a", spoil), Err(Broken::Violated(_))));
+}

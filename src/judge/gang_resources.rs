@@ -1,0 +1,268 @@
+//! What the target's backend made of the PodGangs: its gang resources.
+//!
+//! The PodGang is the measure, as it was created, and not the PodCliqueSet: a backend that was given too little is not
+//! to blame for it.
+
+use std::collections::BTreeMap;
+
+use conformance_contract::names;
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::target::Target;
+use conformance_contract::violation::Violation;
+use conformance_expect::Gang;
+use conformance_expect::schedulers::{self, Made, Resource};
+use conformance_history::{Change, History, Live, Version, controller, is_controlled_by};
+use serde_json::Value;
+
+use super::gangs::as_created;
+use super::{Shown, ensure, none, premise, violation};
+
+/// Whether an object is a gang resource of the workload, of whatever backend; canaries are none.
+pub fn is_gang_resource(object: &Value) -> bool {
+    schedulers::kinds().any(|(kind, _)| object["kind"] == kind)
+        && object["metadata"]["labels"][names::CANARY].is_null()
+}
+
+/// The gang resources that a PodGang should have, as it was created; parents first.
+pub fn expected(history: &History, pod_gang: &str) -> Vec<Resource> {
+    let expectations = schedulers::of(history.header.target);
+    let created = as_created(history, pod_gang);
+    created
+        .map(|(version, podgroups)| {
+            let mut all = expectations.resources(pod_gang, &podgroups);
+            all.extend(expectations.resources_of_groups(version.object));
+            all
+        })
+        .unwrap_or_default()
+}
+
+/// For each expected gang resource the one that stands for it. A cut name is recognised by owner and size.
+fn found<'a>(
+    target: Target,
+    live: &'a Live,
+    pod_gang: &Value,
+    expected: &[Resource],
+) -> Vec<Option<&'a Value>> {
+    let expectations = schedulers::of(target);
+    let mut taken: Vec<&str> = Vec::new();
+    let mut take = |wanted: &Resource| {
+        let exact = live.get(wanted.kind, &wanted.name.wanted);
+        let cut = || {
+            live.of(wanted.kind).find(|found| {
+                let name = text(&found["metadata"]["name"]);
+                wanted.name.matches(name)
+                    && is_controlled_by(found, pod_gang)
+                    && expectations.size(found) == wanted.size.and_then(|size| u64::try_from(size).ok())
+                    && !taken.contains(&name)
+            })
+        };
+        let found = exact.filter(|_| wanted.name.is_exact()).or_else(cut)?;
+        taken.push(text(&found["metadata"]["name"]));
+        Some(found)
+    };
+    expected.iter().map(&mut take).collect()
+}
+
+/// Every PodGang has its gang resources, controlled by itself, and no gang resource has another owner or none (GANG-08).
+///
+/// # Errors
+/// A violation per object that is missing or owned otherwise.
+pub fn owned(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
+    let missing = gangs.iter().flat_map(|gang| {
+        let Some(pod_gang) = live.get("PodGang", &gang.name) else {
+            return vec![violation(format!("PodGang {} does not exist", gang.name))];
+        };
+        let expected = expected(history, &gang.name);
+        let found = found(history.header.target, live, pod_gang, &expected);
+        let missing = expected.iter().zip(found).filter(|(_, found)| found.is_none());
+        missing
+            .map(|(wanted, _)| violation(format!("{} {} does not exist", wanted.kind, wanted.name)))
+            .collect()
+    });
+    let strayed = live.all().filter(|object| is_gang_resource(object)).filter_map(|object| {
+        let owner = controller(object).map(|owner| text(&owner["name"]));
+        let by_its_gang = owner
+            .and_then(|name| live.get("PodGang", name))
+            .is_some_and(|gang| is_controlled_by(object, gang));
+        let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
+        (!by_its_gang).then(|| {
+            violation(format!("{kind} {name} is not controlled by a PodGang"))
+                .shown_by_object("its owners", object)
+        })
+    });
+    none(missing.chain(strayed))
+}
+
+/// Every PodGang was given its gang resources, whatever became of them: what is said of them rests on it. For a history
+/// in which the backend has had its time.
+///
+/// # Errors
+/// [`Broken::Premise`] with a violation per object that was never made, for that is what GANG-08 is about.
+pub fn were_made(history: &History, gangs: &[Gang]) -> Ruling {
+    let was_made =
+        |wanted: &Resource| history.of(wanted.kind).any(|version| wanted.name.matches(version.name()));
+    let never = gangs.iter().flat_map(|gang| {
+        let created = as_created(history, &gang.name).map(|(created, _)| created);
+        let missing = expected(history, &gang.name).into_iter().filter(|wanted| !was_made(wanted));
+        let told = missing.map(|wanted| {
+            let found = violation(format!("{} {} was never made", wanted.kind, wanted.name));
+            created.into_iter().fold(found, |found, created| found.shown_by("its PodGang", created))
+        });
+        told.collect::<Vec<_>>()
+    });
+    premise("GANG-08", none(never))
+}
+
+/// Every PodGang has its gang resources and no more, and each is what the PodGang's podgroups and `minReplicas` say
+/// (KUBE-01, VOL-01, KOORD-01, KAI-01).
+///
+/// # Errors
+/// A violation per object that says otherwise.
+pub fn as_the_pod_gangs_say(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
+    none(gangs.iter().flat_map(|gang| deviations(history, live, &gang.name)))
+}
+
+fn deviations(history: &History, live: &Live, name: &str) -> Vec<Violation> {
+    let Some(pod_gang) = live.get("PodGang", name) else {
+        return vec![violation(format!("PodGang {name} does not exist"))];
+    };
+    let podgroups = as_created(history, name).map(|(_, podgroups)| podgroups).unwrap_or_default();
+    if podgroups.is_empty() {
+        return vec![violation(format!("PodGang {name} never had podgroups"))];
+    }
+    let (target, expectations) = (history.header.target, schedulers::of(history.header.target));
+    let mut expected = expectations.resources(name, &podgroups);
+    expected.extend(expectations.resources_of_groups(pod_gang));
+    let made = Made { pod_gang, podgroups: &podgroups, live };
+    let found = found(target, live, pod_gang, &expected);
+    let mut violations = Vec::new();
+    let of_gang = expectations.kinds().iter().flat_map(|kind| live.of(kind));
+    for extra in of_gang.filter(|object| is_controlled_by(object, pod_gang)) {
+        if !found.iter().flatten().any(|known| known["metadata"] == extra["metadata"]) {
+            let (kind, extra_name) = (text(&extra["kind"]), text(&extra["metadata"]["name"]));
+            let message = format!("{kind} {extra_name} stands for nothing of {name}");
+            violations.push(violation(message).shown_by_object("one too many", extra));
+        }
+    }
+    for (wanted, found) in expected.iter().zip(found) {
+        let Some(found) = found else {
+            violations.push(violation(format!("{} {} does not exist", wanted.kind, wanted.name)));
+            continue;
+        };
+        let faults = expectations.faults(made, wanted, found);
+        if !faults.is_empty() {
+            let message =
+                format!("{} {}: {}", wanted.kind, text(&found["metadata"]["name"]), faults.join("; "));
+            violations.push(
+                violation(message).shown_by_object("it", found).shown_by_object("its PodGang", pod_gang),
+            );
+        }
+    }
+    violations
+}
+
+/// Gang resources kept uid and spec from their first version to the entry at `until` (KUBE-04).
+///
+/// # Errors
+/// A violation per gang resource that was patched, deleted or recreated; [`Broken::NotReached`] if there were none.
+pub fn never_reshaped(history: &History, until: usize) -> Ruling {
+    let mut first: BTreeMap<(&str, &str), Version<'_>> = BTreeMap::new();
+    let mut violations = Vec::new();
+    for version in
+        history.versions().filter(|version| version.index < until && is_gang_resource(version.object))
+    {
+        let (kind, name) = (version.kind(), version.name());
+        let original = *first.entry((kind, name)).or_insert(version);
+        let what = match version.change {
+            Change::Deleted => "was deleted",
+            _ if version.uid() != original.uid() => "was recreated",
+            _ if version.object["spec"] != original.object["spec"] => "got another spec",
+            _ => continue,
+        };
+        let found = violation(format!("{kind} {name} {what} under a live gang"));
+        violations.push(found.shown_by("as created", original).shown_by(what, version));
+    }
+    if first.is_empty() {
+        return Err(Broken::NotReached("there never was a gang resource".into()));
+    }
+    none(violations)
+}
+
+/// A gang resource that was deleted at `since` is there again: another object with the same spec and owner (GANG-12).
+///
+/// # Errors
+/// A violation if it is not; [`Broken::NotReached`] if it was not there before.
+pub fn restored(history: &History, since: usize, kind: &str, name: &str) -> Ruling {
+    let (before, end) = (history.before(since), history.end());
+    let Some(lost) = before.get(kind, name) else {
+        return Err(Broken::NotReached(format!("{kind} {name} did not exist")));
+    };
+    let Some(found) = end.get(kind, name) else {
+        return Err(violation(format!("{kind} {name} was not restored"))
+            .shown_by_object("lost", lost)
+            .into());
+    };
+    let metadata = |field: &str| (&lost["metadata"][field], &found["metadata"][field]);
+    let (old, new) = metadata("uid");
+    let (owners, new_owners) = metadata("ownerReferences");
+    let whole = old != new && owners == new_owners && lost["spec"] == found["spec"];
+    ensure(whole && found["metadata"]["deletionTimestamp"].is_null(), || {
+        violation(format!("{kind} {name} is not what it was before it was deleted"))
+            .shown_by_object("lost", lost)
+            .shown_by_object("at the end", found)
+    })
+}
+
+/// After `since`, a Warning event on the PodGang or the PodCliqueSet named the object (GANG-12).
+///
+/// # Errors
+/// A violation if none did.
+pub fn told(history: &History, since: usize, pod_gang: &str, set: &str, about: &str) -> Ruling {
+    let told = history
+        .of("Event")
+        .any(|event| event.index > since && is_warning(event.object, pod_gang, set, about));
+    ensure(told, || {
+        violation(format!("no Warning event on PodGang {pod_gang} or PodCliqueSet {set} names {about}"))
+    })
+}
+
+/// Whether an Event is a warning on the PodGang or the PodCliqueSet that names `about`.
+pub fn is_warning(event: &Value, pod_gang: &str, set: &str, about: &str) -> bool {
+    let on = &event["involvedObject"];
+    let on_them = on["kind"] == "PodGang" && on["name"] == pod_gang
+        || on["kind"] == "PodCliqueSet" && on["name"] == set;
+    event["type"] == "Warning" && on_them && text(&event["message"]).contains(about)
+}
+
+/// The priority class reached every PodGang and, where the API server keeps the field, every gang resource, of which none
+/// is missing; where it drops it, the pods, for else it would reach nobody (GANG-13).
+///
+/// # Errors
+/// A violation per object without it.
+pub fn have_priority(history: &History, live: &Live, gangs: &[Gang], class: &str, kept: bool) -> Ruling {
+    owned(history, live, gangs)?;
+    let expectations = schedulers::of(history.header.target);
+    let has_it = |object: &Value| match text(&object["kind"]) {
+        "PodGang" => {
+            let is_expected = gangs.iter().any(|gang| object["metadata"]["name"] == gang.name.as_str());
+            !is_expected || object["spec"]["priorityClassName"] == class
+        }
+        "Pod" if !kept && object["metadata"]["labels"][names::CANARY].is_null() => {
+            object["spec"]["priorityClassName"] == class
+        }
+        _ if kept && is_gang_resource(object) => expectations.has_priority(object, class),
+        _ => true,
+    };
+    none(live.all().filter(|object| !has_it(object)).map(|object| {
+        let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
+        violation(format!("{kind} {name} has not got priority class {class}")).shown_by_object("it", object)
+    }))
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "gang_resources_tests.rs"]
+mod tests;

@@ -1,0 +1,229 @@
+//! Gang resources as they should be in both scopes, and spoilt one way at a time.
+
+use conformance_expect as expect;
+use conformance_history::testing::{Story, object, owned as owned_by};
+use serde_json::json;
+
+use super::*;
+
+fn gangs() -> Vec<Gang> {
+    expect::gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
+        "cliques": [{"name": "a", "spec": {"replicas": 2}}, {"name": "b", "spec": {"replicas": 3}}],
+    }}}))
+}
+
+fn pod_gang() -> Value {
+    let mut pod_gang = owned_by(object("PodGang", "w-0"), "PodCliqueSet", "w");
+    pod_gang["spec"] =
+        json!({"podgroups": [{"name": "w-0-a", "minReplicas": 2}, {"name": "w-0-b", "minReplicas": 3}]});
+    pod_gang
+}
+
+fn shape(min_count: usize) -> Value {
+    json!({"schedulingPolicy": {"gang": {"minCount": min_count}}})
+}
+
+fn workload(templates: &[(&str, usize)]) -> Value {
+    let templates: Vec<_> = templates
+        .iter()
+        .map(|(name, min_count)| {
+            let mut template = shape(*min_count);
+            template["name"] = json!(name);
+            template
+        })
+        .collect();
+    let mut workload = owned_by(object("Workload", "w-0"), "PodGang", "w-0");
+    workload["spec"] = json!({"podGroupTemplates": templates});
+    workload
+}
+
+fn group(name: &str, template: &str, min_count: usize) -> Value {
+    let mut group = owned_by(object("PodGroup", name), "PodGang", "w-0");
+    group["spec"] = shape(min_count);
+    group["spec"]["podGroupTemplateRef"] =
+        json!({"workload": {"workloadName": "w-0", "podGroupTemplateName": template}});
+    group
+}
+
+fn flat() -> Vec<Value> {
+    vec![
+        pod_gang(),
+        workload(&[("w-0-a", 2), ("w-0-b", 3)]),
+        group("w-0-w-0-a", "w-0-a", 2),
+        group("w-0-w-0-b", "w-0-b", 3),
+    ]
+}
+
+fn said(ruling: Ruling) -> Vec<String> {
+    match ruling {
+        Ok(()) => Vec::new(),
+        Err(Broken::Violated(all)) => all.into_iter().map(|violation| violation.message).collect(),
+        Err(Broken::NotReached(why)) => vec![format!("not reached: {why}")],
+        Err(other) => panic!("{other:?}"),
+    }
+}
+
+fn both(history: &History) -> Vec<String> {
+    let end = history.end();
+    let mut all = said(owned(history, &end, &gangs()));
+    all.extend(said(as_the_pod_gangs_say(history, &end, &gangs())));
+    all
+}
+
+#[test]
+fn one_group_per_podgroup_or_one_for_all() {
+    assert!(both(&Story::flat().all_added(flat()).end()).is_empty());
+    let whole = [pod_gang(), workload(&[("any", 5)]), group("w-0", "any", 5)];
+    assert!(both(&Story::whole().all_added(whole.clone()).end()).is_empty());
+    assert!(!both(&Story::flat().all_added(whole).end()).is_empty(), "not what PodGroup scope asks for");
+}
+
+#[test]
+fn a_canary_is_nobodys_gang_resource() {
+    let mut canary = object("PodGroup", "canary-0");
+    canary["metadata"]["labels"] = json!({"conformance.grove.io/canary": "true"});
+    assert!(both(&Story::flat().all_added(flat()).added(canary).end()).is_empty());
+}
+
+type Spoil = fn(&mut Vec<Value>);
+
+#[rstest::rstest]
+#[case::no_workload(|all: &mut Vec<Value>| drop(all.remove(1)), "Workload w-0 does not exist")]
+#[case::no_group(|all: &mut Vec<Value>| drop(all.remove(3)), "PodGroup w-0-w-0-b does not exist")]
+#[case::orphan(|all: &mut Vec<Value>| all[2]["metadata"]["ownerReferences"] = json!([]), "PodGroup w-0-w-0-a is not controlled by a PodGang")]
+#[case::of_a_predecessor(
+    |all: &mut Vec<Value>| all[1]["metadata"]["ownerReferences"][0]["uid"] = json!("other"),
+    "Workload w-0 is not controlled by a PodGang"
+)]
+#[case::min_count(|all: &mut Vec<Value>| all[3]["spec"] = group("", "w-0-b", 2)["spec"].clone(), "minCount 2 instead of 3")]
+#[case::template(
+    |all: &mut Vec<Value>| all[3] = group("w-0-w-0-b", "w-0-a", 3),
+    "its template is \"w-0-a\", not w-0-b"
+)]
+#[case::no_template(|all: &mut Vec<Value>| all[1] = workload(&[("w-0-a", 2)]), "the Workload has no template \"w-0-b\"")]
+#[case::another_key(
+    |all: &mut Vec<Value>| all[2]["spec"]["schedulingConstraints"] = json!({"topology": [{"key": "rack"}]}),
+    "schedulingConstraints is"
+)]
+#[case::one_too_many(
+    |all: &mut Vec<Value>| all.push(group("w-0-w-0-c", "w-0-a", 2)),
+    "PodGroup w-0-w-0-c stands for nothing of w-0"
+)]
+fn spoilt(#[case] spoil: Spoil, #[case] message: &str) {
+    let mut all = flat();
+    spoil(&mut all);
+    let said = both(&Story::flat().all_added(all).end());
+    assert!(said.iter().any(|found| found.contains(message)), "{said:#?}");
+}
+
+#[test]
+fn a_cut_name_is_judged_by_reference() {
+    let long = "p".repeat(260);
+    let mut pod_gang = pod_gang();
+    pod_gang["spec"]["podgroups"] = json!([{"name": long, "minReplicas": 2}]);
+    let history = |group: Value| {
+        Story::flat().all_added([pod_gang.clone(), workload(&[("cut-1a2b3c4d", 2)]), group]).end()
+    };
+    assert!(both(&history(group("w-0-cut-1a2b3c4d", "cut-1a2b3c4d", 2))).is_empty());
+    assert!(!both(&history(group("w-0-cut-1a2b3c4d", "another", 2))).is_empty());
+}
+
+#[test]
+fn a_live_gang_is_never_reshaped() {
+    let begin = || Story::flat().all_added(flat());
+    let with_status = || {
+        let mut group = group("w-0-w-0-a", "w-0-a", 2);
+        group["status"] = json!({"conditions": []});
+        group
+    };
+    let of = |story: Story| said(never_reshaped(&story.end(), usize::MAX));
+    assert!(of(begin().modified(with_status())).is_empty());
+    assert_eq!(of(begin().modified(group("w-0-w-0-a", "w-0-a", 1))).len(), 1);
+    let recreated = begin().deleted(group("w-0-w-0-a", "w-0-a", 2)).added({
+        let mut group = group("w-0-w-0-a", "w-0-a", 2);
+        group["metadata"]["uid"] = json!("another");
+        group
+    });
+    assert_eq!(of(recreated).len(), 2);
+    assert!(of(Story::flat())[0].starts_with("not reached"));
+}
+
+#[test]
+fn gang_resources_were_made_at_some_time() {
+    let made = |story: Story| were_made(&story.end(), &gangs());
+    assert_eq!(made(Story::flat().all_added(flat())), Ok(()));
+    let deleted = Story::flat().all_added(flat()).deleted(group("w-0-w-0-a", "w-0-a", 2));
+    assert_eq!(made(deleted), Ok(()), "whatever became of them");
+    let ruling = made(Story::flat().all_added(flat().into_iter().take(2)));
+    let Err(Broken::Premise { clause, violations }) = ruling else { panic!("{ruling:?}") };
+    let messages: Vec<_> = violations.iter().map(|violation| violation.message.as_str()).collect();
+    let never = ["PodGroup w-0-w-0-a was never made", "PodGroup w-0-w-0-b was never made"];
+    assert_eq!((clause, messages), ("GANG-08", never.to_vec()));
+    assert_eq!(violations[0].proof[0].name, "w-0", "its PodGang is the measure");
+    assert_eq!(made(Story::flat()), Ok(()), "that there is no PodGang is another clause's matter");
+}
+
+#[test]
+fn what_was_deleted_by_hand_is_restored() {
+    let again = |uid: &str, min_count: usize| {
+        let mut group = group("w-0-w-0-a", "w-0-a", min_count);
+        group["metadata"]["uid"] = json!(uid);
+        group
+    };
+    let deleted =
+        || Story::flat().all_added(flat()).mark("deleted", json!({})).deleted(group("w-0-w-0-a", "w-0-a", 2));
+    let of = |story: Story| said(restored(&story.end(), 4, "PodGroup", "w-0-w-0-a"));
+    assert!(of(deleted().added(again("new", 2))).is_empty());
+    assert_eq!(of(deleted()), ["PodGroup w-0-w-0-a was not restored"]);
+    assert_eq!(of(deleted().added(again("new", 1))).len(), 1, "it has another shape");
+    assert_eq!(of(Story::flat().all_added(flat()).mark("deleted", json!({}))).len(), 1, "it was never gone");
+}
+
+#[rstest::rstest]
+#[case::on_the_pod_gang("Warning", "PodGang", "w-0", "PodGroup g is held", true)]
+#[case::on_the_set("Warning", "PodCliqueSet", "w", "PodGroup g is held", true)]
+#[case::on_another("Warning", "PodGang", "w-1", "PodGroup g is held", false)]
+#[case::no_warning("Normal", "PodGang", "w-0", "PodGroup g is held", false)]
+#[case::about_something_else("Warning", "PodGang", "w-0", "Workload w is held", false)]
+fn events_that_tell(
+    #[case] of_type: &str,
+    #[case] kind: &str,
+    #[case] name: &str,
+    #[case] message: &str,
+    #[case] holds: bool,
+) {
+    let event = json!({"kind": "Event", "metadata": {"name": "e"}, "type": of_type, "message": message,
+        "involvedObject": {"kind": kind, "name": name}});
+    let history = Story::flat().mark("deleted", json!({})).added(event.clone()).end();
+    assert_eq!(told(&history, 0, "w-0", "w", "PodGroup g").is_ok(), holds);
+    let before = Story::flat().added(event).mark("deleted", json!({})).end();
+    assert!(told(&before, 1, "w-0", "w", "PodGroup g").is_err(), "said before it happened");
+}
+
+#[test]
+fn priority_reaches_what_can_carry_it() {
+    let mut all = flat();
+    all[0]["spec"]["priorityClassName"] = json!("high");
+    let mut pod = object("Pod", "p");
+    let judge = |all: &[Value], kept| {
+        let history = Story::flat().all_added(all.iter().cloned()).end();
+        said(have_priority(&history, &history.end(), &gangs(), "high", kept)).len()
+    };
+    assert_eq!(judge(&all, true), 3, "the Workload and two PodGroups lack it");
+    for group in &mut all[2..] {
+        group["spec"]["priorityClassName"] = json!("high");
+    }
+    for template in all[1]["spec"]["podGroupTemplates"].as_array_mut().unwrap() {
+        template["priorityClassName"] = json!("high");
+    }
+    assert_eq!(judge(&all, true), 0);
+    all.push(pod.clone());
+    assert_eq!(judge(&all, false), 1, "where PodGroups cannot carry it the pods have to");
+    pod["spec"]["priorityClassName"] = json!("high");
+    *all.last_mut().unwrap() = pod;
+    assert_eq!(judge(&all, false), 0);
+    all[0]["spec"]["priorityClassName"] = Value::Null;
+    assert_eq!(judge(&all, true), 1);
+    all[0]["spec"]["priorityClassName"] = json!("high");
+    assert_eq!(judge(&all[..1], true), 3, "no gang resource is none that carries it");
+}

@@ -1,0 +1,230 @@
+//! What a PodCliqueSet became: its PodGangs, who owns them, what is in them, and what they say about their pods.
+
+use std::collections::BTreeMap;
+
+use conformance_contract::names;
+use conformance_contract::ruling::Ruling;
+use conformance_contract::target::Target;
+use conformance_contract::violation::Violation;
+use conformance_expect::Gang;
+use conformance_history::{Change, History, Live, Version, condition, controller, is_controlled_by};
+use serde_json::Value;
+
+use super::{Shown, none, violation};
+
+/// Every version of a PodGang in which it is there.
+fn versions<'a>(history: &'a History, name: &'a str) -> impl Iterator<Item = Version<'a>> {
+    history.named("PodGang", name).filter(|version| version.change != Change::Deleted)
+}
+
+/// The podgroups of a PodGang as it was created: the first version that has any, with names and `minReplicas`.
+pub fn as_created<'a>(history: &'a History, name: &'a str) -> Option<(Version<'a>, Vec<(String, usize)>)> {
+    versions(history, name)
+        .map(|version| (version, podgroups_in(version.object)))
+        .find(|(_, found)| !found.is_empty())
+}
+
+fn podgroups_in(pod_gang: &Value) -> Vec<(String, usize)> {
+    let podgroup = |podgroup: &Value| {
+        let min = podgroup["minReplicas"].as_u64().and_then(|min| usize::try_from(min).ok());
+        (podgroup["name"].as_str().unwrap_or_default().to_owned(), min.unwrap_or(0))
+    };
+    pod_gang["spec"]["podgroups"].as_array().into_iter().flatten().map(podgroup).collect()
+}
+
+/// Every base PodGang exists, every PodGang is controlled by the PodCliqueSet, and there are none beyond `gangs`
+/// (GANG-01).
+///
+/// # Errors
+/// A violation per PodGang that is missing, owned otherwise, or one too many.
+pub fn base(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
+    let missing = absent(live, gangs.iter().filter(|gang| gang.base.is_none()));
+    let pcs = live.get("PodCliqueSet", set);
+    let there = gangs.iter().filter_map(|gang| live.get("PodGang", &gang.name));
+    let strayed = there.filter(|found| !pcs.is_some_and(|pcs| is_controlled_by(found, pcs))).map(|found| {
+        let message = format!("PodGang {} is not controlled by PodCliqueSet {set}", name(found));
+        violation(message).shown_by_object("its owner references", found)
+    });
+    let beyond = live.of("PodGang").filter(|found| {
+        let of_set = found["metadata"]["labels"][names::PART_OF] == set
+            || controller(found).is_some_and(|owner| owner["name"] == set);
+        of_set && !gangs.iter().any(|gang| gang.name == name(found))
+    });
+    let beyond = beyond.map(|found| {
+        violation(format!("PodGang {} should not exist", name(found))).shown_by_object("there", found)
+    });
+    none(missing.chain(strayed).chain(beyond))
+}
+
+/// Every scaled PodGang exists and has exactly its replica's cliques (GANG-03).
+///
+/// # Errors
+/// A violation per PodGang that is missing or composed otherwise.
+pub fn scaled(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
+    let scaled = || gangs.iter().filter(|gang| gang.base.is_some());
+    none(absent(live, scaled()).chain(scaled().flat_map(|gang| composed(history, gang))))
+}
+
+fn absent<'a>(live: &'a Live, gangs: impl Iterator<Item = &'a Gang>) -> impl Iterator<Item = Violation> {
+    let absent = gangs.filter(|gang| live.get("PodGang", &gang.name).is_none());
+    absent.map(|gang| violation(format!("PodGang {} does not exist", gang.name)))
+}
+
+fn name(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap_or_default()
+}
+
+/// The podgroups of the base PodGangs: these names in this order in every version, `minReplicas` as of creation
+/// (GANG-02).
+///
+/// # Errors
+/// A violation per PodGang that ever had others.
+pub fn podgroups(history: &History, gangs: &[Gang]) -> Ruling {
+    none(gangs.iter().filter(|gang| gang.base.is_none()).flat_map(|gang| composed(history, gang)))
+}
+
+fn composed(history: &History, gang: &Gang) -> Vec<Violation> {
+    let wanted: Vec<_> = gang.groups.iter().map(|group| (group.clique.clone(), group.min)).collect();
+    let Some((created, found)) = as_created(history, &gang.name) else {
+        return vec![violation(format!("PodGang {} never had podgroups", gang.name))];
+    };
+    let mut violations = Vec::new();
+    if found != wanted {
+        let message = format!(
+            "PodGang {} was created with podgroups {}, not {}",
+            gang.name,
+            listed(&found),
+            listed(&wanted)
+        );
+        violations.push(violation(message).shown_by("created", created));
+    }
+    let names =
+        |podgroups: &[(String, usize)]| podgroups.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    let changed = versions(history, &gang.name)
+        .filter(|version| version.index > created.index)
+        .find(|version| names(&podgroups_in(version.object)) != names(&found));
+    violations.extend(changed.map(|version| {
+        violation(format!("PodGang {} changed its podgroups", gang.name))
+            .shown_by("created", created)
+            .shown_by("changed", version)
+    }));
+    violations
+}
+
+fn listed(podgroups: &[(String, usize)]) -> String {
+    let all: Vec<_> = podgroups.iter().map(|(name, min)| format!("{name} (minReplicas {min})")).collect();
+    format!("[{}]", all.join(", "))
+}
+
+/// Every version of every PodGang names its backend in its label (GANG-04).
+///
+/// # Errors
+/// A violation per PodGang that ever named another or none.
+pub fn labelled(history: &History, gangs: &[Gang], target: Target) -> Ruling {
+    let backend = target.backend();
+    none(gangs.iter().filter_map(|gang| {
+        let mut all = versions(history, &gang.name).peekable();
+        if all.peek().is_none() {
+            return Some(violation(format!("PodGang {} never existed", gang.name)));
+        }
+        let other = all.find(|version| version.label(names::SCHEDULER_NAME) != Some(backend))?;
+        let label = other.label(names::SCHEDULER_NAME).unwrap_or("absent");
+        let message =
+            format!("label {} of PodGang {} is {label}, not {backend}", names::SCHEDULER_NAME, gang.name);
+        Some(violation(message).shown_by("then", other))
+    }))
+}
+
+/// `Initialized` was False until every pod of the gang existed and was referred to, then True and nothing else
+/// (GANG-06). `gangs` as they were created.
+///
+/// # Errors
+/// A violation per PodGang of which that is not so.
+pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
+    let mut born: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
+    for version in history.pods() {
+        born.entry(version.name())
+            .or_insert((version.pod().pod_clique().unwrap_or_default(), version.revision()));
+    }
+    none(gangs.iter().filter_map(|gang| {
+        let status = |version: &Version<'_>| {
+            condition(version.object, "Initialized")
+                .and_then(|found| found["status"].as_str().map(str::to_owned))
+        };
+        let all: Vec<_> = versions(history, &gang.name).collect();
+        let Some(turned) = all.iter().position(|version| status(version).as_deref() == Some("True")) else {
+            return Some(violation(format!("PodGang {} never became Initialized", gang.name)));
+        };
+        let (before, after) = all.split_at(turned);
+        if !before.iter().any(|version| status(version).as_deref() == Some("False")) {
+            let message = format!("PodGang {} never said Initialized=False", gang.name);
+            return Some(violation(message).shown_by("True at once", after[0]));
+        }
+        if let Some(back) = after.iter().find(|version| status(version).as_deref() != Some("True")) {
+            let message = format!("Initialized of PodGang {} did not stay True", gang.name);
+            return Some(violation(message).shown_by("True", after[0]).shown_by("not True", *back));
+        }
+        let too_soon = gang.groups.iter().find_map(|group| {
+            // A podgroup that the PodGang lacks refers to no pod.
+            let referenced = references(after[0].object, &group.clique).unwrap_or_default();
+            let there = |name: &str| {
+                born.get(name).is_some_and(|(clique, revision)| {
+                    *clique == group.clique && *revision < after[0].revision()
+                })
+            };
+            let exist = referenced.iter().filter(|(_, name)| there(name)).count();
+            (exist < group.replicas)
+                .then(|| format!("{exist} of {} pods of {}", group.replicas, group.clique))
+        })?;
+        let message =
+            format!("PodGang {} became Initialized with {too_soon} existing and referred to", gang.name);
+        Some(violation(message).shown_by("Initialized", after[0]))
+    }))
+}
+
+/// `podReferences` of every podgroup are its live pods, sorted by name (GANG-06).
+///
+/// # Errors
+/// A violation per podgroup that its PodGang lacks, or that refers to others, or in another order.
+pub fn references_are_the_pods(live: &Live, gangs: &[Gang]) -> Ruling {
+    let groups = gangs.iter().flat_map(|gang| gang.groups.iter().map(move |group| (gang, group)));
+    none(groups.filter_map(|(gang, group)| {
+        let found = live.get("PodGang", &gang.name);
+        let Some((pod_gang, referenced)) =
+            found.and_then(|found| Some((found, references(found, &group.clique)?)))
+        else {
+            return Some(violation(format!("PodGang {} has no podgroup {}", gang.name, group.clique)));
+        };
+        let mut pods: Vec<(&str, &str)> = live
+            .pods()
+            .filter(|pod| pod.pod_clique() == Some(&group.clique) && !pod.is_terminating())
+            .map(|pod| (pod.0["metadata"]["namespace"].as_str().unwrap_or_default(), pod.name()))
+            .collect();
+        pods.sort_unstable();
+        (referenced != pods).then(|| {
+            let names =
+                |all: &[(&str, &str)]| all.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
+            let clique = &group.clique;
+            violation(format!("{clique} refers to [{}]; its pods are [{}]", names(&referenced), names(&pods)))
+                .shown_by_object("the references", pod_gang)
+        })
+    }))
+}
+
+/// The references of a podgroup as listed, namespace and name; `None` if the PodGang has no such podgroup.
+fn references<'a>(pod_gang: &'a Value, podgroup: &str) -> Option<Vec<(&'a str, &'a str)>> {
+    let podgroups = pod_gang["spec"]["podgroups"].as_array()?;
+    let references = podgroups.iter().find(|found| found["name"] == podgroup)?["podReferences"].as_array();
+    let text = |value: &'a Value| value.as_str().unwrap_or_default();
+    Some(
+        references
+            .into_iter()
+            .flatten()
+            .map(|found| (text(&found["namespace"]), text(&found["name"])))
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+#[path = "gangs_tests.rs"]
+mod tests;

@@ -1,0 +1,179 @@
+//! One history on which each sentence holds, and its spoilt neighbours.
+
+use conformance_contract::ruling::Broken;
+use conformance_contract::target::TARGETS;
+use conformance_expect as expect;
+use conformance_history::testing::{Story, object, owned};
+use serde_json::json;
+
+use super::*;
+
+/// Clique a of 1 pod; scaling group of one clique with one scaled replica.
+fn gangs() -> Vec<Gang> {
+    expect::gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
+        "cliques": [{"name": "a", "spec": {"replicas": 1}}, {"name": "b", "spec": {"replicas": 2, "minAvailable": 1}}],
+        "podCliqueScalingGroups": [{"name": "sg", "replicas": 2, "cliqueNames": ["b"]}],
+    }}}))
+}
+
+fn pod_gang(name: &str, podgroups: &[(&str, u64, &[&str])], initialized: Option<&str>) -> Value {
+    let podgroups: Vec<_> = podgroups
+        .iter()
+        .map(|(name, min, pods)| {
+            let references: Vec<_> = pods.iter().map(|pod| json!({"namespace": "ns", "name": pod})).collect();
+            json!({"name": name, "minReplicas": min, "podReferences": references})
+        })
+        .collect();
+    let mut pod_gang = owned(object("PodGang", name), "PodCliqueSet", "w");
+    pod_gang["metadata"]["labels"] =
+        json!({"app.kubernetes.io/part-of": "w", "grove.io/scheduler-name": "default-scheduler"});
+    pod_gang["spec"] = json!({"podgroups": podgroups});
+    if let Some(status) = initialized {
+        pod_gang["status"] = json!({"conditions": [{"type": "Initialized", "status": status}]});
+    }
+    pod_gang
+}
+
+/// Name, `minReplicas` and references of a podgroup.
+type Podgroup = (&'static str, u64, &'static [&'static str]);
+
+const BASE: &[Podgroup] = &[("w-0-a", 1, &[]), ("w-0-sg-0-b", 1, &[])];
+const SCALED: &[Podgroup] = &[("w-0-sg-1-b", 1, &[])];
+
+fn pod(name: &str, clique: &str) -> Value {
+    json!({"kind": "Pod", "metadata": {"name": name, "namespace": "ns", "labels": {"grove.io/podclique": clique}}})
+}
+
+fn complete() -> Story {
+    Story::flat()
+        .added(object("PodCliqueSet", "w"))
+        .added(pod_gang("w-0", BASE, None))
+        .added(pod_gang("w-0-sg-0", SCALED, None))
+}
+
+fn said(ruling: Ruling) -> Vec<String> {
+    match ruling {
+        Ok(()) => Vec::new(),
+        Err(Broken::Violated(all)) => all.into_iter().map(|violation| violation.message).collect(),
+        Err(Broken::NotReached(why)) => vec![why],
+        Err(other) => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn base_and_scaled_pod_gangs_exist_and_are_owned() {
+    let history = complete().end();
+    assert!(base(&history.end(), "w", &gangs()).is_ok());
+    assert!(scaled(&history, &history.end(), &gangs()).is_ok());
+
+    let none = Story::flat().added(object("PodCliqueSet", "w")).end();
+    assert_eq!(said(base(&none.end(), "w", &gangs())), ["PodGang w-0 does not exist"]);
+    assert_eq!(said(scaled(&none, &none.end(), &gangs())).len(), 2);
+
+    let mut orphan = pod_gang("w-0", BASE, None);
+    orphan["metadata"]["ownerReferences"] = json!([]);
+    let orphaned = complete().modified(orphan).end();
+    assert_eq!(
+        said(base(&orphaned.end(), "w", &gangs())),
+        ["PodGang w-0 is not controlled by PodCliqueSet w"]
+    );
+
+    let beyond = complete().added(pod_gang("w-1", BASE, None)).end();
+    assert_eq!(said(base(&beyond.end(), "w", &gangs())), ["PodGang w-1 should not exist"]);
+}
+
+#[test]
+fn an_owner_of_the_same_name_is_not_the_owner() {
+    let mut pod_gang = pod_gang("w-0", BASE, None);
+    pod_gang["metadata"]["ownerReferences"][0]["uid"] = json!("uid-of-a-predecessor");
+    let history = complete().modified(pod_gang).end();
+    assert!(base(&history.end(), "w", &gangs()).is_err());
+}
+
+#[rstest::rstest]
+#[case::as_wanted(&[("w-0-a", 1), ("w-0-sg-0-b", 1)], true)]
+#[case::dropped(&[("w-0-a", 1)], false)]
+#[case::another_order(&[("w-0-sg-0-b", 1), ("w-0-a", 1)], false)]
+#[case::another_minimum(&[("w-0-a", 1), ("w-0-sg-0-b", 2)], false)]
+fn podgroups_of_the_base(#[case] created: &[(&str, u64)], #[case] holds: bool) {
+    let created: Vec<_> = created.iter().map(|(name, min)| (*name, *min, &[][..])).collect();
+    let history = Story::flat().added(pod_gang("w-0", &created, None)).end();
+    assert_eq!(podgroups(&history, &gangs()).is_ok(), holds);
+}
+
+#[test]
+fn podgroups_stay_but_minimums_may_be_released_later() {
+    let released =
+        complete().modified(pod_gang("w-0", &[("w-0-a", 0, &[]), ("w-0-sg-0-b", 0, &[])], None)).end();
+    assert!(podgroups(&released, &gangs()).is_ok(), "minReplicas counts as of creation");
+    let dropped = complete().modified(pod_gang("w-0", &[("w-0-a", 1, &[])], None)).end();
+    assert_eq!(said(podgroups(&dropped, &gangs())), ["PodGang w-0 changed its podgroups"]);
+}
+
+#[test]
+fn the_label_names_the_backend_at_all_times() {
+    assert!(labelled(&complete().end(), &gangs(), TARGETS[0]).is_ok());
+    let mut without = pod_gang("w-0", BASE, None);
+    without["metadata"]["labels"] = json!({});
+    let history = complete().modified(without).modified(pod_gang("w-0", BASE, None)).end();
+    assert_eq!(said(labelled(&history, &gangs(), TARGETS[0])).len(), 1);
+}
+
+/// Only clique a of the base PodGang.
+fn only_a() -> [Gang; 1] {
+    [Gang { groups: gangs()[0].groups[..1].to_vec(), ..gangs()[0].clone() }]
+}
+
+/// The one pod of clique a is there before or after the gang says so.
+fn becoming_initialized(steps: &[Value]) -> Vec<String> {
+    said(initialized(&Story::flat().all_added(steps.iter().cloned()).end(), &only_a()))
+}
+
+#[test]
+fn initialized_once_every_pod_exists_and_is_referred_to() {
+    let step = |pods: &[&str], status| pod_gang("w-0", &[("w-0-a", 1, pods)], status);
+    let (pending, done) = (step(&[], Some("False")), step(&["p"], Some("True")));
+    assert!(becoming_initialized(&[pending.clone(), pod("p", "w-0-a"), done.clone()]).is_empty());
+    let too_soon = becoming_initialized(&[pending.clone(), done.clone(), pod("p", "w-0-a")]);
+    assert_eq!(
+        too_soon,
+        ["PodGang w-0 became Initialized with 0 of 1 pods of w-0-a existing and referred to"]
+    );
+    let not_referred = becoming_initialized(&[pending.clone(), pod("p", "w-0-a"), step(&[], Some("True"))]);
+    assert_eq!(not_referred.len(), 1);
+    let of_another = becoming_initialized(&[pending.clone(), pod("p", "w-0-sg-0-b"), done.clone()]);
+    assert_eq!(of_another, too_soon, "a pod of another clique does not count");
+    let without = pod_gang("w-0", &[], Some("True"));
+    let lacking = becoming_initialized(&[pending.clone(), pod("p", "w-0-a"), without]);
+    assert_eq!(lacking, too_soon, "a podgroup that is not there refers to nothing");
+    let never_false = becoming_initialized(&[pod("p", "w-0-a"), done.clone()]);
+    assert_eq!(never_false, ["PodGang w-0 never said Initialized=False"]);
+    let back = becoming_initialized(&[pending.clone(), pod("p", "w-0-a"), done, pending]);
+    assert_eq!(back, ["Initialized of PodGang w-0 did not stay True"]);
+}
+
+#[rstest::rstest]
+#[case::all_sorted(&["p1", "p2"], true)]
+#[case::unsorted(&["p2", "p1"], false)]
+#[case::one_missing(&["p1"], false)]
+#[case::one_that_is_gone(&["p0", "p1", "p2"], false)]
+fn references_at_convergence(#[case] referenced: &[&str], #[case] holds: bool) {
+    let pods = ["p1", "p2"].map(|name| pod(name, "w-0-a"));
+    let history =
+        Story::flat().all_added(pods).added(pod_gang("w-0", &[("w-0-a", 1, referenced)], None)).end();
+    assert_eq!(references_are_the_pods(&history.end(), &only_a()).is_ok(), holds);
+}
+
+#[test]
+fn a_podgroup_of_the_gang_that_is_lacking_is_told() {
+    let history = Story::flat()
+        .added(pod_gang("w-0", &[("w-0-sg-0-b", 1, &[])], None))
+        .added(pod_gang("v-0", &[("w-0-a", 1, &["p"])], None))
+        .added(pod("p", "w-0-a"))
+        .end();
+    assert_eq!(
+        said(references_are_the_pods(&history.end(), &only_a())),
+        ["PodGang w-0 has no podgroup w-0-a"],
+        "also where another PodGang has it"
+    );
+}

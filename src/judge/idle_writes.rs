@@ -1,0 +1,241 @@
+//! What changed that should not have: quiet at rest, unrelated objects left alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_contract::names;
+use conformance_contract::ruling::Ruling;
+use conformance_contract::target::Target;
+use conformance_contract::violation::Violation;
+use conformance_expect::{Gang, schedulers};
+use conformance_history::{Change, History, Kind, Version, controller};
+use serde_json::Value;
+
+use super::gang_resources::is_gang_resource;
+use super::{Shown, none, violation};
+use crate::ownership::{belongs, is_scaled_by};
+
+/// Who writes of its own accord, by field manager or event source: schedulers write conditions of pods and gang
+/// resources and their events, KWOK writes the status of pods and nodes. A rest is a rest beside them (GANG-11).
+pub const OF_THEIR_OWN_ACCORD: [&str; 9] = [
+    "kube-scheduler",
+    "default-scheduler",
+    "kwok",
+    "vc-scheduler",
+    "volcano",
+    "koord-scheduler",
+    "kai-scheduler",
+    "kai-binder",
+    "binder",
+];
+
+fn is_known(writer: &str) -> bool {
+    OF_THEIR_OWN_ACCORD.iter().any(|known| writer.starts_with(known))
+}
+
+/// A write in a history.
+#[derive(Debug, Clone)]
+pub struct Write<'a> {
+    /// What it made.
+    pub version: Version<'a>,
+    /// The object before; `None` if it is new.
+    pub previous: Option<Version<'a>>,
+    /// By whom, as far as managed fields tell: field managers, or an event's source.
+    pub by: Vec<String>,
+}
+
+impl Write<'_> {
+    fn is_of_its_own_accord(&self) -> bool {
+        self.version.change != Change::Deleted
+            && !self.by.is_empty()
+            && self.by.iter().all(|writer| is_known(writer))
+    }
+
+    fn authors(&self) -> String {
+        if self.by.is_empty() { "an unknown writer".into() } else { self.by.join(", ") }
+    }
+}
+
+/// Every write from entry `from` up to entry `to` that nobody makes of its own accord. Canaries do not count, nor does
+/// what is the cluster's and shared with other trials.
+pub fn writes(history: &History, from: usize, to: usize) -> Vec<Write<'_>> {
+    let mut latest: BTreeMap<(&str, &str), Version<'_>> = BTreeMap::new();
+    let mut found = Vec::new();
+    for version in history.versions().filter(|version| version.index < to && is_of_workload(version)) {
+        let key = (version.kind(), version.name());
+        let previous = match version.change {
+            Change::Deleted => latest.remove(&key),
+            Change::Added | Change::Modified => latest.insert(key, version),
+        };
+        let write = Write { version, previous, by: writers(previous.map(|p| p.object), version.object) };
+        if version.index >= from && !write.is_of_its_own_accord() {
+            found.push(write);
+        }
+    }
+    found
+}
+
+fn is_of_workload(version: &Version<'_>) -> bool {
+    let about = version.object["involvedObject"]["name"].as_str().unwrap_or_default();
+    let of_canary = version.label(names::CANARY).is_some() || about.starts_with("canary-");
+    let of_the_cluster = Kind::named(version.kind()).is_some_and(|kind| !kind.namespaced);
+    !of_canary && !of_the_cluster
+}
+
+/// The field managers whose entry is new; those with the latest time where a second write within a second left no trace.
+fn writers(previous: Option<&Value>, object: &Value) -> Vec<String> {
+    if object["kind"] == "Event" {
+        let source = [&object["source"]["component"], &object["reportingComponent"]];
+        return source
+            .into_iter()
+            .filter_map(Value::as_str)
+            .find(|name| !name.is_empty())
+            .map(str::to_owned)
+            .into_iter()
+            .collect();
+    }
+    let entries =
+        |object: &Value| object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
+    let (before, now) = (previous.map(entries).unwrap_or_default(), entries(object));
+    let traced = now.iter().any(|entry| !before.contains(entry));
+    let newest = now.iter().filter_map(|entry| entry["time"].as_str()).max();
+    let of_status = previous.is_some_and(|previous| is_but_for_its_status(previous, object));
+    // Where a kind has no status of its own, it is its scheduler who writes there.
+    let has_status = now.iter().any(|entry| entry["subresource"] == "status");
+    let is_author = |entry: &&Value| match (traced, of_status) {
+        (true, _) => !before.contains(entry),
+        (false, true) if has_status => entry["time"].as_str() == newest && entry["subresource"] == "status",
+        (false, true) => is_known(entry["manager"].as_str().unwrap_or_default()),
+        (false, false) => entry["time"].as_str() == newest,
+    };
+    let authors = now.iter().filter(is_author);
+    let names: BTreeSet<_> = authors.filter_map(|entry| entry["manager"].as_str()).collect();
+    names.into_iter().map(str::to_owned).collect()
+}
+
+/// Whether two versions differ in nothing but their status.
+fn is_but_for_its_status(a: &Value, b: &Value) -> bool {
+    let same = |field: &str| a["metadata"][field] == b["metadata"][field];
+    let fields = ["labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp"];
+    a["spec"] == b["spec"] && fields.into_iter().all(same)
+}
+
+/// Nothing was written between the entries at `from` and `until`, two marks (GANG-11).
+///
+/// # Errors
+/// A violation per object that was, with how often and by whom.
+pub fn quiet(history: &History, from: usize, until: usize) -> Ruling {
+    let mut by_object: BTreeMap<(&str, &str), Vec<Write<'_>>> = BTreeMap::new();
+    for write in writes(history, from, until) {
+        by_object.entry((write.version.kind(), write.version.name())).or_default().push(write);
+    }
+    none(by_object.into_iter().filter_map(|((kind, name), writes)| {
+        let last = writes.last()?;
+        let message =
+            format!("{kind} {name} was written {} times at rest, last by {}", writes.len(), last.authors());
+        Some(violation(message).shown_by("first", writes[0].version).shown_by("last", last.version))
+    }))
+}
+
+/// No gang resource of a PodGang was written from entry `from` up to entry `to` (GANG-09).
+///
+/// # Errors
+/// A violation per write.
+pub fn no_gang_resource_written_of(history: &History, pod_gang: &str, from: usize, to: usize) -> Ruling {
+    let is_its = |write: &&Write<'_>| {
+        let object = write.version.object;
+        is_gang_resource(object) && controller(object).is_some_and(|owner| owner["name"] == pod_gang)
+    };
+    none(writes(history, from, to).iter().filter(is_its).map(touch))
+}
+
+fn touch(write: &Write<'_>) -> Violation {
+    let version = write.version;
+    // Nothing tells who deleted an object.
+    let what = match version.change {
+        Change::Deleted => "deleted".to_owned(),
+        Change::Added | Change::Modified => format!("written by {}", write.authors()),
+    };
+    let found = violation(format!("{} {} was {what}", version.kind(), version.name()));
+    let found = write.previous.into_iter().fold(found, |found, previous| found.shown_by("before", previous));
+    found.shown_by("after", version)
+}
+
+/// What a change from some PodGangs to others is about.
+#[derive(Debug)]
+pub struct Concern<'a> {
+    target: Target,
+    set: &'a str,
+    /// PodGangs that come or go, with all that belongs to them.
+    whole: Vec<&'a Gang>,
+    /// PodGangs and PodCliques whose number of pods changes.
+    resized: Vec<(&'a Gang, &'a str)>,
+}
+
+impl<'a> Concern<'a> {
+    /// The change of a PodCliqueSet from `before` to `after`.
+    pub fn of(target: Target, set: &'a str, before: &'a [Gang], after: &'a [Gang]) -> Self {
+        let lacks = |gangs: &'a [Gang], gang: &Gang| gangs.iter().all(|other| other.name != gang.name);
+        let gone = before.iter().filter(|gang| lacks(after, gang));
+        let whole = gone.chain(after.iter().filter(|gang| lacks(before, gang))).collect();
+        let resized = after
+            .iter()
+            .flat_map(|gang| gang.groups.iter().map(move |group| (gang, group)))
+            .filter(|(_, group)| {
+                let old = before.iter().flat_map(|gang| &gang.groups).find(|old| old.clique == group.clique);
+                old.is_some_and(|old| old.replicas != group.replicas)
+            });
+        let resized = resized.map(|(gang, group)| (gang, group.clique.as_str())).collect();
+        Self { target, set, whole, resized }
+    }
+
+    /// Whether an object may be written on the way. `stays` tells that it was there before and is there after.
+    fn covers(&self, version: Version<'_>, stays: bool) -> bool {
+        let name = version.name();
+        if self.whole.iter().any(|gang| belongs(self.target, gang, version)) {
+            return true;
+        }
+        match version.kind() {
+            "PodCliqueSet" => name == self.set,
+            "PodCliqueScalingGroup" => {
+                let resized = self.resized.iter().map(|(gang, _)| gang);
+                self.whole.iter().chain(resized).any(|gang| is_scaled_by(gang, name))
+            }
+            "PodGang" => self.resized.iter().any(|(gang, _)| gang.name == name),
+            "PodClique" => self.resized.iter().any(|(_, clique)| *clique == name),
+            "Pod" => {
+                !stays && self.resized.iter().any(|(_, clique)| version.pod().pod_clique() == Some(clique))
+            }
+            "Event" => true,
+            kind => {
+                let resources =
+                    self.resized.iter().flat_map(|(gang, _)| schedulers::resources_of(self.target, gang));
+                schedulers::of(self.target).counts_pods() && { resources }
+                    .any(|resource| resource.kind == kind && resource.name.matches(name))
+            }
+        }
+    }
+}
+
+/// Objects that the change does not concern kept uid and resourceVersion from entry `from` to entry `to`
+/// (GANG-10, DEL-02).
+///
+/// # Errors
+/// A violation per write to one.
+pub fn others_untouched(history: &History, from: usize, to: usize, concern: &Concern<'_>) -> Ruling {
+    let (before, after) = (history.before(from), history.before(to));
+    let there = |live: &conformance_history::Live, version: Version<'_>| {
+        live.get(version.kind(), version.name())
+            .is_some_and(|object| object["metadata"]["uid"] == version.uid())
+    };
+    let writes = writes(history, from, to);
+    let touched = writes.iter().filter(|write| {
+        let version = write.version;
+        let was = there(&before, version);
+        was && !concern.covers(version, there(&after, version))
+    });
+    none(touched.map(touch))
+}
+
+#[cfg(test)]
+#[path = "idle_writes_tests.rs"]
+mod tests;

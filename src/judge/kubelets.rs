@@ -1,0 +1,265 @@
+//! What kubelets made of the pods that were bound to their nodes, and what Grove's statuses say of it.
+//!
+//! A pod runs when its phase says so and each of its containers does. What is disturbed is judged on every version of
+//! a pod, not on its last: a container that was started again looks at the end as if nothing had happened.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_contract::names;
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Violation;
+use conformance_expect::{Gang, Group};
+use conformance_history::{Change, History, Live, Pod, Version, condition};
+use serde_json::Value;
+
+use super::{Shown, ensure, none, violation};
+
+/// Why a container waits whose image cannot be pulled.
+const NOT_PULLED: [&str; 2] = ["ErrImagePull", "ImagePullBackOff"];
+
+/// Whether a pod runs, with each of its containers.
+pub fn runs(pod: Pod<'_>) -> bool {
+    let containers = containers(pod);
+    pod.0["status"]["phase"] == "Running"
+        && !containers.is_empty()
+        && containers.iter().all(|container| container["state"]["running"].is_object())
+}
+
+/// What a pod's status says of its containers.
+fn containers(pod: Pod<'_>) -> &[Value] {
+    pod.0["status"]["containerStatuses"].as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Why containers of a pod wait: reasons and messages.
+fn waits(pod: Pod<'_>) -> impl Iterator<Item = (&str, &str)> {
+    let waiting = containers(pod).iter().map(|container| &container["state"]["waiting"]);
+    waiting.filter(|state| state.is_object()).map(|state| (text(&state["reason"]), text(&state["message"])))
+}
+
+/// The pods of a PodClique that nobody has deleted.
+fn pods_of<'a>(live: &'a Live, clique: &'a str) -> impl Iterator<Item = Pod<'a>> {
+    live.pods().filter(move |pod| pod.pod_clique() == Some(clique) && !pod.is_terminating())
+}
+
+fn groups(gangs: &[Gang]) -> impl Iterator<Item = &Group> {
+    gangs.iter().flat_map(|gang| &gang.groups)
+}
+
+/// Every pod of these PodGangs runs, surplus included (KLT-01).
+///
+/// # Errors
+/// A violation per PodClique of which too few do, with what one of the others says.
+pub fn all_run(live: &Live, gangs: &[Gang]) -> Ruling {
+    none(groups(gangs).filter_map(|group| {
+        let running = pods_of(live, &group.clique).filter(|pod| runs(*pod)).count();
+        if running >= group.replicas {
+            return None;
+        }
+        let message = format!("{running} of {} pods of {} run", group.replicas, group.clique);
+        let Some(other) = pods_of(live, &group.clique).find(|pod| !runs(*pod)) else {
+            return Some(violation(message));
+        };
+        let said = waits(other).next().map(|(reason, message)| format!("{reason}: {message}"));
+        let said = said.unwrap_or_else(|| text(&other.0["status"]["phase"]).to_owned());
+        Some(
+            violation(format!("{message}; {}: {said}", other.name())).shown_by_object("not running", other.0),
+        )
+    }))
+}
+
+/// The statuses count what runs: of a PodClique its pods, of a scaling group its replicas, of the PodCliqueSet its
+/// replicas (KLT-01).
+///
+/// # Errors
+/// A violation per count that is another.
+pub fn statuses_follow(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
+    let cliques = groups(gangs).flat_map(|group| {
+        let fields = ["replicas", "readyReplicas", "scheduledReplicas"];
+        counted(live, "PodClique", &group.clique, &fields, group.replicas)
+    });
+    let scaling_groups = scaling_groups(gangs).into_iter().flat_map(|(name, replicas)| {
+        counted(live, "PodCliqueScalingGroup", name, &["scheduledReplicas", "availableReplicas"], replicas)
+    });
+    let replicas = gangs.iter().filter(|gang| gang.base.is_none()).count();
+    let of_set = counted(live, "PodCliqueSet", set, &["availableReplicas"], replicas);
+    none(cliques.chain(scaling_groups).chain(of_set))
+}
+
+/// The scaling groups that have cliques in these PodGangs, and how many replicas each has there.
+fn scaling_groups(gangs: &[Gang]) -> BTreeMap<&str, usize> {
+    let mut replicas: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for (name, index) in groups(gangs).filter_map(|group| group.scaling_group.as_ref()) {
+        replicas.entry(name.as_str()).or_default().insert(*index);
+    }
+    replicas.into_iter().map(|(name, indexes)| (name, indexes.len())).collect()
+}
+
+/// A violation per field of an object's status that counts other than `wanted`.
+fn counted(live: &Live, kind: &str, name: &str, fields: &[&str], wanted: usize) -> Vec<Violation> {
+    let Some(object) = live.get(kind, name) else {
+        return vec![violation(format!("{kind} {name} does not exist"))];
+    };
+    let others = fields.iter().map(|field| (field, count(&object["status"][*field])));
+    others
+        .filter(|(_, found)| *found != wanted)
+        .map(|(field, found)| {
+            violation(format!("{kind} {name} says {field} {found}, not {wanted}"))
+                .shown_by_object("its status", object)
+        })
+        .collect()
+}
+
+/// No PodClique ever counted more pods as ready than had been Ready by then; by resourceVersion (KLT-01).
+///
+/// # Errors
+/// A violation per PodClique that did, with the first time.
+pub fn readiness_is_earned(history: &History, gangs: &[Gang]) -> Ruling {
+    let mut earned: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
+    for version in history.pods().filter(|version| is_true(version.object, "Ready")) {
+        let clique = version.pod().pod_clique().unwrap_or_default();
+        earned.entry(version.uid()).or_insert((clique, version.revision()));
+    }
+    none(groups(gangs).filter_map(|group| {
+        let by_then = |version: &Version<'_>| {
+            let of_clique = earned.values().filter(|(clique, _)| *clique == group.clique);
+            of_clique.filter(|(_, revision)| *revision < version.revision()).count()
+        };
+        let says = |version: &Version<'_>| count(&version.object["status"]["readyReplicas"]);
+        let early = history
+            .named("PodClique", &group.clique)
+            .find(|version| version.change != Change::Deleted && says(version) > by_then(version))?;
+        let message = format!(
+            "PodClique {} said readyReplicas {} when {} of its pods had been Ready",
+            group.clique,
+            says(&early),
+            by_then(&early)
+        );
+        Some(violation(message).shown_by("said", early))
+    }))
+}
+
+/// A PodClique says that all its pods are there and scheduled, and so many of them ready (KLT-06).
+///
+/// # Errors
+/// A violation per count that is another.
+pub fn clique_says(live: &Live, group: &Group, ready: usize) -> Ruling {
+    let clique = &group.clique;
+    let there = counted(live, "PodClique", clique, &["replicas", "scheduledReplicas"], group.replicas);
+    none(there.into_iter().chain(counted(live, "PodClique", clique, &["readyReplicas"], ready)))
+}
+
+/// A pod of the PodClique says that an image of it cannot be pulled, and what came of trying (KLT-06).
+///
+/// # Errors
+/// A violation if none does.
+pub fn says_why_not_pulled(live: &Live, clique: &str) -> Ruling {
+    let says = |pod: Pod<'_>| {
+        waits(pod).any(|(reason, message)| NOT_PULLED.contains(&reason) && !message.is_empty())
+    };
+    ensure(pods_of(live, clique).any(says), || {
+        let found = violation(format!("no pod of {clique} says why its image is not pulled"));
+        match pods_of(live, clique).next() {
+            Some(pod) => found.shown_by_object("its status", pod.0),
+            None => found,
+        }
+    })
+}
+
+/// Every pod that ran at `since` went on until `until` as it was: on the same node, and no container of it ended or was
+/// started again. Both are places in the history.
+///
+/// # Errors
+/// A violation per pod that was disturbed; [`Broken::NotReached`] if none ran.
+pub fn ran_on(history: &History, since: usize, until: usize) -> Ruling {
+    let before = history.before(since);
+    let ran: Vec<Pod<'_>> = before.pods().filter(|pod| runs(*pod)).collect();
+    if ran.is_empty() {
+        return Err(Broken::NotReached("no pod ran that could have been disturbed".into()));
+    }
+    none(ran.into_iter().filter_map(|was| {
+        let mut later = history
+            .pods()
+            .filter(|version| version.index > since && version.index < until && version.uid() == was.uid());
+        later.find_map(|version| {
+            let what = disturbed(was, version)?;
+            let found = violation(format!("{} {what}", was.name())).shown_by("disturbed", version);
+            Some(found.shown_by_object("as it was", was.0))
+        })
+    }))
+}
+
+/// What became of a pod that should have gone on as it was.
+fn disturbed(was: Pod<'_>, version: Version<'_>) -> Option<String> {
+    let now = version.pod();
+    if version.change == Change::Deleted || now.is_terminating() {
+        return Some("was deleted".into());
+    }
+    if now.node() != was.node() {
+        return Some(format!("moved to {}", now.node().unwrap_or("no node")));
+    }
+    if now.0["status"]["phase"] != "Running" {
+        return Some(format!("is {}", text(&now.0["status"]["phase"])));
+    }
+    let other = |container: &&Value| {
+        let found = containers(now).iter().find(|found| found["name"] == container["name"]);
+        found.is_some_and(|found| {
+            // A kubelet that starts may not know a container yet; one that it knows is the same.
+            let differs = |key: &str| !found[key].is_null() && found[key] != container[key];
+            differs("containerID") || differs("restartCount")
+        })
+    };
+    let restarted = containers(was).iter().find(other)?;
+    Some(format!("has its container {} started again", text(&restarted["name"])))
+}
+
+/// No pod is on a node any more, but those that are being deleted (KLT-05).
+///
+/// # Errors
+/// A violation per pod that is.
+pub fn deserted(live: &Live, node: &str) -> Ruling {
+    let left = live.pods().filter(|pod| pod.node() == Some(node) && !pod.is_terminating());
+    none(left.map(|pod| {
+        violation(format!("{} is still on {node}", pod.name()))
+            .shown_by_object("nobody has deleted it", pod.0)
+    }))
+}
+
+/// The GPUs that a node's kubelet says may be used; `None` without such a node.
+pub fn gpus(live: &Live, node: &str) -> Option<u64> {
+    let allocatable = &live.get("Node", node)?["status"]["allocatable"][names::GPU];
+    Some(allocatable.as_str().and_then(|amount| amount.parse().ok()).unwrap_or(0))
+}
+
+/// A node's kubelet says that so many GPUs may be used (KLT-03, KLT-04).
+///
+/// # Errors
+/// A violation if it says another number; [`Broken::NotReached`] without such a node.
+pub fn has_gpus(live: &Live, node: &str, wanted: u64) -> Ruling {
+    let unknown = || Broken::NotReached(format!("there is no node {node}"));
+    let (object, found) = live.get("Node", node).zip(gpus(live, node)).ok_or_else(unknown)?;
+    ensure(found == wanted, || {
+        violation(format!("{found} GPUs of {node} are allocatable, not {wanted}"))
+            .shown_by_object("its status", object)
+    })
+}
+
+/// Whether a node's kubelet talks and is content.
+pub fn node_is_ready(live: &Live, node: &str) -> bool {
+    live.get("Node", node).is_some_and(|node| is_true(node, "Ready"))
+}
+
+fn is_true(object: &Value, of_type: &str) -> bool {
+    condition(object, of_type).is_some_and(|found| found["status"] == "True")
+}
+
+fn count(value: &Value) -> usize {
+    value.as_u64().and_then(|count| usize::try_from(count).ok()).unwrap_or(0)
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "kubelets_tests.rs"]
+mod tests;

@@ -1,0 +1,209 @@
+use conformance_expect as expect;
+use conformance_history::testing::{Story, node, object, running};
+use serde_json::json;
+
+use super::*;
+use crate::{message, messages};
+
+/// A clique of 2 pods, and a scaling group of 2 replicas of 1 pod, of which one is scaled.
+fn gangs() -> Vec<Gang> {
+    expect::gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
+        "cliques": [{"name": "a", "spec": {"replicas": 2}}, {"name": "b", "spec": {"replicas": 1}}],
+        "podCliqueScalingGroups": [{"name": "sg", "replicas": 2, "cliqueNames": ["b"]}],
+    }}}))
+}
+
+fn pods() -> [Value; 4] {
+    [
+        running("a0", "w-0", "w-0-a", "n"),
+        running("a1", "w-0", "w-0-a", "n"),
+        running("b0", "w-0", "w-0-sg-0-b", "n"),
+        running("b1", "w-0-sg-0", "w-0-sg-1-b", "n"),
+    ]
+}
+
+fn waiting(mut pod: Value, reason: &str, message: &str) -> Value {
+    pod["status"]["phase"] = "Pending".into();
+    pod["status"]["conditions"] = json!([{"type": "Ready", "status": "False"}]);
+    pod["status"]["containerStatuses"][0]["state"] =
+        json!({"waiting": {"reason": reason, "message": message}});
+    pod
+}
+
+fn with_status(kind: &str, name: &str, status: Value) -> Value {
+    let mut object = object(kind, name);
+    object["status"] = status;
+    object
+}
+
+fn clique(name: &str, scheduled: u32, ready: u32) -> Value {
+    let status = json!({"replicas": scheduled, "scheduledReplicas": scheduled, "readyReplicas": ready});
+    with_status("PodClique", name, status)
+}
+
+/// The statuses when everything runs.
+fn statuses() -> Vec<Value> {
+    let of_group = json!({"scheduledReplicas": 2, "availableReplicas": 2});
+    vec![
+        clique("w-0-a", 2, 2),
+        clique("w-0-sg-0-b", 1, 1),
+        clique("w-0-sg-1-b", 1, 1),
+        with_status("PodCliqueScalingGroup", "w-0-sg", of_group),
+        with_status("PodCliqueSet", "w", json!({"availableReplicas": 1})),
+    ]
+}
+
+fn is_not_reached(ruling: &Ruling) -> bool {
+    matches!(ruling, Err(Broken::NotReached(_)))
+}
+
+#[test]
+fn a_pod_runs_with_each_of_its_containers() {
+    let judge = |pods: Vec<Value>| all_run(&Story::flat().all_added(pods).end().end(), &gangs());
+    assert_eq!(judge(pods().to_vec()), Ok(()));
+    let mut starting = pods().to_vec();
+    starting[0] = waiting(starting[0].clone(), "ContainerCreating", "");
+    assert_eq!(message(judge(starting)), "1 of 2 pods of w-0-a run; a0: ContainerCreating: ");
+    let mut half = pods().to_vec();
+    half[3]["status"]["containerStatuses"] =
+        json!([{"name": "worker", "state": {"running": {}}}, {"name": "side", "state": {"terminated": {}}}]);
+    assert_eq!(message(judge(half)), "0 of 1 pods of w-0-sg-1-b run; b1: Running");
+    assert_eq!(message(judge(pods()[..3].to_vec())), "0 of 1 pods of w-0-sg-1-b run");
+    let mut dying = pods().to_vec();
+    dying[2]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    assert!(judge(dying).is_err(), "one that is being deleted does not count");
+}
+
+#[rstest::rstest]
+#[case::clique_not_ready(0, "readyReplicas", "PodClique w-0-a says readyReplicas 0, not 2")]
+#[case::scaled_clique(2, "scheduledReplicas", "PodClique w-0-sg-1-b says scheduledReplicas 0, not 1")]
+#[case::group(3, "availableReplicas", "PodCliqueScalingGroup w-0-sg says availableReplicas 0, not 2")]
+#[case::set(4, "availableReplicas", "PodCliqueSet w says availableReplicas 0, not 1")]
+fn statuses_count_what_runs(#[case] which: usize, #[case] field: &str, #[case] said: &str) {
+    let judge =
+        |statuses: Vec<Value>| statuses_follow(&Story::flat().all_added(statuses).end().end(), "w", &gangs());
+    assert_eq!(judge(statuses()), Ok(()));
+    let mut behind = statuses();
+    behind[which]["status"][field] = Value::Null;
+    assert_eq!(message(judge(behind)), said);
+}
+
+#[test]
+fn a_status_that_runs_ahead_is_not_earned() {
+    let [first, second, ..] = pods();
+    let one = || Story::flat().added(first.clone()).added(clique("w-0-a", 2, 1));
+    let followed = one().added(second.clone()).modified(clique("w-0-a", 2, 2)).end();
+    assert_eq!(readiness_is_earned(&followed, &gangs()), Ok(()));
+    let ahead = one().modified(clique("w-0-a", 2, 2)).added(second).end();
+    assert_eq!(
+        message(readiness_is_earned(&ahead, &gangs())),
+        "PodClique w-0-a said readyReplicas 2 when 1 of its pods had been Ready"
+    );
+    let unready = waiting(first, "ContainerCreating", "");
+    let from_the_start = Story::flat().added(unready).added(clique("w-0-a", 2, 1)).end();
+    assert!(readiness_is_earned(&from_the_start, &gangs()).is_err());
+}
+
+#[test]
+fn a_status_tells_which_clique_is_not_ready() {
+    let all = gangs();
+    let (a, b) = (&all[0].groups[0], &all[0].groups[1]);
+    let live = Story::flat().all_added([clique("w-0-a", 2, 2), clique("w-0-sg-0-b", 1, 0)]).end().end();
+    assert_eq!(clique_says(&live, a, 2), Ok(()));
+    assert_eq!(clique_says(&live, b, 0), Ok(()));
+    assert_eq!(message(clique_says(&live, b, 1)), "PodClique w-0-sg-0-b says readyReplicas 0, not 1");
+    let untold = Story::flat().added(with_status("PodClique", "w-0-sg-0-b", json!({}))).end().end();
+    assert_eq!(
+        messages(clique_says(&untold, b, 0)),
+        [
+            "PodClique w-0-sg-0-b says replicas 0, not 1",
+            "PodClique w-0-sg-0-b says scheduledReplicas 0, not 1"
+        ]
+    );
+}
+
+#[rstest::rstest]
+#[case::refused("ErrImagePull", "no such host", true)]
+#[case::given_up("ImagePullBackOff", "Back-off pulling image", true)]
+#[case::not_yet("ContainerCreating", "", false)]
+#[case::without_a_word("ErrImagePull", "", false)]
+#[case::crashed("CrashLoopBackOff", "back-off restarting", false)]
+fn a_pod_says_why_its_image_is_not_pulled(#[case] reason: &str, #[case] message: &str, #[case] holds: bool) {
+    let [pod, ..] = pods();
+    let live = Story::flat().added(waiting(pod, reason, message)).end().end();
+    assert_eq!(says_why_not_pulled(&live, "w-0-a").is_ok(), holds);
+}
+
+#[test]
+fn who_runs_runs_on() {
+    let judge = |change: Option<fn(&mut Value)>| {
+        let mut later = pods();
+        later[0]["status"]["conditions"] = json!([{"type": "Ready", "status": "False"}]);
+        if let Some(change) = change {
+            change(&mut later[0]);
+        }
+        let [first, ..] = later;
+        let story = Story::flat().all_added(pods()).mark("since", Value::Null).modified(first);
+        // At the end everything is as it was.
+        let history = story.modified(pods()[0].clone()).end();
+        let (since, _) = history.reached("since").expect("marked");
+        ran_on(&history, since, history.entries.len())
+    };
+    assert_eq!(judge(None), Ok(()), "Ready is not what is asked for");
+    let unknown_yet: fn(&mut Value) = |pod| pod["status"]["containerStatuses"] = Value::Null;
+    assert_eq!(judge(Some(unknown_yet)), Ok(()), "a kubelet that starts may not know its containers yet");
+    type Change = fn(&mut Value);
+    let changes: [(Change, &str); 5] = [
+        (|pod| pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into(), "a0 was deleted"),
+        (|pod| pod["spec"]["nodeName"] = "m".into(), "a0 moved to m"),
+        (|pod| pod["status"]["phase"] = "Failed".into(), "a0 is Failed"),
+        (
+            |pod| pod["status"]["containerStatuses"][0]["containerID"] = "c-other".into(),
+            "a0 has its container worker started again",
+        ),
+        (
+            |pod| pod["status"]["containerStatuses"][0]["restartCount"] = 1.into(),
+            "a0 has its container worker started again",
+        ),
+    ];
+    for (change, said) in changes {
+        assert_eq!(message(judge(Some(change))), said);
+    }
+    assert!(is_not_reached(&ran_on(&Story::flat().end(), 0, 0)));
+}
+
+#[test]
+fn what_happened_outside_of_the_time_does_not_count() {
+    let gone = Story::flat().all_added(pods()).mark("since", Value::Null).mark("until", Value::Null);
+    let history = gone.deleted(pods()[0].clone()).end();
+    let place = |name: &str| history.reached(name).map(|(place, _)| place).expect("marked");
+    assert_eq!(ran_on(&history, place("since"), place("until")), Ok(()));
+    assert_eq!(message(ran_on(&history, place("since"), history.entries.len())), "a0 was deleted");
+}
+
+#[test]
+fn a_node_that_was_given_up_is_deserted() {
+    let [first, second, ..] = pods();
+    let mut going = first.clone();
+    going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    let moved = running("a2", "w-0", "w-0-a", "m");
+    let live = Story::flat().all_added([going, moved]).end().end();
+    assert_eq!(deserted(&live, "n"), Ok(()));
+    let stuck = Story::flat().all_added([first, second]).end().end();
+    assert_eq!(messages(deserted(&stuck, "n")), ["a0 is still on n", "a1 is still on n"]);
+}
+
+#[test]
+fn a_kubelet_says_how_many_gpus_there_are() {
+    let live = Story::flat().added(node("n", 6)).end().end();
+    assert_eq!(has_gpus(&live, "n", 6), Ok(()));
+    assert_eq!(message(has_gpus(&live, "n", 8)), "6 GPUs of n are allocatable, not 8");
+    assert!(is_not_reached(&has_gpus(&live, "m", 6)));
+    let mut without = node("n", 0);
+    without["status"]["allocatable"] = json!({});
+    assert_eq!(gpus(&Story::flat().added(without).end().end(), "n"), Some(0));
+    assert!(node_is_ready(&live, "n"));
+    let mut silent = node("n", 6);
+    silent["status"]["conditions"][0]["status"] = "Unknown".into();
+    assert!(!node_is_ready(&Story::flat().added(silent).end().end(), "n"));
+}

@@ -1,0 +1,139 @@
+//! Which replica of the controller led, by the lease that they stand for: `coordination.k8s.io/v1`, version by version.
+//!
+//! A lease names one holder at a time whatever replicas do; what shows is how it went from one to another. It may when
+//! the former holder has given it up, or has not renewed it for as long as it holds. A process that lost the lease ends,
+//! so a holder that comes back has never stopped.
+
+use std::collections::BTreeSet;
+
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_history::History;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use super::{none, violation};
+
+/// Name of the mark of a version of the lease: `{"resourceVersion", "spec"}`; no spec when it was deleted.
+pub const LEASE: &str = "lease";
+/// Name of the mark that versions of the lease may be missing.
+pub const LEASE_LOST: &str = "lease lost from sight";
+
+/// The lease went to another holder only when the former one had given it up, or had not renewed it in time, and never
+/// back (KLT-07).
+///
+/// # Errors
+/// A violation per change of another kind; [`Broken::NotReached`] if the leader was always the same, or not every
+/// version was seen.
+pub fn one_leader_at_a_time(history: &History) -> Ruling {
+    if history.marks(LEASE_LOST).next().is_some() {
+        return Err(Broken::NotReached("not every version of the lease was seen".into()));
+    }
+    let mut violations = Vec::new();
+    let mut former: BTreeSet<&str> = BTreeSet::new();
+    let mut last: Option<(&str, &Value)> = None;
+    let mut is_free = false;
+    for (_, mark) in history.marks(LEASE) {
+        let spec = &mark.detail["spec"];
+        let Some(holder) = holder_of(spec) else {
+            is_free = true;
+            continue;
+        };
+        if let Some((before, terms)) = last.filter(|(before, _)| *before != holder) {
+            if !is_free && !has_run_out(terms, spec) {
+                violations.push(violation(format!(
+                    "{holder} took the lease at {} while {before} held it, renewed at {} for {} s",
+                    spec["renewTime"], terms["renewTime"], terms["leaseDurationSeconds"]
+                )));
+            }
+            if former.contains(holder) {
+                violations.push(violation(format!("{holder} leads again after {before}")));
+            }
+            former.insert(before);
+        }
+        last = Some((holder, spec));
+        is_free = false;
+    }
+    if former.is_empty() {
+        return Err(Broken::NotReached("the leader was always the same".into()));
+    }
+    none(violations)
+}
+
+fn holder_of(lease: &Value) -> Option<&str> {
+    lease["holderIdentity"].as_str().filter(|holder| !holder.is_empty())
+}
+
+/// Whether a lease on these terms had run out when the next ones began.
+fn has_run_out(terms: &Value, next: &Value) -> bool {
+    let renewed = |spec: &Value| spec["renewTime"].as_str()?.parse::<Timestamp>().ok();
+    let holds = terms["leaseDurationSeconds"].as_i64().map(SignedDuration::from_secs);
+    match (renewed(terms), holds, renewed(next)) {
+        (Some(renewed), Some(holds), Some(taken)) => taken.duration_since(renewed) >= holds,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::Story;
+    use serde_json::json;
+
+    use super::*;
+    use crate::messages;
+
+    /// Holders, `-` for none, and at which second they wrote the lease; it holds for 15 s.
+    fn judge(versions: &[(&str, u32)]) -> Ruling {
+        let story = versions.iter().fold(Story::flat(), |story, (holder, second)| {
+            let mut spec = json!({
+                "holderIdentity": holder,
+                "leaseDurationSeconds": 15,
+                "renewTime": format!("2026-01-01T00:00:{second:02}.000000Z"),
+            });
+            if *holder == "-" {
+                spec["holderIdentity"] = Value::Null;
+            }
+            story.mark(LEASE, json!({"resourceVersion": "1", "spec": spec}))
+        });
+        one_leader_at_a_time(&story.end())
+    }
+
+    #[rstest::rstest]
+    #[case::given_up(&[("a", 0), ("a", 2), ("-", 2), ("b", 3), ("b", 5)])]
+    #[case::twice(&[("a", 0), ("-", 2), ("b", 3), ("-", 4), ("c", 5)])]
+    #[case::run_out(&[("a", 0), ("a", 2), ("b", 17)])]
+    #[case::taken_again_before_another_came(&[("a", 0), ("-", 2), ("a", 3), ("-", 4), ("b", 5)])]
+    fn the_next_one_waits(#[case] versions: &[(&str, u32)]) {
+        assert_eq!(judge(versions), Ok(()));
+    }
+
+    #[test]
+    fn a_lease_that_is_deleted_is_free() {
+        let lease = |holder: &str| json!({"spec": {"holderIdentity": holder}});
+        let story = Story::flat().mark(LEASE, lease("a")).mark(LEASE, json!({"spec": null}));
+        assert_eq!(one_leader_at_a_time(&story.mark(LEASE, lease("b")).end()), Ok(()));
+    }
+
+    #[test]
+    fn one_that_does_not_wait() {
+        assert_eq!(
+            messages(judge(&[("a", 0), ("a", 2), ("b", 10)])),
+            ["b took the lease at \"2026-01-01T00:00:10.000000Z\" while a held it, renewed at \
+              \"2026-01-01T00:00:02.000000Z\" for 15 s"]
+        );
+    }
+
+    #[test]
+    fn two_that_take_turns() {
+        let all = messages(judge(&[("a", 0), ("-", 1), ("b", 2), ("-", 3), ("a", 4)]));
+        assert_eq!(all, ["a leads again after b"]);
+    }
+
+    #[test]
+    fn without_a_change_nothing_is_shown() {
+        let reached = |ruling: Ruling| !matches!(ruling, Err(Broken::NotReached(_)));
+        assert!(!reached(judge(&[("a", 0), ("a", 2)])));
+        assert!(!reached(judge(&[])));
+        let unseen = Story::flat().mark(LEASE_LOST, Value::Null).end();
+        assert!(!reached(one_leader_at_a_time(&unseen)));
+    }
+}

@@ -1,0 +1,176 @@
+//! Judges: pure functions from a history to findings.
+//!
+//! A case's judge states, per clause, a ruling: [`finding`] wraps it. Rulings are built from the sentences of
+//! [`binding`] (what was bound, when), [`backends`] (whose scheduler's it is), [`another_backend`] (which one there is
+//! beside the target's), [`gangs`] (what a PodCliqueSet became), [`gang_resources`] (what the backend made
+//! of it), [`pods`] (how pods were created), [`order`] (what came before what), [`placement`] (where pods are), [`idle_writes`]
+//! (what changed that should not), [`foreign_fields`] (what others wrote and is kept), [`gang_groups`] (Koordinator's
+//! GangGroups), [`fail_closed`] (what nothing may be made for), [`configuration`] (what stops the controller's start),
+//! [`topology_resources`] (what a ClusterTopologyBinding became), [`cleanup`] (what is left),
+//! [`coexistence`] (whose is whose where there are several backends), [`kubelets`] (what runs on real nodes, and what
+//! statuses say of it), [`devices`] (which GPUs containers got) and [`leadership`] (which replica of the controller led).
+//! A judge never looks at a cluster, a clock or another judge; what it says holds for the same history for ever.
+
+pub mod admission;
+pub mod another_backend;
+pub mod backends;
+pub mod binding;
+pub mod cleanup;
+pub mod coexistence;
+pub mod configuration;
+pub mod devices;
+pub mod end_state;
+pub mod excess_pods;
+pub mod fail_closed;
+pub mod foreign_fields;
+pub mod gang_groups;
+pub mod gang_resources;
+pub mod gangs;
+pub mod idle_writes;
+pub mod kubelets;
+pub mod leadership;
+pub mod order;
+pub mod ownership;
+pub mod placement;
+pub mod pods;
+pub mod topology_resources;
+
+use serde_json::Value;
+
+pub use conformance_contract::ruling::{Broken, Finding, Ruling, finding};
+pub use conformance_contract::violation::{Proof, Violation};
+
+use conformance_history::{Version, revision};
+
+/// A violation without a proof yet.
+pub fn violation(message: impl Into<String>) -> Violation {
+    Violation::new(message, [])
+}
+
+/// Adds points of the history that prove a violation.
+pub trait Shown {
+    /// With one more version of an object.
+    #[must_use]
+    fn shown_by(self, what: impl Into<String>, version: Version<'_>) -> Self;
+
+    /// With an object as it was at the end.
+    #[must_use]
+    fn shown_by_object(self, what: impl Into<String>, object: &Value) -> Self;
+}
+
+impl Shown for Violation {
+    fn shown_by(mut self, what: impl Into<String>, version: Version<'_>) -> Self {
+        self.proof.push(Proof { at: Some(version.at), ..proof(what, version.object) });
+        self
+    }
+
+    fn shown_by_object(mut self, what: impl Into<String>, object: &Value) -> Self {
+        self.proof.push(proof(what, object));
+        self
+    }
+}
+
+fn proof(what: impl Into<String>, object: &Value) -> Proof {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    Proof {
+        what: what.into(),
+        kind: text(&object["kind"]),
+        namespace: object["metadata"]["namespace"].as_str().map(str::to_owned),
+        name: text(&object["metadata"]["name"]),
+        resource_version: revision(object).to_string(),
+        at: None,
+    }
+}
+
+/// `Ok` if there are no violations.
+///
+/// # Errors
+/// [`Broken::Violated`] with all of them.
+pub fn none(violations: impl IntoIterator<Item = Violation>) -> Ruling {
+    let all: Vec<_> = violations.into_iter().collect();
+    if all.is_empty() { Ok(()) } else { Err(Broken::Violated(all)) }
+}
+
+/// `Ok` if the condition holds, else one violation.
+///
+/// # Errors
+/// [`Broken::Violated`].
+pub fn ensure(holds: bool, violation: impl FnOnce() -> Violation) -> Ruling {
+    if holds { Ok(()) } else { Err(violation().into()) }
+}
+
+/// A sentence on which a clause rests, and which is another one's to demand: where it is violated, that one is, and the
+/// clause in question is not judged.
+///
+/// # Errors
+/// [`Broken::Premise`] for a violation; whatever else keeps the sentence from holding as it is.
+pub fn premise(clause: &'static str, sentence: Ruling) -> Ruling {
+    sentence.map_err(|broken| match broken {
+        Broken::Violated(violations) => Broken::Premise { clause, violations },
+        other => other,
+    })
+}
+
+/// All of these sentences, each of which is told whether the others hold or not.
+///
+/// # Errors
+/// Of those that do not hold the first violation; else the first broken premise; else what was not reached, or not
+/// asked.
+pub fn all(sentences: impl IntoIterator<Item = Ruling>) -> Ruling {
+    let broken = sentences.into_iter().filter_map(Result::err);
+    broken.min_by_key(Broken::rank).map_or(Ok(()), Err)
+}
+
+/// What the violations of a ruling say, for tests of judges.
+///
+/// # Panics
+/// Where it says something else.
+pub fn messages(ruling: Ruling) -> Vec<String> {
+    match ruling {
+        Err(Broken::Violated(found)) => found.into_iter().map(|violation| violation.message).collect(),
+        other => panic!("{other:?} is no violation"),
+    }
+}
+
+/// What the first of them says, for tests of judges.
+///
+/// # Panics
+/// As [`messages`].
+pub fn message(ruling: Ruling) -> String {
+    messages(ruling).swap_remove(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn violated(message: &str) -> Ruling {
+        Err(violation(message).into())
+    }
+
+    fn not_reached() -> Ruling {
+        Err(Broken::NotReached("it stopped".into()))
+    }
+
+    fn not_asked() -> Ruling {
+        Err(Broken::NotAsked("there is no second one".into()))
+    }
+
+    #[test]
+    fn a_violated_premise_is_the_other_clauses_violation() {
+        let broken = Broken::Premise { clause: "AON-02", violations: vec![violation("bound")] };
+        assert_eq!(premise("AON-02", violated("bound")), Err(broken));
+        assert_eq!(premise("AON-02", Ok(())), Ok(()));
+        assert_eq!(premise("AON-02", not_reached()), not_reached());
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_before_what_is_not_known() {
+        let broken = || premise("GANG-08", violated("never made"));
+        assert_eq!(all([Ok(()), Ok(())]), Ok(()));
+        assert_eq!(all([not_asked(), not_reached(), broken(), violated("a"), violated("b")]), violated("a"));
+        assert_eq!(all([not_asked(), not_reached(), broken()]), broken());
+        assert_eq!(all([not_asked(), not_reached()]), not_reached());
+        assert_eq!(all([Ok(()), not_asked()]), not_asked());
+    }
+}

@@ -1,0 +1,197 @@
+//! What came before what, by resourceVersion: all kinds of the local cluster share one etcd.
+
+use std::collections::BTreeMap;
+
+use conformance_contract::names;
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Violation;
+use conformance_expect::{Gang, schedulers};
+use conformance_history::{Change, History, Version, condition};
+
+use super::gang_resources::expected;
+use super::{Shown, none, violation};
+
+/// Per PodGang: it was created, then its gang resources, parents first, then `Initialized` became True, then the first of
+/// its pods lost its gate (GANG-07).
+///
+/// # Errors
+/// A violation per step that was out of order or left out; [`Broken::NotReached`] if no pod of a PodGang ever lost its
+/// gate.
+pub fn creation(history: &History, gangs: &[Gang]) -> Ruling {
+    let violations: Vec<_> = gangs.iter().filter_map(|gang| out_of_order(history, &gang.name)).collect();
+    none(violations)?;
+    let gated =
+        gangs.iter().find(|gang| first_ungated(history).all(|pod| pod.pod().pod_gang() != Some(&gang.name)));
+    match gated {
+        Some(gang) => Err(Broken::NotReached(format!("no pod of {} ever lost its gate", gang.name))),
+        None => Ok(()),
+    }
+}
+
+/// A step on the way of a PodGang: what it is, and where it happened.
+type Step<'a> = (String, Option<Version<'a>>);
+
+fn out_of_order(history: &History, pod_gang: &str) -> Option<Violation> {
+    let resources = expected(history, pod_gang);
+    let steps_of = |kind: &str| -> Vec<Step<'_>> {
+        let of_kind = resources.iter().filter(|wanted| wanted.kind == kind);
+        of_kind
+            .map(|wanted| {
+                let found = history.of(wanted.kind).find(|found| wanted.name.matches(found.name()));
+                (format!("{} {}", wanted.kind, wanted.name), found)
+            })
+            .collect()
+    };
+    let initialized = history.named("PodGang", pod_gang).find(|version| {
+        condition(version.object, "Initialized").is_some_and(|condition| condition["status"] == "True")
+    });
+    let ungated = first_ungated(history).find(|version| version.pod().pod_gang() == Some(pod_gang));
+    let mut phases: Vec<Vec<Step<'_>>> =
+        vec![vec![(format!("PodGang {pod_gang}"), history.named("PodGang", pod_gang).next())]];
+    phases.extend(schedulers::of(history.header.target).kinds().iter().map(|kind| steps_of(kind)));
+    phases.push(vec![(format!("Initialized=True of PodGang {pod_gang}"), initialized)]);
+    phases.push(vec![(format!("the first gate of {pod_gang} removed"), ungated)]);
+    for (number, later) in phases.iter().enumerate() {
+        for (what, after) in later.iter().filter_map(|(what, version)| Some((what, (*version)?))) {
+            for (missing, before) in phases[..number].iter().flatten() {
+                match before {
+                    None => {
+                        return Some(
+                            violation(format!("{what}, but {missing} never was")).shown_by(what, after),
+                        );
+                    }
+                    Some(before) if before.revision() >= after.revision() => {
+                        let late = violation(format!("{what} came before {missing}"));
+                        return Some(late.shown_by(what, after).shown_by(missing, *before));
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+    }
+    None
+}
+
+/// Per pod the first version without Grove's gate, in order.
+fn first_ungated(history: &History) -> impl Iterator<Item = Version<'_>> {
+    let mut seen = std::collections::BTreeSet::new();
+    history.pods().filter(move |version| {
+        version.change != Change::Deleted
+            && !version.pod().gates().contains(&names::GATE)
+            && seen.insert(version.uid().to_owned())
+    })
+}
+
+/// No pod lost its gate before the gang resource that it names was there; a surplus pod, which names none, not before
+/// those of its PodGang were (GANG-07).
+///
+/// # Errors
+/// A violation per pod that did.
+pub fn no_pod_before_its_group(history: &History) -> Ruling {
+    let expectations = schedulers::of(history.header.target);
+    let Some(kind) = expectations.kinds().last() else { return Ok(()) };
+    let mut created: BTreeMap<&str, Version<'_>> = BTreeMap::new();
+    for version in history.of(kind) {
+        created.entry(version.name()).or_insert(version);
+    }
+    none(first_ungated(history).filter_map(|version| {
+        let group = expectations.named_by(version.pod()).or(version.pod().pod_gang())?;
+        let what = format!("{} lost its gate", version.name());
+        match created.get(group) {
+            Some(found) if found.revision() < version.revision() => None,
+            Some(found) => Some(
+                violation(format!("{what} before {kind} {group} existed"))
+                    .shown_by("ungated", version)
+                    .shown_by("created", *found),
+            ),
+            None => Some(
+                violation(format!("{what}, but {kind} {group} never existed")).shown_by("ungated", version),
+            ),
+        }
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_expect as expect;
+    use conformance_history::testing::{Story, object};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn gangs() -> Vec<Gang> {
+        expect::gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
+            "cliques": [{"name": "a", "spec": {"replicas": 1}}],
+        }}}))
+    }
+
+    fn pod_gang(initialized: &str) -> Value {
+        let mut pod_gang = object("PodGang", "w-0");
+        pod_gang["spec"] = json!({"podgroups": [{"name": "w-0-a", "minReplicas": 1}]});
+        pod_gang["status"] = json!({"conditions": [{"type": "Initialized", "status": initialized}]});
+        pod_gang
+    }
+
+    fn pod(gated: bool) -> Value {
+        let mut pod = object("Pod", "p");
+        pod["metadata"]["labels"] = json!({"grove.io/podgang": "w-0", "grove.io/podclique": "w-0-a"});
+        pod["spec"] = json!({"schedulingGroup": {"podGroupName": "w-0-w-0-a"}});
+        if gated {
+            pod["spec"]["schedulingGates"] = json!([{"name": "grove.io/podgang-pending-creation"}]);
+        }
+        pod
+    }
+
+    /// G PodGang, W Workload, P PodGroup, I Initialized=True, C pod created, U pod ungated.
+    fn story(steps: &str) -> History {
+        let steps = steps.chars().map(|step| match step {
+            'G' => pod_gang("False"),
+            'W' => object("Workload", "w-0"),
+            'P' => object("PodGroup", "w-0-w-0-a"),
+            'I' => pod_gang("True"),
+            'C' => pod(true),
+            _ => pod(false),
+        });
+        Story::flat().all_added(steps).end()
+    }
+
+    #[rstest::rstest]
+    #[case::the_order("GWPCIU", None)]
+    #[case::pods_are_made_any_time("CGWPIU", None)]
+    #[case::ungated_first(
+        "GWPCUI",
+        Some("the first gate of w-0 removed came before Initialized=True of PodGang w-0")
+    )]
+    #[case::ungated_and_never_initialized("GWPCU", Some("but Initialized=True of PodGang w-0 never was"))]
+    #[case::group_after_initialized(
+        "GWICPU",
+        Some("Initialized=True of PodGang w-0 came before PodGroup w-0-w-0-a")
+    )]
+    #[case::group_before_workload("GPWCIU", Some("PodGroup w-0-w-0-a came before Workload w-0"))]
+    #[case::no_workload("GPCIU", Some("but Workload w-0 never was"))]
+    #[case::workload_before_gang("WGPCIU", Some("Workload w-0 came before PodGang w-0"))]
+    #[case::never_gated("GWPUI", Some("the first gate of w-0 removed came before Initialized=True"))]
+    fn one_gang(#[case] steps: &str, #[case] broken: Option<&str>) {
+        let ruling = creation(&story(steps), &gangs());
+        match (broken, ruling) {
+            (None, Ok(())) => {}
+            (Some(message), Err(Broken::Violated(all))) => {
+                assert!(all[0].message.contains(message), "{all:?}")
+            }
+            (_, other) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn gates_that_stay_on_show_nothing() {
+        assert!(matches!(creation(&story("GWPCI"), &gangs()), Err(Broken::NotReached(_))));
+    }
+
+    #[rstest::rstest]
+    #[case("CPU", true)]
+    #[case("CUP", false)]
+    #[case("CU", false)]
+    fn one_pod(#[case] steps: &str, #[case] holds: bool) {
+        assert_eq!(no_pod_before_its_group(&story(steps)).is_ok(), holds);
+    }
+}

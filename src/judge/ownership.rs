@@ -1,0 +1,38 @@
+//! Which objects belong to which PodGang, by the contract's names.
+
+use conformance_contract::names;
+use conformance_contract::target::Target;
+use conformance_expect::{Gang, schedulers};
+use conformance_history::Version;
+
+/// Whether an object was made for this PodGang: itself, its PodCliques and pods, the backend's resources for it, and
+/// with a base PodGang what its replica of the PodCliqueSet has beside.
+pub fn belongs(target: Target, gang: &Gang, version: Version<'_>) -> bool {
+    let name = version.name();
+    let has_clique = |clique: &str| gang.groups.iter().any(|group| group.clique == clique);
+    let is_base = gang.base.is_none();
+    match version.kind() {
+        "PodGang" => name == gang.name,
+        "PodClique" => has_clique(name),
+        "Pod" => version.pod().pod_clique().is_some_and(has_clique),
+        "Service" => is_base && (name == gang.name || is_of_replica(gang, version)),
+        "PodCliqueScalingGroup" => is_base && is_scaled_by(gang, name),
+        kind => {
+            let resources = schedulers::resources_of(target, gang);
+            resources.iter().any(|resource| resource.kind == kind && resource.name.matches(name))
+        }
+    }
+}
+
+/// Whether an object's labels say that it is of this base PodGang's replica of the PodCliqueSet, whatever its name.
+fn is_of_replica(gang: &Gang, version: Version<'_>) -> bool {
+    let labels = (version.label(names::PART_OF), version.label(names::REPLICA_INDEX));
+    matches!(labels, (Some(set), Some(index)) if gang.name == format!("{set}-{index}"))
+}
+
+/// Whether a PodCliqueScalingGroup has cliques in this PodGang.
+pub fn is_scaled_by(gang: &Gang, scaling_group: &str) -> bool {
+    gang.groups
+        .iter()
+        .any(|group| group.scaling_group.as_ref().is_some_and(|(name, _)| name == scaling_group))
+}

@@ -1,0 +1,250 @@
+//! Where pods are: domains of a topology level.
+//!
+//! A level is a node-label key, a domain one of its values. Domains come from the Node objects of the history alone;
+//! a node without the label is in no domain. What is judged is every binding that ever was, not where pods ended up.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Violation;
+use conformance_expect::Gang;
+use conformance_history::{History, Pod, Version};
+
+use super::binding::bindings;
+use super::{Shown, none, violation};
+
+/// One binding: the version in which the pod is bound first, and the domain of its node.
+struct Placement<'a> {
+    pod: Version<'a>,
+    domain: Option<&'a str>,
+}
+
+/// A node's domain, as the node was labelled when the history first saw it.
+fn domain<'a>(history: &'a History, node: &str, key: &str) -> Option<&'a str> {
+    history.of("Node").find(|version| version.name() == node)?.label(key)
+}
+
+/// Every binding of the chosen pods.
+///
+/// # Errors
+/// [`Broken::NotReached`] if there is none: no domain at all is no domain in common.
+fn placements<'a>(
+    history: &'a History,
+    key: &str,
+    whose: &str,
+    chosen: impl Fn(Pod<'a>) -> bool,
+) -> Result<Vec<Placement<'a>>, Broken> {
+    let found: Vec<_> = bindings(history)
+        .filter(|version| chosen(version.pod()))
+        .map(|pod| Placement { pod, domain: domain(history, pod.pod().node().unwrap_or_default(), key) })
+        .collect();
+    if found.is_empty() {
+        Err(Broken::NotReached(format!("no pod of {whose} was ever bound")))
+    } else {
+        Ok(found)
+    }
+}
+
+fn in_one_domain<'a>(
+    history: &'a History,
+    key: &str,
+    whose: &str,
+    chosen: impl Fn(Pod<'a>) -> bool,
+) -> Ruling {
+    let placements = placements(history, key, whose, chosen)?;
+    let domains: BTreeSet<_> = placements.iter().map(|placement| placement.domain).collect();
+    if domains.len() == 1 && !domains.contains(&None) {
+        return Ok(());
+    }
+    let names: Vec<_> = domains.into_iter().map(|domain| domain.unwrap_or("none")).collect();
+    let message =
+        format!("the pods of {whose} were bound in {} domains of {key}: {}", names.len(), names.join(", "));
+    Err(placements.iter().fold(violation(message), shown).into())
+}
+
+fn shown(violation: Violation, placement: &Placement<'_>) -> Violation {
+    let node = placement.pod.pod().node().unwrap_or_default();
+    violation
+        .shown_by(format!("bound to {node}, domain {}", placement.domain.unwrap_or("none")), placement.pod)
+}
+
+/// Every pod that a PodGang ever had bound, surplus included, was bound in one and the same domain (TOPO-01).
+///
+/// # Errors
+/// A violation with all its bindings; [`Broken::NotReached`] if nothing of it was ever bound.
+pub fn gang_in_one_domain(history: &History, gang: &str, key: &str) -> Ruling {
+    in_one_domain(history, key, gang, |pod| pod.pod_gang() == Some(gang))
+}
+
+/// The same for one PodClique (TOPO-06).
+///
+/// # Errors
+/// As [`gang_in_one_domain`].
+pub fn clique_in_one_domain(history: &History, clique: &str, key: &str) -> Ruling {
+    in_one_domain(history, key, clique, |pod| pod.pod_clique() == Some(clique))
+}
+
+/// The same for each replica of each scaling group in these PodGangs: every one in a domain of its own choice
+/// (TOPO-05).
+///
+/// # Errors
+/// As [`gang_in_one_domain`]; [`Broken::NotReached`] if there is no scaling group.
+pub fn replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) -> Ruling {
+    let mut replicas: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for group in gangs.iter().flat_map(|gang| &gang.groups) {
+        if let Some((name, index)) = &group.scaling_group {
+            replicas.entry(format!("replica {index} of {name}")).or_default().push(&group.clique);
+        }
+    }
+    if replicas.is_empty() {
+        return Err(Broken::NotReached("there is no scaling group".into()));
+    }
+    replicas.iter().try_for_each(|(whose, cliques)| {
+        in_one_domain(history, key, whose, |pod| {
+            pod.pod_clique().is_some_and(|clique| cliques.contains(&clique))
+        })
+    })
+}
+
+/// A trial's domain by its short name, as [`conformance_driver::context::Trial::domain`] labels nodes with it.
+pub fn domain_named(history: &History, short: &str) -> String {
+    format!("{}-{short}", history.header.namespace)
+}
+
+/// Every pod that a PodGang ever had bound was bound in this domain (TOPO-03).
+///
+/// # Errors
+/// A violation per pod elsewhere; [`Broken::NotReached`] if nothing of it was ever bound.
+pub fn gang_in(history: &History, gang: &str, key: &str, wanted: &str) -> Ruling {
+    let placements = placements(history, key, gang, |pod| pod.pod_gang() == Some(gang))?;
+    let elsewhere = placements.iter().filter(|placement| placement.domain != Some(wanted));
+    none(elsewhere.map(|placement| {
+        let found =
+            violation(format!("{} is not in {wanted}, the only domain with room", placement.pod.name()));
+        shown(found, placement)
+    }))
+}
+
+/// No pod of a PodGang was ever bound to a node without the level's label (TOPO-11).
+///
+/// # Errors
+/// A violation per pod that was; [`Broken::NotReached`] if every node has the label, for then none could be.
+pub fn never_unlabelled(history: &History, gang: &str, key: &str) -> Ruling {
+    let unlabelled: BTreeSet<_> = history
+        .of("Node")
+        .filter(|version| version.label(key).is_none())
+        .map(|version| version.name())
+        .collect();
+    if unlabelled.is_empty() {
+        return Err(Broken::NotReached(format!("every node has the label {key}")));
+    }
+    let of_gang = bindings(history).filter(|version| version.pod().pod_gang() == Some(gang));
+    none(of_gang.filter(|version| version.pod().node().is_some_and(|node| unlabelled.contains(node))).map(
+        |version| {
+            violation(format!("{} of {gang} is bound to a node without the label {key}", version.name()))
+                .shown_by("bound", version)
+        },
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::names;
+    use conformance_expect::Group;
+    use conformance_history::testing::Story;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::message;
+
+    const KEY: &str = names::RACK;
+
+    fn node(name: &str, rack: Option<&str>) -> Value {
+        json!({"kind": "Node", "metadata": {"name": name, "labels": {KEY: rack}}})
+    }
+
+    fn pod(name: &str, clique: &str, node: Option<&str>) -> Value {
+        let labels = json!({names::POD_GANG: "g-0", names::POD_CLIQUE: clique});
+        json!({"kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": {"nodeName": node}})
+    }
+
+    /// Nodes 1 and 2 in rack a, 3 in rack b, 4 in none; pods of clique a and b bound as said.
+    fn history(bound: &[(&str, &str)]) -> History {
+        let nodes =
+            [node("1", Some("ns-a")), node("2", Some("ns-a")), node("3", Some("ns-b")), node("4", None)];
+        let pods =
+            bound.iter().enumerate().map(|(i, (clique, node))| pod(&format!("p{i}"), clique, Some(node)));
+        let pending = pod("pending", "a", None);
+        Story::flat().all_added(nodes).added(pending).all_added(pods).end()
+    }
+
+    #[test]
+    fn one_domain() {
+        let packed = history(&[("a", "1"), ("a", "2"), ("b", "3")]);
+        assert_eq!(clique_in_one_domain(&packed, "a", KEY), Ok(()));
+        insta::assert_snapshot!(
+            message(gang_in_one_domain(&packed, "g-0", KEY)),
+            @"the pods of g-0 were bound in 2 domains of topology.kubernetes.io/rack: ns-a, ns-b"
+        );
+        let nowhere = history(&[("a", "4")]);
+        insta::assert_snapshot!(
+            message(clique_in_one_domain(&nowhere, "a", KEY)),
+            @"the pods of a were bound in 1 domains of topology.kubernetes.io/rack: none"
+        );
+        assert!(matches!(gang_in_one_domain(&history(&[]), "g-0", KEY), Err(Broken::NotReached(_))));
+    }
+
+    #[test]
+    fn a_pod_that_was_elsewhere_once_counts() {
+        let moved = Story::flat()
+            .all_added([node("1", Some("ns-a")), node("3", Some("ns-b"))])
+            .added(pod("p0", "a", Some("3")))
+            .deleted(pod("p0", "a", Some("3")))
+            .added(pod("p1", "a", Some("1")))
+            .end();
+        assert!(gang_in_one_domain(&moved, "g-0", KEY).is_err());
+    }
+
+    #[test]
+    fn the_wanted_domain() {
+        let packed = history(&[("a", "1"), ("a", "2")]);
+        assert_eq!(gang_in(&packed, "g-0", KEY, &domain_named(&packed, "a")), Ok(()));
+        insta::assert_snapshot!(
+            message(gang_in(&packed, "g-0", KEY, &domain_named(&packed, "b"))),
+            @"p0 is not in ns-b, the only domain with room"
+        );
+    }
+
+    #[test]
+    fn replicas_are_free_to_differ() {
+        let group = |clique: &str, index| Group {
+            clique: clique.into(),
+            template: clique.into(),
+            min: 1,
+            replicas: 1,
+            scaling_group: Some(("g-0-sg".into(), index)),
+        };
+        let gang = |groups| Gang { name: "g-0".into(), base: None, groups };
+        let apart = history(&[("a", "1"), ("a", "2"), ("b", "3")]);
+        assert_eq!(replicas_in_one_domain(&apart, &[gang(vec![group("a", 0), group("b", 1)])], KEY), Ok(()));
+        insta::assert_snapshot!(
+            message(replicas_in_one_domain(&apart, &[gang(vec![group("a", 0), group("b", 0)])], KEY)),
+            @"the pods of replica 0 of g-0-sg were bound in 2 domains of topology.kubernetes.io/rack: ns-a, ns-b"
+        );
+        assert!(matches!(
+            replicas_in_one_domain(&apart, &[gang(Vec::new())], KEY),
+            Err(Broken::NotReached(_))
+        ));
+    }
+
+    #[test]
+    fn unlabelled_nodes() {
+        assert_eq!(never_unlabelled(&history(&[("a", "1")]), "g-0", KEY), Ok(()));
+        insta::assert_snapshot!(
+            message(never_unlabelled(&history(&[("a", "1"), ("a", "4")]), "g-0", KEY)),
+            @"p1 of g-0 is bound to a node without the label topology.kubernetes.io/rack"
+        );
+        let labelled = Story::flat().added(node("1", Some("ns-a"))).end();
+        assert!(matches!(never_unlabelled(&labelled, "g-0", KEY), Err(Broken::NotReached(_))));
+    }
+}

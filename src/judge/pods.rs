@@ -1,0 +1,302 @@
+//! What pods looked like when they were created.
+
+use std::collections::BTreeSet;
+
+use conformance_contract::names;
+use conformance_contract::ruling::Ruling;
+use conformance_contract::target::Target;
+use conformance_expect::scaling::index_in;
+use conformance_expect::schedulers::{self, Name};
+use conformance_expect::{Gang, Group};
+use conformance_history::{History, Pod, Version};
+
+use super::{Shown, none, violation};
+
+/// The first version of every pod of the workload.
+fn created(history: &History) -> impl Iterator<Item = Version<'_>> {
+    let mut seen = BTreeSet::new();
+    history.pods().filter(move |version| seen.insert(version.uid().to_owned()))
+}
+
+/// The first version of every pod of the workload in which it has no scheduling gate.
+fn released(history: &History) -> impl Iterator<Item = Version<'_>> {
+    let mut seen = BTreeSet::new();
+    let ungated = history.pods().filter(|version| version.pod().gates().is_empty());
+    ungated.filter(move |version| seen.insert(version.uid().to_owned()))
+}
+
+/// Every pod was created with exactly Grove's gate, Grove's labels, its backend's `schedulerName` and its membership
+/// (GANG-05); one that may get its membership later has it when it is released.
+///
+/// # Errors
+/// A violation per pod, with all that is wrong with it.
+pub fn as_they_should_be(history: &History, set: &str, gangs: &[Gang]) -> Ruling {
+    let mut any = false;
+    let violations: Vec<_> = created(history)
+        .filter_map(|version| {
+            any = true;
+            let faults = faults(version.pod(), history.header.target, set, gangs);
+            (!faults.is_empty()).then(|| {
+                violation(format!("{} was created with {}", version.name(), faults.join("; ")))
+                    .shown_by("created", version)
+            })
+        })
+        .collect();
+    if !any {
+        return Err(violation(format!("no pod of {set} was ever created")).into());
+    }
+    let late = released(history).filter_map(|version| {
+        let name = late_and_missing(version.pod(), history.header.target, gangs)?;
+        let message = format!("{} was released without PodGroup {name}", version.name());
+        Some(violation(message).shown_by("released", version))
+    });
+    none(violations.into_iter().chain(late))
+}
+
+fn place<'a>(pod: Pod<'_>, gangs: &'a [Gang]) -> Option<(&'a Gang, &'a Group)> {
+    let clique = pod.pod_clique();
+    gangs
+        .iter()
+        .find_map(|gang| Some((gang, gang.groups.iter().find(|g| Some(g.clique.as_str()) == clique)?)))
+}
+
+fn index(pod: Pod<'_>) -> Option<usize> {
+    pod.label(names::POD_INDEX).and_then(|index| index.parse().ok())
+}
+
+/// The PodGroup that a pod should name by now and does not, where it was allowed to be created without.
+fn late_and_missing(pod: Pod<'_>, target: Target, gangs: &[Gang]) -> Option<Name> {
+    let expectations = schedulers::of(target);
+    let ((gang, group), index) = (place(pod, gangs)?, index(pod)?);
+    let wanted = expectations.joins(gang, group, index)?;
+    let named = || expectations.named_by(pod).is_some_and(|found| wanted.matches(found));
+    (expectations.may_join_later(group, index) && !named()).then_some(wanted)
+}
+
+fn faults(pod: Pod<'_>, target: Target, set: &str, gangs: &[Gang]) -> Vec<String> {
+    let Some((gang, group)) = place(pod, gangs) else {
+        return vec![format!(
+            "label {} {}, which is no podgroup of {set}",
+            names::POD_CLIQUE,
+            pod.pod_clique().unwrap_or("absent")
+        )];
+    };
+    let mut faults = label_faults(pod, set, gang, group);
+    if pod.gates() != [names::GATE] {
+        faults.push(format!("scheduling gates {:?}, not exactly {}", pod.gates(), names::GATE));
+    }
+    let scheduler = pod.0["spec"]["schedulerName"].as_str().unwrap_or_default();
+    if scheduler != target.backend() {
+        faults.push(format!("schedulerName {scheduler:?}"));
+    }
+    match index(pod) {
+        None => faults.push(format!("no index in label {}", names::POD_INDEX)),
+        Some(index) if index >= group.replicas => {
+            faults.push(format!("index {index} of {} pods", group.replicas))
+        }
+        Some(index) => faults.extend(membership_faults(pod, target, gang, group, index)),
+    }
+    faults
+}
+
+fn membership_faults(pod: Pod<'_>, target: Target, gang: &Gang, group: &Group, index: usize) -> Vec<String> {
+    let expectations = schedulers::of(target);
+    let mut faults = expectations.membership_faults(pod, gang, group);
+    match (expectations.joins(gang, group, index), expectations.named_by(pod)) {
+        (Some(wanted), Some(found)) if wanted.matches(found) => {}
+        (None, None) => {}
+        (Some(_), None) if expectations.may_join_later(group, index) => {}
+        (wanted, found) => {
+            let wanted = wanted.map_or("none: it is surplus".to_owned(), |name| name.to_string());
+            faults.push(format!("PodGroup {} instead of {wanted}", found.unwrap_or("none")));
+        }
+    }
+    faults
+}
+
+fn label_faults(pod: Pod<'_>, set: &str, gang: &Gang, group: &Group) -> Vec<String> {
+    let base = gang.base.as_ref().unwrap_or(&gang.name);
+    let replica = index_in(set, base).map(|index| index.to_string());
+    let (group_name, group_index) = match &group.scaling_group {
+        Some((name, index)) => (Some(name.clone()), Some(index.to_string())),
+        None => (None, None),
+    };
+    let wanted = [
+        (names::MANAGED_BY, Some(names::MANAGER.to_owned())),
+        (names::PART_OF, Some(set.to_owned())),
+        (names::POD_GANG, Some(gang.name.clone())),
+        (names::BASE_POD_GANG, gang.base.clone()),
+        (names::REPLICA_INDEX, replica),
+        (names::SCALING_GROUP, group_name),
+        (names::SCALING_GROUP_REPLICA_INDEX, group_index),
+    ];
+    let mut faults: Vec<String> = wanted
+        .into_iter()
+        .filter(|(key, value)| pod.label(key) != value.as_deref())
+        .map(|(key, value)| {
+            let text = |value: Option<&str>| value.map_or("absent".to_owned(), |value| format!("{value:?}"));
+            format!("label {key} {} instead of {}", text(pod.label(key)), text(value.as_deref()))
+        })
+        .collect();
+    if pod.label(names::POD_TEMPLATE_HASH).is_none_or(str::is_empty) {
+        faults.push(format!("no label {}", names::POD_TEMPLATE_HASH));
+    }
+    faults
+}
+
+/// No two pods of a PodClique that are there at the same time have the same index (GANG-05: hostnames come from it).
+///
+/// # Errors
+/// A violation per pair.
+pub fn indexes_are_unique(history: &History) -> Ruling {
+    let mut held: std::collections::BTreeMap<(&str, &str), Version<'_>> = std::collections::BTreeMap::new();
+    let mut violations = Vec::new();
+    for version in history.pods() {
+        let pod = version.pod();
+        let (Some(clique), Some(index)) = (pod.pod_clique(), pod.label(names::POD_INDEX)) else { continue };
+        let leaves = version.change == conformance_history::Change::Deleted || pod.is_terminating();
+        match held.get(&(clique, index)) {
+            Some(holder) if holder.uid() == version.uid() && leaves => drop(held.remove(&(clique, index))),
+            Some(holder) if holder.uid() != version.uid() && !leaves => violations.push(
+                violation(format!(
+                    "{} and {} both have index {index} of {clique}",
+                    holder.name(),
+                    version.name()
+                ))
+                .shown_by("first", *holder)
+                .shown_by("second", version),
+            ),
+            None if !leaves => drop(held.insert((clique, index), version)),
+            _ => {}
+        }
+    }
+    none(violations)
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::ruling::Broken;
+    use conformance_expect as expect;
+    use conformance_history::testing::Story;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// One PodClique of 2 pods, minimum 1; a scaling group of 1 with one clique of 1 pod, and one scaled replica.
+    fn gangs() -> Vec<Gang> {
+        expect::gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
+            "cliques": [{"name": "a", "spec": {"replicas": 2, "minAvailable": 1}}, {"name": "b", "spec": {"replicas": 1}}],
+            "podCliqueScalingGroups": [{"name": "sg", "replicas": 2, "cliqueNames": ["b"]}],
+        }}}))
+    }
+
+    fn pod(name: &str, labels: Value, group: Option<&str>) -> Value {
+        let mut all = json!({
+            "app.kubernetes.io/managed-by": "grove-operator", "app.kubernetes.io/part-of": "w",
+            "grove.io/podcliqueset-replica-index": "0", "grove.io/pod-template-hash": "h",
+        });
+        for (key, value) in labels.as_object().unwrap() {
+            all[format!("grove.io/{key}")] = value.clone();
+        }
+        let mut pod = json!({"kind": "Pod", "metadata": {"name": name, "labels": all}, "spec": {
+            "schedulerName": "default-scheduler", "schedulingGates": [{"name": "grove.io/podgang-pending-creation"}],
+        }});
+        if let Some(group) = group {
+            pod["spec"]["schedulingGroup"] = json!({"podGroupName": group});
+        }
+        pod
+    }
+
+    fn standalone(index: &str, group: Option<&str>) -> Value {
+        let labels = json!({"podclique": "w-0-a", "podgang": "w-0", "podclique-pod-index": index});
+        pod(&format!("w-0-a-{index}"), labels, group)
+    }
+
+    fn of_scaled_gang() -> Value {
+        let labels = json!({
+            "podclique": "w-0-sg-1-b", "podgang": "w-0-sg-0", "base-podgang": "w-0", "podclique-pod-index": "0",
+            "podcliquescalinggroup": "w-0-sg", "podcliquescalinggroup-replica-index": "1",
+        });
+        pod("w-0-sg-1-b-0", labels, Some("w-0-sg-0-w-0-sg-1-b"))
+    }
+
+    fn said(history: &History) -> Option<String> {
+        match as_they_should_be(history, "w", &gangs()) {
+            Ok(()) => None,
+            Err(Broken::Violated(all)) => {
+                Some(all.into_iter().map(|v| v.message).collect::<Vec<_>>().join("\n"))
+            }
+            Err(Broken::NotReached(why)) => Some(why),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn pods_of_base_and_scaled_gangs_are_fine() {
+        let pods = [standalone("0", Some("w-0-w-0-a")), standalone("1", Some("w-0-w-0-a")), of_scaled_gang()];
+        assert_eq!(said(&Story::flat().all_added(pods).end()), None);
+        let pods = [standalone("0", Some("w-0")), standalone("1", None)];
+        assert_eq!(
+            said(&Story::whole().all_added(pods).end()),
+            None,
+            "surplus joins no PodGroup in PodGang scope"
+        );
+    }
+
+    #[test]
+    fn a_later_version_does_not_count() {
+        let mut ungated = standalone("0", Some("w-0-w-0-a"));
+        ungated["spec"]["schedulingGates"] = json!([]);
+        let story = Story::flat().added(standalone("0", Some("w-0-w-0-a"))).modified(ungated.clone());
+        assert_eq!(said(&story.end()), None);
+        assert!(said(&Story::flat().added(ungated).end()).unwrap().contains("scheduling gates []"));
+    }
+
+    #[rstest::rstest]
+    #[case::joined(Some("w-0-w-0-a"), None)]
+    #[case::loose(None, Some("w-0-a-1 was released without PodGroup w-0-w-0-a"))]
+    #[case::of_another(Some("w-0-other"), Some("w-0-a-1 was released without PodGroup w-0-w-0-a"))]
+    fn surplus_joins_when_it_is_released(#[case] group: Option<&str>, #[case] message: Option<&str>) {
+        let mut surplus = standalone("1", None);
+        surplus["spec"]["schedulerName"] = json!("koord-scheduler");
+        let gated = Story::on(Target::Koordinator).added(surplus.clone());
+        surplus["spec"]["schedulingGates"] = json!([]);
+        if let Some(group) = group {
+            surplus["metadata"]["labels"]["pod-group.scheduling.sigs.k8s.io"] = json!(group);
+        }
+        assert_eq!(said(&gated.modified(surplus).end()).as_deref(), message);
+    }
+
+    #[rstest::rstest]
+    #[case::second_gate("/spec/schedulingGates", json!([{"name": "grove.io/podgang-pending-creation"}, {"name": "x"}]), "gates")]
+    #[case::scheduler("/spec/schedulerName", json!("other"), "schedulerName \"other\"")]
+    #[case::loose("/spec/schedulingGroup", Value::Null, "PodGroup none instead of w-0-sg-0-w-0-sg-1-b")]
+    #[case::base(
+        "/metadata/labels/grove.io~1base-podgang",
+        Value::Null,
+        "label grove.io/base-podgang absent"
+    )]
+    #[case::replica("/metadata/labels/grove.io~1podcliqueset-replica-index", json!("1"), "index \"1\" instead of \"0\"")]
+    #[case::index("/metadata/labels/grove.io~1podclique-pod-index", json!("1"), "index 1 of 1 pods")]
+    #[case::hash("/metadata/labels/grove.io~1pod-template-hash", json!(""), "no label grove.io/pod-template-hash")]
+    #[case::stranger("/metadata/labels/grove.io~1podclique", json!("w-0-z"), "no podgroup of w")]
+    fn one_thing_wrong(#[case] field: &str, #[case] value: Value, #[case] message: &str) {
+        let mut pod = of_scaled_gang();
+        *pod.pointer_mut(field).unwrap() = value;
+        let said = said(&Story::flat().added(pod).end()).unwrap();
+        assert!(said.contains(message), "{said}");
+    }
+
+    #[test]
+    fn an_index_is_used_by_one_live_pod_at_a_time() {
+        let named = |name: &str| {
+            let mut pod = standalone("0", None);
+            pod["metadata"]["name"] = json!(name);
+            pod
+        };
+        let replaced = Story::flat().added(named("x")).deleted(named("x")).added(named("y"));
+        assert!(indexes_are_unique(&replaced.end()).is_ok());
+        let doubled = Story::flat().added(named("x")).added(named("y"));
+        assert!(indexes_are_unique(&doubled.end()).is_err());
+    }
+}

@@ -1,0 +1,351 @@
+//! What became of a ClusterTopologyBinding in the schedulers' own terms: its topology resources, and how its status
+//! says that they stand to it.
+//!
+//! A status speaks of every scheduler with topology resources that the cluster has; what is judged is the target's part
+//! of it, and the condition only where that part alone decides it.
+
+use conformance_contract::names;
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::target::Target;
+use conformance_expect::schedulers;
+use conformance_history::{Change, History, Live, Version, condition};
+use serde_json::Value;
+
+use super::{Shown, ensure, none, violation};
+
+/// As histories name it.
+pub const BINDING: &str = "ClusterTopologyBinding";
+
+/// The kind of the target's topology resources.
+///
+/// # Errors
+/// [`Broken::NotReached`] if it has none.
+pub fn kind(target: Target) -> Result<&'static str, Broken> {
+    let none = || Broken::NotReached(format!("{target} has no topology resources"));
+    schedulers::of(target).topology_kind().ok_or_else(none)
+}
+
+/// What the status of a binding says about a scheduler, once it speaks of it.
+pub fn entry<'a>(binding: &'a Value, scheduler: &str) -> Option<&'a Value> {
+    let entries = binding["status"]["schedulerTopologyStatuses"].as_array()?;
+    entries.iter().find(|entry| entry["schedulerName"] == scheduler)
+}
+
+/// Whether the status of a binding says that the scheduler's topology resource follows it; `None` while it says
+/// nothing.
+pub fn is_in_sync(live: &Live, binding: &str, scheduler: &str) -> Option<bool> {
+    entry(live.get(BINDING, binding)?, scheduler)?["inSync"].as_bool()
+}
+
+/// The binding has become the target's topology resources, and its status says that they follow it (TOPO-09).
+///
+/// # Errors
+/// A violation per fault; [`Broken::NotReached`] if there is no such binding.
+pub fn follow(history: &History, live: &Live, binding: &str) -> Ruling {
+    let target = history.header.target;
+    kind(target)?;
+    let found = there(live, binding)?;
+    let faults = schedulers::of(target).topology_faults(found, live, &history.header.namespace);
+    none(faults.into_iter().map(|fault| violation(fault).shown_by_object("the binding", found)))?;
+    says_in_sync(history, live, binding)
+}
+
+/// The status of the binding says that the target's topology resource follows it; where all do, the condition is False.
+///
+/// # Errors
+/// A violation if it does not; [`Broken::NotReached`] if there is no such binding.
+pub fn says_in_sync(history: &History, live: &Live, binding: &str) -> Ruling {
+    let (found, entry) = (there(live, binding)?, state(history, live, binding)?);
+    let entries = found["status"]["schedulerTopologyStatuses"].as_array().into_iter().flatten();
+    let all = entries.into_iter().all(|entry| entry["inSync"] == true);
+    let wrong = |what: &str| violation(format!("{what}: {entry}")).shown_by_object("the binding", found);
+    ensure(entry["inSync"] == true, || wrong("a topology resource that follows its binding is said not to"))?;
+    let drift = condition(found, names::TOPOLOGY_DRIFT).map_or(&Value::Null, |drift| &drift["status"]);
+    ensure(!all || drift == "False", || {
+        wrong("all follow the binding, and yet it does not say that nothing drifted")
+    })
+}
+
+/// The status of the binding says that the target's topology resource does not follow it, why, and the condition does
+/// not say otherwise (TOPO-09).
+///
+/// # Errors
+/// A violation if it does not; [`Broken::NotReached`] if there is no such binding.
+pub fn says_out_of_sync(history: &History, live: &Live, binding: &str) -> Ruling {
+    let (found, entry) = (there(live, binding)?, state(history, live, binding)?);
+    let wrong = |what: &str| violation(format!("{what}: {entry}")).shown_by_object("the binding", found);
+    ensure(entry["inSync"] == false, || {
+        wrong("a topology resource that does not follow its binding is said to")
+    })?;
+    let says_why = entry["message"].as_str().is_some_and(|message| !message.is_empty());
+    ensure(says_why, || wrong("it is not said why a topology resource does not follow its binding"))?;
+    let drift = condition(found, names::TOPOLOGY_DRIFT);
+    let told = drift.is_some_and(|drift| drift["status"] != "False");
+    ensure(told, || {
+        wrong("the condition of the binding does not tell of a topology resource that does not follow it")
+    })
+}
+
+/// What the status of the binding says about the target names the topology resource that the binding refers to
+/// (TOPO-09).
+///
+/// # Errors
+/// A violation if it does not; [`Broken::NotReached`] if there is no such binding, or it refers to none.
+pub fn names_reference(history: &History, live: &Live, binding: &str) -> Ruling {
+    let (found, entry) = (there(live, binding)?, state(history, live, binding)?);
+    let references = found["spec"]["schedulerTopologyBindings"].as_array().into_iter().flatten();
+    let mut references = references.filter(|of| of["schedulerName"] == history.header.target.backend());
+    let Some(reference) = references.find_map(|of| of["topologyReference"].as_str()) else {
+        return Err(Broken::NotReached(format!("{BINDING} {binding} refers to no topology resource")));
+    };
+    let is_named = entry["message"].as_str().is_some_and(|message| message.contains(reference));
+    ensure(is_named, || {
+        violation(format!("what is said does not name {reference}: {entry}"))
+            .shown_by_object("the binding", found)
+    })
+}
+
+fn there<'a>(live: &'a Live, binding: &str) -> Result<&'a Value, Broken> {
+    live.get(BINDING, binding).ok_or_else(|| Broken::NotReached(format!("there is no {BINDING} {binding}")))
+}
+
+fn state<'a>(history: &History, live: &'a Live, binding: &str) -> Result<&'a Value, Broken> {
+    let (found, scheduler) = (there(live, binding)?, history.header.target.backend());
+    entry(found, scheduler).ok_or_else(|| {
+        let silent = format!("the status of {BINDING} {binding} does not speak of {scheduler}");
+        violation(silent).shown_by_object("the binding", found).into()
+    })
+}
+
+/// No topology resource of the target's was ever controlled by this binding (TOPO-09).
+///
+/// # Errors
+/// A violation per one that was; [`Broken::NotReached`] if the binding was never there.
+pub fn never_became(history: &History, binding: &str) -> Ruling {
+    let kind = kind(history.header.target)?;
+    if history.named(BINDING, binding).next().is_none() {
+        return Err(Broken::NotReached(format!("there never was a {BINDING} {binding}")));
+    }
+    let of_binding = history.of(kind).filter(|version| {
+        let owners = version.object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+        version.change == Change::Added
+            && owners.into_iter().any(|owner| owner["kind"] == BINDING && owner["name"] == binding)
+    });
+    none(of_binding.map(|version| {
+        violation(format!("{kind} {} was made for {binding}", version.name())).shown_by("it", version)
+    }))
+}
+
+/// The topology resource of that uid, somebody else's, was never changed nor removed before the entry at `until`
+/// (TOPO-09).
+///
+/// # Errors
+/// A violation per version that says otherwise; [`Broken::NotReached`] if it was never there.
+pub fn untouched(history: &History, uid: &str, until: usize) -> Ruling {
+    let kind = kind(history.header.target)?;
+    let mut versions = history.of(kind).filter(|version| version.uid() == uid && version.index < until);
+    let Some(first) = versions.next() else {
+        return Err(Broken::NotReached(format!("the {kind} of somebody else was never there")));
+    };
+    let its_own = |version: &Version<'_>| {
+        let metadata = &version.object["metadata"];
+        (version.object["spec"].clone(), metadata["ownerReferences"].clone(), metadata["labels"].clone())
+    };
+    let touched =
+        versions.filter(|version| version.change == Change::Deleted || its_own(version) != its_own(&first));
+    none(touched.map(|version| {
+        violation(format!("{kind} {} is somebody else's and was touched", version.name()))
+            .shown_by("as it was made", first)
+            .shown_by("touched", version)
+    }))
+}
+
+/// The topology resources that stood at the entry `from` still stand at `to`: the same objects (DEL-09).
+///
+/// # Errors
+/// A violation per one that is gone; [`Broken::NotReached`] if there were none.
+pub fn outlived(history: &History, from: usize, to: usize) -> Ruling {
+    let kind = kind(history.header.target)?;
+    let (before, after) = (history.before(from), history.before(to));
+    if before.of(kind).next().is_none() {
+        return Err(Broken::NotReached(format!("there was no {kind}")));
+    }
+    let uid = |object: &Value| object["metadata"]["uid"].clone();
+    let stands = |object: &Value| after.of(kind).any(|later| uid(later) == uid(object));
+    none(before.of(kind).filter(|object| !stands(object)).map(|object| {
+        violation(format!("{kind} {} went before its binding", object["metadata"]["name"]))
+            .shown_by_object("it", object)
+    }))
+}
+
+/// None of the topology resources that this binding controlled stands before the entry at `until` (DEL-09).
+///
+/// # Errors
+/// A violation per one that does; [`Broken::NotReached`] if it never had any.
+pub fn went_with(history: &History, binding: &str, until: usize) -> Ruling {
+    let kind = kind(history.header.target)?;
+    let is_its = |object: &Value| {
+        let owners = object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+        owners.into_iter().any(|owner| owner["kind"] == BINDING && owner["name"] == binding)
+    };
+    if !history.of(kind).any(|version| is_its(version.object)) {
+        return Err(Broken::NotReached(format!("there never was a {kind} of {binding}")));
+    }
+    let live = history.before(until);
+    none(live.of(kind).filter(|object| is_its(object)).map(|object| {
+        violation(format!("{kind} {} outlives its binding", object["metadata"]["name"]))
+            .shown_by_object("it", object)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, object, owned};
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    const NAME: &str = "rows";
+
+    /// A binding of one level, and how its status says that schedulers stand to it.
+    fn binding(statuses: &[(&str, bool, &str)], drift: &str) -> Value {
+        let mut binding = object(BINDING, NAME);
+        binding["spec"] = json!({"levels": [{"domain": "rack", "key": names::RACK}]});
+        let entries = statuses.iter().map(
+            |(name, in_sync, message)| json!({"schedulerName": name, "inSync": in_sync, "message": message}),
+        );
+        binding["status"]["schedulerTopologyStatuses"] = entries.collect();
+        binding["status"]["conditions"] = json!([{"type": names::TOPOLOGY_DRIFT, "status": drift}]);
+        binding
+    }
+
+    fn topology(key: &str) -> Value {
+        let mut topology = object("Topology", NAME);
+        topology["spec"] = json!({"levels": [{"nodeLabel": key}]});
+        topology
+    }
+
+    fn message(ruling: Ruling) -> String {
+        match ruling {
+            Ok(()) => "holds".into(),
+            Err(Broken::Violated(found)) => found[0].message.clone(),
+            Err(Broken::NotReached(why)) => format!("not reached: {why}"),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[rstest]
+    #[case::all_is_well(binding(&[("kai-scheduler", true, "")], "False"), "holds")]
+    #[case::another_scheduler_drifted(
+        binding(&[("kai-scheduler", true, ""), ("volcano", false, "held")], "True"), "holds"
+    )]
+    #[case::condition(
+        binding(&[("kai-scheduler", true, "")], "True"),
+        "all follow the binding, and yet it does not say that nothing drifted"
+    )]
+    #[case::entry(
+        binding(&[("kai-scheduler", false, "differs")], "True"),
+        "a topology resource that follows its binding is said not to"
+    )]
+    #[case::silent(
+        binding(&[("volcano", true, "")], "False"),
+        "the status of ClusterTopologyBinding rows does not speak of kai-scheduler"
+    )]
+    fn one_that_follows(#[case] binding: Value, #[case] wanted: &str) {
+        let story = Story::on(Target::Kai).added(binding);
+        let history = story.added(owned(topology(names::RACK), BINDING, NAME)).end();
+        let said = message(follow(&history, &history.end(), NAME));
+        assert!(said.starts_with(wanted), "{said}");
+    }
+
+    #[rstest]
+    #[case::other_levels(
+        owned(topology(names::HOST), BINDING, NAME),
+        "levels [\"kubernetes.io/hostname\"] instead of"
+    )]
+    #[case::of_nobody(topology(names::RACK), "Topology rows is not controlled by")]
+    #[case::of_another_name(owned(object("Topology", "columns"), BINDING, NAME), "there is no Topology rows")]
+    fn one_that_does_not(#[case] topology: Value, #[case] wanted: &str) {
+        let story = Story::on(Target::Kai).added(binding(&[("kai-scheduler", true, "")], "False"));
+        let history = story.added(topology).end();
+        let said = message(follow(&history, &history.end(), NAME));
+        assert!(said.starts_with(wanted), "{said}");
+    }
+
+    #[rstest]
+    #[case::told(binding(&[("kai-scheduler", false, "differs")], "True"), "holds")]
+    #[case::not_found(binding(&[("kai-scheduler", false, "not found")], "Unknown"), "holds")]
+    #[case::said_to_follow(
+        binding(&[("kai-scheduler", true, "")], "False"),
+        "a topology resource that does not follow its binding is said to"
+    )]
+    #[case::no_reason(binding(&[("kai-scheduler", false, "")], "True"), "it is not said why")]
+    #[case::condition(
+        binding(&[("kai-scheduler", false, "differs")], "False"),
+        "the condition of the binding does not tell"
+    )]
+    fn drift_is_told(#[case] binding: Value, #[case] wanted: &str) {
+        let history = Story::on(Target::Kai).added(binding).end();
+        let said = message(says_out_of_sync(&history, &history.end(), NAME));
+        assert!(said.starts_with(wanted), "{said}");
+    }
+
+    #[rstest]
+    #[case::named("Topology \"site\" not found", "holds")]
+    #[case::unnamed("not found", "what is said does not name site")]
+    fn the_reference_is_named(#[case] said: &str, #[case] wanted: &str) {
+        let mut found = binding(&[("volcano", false, "site"), ("kai-scheduler", false, said)], "Unknown");
+        found["spec"]["schedulerTopologyBindings"] = json!([
+            {"schedulerName": "volcano", "topologyReference": "root"},
+            {"schedulerName": "kai-scheduler", "topologyReference": "site"},
+        ]);
+        let history = Story::on(Target::Kai).added(found).end();
+        let said = message(names_reference(&history, &history.end(), NAME));
+        assert!(said.starts_with(wanted), "{said}");
+    }
+
+    #[test]
+    fn what_is_somebody_elses_stays_his() {
+        let uid = "uid-of-Topology-rows";
+        let story = || Story::on(Target::Kai).added(binding(&[], "True")).added(topology(names::HOST));
+        let mut seen = topology(names::HOST);
+        seen["status"] = json!({"seen": true});
+        let kept = story().modified(seen).end();
+        assert_eq!(message(untouched(&kept, uid, 9)), "holds");
+        assert_eq!(message(never_became(&kept, NAME)), "holds");
+        for touched in [
+            story().modified(topology(names::RACK)).end(),
+            story().modified(owned(topology(names::HOST), BINDING, NAME)).end(),
+            story().deleted(topology(names::HOST)).end(),
+        ] {
+            assert_eq!(
+                message(untouched(&touched, uid, 9)),
+                "Topology rows is somebody else's and was touched"
+            );
+            assert_eq!(message(untouched(&touched, uid, 2)), "holds", "that was later");
+        }
+        let made = story().added(owned(object("Topology", "x"), BINDING, NAME)).end();
+        assert_eq!(message(never_became(&made, NAME)), "Topology x was made for rows");
+        assert_eq!(
+            message(never_became(&made, "others")),
+            "not reached: there never was a ClusterTopologyBinding others"
+        );
+    }
+
+    #[test]
+    fn topology_resources_live_as_long_as_their_binding() {
+        let its = || owned(topology(names::RACK), BINDING, NAME);
+        let story = || Story::on(Target::Kai).added(binding(&[], "False")).added(its());
+        let gone = story().deleted(its()).end();
+        assert_eq!(message(outlived(&gone, 2, 2)), "holds");
+        assert_eq!(message(outlived(&gone, 2, 3)), "Topology \"rows\" went before its binding");
+        assert_eq!(message(outlived(&gone, 1, 3)), "not reached: there was no Topology");
+        assert_eq!(message(went_with(&gone, NAME, 3)), "holds");
+        assert_eq!(message(went_with(&gone, NAME, 2)), "Topology \"rows\" outlives its binding");
+        assert_eq!(
+            message(went_with(&gone, "others", 3)),
+            "not reached: there never was a Topology of others"
+        );
+    }
+}

@@ -1,0 +1,27 @@
+//! The program. It is the suite's command line, and each of the programs that a cluster runs beside the suite: this file is
+//! the only place that knows both.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use conformance_cluster::own_program::{CONTROLLER, PLUGIN};
+use conformance_cluster::process::{self, EXEC_VERB};
+
+fn main() -> ExitCode {
+    let mut args = std::env::args_os().skip(1);
+    match args.next().as_deref().and_then(|verb| verb.to_str()) {
+        // The launcher of child processes, before anything else: it must become the program at once.
+        Some(EXEC_VERB) => {
+            let words = args.map(|word| word.to_string_lossy().into_owned());
+            conformance_cli::launcher_failed(&process::exec(words))
+        }
+        Some(CONTROLLER) => grove_backend_controller::command_line::main(named(CONTROLLER, args)),
+        Some(PLUGIN) => fake_gpu_plugin::command_line::main(named(PLUGIN, args)),
+        _ => conformance_cli::main().into(),
+    }
+}
+
+/// Arguments as the program of that name would get them.
+fn named(name: &str, args: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
+    std::iter::once(OsString::from(name)).chain(args)
+}

@@ -1,0 +1,88 @@
+//! What a trial leaves behind: its history always, everything else that explains it if it did not pass.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use conformance_cluster::home;
+use conformance_cluster::provider::{Logs, Provider};
+use conformance_contract::target::Target;
+use conformance_driver::case::Case;
+use conformance_driver::context::Stop;
+use conformance_driver::test_cluster::Ground;
+use conformance_history::History;
+use conformance_report::CaseResult;
+
+use super::verdict;
+
+/// The folder of a trial, and where the logs stood when it began.
+#[derive(Debug)]
+pub(crate) struct Artifacts {
+    out: PathBuf,
+    folder: PathBuf,
+    cluster: Arc<dyn Provider>,
+    logs: Logs,
+}
+
+impl Artifacts {
+    /// Notes where the logs stand.
+    pub(crate) fn begin(out: &Path, case: &Case, target: Target, ground: &Ground, attempt: usize) -> Self {
+        let name = case.id.replace('/', "-");
+        // A retry keeps the evidence of what it tries again.
+        let name = if attempt == 0 { name } else { format!("{name}-retry-{attempt}") };
+        let folder = PathBuf::from("artifacts").join(target.slug()).join(name);
+        let cluster = ground.cluster.clone();
+        Self { out: out.into(), folder, logs: cluster.logs(target.scheduler()), cluster }
+    }
+
+    /// Writes the history, and for a trial that did not pass objects, events, logs and the reason. The folder, relative
+    /// to the report; `None` if nothing could be written, which is logged.
+    pub(crate) async fn keep(
+        &self,
+        history: &History,
+        result: &CaseResult,
+        stop: Option<&Stop>,
+    ) -> Option<String> {
+        let logs = async {
+            if verdict::is_expected(result.outcome.verdict) {
+                return Ok(());
+            }
+            let folder = self.out.join(&self.folder);
+            self.cluster.export_logs(&self.logs, &folder).await.map_err(|e| e.to_string())
+        };
+        let written = match self.write(history, result, stop) {
+            Ok(()) => logs.await,
+            failed => failed,
+        };
+        match written {
+            Ok(()) => Some(self.folder.display().to_string()),
+            Err(reason) => {
+                tracing::warn!(folder = %self.folder.display(), reason, "artifacts could not be written");
+                None
+            }
+        }
+    }
+
+    fn write(&self, history: &History, result: &CaseResult, stop: Option<&Stop>) -> Result<(), String> {
+        let folder = self.out.join(&self.folder);
+        // What an earlier run or attempt left there would pass for this one's.
+        let _ = std::fs::remove_dir_all(&folder);
+        home::make(&folder).map_err(|e| e.to_string())?;
+        let file = File::create(folder.join("history.jsonl")).map_err(|e| e.to_string())?;
+        history.write(BufWriter::new(file)).map_err(|e| e.to_string())?;
+        if verdict::is_expected(result.outcome.verdict) {
+            return Ok(());
+        }
+        let end = history.end();
+        let (events, objects): (Vec<_>, Vec<_>) = end.all().partition(|object| object["kind"] == "Event");
+        for (name, content) in [("objects.yaml", objects), ("events.yaml", events)] {
+            let text = grove_yaml::write(&content).map_err(|e| e.to_string())?;
+            home::write(&folder.join(name), text).map_err(|e| e.to_string())?;
+        }
+        if let Some(stop) = stop {
+            home::write(&folder.join("stopped.txt"), format!("{stop}\n")).map_err(|e| e.to_string())?;
+        }
+        Ok(())
+    }
+}

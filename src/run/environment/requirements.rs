@@ -1,0 +1,82 @@
+//! What the clusters of a run lack for a case, in words for the report.
+
+use conformance_cluster::ClusterError;
+use conformance_cluster::local::Part;
+use conformance_contract::scheduler::Scheduler;
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Lane};
+use conformance_driver::test_cluster::Ground;
+
+use super::{Arena, Origin};
+
+impl Arena {
+    /// Whether KAI itself is in the clusters of this run, from a folder or by its chart.
+    fn has_kai(&self) -> bool {
+        match &self.settings.origin {
+            Origin::Kind(kind) => kind.release(Scheduler::Kai).is_some(),
+            Origin::Local | Origin::Up(_) | Origin::Existing { .. } => self.settings.spec.kai.is_some(),
+        }
+    }
+
+    /// Why nothing can be said about a target's scheduler: it is not in the clusters of this run. What the API server
+    /// alone shows is judged all the same.
+    pub(super) fn absent(&self, target: Target) -> Option<&'static str> {
+        let missing = target.scheduler() == Scheduler::Kai && !self.has_kai();
+        missing.then_some(
+            "KAI binaries not found (--kai-dir): a stand-in binds the pods, one by one, and only what the API server \
+             shows is judged",
+        )
+    }
+
+    /// Why a case cannot be held on a target in the clusters of this run.
+    pub(super) fn lacks(&self, case: &Case, target: Target) -> Option<&'static str> {
+        let pod_grouper =
+            || self.settings.spec.parts_of(Scheduler::Kai).any(|part| part == Part::KaiPodGrouper);
+        let is_local = matches!(self.settings.origin, Origin::Local);
+        match case.group() {
+            _ if case.lane == Lane::Alone
+                && !matches!(self.settings.origin, Origin::Local | Origin::Up(_)) =>
+            {
+                Some("it stops or reconfigures a part of the control plane: run it with --provider local")
+            }
+            // Not even its API.
+            _ if target.scheduler() == Scheduler::Kai
+                && matches!(self.settings.origin, Origin::Kind(_))
+                && !self.has_kai() =>
+            {
+                Some("KAI comes into a kind cluster by its chart only: run it with --install helm")
+            }
+            "klt" if !matches!(self.settings.origin, Origin::Kind(_)) => {
+                Some("the nodes have no kubelets, they are simulated: run it with --provider kind")
+            }
+            "kai"
+                if case.clauses.contains(&"KAI-07") && self.settings.spec.kai.is_some() && !pod_grouper() =>
+            {
+                Some("KAI's podgrouper is not in the folder of --kai-dir")
+            }
+            "coex" if !is_local => {
+                Some("who has bound a pod is read from the audit log of a cluster of the harness's own")
+            }
+            "coex" if self.settings.spec.schedulers.len() < 2 => {
+                Some("one scheduler only; run --backend all")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Why a cluster's nodes do not do for a case: there are too few, or it is about a kubelet's own `pods`.
+pub(super) fn too_small(ground: &Ground, case: &Case) -> Option<String> {
+    let pools = ground.cluster.node_pools();
+    let (there, wanted) = (pools.size()?, case.nodes.iter().map(|nodes| nodes.count as usize).sum::<usize>());
+    if case.nodes.iter().any(|nodes| !nodes.stand_in) {
+        return Some("its pods ask for nothing, and a kubelet's own `pods` cannot be made scarce".into());
+    }
+    (wanted > there).then(|| format!("it needs {wanted} nodes, the cluster has {there}"))
+}
+
+/// Why a target's scheduler is not there.
+pub(super) fn scheduler_failed(ground: &Ground, target: Target) -> Option<ClusterError> {
+    let reason = ground.cluster.scheduler_failed(target.scheduler())?;
+    Some(ClusterError::Name(format!("backend {} is not run: {reason}", target.backend())))
+}

@@ -1,0 +1,54 @@
+//! How the trials of a run are held, and where its clusters come from.
+
+use std::path::PathBuf;
+
+use conformance_cluster::kind::KindSpec;
+use conformance_cluster::local::{ClusterSpec, Programs};
+use conformance_report::Implementation;
+
+/// How trials are held.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The run's id: part of cluster names, namespaces and labels.
+    pub run: String,
+    /// The shared cluster.
+    pub spec: ClusterSpec,
+    /// Where the shared cluster comes from.
+    pub origin: Origin,
+    /// Whose controller is judged; `None` is the reference controller.
+    pub implementation: Option<Implementation>,
+    /// How to make local clusters.
+    pub programs: Programs,
+    /// Factor on every named limit.
+    pub scale: f64,
+    /// Trials at a time on the shared cluster.
+    pub concurrency: usize,
+    /// How often a trial that did not pass is tried again; a pass then counts as flaky.
+    pub retries: u32,
+    /// Where histories and artifacts go.
+    pub out: PathBuf,
+    /// Whether clusters and their folders stay after a failure.
+    pub keep: bool,
+    /// A command that holds one trial again, with `{case}` and `{target}` in it.
+    pub reproduce: String,
+}
+
+/// Where the shared cluster comes from.
+#[derive(Debug, Clone)]
+pub enum Origin {
+    /// The run makes it of local processes.
+    Local,
+    /// The run makes it of containers.
+    Kind(Box<KindSpec>),
+    /// `up` has made it.
+    Up(PathBuf),
+    /// It is somebody else's.
+    Existing {
+        /// How to reach it.
+        kubeconfig: PathBuf,
+        /// Whether other workloads there are no obstacle.
+        beside_others: bool,
+        /// Whether all its kinds are in one etcd, so that their resourceVersions are in one order.
+        one_etcd: bool,
+    },
+}

@@ -1,0 +1,127 @@
+//! How findings and the end of a driver become verdicts.
+
+use conformance_cases as cases;
+use conformance_cluster::ClusterError;
+use conformance_contract::ruling::Ruling;
+use conformance_history::testing::Story;
+use conformance_judge::{premise, violation};
+use rstest::rstest;
+
+use super::*;
+
+const BOUND: &str = "4 pods of the unit of large-0 were bound";
+
+fn violated() -> Ruling {
+    Err(violation(BOUND).into())
+}
+
+fn not_reached() -> Ruling {
+    Err(Broken::NotReached("the case did not reach \"scheduler passed\"".into()))
+}
+
+fn not_asked() -> Ruling {
+    Err(Broken::NotAsked("there is no second profile".into()))
+}
+
+fn refused() -> Stop {
+    Stop::Refused { action: "delete Workload w-0".into(), reason: "not found".into() }
+}
+
+fn failing_cluster() -> Stop {
+    Stop::Cluster(ClusterError::Name("the API server went".into()))
+}
+
+/// What is judged on a target of a case whose judge says this.
+fn judged(
+    case: &str,
+    target: Target,
+    findings: &[(&'static str, Ruling)],
+    stop: Option<&Stop>,
+) -> Vec<Judgement> {
+    let findings: Vec<_> =
+        findings.iter().map(|&(clause, ref ruling)| Finding { clause, ruling: ruling.clone() }).collect();
+    judgements(cases::case(case).unwrap(), target, &Story::on(target).end(), &findings, stop)
+}
+
+/// The judgement of AON-10, by the case that judges nothing else.
+fn only(ruling: Ruling, stop: Option<&Stop>) -> Outcome {
+    let judged = judged("aon/pending-blocks-nobody", Target::KubePodGroup, &[("AON-10", ruling)], stop);
+    assert_eq!(judged.len(), 1);
+    judged[0].outcome.clone()
+}
+
+fn reason(outcome: &Outcome) -> &str {
+    outcome.reason.as_deref().unwrap_or_default()
+}
+
+#[test]
+fn a_broken_premise_is_the_failure_of_the_clause_that_demands_it() {
+    for stop in [None, Some(refused())] {
+        let findings = [("AON-10", premise("AON-02", violated()))];
+        let judged = judged("aon/pending-blocks-nobody", Target::KubePodGroup, &findings, stop.as_ref());
+        let [own, other] = &judged[..] else { panic!("{judged:#?}") };
+        assert_eq!((own.clause.as_str(), other.clause.as_str()), ("AON-10", "AON-02"));
+        assert_eq!((own.outcome.verdict, own.outcome.announced), (Verdict::NotRun, false));
+        let says = format!("premise broken, AON-02 is not kept: {BOUND}");
+        assert!(reason(&own.outcome).starts_with(&says), "{:?}", own.outcome);
+        assert_eq!(reason(&own.outcome).contains("not found"), stop.is_some(), "{:?}", own.outcome);
+        assert!(own.violations.is_empty());
+        assert_eq!(other.outcome.verdict, Verdict::Fail);
+        assert_eq!(other.violations, [violation(BOUND)]);
+    }
+}
+
+#[test]
+fn a_clause_that_says_so_itself_says_it_once() {
+    let findings = [("TOPO-02", violated()), ("TOPO-04", premise("TOPO-02", violated()))];
+    let judged = judged("topo/no-rack-has-room", Target::KubePodGroup, &findings, None);
+    let verdicts: Vec<_> = judged.iter().map(|j| (j.clause.as_str(), j.outcome.verdict)).collect();
+    assert_eq!(verdicts, [("TOPO-02", Verdict::Fail), ("TOPO-04", Verdict::NotRun)]);
+    assert_eq!(judged[0].violations, [violation(BOUND)]);
+}
+
+#[test]
+fn a_clause_that_the_target_does_not_owe_is_not_broken() {
+    let findings = [("AON-10", premise("KUBE-15", violated()))];
+    let judged = judged("aon/pending-blocks-nobody", Target::Volcano, &findings, None);
+    assert_eq!(judged.len(), 1);
+    assert_eq!(judged[0].outcome.verdict, Verdict::NotRun);
+}
+
+#[test]
+fn a_failing_cluster_breaks_no_clause() {
+    let findings = [("AON-10", premise("AON-02", violated()))];
+    let case = "aon/pending-blocks-nobody";
+    let judged = judged(case, Target::KubePodGroup, &findings, Some(&failing_cluster()));
+    assert_eq!(judged.len(), 1);
+    assert_eq!(judged[0].outcome.verdict, Verdict::Error);
+    let findings = [Finding { clause: "AON-10", ruling: premise("AON-02", violated()) }];
+    let gap = Story::flat().gap("Pod").end();
+    let judged = judgements(cases::case(case).unwrap(), Target::KubePodGroup, &gap, &findings, None);
+    assert_eq!(judged.len(), 1);
+    assert_eq!(judged[0].outcome.verdict, Verdict::Error);
+}
+
+#[rstest]
+#[case::kept(Ok(()), Outcome::pass())]
+#[case::broken(violated(), Outcome::fail(BOUND))]
+#[case::not_reached(not_reached(), Outcome::error("the case did not reach \"scheduler passed\""))]
+#[case::not_asked(not_asked(), Outcome::not_run_announced("there is no second profile"))]
+fn what_a_judge_says_of_a_case_that_came_to_its_end(#[case] ruling: Ruling, #[case] wanted: Outcome) {
+    assert_eq!(only(ruling, None), wanted);
+}
+
+#[rstest]
+#[case::kept(Ok(()), Verdict::Error, &["stopped before its end", "not found"])]
+#[case::broken(violated(), Verdict::Fail, &[BOUND, "not found"])]
+#[case::not_reached(not_reached(), Verdict::Error, &["did not reach", "stopped before its end", "not found"])]
+#[case::not_asked(not_asked(), Verdict::Error, &["stopped before its end", "not found"])]
+fn a_case_that_stopped_says_why_beside_what_its_judge_says(
+    #[case] ruling: Ruling,
+    #[case] verdict: Verdict,
+    #[case] says: &[&str],
+) {
+    let outcome = only(ruling, Some(&refused()));
+    assert_eq!(outcome.verdict, verdict);
+    assert!(says.iter().all(|word| reason(&outcome).contains(word)), "{outcome:?}");
+}

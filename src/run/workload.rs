@@ -1,0 +1,279 @@
+//! Your own workload: any PodCliqueSet that admission accepts, on the nodes asked for, judged by the clauses that need
+//! no knowledge of it.
+//!
+//! The arithmetic is the workload's own: N nodes x G GPUs; the hard gangs of all its PodGangs are P pods. The nodes are
+//! given room (allocatable `pods`) for P - 1 of them at first, so that at least one unit is one pod short, with or
+//! without GPUs; then for one more, and everything must be bound; then it is deleted, and nothing may be left.
+
+use conformance_cluster::nodes::PODS;
+use conformance_contract::names;
+use conformance_contract::ruling::{Broken, Finding};
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Lane, Nodes, nodes};
+use conformance_driver::context::{Stop, Trial};
+use conformance_driver::limits::SCHEDULING;
+use conformance_driver::test_cluster::Ground;
+use conformance_expect as expect;
+use conformance_expect::{Expected, Gang, Group, schedulers};
+use conformance_history::{History, Kind};
+use conformance_judge::{binding, cleanup, ensure, finding, gangs, violation};
+use serde_json::Value;
+
+/// The id of every workload's case.
+const ID: &str = "workload";
+
+/// Replaying a workload's history needs its judge only; the header holds the rest.
+static REPLAYED: Case = Case {
+    id: ID,
+    title: "Your own workload: whole or not at all, clean afterwards",
+    clauses: &["GANG-01", "GANG-02", "GANG-03", "AON-01", "AON-02", "AON-03", "DEL-01"],
+    nodes: &[],
+    manifest: "",
+    lane: Lane::Shared,
+    only: &[],
+    drive: |trial| Box::pin(drive(trial)),
+    judge,
+};
+
+/// The case that judges a replayed workload.
+pub fn replayed(id: &str) -> Option<&'static Case> {
+    (id == ID).then_some(&REPLAYED)
+}
+
+/// Why a file is no workload to judge, or does not fit its nodes.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    /// No YAML.
+    #[error("{0}")]
+    Yaml(#[from] grove_yaml::YamlError),
+    /// Not one PodCliqueSet.
+    #[error("document {document}: {reason}")]
+    Foreign {
+        /// From 1.
+        document: usize,
+        /// What it is instead.
+        reason: String,
+    },
+    /// More or less than one document.
+    #[error("it holds {0} documents; give one PodCliqueSet")]
+    Count(usize),
+    /// It can never be bound on these nodes.
+    #[error("{0}")]
+    DoesNotFit(String),
+    /// Admission refused it.
+    #[error("admission rejects it: {0}")]
+    Rejected(String),
+    /// Admission could not be asked: no fault of the file.
+    #[error("admission could not be asked: {0}")]
+    Unasked(String),
+}
+
+/// The case of a workload on so many nodes of so many GPUs each.
+///
+/// # Errors
+/// [`Unusable`], with the line, field or arithmetic that is wrong.
+pub fn case(text: &str, (count, gpus): (u32, u32)) -> Result<&'static Case, Unusable> {
+    let documents = grove_yaml::documents(text)?;
+    let [pcs] = documents.as_slice() else { return Err(Unusable::Count(documents.len())) };
+    let foreign = |reason: String| Unusable::Foreign { document: 1, reason };
+    for (field, expected) in [("apiVersion", "grove.io/v1alpha1"), ("kind", "PodCliqueSet")] {
+        if pcs[field] != expected {
+            return Err(foreign(format!("{field} is {}, expected {expected}", pcs[field])));
+        }
+    }
+    let name = pcs["metadata"]["name"].as_str().ok_or_else(|| foreign("metadata.name is missing".into()))?;
+    let gangs = expect::gangs(pcs);
+    if gangs.is_empty() {
+        return Err(foreign(format!("PodCliqueSet {name} has no replicas: there is nothing to schedule")));
+    }
+    // Surplus may be placed before another hard gang: all pods must fit, whatever the order.
+    places(pcs, &gangs, count, gpus, |group| group.replicas)?;
+    let mut slots = places(pcs, &gangs, count, gpus, |group| group.min)?;
+    // One pod short, on a node that has one.
+    if let Some(taken) = slots.iter_mut().rev().find(|slots| **slots > 0) {
+        *taken -= 1;
+    }
+    let given: Vec<Nodes> = slots.into_iter().map(|slots| nodes(1).gpus(gpus).pods(slots)).collect();
+    // One workload a process: it lives as long as the registry's cases do.
+    let case = Case { nodes: given.leak(), manifest: text.to_owned().leak(), ..REPLAYED };
+    Ok(Box::leak(Box::new(case)))
+}
+
+/// How many pods each node holds if `of` each podgroup are placed, largest first, each on the emptiest node.
+fn places(
+    pcs: &Value,
+    gangs: &[Gang],
+    count: u32,
+    gpus: u32,
+    of: fn(&Group) -> usize,
+) -> Result<Vec<u32>, Unusable> {
+    let mut wanted = Vec::new();
+    for group in gangs.iter().flat_map(|gang| &gang.groups) {
+        let template = pcs["spec"]["template"]["cliques"].as_array().into_iter().flatten();
+        let pod = template.into_iter().find(|clique| clique["name"] == group.template.as_str());
+        let each = pod.map_or(0, |clique| gpus_of(&clique["spec"]["podSpec"]));
+        if each > gpus {
+            let reason = format!("a pod of {} asks for {each} GPUs, a node has {gpus}", group.clique);
+            return Err(Unusable::DoesNotFit(reason));
+        }
+        wanted.extend(std::iter::repeat_n(each, of(group)));
+    }
+    wanted.sort_unstable_by(|a, b| b.cmp(a));
+    let mut nodes = vec![(gpus, 0_u32); count as usize];
+    let (pods, sum) = (wanted.len(), wanted.iter().sum::<u32>());
+    for each in wanted {
+        // Of those with room, the emptiest: pods are spread as schedulers do by default.
+        let free = nodes.iter_mut().filter(|(free, slots)| *free >= each && *slots < PODS);
+        let Some((free, slots)) = free.max_by_key(|(free, slots)| (*free, std::cmp::Reverse(*slots))) else {
+            return Err(Unusable::DoesNotFit(format!(
+                "it does not fit: it is {pods} pods with {sum} GPUs, there are {count} nodes of {gpus} GPUs"
+            )));
+        };
+        *free -= each;
+        *slots += 1;
+    }
+    Ok(nodes.into_iter().map(|(_, slots)| slots).collect())
+}
+
+/// The GPUs that a pod asks for.
+fn gpus_of(pod: &Value) -> u32 {
+    let amount = |container: &Value| {
+        let resources = &container["resources"];
+        ["limits", "requests"]
+            .iter()
+            .map(|key| &resources[*key]["nvidia.com/gpu"])
+            .find_map(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()))
+            .and_then(|amount| u32::try_from(amount).ok())
+            .unwrap_or(0)
+    };
+    let of = |containers: &Value| {
+        containers.as_array().map_or_else(Vec::new, |all| all.iter().map(amount).collect())
+    };
+    let running: u32 = of(&pod["containers"]).iter().sum();
+    running.max(of(&pod["initContainers"]).into_iter().max().unwrap_or(0))
+}
+
+/// The gang scope that a workload names itself.
+pub fn scope(case: &Case) -> Option<String> {
+    let pcs = grove_yaml::documents(case.manifest).ok()?.into_iter().next()?;
+    pcs["metadata"]["annotations"][names::GANG_SCOPE].as_str().map(str::to_owned)
+}
+
+/// Asks admission about the workload for every target's backend, without creating anything.
+///
+/// # Errors
+/// [`Unusable::Rejected`] with its reason; [`Unusable::Unasked`] if it did not answer.
+pub async fn admitted(ground: &Ground, case: &Case, targets: &[Target]) -> Result<(), Unusable> {
+    let Some(mut pcs) = grove_yaml::documents(case.manifest)?.into_iter().next() else { return Ok(()) };
+    pcs["metadata"]["namespace"] = "default".into();
+    let path = Kind::named("PodCliqueSet").map(|kind| kind.path(Some("default"))).unwrap_or_default();
+    for target in targets {
+        let mut pcs = pcs.clone();
+        schedulers::of(*target).claim(&mut pcs);
+        let request = http::Request::post(format!("{path}?dryRun=All&fieldValidation=Strict"))
+            .header(http::header::CONTENT_TYPE, "application/json")
+            .body(pcs.to_string().into_bytes())
+            .map_err(|e| Unusable::Unasked(e.to_string()))?;
+        match ground.client.request::<Value>(request).await {
+            Ok(_) => {}
+            Err(kube::Error::Api(status)) if (400..500).contains(&status.code) => {
+                return Err(Unusable::Rejected(format!("{} ({target})", status.message)));
+            }
+            Err(error) => return Err(Unusable::Unasked(error.to_string())),
+        }
+    }
+    Ok(())
+}
+
+async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+    let refused = |reason: String| Stop::Refused { action: "read the workload".into(), reason };
+    let documents = grove_yaml::documents(trial.case.manifest).map_err(|e| refused(e.to_string()))?;
+    let Some(pcs) = documents.into_iter().next() else { return Err(refused("it is empty".into())) };
+    let name = pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let gangs = trial.submit_value(trial.at_home(pcs)).await?;
+    for gang in gangs.iter().filter(|gang| gang.base.is_none()) {
+        trial.until_released(gang).await?;
+    }
+    trial.scheduler_passes().await?;
+    trial.ground.cluster.node_pools().set_pods(&trial.nodes, PODS).await?;
+    let units: Vec<_> = gangs.iter().flat_map(|gang| gang.units(trial.target)).collect();
+    let whole =
+        trial.until("every hard gang bound", SCHEDULING, |live| binding::whole(live, &units).is_ok()).await;
+    if whole.is_ok() {
+        trial.mark("room for all", Value::Null);
+    }
+    trial.delete("PodCliqueSet", &name).await?;
+    trial.until_nothing_left().await?;
+    whole
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    let set = || {
+        let name = history.header.submitted.keys().next();
+        name.cloned().ok_or_else(|| Broken::NotReached("nothing was submitted".into()))
+    };
+    // As it was before its deletion: what came after is judged by DEL-01.
+    let before_deletion = || history.reached("deleted").map(|(index, _)| history.upto(index));
+    vec![
+        finding("GANG-01", || gangs::base(&before_deletion()?.end(), &set()?, &history.gangs(&set()?)?)),
+        finding("GANG-02", || gangs::podgroups(&before_deletion()?, &history.gangs(&set()?)?)),
+        finding("GANG-03", || {
+            let history = before_deletion()?;
+            gangs::scaled(&history, &history.end(), &history.gangs(&set()?)?)
+        }),
+        finding("AON-01", || binding::whole(&before_deletion()?.end(), &history.units(&set()?)?)),
+        finding("AON-02", || {
+            let (barrier, _) = history.reached("scheduler passed")?;
+            let short = history.upto(barrier);
+            let units = history.units(&set()?)?;
+            // A scaled PodGang may be on its way to being whole at the barrier; base PodGangs have had their pass.
+            let bases = history.gangs(&set()?)?.into_iter().filter(|gang| gang.base.is_none());
+            let based: Vec<_> = bases.flat_map(|gang| gang.units(history.header.target)).collect();
+            binding::all_or_nothing(&short, &based)?;
+            ensure(binding::whole(&short.end(), &units).is_err(), || {
+                violation("every unit was bound whole, though there was room for one pod less")
+            })
+        }),
+        finding("AON-03", || {
+            history.reached("scheduler passed")?;
+            binding::whole(&before_deletion()?.end(), &history.units(&set()?)?)
+        }),
+        finding("DEL-01", || {
+            history.reached(cleanup::LEFT_OVER)?;
+            cleanup::nothing_left(history)
+        }),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workload(replicas: u32, gpus: u32) -> String {
+        format!(
+            "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {{name: w}}\nspec: {{replicas: 1, template: \
+             {{cliques: [{{name: a, spec: {{replicas: {replicas}, podSpec: {{containers: [{{name: c, resources: \
+             {{limits: {{nvidia.com/gpu: {gpus}}}}}}}]}}}}}}]}}}}\n"
+        )
+    }
+
+    #[test]
+    fn nodes_are_one_slot_short() {
+        let case = case(&workload(4, 8), (8, 8)).unwrap();
+        let slots: Vec<_> = case.nodes.iter().map(|node| node.pods).collect();
+        assert_eq!(slots.iter().sum::<u32>(), 3, "{slots:?}");
+        assert_eq!(slots.len(), 8);
+    }
+
+    #[rstest::rstest]
+    #[case(workload(9, 8), "it is 9 pods with 72 GPUs, there are 8 nodes of 8 GPUs")]
+    #[case(workload(1, 16), "a pod of w-0-a asks for 16 GPUs, a node has 8")]
+    #[case("kind: Deployment".into(), "apiVersion is null, expected grove.io/v1alpha1")]
+    #[case("apiVersion: grove.io/v1alpha1\nkind: Pod".into(), "kind is \"Pod\", expected PodCliqueSet")]
+    #[case("a: [".into(), "line 2")]
+    #[case(String::new(), "it holds 0 documents")]
+    fn unusable_files(#[case] text: String, #[case] message: &str) {
+        let error = case(&text, (8, 8)).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}

@@ -1,9 +1,0 @@
-//! Profiles of type External: schedulers that read PodGangs themselves.
-
-mod pods;
-mod profile;
-
-use crate::suite::case::Case;
-
-/// The cases of this group, in the order of the contract.
-pub const CASES: &[&Case] = &[&pods::CASE, &profile::CASE];
