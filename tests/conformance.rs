@@ -18,7 +18,7 @@ use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::{TARGETS, Target};
 use conformance_run::verdict::{is_contract, judged_clauses};
-use lane::{Shared, hold};
+use lane::{Shared, execute};
 use libtest_mimic::{Arguments, Trial};
 use tokio::runtime::Runtime;
 
@@ -35,7 +35,7 @@ fn spec() -> Result<ClusterSpec, ClusterError> {
 
 fn main() -> std::process::ExitCode {
     let mut arguments = Arguments::from_args();
-    // A trial waits most of its time; the arena bounds how many are on a cluster at once.
+    // A trial waits most of its time; the environment bounds how many are on a cluster at once.
     arguments.test_threads.get_or_insert(16);
     let runtime = Arc::new(Runtime::new().expect("a runtime starts"));
     let shared: Arc<Shared> = Arc::default();
@@ -58,16 +58,16 @@ fn main() -> std::process::ExitCode {
             trials.push(Trial::test(name, move || {
                 let make = || {
                     spec()
-                        .and_then(|spec| local::arena(spec, 't', "conformance", &runtime))
+                        .and_then(|spec| local::environment(spec, 't', "conformance", &runtime))
                         .map_err(|error| error.to_string())
                 };
-                hold(case, target, &shared, make, &runtime)
+                execute(case, target, &shared, make, &runtime)
             }));
         }
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
-    if let Some(Ok(arena)) = Arc::into_inner(shared).and_then(OnceLock::into_inner) {
-        let _ = runtime.block_on(arena.close());
+    if let Some(Ok(environment)) = Arc::into_inner(shared).and_then(OnceLock::into_inner) {
+        let _ = runtime.block_on(environment.close());
     }
     conclusion.exit_code()
 }

@@ -19,8 +19,8 @@ use conformance_cluster::own_program::ControllerProgram;
 use conformance_cluster::process::Launcher;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
-use conformance_run::environment::{Arena, Origin, Settings};
-use lane::{Lines, Shared, hold};
+use conformance_run::environment::{Environment, Origin, Settings};
+use lane::{Lines, Shared, execute};
 use libtest_mimic::{Arguments, Trial};
 use tokio::runtime::Runtime;
 
@@ -49,7 +49,7 @@ const HELD: [(Target, &[&str]); 2] = [
     (Target::Volcano, &["aon/fits-whole", "aon/one-pod-short", "aon/across-cliques", "klt/containers-run"]),
 ];
 
-fn arena(runtime: &Runtime) -> Result<Arena, ClusterError> {
+fn environment(runtime: &Runtime) -> Result<Environment, ClusterError> {
     let spec = ClusterSpec::with([Scheduler::Kube, Scheduler::Volcano]);
     let controller = ControllerProgram::within(env!("CARGO_BIN_EXE_grove-conformance"));
     let schedulers: BTreeSet<_> = spec.schedulers.clone();
@@ -65,7 +65,7 @@ fn arena(runtime: &Runtime) -> Result<Arena, ClusterError> {
         controller_program: &controller,
     };
     let (kind, toolbox) = runtime.block_on(prepare(wanted, &Lines))?;
-    Ok(Arena::new(Settings {
+    Ok(Environment::new(Settings {
         run: format!("k{:x}", std::process::id()),
         spec,
         origin: Origin::Kind(Box::new(kind)),
@@ -102,15 +102,15 @@ fn main() -> std::process::ExitCode {
             let name = format!("kind::{}::{}", target.slug(), id.replace('/', "::"));
             let (shared, runtime) = (shared.clone(), runtime.clone());
             let trial = Trial::test(name, move || {
-                let make = || arena(&runtime).map_err(|error| error.to_string());
-                hold(case, target, &shared, make, &runtime)
+                let make = || environment(&runtime).map_err(|error| error.to_string());
+                execute(case, target, &shared, make, &runtime)
             });
             trials.push(trial.with_ignored_flag(missing.is_some()));
         }
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
-    if let Some(Ok(arena)) = Arc::into_inner(shared).and_then(OnceLock::into_inner) {
-        let _ = runtime.block_on(arena.close());
+    if let Some(Ok(environment)) = Arc::into_inner(shared).and_then(OnceLock::into_inner) {
+        let _ = runtime.block_on(environment.close());
     }
     conclusion.exit_code()
 }

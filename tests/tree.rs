@@ -11,7 +11,7 @@ use conformance_cases as cases;
 use conformance_cluster::local::ClusterSpec;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::Target;
-use lane::{Shared, hold};
+use lane::{Shared, execute};
 use libtest_mimic::{Arguments, Trial};
 use tokio::runtime::Runtime;
 
@@ -50,15 +50,15 @@ fn main() -> std::process::ExitCode {
         let (shared, runtime) = (shared.clone(), runtime.clone());
         trials.push(Trial::test(name, move || {
             let make = || {
-                local::arena(ClusterSpec::of(Kubernetes::V1_37), 'c', "tree", &runtime)
+                local::environment(ClusterSpec::of(Kubernetes::V1_37), 'c', "tree", &runtime)
                     .map_err(|error| error.to_string())
             };
-            hold(case, Target::KubeTree, &shared, make, &runtime)
+            execute(case, Target::KubeTree, &shared, make, &runtime)
         }));
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
-    if let Some(Ok(arena)) = Arc::into_inner(shared).and_then(OnceLock::into_inner) {
-        let _ = runtime.block_on(arena.close());
+    if let Some(Ok(environment)) = Arc::into_inner(shared).and_then(OnceLock::into_inner) {
+        let _ = runtime.block_on(environment.close());
     }
     conclusion.exit_code()
 }

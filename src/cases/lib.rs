@@ -1,5 +1,5 @@
-//! The registry: every case, by group. A new case is a file in its group's folder, its manifest beside it, and a line
-//! in the group's `CASES`.
+//! The cases, one file each with its manifest beside it, a folder per group of clauses. A new one is these two files and
+//! its `mod` line; the build script registers it by the name of its file.
 
 mod adm;
 mod aon;
@@ -14,27 +14,22 @@ mod kube;
 mod topo;
 mod vol;
 
+use std::sync::LazyLock;
+
+use conformance_contract::clauses::CLAUSES;
 use conformance_driver::case::Case;
 
-/// The groups, in the order of the contract.
-const GROUPS: [&[&Case]; 12] = [
-    adm::CASES,
-    gang::CASES,
-    aon::CASES,
-    topo::CASES,
-    del::CASES,
-    coex::CASES,
-    kai::CASES,
-    kube::CASES,
-    vol::CASES,
-    koord::CASES,
-    ext::CASES,
-    klt::CASES,
-];
+include!(concat!(env!("OUT_DIR"), "/cases.rs"));
 
-/// Every case.
+/// Every case, in the order of the first clause that it judges.
 pub fn all() -> impl Iterator<Item = &'static Case> {
-    GROUPS.into_iter().flatten().copied()
+    static IN_ORDER: LazyLock<Vec<&Case>> = LazyLock::new(|| {
+        let place = |case: &&Case| CLAUSES.iter().position(|clause| Some(&clause.id) == case.clauses.first());
+        let mut all: Vec<_> = CASES.iter().collect();
+        all.sort_by_key(|case| (place(case), case.id));
+        all
+    });
+    IN_ORDER.iter().copied()
 }
 
 /// The case of that id.
@@ -42,14 +37,19 @@ pub fn case(id: &str) -> Option<&'static Case> {
     all().find(|case| case.id == id)
 }
 
+/// The manifest of the case of that id, for the tests of cases.
+#[cfg(test)]
+fn manifest(id: &str) -> &'static str {
+    case(id).map(|case| case.manifest).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
-    use conformance_contract::clauses::CLAUSES;
     use conformance_contract::external_scheduler::{DECLARABLE, ExternalScheduler};
     use conformance_contract::target::{TARGETS, Target};
-    use conformance_driver::case::Lane;
+    use conformance_driver::case::Isolation;
 
     use super::*;
 
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn names_of_pod_clique_sets_are_unique_where_cases_share_a_kai() {
         let mut cases: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-        for case in all().filter(|case| case.lane == Lane::Shared && case.is_for(Target::Kai)) {
+        for case in all().filter(|case| case.isolation == Isolation::Shared && case.is_for(Target::Kai)) {
             for document in grove_yaml::documents(case.manifest).unwrap() {
                 let name = document["metadata"]["name"].as_str().unwrap_or_default().to_owned();
                 cases.entry(name).or_default().push(case.id);

@@ -226,7 +226,7 @@ pub(crate) struct RunArgs {
     /// Run on a cluster that `up` left running (cases that stop parts still get one of their own).
     #[arg(long, value_name = "NAME")]
     pub cluster: Option<String>,
-    /// Trials at a time on the shared cluster; 10, or 4 on kind, where containers really start.
+    /// Cases at a time on the shared cluster; 10, or 4 on kind, where containers really start.
     #[arg(long, value_name = "N")]
     pub concurrency: Option<usize>,
     /// Factor on every limit, for slow machines.

@@ -10,7 +10,7 @@ use conformance_contract::verdict::Verdict;
 use conformance_controls::{Control, Place};
 use conformance_report as report;
 use conformance_report::Exit;
-use conformance_run::environment::{Arena, Origin, Settings};
+use conformance_run::environment::{Environment, Origin, Settings};
 use conformance_run::runner::{Clock, Plan};
 
 use super::args::{ControlsArgs, ProviderName};
@@ -97,9 +97,9 @@ async fn run_one(control: &'static Control, place: Place, args: &ControlsArgs) -
     let clauses = CLAUSES.to_vec();
     let plan = Plan { targets: vec![control.target], chosen, left_out, share: None, clauses };
     let clock = Clock { begin, building: Duration::ZERO };
-    let arena = Arc::new(Arena::new(settings));
-    let report = run::hold(&arena, &plan, &talk, clock).await?;
-    run::close(arena).await;
+    let environment = Arc::new(Environment::new(settings));
+    let report = run::execute(&environment, &plan, &talk, clock).await?;
+    run::close(environment).await;
     talk.end();
     report::write_all(&args.report_dir.join(control.name), &report)
         .map_err(|e| Failure::Infrastructure(e.to_string()))?;

@@ -25,7 +25,7 @@ pub(crate) fn say(text: &str) {
     eprintln!("{text}");
 }
 
-/// Builds and trials as they go.
+/// Builds and cases as they go.
 pub(crate) struct Talk {
     /// How many lines of a failure's reason are shown.
     reason_lines: usize,
@@ -74,9 +74,9 @@ impl Talk {
         if self.terminal { self.bar.set_message(text.to_owned()) } else { say(text) }
     }
 
-    /// How many trials there will be.
-    pub(crate) fn expect(&self, trials: usize) {
-        self.total.store(trials, Ordering::Relaxed);
+    /// How many cases there will be.
+    pub(crate) fn expect(&self, cases: usize) {
+        self.total.store(cases, Ordering::Relaxed);
     }
 
     /// Ends the moving line.
@@ -128,7 +128,7 @@ impl Observer for Talk {
             Verdict::Fail | Verdict::Flaky | Verdict::Error | Verdict::NotRun => {
                 self.line(&line);
                 let reason = result.outcome.reason.as_deref().unwrap_or_default();
-                // One broken cluster breaks many trials; the report has the whole reason of each.
+                // One broken cluster breaks many cases; the report has the whole reason of each.
                 let shown = if result.outcome.verdict == Verdict::Error { 1 } else { self.reason_lines };
                 self.line(&indented(reason, shown));
             }

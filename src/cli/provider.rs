@@ -1,4 +1,4 @@
-//! From the words of `run` to the cluster that trials are held on: local processes, kind, or somebody else's.
+//! From the words of `run` to the cluster that cases are held on: local processes, kind, or somebody else's.
 
 use std::collections::BTreeSet;
 use std::path::Path;

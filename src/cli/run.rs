@@ -9,7 +9,7 @@ use conformance_contract::clauses::CLAUSES;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_report as report;
 use conformance_report::{Exit, Report, Source};
-use conformance_run::environment::{Arena, Settings};
+use conformance_run::environment::{Environment, Settings};
 use conformance_run::runner::{self, Clock, Observer, Plan};
 use conformance_run::workload;
 
@@ -20,7 +20,7 @@ use super::{Failure, cluster_spec, provider, run_id, select};
 /// Runs.
 ///
 /// # Errors
-/// [`Failure::Usage`] for words and files that do not serve; [`Failure::Infrastructure`] before the first trial. What
+/// [`Failure::Usage`] for words and files that do not serve; [`Failure::Infrastructure`] before the first test. What
 /// fails later is in the report.
 pub(crate) async fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let usual = || Versions::from(select::version_for(scope(args).as_deref()));
@@ -99,27 +99,27 @@ async fn run_on(
         keep: args.keep,
         reproduce: reproduce(kubernetes, args),
     };
-    let arena = Arc::new(Arena::new(settings));
+    let environment = Arc::new(Environment::new(settings));
     if let (Some(file), [case]) = (&args.workload, plan.chosen.as_slice()) {
-        let ground = arena
-            .ground(case.lane, plan.targets[0])
+        let test_cluster = environment
+            .test_cluster(case.isolation, plan.targets[0])
             .await
             .map_err(|e| Failure::Infrastructure(e.to_string()))?;
-        let admitted = workload::admitted(&ground, case, &plan.targets).await;
-        drop(ground);
+        let admitted = workload::admitted(&test_cluster, case, &plan.targets).await;
+        drop(test_cluster);
         if let Err(reason) = admitted {
-            close(arena).await;
+            close(environment).await;
             return Err(match reason {
                 workload::Unusable::Unasked(reason) => Failure::Infrastructure(reason),
                 reason => Failure::Usage(format!("--workload {}: {reason}", file.display())),
             });
         }
     }
-    let report = hold(&arena, &plan, &talk, clock).await?;
+    let report = execute(&environment, &plan, &talk, clock).await?;
     talk.end();
     // Written before anything is ended: whatever goes wrong with the clusters now, the verdicts are not lost.
     write(report_dir, &report)?;
-    close(arena).await;
+    close(environment).await;
     Ok(report)
 }
 
@@ -146,7 +146,7 @@ fn scope(args: &RunArgs) -> Option<String> {
     own().or_else(|| args.scope.clone())
 }
 
-/// Trials at a time, unless it is said otherwise: as many as two cores bear.
+/// Cases at a time, unless it is said otherwise: as many as two cores bear.
 fn concurrency(args: &RunArgs) -> usize {
     let usual = if args.provider.provider == ProviderName::Kind { 4 } else { 10 };
     args.concurrency.unwrap_or(usual).max(1)
@@ -177,12 +177,12 @@ fn plan(kubernetes: Kubernetes, args: &RunArgs) -> Result<Plan, Failure> {
     Ok(Plan { targets, chosen: vec![case], left_out: Vec::new(), share: None, clauses })
 }
 
-/// Brings clusters up and holds the plan's trials.
+/// Brings clusters up and holds the plan's cases.
 ///
 /// # Errors
 /// [`Failure::Infrastructure`] if the report cannot be made.
-pub(crate) async fn hold(
-    arena: &Arc<Arena>,
+pub(crate) async fn execute(
+    environment: &Arc<Environment>,
     plan: &Plan,
     talk: &Arc<Talk>,
     clock: Clock,
@@ -190,14 +190,14 @@ pub(crate) async fn hold(
     talk.expect(plan.chosen.len() * plan.targets.len());
     talk.now("starting a control plane");
     let observer: Arc<dyn Observer> = talk.clone();
-    let results = runner::hold_all(arena, plan, &observer).await;
-    Ok(runner::report(arena, plan, results, clock, command()).await?)
+    let results = runner::hold_all(environment, plan, &observer).await;
+    Ok(runner::report(environment, plan, results, clock, command()).await?)
 }
 
 /// Ends the run's clusters. What goes wrong is said; it changes no verdict.
-pub(crate) async fn close(arena: Arc<Arena>) {
-    if let Some(arena) = Arc::into_inner(arena) {
-        for error in arena.close().await {
+pub(crate) async fn close(environment: Arc<Environment>) {
+    if let Some(environment) = Arc::into_inner(environment) {
+        for error in environment.close().await {
             output::say(&format!("clean-up: {error}"));
         }
     }
@@ -242,7 +242,7 @@ fn provider_words(args: &ProviderArgs) -> Vec<String> {
     words
 }
 
-/// The words of a command that holds one trial again as this run does.
+/// The words of a command that holds one case again as this run does.
 fn reproduce(kubernetes: Kubernetes, args: &RunArgs) -> String {
     let quoted = |path: &std::path::Path| format!("'{}'", path.display());
     let mut words = vec!["grove-conformance run".to_owned()];

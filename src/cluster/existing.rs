@@ -1,7 +1,7 @@
 //! A cluster that is somebody else's: nothing is installed in it, and everything that a run makes there is removed.
 //!
-//! Trials get nodes that KWOK simulates, with a taint of their own, so that the cluster's own nodes and workloads are left
-//! alone. What the identity in the kubeconfig may not do is said before the first trial, all of it at once; so is a
+//! Cases get nodes that KWOK simulates, with a taint of their own, so that the cluster's own nodes and workloads are left
+//! alone. What the identity in the kubeconfig may not do is said before the first test, all of it at once; so is a
 //! cluster on which Grove runs workloads that are not the run's.
 
 use std::path::Path;
@@ -162,7 +162,7 @@ async fn allowed(client: &Client) -> Result<(), ClusterError> {
         return Ok(());
     }
     Err(ClusterError::Forbidden {
-        action: "let this user hold trials".into(),
+        action: "let this user hold cases".into(),
         reason: format!("it may not {}", missing.join(", ")),
     })
 }

@@ -2,11 +2,11 @@
 //!
 //! - [`components`] builds etcd, Kubernetes, KWOK and the schedulers from pinned Go modules and caches the programs;
 //! - [`process`] starts them so that none outlives its owner;
-//! - [`provider`] says what trials need of a cluster;
+//! - [`provider`] says what cases need of a cluster;
 //! - [`local`] makes one control plane of them, with KWOK nodes, on loopback ports of its own;
 //! - [`kind`] makes one of containers, with real kubelets; [`images`] puts programs into images for it;
 //! - [`existing`] takes one that is somebody else's;
-//! - [`node_pools`] gives trials nodes of their own, [`workers`] lends them real ones;
+//! - [`node_pools`] gives cases nodes of their own, [`workers`] lends them real ones;
 //! - [`schedulers`] holds, one file per scheduler, how each is configured and started, and what it needs of the API;
 //! - [`nodes`] describes the nodes a case asks for;
 //! - [`own_program`] is the reference implementation, of which it knows command lines;

@@ -1,4 +1,4 @@
-//! What trials need of a cluster, wherever it comes from: an API server, nodes, and a word about its health.
+//! What cases need of a cluster, wherever it comes from: an API server, nodes, and a word about its health.
 //!
 //! [`super::local`] makes one of processes with simulated nodes, [`super::kind`] one of containers with real kubelets,
 //! [`super::existing`] takes one that is somebody else's. What only one of them can do (stop a scheduler, restart a
@@ -34,7 +34,7 @@ impl Logs {
     }
 }
 
-/// A cluster that trials are held on.
+/// A cluster that cases are held on.
 #[async_trait]
 pub trait Provider: std::fmt::Debug + Send + Sync {
     /// Its name in reports: `local`, `kind` or `existing`.
@@ -43,7 +43,7 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
     /// A client with the rights that the harness has there.
     fn client(&self) -> Client;
 
-    /// How it gives nodes to trials.
+    /// How it gives nodes to cases.
     fn node_pools(&self) -> &NodePools;
 
     /// From its creation to its being ready, if the harness made it.
@@ -51,7 +51,7 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
         None
     }
 
-    /// What has ended by itself and takes every verdict's ground away.
+    /// What has ended by itself and takes every verdict's test_cluster away.
     fn dead(&self) -> Option<ClusterError> {
         None
     }
@@ -61,7 +61,7 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
         None
     }
 
-    /// Whether it still is what trials need.
+    /// Whether it still is what cases need.
     ///
     /// # Errors
     /// What is wrong: an infrastructure error, whatever the judges say.

@@ -1,8 +1,8 @@
-//! Real nodes, lent to one trial at a time.
+//! Real nodes, lent to one case at a time.
 //!
-//! What a trial asks for is written on the node: its labels and taint; the number of GPUs, which the fake GPU plugin
+//! What a case asks for is written on the node: its labels and taint; the number of GPUs, which the fake GPU plugin
 //! reads off a label and the kubelet then advertises; and, where the number of pods matters, an extended resource
-//! [`SLOTS`], for a kubelet's own `pods` cannot be set from outside. When a trial ends, its pods have to be gone from the
+//! [`SLOTS`], for a kubelet's own `pods` cannot be set from outside. When a case ends, its pods have to be gone from the
 //! node before the next one gets it, and everything is written back as it was.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,12 +27,12 @@ pub const SLOTS: &str = "conformance.grove.io/pods";
 const GPU: &str = "nvidia.com/gpu";
 /// A plugin reacts and a kubelet tells the API server.
 const ADVERTISED: Duration = Duration::from_secs(30);
-/// The pods of an ended trial go.
+/// The pods of an ended case go.
 const EMPTIED: Duration = Duration::from_secs(60);
 /// Between two looks at what is still on a node; a watch on all pods would cost more than these few.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// A node as it is when no trial has it.
+/// A node as it is when no case has it.
 #[derive(Debug, Clone)]
 struct Worker {
     name: String,
@@ -95,7 +95,7 @@ impl Workers {
         self.size
     }
 
-    /// Waits until so many are free and keeps them for a pool. First come, first served: a trial that asks for many is
+    /// Waits until so many are free and keeps them for a pool. First come, first served: a case that asks for many is
     /// not passed by those that ask for few.
     ///
     /// # Errors
@@ -136,7 +136,7 @@ impl Workers {
     }
 
     async fn dress(&self, worker: Worker, node: NodeSpec, scarce: bool) -> Result<NodeSpec, ClusterError> {
-        // A domain that the trial does not know must not be on its nodes.
+        // A domain that the case does not know must not be on its nodes.
         let mut labels: Map<String, Value> = worker
             .labels
             .keys()
@@ -200,7 +200,7 @@ impl Workers {
             .map_err(|source| ClusterError::api(format!("patch node {node}"), source))
     }
 
-    /// Takes a pool's nodes back once no pod of a trial is on them.
+    /// Takes a pool's nodes back once no pod of a case is on them.
     ///
     /// # Errors
     /// [`ClusterError::Api`]; [`ClusterError::NotReady`] if pods stay: such a node is lent to nobody any more.

@@ -54,7 +54,7 @@ pub const CONTROLLER_NAMESPACE: &str = "grove-system";
 /// Name of the lease there, for which its replicas stand.
 pub const CONTROLLER_LEASE: &str = "grove-backend-controller";
 
-/// Label and taint of the nodes of one trial.
+/// Label and taint of the nodes of one test.
 pub const POOL: &str = "conformance.grove.io/pool";
 /// Label of the harness's canary pods.
 pub const CANARY: &str = "conformance.grove.io/canary";

@@ -10,7 +10,7 @@ mod local;
 
 use conformance_cluster::local::ClusterSpec;
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane};
+use conformance_driver::case::{Case, Isolation};
 
 /// Where a control's cluster comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +88,7 @@ pub struct Outcome {
 impl Control {
     /// Whether a case is run: cases that are alone configure the controller themselves, and would mend what is broken.
     pub fn runs(&self, case: &Case) -> bool {
-        case.lane != Lane::Alone
+        case.isolation != Isolation::Dedicated
             && case.is_for(self.target)
             && (self.cases.is_empty() || self.cases.iter().any(|word| case.is_called(word)))
     }

@@ -14,11 +14,11 @@ use http::{Method, header};
 use kube::client::Body;
 use serde_json::{Map, Value, json};
 
-use crate::context::{Stop, Trial};
+use crate::context::{Stop, TestContext};
 use crate::diagnostics;
 use crate::limits::Limit;
 
-/// Between two questions of [`Trial::creates_until`]: no load for an API server, and short beside what is waited for.
+/// Between two questions of [`TestContext::creates_until`]: no load for an API server, and short beside what is waited for.
 const PACE: Duration = Duration::from_millis(50);
 
 /// The backends that an operator may have beside the target's, in the order in which it is asked for them.
@@ -47,12 +47,12 @@ pub fn on(pcs: &mut Value, scheduler: &str) {
     }
 }
 
-/// A topology constraint that packs into `domain` of the topology that all trials share.
+/// A topology constraint that packs into `domain` of the topology that all cases share.
 pub fn required(domain: &str) -> Value {
     json!({"topologyName": crate::test_cluster::TOPOLOGY, "pack": {"required": domain}})
 }
 
-impl Trial {
+impl TestContext {
     /// Sends each variation of `base` to be created, under a name of its own unless the variation sets one.
     ///
     /// # Errors
@@ -123,7 +123,7 @@ impl Trial {
     /// # Errors
     /// [`Stop::Cluster`] if the API server does not answer.
     pub async fn another_backend(&self, is_meant: impl Fn(Target) -> bool) -> Result<Option<Target>, Stop> {
-        if !self.ground.configured_by_others {
+        if !self.test_cluster.configured_by_others {
             self.mark(ANOTHER, json!({"scheduler": EXTERNAL_SCHEDULER, "foreign": false}));
             return Ok(Some(Target::External));
         }
@@ -160,7 +160,7 @@ impl Trial {
             .body(Body::from(body.to_string().into_bytes()))
             .map_err(|e| wrong(e.to_string()))?;
         let failed = |source: kube::Error| ClusterError::api(action.clone(), source);
-        let response = self.ground.client.send(request).await.map_err(failed)?;
+        let response = self.test_cluster.client.send(request).await.map_err(failed)?;
         let code = response.status().as_u16();
         let warnings = response.headers().get_all(header::WARNING).iter();
         let warnings = warnings.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect();

@@ -17,9 +17,9 @@ use conformance_history::is_of_canary;
 use serde_json::{Value, json};
 
 use super::limits;
-use crate::context::{Stop, Trial};
+use crate::context::{Stop, TestContext};
 
-impl Trial {
+impl TestContext {
     /// Waits until every pod of the PodGang is in the scheduler's hands, and the scheduler has had a whole pass since.
     ///
     /// # Errors

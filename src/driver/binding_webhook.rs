@@ -1,6 +1,6 @@
 //! A gate on `pods/binding`, so that a scheduler can be caught between two bindings of one gang (AON-12).
 //!
-//! A validating webhook of the harness on the trial's namespace lets the first bindings of the workload pass and holds
+//! A validating webhook of the harness on the case's namespace lets the first bindings of the workload pass and holds
 //! the rest. Once the scheduler is gone, what it asked for last is refused: nobody is left who would know that it was
 //! granted. Failure policy `Fail`, for the same reason: a binding that the API server could not ask about is none.
 
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::limits::{self, Limit};
-use crate::context::{Stop, Trial};
+use crate::context::{Stop, TestContext};
 
 /// The pod of the dry-run bindings that show whether the API server asks the webhook yet. It never exists.
 const PROBE: &str = "binding-hold-probe";
@@ -52,14 +52,14 @@ pub struct BindingHold {
 }
 
 impl BindingHold {
-    /// Lets the first `passing` bindings in the trial's namespace through and holds those after them; returns when
+    /// Lets the first `passing` bindings in the case's namespace through and holds those after them; returns when
     /// the API server asks before every binding.
     ///
     /// # Errors
     /// [`Stop::Cluster`] on a cluster that is not the harness's own, or if the webhook cannot be served or installed;
     /// [`Stop::Wait`] if the API server does not take it up.
-    pub async fn begin(trial: &Trial, passing: usize) -> Result<Self, Stop> {
-        let local = trial.local()?;
+    pub async fn begin(test: &TestContext, passing: usize) -> Result<Self, Stop> {
+        let local = test.local()?;
         let (certificate, key, bundle) = local.webhook_identity();
         let unusable = |error: std::io::Error| ClusterError::File { path: certificate.into(), source: error };
         let tls = RustlsConfig::from_pem_file(certificate, key).await.map_err(unusable)?;
@@ -73,12 +73,12 @@ impl BindingHold {
         let server = Handle::new();
         let serving = axum_server::from_tcp_rustls(socket, tls).map_err(no_port)?.handle(server.clone());
         tokio::spawn(serving.serve(router.into_make_service()));
-        let configuration = format!("hold-{}", trial.namespace);
+        let configuration = format!("hold-{}", test.namespace);
         let hold = Self { gate, server, configuration };
-        deploy::apply(&trial.ground.client, &hold.webhook(&trial.namespace, &url, bundle)).await?;
-        match hold.until_asked(trial).await {
+        deploy::apply(&test.test_cluster.client, &hold.webhook(&test.namespace, &url, bundle)).await?;
+        match hold.until_asked(test).await {
             Ok(()) => Ok(hold),
-            Err(stop) => hold.refuse_held(trial).await.and(Err(stop)),
+            Err(stop) => hold.refuse_held(test).await.and(Err(stop)),
         }
     }
 
@@ -103,28 +103,28 @@ impl BindingHold {
 
     /// The API server learns of a webhook by its own watch: dry-run bindings of a pod that is not there are sent until
     /// one of them is asked about.
-    async fn until_asked(&self, trial: &Trial) -> Result<(), Stop> {
+    async fn until_asked(&self, test: &TestContext) -> Result<(), Stop> {
         const PAUSE: Duration = Duration::from_millis(25);
         let mut probed = self.gate.probed.subscribe();
         let asked = async {
             loop {
-                let _ = send_probe(trial).await;
+                let _ = send_probe(test).await;
                 if tokio::time::timeout(PAUSE, probed.wait_for(|probed| *probed)).await.is_ok() {
                     return;
                 }
             }
         };
-        within(trial, limits::REACTION, "the webhook asked before bindings", asked).await
+        within(test, limits::REACTION, "the webhook asked before bindings", asked).await
     }
 
     /// Waits until so many bindings are held.
     ///
     /// # Errors
     /// [`Stop::Wait`].
-    pub async fn until_held(&self, trial: &Trial, count: usize) -> Result<(), Stop> {
+    pub async fn until_held(&self, test: &TestContext, count: usize) -> Result<(), Stop> {
         let mut held = self.gate.held.subscribe();
         let enough = async { drop(held.wait_for(|held| *held >= count).await) };
-        within(trial, limits::SCHEDULING, &format!("{count} bindings held"), enough).await
+        within(test, limits::SCHEDULING, &format!("{count} bindings held"), enough).await
     }
 
     /// Refuses what is held and holds nothing any more. The server goes on answering until the hold is dropped, for
@@ -132,9 +132,9 @@ impl BindingHold {
     ///
     /// # Errors
     /// [`Stop::Cluster`] if the webhook cannot be removed.
-    pub async fn refuse_held(&self, trial: &Trial) -> Result<(), Stop> {
+    pub async fn refuse_held(&self, test: &TestContext) -> Result<(), Stop> {
         self.gate.over.send_replace(true);
-        let webhooks: Api<ValidatingWebhookConfiguration> = Api::all(trial.ground.client.clone());
+        let webhooks: Api<ValidatingWebhookConfiguration> = Api::all(test.test_cluster.client.clone());
         let failed = |source| ClusterError::api(format!("delete webhook {}", self.configuration), source);
         webhooks.delete(&self.configuration, &DeleteParams::default()).await.map_err(failed)?;
         Ok(())
@@ -188,8 +188,8 @@ impl Gate {
 }
 
 /// Sends a dry-run binding; its answer (the pod is not there) does not matter.
-async fn send_probe(trial: &Trial) -> Result<Value, ClusterError> {
-    let path = format!("/api/v1/namespaces/{}/pods/{PROBE}/binding?dryRun=All", trial.namespace);
+async fn send_probe(test: &TestContext) -> Result<Value, ClusterError> {
+    let path = format!("/api/v1/namespaces/{}/pods/{PROBE}/binding?dryRun=All", test.namespace);
     let binding = json!({"apiVersion": "v1", "kind": "Binding", "metadata": {"name": PROBE},
                          "target": {"apiVersion": "v1", "kind": "Node", "name": "none"}});
     let failed = |source| ClusterError::api("send a dry-run binding", source);
@@ -197,16 +197,16 @@ async fn send_probe(trial: &Trial) -> Result<Value, ClusterError> {
         .header(http::header::CONTENT_TYPE, "application/json")
         .body(binding.to_string().into_bytes())
         .map_err(|error| failed(kube::Error::HttpError(error)))?;
-    trial.ground.client.request(request).await.map_err(failed)
+    test.test_cluster.client.request(request).await.map_err(failed)
 }
 
 async fn within(
-    trial: &Trial,
+    test: &TestContext,
     limit: Limit,
     condition: &str,
     reached: impl Future<Output = ()>,
 ) -> Result<(), Stop> {
-    let length = limit.length.mul_f64(trial.scale);
+    let length = limit.length.mul_f64(test.scale);
     tokio::time::timeout(length, reached).await.map_err(|_| Stop::Wait {
         condition: condition.into(),
         limit: limit.name,

@@ -8,9 +8,9 @@ use conformance_contract::target::Target;
 use conformance_history::History;
 use futures::future::BoxFuture;
 
-use crate::context::{Stop, Trial};
+use crate::context::{Stop, TestContext};
 
-/// A conformance case. One file below `cases/`, with its manifest beside it, registered in `cases/mod.rs`.
+/// A conformance case: a file of a group's folder in `cases/`, with its manifest beside it.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
     /// `group/name`; the name is its file's, with `-` for `_`.
@@ -24,25 +24,46 @@ pub struct Case {
     /// The PodCliqueSets of its manifest, one YAML document each.
     pub manifest: &'static str,
     /// Whether it shares its cluster.
-    pub lane: Lane,
+    pub isolation: Isolation,
+    /// What the clusters of a run must have for it.
+    pub needs: &'static [Need],
     /// The targets that it is about; all if there are none. Others keep its clauses by another case.
     pub only: &'static [Target],
     /// Acts.
-    pub drive: for<'a> fn(&'a mut Trial) -> BoxFuture<'a, Result<(), Stop>>,
+    pub drive: Drive,
     /// Judges.
-    pub judge: fn(&History) -> Vec<Finding>,
+    pub judge: Judge,
+}
+
+/// What a case does to a cluster.
+pub type Drive = for<'a> fn(&'a mut TestContext) -> BoxFuture<'a, Result<(), Stop>>;
+
+/// What it makes of the history.
+pub type Judge = fn(&History) -> Vec<Finding>;
+
+/// What not every run's clusters have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Nodes with real kubelets.
+    Kubelets,
+    /// The API server's account of who has bound what.
+    AuditLog,
+    /// More than one scheduler.
+    SeveralSchedulers,
+    /// KAI's podgrouper.
+    PodGrouper,
 }
 
 /// Who may be on the cluster at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lane {
+pub enum Isolation {
     /// Everybody: the case keeps to its own namespace and nodes.
     Shared,
     /// Nobody: the case stops, restarts or reconfigures a part of the control plane. It runs on a second cluster,
     /// one case at a time, and only where the harness makes clusters of local processes.
-    Alone,
+    Dedicated,
     /// Nobody while it is on: it needs the cluster that the others share, but not their load.
-    Serial,
+    Exclusive,
 }
 
 /// Some equal nodes.
@@ -54,11 +75,11 @@ pub struct Nodes {
     pub gpus: u32,
     /// Pods each may hold.
     pub pods: u32,
-    /// Their block, unique to the trial; racks that say none are all in one.
+    /// Their block, unique to the test; racks that say none are all in one.
     pub block: Option<&'static str>,
-    /// Their rack, unique to the trial.
+    /// Their rack, unique to the test.
     pub rack: Option<&'static str>,
-    /// 0 if they are there from the beginning; others join when the driver says so ([`Trial::nodes_join`]).
+    /// 0 if they are there from the beginning; others join when the driver says so ([`TestContext::nodes_join`]).
     pub joining: u32,
     /// Whether a resource that pods ask for may stand for `pods`, as it has to on real kubelets, whose own cannot be set.
     pub stand_in: bool,
@@ -108,6 +129,58 @@ impl Nodes {
 }
 
 impl Case {
+    /// A case without clauses and nodes of its own, on a shared cluster.
+    pub const fn new(title: &'static str, drive: Drive, judge: Judge) -> Self {
+        Self {
+            id: "",
+            title,
+            clauses: &[],
+            nodes: &[],
+            manifest: "",
+            isolation: Isolation::Shared,
+            needs: &[],
+            only: &[],
+            drive,
+            judge,
+        }
+    }
+
+    /// Under this id, with the text of this manifest: what the registry knows by the names of its files.
+    #[must_use]
+    pub const fn registered(self, id: &'static str, manifest: &'static str) -> Self {
+        Self { id, manifest, ..self }
+    }
+
+    /// Judging these clauses.
+    #[must_use]
+    pub const fn clauses(self, clauses: &'static [&'static str]) -> Self {
+        Self { clauses, ..self }
+    }
+
+    /// On these nodes.
+    #[must_use]
+    pub const fn nodes(self, nodes: &'static [Nodes]) -> Self {
+        Self { nodes, ..self }
+    }
+
+    /// With less company, or none.
+    #[must_use]
+    pub const fn isolation(self, isolation: Isolation) -> Self {
+        Self { isolation, ..self }
+    }
+
+    /// Where the clusters have this.
+    #[must_use]
+    pub const fn needs(self, needs: &'static [Need]) -> Self {
+        Self { needs, ..self }
+    }
+
+    /// About these targets only.
+    #[must_use]
+    pub const fn only(self, only: &'static [Target]) -> Self {
+        Self { only, ..self }
+    }
+
     /// The group: the part of the id before the `/`.
     pub fn group(&self) -> &'static str {
         self.id.split('/').next().unwrap_or(self.id)

@@ -1,4 +1,4 @@
-//! What is left in a trial's namespace, of any kind that the API server lists there: a history holds the kinds that
+//! What is left in a case's namespace, of any kind that the API server lists there: a history holds the kinds that
 //! cases are about, but a controller may leave a Role or a Secret behind as well (DEL-01).
 
 use std::time::Instant;
@@ -15,10 +15,10 @@ use kube::discovery::{ApiResource, Discovery, Scope, verbs};
 use serde_json::{Value, json};
 
 use super::limits::{CLEANUP, NAMESPACE_END};
-use crate::context::{Stop, Trial};
+use crate::context::{Stop, TestContext};
 
-impl Trial {
-    /// Waits until nothing is left of the trial's workloads, and marks what still is when the limit has run out; the
+impl TestContext {
+    /// Waits until nothing is left of the case's workloads, and marks what still is when the limit has run out; the
     /// judge decides what that means.
     ///
     /// # Errors
@@ -27,13 +27,13 @@ impl Trial {
         let begin = Instant::now();
         let limit = CLEANUP.length.mul_f64(self.scale);
         let kinds = self.listable().await?;
-        let mut changes = self.ground.recorder.follow(&self.namespace);
+        let mut changes = self.test_cluster.recorder.follow(&self.namespace);
         loop {
             let left = self.leftovers(&kinds).await?;
             // The watches may tell of a deletion later than a list shows it.
             let unseen = self.look(|live| live.all().any(|object| !is_there_anyway(object)));
             if (left.is_empty() && !unseen) || begin.elapsed() > limit {
-                self.ground.cluster.healthy().await?;
+                self.test_cluster.cluster.healthy().await?;
                 self.mark(LEFT_OVER, left.into());
                 return Ok(());
             }
@@ -55,13 +55,13 @@ impl Trial {
         .await
     }
 
-    /// Waits until the trial's namespace itself is gone, or the limit has run out.
+    /// Waits until the case's namespace itself is gone, or the limit has run out.
     ///
     /// # Errors
     /// [`Stop::Cluster`] if a part of the cluster has died meanwhile.
     pub async fn until_namespace_gone(&self) -> Result<(), Stop> {
         let limit = NAMESPACE_END.length.mul_f64(self.scale);
-        let mut changes = self.ground.recorder.follow("");
+        let mut changes = self.test_cluster.recorder.follow("");
         let gone = || {
             let history = self.history();
             history
@@ -71,7 +71,7 @@ impl Trial {
         };
         let wait = async { while !gone() && changes.changed().await.is_ok() {} };
         let _ = tokio::time::timeout(limit, wait).await;
-        self.ground.cluster.healthy().await?;
+        self.test_cluster.cluster.healthy().await?;
         self.mark("waited for the namespace to go", Value::Null);
         Ok(())
     }
@@ -83,7 +83,8 @@ impl Trial {
     }
 
     async fn list(&self, kind: &ApiResource) -> Result<Vec<Value>, Stop> {
-        let api: Api<DynamicObject> = Api::namespaced_with(self.ground.client.clone(), &self.namespace, kind);
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.test_cluster.client.clone(), &self.namespace, kind);
         let failed = |source| ClusterError::api(format!("list {}", kind.plural), source);
         let found = api.list(&ListParams::default()).await.map_err(failed)?;
         Ok(found
@@ -96,7 +97,7 @@ impl Trial {
     /// Every namespaced kind that can be listed, once.
     async fn listable(&self) -> Result<Vec<ApiResource>, Stop> {
         let failed = |source| ClusterError::api("discover the kinds of the API server", source);
-        let discovery = Discovery::new(self.ground.client.clone()).run().await.map_err(failed)?;
+        let discovery = Discovery::new(self.test_cluster.client.clone()).run().await.map_err(failed)?;
         let all = discovery.groups().flat_map(|group| group.resources_by_stability());
         let listable =
             all.filter(|(_, able)| able.scope == Scope::Namespaced && able.supports_operation(verbs::LIST));

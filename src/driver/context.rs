@@ -28,7 +28,7 @@ use conformance_expect::hyper_nodes;
 use conformance_history::{Header, History, Live};
 
 use super::case::Case;
-use crate::test_cluster::Ground;
+use crate::test_cluster::TestCluster;
 
 /// Why a driver stopped before its end.
 #[derive(Debug, thiserror::Error)]
@@ -79,15 +79,16 @@ impl Stop {
 }
 
 /// A case on a target.
-pub struct Trial {
+pub struct TestContext {
     /// The case.
     pub case: &'static Case,
     /// The target.
     pub target: Target,
     /// The cluster.
-    pub ground: Arc<Ground>,
+    pub test_cluster: Arc<TestCluster>,
     /// Its namespace; its node pool has the same name.
     pub namespace: String,
+    /// By how much its limits are longer than at scale 1.
     pub scale: f64,
     submitted: BTreeMap<String, Value>,
     /// The nodes that it was given.
@@ -100,13 +101,13 @@ pub struct Trial {
     pub negative_verdict: Option<Duration>,
 }
 
-impl std::fmt::Debug for Trial {
+impl std::fmt::Debug for TestContext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Trial({} on {} in {})", self.case.id, self.target, self.namespace)
+        write!(f, "TestContext({} on {} in {})", self.case.id, self.target, self.namespace)
     }
 }
 
-impl Trial {
+impl TestContext {
     /// Makes the namespace and the nodes, as soon as there are enough for all that the case will ever need.
     ///
     /// # Errors
@@ -115,17 +116,17 @@ impl Trial {
     pub async fn begin(
         case: &'static Case,
         target: Target,
-        ground: Arc<Ground>,
+        test_cluster: Arc<TestCluster>,
         namespace: String,
         scale: f64,
     ) -> Result<Self, Stop> {
         let all = case.nodes.iter().map(|nodes| nodes.count as usize).sum();
-        ground.cluster.node_pools().reserve(&namespace, all).await?;
+        test_cluster.cluster.node_pools().reserve(&namespace, all).await?;
         let begin = Instant::now();
-        let mut trial = Self {
+        let mut test = Self {
             case,
             target,
-            ground,
+            test_cluster,
             namespace,
             scale,
             submitted: BTreeMap::new(),
@@ -135,33 +136,33 @@ impl Trial {
             negative_verdict: None,
         };
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
-            "name": trial.namespace, "labels": {names::RUN: trial.ground.run}}});
-        deploy::create_unless_there(&trial.ground.client, &namespace).await?;
-        match trial.nodes_join(0).await {
+            "name": test.namespace, "labels": {names::RUN: test.test_cluster.run}}});
+        deploy::create_unless_there(&test.test_cluster.client, &namespace).await?;
+        match test.nodes_join(0).await {
             // Volcano's domains are the backend's to make; where it does not, the judge says what comes of it.
             Err(Stop::Wait { .. }) if target == Target::Volcano => {}
             made => made?,
         }
-        trial.overhead = begin.elapsed();
-        Ok(trial)
+        test.overhead = begin.elapsed();
+        Ok(test)
     }
 
     /// Adds a mark to the history: something that the judge needs to know and no object says.
     pub fn mark(&self, name: &str, detail: Value) {
-        self.ground.recorder.mark(&self.namespace, name, detail);
+        self.test_cluster.recorder.mark(&self.namespace, name, detail);
     }
 
-    /// Looks at the trial's namespace as it is now.
+    /// Looks at the case's namespace as it is now.
     pub fn look<T>(&self, at: impl FnOnce(&Live) -> T) -> T {
-        self.ground.recorder.look(&self.namespace, at)
+        self.test_cluster.recorder.look(&self.namespace, at)
     }
 
-    /// The local control plane, for cases that stop or restart a part of it ([`super::case::Lane::Alone`]).
+    /// The local control plane, for cases that stop or restart a part of it ([`super::case::Isolation::Dedicated`]).
     ///
     /// # Errors
     /// [`Stop::Cluster`] on a cluster of another provider.
     pub fn local(&self) -> Result<&LocalCluster, Stop> {
-        Ok(self.ground.local()?)
+        Ok(self.test_cluster.local()?)
     }
 
     /// The kind cluster, for cases that do something to a kubelet.
@@ -169,19 +170,21 @@ impl Trial {
     /// # Errors
     /// [`Stop::Cluster`] on a cluster of another provider.
     pub fn kind(&self) -> Result<&KindCluster, Stop> {
-        Ok(self.ground.kind()?)
+        Ok(self.test_cluster.kind()?)
     }
 
-    /// Everything that happened to the trial so far.
+    /// Everything that happened to the case so far.
     pub fn history(&self) -> History {
         let header = Header::new(self.case.id, self.target, &self.namespace, self.submitted.clone());
         let pool = self.namespace.clone();
-        self.ground.recorder.history(header, |object| match object["kind"].as_str().unwrap_or_default() {
-            "ClusterTopologyBinding" | "Topology" => true,
-            "HyperNode" => hyper_nodes::mentions(object, &pool),
-            _ => {
-                object["metadata"]["labels"][names::POOL] == pool.as_str()
-                    || object["metadata"]["name"] == pool.as_str()
+        self.test_cluster.recorder.history(header, |object| {
+            match object["kind"].as_str().unwrap_or_default() {
+                "ClusterTopologyBinding" | "Topology" => true,
+                "HyperNode" => hyper_nodes::mentions(object, &pool),
+                _ => {
+                    object["metadata"]["labels"][names::POOL] == pool.as_str()
+                        || object["metadata"]["name"] == pool.as_str()
+                }
             }
         })
     }

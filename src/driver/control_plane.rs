@@ -1,4 +1,4 @@
-//! What cases do to the control plane when they have it to themselves ([`super::case::Lane::Alone`]): parts taken away,
+//! What cases do to the control plane when they have it to themselves ([`super::case::Isolation::Dedicated`]): parts taken away,
 //! or started otherwise, and the promise that the next case finds everything as it was.
 
 use std::time::Instant;
@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::limits;
-use crate::context::{Stop, Trial};
+use crate::context::{Stop, TestContext};
 use crate::test_cluster::TOPOLOGY;
 
 /// Name of the mark that explains gaps: the case itself has taken the API server away, and every watch had to list
@@ -30,16 +30,16 @@ pub const PUT_BACK: &str = "put back";
 /// # Errors
 /// What `change` stopped with; [`Stop::Cluster`] if a part does not come back.
 pub async fn restored(
-    trial: &mut Trial,
-    change: for<'a> fn(&'a mut Trial) -> BoxFuture<'a, Result<(), Stop>>,
+    test: &mut TestContext,
+    change: for<'a> fn(&'a mut TestContext) -> BoxFuture<'a, Result<(), Stop>>,
 ) -> Result<(), Stop> {
-    let was = trial.local()?.spec();
-    let outcome = change(trial).await;
+    let was = test.local()?.spec();
+    let outcome = change(test).await;
     // A watch may be late after a restart; what has happened by now is to stand before the mark. One that stays away is
-    // found out at the end of the trial.
-    let _ = trial.ground.recorder.settle(&trial.namespace, limits::SETTLE.length).await;
-    trial.mark(PUT_BACK, Value::Null);
-    put_back(trial.local()?, was).await?;
+    // found out at the end of the test.
+    let _ = test.test_cluster.recorder.settle(&test.namespace, limits::SETTLE.length).await;
+    test.mark(PUT_BACK, Value::Null);
+    put_back(test.local()?, was).await?;
     outcome
 }
 
@@ -73,7 +73,7 @@ fn concerns(part: Part, a: &ClusterSpec, b: &ClusterSpec) -> bool {
     }
 }
 
-impl Trial {
+impl TestContext {
     /// Takes a part away, as a crash would.
     ///
     /// # Errors
@@ -197,7 +197,7 @@ impl Trial {
                 live.get(kind, name).is_some_and(|object| object["metadata"]["annotations"][SEEN] == token)
             })
         };
-        let recorder = &self.ground.recorder;
+        let recorder = &self.test_cluster.recorder;
         let mut changes = recorder.follow("");
         let begin = Instant::now();
         let wait = async { while !recorder.look("", seen) && changes.changed().await.is_ok() {} };

@@ -9,10 +9,10 @@ use conformance_history::{Live, Pod, condition};
 use serde_json::Value;
 
 use super::limits::SCHEDULING;
-use crate::context::{Stop, Trial};
+use crate::context::{Stop, TestContext};
 
-impl Trial {
-    /// Waits until a PodCliqueSet of the trial has become all that it should be, as it was scaled last. The mark
+impl TestContext {
+    /// Waits until a PodCliqueSet of the case has become all that it should be, as it was scaled last. The mark
     /// `converged` is where a judge finds it so.
     ///
     /// # Errors

@@ -7,12 +7,12 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::limits::CLEANUP;
-use crate::context::{Stop, Trial};
+use crate::context::{Stop, TestContext};
 
 /// Between two questions whether a CRD is gone, which nobody watches.
 const PACE: Duration = Duration::from_millis(50);
 
-impl Trial {
+impl TestContext {
     /// Deletes a CRD, and with it every object of its kind; returns it as it has to be applied again.
     ///
     /// # Errors
@@ -42,8 +42,8 @@ impl Trial {
     /// [`Stop::Cluster`].
     pub async fn put_crd(&self, crd: &Value) -> Result<(), Stop> {
         let name = crd["metadata"]["name"].as_str().unwrap_or_default();
-        deploy::apply(&self.ground.client, crd).await?;
-        deploy::established(&self.ground.client, name).await?;
+        deploy::apply(&self.test_cluster.client, crd).await?;
+        deploy::established(&self.test_cluster.client, name).await?;
         self.mark("CRD put back", json!({"name": name}));
         Ok(())
     }
@@ -54,7 +54,7 @@ impl Trial {
         let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}");
         let request = http::Request::builder().method(method).uri(path).body(Vec::new());
         let request = request.map_err(|e| Stop::Refused { action: action.clone(), reason: e.to_string() })?;
-        match self.ground.client.request::<Value>(request).await {
+        match self.test_cluster.client.request::<Value>(request).await {
             Ok(answer) => Ok(Some(answer)),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
             Err(source) => Err(ClusterError::api(action, source).into()),

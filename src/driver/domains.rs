@@ -10,10 +10,10 @@ use conformance_history::Live;
 use serde_json::Value;
 
 use super::limits::TOPOLOGY_TREE;
-use crate::context::{Stop, Trial};
+use crate::context::{Stop, TestContext};
 
-impl Trial {
-    /// Waits until the target's scheduler knows the racks and blocks of the trial's nodes, where it keeps a picture of
+impl TestContext {
+    /// Waits until the target's scheduler knows the racks and blocks of the case's nodes, where it keeps a picture of
     /// its own: Koordinator's tree, Volcano's HyperNodes. Others read the labels of nodes.
     ///
     /// # Errors
@@ -34,7 +34,7 @@ impl Trial {
             | Target::External
             | Target::ExternalScheduler(_) => return Ok(()),
         };
-        let condition = "the scheduler's topology has the domains of the trial's nodes";
+        let condition = "the scheduler's topology has the domains of the case's nodes";
         self.until_in_cluster(condition, TOPOLOGY_TREE, |live| known(live, &domains)).await
     }
 }

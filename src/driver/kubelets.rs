@@ -1,7 +1,7 @@
 //! What cases do to real nodes and their kubelets, and what they read there that no object says. Nodes are containers
 //! here: elsewhere nobody would let a test suite stop a kubelet.
 //!
-//! Whatever a case has done to its nodes is undone by [`mended`], for the next trial is lent them.
+//! Whatever a case has done to its nodes is undone by [`mended`], for the next case is lent them.
 
 use conformance_cluster::ClusterError;
 use conformance_cluster::kind::KindCluster;
@@ -14,36 +14,36 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::limits;
-use crate::context::{Stop, Trial};
+use crate::context::{Stop, TestContext};
 use crate::control_plane::PUT_BACK;
 
-/// Runs `change`, which may break the GPUs of the trial's nodes and stop their kubelets, and then mends all of them,
+/// Runs `change`, which may break the GPUs of the case's nodes and stop their kubelets, and then mends all of them,
 /// whatever came of it. The mark [`PUT_BACK`] is where the mending begins.
 ///
 /// # Errors
 /// What `change` stopped with; [`Stop::Cluster`] if a node does not become as it was.
 pub async fn mended(
-    trial: &mut Trial,
-    change: for<'a> fn(&'a mut Trial) -> BoxFuture<'a, Result<(), Stop>>,
+    test: &mut TestContext,
+    change: for<'a> fn(&'a mut TestContext) -> BoxFuture<'a, Result<(), Stop>>,
 ) -> Result<(), Stop> {
-    let outcome = change(trial).await;
-    trial.mark(PUT_BACK, Value::Null);
+    let outcome = change(test).await;
+    test.mark(PUT_BACK, Value::Null);
     let mut mended: Result<(), Stop> = Ok(());
-    for node in &trial.nodes {
+    for node in &test.nodes {
         // Each of them, even if one before it failed.
-        let kubelet = trial.start_kubelet(&node.name).await;
-        let gpus = trial.mend_gpus(&node.name).await;
+        let kubelet = test.start_kubelet(&node.name).await;
+        let gpus = test.mend_gpus(&node.name).await;
         mended = mended.and(kubelet).and(gpus);
     }
     mended?;
     outcome
 }
 
-impl Trial {
+impl TestContext {
     /// Waits until every pod of these PodGangs runs.
     ///
     /// # Errors
-    /// As [`Trial::until`].
+    /// As [`TestContext::until`].
     pub async fn until_running(&self, gangs: &[Gang]) -> Result<(), Stop> {
         let names: Vec<_> = gangs.iter().map(|gang| gang.name.as_str()).collect();
         let condition = format!("all pods of {} running", names.join(", "));
@@ -81,7 +81,7 @@ impl Trial {
     /// Waits until a node's kubelet says that so many GPUs may be used.
     ///
     /// # Errors
-    /// As [`Trial::until`].
+    /// As [`TestContext::until`].
     pub async fn until_allocatable(&self, node: &str, count: u64) -> Result<(), Stop> {
         let condition = format!("{count} GPUs of {node} allocatable");
         let told = |live: &Live| kubelets::gpus(live, node) == Some(count);
@@ -98,7 +98,7 @@ impl Trial {
         Ok(kind.node_ready(node).await?)
     }
 
-    /// Asks the runtimes of the trial's nodes what its containers have got, and leaves the mark [`ALLOCATED`].
+    /// Asks the runtimes of the case's nodes what its containers have got, and leaves the mark [`ALLOCATED`].
     ///
     /// # Errors
     /// [`Stop::Cluster`].

@@ -1,5 +1,5 @@
 //! The lease for which the controller's replicas stand, watched while a case needs it. A history holds what lies in the
-//! trial's namespace, and the lease lies in the controller's: each of its versions becomes a mark ([`LEASE`]).
+//! case's namespace, and the lease lies in the controller's: each of its versions becomes a mark ([`LEASE`]).
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::limits::{self, Limit};
-use crate::context::{Stop, Trial};
+use crate::context::{Stop, TestContext};
 
 /// A watch on the lease; it ends when this is dropped.
 pub struct LeaseWatch {
@@ -22,17 +22,18 @@ pub struct LeaseWatch {
     _task: JoinSet<()>,
 }
 
-impl Trial {
+impl TestContext {
     /// Watches the lease from now on; returns when somebody holds it.
     ///
     /// # Errors
     /// [`Stop::Wait`] if nobody does; [`Stop::Cluster`].
     pub async fn watch_lease(&self) -> Result<LeaseWatch, Stop> {
-        let leases: Api<Lease> = Api::namespaced(self.ground.client.clone(), names::CONTROLLER_NAMESPACE);
+        let leases: Api<Lease> =
+            Api::namespaced(self.test_cluster.client.clone(), names::CONTROLLER_NAMESPACE);
         let this_one =
             watcher::Config::default().fields(&format!("metadata.name={}", names::CONTROLLER_LEASE));
         let mut events = watcher(leases, this_one).default_backoff().boxed();
-        let (ground, namespace) = (self.ground.clone(), self.namespace.clone());
+        let (test_cluster, namespace) = (self.test_cluster.clone(), self.namespace.clone());
         let (seen, holder) = watch::channel(None);
         let mut task = JoinSet::new();
         task.spawn(async move {
@@ -48,7 +49,7 @@ impl Trial {
                     Ok(watcher::Event::Init) => {
                         // It lists again: what lies between is lost.
                         if listed {
-                            ground.recorder.mark(&namespace, LEASE_LOST, Value::Null);
+                            test_cluster.recorder.mark(&namespace, LEASE_LOST, Value::Null);
                         }
                         continue;
                     }
@@ -58,7 +59,7 @@ impl Trial {
                     }
                 };
                 let version = json!({"resourceVersion": lease.metadata.resource_version, "spec": lease.spec});
-                ground.recorder.mark(&namespace, LEASE, version);
+                test_cluster.recorder.mark(&namespace, LEASE, version);
                 let held_by = lease.spec.and_then(|spec| spec.holder_identity);
                 seen.send_replace(held_by.filter(|holder| !holder.is_empty()));
             }
@@ -78,20 +79,20 @@ impl LeaseWatch {
     /// Waits until such a one, or nobody, holds the lease.
     ///
     /// # Errors
-    /// As [`Trial::until`].
+    /// As [`TestContext::until`].
     pub async fn until(
         &mut self,
-        trial: &Trial,
+        test: &TestContext,
         condition: &str,
         limit: Limit,
         holds: impl Fn(Option<&str>) -> bool,
     ) -> Result<(), Stop> {
         let begin = Instant::now();
-        let length = limit.length.mul_f64(trial.scale);
+        let length = limit.length.mul_f64(test.scale);
         let reached = self.holder.wait_for(|holder| holds(holder.as_deref()));
         if tokio::time::timeout(length, reached).await.is_ok_and(|seen| seen.is_ok()) {
             return Ok(());
         }
-        Err(trial.ran_out(condition, limit, begin).await)
+        Err(test.ran_out(condition, limit, begin).await)
     }
 }

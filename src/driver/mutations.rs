@@ -5,9 +5,9 @@ use conformance_judge::foreign_fields::BY_OTHERS;
 use serde_json::{Value, json};
 
 use super::limits::REACTION;
-use crate::context::{Stop, Trial};
+use crate::context::{Stop, TestContext};
 
-impl Trial {
+impl TestContext {
     /// Merge-patches an object as somebody would whose fields these are; the mark lets
     /// [`kept`](conformance_judge::foreign_fields::kept) see whether they stay.
     ///

@@ -5,13 +5,13 @@
 
 use serde_json::json;
 
-use crate::context::{Stop, Trial};
+use crate::context::{Stop, TestContext};
 
 /// As histories name it.
 pub const QUEUE: &str = "Queue.scheduling.volcano.sh";
 
-impl Trial {
-    /// Makes an open queue, which goes with the trial.
+impl TestContext {
+    /// Makes an open queue, which goes with the test.
     ///
     /// # Errors
     /// [`Stop::Refused`].

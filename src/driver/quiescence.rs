@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::context::{Stop, Trial};
+use crate::context::{Stop, TestContext};
 
 /// The mark at the end of the watch.
 pub const WATCHED: &str = "watched for rest";
 
-impl Trial {
+impl TestContext {
     /// Lets `length` pass, not scaled and whatever happens, and marks its end. To be called right after a mark: the judge
     /// looks at every write between the two.
     ///
@@ -20,7 +20,7 @@ impl Trial {
         // Synchronises nothing: "changes in no object for 10 s" has no other event to wait for than their end. Waiting for
         // a quiet stretch instead would forgive every write before it.
         let _ = tokio::time::timeout(length, pending::<()>()).await;
-        self.ground.cluster.healthy().await?;
+        self.test_cluster.cluster.healthy().await?;
         self.mark(WATCHED, json!({"seconds": length.as_secs()}));
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The cluster that trials run on, as they see it.
+//! The cluster that cases run on, as they see it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,26 +17,26 @@ use super::limits::SETTLE;
 use crate::recorder::Recorder;
 
 /// A cluster with its recorder.
-pub struct Ground {
+pub struct TestCluster {
     /// A client with the harness's rights.
     pub client: Client,
     /// What happens.
     pub recorder: Recorder,
     /// Where it comes from, and what can be done to it.
     pub cluster: Arc<dyn Provider>,
-    /// The run's id, on everything that trials create.
+    /// The run's id, on everything that cases create.
     pub run: String,
     /// Whether somebody else has written the operator's configuration, so that its profiles are not the harness's to know.
     pub configured_by_others: bool,
 }
 
-impl std::fmt::Debug for Ground {
+impl std::fmt::Debug for TestCluster {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Ground({:?})", self.cluster)
+        write!(f, "TestCluster({:?})", self.cluster)
     }
 }
 
-/// The topology binding that every trial may use: block, rack and host, by upstream's keys.
+/// The topology binding that every case may use: block, rack and host, by upstream's keys.
 pub const TOPOLOGY: &str = "conformance-topology";
 
 /// A ClusterTopologyBinding with these levels.
@@ -50,8 +50,8 @@ pub fn binding(name: &str, levels: &[(&str, &str)]) -> Value {
     })
 }
 
-impl Ground {
-    /// Starts recording on a cluster and creates what all trials share: the topology binding and the canaries' node.
+impl TestCluster {
+    /// Starts recording on a cluster and creates what all cases share: the topology binding and the canaries' node.
     ///
     /// # Errors
     /// [`ClusterError::Forbidden`], [`ClusterError::Api`].

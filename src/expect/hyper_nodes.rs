@@ -15,7 +15,7 @@ pub const KIND: &str = "HyperNode";
 const DEPTH: usize = 16;
 
 /// Whether a HyperNode is about nodes of this pool or of one of its bindings, by its name, its owners or by what its
-/// members say: names and domains of a trial begin with that of its pool.
+/// members say: names and domains of a case begin with that of its pool.
 pub fn mentions(hyper_node: &Value, pool: &str) -> bool {
     let (pool, metadata) = (&format!("{pool}-"), &hyper_node["metadata"]);
     let parts = [&metadata["name"], &metadata["ownerReferences"], &hyper_node["spec"]];

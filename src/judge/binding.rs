@@ -288,7 +288,7 @@ pub fn others_untouched(history: &History, since: usize, lost: &[&str]) -> Rulin
     }))
 }
 
-/// Every pod was bound to a node of the trial's own pool: the isolation that the case's arithmetic rests on.
+/// Every pod was bound to a node of the case's own pool: the isolation that the case's arithmetic rests on.
 ///
 /// # Errors
 /// A violation per pod elsewhere.
@@ -300,7 +300,7 @@ pub fn on_own_nodes(history: &History) -> Ruling {
         .collect();
     none(bindings(history).filter(|version| !own.contains(version.pod().node().unwrap_or_default())).map(
         |version| {
-            violation(format!("{} is bound to a node of another trial", version.name()))
+            violation(format!("{} is bound to a node of another case", version.name()))
                 .shown_by("bound", version)
         },
     ))

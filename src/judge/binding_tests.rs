@@ -196,7 +196,7 @@ fn own_nodes() {
     let own = bound(&["a"]).added(node("n", json!({names::POOL: "ns"}))).end();
     assert_eq!(on_own_nodes(&own), Ok(()));
     let foreign = bound(&["a"]).added(node("n", json!({}))).end();
-    insta::assert_snapshot!(message(on_own_nodes(&foreign)), @"a0 is bound to a node of another trial");
+    insta::assert_snapshot!(message(on_own_nodes(&foreign)), @"a0 is bound to a node of another case");
 }
 
 #[test]

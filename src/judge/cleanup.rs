@@ -26,7 +26,7 @@ pub fn is_there_anyway(object: &Value) -> bool {
     }
 }
 
-/// Nothing of the trial is left: neither among the kinds that the history holds nor among any other that the API server
+/// Nothing of the case is left: neither among the kinds that the history holds nor among any other that the API server
 /// lists in the namespace (DEL-01, DEL-06).
 ///
 /// # Errors
@@ -87,7 +87,7 @@ pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
     Ok(())
 }
 
-/// The trial's namespace is gone (DEL-07).
+/// The case's namespace is gone (DEL-07).
 ///
 /// # Errors
 /// A violation if it is not.

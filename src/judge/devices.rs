@@ -1,4 +1,4 @@
-//! Which GPUs the containers on a trial's nodes got, by what the nodes' runtimes say: that is the kubelets' own account,
+//! Which GPUs the containers on a case's nodes got, by what the nodes' runtimes say: that is the kubelets' own account,
 //! and the API server has none.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{Shown, none, violation};
 
-/// Name of the mark with all containers of the trial that ran then: a list of
+/// Name of the mark with all containers of the case that ran then: a list of
 /// `{"node", "pod", "container", "devices"}`, devices by their ids.
 pub const ALLOCATED: &str = "allocated";
 

@@ -56,7 +56,7 @@ impl Write<'_> {
 }
 
 /// Every write from entry `from` up to entry `to` that nobody makes of its own accord. Canaries do not count, nor does
-/// what is the cluster's and shared with other trials.
+/// what is the cluster's and shared with other cases.
 pub fn writes(history: &History, from: usize, to: usize) -> Vec<Write<'_>> {
     let mut latest: BTreeMap<(&str, &str), Version<'_>> = BTreeMap::new();
     let mut found = Vec::new();

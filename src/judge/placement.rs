@@ -106,7 +106,7 @@ pub fn replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) -> R
     })
 }
 
-/// A trial's domain by its short name, as [`conformance_driver::context::Trial::domain`] labels nodes with it.
+/// A case's domain by its short name, as [`conformance_driver::context::TestContext::domain`] labels nodes with it.
 pub fn domain_named(history: &History, short: &str) -> String {
     format!("{}-{short}", history.header.namespace)
 }

@@ -1,4 +1,4 @@
-//! What a trial leaves behind: its history always, everything else that explains it if it did not pass.
+//! What a case leaves behind: its history always, everything else that explains it if it did not pass.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -10,13 +10,13 @@ use conformance_cluster::provider::{Logs, Provider};
 use conformance_contract::target::Target;
 use conformance_driver::case::Case;
 use conformance_driver::context::Stop;
-use conformance_driver::test_cluster::Ground;
+use conformance_driver::test_cluster::TestCluster;
 use conformance_history::History;
 use conformance_report::CaseResult;
 
 use super::verdict;
 
-/// The folder of a trial, and where the logs stood when it began.
+/// The folder of a test, and where the logs stood when it began.
 #[derive(Debug)]
 pub(crate) struct Artifacts {
     out: PathBuf,
@@ -27,16 +27,22 @@ pub(crate) struct Artifacts {
 
 impl Artifacts {
     /// Notes where the logs stand.
-    pub(crate) fn begin(out: &Path, case: &Case, target: Target, ground: &Ground, attempt: usize) -> Self {
+    pub(crate) fn begin(
+        out: &Path,
+        case: &Case,
+        target: Target,
+        test_cluster: &TestCluster,
+        attempt: usize,
+    ) -> Self {
         let name = case.id.replace('/', "-");
         // A retry keeps the evidence of what it tries again.
         let name = if attempt == 0 { name } else { format!("{name}-retry-{attempt}") };
         let folder = PathBuf::from("artifacts").join(target.slug()).join(name);
-        let cluster = ground.cluster.clone();
+        let cluster = test_cluster.cluster.clone();
         Self { out: out.into(), folder, logs: cluster.logs(target.scheduler()), cluster }
     }
 
-    /// Writes the history, and for a trial that did not pass objects, events, logs and the reason. The folder, relative
+    /// Writes the history, and for a case that did not pass objects, events, logs and the reason. The folder, relative
     /// to the report; `None` if nothing could be written, which is logged.
     pub(crate) async fn keep(
         &self,

@@ -131,6 +131,6 @@ mod tests {
         let said = |message: &str| Violation::new(message, []);
         let bound = "2 pods of the unit of g were bound, though it could not be bound whole";
         assert!(known.explains(&[said(bound)]));
-        assert!(!known.explains(&[said(bound), said("a pod is on a node of another trial")]));
+        assert!(!known.explains(&[said(bound), said("a pod is on a node of another case")]));
     }
 }

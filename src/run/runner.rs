@@ -12,7 +12,7 @@ use conformance_contract::clauses::{Clause, Feature};
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::{KUBE, Target};
 use conformance_contract::verdict::{Outcome, Verdict};
-use conformance_driver::case::{Case, Lane};
+use conformance_driver::case::{Case, Isolation};
 use conformance_report::{
     API_VERSION, CaseResult, Component, ComponentSource, Features, Implementation, KIND, ProfileReport,
     Provider, Report, Seconds, Settings, Shard, Suite, Timings, UnsupportedFeature,
@@ -21,7 +21,7 @@ use jiff::Timestamp;
 use tokio::task::JoinSet;
 
 use super::verdict::{judged_clauses, not_held};
-use crate::environment::{Arena, Origin};
+use crate::environment::{Environment, Origin};
 
 /// What is run.
 #[derive(Debug, Clone)]
@@ -76,7 +76,7 @@ impl Plan {
 
 /// Told how a run goes on.
 pub trait Observer: Send + Sync {
-    /// A trial ended.
+    /// A case ended.
     fn ended(&self, target: Target, result: &CaseResult);
 }
 
@@ -84,18 +84,18 @@ pub trait Observer: Send + Sync {
 ///
 /// Cases that are alone begin first: they are one behind the other, and the rest fills the time beside them.
 pub async fn hold_all(
-    arena: &Arc<Arena>,
+    environment: &Arc<Environment>,
     plan: &Plan,
     observer: &Arc<dyn Observer>,
 ) -> BTreeMap<Target, Vec<CaseResult>> {
-    let mut trials = JoinSet::new();
+    let mut cases = JoinSet::new();
     let mut in_order = plan.chosen.clone();
-    in_order.sort_by_key(|case| case.lane != Lane::Alone);
+    in_order.sort_by_key(|case| case.isolation != Isolation::Dedicated);
     for case in in_order {
         for target in plan.targets.iter().copied().filter(|target| case.is_for(*target)) {
-            let (arena, observer) = (arena.clone(), observer.clone());
-            trials.spawn(async move {
-                let result = arena.hold(case, target).await;
+            let (environment, observer) = (environment.clone(), observer.clone());
+            cases.spawn(async move {
+                let result = environment.execute(case, target).await;
                 observer.ended(target, &result);
                 (target, result)
             });
@@ -103,11 +103,11 @@ pub async fn hold_all(
     }
     let mut results: BTreeMap<Target, Vec<CaseResult>> =
         plan.targets.iter().map(|target| (*target, Vec::new())).collect();
-    while let Some(ended) = trials.join_next().await {
+    while let Some(ended) = cases.join_next().await {
         // A judge that panics is a defect of the suite; it must not look like a case that was never there.
         match ended {
             Ok((target, result)) => results.entry(target).or_default().push(result),
-            Err(error) => tracing::error!(%error, "a trial broke off"),
+            Err(error) => tracing::error!(%error, "a case broke off"),
         }
     }
     for (target, of_target) in &mut results {
@@ -116,7 +116,7 @@ pub async fn hold_all(
         let missing = plan.chosen.iter().filter(is_missing);
         let broken: Vec<_> = missing
             .map(|case| {
-                let outcome = Outcome::error("the trial broke off; the log says why");
+                let outcome = Outcome::error("the case broke off; the log says why");
                 CaseResult::without_running(case.id, case.title, judged_clauses(case, *target), &outcome)
             })
             .collect();
@@ -129,7 +129,7 @@ pub async fn hold_all(
     results
 }
 
-/// When a run began, and what it did before its first trial.
+/// When a run began, and what it did before its first test.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     /// Its beginning.
@@ -143,16 +143,16 @@ pub struct Clock {
 /// # Errors
 /// [`ClusterError::Api`] if the API server does not say its version.
 pub async fn report(
-    arena: &Arena,
+    environment: &Environment,
     plan: &Plan,
     results: BTreeMap<Target, Vec<CaseResult>>,
     clock: Clock,
     command: String,
 ) -> Result<Report, ClusterError> {
-    let settings = &arena.settings;
-    let provider = provider(arena).await?;
-    let shared = arena.shared();
-    let kind = shared.as_ref().and_then(|ground| ground.kind().ok());
+    let settings = &environment.settings;
+    let provider = provider(environment).await?;
+    let shared = environment.shared();
+    let kind = shared.as_ref().and_then(|test_cluster| test_cluster.kind().ok());
     let installed = kind.map_or(&[][..], |kind| kind.installed());
     let profile = |(target, cases): (Target, Vec<CaseResult>)| -> Result<_, ClusterError> {
         let variant = target.scope().map(|scope| format!("{scope} scope"));
@@ -200,7 +200,7 @@ pub async fn report(
         profiles,
         timings: Timings {
             build_seconds: Seconds::from(clock.building),
-            cluster_ready_seconds: Seconds::from(arena.cluster_ready().unwrap_or_default()),
+            cluster_ready_seconds: Seconds::from(environment.cluster_ready().unwrap_or_default()),
             total_seconds: Seconds::from(clock.begin.elapsed()),
         },
     })
@@ -270,8 +270,8 @@ fn version(
 }
 
 /// Where the shared cluster came from. One that did not come up has the version that it would have had.
-async fn provider(arena: &Arena) -> Result<Provider, ClusterError> {
-    let settings = &arena.settings;
+async fn provider(environment: &Environment) -> Result<Provider, ClusterError> {
+    let settings = &environment.settings;
     let (name, gates) = match &settings.origin {
         Origin::Local | Origin::Up(_) => ("local", settings.spec.scheduler_gates.0.clone()),
         Origin::Kind(_) => ("kind", settings.spec.scheduler_gates.0.clone()),
@@ -279,10 +279,10 @@ async fn provider(arena: &Arena) -> Result<Provider, ClusterError> {
         Origin::Existing { .. } => ("existing", BTreeMap::new()),
     };
     let built = settings.programs.toolbox.get("kube-apiserver").map(|program| program.version.clone());
-    let kubernetes_version = match (built, arena.shared()) {
+    let kubernetes_version = match (built, environment.shared()) {
         (Ok(version), _) => version,
-        (Err(_), Some(ground)) => {
-            let version = ground.client.apiserver_version().await;
+        (Err(_), Some(test_cluster)) => {
+            let version = test_cluster.client.apiserver_version().await;
             version
                 .map_err(|source| ClusterError::api("ask the API server for its version", source))?
                 .git_version

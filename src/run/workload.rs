@@ -9,10 +9,10 @@ use conformance_cluster::nodes::PODS;
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane, Nodes, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, Isolation, Nodes, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::SCHEDULING;
-use conformance_driver::test_cluster::Ground;
+use conformance_driver::test_cluster::TestCluster;
 use conformance_expect as expect;
 use conformance_expect::{Expected, Gang, Group, schedulers};
 use conformance_history::{History, Kind};
@@ -23,17 +23,13 @@ use serde_json::Value;
 const ID: &str = "workload";
 
 /// Replaying a workload's history needs its judge only; the header holds the rest.
-static REPLAYED: Case = Case {
-    id: ID,
-    title: "Your own workload: whole or not at all, clean afterwards",
-    clauses: &["GANG-01", "GANG-02", "GANG-03", "AON-01", "AON-02", "AON-03", "DEL-01"],
-    nodes: &[],
-    manifest: "",
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+static REPLAYED: Case = Case::new(
+    "Your own workload: whole or not at all, clean afterwards",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.registered(ID, "")
+.clauses(&["GANG-01", "GANG-02", "GANG-03", "AON-01", "AON-02", "AON-03", "DEL-01"]);
 
 /// The case that judges a replayed workload.
 pub fn replayed(id: &str) -> Option<&'static Case> {
@@ -163,7 +159,7 @@ pub fn scope(case: &Case) -> Option<String> {
 ///
 /// # Errors
 /// [`Unusable::Rejected`] with its reason; [`Unusable::Unasked`] if it did not answer.
-pub async fn admitted(ground: &Ground, case: &Case, targets: &[Target]) -> Result<(), Unusable> {
+pub async fn admitted(test_cluster: &TestCluster, case: &Case, targets: &[Target]) -> Result<(), Unusable> {
     let Some(mut pcs) = grove_yaml::documents(case.manifest)?.into_iter().next() else { return Ok(()) };
     pcs["metadata"]["namespace"] = "default".into();
     let path = Kind::named("PodCliqueSet").map(|kind| kind.path(Some("default"))).unwrap_or_default();
@@ -174,7 +170,7 @@ pub async fn admitted(ground: &Ground, case: &Case, targets: &[Target]) -> Resul
             .header(http::header::CONTENT_TYPE, "application/json")
             .body(pcs.to_string().into_bytes())
             .map_err(|e| Unusable::Unasked(e.to_string()))?;
-        match ground.client.request::<Value>(request).await {
+        match test_cluster.client.request::<Value>(request).await {
             Ok(_) => {}
             Err(kube::Error::Api(status)) if (400..500).contains(&status.code) => {
                 return Err(Unusable::Rejected(format!("{} ({target})", status.message)));
@@ -185,25 +181,25 @@ pub async fn admitted(ground: &Ground, case: &Case, targets: &[Target]) -> Resul
     Ok(())
 }
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let refused = |reason: String| Stop::Refused { action: "read the workload".into(), reason };
-    let documents = grove_yaml::documents(trial.case.manifest).map_err(|e| refused(e.to_string()))?;
+    let documents = grove_yaml::documents(test.case.manifest).map_err(|e| refused(e.to_string()))?;
     let Some(pcs) = documents.into_iter().next() else { return Err(refused("it is empty".into())) };
     let name = pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-    let gangs = trial.submit_value(trial.at_home(pcs)).await?;
+    let gangs = test.submit_value(test.at_home(pcs)).await?;
     for gang in gangs.iter().filter(|gang| gang.base.is_none()) {
-        trial.until_released(gang).await?;
+        test.until_released(gang).await?;
     }
-    trial.scheduler_passes().await?;
-    trial.ground.cluster.node_pools().set_pods(&trial.nodes, PODS).await?;
-    let units: Vec<_> = gangs.iter().flat_map(|gang| gang.units(trial.target)).collect();
+    test.scheduler_passes().await?;
+    test.test_cluster.cluster.node_pools().set_pods(&test.nodes, PODS).await?;
+    let units: Vec<_> = gangs.iter().flat_map(|gang| gang.units(test.target)).collect();
     let whole =
-        trial.until("every hard gang bound", SCHEDULING, |live| binding::whole(live, &units).is_ok()).await;
+        test.until("every hard gang bound", SCHEDULING, |live| binding::whole(live, &units).is_ok()).await;
     if whole.is_ok() {
-        trial.mark("room for all", Value::Null);
+        test.mark("room for all", Value::Null);
     }
-    trial.delete("PodCliqueSet", &name).await?;
-    trial.until_nothing_left().await?;
+    test.delete("PodCliqueSet", &name).await?;
+    test.until_nothing_left().await?;
     whole
 }
 

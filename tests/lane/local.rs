@@ -1,28 +1,28 @@
-//! The arena of a test program that holds its trials on local processes.
+//! The environment of a test program that holds its trials on local processes.
 
 use conformance_cluster::ClusterError;
 use conformance_cluster::components::{Overrides, Toolbox, components_for};
 use conformance_cluster::local::{ClusterSpec, Programs};
 use conformance_cluster::own_program::ControllerProgram;
 use conformance_cluster::process::Launcher;
-use conformance_run::environment::{Arena, Origin, Settings};
+use conformance_run::environment::{Environment, Origin, Settings};
 use tokio::runtime::Runtime;
 
 use crate::lane::Lines;
 
-/// An arena of such clusters. `letter` begins the run's id, `folder` is where artifacts go.
+/// An environment of such clusters. `letter` begins the run's id, `folder` is where artifacts go.
 ///
 /// # Errors
 /// What cannot be built.
-pub(crate) fn arena(
+pub(crate) fn environment(
     spec: ClusterSpec,
     letter: char,
     folder: &str,
     runtime: &Runtime,
-) -> Result<Arena, ClusterError> {
+) -> Result<Environment, ClusterError> {
     let components = components_for(spec.kubernetes, &spec.schedulers);
     let toolbox = runtime.block_on(Toolbox::prepare_only(components, &Overrides::new(), &Lines))?;
-    Ok(Arena::new(Settings {
+    Ok(Environment::new(Settings {
         run: format!("{letter}{:x}", std::process::id()),
         spec,
         origin: Origin::Local,

@@ -6,7 +6,7 @@ use conformance_cluster::components::{Component, Progress};
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Verdict;
 use conformance_driver::case::Case;
-use conformance_run::environment::Arena;
+use conformance_run::environment::Environment;
 use conformance_run::verdict::judged_clauses;
 use libtest_mimic::Failed;
 use tokio::runtime::Runtime;
@@ -28,26 +28,26 @@ impl Progress for Lines {
     }
 }
 
-/// The arena of all trials, made by the first.
-pub(crate) type Shared = OnceLock<Result<Arena, String>>;
+/// The environment of all trials, made by the first.
+pub(crate) type Shared = OnceLock<Result<Environment, String>>;
 
 /// Holds a trial.
 ///
 /// # Errors
 /// What was not kept, or not judged without having been announced.
-pub(crate) fn hold(
+pub(crate) fn execute(
     case: &'static Case,
     target: Target,
     shared: &Shared,
-    make: impl FnOnce() -> Result<Arena, String>,
+    make: impl FnOnce() -> Result<Environment, String>,
     runtime: &Runtime,
 ) -> Result<(), Failed> {
     if judged_clauses(case, target).is_empty() {
         return Err(format!("{} judges nothing on {target}", case.id).into());
     }
-    let arena = shared.get_or_init(make);
-    let arena = arena.as_ref().map_err(Failed::from)?;
-    let result = runtime.block_on(arena.hold(case, target));
+    let environment = shared.get_or_init(make);
+    let environment = environment.as_ref().map_err(Failed::from)?;
+    let result = runtime.block_on(environment.execute(case, target));
     // What was announced as not judged is another test's matter, where there is a KAI.
     let judged: Vec<_> = result.clauses.iter().filter(|judgement| !judgement.outcome.announced).collect();
     let kept = |verdict| matches!(verdict, Verdict::Pass | Verdict::KnownDeviation | Verdict::Unsupported);
@@ -55,7 +55,8 @@ pub(crate) fn hold(
         _ if !judged.is_empty() && judged.iter().all(|judgement| kept(judgement.outcome.verdict)) => Ok(()),
         verdict => {
             let reason = result.outcome.reason.unwrap_or_default();
-            let artifacts = result.artifacts.map(|path| arena.settings.out.join(path).display().to_string());
+            let artifacts =
+                result.artifacts.map(|path| environment.settings.out.join(path).display().to_string());
             Err(format!("{verdict}: {reason}\nartifacts: {}", artifacts.unwrap_or_default()).into())
         }
     }

@@ -8,8 +8,8 @@ use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_contract::target::{KUBE, Target};
 use conformance_driver::admission_attempts::{required, template};
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane::{self, API_SERVER_RESTARTED};
 use conformance_driver::limits;
 use conformance_expect as expect;
@@ -19,17 +19,15 @@ use conformance_judge::{backends, ensure, finding, violation};
 use serde_json::Value;
 
 /// ADM-10, KUBE-06.
-pub(super) const CASE: Case = Case {
-    id: "adm/api-missing",
-    title: "Without the Workload API gangs are refused by its name; when it comes, no restart is needed",
-    clauses: &["ADM-10", "KUBE-06"],
-    nodes: &[nodes(1)],
-    manifest: include_str!("api_missing.yaml"),
-    lane: Lane::Alone,
-    only: KUBE,
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Without the Workload API gangs are refused by its name; when it comes, no restart is needed",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["ADM-10", "KUBE-06"])
+.nodes(&[nodes(1)])
+.isolation(Isolation::Dedicated)
+.only(KUBE);
 
 const API: &str = "scheduling.k8s.io/v1";
 const TOPOLOGY_GATE: &str = "TopologyAwareWorkloadScheduling";
@@ -71,48 +69,46 @@ fn without_topology(target: Target) -> &'static [Attempt] {
     if target == Target::KubeTree { WITHOUT_TREES } else { WITHOUT_TOPOLOGY }
 }
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("running").await?;
-    trial.until_bound(4).await?;
-    control_plane::restored(trial, |trial| Box::pin(without_the_api(trial))).await?;
-    trial.creates_until(&trial.manifest("new")?, WITH_ALL, limits::RECOVERY).await?;
-    trial.look_at_controller().await?;
-    trial.until_cluster_watched().await?;
-    trial.submit("new").await?;
-    trial.until_bound(6).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("running").await?;
+    test.until_bound(4).await?;
+    control_plane::restored(test, |test| Box::pin(without_the_api(test))).await?;
+    test.creates_until(&test.manifest("new")?, WITH_ALL, limits::RECOVERY).await?;
+    test.look_at_controller().await?;
+    test.until_cluster_watched().await?;
+    test.submit("new").await?;
+    test.until_bound(6).await
 }
 
-async fn without_the_api(trial: &mut Trial) -> Result<(), Stop> {
+async fn without_the_api(test: &mut TestContext) -> Result<(), Stop> {
     // They would not find the API again for 30 s; with them gone, only the controller has to.
-    trial.take_away(Part::KubeScheduler).await?;
-    trial.take_away(Part::ControllerManager).await?;
-    let was = trial.local()?.spec();
-    trial
-        .restart_api_server(|spec| {
-            spec.api_gates = Gates::default();
-            spec.runtime_config.clear();
-        })
-        .await?;
-    trial.restart_controller(was.controller).await?;
-    for pod in trial.look(|live| live.pods().take(1).map(|pod| pod.name().to_owned()).collect::<Vec<_>>()) {
-        trial.lose_pod(&pod).await?;
+    test.take_away(Part::KubeScheduler).await?;
+    test.take_away(Part::ControllerManager).await?;
+    let was = test.local()?.spec();
+    test.restart_api_server(|spec| {
+        spec.api_gates = Gates::default();
+        spec.runtime_config.clear();
+    })
+    .await?;
+    test.restart_controller(was.controller).await?;
+    for pod in test.look(|live| live.pods().take(1).map(|pod| pod.name().to_owned()).collect::<Vec<_>>()) {
+        test.lose_pod(&pod).await?;
     }
-    let new = trial.manifest("new")?;
-    trial.creates(&new, WITHOUT_API).await?;
-    let other = trial.manifest(OTHER)?;
-    trial.creates(&other, OF_ANOTHER).await?;
-    trial.until_released(&expect::gangs(&other)[0]).await?;
-    trial
-        .restart_api_server(|spec| {
-            spec.api_gates = was.api_gates.with(TOPOLOGY_GATE, false);
-            if spec.api_gates.is_on(COMPOSITE_GATE) {
-                spec.api_gates = spec.api_gates.clone().with(COMPOSITE_GATE, false);
-            }
-            spec.runtime_config = was.runtime_config;
-        })
-        .await?;
-    trial.creates_until(&new, without_topology(trial.target), limits::RECOVERY).await?;
-    trial.look_at_controller().await
+    let new = test.manifest("new")?;
+    test.creates(&new, WITHOUT_API).await?;
+    let other = test.manifest(OTHER)?;
+    test.creates(&other, OF_ANOTHER).await?;
+    test.until_released(&expect::gangs(&other)[0]).await?;
+    test.restart_api_server(|spec| {
+        spec.api_gates = was.api_gates.with(TOPOLOGY_GATE, false);
+        if spec.api_gates.is_on(COMPOSITE_GATE) {
+            spec.api_gates = spec.api_gates.clone().with(COMPOSITE_GATE, false);
+        }
+        spec.runtime_config = was.runtime_config;
+    })
+    .await?;
+    test.creates_until(&new, without_topology(test.target), limits::RECOVERY).await?;
+    test.look_at_controller().await
 }
 
 /// What the controller said at its start, and what it says in its readiness, names what is missing.

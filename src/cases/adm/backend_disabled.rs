@@ -8,8 +8,8 @@ use conformance_contract::ruling::Finding;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::on;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane;
 use conformance_driver::limits::{REACTION, SCHEDULING};
 use conformance_history::{History, Pod};
@@ -19,17 +19,14 @@ use conformance_judge::{backends, cleanup, finding};
 use serde_json::{Value, json};
 
 /// ADM-11.
-pub(super) const CASE: Case = Case {
-    id: "adm/backend-disabled",
-    title: "A backend disabled under a live PodCliqueSet takes nothing away, and says so",
-    clauses: &["ADM-11"],
-    nodes: &[nodes(1)],
-    manifest: include_str!("backend_disabled.yaml"),
-    lane: Lane::Alone,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A backend disabled under a live PodCliqueSet takes nothing away, and says so",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["ADM-11"])
+.nodes(&[nodes(1)])
+.isolation(Isolation::Dedicated);
 
 const SET: &str = "disabled";
 const POD_GANG: &str = "disabled-0";
@@ -56,44 +53,42 @@ fn disabled(target: Target) -> (&'static str, [Attempt; 1]) {
 }
 
 /// The PodCliqueSet for it.
-fn set(trial: &Trial) -> Result<Value, Stop> {
-    let mut set = trial.manifest(SET)?;
-    on(&mut set, disabled(trial.target).0);
+fn set(test: &TestContext) -> Result<Value, Stop> {
+    let mut set = test.manifest(SET)?;
+    on(&mut set, disabled(test.target).0);
     Ok(set)
 }
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let gangs = trial.submit_value(set(trial)?).await?;
-    match disabled(trial.target).0 {
-        EXTERNAL_SCHEDULER => trial.until_released(&gangs[0]).await?,
-        _ => trial.until_bound(4).await?,
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let gangs = test.submit_value(set(test)?).await?;
+    match disabled(test.target).0 {
+        EXTERNAL_SCHEDULER => test.until_released(&gangs[0]).await?,
+        _ => test.until_bound(4).await?,
     }
-    control_plane::restored(trial, |trial| Box::pin(without_the_profile(trial))).await
+    control_plane::restored(test, |test| Box::pin(without_the_profile(test))).await
 }
 
-async fn without_the_profile(trial: &mut Trial) -> Result<(), Stop> {
-    let (scheduler, attempts) = disabled(trial.target);
-    let without = trial.local()?.spec().controller.without_profile(scheduler);
-    trial.mark(DISABLED, json!({"profile": scheduler}));
-    trial.restart_controller(without).await?;
-    trial
-        .until("an event that the backend is not enabled", REACTION, |live| {
-            live.of("Event").any(|event| is_warning(event, POD_GANG, SET, scheduler))
-        })
-        .await?;
-    trial.creates(&set(trial)?, &attempts).await?;
-    trial.submit(BESIDE).await?;
-    trial
-        .until("the one of another backend bound", SCHEDULING, |live| {
-            let beside = |pod: &Pod<'_>| pod.label(names::PART_OF) == Some(BESIDE) && pod.node().is_some();
-            live.pods().filter(beside).count() == 2
-        })
-        .await?;
-    trial.mark(STILL_LIVE, Value::Null);
+async fn without_the_profile(test: &mut TestContext) -> Result<(), Stop> {
+    let (scheduler, attempts) = disabled(test.target);
+    let without = test.local()?.spec().controller.without_profile(scheduler);
+    test.mark(DISABLED, json!({"profile": scheduler}));
+    test.restart_controller(without).await?;
+    test.until("an event that the backend is not enabled", REACTION, |live| {
+        live.of("Event").any(|event| is_warning(event, POD_GANG, SET, scheduler))
+    })
+    .await?;
+    test.creates(&set(test)?, &attempts).await?;
+    test.submit(BESIDE).await?;
+    test.until("the one of another backend bound", SCHEDULING, |live| {
+        let beside = |pod: &Pod<'_>| pod.label(names::PART_OF) == Some(BESIDE) && pod.node().is_some();
+        live.pods().filter(beside).count() == 2
+    })
+    .await?;
+    test.mark(STILL_LIVE, Value::Null);
     for name in [SET, BESIDE] {
-        trial.delete("PodCliqueSet", name).await?;
+        test.delete("PodCliqueSet", name).await?;
     }
-    trial.until_nothing_left().await
+    test.until_nothing_left().await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -11,8 +11,8 @@ use conformance_contract::names::{self, KAI_QUEUE, VOLCANO_QUEUE};
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::{clique, group, on, required, template};
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::Case;
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::test_cluster::TOPOLOGY;
 use conformance_history::History;
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
@@ -20,17 +20,12 @@ use conformance_judge::{all, another_backend, finding, premise};
 use serde_json::{Value, json};
 
 /// ADM-06.
-pub(super) const CASE: Case = Case {
-    id: "adm/backend-rules",
-    title: "A backend's rules are applied to PodCliqueSets that select it, and to no other",
-    clauses: &["ADM-06"],
-    nodes: &[],
-    manifest: include_str!("backend_rules.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A backend's rules are applied to PodCliqueSets that select it, and to no other",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["ADM-06"]);
 
 /// What is asked on a target.
 struct Rules {
@@ -167,14 +162,14 @@ fn here(rules: &Rules) -> Vec<Attempt> {
     rules.own.iter().map(|(_, attempt)| attempt).chain(rules.others).copied().collect()
 }
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let rules = rules(trial.target);
-    trial.creates(&trial.manifest("ruled")?, &here(rules)).await?;
-    let other = trial.another_backend(|target| rules.strangers.contains(&target)).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let rules = rules(test.target);
+    test.creates(&test.manifest("ruled")?, &here(rules)).await?;
+    let other = test.another_backend(|target| rules.strangers.contains(&target)).await?;
     let Some(other) = other else { return Ok(()) };
-    let mut elsewhere = trial.manifest_for(other, "ruled")?;
+    let mut elsewhere = test.manifest_for(other, "ruled")?;
     elsewhere["metadata"]["name"] = "ruled-elsewhere".into();
-    trial.creates(&elsewhere, rules.elsewhere).await
+    test.creates(&elsewhere, rules.elsewhere).await
 }
 
 /// The rules of its own do not reach one of another backend.

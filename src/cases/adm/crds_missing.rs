@@ -6,8 +6,8 @@ use conformance_cluster::local::Part;
 use conformance_contract::names;
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::{control_plane, limits};
 use conformance_expect::Expected;
 use conformance_history::{History, Pod};
@@ -18,17 +18,15 @@ use serde_json::Value;
 use super::api_missing::names_what_is_missing;
 
 /// ADM-10.
-pub(super) const CASE: Case = Case {
-    id: "adm/crds-missing",
-    title: "Without its scheduler's CRD a backend refuses by its name; when it comes, no restart is needed",
-    clauses: &["ADM-10"],
-    nodes: &[nodes(1)],
-    manifest: include_str!("crds_missing.yaml"),
-    lane: Lane::Alone,
-    only: &[Target::Volcano, Target::Koordinator, Target::Kai],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Without its scheduler's CRD a backend refuses by its name; when it comes, no restart is needed",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["ADM-10"])
+.nodes(&[nodes(1)])
+.isolation(Isolation::Dedicated)
+.only(&[Target::Volcano, Target::Koordinator, Target::Kai]);
 
 const OTHER: &str = "unconcerned";
 
@@ -72,38 +70,38 @@ const OF_ANOTHER: &[Attempt] =
     &[admitted("one of another backend without the CRD", |pcs| pcs["metadata"]["name"] = OTHER.into())];
 const BACK: &[Attempt] = &[admitted("a gang with the CRD back", |_| {})];
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("bereft").await?;
-    trial.until_bound(4).await?;
-    control_plane::restored(trial, |trial| Box::pin(without_the_crd(trial))).await?;
-    trial.submit("late").await?;
-    until_bound(trial, "late").await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("bereft").await?;
+    test.until_bound(4).await?;
+    control_plane::restored(test, |test| Box::pin(without_the_crd(test))).await?;
+    test.submit("late").await?;
+    until_bound(test, "late").await
 }
 
-async fn without_the_crd(trial: &mut Trial) -> Result<(), Stop> {
+async fn without_the_crd(test: &mut TestContext) -> Result<(), Stop> {
     // They hang or look away when a CRD goes; with them gone, only the controller has to find it again.
-    trial.kill_scheduler().await?;
-    trial.take_away(Part::ControllerManager).await?;
-    let needed = needed(trial.target);
-    let crd = trial.take_away_crd(needed.crd).await?;
-    let outcome = bereft(trial, &needed, &crd).await;
-    let back = trial.put_crd(&crd).await;
+    test.kill_scheduler().await?;
+    test.take_away(Part::ControllerManager).await?;
+    let needed = needed(test.target);
+    let crd = test.take_away_crd(needed.crd).await?;
+    let outcome = bereft(test, &needed, &crd).await;
+    let back = test.put_crd(&crd).await;
     outcome.and(back)?;
-    trial.creates_until(&trial.manifest("late")?, BACK, limits::RECOVERY).await?;
-    trial.look_at_controller().await
+    test.creates_until(&test.manifest("late")?, BACK, limits::RECOVERY).await?;
+    test.look_at_controller().await
 }
 
-async fn bereft(trial: &mut Trial, needed: &Needed, crd: &Value) -> Result<(), Stop> {
-    let spec = trial.local()?.spec().controller;
-    trial.restart_controller(spec).await?;
-    let late = trial.manifest("late")?;
-    trial.creates(&late, &needed.missing).await?;
-    let other = trial.manifest(OTHER)?;
-    trial.creates(&other, OF_ANOTHER).await?;
-    until_bound(trial, OTHER).await?;
+async fn bereft(test: &mut TestContext, needed: &Needed, crd: &Value) -> Result<(), Stop> {
+    let spec = test.local()?.spec().controller;
+    test.restart_controller(spec).await?;
+    let late = test.manifest("late")?;
+    test.creates(&late, &needed.missing).await?;
+    let other = test.manifest(OTHER)?;
+    test.creates(&other, OF_ANOTHER).await?;
+    until_bound(test, OTHER).await?;
     if let Some((field, attempts)) = &needed.too_old {
-        trial.put_crd(&without_field(crd, field)).await?;
-        trial.creates_until(&late, attempts, limits::RECOVERY).await?;
+        test.put_crd(&without_field(crd, field)).await?;
+        test.creates_until(&late, attempts, limits::RECOVERY).await?;
     }
     Ok(())
 }
@@ -120,10 +118,10 @@ fn without_field(crd: &Value, field: &str) -> Value {
     crd
 }
 
-async fn until_bound(trial: &Trial, set: &str) -> Result<(), Stop> {
+async fn until_bound(test: &TestContext, set: &str) -> Result<(), Stop> {
     let of_set = |pod: &Pod<'_>| pod.label(names::PART_OF) == Some(set) && pod.node().is_some();
     let condition = format!("2 pods of {set} bound");
-    trial.until(&condition, limits::SCHEDULING, |live| live.pods().filter(of_set).count() == 2).await
+    test.until(&condition, limits::SCHEDULING, |live| live.pods().filter(of_set).count() == 2).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -5,8 +5,8 @@
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::KUBE;
 use conformance_driver::admission_attempts::on;
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::Case;
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect as expect;
 use conformance_history::History;
@@ -14,17 +14,12 @@ use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::{all, another_backend, backends, finding};
 
 /// ADM-02.
-pub(super) const CASE: Case = Case {
-    id: "adm/enabled-backends",
-    title: "An enabled scheduler gets what names it; one without an enabled backend is refused by name",
-    clauses: &["ADM-02"],
-    nodes: &[],
-    manifest: include_str!("enabled_backends.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "An enabled scheduler gets what names it; one without an enabled backend is refused by name",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["ADM-02"]);
 
 const SET: &str = "outside";
 
@@ -41,20 +36,19 @@ fn not_enabled(is_foreign: bool) -> &'static [Attempt] {
     if is_foreign { &NOT_ENABLED[..1] } else { NOT_ENABLED }
 }
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.creates(&trial.manifest(SET)?, not_enabled(trial.ground.configured_by_others)).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.creates(&test.manifest(SET)?, not_enabled(test.test_cluster.configured_by_others)).await?;
     // The default is default-scheduler.
-    let other = trial.another_backend(|target| !KUBE.contains(&target)).await?;
+    let other = test.another_backend(|target| !KUBE.contains(&target)).await?;
     let Some(other) = other else { return Ok(()) };
-    let outside = trial.manifest_for(other, SET)?;
-    trial.creates(&outside, ENABLED).await?;
+    let outside = test.manifest_for(other, SET)?;
+    test.creates(&outside, ENABLED).await?;
     for gang in expect::gangs(&outside) {
-        trial
-            .until("its PodGang and pods", REACTION, |live| {
-                let pods = live.pods().filter(|pod| pod.pod_gang() == Some(gang.name.as_str()));
-                live.get("PodGang", &gang.name).is_some() && pods.count() == gang.pods()
-            })
-            .await?;
+        test.until("its PodGang and pods", REACTION, |live| {
+            let pods = live.pods().filter(|pod| pod.pod_gang() == Some(gang.name.as_str()));
+            live.get("PodGang", &gang.name).is_some() && pods.count() == gang.pods()
+        })
+        .await?;
     }
     Ok(())
 }

@@ -6,25 +6,20 @@ use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::{clique, group, on, required, template};
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::Case;
+use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::{all, another_backend, finding};
 use serde_json::{Value, json};
 
 /// ADM-03.
-pub(super) const CASE: Case = Case {
-    id: "adm/immutable-shape",
-    title: "The shape of gangs cannot be changed, and the refusal says to recreate the PodCliqueSet",
-    clauses: &["ADM-03"],
-    nodes: &[],
-    manifest: include_str!("immutable_shape.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "The shape of gangs cannot be changed, and the refusal says to recreate the PodCliqueSet",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["ADM-03"]);
 
 /// What every refusal says. An update strategy is called RollingRecreate, which says nothing.
 const RECREATE: &[&str] = &[" recreat| re-creat"];
@@ -118,19 +113,19 @@ fn list(value: &mut Value) -> &mut Vec<Value> {
     }
 }
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("moulded").await?;
-    trial.updates("moulded", SHAPE).await?;
-    if trial.target == Target::KubePodGang {
-        trial.updates("moulded", SCOPE).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("moulded").await?;
+    test.updates("moulded", SHAPE).await?;
+    if test.target == Target::KubePodGang {
+        test.updates("moulded", SCOPE).await?;
     }
-    let own = trial.target.backend();
-    let other = trial.another_backend(|target| target.backend() != own).await?;
+    let own = test.target.backend();
+    let other = test.another_backend(|target| target.backend() != own).await?;
     for (_, attempt) in MOVED.into_iter().filter(|(target, _)| Some(*target) == other) {
-        trial.updates("moulded", &[attempt]).await?;
+        test.updates("moulded", &[attempt]).await?;
     }
-    trial.submit("pinned").await?;
-    trial.updates("pinned", PACKED).await
+    test.submit("pinned").await?;
+    test.updates("pinned", PACKED).await
 }
 
 /// The backend that is wanted of `moved` does not change what has to be answered.

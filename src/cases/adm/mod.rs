@@ -7,35 +7,16 @@
 #[cfg(test)]
 pub(super) mod answered;
 
-mod api_missing;
-mod backend_disabled;
-mod backend_rules;
-mod crds_missing;
-mod enabled_backends;
-mod immutable_shape;
-mod never_blocked;
-mod one_backend;
-mod queue_closed;
-mod refused_leaves_nothing;
-mod structure;
-mod topology;
-mod unhonourable_topology;
-
-use conformance_driver::case::Case;
-
-/// The cases of this group, in the order of the contract.
-pub(crate) const CASES: &[&Case] = &[
-    &one_backend::CASE,
-    &enabled_backends::CASE,
-    &immutable_shape::CASE,
-    &structure::CASE,
-    &refused_leaves_nothing::CASE,
-    &backend_rules::CASE,
-    &topology::CASE,
-    &never_blocked::CASE,
-    &queue_closed::CASE,
-    &unhonourable_topology::CASE,
-    &api_missing::CASE,
-    &crds_missing::CASE,
-    &backend_disabled::CASE,
-];
+pub(crate) mod api_missing;
+pub(crate) mod backend_disabled;
+pub(crate) mod backend_rules;
+pub(crate) mod crds_missing;
+pub(crate) mod enabled_backends;
+pub(crate) mod immutable_shape;
+pub(crate) mod never_blocked;
+pub(crate) mod one_backend;
+pub(crate) mod queue_closed;
+pub(crate) mod refused_leaves_nothing;
+pub(crate) mod structure;
+pub(crate) mod topology;
+pub(crate) mod unhonourable_topology;

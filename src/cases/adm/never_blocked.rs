@@ -1,12 +1,12 @@
 //! `held`, 2 pods in one rack of a topology of the case's own, which is deleted while they run. Volcano can hold one
-//! topology only, which all trials share: there a queue is closed instead.
+//! topology only, which all cases share: there a queue is closed instead.
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::template;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_driver::test_cluster::binding;
 use conformance_history::History;
@@ -16,17 +16,14 @@ use conformance_judge::topology_resources::BINDING;
 use serde_json::{Value, json};
 
 /// ADM-08.
-pub(super) const CASE: Case = Case {
-    id: "adm/never-blocked",
-    title: "Metadata edits and deletion are admitted after the workload's topology is gone",
-    clauses: &["ADM-08"],
-    nodes: &[nodes(1).rack("r")],
-    manifest: include_str!("never_blocked.yaml"),
-    lane: Lane::Shared,
-    only: &[Target::KubePodGroup, Target::KubePodGang, Target::KubeTree, Target::Koordinator, Target::Kai],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Metadata edits and deletion are admitted after the workload's topology is gone",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["ADM-08"])
+.nodes(&[nodes(1).rack("r")])
+.only(&[Target::KubePodGroup, Target::KubePodGang, Target::KubeTree, Target::Koordinator, Target::Kai]);
 
 /// Shows that admission has seen the topology go.
 const NEW: &[Attempt] =
@@ -59,25 +56,25 @@ const FINALIZER: &str = "example.com/hold";
 
 const DELETION_ADMITTED: &str = "deletion admitted";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let topology = trial.domain("topology");
-    trial.create(BINDING, &binding(&topology, &[("rack", names::RACK)])).await?;
-    let mut held = trial.manifest("held")?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let topology = test.domain("topology");
+    test.create(BINDING, &binding(&topology, &[("rack", names::RACK)])).await?;
+    let mut held = test.manifest("held")?;
     template(&mut held)["topologyConstraint"]["topologyName"] = topology.clone().into();
-    trial.submit_value(held.clone()).await?;
-    trial.until_bound(2).await?;
-    trial.delete(BINDING, &topology).await?;
-    trial.creates_until(&held, NEW, limits::REACTION).await?;
-    edit_and_delete(trial, "held").await
+    test.submit_value(held.clone()).await?;
+    test.until_bound(2).await?;
+    test.delete(BINDING, &topology).await?;
+    test.creates_until(&held, NEW, limits::REACTION).await?;
+    edit_and_delete(test, "held").await
 }
 
 /// Makes the edits that are never blocked, and deletes the PodCliqueSet.
-pub(super) async fn edit_and_delete(trial: &Trial, name: &str) -> Result<(), Stop> {
-    trial.updates(name, EDITS).await?;
-    trial.delete("PodCliqueSet", name).await?;
-    trial.mark(DELETION_ADMITTED, Value::Null);
+pub(super) async fn edit_and_delete(test: &TestContext, name: &str) -> Result<(), Stop> {
+    test.updates(name, EDITS).await?;
+    test.delete("PodCliqueSet", name).await?;
+    test.mark(DELETION_ADMITTED, Value::Null);
     let gone = format!("{name} is gone");
-    trial.until(&gone, limits::CLEANUP, |live| live.get("PodCliqueSet", name).is_none()).await
+    test.until(&gone, limits::CLEANUP, |live| live.get("PodCliqueSet", name).is_none()).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -5,24 +5,19 @@ use conformance_contract::ruling::Finding;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_contract::target::{KUBE, Target};
 use conformance_driver::admission_attempts::clique;
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::Case;
+use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::finding;
 
 /// ADM-01.
-pub(super) const CASE: Case = Case {
-    id: "adm/one-backend",
-    title: "All cliques are for one scheduler, and one that names none is for the default",
-    clauses: &["ADM-01"],
-    nodes: &[],
-    manifest: include_str!("one_backend.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "All cliques are for one scheduler, and one that names none is for the default",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["ADM-01"]);
 
 const TWO: &[Attempt] = &[
     refused("two schedulers", &[EXTERNAL_SCHEDULER], |pcs| {
@@ -50,11 +45,11 @@ const BESIDE_DEFAULT: &[Attempt] =
         clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = "".into();
     })];
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let mut pair = trial.manifest("pair")?;
-    trial.creates(&pair, TWO).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let mut pair = test.manifest("pair")?;
+    test.creates(&pair, TWO).await?;
     pair["metadata"]["name"] = "pair-of-the-default".into();
-    trial.creates(&pair, about_the_default(trial.target)).await
+    test.creates(&pair, about_the_default(test.target)).await
 }
 
 /// What a clique that names no scheduler means, where the default is the target's and where it is another's.

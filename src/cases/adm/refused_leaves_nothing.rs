@@ -3,25 +3,21 @@
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::admission_attempts::{clique, group};
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
 use conformance_judge::admission::{self, Attempt, answers, refused};
 use conformance_judge::finding;
 use serde_json::{Value, json};
 
 /// ADM-05.
-pub(super) const CASE: Case = Case {
-    id: "adm/refused-leaves-nothing",
-    title: "A refused create leaves no object behind, and a refused update no change",
-    clauses: &["ADM-05"],
-    nodes: &[nodes(1)],
-    manifest: include_str!("refused_leaves_nothing.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A refused create leaves no object behind, and a refused update no change",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["ADM-05"])
+.nodes(&[nodes(1)]);
 
 const CREATES: &[Attempt] = &[
     refused("created with a scheduler that is not enabled", &["nobodys-scheduler"], |pcs| {
@@ -47,15 +43,15 @@ const UPDATES: &[Attempt] = &[
     }),
 ];
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("unmoved").await?;
-    trial.until_bound(3).await?;
-    trial.creates(&trial.manifest("unmoved")?, CREATES).await?;
-    trial.mark("updates begin", Value::Null);
-    trial.updates("unmoved", UPDATES).await?;
-    trial.submit("after").await?;
-    trial.until_bound(4).await?;
-    trial.mark("seen", Value::Null);
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("unmoved").await?;
+    test.until_bound(3).await?;
+    test.creates(&test.manifest("unmoved")?, CREATES).await?;
+    test.mark("updates begin", Value::Null);
+    test.updates("unmoved", UPDATES).await?;
+    test.submit("after").await?;
+    test.until_bound(4).await?;
+    test.mark("seen", Value::Null);
     Ok(())
 }
 

@@ -4,25 +4,20 @@
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::admission_attempts::{clique, group, template};
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::Case;
+use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::finding;
 use serde_json::{Value, json};
 
 /// ADM-04.
-pub(super) const CASE: Case = Case {
-    id: "adm/structure",
-    title: "Each structural rule refuses what breaks it and admits its neighbour",
-    clauses: &["ADM-04"],
-    nodes: &[],
-    manifest: include_str!("structure.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Each structural rule refuses what breaks it and admits its neighbour",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["ADM-04"]);
 
 const CLIQUES: &[Attempt] = &[
     admitted("as it is", |_| {}),
@@ -103,11 +98,11 @@ fn starts_after(pcs: &mut Value, index: usize, other: &str) {
     clique(pcs, index)["spec"]["startsAfter"] = json!([other]);
 }
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for (name, attempts) in [("cliques", CLIQUES), ("groups", GROUPS), ("whole", WHOLE), ("order", ORDER)] {
-        let mut base = trial.manifest("set")?;
+        let mut base = test.manifest("set")?;
         base["metadata"]["name"] = name.into();
-        trial.creates(&base, attempts).await?;
+        test.creates(&base, attempts).await?;
     }
     Ok(())
 }
@@ -178,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_name_is_given_twice_and_nothing_else_is_wrong() {
-        let mut pcs = grove_yaml::documents(CASE.manifest).unwrap().remove(0);
+        let mut pcs = grove_yaml::documents(crate::manifest("adm/structure")).unwrap().remove(0);
         let twice = CLIQUES.iter().find(|attempt| attempt.title == "two cliques of one name").unwrap();
         (twice.edit)(&mut pcs);
         let names: Vec<_> = [0, 1].map(|index| clique(&mut pcs, index)["name"].clone()).to_vec();

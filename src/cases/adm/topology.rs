@@ -1,27 +1,22 @@
 //! One clique, so that a constraint of the PodCliqueSet is admissible in either gang scope. The topology that all
-//! trials share has block, rack and host, from broad to narrow.
+//! cases share has block, rack and host, from broad to narrow.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::admission_attempts::{clique, required, template};
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::Case;
+use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::finding;
 use serde_json::json;
 
 /// ADM-07.
-pub(super) const CASE: Case = Case {
-    id: "adm/topology",
-    title: "Topology constraints that the ClusterTopologyBinding cannot answer are refused",
-    clauses: &["ADM-07"],
-    nodes: &[],
-    manifest: include_str!("topology.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Topology constraints that the ClusterTopologyBinding cannot answer are refused",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["ADM-07"]);
 
 const ATTEMPTS: &[Attempt] = &[
     admitted("a known domain of a known topology", |pcs| {
@@ -48,8 +43,8 @@ const ATTEMPTS: &[Attempt] = &[
     }),
 ];
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.creates(&trial.manifest("packed")?, ATTEMPTS).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.creates(&test.manifest("packed")?, ATTEMPTS).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

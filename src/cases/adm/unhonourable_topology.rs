@@ -5,8 +5,8 @@
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::{clique, group, required, template};
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::Case;
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::test_cluster::TOPOLOGY;
 use conformance_history::History;
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
@@ -14,17 +14,12 @@ use conformance_judge::finding;
 use serde_json::{Value, json};
 
 /// ADM-09.
-pub(super) const CASE: Case = Case {
-    id: "adm/unhonourable-topology",
-    title: "A topology level that cannot be honoured is refused, or said to have no effect",
-    clauses: &["ADM-09"],
-    nodes: &[],
-    manifest: include_str!("unhonourable_topology.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A topology level that cannot be honoured is refused, or said to have no effect",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["ADM-09"]);
 
 const REQUIRED: Attempt = admitted("a required level of the PodCliqueSet", |pcs| {
     template(pcs)["topologyConstraint"] = required("rack")
@@ -143,8 +138,8 @@ fn pack(levels: Value) -> Value {
     json!({"topologyName": TOPOLOGY, "pack": levels})
 }
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.creates(&trial.manifest("levelled")?, attempts(trial.target)).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.creates(&test.manifest("levelled")?, attempts(test.target)).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -2,28 +2,24 @@
 //! are nodes, whatever is bound first.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding};
 
 /// AON-08.
-pub(super) const CASE: Case = Case {
-    id: "aon/across-cliques",
-    title: "One clique fits and the other does not: neither is bound",
-    clauses: &["AON-08", "KUBE-11"],
-    nodes: &[nodes(4).gpus(8)],
-    manifest: include_str!("across_cliques.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "One clique fits and the other does not: neither is bound",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["AON-08", "KUBE-11"])
+.nodes(&[nodes(4).gpus(8)]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    for gang in trial.submit("across").await? {
-        trial.scheduler_passes_over(&gang).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for gang in test.submit("across").await? {
+        test.scheduler_passes_over(&gang).await?;
     }
     Ok(())
 }

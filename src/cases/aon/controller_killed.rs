@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use conformance_cluster::local::{LocalCluster, Part};
 use conformance_contract::ruling::{Broken, Finding, Ruling};
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane::restored;
 use conformance_driver::{convergence, limits};
 use conformance_expect as expect;
@@ -20,33 +20,30 @@ use serde_json::{Value, json};
 const MANY: usize = 100;
 
 /// AON-13.
-pub(super) const CASE: Case = Case {
-    id: "aon/controller-killed",
-    title: "The controller exits after its n-th write, for every n: the end state is the one without it",
-    clauses: &["AON-13"],
-    nodes: &[nodes(1).pods(2 * (MANY as u32 + 1))],
-    manifest: include_str!("controller_killed.yaml"),
-    lane: Lane::Alone,
-    only: &[],
-    drive: |trial| Box::pin(restored(trial, |trial| Box::pin(drive(trial)))),
+pub(crate) const CASE: Case = Case::new(
+    "The controller exits after its n-th write, for every n: the end state is the one without it",
+    |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
-};
+)
+.clauses(&["AON-13"])
+.nodes(&[nodes(1).pods(2 * (MANY as u32 + 1))])
+.isolation(Isolation::Dedicated);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("calm").await?;
-    trial.until_converged("calm").await?;
-    let ground = trial.ground.clone();
-    let cluster = ground.local()?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("calm").await?;
+    test.until_converged("calm").await?;
+    let test_cluster = test.test_cluster.clone();
+    let cluster = test_cluster.local()?;
     let steady = cluster.spec().controller;
     for n in 1..=MANY {
-        let mut pcs = trial.manifest("calm")?;
+        let mut pcs = test.manifest("calm")?;
         pcs["metadata"]["name"] = crash(n).into();
-        let fault = format!("exit-after-write={n}@{}", trial.namespace);
+        let fault = format!("exit-after-write={n}@{}", test.namespace);
         cluster.restart_controller(steady.clone().with_fault(fault)).await?;
-        let exited = exits(trial, cluster, pcs).await?;
+        let exited = exits(test, cluster, pcs).await?;
         cluster.restart_controller(steady.clone()).await?;
-        trial.until_converged(&crash(n)).await?;
-        trial.mark("controller exited or not", json!({"writes": n, "exited": exited}));
+        test.until_converged(&crash(n)).await?;
+        test.mark("controller exited or not", json!({"writes": n, "exited": exited}));
         if !exited {
             break;
         }
@@ -60,12 +57,13 @@ fn crash(n: usize) -> String {
 
 /// Submits a PodCliqueSet and waits until the controller has exited, or has brought it to its end without; whether
 /// it exited. It is waited for from before it can: an end that nobody waits for is an infrastructure error.
-async fn exits(trial: &mut Trial, cluster: &LocalCluster, pcs: Value) -> Result<bool, Stop> {
+async fn exits(test: &mut TestContext, cluster: &LocalCluster, pcs: Value) -> Result<bool, Stop> {
     const MOMENT: Duration = Duration::from_millis(10);
-    let (ground, namespace, gangs) = (trial.ground.clone(), trial.namespace.clone(), expect::gangs(&pcs));
+    let (test_cluster, namespace, gangs) =
+        (test.test_cluster.clone(), test.namespace.clone(), expect::gangs(&pcs));
     let name = pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     let converged =
-        || ground.recorder.look(&namespace, |live| convergence::lacks(live, &name, &gangs).is_none());
+        || test_cluster.recorder.look(&namespace, |live| convergence::lacks(live, &name, &gangs).is_none());
     let begin = Instant::now();
     let end = async {
         loop {
@@ -76,7 +74,7 @@ async fn exits(trial: &mut Trial, cluster: &LocalCluster, pcs: Value) -> Result<
             }
         }
     };
-    let (exited, submitted) = tokio::join!(end, trial.submit_value(pcs));
+    let (exited, submitted) = tokio::join!(end, test.submit_value(pcs));
     submitted.map(|_| exited)
 }
 

@@ -1,28 +1,21 @@
 //! 4 nodes x 8 GPUs; two cliques of 2 pods x 8 GPUs: room for exactly 4.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding};
 
 /// AON-01.
-pub(super) const CASE: Case = Case {
-    id: "aon/fits-whole",
-    title: "A gang that exactly fills its nodes is bound whole",
-    clauses: &["AON-01"],
-    nodes: &[nodes(4).gpus(8)],
-    manifest: include_str!("fits_whole.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
-    judge,
-};
+pub(crate) const CASE: Case =
+    Case::new("A gang that exactly fills its nodes is bound whole", |test| Box::pin(drive(test)), judge)
+        .clauses(&["AON-01"])
+        .nodes(&[nodes(4).gpus(8)]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("fits").await?;
-    trial.until_bound(4).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("fits").await?;
+    test.until_bound(4).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -3,28 +3,24 @@
 
 use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding};
 
 /// AON-09.
-pub(super) const CASE: Case = Case {
-    id: "aon/minimum-per-clique",
-    title: "Room for the gang's sum of minimums, but not for that of one clique: none of that clique is bound",
-    clauses: &["AON-09"],
-    nodes: &[nodes(1).gpus(8)],
-    manifest: include_str!("minimum_per_clique.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Room for the gang's sum of minimums, but not for that of one clique: none of that clique is bound",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["AON-09"])
+.nodes(&[nodes(1).gpus(8)]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    for gang in trial.submit("uneven").await? {
-        trial.scheduler_passes_over(&gang).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for gang in test.submit("uneven").await? {
+        test.scheduler_passes_over(&gang).await?;
     }
     Ok(())
 }

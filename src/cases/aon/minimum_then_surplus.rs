@@ -2,8 +2,8 @@
 //! minimum and nothing more. With a fourth and fifth: all.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
 use conformance_history::History;
@@ -11,33 +11,24 @@ use conformance_judge::{binding, finding};
 use serde_json::Value;
 
 /// AON-05.
-pub(super) const CASE: Case = Case {
-    id: "aon/minimum-then-surplus",
-    title: "Without room for the minimum nothing is bound, with just that room the minimum is, and surplus comes last",
-    clauses: &["AON-05"],
-    nodes: &[nodes(2).gpus(8), nodes(1).gpus(8).joining(1), nodes(2).gpus(8).joining(2)],
-    manifest: include_str!("minimum_then_surplus.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
-    judge,
-};
+pub(crate) const CASE: Case = Case::new("Without room for the minimum nothing is bound, with just that room the minimum is, and surplus comes last", |test| Box::pin(drive(test)), judge)
+    .clauses(&["AON-05"])
+    .nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1), nodes(2).gpus(8).joining(2)]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let gangs = trial.submit("elastic").await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let gangs = test.submit("elastic").await?;
     for gang in &gangs {
-        trial.scheduler_passes_over(gang).await?;
+        test.scheduler_passes_over(gang).await?;
     }
-    trial.mark("too small even for the minimum", Value::Null);
-    trial.nodes_join(1).await?;
-    trial.until_bound(3).await?;
-    trial
-        .until("surplus released", limits::REACTION, |live| live.pods().all(|pod| pod.gates().is_empty()))
+    test.mark("too small even for the minimum", Value::Null);
+    test.nodes_join(1).await?;
+    test.until_bound(3).await?;
+    test.until("surplus released", limits::REACTION, |live| live.pods().all(|pod| pod.gates().is_empty()))
         .await?;
-    trial.canaries().await?;
-    trial.mark("room for the minimum", Value::Null);
-    trial.nodes_join(2).await?;
-    trial.until_bound(5).await
+    test.canaries().await?;
+    test.mark("room for the minimum", Value::Null);
+    test.nodes_join(2).await?;
+    test.until_bound(5).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

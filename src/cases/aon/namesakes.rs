@@ -7,8 +7,8 @@ use conformance_cluster::deploy;
 use conformance_contract::names;
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::SCHEDULING;
 use conformance_expect::Expected;
 use conformance_history::History;
@@ -16,41 +16,36 @@ use conformance_judge::{binding, ensure, finding, violation};
 use serde_json::json;
 
 /// AON-01, AON-02.
-pub(super) const CASE: Case = Case {
-    id: "aon/namesakes",
-    title: "Gangs of one name in two namespaces are two gangs",
-    clauses: &["AON-01", "AON-02"],
-    nodes: &[nodes(2).gpus(8)],
-    manifest: include_str!("namesakes.yaml"),
-    lane: Lane::Shared,
-    only: &[Target::KubePodGroup, Target::KubePodGang, Target::KubeTree, Target::Volcano, Target::Kai],
-    drive: |trial| Box::pin(drive(trial)),
-    judge,
-};
+pub(crate) const CASE: Case =
+    Case::new("Gangs of one name in two namespaces are two gangs", |test| Box::pin(drive(test)), judge)
+        .clauses(&["AON-01", "AON-02"])
+        .nodes(&[nodes(2).gpus(8)])
+        .only(&[Target::KubePodGroup, Target::KubePodGang, Target::KubeTree, Target::Volcano, Target::Kai]);
 
 /// Mark: the pods of the other namespace, `{"pods", "bound"}`.
 const ELSEWHERE: &str = "in the other namespace";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    for gang in trial.submit("namesake").await? {
-        trial.scheduler_passes_over(&gang).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for gang in test.submit("namesake").await? {
+        test.scheduler_passes_over(&gang).await?;
     }
-    let elsewhere = trial.domain("elsewhere");
+    let elsewhere = test.domain("elsewhere");
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
-        "name": elsewhere, "labels": {names::RUN: trial.ground.run}}});
-    trial.create("Namespace", &namespace).await?;
-    let mut small = trial.manifest("namesake")?;
+        "name": elsewhere, "labels": {names::RUN: test.test_cluster.run}}});
+    test.create("Namespace", &namespace).await?;
+    let mut small = test.manifest("namesake")?;
     small["metadata"]["namespace"] = elsewhere.clone().into();
     small["spec"]["template"]["cliques"][0]["spec"]["replicas"] = 1.into();
-    deploy::create_unless_there(&trial.ground.client, &small).await?;
-    match trial.until_in(&elsewhere, "the small one bound", SCHEDULING, |live| live.bound() == 1).await {
+    deploy::create_unless_there(&test.test_cluster.client, &small).await?;
+    match test.until_in(&elsewhere, "the small one bound", SCHEDULING, |live| live.bound() == 1).await {
         // For the judge, and the large one is looked at all the same.
         Ok(()) | Err(Stop::Wait { .. }) => {}
         Err(stop) => return Err(stop),
     }
-    let (pods, bound) = trial.ground.recorder.look(&elsewhere, |live| (live.pods().count(), live.bound()));
-    trial.mark(ELSEWHERE, json!({"pods": pods, "bound": bound}));
-    trial.canaries().await
+    let (pods, bound) =
+        test.test_cluster.recorder.look(&elsewhere, |live| (live.pods().count(), live.bound()));
+    test.mark(ELSEWHERE, json!({"pods": pods, "bound": bound}));
+    test.canaries().await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

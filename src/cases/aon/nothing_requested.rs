@@ -1,28 +1,24 @@
 //! 1 node with room for 2 pods; a gang of 3 pods that request nothing but their place: one pod too few.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding};
 
 /// AON-02.
-pub(super) const CASE: Case = Case {
-    id: "aon/nothing-requested",
-    title: "A gang of pods that request no resources, one pod short of places, is not bound at all",
-    clauses: &["AON-02"],
-    nodes: &[nodes(1).pods(2).without_stand_in()],
-    manifest: include_str!("nothing_requested.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A gang of pods that request no resources, one pod short of places, is not bound at all",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["AON-02"])
+.nodes(&[nodes(1).pods(2).without_stand_in()]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    for gang in trial.submit("undemanding").await? {
-        trial.scheduler_passes_over(&gang).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for gang in test.submit("undemanding").await? {
+        test.scheduler_passes_over(&gang).await?;
     }
     Ok(())
 }

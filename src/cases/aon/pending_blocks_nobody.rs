@@ -1,31 +1,27 @@
 //! 4 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs waits, then a gang of 2 pods x 8 GPUs comes, which fits.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, premise};
 
 /// AON-10.
-pub(super) const CASE: Case = Case {
-    id: "aon/pending-blocks-nobody",
-    title: "A gang that waits for room does not keep a later, smaller one from being bound",
-    clauses: &["AON-10"],
-    nodes: &[nodes(4).gpus(8)],
-    manifest: include_str!("pending_blocks_nobody.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A gang that waits for room does not keep a later, smaller one from being bound",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["AON-10"])
+.nodes(&[nodes(4).gpus(8)]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    for gang in trial.submit("large").await? {
-        trial.scheduler_passes_over(&gang).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for gang in test.submit("large").await? {
+        test.scheduler_passes_over(&gang).await?;
     }
-    trial.submit("small").await?;
-    trial.until_bound(2).await
+    test.submit("small").await?;
+    test.until_bound(2).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

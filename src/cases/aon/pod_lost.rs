@@ -1,34 +1,29 @@
 //! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs runs and loses one: only the lost pod's node has room.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding};
 
 /// AON-11.
-pub(super) const CASE: Case = Case {
-    id: "aon/pod-lost",
-    title: "A lost pod of a running gang is replaced in the gang, and the others stay where they are",
-    clauses: &["AON-11"],
-    nodes: &[nodes(4).gpus(8)],
-    manifest: include_str!("pod_lost.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A lost pod of a running gang is replaced in the gang, and the others stay where they are",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["AON-11"])
+.nodes(&[nodes(4).gpus(8)]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("steady").await?;
-    trial.until_bound(4).await?;
-    let lost = trial.look(|live| live.pods().map(|pod| pod.name().to_owned()).next()).unwrap_or_default();
-    trial.lose_pod(&lost).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("steady").await?;
+    test.until_bound(4).await?;
+    let lost = test.look(|live| live.pods().map(|pod| pod.name().to_owned()).next()).unwrap_or_default();
+    test.lose_pod(&lost).await?;
     let replaced = format!("{lost} replaced");
-    trial
-        .until(&replaced, limits::SCHEDULING, |live| live.get("Pod", &lost).is_none() && live.bound() == 4)
+    test.until(&replaced, limits::SCHEDULING, |live| live.get("Pod", &lost).is_none() && live.bound() == 4)
         .await
 }
 

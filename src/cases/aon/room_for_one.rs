@@ -2,33 +2,29 @@
 //! them, and half for each. A third gang of 1 pod finds the node that the loser must not hold.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding};
 
 /// AON-04.
-pub(super) const CASE: Case = Case {
-    id: "aon/room-for-one",
-    title: "Of two gangs with room for one, one is bound whole and the other neither bound nor in the way",
-    clauses: &["AON-04"],
-    nodes: &[nodes(4).gpus(8)],
-    manifest: include_str!("room_for_one.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Of two gangs with room for one, one is bound whole and the other neither bound nor in the way",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["AON-04"])
+.nodes(&[nodes(4).gpus(8)]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    for gang in trial.submit("rival").await? {
-        trial.until_released(&gang).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for gang in test.submit("rival").await? {
+        test.until_released(&gang).await?;
     }
-    trial.scheduler_passes().await?;
-    trial.submit("tiny").await?;
-    trial.until_bound(4).await?;
-    trial.canaries().await
+    test.scheduler_passes().await?;
+    test.submit("tiny").await?;
+    test.until_bound(4).await?;
+    test.canaries().await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

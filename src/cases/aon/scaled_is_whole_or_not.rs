@@ -2,37 +2,33 @@
 //! for the base, one scaled gang, and half of the other. One more node makes the other whole.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding};
 use serde_json::Value;
 
 /// AON-07.
-pub(super) const CASE: Case = Case {
-    id: "aon/scaled-is-whole-or-not",
-    title: "A scaled gang without room is not bound at all, and its base gang runs on",
-    clauses: &["AON-07"],
-    nodes: &[nodes(6).gpus(8), nodes(1).gpus(8).joining(1)],
-    manifest: include_str!("scaled_is_whole_or_not.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A scaled gang without room is not bound at all, and its base gang runs on",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["AON-07"])
+.nodes(&[nodes(6).gpus(8), nodes(1).gpus(8).joining(1)]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let gangs = trial.submit("serving").await?;
-    trial.until_bound(3).await?;
-    trial.mark("base bound", Value::Null);
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let gangs = test.submit("serving").await?;
+    test.until_bound(3).await?;
+    test.mark("base bound", Value::Null);
     for gang in gangs.iter().filter(|gang| gang.base.is_some()) {
-        trial.until_released(gang).await?;
+        test.until_released(gang).await?;
     }
-    trial.until_bound(5).await?;
-    trial.canaries().await?;
-    trial.nodes_join(1).await?;
-    trial.until_bound(7).await
+    test.until_bound(5).await?;
+    test.canaries().await?;
+    test.nodes_join(1).await?;
+    test.until_bound(7).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -2,32 +2,28 @@
 //! gang of 2 workers, which would fit. With a node x 8 GPUs the base fits, and then the scaled gang may go.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding};
 
 /// AON-06.
-pub(super) const CASE: Case = Case {
-    id: "aon/scaled-waits-for-base",
-    title: "A scaled gang that fits is not bound while its base gang is not",
-    clauses: &["AON-06"],
-    nodes: &[nodes(1), nodes(1).gpus(8).joining(1)],
-    manifest: include_str!("scaled_waits_for_base.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A scaled gang that fits is not bound while its base gang is not",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["AON-06"])
+.nodes(&[nodes(1), nodes(1).gpus(8).joining(1)]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let gangs = trial.submit("grown").await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let gangs = test.submit("grown").await?;
     for base in gangs.iter().filter(|gang| gang.base.is_none()) {
-        trial.scheduler_passes_over(base).await?;
+        test.scheduler_passes_over(base).await?;
     }
-    trial.nodes_join(1).await?;
-    trial.until_bound(5).await
+    test.nodes_join(1).await?;
+    test.until_bound(5).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -3,8 +3,8 @@
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::binding_webhook::BindingHold;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane::restored;
 use conformance_expect::Expected;
 use conformance_history::History;
@@ -15,33 +15,30 @@ use serde_json::Value;
 const PASSING: usize = 2;
 
 /// AON-12, with a gang half bound.
-pub(super) const CASE: Case = Case {
-    id: "aon/scheduler-killed-half-way",
-    title: "The scheduler is killed between two bindings of a gang, and the one that follows binds the rest",
-    clauses: &["AON-12"],
-    nodes: &[nodes(4).gpus(8)],
-    manifest: include_str!("scheduler_killed_half_way.yaml"),
-    lane: Lane::Alone,
-    only: &[],
-    drive: |trial| Box::pin(restored(trial, |trial| Box::pin(drive(trial)))),
+pub(crate) const CASE: Case = Case::new(
+    "The scheduler is killed between two bindings of a gang, and the one that follows binds the rest",
+    |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
-};
+)
+.clauses(&["AON-12"])
+.nodes(&[nodes(4).gpus(8)])
+.isolation(Isolation::Dedicated);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let hold = BindingHold::begin(trial, PASSING).await?;
-    let killed = kill_half_way(trial, &hold).await;
-    hold.refuse_held(trial).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let hold = BindingHold::begin(test, PASSING).await?;
+    let killed = kill_half_way(test, &hold).await;
+    hold.refuse_held(test).await?;
     killed?;
-    trial.start_scheduler().await?;
-    trial.until_bound(4).await
+    test.start_scheduler().await?;
+    test.until_bound(4).await
 }
 
-async fn kill_half_way(trial: &mut Trial, hold: &BindingHold) -> Result<(), Stop> {
-    trial.submit("half").await?;
-    hold.until_held(trial, 4 - PASSING).await?;
-    trial.until_bound(PASSING).await?;
-    trial.kill_scheduler().await?;
-    trial.mark("scheduler killed", Value::Null);
+async fn kill_half_way(test: &mut TestContext, hold: &BindingHold) -> Result<(), Stop> {
+    test.submit("half").await?;
+    hold.until_held(test, 4 - PASSING).await?;
+    test.until_bound(PASSING).await?;
+    test.kill_scheduler().await?;
+    test.mark("scheduler killed", Value::Null);
     Ok(())
 }
 

@@ -9,8 +9,8 @@ use conformance_cluster::schedulers::installation;
 use conformance_contract::ruling::Finding;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::{TARGETS, Target};
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, Need, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::SETTLE;
 use conformance_expect::Expected;
 use conformance_history::History;
@@ -19,68 +19,61 @@ use conformance_judge::{binding, finding};
 use serde_json::json;
 
 /// COEX-01, COEX-02.
-pub(super) const CASE: Case = Case {
-    id: "coex/all-at-once",
-    title: "Gangs of all schedulers at once: each is bound whole by its own, and its resources are its own backend's",
-    clauses: &["COEX-01", "COEX-02"],
-    nodes: &[nodes(2).gpus(32)],
-    manifest: include_str!("all_at_once.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
-    judge,
-};
+pub(crate) const CASE: Case = Case::new("Gangs of all schedulers at once: each is bound whole by its own, and its resources are its own backend's", |test| Box::pin(drive(test)), judge)
+    .clauses(&["COEX-01", "COEX-02"])
+    .nodes(&[nodes(2).gpus(32)])
+    .needs(&[Need::AuditLog, Need::SeveralSchedulers]);
 
 /// Between two looks at the audit log, which no watch tells of.
 const PACE: Duration = Duration::from_millis(50);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let all = targets(trial)?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let all = targets(test)?;
     let mut pods = 0;
     for target in all {
-        let mut beside = trial.manifest_for(target, "alongside")?;
-        beside["metadata"]["name"] = name(trial.target, target.backend()).into();
-        pods += trial.submit_value(beside).await?.iter().map(|gang| gang.pods()).sum::<usize>();
+        let mut beside = test.manifest_for(target, "alongside")?;
+        beside["metadata"]["name"] = name(test.target, target.backend()).into();
+        pods += test.submit_value(beside).await?.iter().map(|gang| gang.pods()).sum::<usize>();
     }
-    trial.until_bound(pods).await?;
-    for gang in trial.submit("too-big-alongside").await? {
-        trial.scheduler_passes_over(&gang).await?;
+    test.until_bound(pods).await?;
+    for gang in test.submit("too-big-alongside").await? {
+        test.scheduler_passes_over(&gang).await?;
     }
-    note_binders(trial).await
+    note_binders(test).await
 }
 
-/// The name of the PodCliqueSet for a scheduler in a target's trial; KAI tells PodGroups apart by their names alone.
+/// The name of the PodCliqueSet for a scheduler in a target's test; KAI tells PodGroups apart by their names alone.
 fn name(target: Target, scheduler: &str) -> String {
     let number = TARGETS.into_iter().take_while(|other| *other != target).count();
     format!("alongside-{number}-{scheduler}")
 }
 
-/// The trial's target, and one of every other scheduler that the cluster has.
-fn targets(trial: &Trial) -> Result<Vec<Target>, Stop> {
-    let cluster = trial.local()?;
+/// The case's target, and one of every other scheduler that the cluster has.
+fn targets(test: &TestContext) -> Result<Vec<Target>, Stop> {
+    let cluster = test.local()?;
     let failed = cluster.failed_schedulers();
     let present = cluster.spec().schedulers.into_iter().filter(|scheduler| !failed.contains_key(scheduler));
-    let of_scheduler = |scheduler| match trial.target.scheduler() == scheduler {
-        true => Some(trial.target),
+    let of_scheduler = |scheduler| match test.target.scheduler() == scheduler {
+        true => Some(test.target),
         false => TARGETS.into_iter().find(|target| target.scheduler() == scheduler),
     };
     Ok(present.filter_map(of_scheduler).collect())
 }
 
 /// Marks who has bound which pod, once the API server has written all of it down.
-async fn note_binders(trial: &Trial) -> Result<(), Stop> {
-    let cluster = trial.local()?;
+async fn note_binders(test: &TestContext) -> Result<(), Stop> {
+    let cluster = test.local()?;
     let begin = Instant::now();
     loop {
-        let bindings = cluster.bindings(&trial.namespace)?;
+        let bindings = cluster.bindings(&test.namespace)?;
         let written = |pod: &str| bindings.iter().any(|binding| binding.pod == pod);
         let all =
-            trial.look(|live| live.pods().filter(|pod| pod.node().is_some()).all(|pod| written(pod.name())));
-        if all || begin.elapsed() > SETTLE.length.mul_f64(trial.scale) {
+            test.look(|live| live.pods().filter(|pod| pod.node().is_some()).all(|pod| written(pod.name())));
+        if all || begin.elapsed() > SETTLE.length.mul_f64(test.scale) {
             let bound: Vec<_> = bindings.iter().map(|b| json!({"pod": b.pod, "user": b.user})).collect();
             let users: BTreeMap<_, _> = Scheduler::ALL.map(|of| (of.name(), installation(of).user)).into();
             let stood_in_for = cluster.spec().stood_in_for();
-            trial.mark(BOUND_BY, json!({"bindings": bound, "users": users, "stoodInFor": stood_in_for}));
+            test.mark(BOUND_BY, json!({"bindings": bound, "users": users, "stoodInFor": stood_in_for}));
             return Ok(());
         }
         tokio::time::sleep(PACE).await;

@@ -1,38 +1,30 @@
 //! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, another of 3 waits with 1 node free. The first is deleted.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, premise};
 
 /// DEL-05.
-pub(super) const CASE: Case = Case {
-    id: "del/capacity-freed",
-    title: "What a deleted gang held goes to a waiting one, whole",
-    clauses: &["DEL-05"],
-    nodes: &[nodes(4).gpus(8)],
-    manifest: include_str!("capacity_freed.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
-    judge,
-};
+pub(crate) const CASE: Case =
+    Case::new("What a deleted gang held goes to a waiting one, whole", |test| Box::pin(drive(test)), judge)
+        .clauses(&["DEL-05"])
+        .nodes(&[nodes(4).gpus(8)]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("holder").await?;
-    trial.until_bound(3).await?;
-    for gang in trial.submit("waiter").await? {
-        trial.scheduler_passes_over(&gang).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("holder").await?;
+    test.until_bound(3).await?;
+    for gang in test.submit("waiter").await? {
+        test.scheduler_passes_over(&gang).await?;
     }
-    trial.delete("PodCliqueSet", "holder").await?;
-    trial
-        .until("the waiting gang bound", limits::SCHEDULING, |live| {
-            live.pods().filter(|pod| pod.pod_gang() == Some("waiter-0") && pod.node().is_some()).count() == 3
-        })
-        .await
+    test.delete("PodCliqueSet", "holder").await?;
+    test.until("the waiting gang bound", limits::SCHEDULING, |live| {
+        live.pods().filter(|pod| pod.pod_gang() == Some("waiter-0") && pod.node().is_some()).count() == 3
+    })
+    .await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

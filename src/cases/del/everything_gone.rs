@@ -2,31 +2,27 @@
 //! that the API server lists in the namespace is looked through, not only those that a history holds.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
 use conformance_judge::{cleanup, finding};
 
 /// DEL-01.
-pub(super) const CASE: Case = Case {
-    id: "del/everything-gone",
-    title: "A running PodCliqueSet is deleted, and every object that it caused is gone",
-    clauses: &["DEL-01"],
-    nodes: &[nodes(1)],
-    manifest: include_str!("everything_gone.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A running PodCliqueSet is deleted, and every object that it caused is gone",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["DEL-01"])
+.nodes(&[nodes(1)]);
 
 const SET: &str = "gone";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit(SET).await?;
-    trial.until_converged(SET).await?;
-    trial.delete("PodCliqueSet", SET).await?;
-    trial.until_nothing_left().await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    test.delete("PodCliqueSet", SET).await?;
+    test.until_nothing_left().await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -2,31 +2,27 @@
 //! the namespace controller comes back only after half the longest grace it has seen.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
 use conformance_judge::{cleanup, finding};
 
 /// DEL-07.
-pub(super) const CASE: Case = Case {
-    id: "del/namespace-removed",
-    title: "A namespace with a running PodCliqueSet is deleted, and nothing is stuck",
-    clauses: &["DEL-07"],
-    nodes: &[nodes(1)],
-    manifest: include_str!("namespace_removed.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A namespace with a running PodCliqueSet is deleted, and nothing is stuck",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["DEL-07"])
+.nodes(&[nodes(1)]);
 
 const SET: &str = "evicted";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit(SET).await?;
-    trial.until_converged(SET).await?;
-    trial.delete("Namespace", &trial.namespace).await?;
-    trial.until_namespace_gone().await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    test.delete("Namespace", &test.namespace).await?;
+    test.until_namespace_gone().await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

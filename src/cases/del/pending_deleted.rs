@@ -2,33 +2,29 @@
 //! while that room is there; 2 more nodes come when it is gone.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, cleanup, finding, premise};
 
 /// DEL-04.
-pub(super) const CASE: Case = Case {
-    id: "del/pending-deleted",
-    title: "A gang is deleted while it waits: nothing of it is bound on the way out, and nothing is left",
-    clauses: &["DEL-04"],
-    nodes: &[nodes(4).gpus(8), nodes(2).gpus(8).joining(1)],
-    manifest: include_str!("pending_deleted.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A gang is deleted while it waits: nothing of it is bound on the way out, and nothing is left",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["DEL-04"])
+.nodes(&[nodes(4).gpus(8), nodes(2).gpus(8).joining(1)]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    for gang in trial.submit("doomed").await? {
-        trial.scheduler_passes_over(&gang).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for gang in test.submit("doomed").await? {
+        test.scheduler_passes_over(&gang).await?;
     }
-    trial.delete("PodCliqueSet", "doomed").await?;
-    trial.until_nothing_left().await?;
-    trial.nodes_join(1).await?;
-    trial.canaries().await
+    test.delete("PodCliqueSet", "doomed").await?;
+    test.until_nothing_left().await?;
+    test.nodes_join(1).await?;
+    test.canaries().await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

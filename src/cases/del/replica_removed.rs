@@ -1,35 +1,27 @@
 //! 3 replicas, each with a base and a scaled PodGang; scaled in to 2.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::scaling;
 use conformance_history::History;
 use conformance_judge::idle_writes::{self, Concern};
 use conformance_judge::{cleanup, finding};
 
 /// DEL-02.
-pub(super) const CASE: Case = Case {
-    id: "del/replica-removed",
-    title: "Scaling a PodCliqueSet in removes all of its highest replica, its Service included, and touches no other",
-    clauses: &["DEL-02"],
-    nodes: &[nodes(1)],
-    manifest: include_str!("replica_removed.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
-    judge,
-};
+pub(crate) const CASE: Case = Case::new("Scaling a PodCliqueSet in removes all of its highest replica, its Service included, and touches no other", |test| Box::pin(drive(test)), judge)
+    .clauses(&["DEL-02"])
+    .nodes(&[nodes(1)]);
 
 const SET: &str = "shrunk";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit(SET).await?;
-    trial.until_converged(SET).await?;
-    trial.scale("PodCliqueSet", SET, 2).await?;
-    let gangs = scaling::lost(&trial.history(), SET);
-    trial.until_converged(SET).await?;
-    trial.until_gone(&gangs).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    test.scale("PodCliqueSet", SET, 2).await?;
+    let gangs = scaling::lost(&test.history(), SET);
+    test.until_converged(SET).await?;
+    test.until_gone(&gangs).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

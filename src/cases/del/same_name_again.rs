@@ -4,40 +4,34 @@
 use std::collections::BTreeSet;
 
 use conformance_contract::ruling::{Finding, Ruling};
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
 use conformance_history::{History, Version};
 use conformance_judge::{Shown, binding, finding, none, violation};
 
 /// DEL-08.
-pub(super) const CASE: Case = Case {
-    id: "del/same-name-again",
-    title: "A PodCliqueSet of a deleted one's name is scheduled as if it were the first",
-    clauses: &["DEL-08"],
-    nodes: &[nodes(4).gpus(8)],
-    manifest: include_str!("same_name_again.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A PodCliqueSet of a deleted one's name is scheduled as if it were the first",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["DEL-08"])
+.nodes(&[nodes(4).gpus(8)]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("again").await?;
-    trial.until_bound(4).await?;
-    let first: BTreeSet<String> = trial.look(|live| live.pods().map(|pod| pod.uid().to_owned()).collect());
-    trial.delete("PodCliqueSet", "again").await?;
-    trial
-        .until("the first one gone", limits::CLEANUP, |live| live.get("PodCliqueSet", "again").is_none())
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("again").await?;
+    test.until_bound(4).await?;
+    let first: BTreeSet<String> = test.look(|live| live.pods().map(|pod| pod.uid().to_owned()).collect());
+    test.delete("PodCliqueSet", "again").await?;
+    test.until("the first one gone", limits::CLEANUP, |live| live.get("PodCliqueSet", "again").is_none())
         .await?;
-    trial.submit("again").await?;
-    trial
-        .until("the second one bound", limits::SCHEDULING, |live| {
-            live.bound() == 4 && live.pods().all(|pod| !first.contains(pod.uid()))
-        })
-        .await
+    test.submit("again").await?;
+    test.until("the second one bound", limits::SCHEDULING, |live| {
+        live.bound() == 4 && live.pods().all(|pod| !first.contains(pod.uid()))
+    })
+    .await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -1,34 +1,30 @@
 //! A scaling group of 3 replicas, minimum 1: two scaled PodGangs of 2 pods; scaled in to 1.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::scaling;
 use conformance_history::History;
 use conformance_judge::{cleanup, finding};
 
 /// DEL-03.
-pub(super) const CASE: Case = Case {
-    id: "del/scaled-gang-removed",
-    title: "Scaling a scaling group in removes its scaled PodGangs with their pods and gang resources",
-    clauses: &["DEL-03"],
-    nodes: &[nodes(1)],
-    manifest: include_str!("scaled_gang_removed.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Scaling a scaling group in removes its scaled PodGangs with their pods and gang resources",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["DEL-03"])
+.nodes(&[nodes(1)]);
 
 const SET: &str = "narrowed";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit(SET).await?;
-    trial.until_converged(SET).await?;
-    trial.scale("PodCliqueScalingGroup", "narrowed-0-model", 1).await?;
-    let gangs = scaling::lost(&trial.history(), SET);
-    trial.until_converged(SET).await?;
-    trial.until_gone(&gangs).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    test.scale("PodCliqueScalingGroup", "narrowed-0-model", 1).await?;
+    let gangs = scaling::lost(&test.history(), SET);
+    test.until_converged(SET).await?;
+    test.until_gone(&gangs).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

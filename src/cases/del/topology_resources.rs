@@ -1,11 +1,11 @@
 //! Racks a and b of one node each; `passing`, 2 pods in one rack, comes and goes, and the topology resources stay.
-//! Then the binding that all trials share goes, and takes them with it. Before it is made again, somebody else makes
+//! Then the binding that all cases share goes, and takes them with it. Before it is made again, somebody else makes
 //! a topology resource of a name that one of them had: it stays what it is until he removes it himself.
 
 use conformance_contract::names;
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::{CLEANUP, REACTION};
 use conformance_driver::test_cluster::{TOPOLOGY, binding};
 use conformance_expect::domains::LEVELS;
@@ -19,18 +19,15 @@ use conformance_judge::topology_resources::{
 use serde_json::{Value, json};
 
 /// TOPO-09, DEL-09.
-pub(super) const CASE: Case = Case {
-    id: "del/topology-resources",
-    title: "Topology resources outlive workloads, go with their binding, and are never taken from somebody else",
-    clauses: &["TOPO-09", "DEL-09"],
-    nodes: &[nodes(1).rack("a"), nodes(1).rack("b")],
-    manifest: include_str!("topology_resources.yaml"),
-    // There is one binding, and all trials need it.
-    lane: Lane::Alone,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Topology resources outlive workloads, go with their binding, and are never taken from somebody else",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["TOPO-09", "DEL-09"])
+.nodes(&[nodes(1).rack("a"), nodes(1).rack("b")])
+// There is one binding, and all others need it.
+.isolation(Isolation::Dedicated);
 
 const BOUND: &str = "the workload is bound";
 const WORKLOAD_GONE: &str = "the workload is gone";
@@ -39,54 +36,54 @@ const TAKEN: &str = "a name is taken";
 const OUT_OF_SYNC: &str = "the binding says that a name is taken";
 const FOLLOWS_AGAIN: &str = "the binding's resources are back";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("passing").await?;
-    trial.until_bound(2).await?;
-    trial.mark(BOUND, Value::Null);
-    trial.delete("PodCliqueSet", "passing").await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("passing").await?;
+    test.until_bound(2).await?;
+    test.mark(BOUND, Value::Null);
+    test.delete("PodCliqueSet", "passing").await?;
     let gone = |live: &Live| live.get("PodGang", "passing-0").is_none() && live.pods().next().is_none();
-    trial.until(WORKLOAD_GONE, CLEANUP, gone).await?;
-    trial.mark(WORKLOAD_GONE, Value::Null);
-    let outcome = without_the_binding(trial).await;
-    // The next trial needs the binding, whatever became of this one.
-    let back = trial.attempt(http::Method::POST, BINDING, TOPOLOGY, &binding(TOPOLOGY, &LEVELS)).await;
+    test.until(WORKLOAD_GONE, CLEANUP, gone).await?;
+    test.mark(WORKLOAD_GONE, Value::Null);
+    let outcome = without_the_binding(test).await;
+    // The next case needs the binding, whatever became of this one.
+    let back = test.attempt(http::Method::POST, BINDING, TOPOLOGY, &binding(TOPOLOGY, &LEVELS)).await;
     outcome?;
     back?;
-    let follows = |live: &Live| is_whole(trial, live);
-    trial.until_in_cluster(FOLLOWS_AGAIN, REACTION, follows).await?;
-    trial.mark(FOLLOWS_AGAIN, Value::Null);
+    let follows = |live: &Live| is_whole(test, live);
+    test.until_in_cluster(FOLLOWS_AGAIN, REACTION, follows).await?;
+    test.mark(FOLLOWS_AGAIN, Value::Null);
     Ok(())
 }
 
-async fn without_the_binding(trial: &Trial) -> Result<(), Stop> {
-    let kind = kind(trial)?;
-    let is_known = |object: &&Value| kind.name != hyper_nodes::KIND || mentions(object, &trial.namespace);
-    let name = trial.ground.recorder.look("", |live| {
+async fn without_the_binding(test: &TestContext) -> Result<(), Stop> {
+    let kind = kind(test)?;
+    let is_known = |object: &&Value| kind.name != hyper_nodes::KIND || mentions(object, &test.namespace);
+    let name = test.test_cluster.recorder.look("", |live| {
         live.of(kind.name)
             .find(is_known)
             .and_then(|known| known["metadata"]["name"].as_str())
             .map(str::to_owned)
     });
     let name = name.unwrap_or_default();
-    trial.delete(BINDING, TOPOLOGY).await?;
-    trial.until_in_cluster(BINDING_GONE, CLEANUP, |live| live.of(kind.name).next().is_none()).await?;
-    trial.mark(BINDING_GONE, Value::Null);
-    let made = trial.create(kind.name, &of_somebody_else(kind, &name, &trial.namespace)).await?;
-    trial.mark(TAKEN, made["metadata"]["uid"].clone());
-    trial.attempt(http::Method::POST, BINDING, TOPOLOGY, &binding(TOPOLOGY, &LEVELS)).await?;
-    let backend = trial.target.backend();
+    test.delete(BINDING, TOPOLOGY).await?;
+    test.until_in_cluster(BINDING_GONE, CLEANUP, |live| live.of(kind.name).next().is_none()).await?;
+    test.mark(BINDING_GONE, Value::Null);
+    let made = test.create(kind.name, &of_somebody_else(kind, &name, &test.namespace)).await?;
+    test.mark(TAKEN, made["metadata"]["uid"].clone());
+    test.attempt(http::Method::POST, BINDING, TOPOLOGY, &binding(TOPOLOGY, &LEVELS)).await?;
+    let backend = test.target.backend();
     let told = |live: &Live| is_in_sync(live, TOPOLOGY, backend) == Some(false);
-    trial.until_in_cluster(OUT_OF_SYNC, REACTION, told).await?;
-    trial.mark(OUT_OF_SYNC, Value::Null);
-    trial.delete(kind.name, &name).await
+    test.until_in_cluster(OUT_OF_SYNC, REACTION, told).await?;
+    test.mark(OUT_OF_SYNC, Value::Null);
+    test.delete(kind.name, &name).await
 }
 
 /// The kind of the target's topology resources.
-fn kind(trial: &Trial) -> Result<&'static Kind, Stop> {
-    let kind = schedulers::of(trial.target).topology_kind().and_then(Kind::named);
+fn kind(test: &TestContext) -> Result<&'static Kind, Stop> {
+    let kind = schedulers::of(test.target).topology_kind().and_then(Kind::named);
     kind.ok_or_else(|| Stop::Refused {
         action: "look for topology resources".into(),
-        reason: format!("{} has none", trial.target),
+        reason: format!("{} has none", test.target),
     })
 }
 
@@ -103,10 +100,10 @@ fn of_somebody_else(kind: &Kind, name: &str, pool: &str) -> Value {
 }
 
 /// Whether the binding has become topology resources again, and says so.
-fn is_whole(trial: &Trial, live: &Live) -> bool {
-    let faults = |binding| schedulers::of(trial.target).topology_faults(binding, live, &trial.namespace);
+fn is_whole(test: &TestContext, live: &Live) -> bool {
+    let faults = |binding| schedulers::of(test.target).topology_faults(binding, live, &test.namespace);
     live.get(BINDING, TOPOLOGY).is_some_and(|binding| faults(binding).is_empty())
-        && is_in_sync(live, TOPOLOGY, trial.target.backend()) == Some(true)
+        && is_in_sync(live, TOPOLOGY, test.target.backend()) == Some(true)
 }
 
 fn judge(history: &History) -> Vec<Finding> {

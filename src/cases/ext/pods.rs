@@ -2,8 +2,8 @@
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::Case;
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{backends, finding, pods};
@@ -11,26 +11,22 @@ use conformance_judge::{backends, finding, pods};
 use crate::kube::hands_off;
 
 /// EXT-01.
-pub(super) const CASE: Case = Case {
-    id: "ext/pods",
-    title: "Pods get the profile's name, gate and labels and are released; nothing is made for their scheduler",
-    clauses: &["EXT-01"],
-    nodes: &[],
-    manifest: include_str!("pods.yaml"),
-    lane: Lane::Shared,
-    only: &[Target::External],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Pods get the profile's name, gate and labels and are released; nothing is made for their scheduler",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["EXT-01"])
+.only(&[Target::External]);
 
 const SET: &str = "read";
 const RELEASED: &str = "all pods released";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    for gang in trial.submit(SET).await? {
-        trial.until_released(&gang).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for gang in test.submit(SET).await? {
+        test.until_released(&gang).await?;
     }
-    trial.mark(RELEASED, serde_json::Value::Null);
+    test.mark(RELEASED, serde_json::Value::Null);
     Ok(())
 }
 

@@ -5,8 +5,8 @@ use conformance_contract::ruling::Finding;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::{clique, required, template};
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, Isolation};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane;
 use conformance_driver::test_cluster::TOPOLOGY;
 use conformance_history::History;
@@ -16,17 +16,14 @@ use conformance_judge::finding;
 use serde_json::{Value, json};
 
 /// EXT-02.
-pub(super) const CASE: Case = Case {
-    id: "ext/profile",
-    title: "Topology is refused unless the profile declares it, and a profile that is wrong stops the start",
-    clauses: &["EXT-02"],
-    nodes: &[],
-    manifest: include_str!("profile.yaml"),
-    lane: Lane::Alone,
-    only: &[Target::External],
-    drive: |trial| Box::pin(control_plane::restored(trial, |trial| Box::pin(drive(trial)))),
+pub(crate) const CASE: Case = Case::new(
+    "Topology is refused unless the profile declares it, and a profile that is wrong stops the start",
+    |test| Box::pin(control_plane::restored(test, |test| Box::pin(drive(test)))),
     judge,
-};
+)
+.clauses(&["EXT-02"])
+.isolation(Isolation::Dedicated)
+.only(&[Target::External]);
 
 const UNDECLARED: &[Attempt] = &[
     admitted("no topology", |_| {}),
@@ -86,16 +83,16 @@ fn external(configuration: &mut Value) -> &mut Value {
     &mut profiles[last]
 }
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let packed = trial.manifest("packed")?;
-    trial.creates(&packed, UNDECLARED).await?;
-    let was = trial.local()?.spec().controller;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let packed = test.manifest("packed")?;
+    test.creates(&packed, UNDECLARED).await?;
+    let was = test.local()?.spec().controller;
     let declared = was.with_profile_config(EXTERNAL_SCHEDULER, json!({"topologyConstraints": true}));
-    trial.restart_controller(declared).await?;
+    test.restart_controller(declared).await?;
     let mut declared = packed.clone();
     declared["metadata"]["name"] = "declared".into();
-    trial.creates(&declared, DECLARED).await?;
-    trial.start_with_flaws(FLAWS).await
+    test.creates(&declared, DECLARED).await?;
+    test.start_with_flaws(FLAWS).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -2,41 +2,40 @@
 //! when the backend is past them. Then the clique grows to 3, a change of generation that it has to react to.
 
 use conformance_contract::ruling::{Broken, Finding};
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::scaling;
 use conformance_history::History;
 use conformance_judge::{finding, gang_resources, gangs, idle_writes};
 use serde_json::json;
 
 /// GANG-09.
-pub(super) const CASE: Case = Case {
-    id: "gang/foreign-changes",
-    title: "A foreign annotation and a foreign status on a PodGang cause no write to its gang resources",
-    clauses: &["GANG-09"],
-    nodes: &[nodes(1)],
-    manifest: include_str!("foreign_changes.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A foreign annotation and a foreign status on a PodGang cause no write to its gang resources",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["GANG-09"])
+.nodes(&[nodes(1)]);
 
 const SET: &str = "poked";
 const POD_GANG: &str = "poked-0";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit(SET).await?;
-    trial.until_converged(SET).await?;
-    trial.mark("poked", json!({"name": POD_GANG}));
-    trial
-        .patch("PodGang", POD_GANG, json!({"metadata": {"annotations": {"example.com/note": "not for you"}}}))
-        .await?;
-    trial.patch_sub("PodGang", POD_GANG, "status", json!({"status": {"phase": "Running"}})).await?;
-    trial.submit("beside").await?;
-    trial.until_converged("beside").await?;
-    trial.scale("PodClique", "poked-0-worker", 3).await?;
-    trial.until_converged(SET).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    test.mark("poked", json!({"name": POD_GANG}));
+    test.patch(
+        "PodGang",
+        POD_GANG,
+        json!({"metadata": {"annotations": {"example.com/note": "not for you"}}}),
+    )
+    .await?;
+    test.patch_sub("PodGang", POD_GANG, "status", json!({"status": {"phase": "Running"}})).await?;
+    test.submit("beside").await?;
+    test.until_converged("beside").await?;
+    test.scale("PodClique", "poked-0-worker", 3).await?;
+    test.until_converged(SET).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -3,8 +3,8 @@
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::{Expected, Gang, schedulers};
 use conformance_history::{History, Live, revision};
@@ -14,17 +14,14 @@ use serde_json::{Value, json};
 use super::by_hand;
 
 /// GANG-12, where gang resources can be changed.
-pub(super) const CASE: Case = Case {
-    id: "gang/healed-by-hand",
-    title: "Gang resources deleted or edited under a running gang are restored, and the gang is unharmed",
-    clauses: &["GANG-12"],
-    nodes: &[nodes(3).gpus(8)],
-    manifest: include_str!("healed_by_hand.yaml"),
-    lane: Lane::Shared,
-    only: &[Target::Volcano, Target::Koordinator, Target::Kai],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Gang resources deleted or edited under a running gang are restored, and the gang is unharmed",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["GANG-12"])
+.nodes(&[nodes(3).gpus(8)])
+.only(&[Target::Volcano, Target::Koordinator, Target::Kai]);
 
 const SET: &str = "healed";
 /// Mark: after each step by hand, that everything was as it should be again.
@@ -32,36 +29,34 @@ const RESTORED: &str = "restored";
 /// How many such marks there are in the end.
 const STEPS: usize = 3;
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let gangs = trial.submit(SET).await?;
-    trial.until_converged(SET).await?;
-    by_hand::delete_all(trial, &gangs[0]).await?;
-    until_restored(trial, &gangs).await?;
-    edited(trial, &gangs, "resized", json!({"spec": {"minMember": 1}})).await?;
-    edited(trial, &gangs, "disowned", json!({"metadata": {"ownerReferences": Value::Null}})).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let gangs = test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    by_hand::delete_all(test, &gangs[0]).await?;
+    until_restored(test, &gangs).await?;
+    edited(test, &gangs, "resized", json!({"spec": {"minMember": 1}})).await?;
+    edited(test, &gangs, "disowned", json!({"metadata": {"ownerReferences": Value::Null}})).await
 }
 
-async fn edited(trial: &Trial, gangs: &[Gang], how: &str, patch: Value) -> Result<(), Stop> {
-    for resource in schedulers::resources_of(trial.target, &gangs[0]) {
-        trial.mark(how, json!({"kind": resource.kind, "name": resource.name.wanted}));
-        let written = trial.patch(resource.kind, &resource.name.wanted, patch.clone()).await?;
+async fn edited(test: &TestContext, gangs: &[Gang], how: &str, patch: Value) -> Result<(), Stop> {
+    for resource in schedulers::resources_of(test.target, &gangs[0]) {
+        test.mark(how, json!({"kind": resource.kind, "name": resource.name.wanted}));
+        let written = test.patch(resource.kind, &resource.name.wanted, patch.clone()).await?;
         let name = resource.name.wanted;
-        trial
-            .until(&format!("{name} seen {how}"), REACTION, |live| {
-                live.get(resource.kind, &name).is_some_and(|object| revision(object) >= revision(&written))
-            })
-            .await?;
+        test.until(&format!("{name} seen {how}"), REACTION, |live| {
+            live.get(resource.kind, &name).is_some_and(|object| revision(object) >= revision(&written))
+        })
+        .await?;
     }
-    until_restored(trial, gangs).await
+    until_restored(test, gangs).await
 }
 
 /// Waits until every gang resource is what it should be.
-async fn until_restored(trial: &Trial, gangs: &[Gang]) -> Result<(), Stop> {
-    let history = trial.history();
-    trial
-        .until("the gang resources as they should be", REACTION, |live| is_whole(&history, live, gangs))
+async fn until_restored(test: &TestContext, gangs: &[Gang]) -> Result<(), Stop> {
+    let history = test.history();
+    test.until("the gang resources as they should be", REACTION, |live| is_whole(&history, live, gangs))
         .await?;
-    trial.mark(RESTORED, Value::Null);
+    test.mark(RESTORED, Value::Null);
     Ok(())
 }
 

@@ -3,8 +3,8 @@
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::KUBE;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, gang_resources};
@@ -12,34 +12,31 @@ use conformance_judge::{binding, finding, gang_resources};
 use super::by_hand;
 
 /// GANG-12.
-pub(super) const CASE: Case = Case {
-    id: "gang/healed-while-pending",
-    title: "Gang resources deleted under a pending gang are restored, and it is bound whole once there is room",
-    clauses: &["GANG-12"],
-    nodes: &[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)],
-    manifest: include_str!("healed_while_pending.yaml"),
-    lane: Lane::Shared,
-    only: KUBE,
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Gang resources deleted under a pending gang are restored, and it is bound whole once there is room",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["GANG-12"])
+.nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)])
+.only(KUBE);
 
 const SET: &str = "healed";
 const POD_GANG: &str = "healed-0";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let gangs = trial.submit(SET).await?;
-    let group = by_hand::pod_group(trial, &gangs[0]);
-    trial.scheduler_passes_over(&gangs[0]).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let gangs = test.submit(SET).await?;
+    let group = by_hand::pod_group(test, &gangs[0]);
+    test.scheduler_passes_over(&gangs[0]).await?;
 
-    by_hand::delete_until_restored(trial, "Workload", POD_GANG).await?;
-    let lost = by_hand::uid(trial, "PodGroup", &group);
-    trial.delete("PodGroup", &group).await?;
-    by_hand::release(trial, &group).await?;
-    by_hand::until_restored(trial, "PodGroup", &group, lost).await?;
+    by_hand::delete_until_restored(test, "Workload", POD_GANG).await?;
+    let lost = by_hand::uid(test, "PodGroup", &group);
+    test.delete("PodGroup", &group).await?;
+    by_hand::release(test, &group).await?;
+    by_hand::until_restored(test, "PodGroup", &group, lost).await?;
 
-    trial.nodes_join(1).await?;
-    trial.until_bound(3).await
+    test.nodes_join(1).await?;
+    test.until_bound(3).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

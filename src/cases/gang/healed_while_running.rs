@@ -4,8 +4,8 @@
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::KUBE;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::Expected;
 use conformance_history::{History, Live, controller, is_controlled_by, revision};
@@ -15,54 +15,43 @@ use serde_json::json;
 use super::by_hand;
 
 /// GANG-12.
-pub(super) const CASE: Case = Case {
-    id: "gang/healed-while-running",
-    title: "Gang resources deleted or edited under a running gang are restored, or it is told, and the gang is unharmed",
-    clauses: &["GANG-12"],
-    nodes: &[nodes(1)],
-    manifest: include_str!("healed_while_running.yaml"),
-    lane: Lane::Shared,
-    only: KUBE,
-    drive: |trial| Box::pin(drive(trial)),
-    judge,
-};
+pub(crate) const CASE: Case = Case::new("Gang resources deleted or edited under a running gang are restored, or it is told, and the gang is unharmed", |test| Box::pin(drive(test)), judge)
+    .clauses(&["GANG-12"])
+    .nodes(&[nodes(1)])
+    .only(KUBE);
 
 const SET: &str = "healed";
 const POD_GANG: &str = "healed-0";
 const DISOWNED: &str = "the Workload is disowned";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let gangs = trial.submit(SET).await?;
-    let group = by_hand::pod_group(trial, &gangs[0]);
-    trial.until_converged(SET).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let gangs = test.submit(SET).await?;
+    let group = by_hand::pod_group(test, &gangs[0]);
+    test.until_converged(SET).await?;
 
-    by_hand::delete_until_restored(trial, "Workload", POD_GANG).await?;
+    by_hand::delete_until_restored(test, "Workload", POD_GANG).await?;
 
-    let lost = by_hand::uid(trial, "PodGroup", &group);
-    let since = newest_event(trial);
-    trial.delete("PodGroup", &group).await?;
-    trial
-        .until("a warning about the deleted PodGroup", REACTION, |live| is_told(live, since, &group))
-        .await?;
-    by_hand::release(trial, &group).await?;
-    by_hand::until_restored(trial, "PodGroup", &group, lost).await?;
+    let lost = by_hand::uid(test, "PodGroup", &group);
+    let since = newest_event(test);
+    test.delete("PodGroup", &group).await?;
+    test.until("a warning about the deleted PodGroup", REACTION, |live| is_told(live, since, &group)).await?;
+    by_hand::release(test, &group).await?;
+    by_hand::until_restored(test, "PodGroup", &group, lost).await?;
 
-    let since = newest_event(trial);
-    trial.mark(DISOWNED, json!({"name": POD_GANG}));
+    let since = newest_event(test);
+    test.mark(DISOWNED, json!({"name": POD_GANG}));
     let disowned =
-        revision(&trial.patch("Workload", POD_GANG, json!({"metadata": {"ownerReferences": null}})).await?);
-    trial
-        .until("its owner, or a warning", REACTION, |live| {
-            let is_seen =
-                live.get("Workload", POD_GANG).is_none_or(|workload| revision(workload) >= disowned);
-            is_seen && (is_owned(live) || is_told(live, since, "Workload"))
-        })
-        .await
+        revision(&test.patch("Workload", POD_GANG, json!({"metadata": {"ownerReferences": null}})).await?);
+    test.until("its owner, or a warning", REACTION, |live| {
+        let is_seen = live.get("Workload", POD_GANG).is_none_or(|workload| revision(workload) >= disowned);
+        is_seen && (is_owned(live) || is_told(live, since, "Workload"))
+    })
+    .await
 }
 
 /// The resourceVersion of the newest event: a warning after it is about what is done next.
-fn newest_event(trial: &Trial) -> u64 {
-    trial.look(|live| live.of("Event").map(revision).max().unwrap_or(0))
+fn newest_event(test: &TestContext) -> u64 {
+    test.look(|live| live.of("Event").map(revision).max().unwrap_or(0))
 }
 
 fn is_told(live: &Live, since: u64, about: &str) -> bool {

@@ -1,4 +1,4 @@
-//! A base and a scaled PodGang with a priority class of the trial's own. A gang resource may have no room for one:
+//! A base and a scaled PodGang with a priority class of the case's own. A gang resource may have no room for one:
 //! kube-scheduler's depends on a gate of the API server (WorkloadAwarePreemption), Koordinator's has no such field. The
 //! API server drops what it does not know: a gang resource of the harness asks.
 
@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use conformance_cluster::{ClusterError, deploy};
 use conformance_contract::names;
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Answer, Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Answer, Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::{Expected, schedulers};
 use conformance_history::History;
@@ -19,52 +19,48 @@ use kube::api::DeleteParams;
 use serde_json::{Value, json};
 
 /// GANG-13.
-pub(super) const CASE: Case = Case {
-    id: "gang/priority",
-    title: "The priority class of a PodCliqueSet reaches its PodGangs and what stands for them in the backend",
-    clauses: &["GANG-13"],
-    nodes: &[nodes(1)],
-    manifest: include_str!("priority.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "The priority class of a PodCliqueSet reaches its PodGangs and what stands for them in the backend",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["GANG-13"])
+.nodes(&[nodes(1)]);
 
 const SET: &str = "urgent";
 const ASKED: &str = "asked for the field of a PodGroup";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    // Priority classes are the cluster's, so this one has the trial's name and goes with it.
-    let class = format!("{}-high", trial.namespace);
-    let client = trial.ground.client.clone();
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    // Priority classes are the cluster's, so this one has the case's name and goes with it.
+    let class = format!("{}-high", test.namespace);
+    let client = test.test_cluster.client.clone();
     let object = json!({
         "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": class},
         "value": 1000, "preemptionPolicy": "Never",
     });
     deploy::create_unless_there(&client, &object).await?;
-    let driven = with_class(trial, &class).await;
+    let driven = with_class(test, &class).await;
     let gone = Api::<PriorityClass>::all(client).delete(&class, &DeleteParams::default()).await;
     gone.map_err(|source| ClusterError::api(format!("delete PriorityClass {class}"), source))?;
     driven
 }
 
-async fn with_class(trial: &mut Trial, class: &str) -> Result<(), Stop> {
-    let kept = keeps_the_field(trial, class).await?;
-    trial.mark(ASKED, json!({"class": class, "kept": kept}));
-    let mut pcs = trial.manifest(SET)?;
+async fn with_class(test: &mut TestContext, class: &str) -> Result<(), Stop> {
+    let kept = keeps_the_field(test, class).await?;
+    test.mark(ASKED, json!({"class": class, "kept": kept}));
+    let mut pcs = test.manifest(SET)?;
     pcs["spec"]["template"]["priorityClassName"] = class.into();
-    trial.submit_value(pcs).await?;
-    trial.until_converged(SET).await
+    test.submit_value(pcs).await?;
+    test.until_converged(SET).await
 }
 
 /// Whether the API server keeps the priority class of the target's gang resources.
-async fn keeps_the_field(trial: &Trial, class: &str) -> Result<bool, Stop> {
-    for (kind, mut probe) in schedulers::of(trial.target).canary("probe") {
+async fn keeps_the_field(test: &TestContext, class: &str) -> Result<bool, Stop> {
+    for (kind, mut probe) in schedulers::of(test.target).canary("probe") {
         if kind != "Pod" {
             probe["metadata"]["labels"][names::CANARY] = "true".into();
             probe["spec"]["priorityClassName"] = class.into();
-            return Ok(create_once_known(trial, kind, &probe).await?["spec"]["priorityClassName"] == class);
+            return Ok(create_once_known(test, kind, &probe).await?["spec"]["priorityClassName"] == class);
         }
     }
     // A backend that makes none leaves it to the PodGang.
@@ -72,13 +68,13 @@ async fn keeps_the_field(trial: &Trial, class: &str) -> Result<bool, Stop> {
 }
 
 /// The API server looks a class up in a cache that may be a little late.
-async fn create_once_known(trial: &Trial, kind: &str, probe: &Value) -> Result<Value, Stop> {
+async fn create_once_known(test: &TestContext, kind: &str, probe: &Value) -> Result<Value, Stop> {
     let begin = Instant::now();
     loop {
-        let answer = trial.attempt(http::Method::POST, kind, "probe", probe).await?;
+        let answer = test.attempt(http::Method::POST, kind, "probe", probe).await?;
         let unknown =
             matches!(&answer, Answer::Refused { message, .. } if message.contains("no PriorityClass"));
-        if !unknown || begin.elapsed() > REACTION.length.mul_f64(trial.scale) {
+        if !unknown || begin.elapsed() > REACTION.length.mul_f64(test.scale) {
             return answer.accepted(format!("create {kind} probe"));
         }
         tokio::time::sleep(Duration::from_millis(50)).await;

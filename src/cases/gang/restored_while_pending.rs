@@ -3,8 +3,8 @@
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, gang_resources};
@@ -12,27 +12,24 @@ use conformance_judge::{binding, finding, gang_resources};
 use super::by_hand;
 
 /// GANG-12, where gang resources can be changed.
-pub(super) const CASE: Case = Case {
-    id: "gang/restored-while-pending",
-    title: "Gang resources deleted under a pending gang are restored, and it is bound whole once there is room",
-    clauses: &["GANG-12"],
-    nodes: &[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)],
-    manifest: include_str!("restored_while_pending.yaml"),
-    lane: Lane::Shared,
-    // Where KAI's programs are missing its pods are bound one by one, and no gang is pending.
-    only: &[Target::Volcano, Target::Koordinator],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Gang resources deleted under a pending gang are restored, and it is bound whole once there is room",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["GANG-12"])
+.nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)])
+// Where KAI's programs are missing its pods are bound one by one, and no gang is pending.
+.only(&[Target::Volcano, Target::Koordinator]);
 
 const SET: &str = "restored";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let gangs = trial.submit(SET).await?;
-    trial.scheduler_passes_over(&gangs[0]).await?;
-    by_hand::delete_all(trial, &gangs[0]).await?;
-    trial.nodes_join(1).await?;
-    trial.until_bound(3).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let gangs = test.submit(SET).await?;
+    test.scheduler_passes_over(&gangs[0]).await?;
+    by_hand::delete_all(test, &gangs[0]).await?;
+    test.nodes_join(1).await?;
+    test.until_bound(3).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -1,8 +1,8 @@
 //! A clique 2 -> 3, a scaling group 1 -> 3 (two scaled PodGangs of 3 pods), the set 1 -> 2; then all of it back.
 
 use conformance_contract::ruling::{Broken, Finding, Ruling};
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::scaling;
 use conformance_history::{History, Live};
@@ -11,17 +11,13 @@ use conformance_judge::{finding, gang_resources, gangs};
 use serde_json::Value;
 
 /// GANG-10.
-pub(super) const CASE: Case = Case {
-    id: "gang/scaling",
-    title: "Scaling a clique, a scaling group and a set, out and in, changes what it concerns and nothing else",
-    clauses: &["GANG-10"],
-    nodes: &[nodes(1)],
-    manifest: include_str!("scaling.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Scaling a clique, a scaling group and a set, out and in, changes what it concerns and nothing else",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["GANG-10"])
+.nodes(&[nodes(1)]);
 
 const SET: &str = "scaled";
 const CLIQUE: (&str, &str) = ("PodClique", "scaled-0-router");
@@ -33,25 +29,25 @@ const STEPS: [((&str, &str), u32); 6] =
 /// Mark: after each step, that the set has converged and its gang resources have followed.
 const FOLLOWED: &str = "followed";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit(SET).await?;
-    trial.until_converged(SET).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
     for ((kind, name), replicas) in STEPS {
-        trial.scale(kind, name, replicas).await?;
-        trial.until_converged(SET).await?;
-        until_followed(trial).await?;
+        test.scale(kind, name, replicas).await?;
+        test.until_converged(SET).await?;
+        until_followed(test).await?;
     }
     Ok(())
 }
 
 /// A gang resource that says how many pods there are may follow after everything else has converged.
-async fn until_followed(trial: &Trial) -> Result<(), Stop> {
-    let history = trial.history();
+async fn until_followed(test: &TestContext) -> Result<(), Stop> {
+    let history = test.history();
     let set = history.header.submitted.get(SET);
     let gangs = set.map(|set| scaling::gangs(&history, set, history.entries.len())).unwrap_or_default();
     let follow = |live: &Live| gang_resources::as_the_pod_gangs_say(&history, live, &gangs).is_ok();
-    trial.until("the gang resources as they should be", REACTION, follow).await?;
-    trial.mark(FOLLOWED, Value::Null);
+    test.until("the gang resources as they should be", REACTION, follow).await?;
+    test.mark(FOLLOWED, Value::Null);
     Ok(())
 }
 

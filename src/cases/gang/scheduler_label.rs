@@ -5,8 +5,8 @@
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::{KUBE, Target};
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::Case;
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::Gang;
 use conformance_history::{History, is_controlled_by};
@@ -15,37 +15,32 @@ use conformance_judge::{all, another_backend, finding, gang_resources};
 use serde_json::Value;
 
 /// GANG-04.
-pub(super) const CASE: Case = Case {
-    id: "gang/scheduler-label",
-    title: "A PodGang is served by the backend its scheduler label names, and by the default one if that is none",
-    clauses: &["GANG-04"],
-    nodes: &[],
-    manifest: include_str!("scheduler_label.yaml"),
-    lane: Lane::Shared,
-    only: KUBE,
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A PodGang is served by the backend its scheduler label names, and by the default one if that is none",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["GANG-04"])
+.only(KUBE);
 
 const POD_GANGS: [&str; 3] = ["labelled", "unlabelled", "mislabelled"];
 const EXTERNAL: &str = "external";
 const STOOD: &str = "gang resources of every other PodGang stood";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.another_backend(|target| target == Target::External).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.another_backend(|target| target == Target::External).await?;
     for name in [EXTERNAL].into_iter().chain(POD_GANGS) {
-        trial.create("PodGang", &trial.manifest(name)?).await?;
+        test.create("PodGang", &test.manifest(name)?).await?;
     }
-    trial
-        .until("gang resources of every PodGang", REACTION, |live| {
-            POD_GANGS.iter().all(|name| {
-                let owner = live.get("PodGang", name);
-                let has_group = |owner| live.of("PodGroup").any(|group| is_controlled_by(group, owner));
-                live.get("Workload", name).is_some() && owner.is_some_and(has_group)
-            })
+    test.until("gang resources of every PodGang", REACTION, |live| {
+        POD_GANGS.iter().all(|name| {
+            let owner = live.get("PodGang", name);
+            let has_group = |owner| live.of("PodGroup").any(|group| is_controlled_by(group, owner));
+            live.get("Workload", name).is_some() && owner.is_some_and(has_group)
         })
-        .await?;
-    trial.mark(STOOD, Value::Null);
+    })
+    .await?;
+    test.mark(STOOD, Value::Null);
     Ok(())
 }
 
@@ -80,7 +75,7 @@ mod tests {
     use super::*;
 
     fn external() -> Value {
-        let documents = grove_yaml::documents(CASE.manifest).unwrap();
+        let documents = grove_yaml::documents(crate::manifest("gang/scheduler-label")).unwrap();
         let mut found = documents.into_iter().filter(|document| document["metadata"]["name"] == EXTERNAL);
         found.next().unwrap()
     }
@@ -103,7 +98,7 @@ mod tests {
     /// Three PodGangs as they should be, and the fourth.
     fn ruling(made: &[Value], another: Value) -> Ruling {
         let mut story = Story::flat().mark(ANOTHER, another);
-        for gang in grove_yaml::documents(CASE.manifest).unwrap() {
+        for gang in grove_yaml::documents(crate::manifest("gang/scheduler-label")).unwrap() {
             story = story.added(gang);
         }
         for name in POD_GANGS {

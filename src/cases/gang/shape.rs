@@ -2,30 +2,26 @@
 //! second draft): 12 pods each. Template order, order in the scaling group and alphabet differ from one another.
 
 use conformance_contract::ruling::{Finding, Ruling};
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::{Expected, Gang};
 use conformance_history::History;
 use conformance_judge::{finding, gang_resources, gangs, order, pods};
 
 /// GANG-01 to GANG-08.
-pub(super) const CASE: Case = Case {
-    id: "gang/shape",
-    title: "A PodCliqueSet becomes PodGangs, pods and gang resources, in order, and each as it should be",
-    clauses: &["GANG-01", "GANG-02", "GANG-03", "GANG-04", "GANG-05", "GANG-06", "GANG-07", "GANG-08"],
-    nodes: &[nodes(1)],
-    manifest: include_str!("shape.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A PodCliqueSet becomes PodGangs, pods and gang resources, in order, and each as it should be",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["GANG-01", "GANG-02", "GANG-03", "GANG-04", "GANG-05", "GANG-06", "GANG-07", "GANG-08"])
+.nodes(&[nodes(1)]);
 
 const SET: &str = "shape";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit(SET).await?;
-    trial.until_converged(SET).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -3,8 +3,8 @@
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::Case;
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::schedulers::kai::POD_GROUP;
 use conformance_history::History;
@@ -12,31 +12,27 @@ use conformance_judge::fail_closed::failed_closed;
 use conformance_judge::{ensure, finding, violation};
 
 /// KAI-08.
-pub(super) const CASE: Case = Case {
-    id: "kai/no-topology-name",
-    title: "A constraint without the name of a topology fails clearly, at whatever level it is",
-    clauses: &["KAI-08"],
-    nodes: &[],
-    manifest: include_str!("no_topology_name.yaml"),
-    lane: Lane::Shared,
-    only: &[Target::Kai],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A constraint without the name of a topology fails clearly, at whatever level it is",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KAI-08"])
+.only(&[Target::Kai]);
 
 const UNNAMED: [&str; 2] = ["root", "leaf"];
 const NAMED: &str = "well-named";
 /// What the event has to speak of.
 const ABOUT: &str = "topology";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for name in UNNAMED.into_iter().chain([NAMED]) {
-        trial.create("PodGang", &trial.manifest(name)?).await?;
+        test.create("PodGang", &test.manifest(name)?).await?;
     }
     for name in UNNAMED {
-        trial.until_told(name, "", ABOUT).await?;
+        test.until_told(name, "", ABOUT).await?;
     }
-    trial.until("the PodGroup of the named", REACTION, |live| live.get(POD_GROUP, NAMED).is_some()).await
+    test.until("the PodGroup of the named", REACTION, |live| live.get(POD_GROUP, NAMED).is_some()).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -4,8 +4,8 @@
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::schedulers::kai::{POD_GROUP, SKIP};
 use conformance_expect::{Expected, Gang};
@@ -14,34 +14,30 @@ use conformance_judge::{Shown, finding, foreign_fields, gang_resources, gangs, n
 use serde_json::json;
 
 /// KAI-01, KAI-02, KAI-03.
-pub(super) const CASE: Case = Case {
-    id: "kai/pod-group",
-    title: "A PodGang becomes a PodGroup with a tree of subgroups that pods name, and the podgrouper is kept away",
-    clauses: &["KAI-01", "KAI-02", "KAI-03"],
-    nodes: &[nodes(1).block("b").rack("r")],
-    manifest: include_str!("pod_group.yaml"),
-    lane: Lane::Shared,
-    only: &[Target::Kai],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A PodGang becomes a PodGroup with a tree of subgroups that pods name, and the podgrouper is kept away",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KAI-01", "KAI-02", "KAI-03"])
+.nodes(&[nodes(1).block("b").rack("r")])
+.only(&[Target::Kai]);
 
 const SET: &str = "mapped";
 const POD_GANG: &str = "mapped-0";
 const NOTE: &str = "example.com/note";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit(SET).await?;
-    trial.until_converged(SET).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
     let foreign = json!({"metadata": {"labels": {"example.com/team": "red"}, "annotations": {"example.com/cost": "7"}}});
-    trial.patch_as_others(POD_GROUP, POD_GANG, foreign).await?;
-    trial.provoke_repair(POD_GROUP, POD_GANG, "minMember", json!(1)).await?;
-    trial.patch("PodCliqueSet", SET, json!({"metadata": {"annotations": {NOTE: "later"}}})).await?;
-    trial
-        .until("the note on the PodGang", REACTION, |live| {
-            live.get("PodGang", POD_GANG).is_some_and(|gang| gang["metadata"]["annotations"][NOTE] == "later")
-        })
-        .await
+    test.patch_as_others(POD_GROUP, POD_GANG, foreign).await?;
+    test.provoke_repair(POD_GROUP, POD_GANG, "minMember", json!(1)).await?;
+    test.patch("PodCliqueSet", SET, json!({"metadata": {"annotations": {NOTE: "later"}}})).await?;
+    test.until("the note on the PodGang", REACTION, |live| {
+        live.get("PodGang", POD_GANG).is_some_and(|gang| gang["metadata"]["annotations"][NOTE] == "later")
+    })
+    .await
 }
 
 /// The PodGroup of each PodGang has the labels and annotations that the PodGang was created with.

@@ -4,8 +4,8 @@
 use conformance_contract::names;
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, Need, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::schedulers::kai::{POD_GROUP, QUEUE};
 use conformance_expect::{Expected, Gang};
@@ -15,17 +15,15 @@ use conformance_judge::{Shown, finding, none, violation};
 use serde_json::json;
 
 /// KAI-07.
-pub(super) const CASE: Case = Case {
-    id: "kai/podgrouper",
-    title: "With KAI's podgrouper beside, each PodGang has one PodGroup, and none is the podgrouper's",
-    clauses: &["KAI-07"],
-    nodes: &[nodes(1)],
-    manifest: include_str!("podgrouper.yaml"),
-    lane: Lane::Shared,
-    only: &[Target::Kai],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "With KAI's podgrouper beside, each PodGang has one PodGroup, and none is the podgrouper's",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KAI-07"])
+.nodes(&[nodes(1)])
+.only(&[Target::Kai])
+.needs(&[Need::PodGrouper]);
 
 const SET: &str = "ungrouped";
 /// A pod that is no gang's.
@@ -33,27 +31,26 @@ const LOOSE: &str = "loose";
 /// Mark: the podgrouper has made a PodGroup for it.
 const GROUPED: &str = "podgrouper passed";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit(SET).await?;
-    trial.until_converged(SET).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
     let pod = json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": LOOSE, "labels": {names::CANARY: "true", QUEUE.0: QUEUE.1}},
         "spec": {
-            "schedulerName": trial.target.backend(),
+            "schedulerName": test.target.backend(),
             "nodeSelector": {names::CANARY: "true"},
             "tolerations": [{"key": names::CANARY, "operator": "Exists"}],
             "terminationGracePeriodSeconds": 0,
             "containers": [{"name": "pause", "image": "registry.k8s.io/pause:3.10"}],
         },
     });
-    trial.create("Pod", &pod).await?;
-    trial
-        .until("a PodGroup of the podgrouper for a pod of nobody", REACTION, |live| {
-            live.of(POD_GROUP).any(|found| is_owned_by(found, LOOSE))
-        })
-        .await?;
-    trial.mark(GROUPED, serde_json::Value::Null);
+    test.create("Pod", &pod).await?;
+    test.until("a PodGroup of the podgrouper for a pod of nobody", REACTION, |live| {
+        live.of(POD_GROUP).any(|found| is_owned_by(found, LOOSE))
+    })
+    .await?;
+    test.mark(GROUPED, serde_json::Value::Null);
     Ok(())
 }
 

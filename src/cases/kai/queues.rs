@@ -4,8 +4,8 @@
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::clique;
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::Case;
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::schedulers::kai::{POD_GROUP, QUEUE};
 use conformance_history::{History, Live};
@@ -14,17 +14,13 @@ use conformance_judge::{Shown, ensure, finding, violation};
 use serde_json::{Value, json};
 
 /// KAI-04.
-pub(super) const CASE: Case = Case {
-    id: "kai/queues",
-    title: "One queue, however it is named, reaches the PodGroup and stays; none, or two, are refused",
-    clauses: &["KAI-04"],
-    nodes: &[],
-    manifest: include_str!("queues.yaml"),
-    lane: Lane::Shared,
-    only: &[Target::Kai],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "One queue, however it is named, reaches the PodGroup and stays; none, or two, are refused",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KAI-04"])
+.only(&[Target::Kai]);
 
 const KEY: &str = QUEUE.0;
 
@@ -91,25 +87,24 @@ fn unnamed(pcs: &mut Value) {
     }
 }
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let named = trial.manifest("named")?;
-    trial.creates(&named, NEW).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let named = test.manifest("named")?;
+    test.creates(&named, NEW).await?;
     for (name, edit) in LIVE {
         let mut pcs = named.clone();
         unnamed(&mut pcs);
         edit(&mut pcs);
         pcs["metadata"]["name"] = name.into();
         pcs["spec"]["replicas"] = 1.into();
-        trial.submit_value(pcs).await?;
+        test.submit_value(pcs).await?;
     }
-    trial
-        .until("the PodGroups", REACTION, |live| {
-            LIVE.iter().all(|(name, _)| live.get(POD_GROUP, &format!("{name}-0")).is_some())
-        })
-        .await?;
-    trial.updates("set-label", MOVED).await?;
-    trial.updates("set-annotation", MOVED_ANNOTATION).await?;
-    trial.updates("clique-label", MOVED_CLIQUE).await
+    test.until("the PodGroups", REACTION, |live| {
+        LIVE.iter().all(|(name, _)| live.get(POD_GROUP, &format!("{name}-0")).is_some())
+    })
+    .await?;
+    test.updates("set-label", MOVED).await?;
+    test.updates("set-annotation", MOVED_ANNOTATION).await?;
+    test.updates("clique-label", MOVED_CLIQUE).await
 }
 
 /// The PodGroup of a PodCliqueSet is in queue `one`.

@@ -1,12 +1,12 @@
 //! `tree` is packed at all three levels: the PodCliqueSet into a block and if possible a rack, its scaling group into a
 //! rack and if possible a host, and its cliques into a host, one of them only if possible. Beside it a topology of the
-//! trial's own, of a block and a rack, gets a host as well.
+//! case's own, of a block and a rack, gets a host as well.
 
 use conformance_contract::names::{BLOCK, HOST, RACK};
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::Case;
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_driver::test_cluster::{TOPOLOGY, binding};
 use conformance_expect::domains::LEVELS;
@@ -18,17 +18,13 @@ use conformance_judge::{Shown, ensure, finding, none, violation};
 use serde_json::{Value, json};
 
 /// KAI-06.
-pub(super) const CASE: Case = Case {
-    id: "kai/topology",
-    title: "Constraints of all three levels land in the PodGroup; a Topology follows its ClusterTopologyBinding",
-    clauses: &["KAI-06"],
-    nodes: &[],
-    manifest: include_str!("topology.yaml"),
-    lane: Lane::Shared,
-    only: &[Target::Kai],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Constraints of all three levels land in the PodGroup; a Topology follows its ClusterTopologyBinding",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KAI-06"])
+.only(&[Target::Kai]);
 
 const SET: &str = "tree";
 const POD_GROUP_NAME: &str = "tree-0";
@@ -46,35 +42,35 @@ const WANTED: [(&str, Option<&str>, Option<&str>); 5] = [
     ("tree-0-model-0-worker", None, Some(HOST)),
 ];
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit(SET).await?;
-    trial.until("its PodGroup", REACTION, |live| live.get(POD_GROUP, POD_GROUP_NAME).is_some()).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until("its PodGroup", REACTION, |live| live.get(POD_GROUP, POD_GROUP_NAME).is_some()).await?;
 
-    let own = trial.namespace.clone();
-    trial.create(BINDING, &binding(&own, &LEVELS[..2])).await?;
-    follows(trial, 2).await?;
-    let uid = trial
-        .ground
+    let own = test.namespace.clone();
+    test.create(BINDING, &binding(&own, &LEVELS[..2])).await?;
+    follows(test, 2).await?;
+    let uid = test
+        .test_cluster
         .recorder
         .look("", |live| live.get("Topology", &own).map(|found| found["metadata"]["uid"].clone()));
-    trial.mark(MADE, json!(uid));
+    test.mark(MADE, json!(uid));
     let levels = binding(&own, &LEVELS)["spec"]["levels"].clone();
-    trial.patch(BINDING, &own, json!({"spec": {"levels": levels}})).await?;
-    follows(trial, 3).await?;
-    trial.mark(FOLLOWED, Value::Null);
+    test.patch(BINDING, &own, json!({"spec": {"levels": levels}})).await?;
+    follows(test, 3).await?;
+    test.mark(FOLLOWED, Value::Null);
     Ok(())
 }
 
-/// Waits until the trial's own binding has so many levels, and its Topology follows it.
-async fn follows(trial: &Trial, levels: usize) -> Result<(), Stop> {
-    let own = &trial.namespace;
+/// Waits until the case's own binding has so many levels, and its Topology follows it.
+async fn follows(test: &TestContext, levels: usize) -> Result<(), Stop> {
+    let own = &test.namespace;
     let has_levels =
         |binding: &Value| binding["spec"]["levels"].as_array().is_some_and(|of| of.len() == levels);
     let follows = |live: &Live| {
         live.get(BINDING, own)
-            .is_some_and(|binding| has_levels(binding) && faults(trial.target, binding, live, own).is_empty())
+            .is_some_and(|binding| has_levels(binding) && faults(test.target, binding, live, own).is_empty())
     };
-    trial.until_in_cluster(&format!("Topology {own} with {levels} levels"), REACTION, follows).await
+    test.until_in_cluster(&format!("Topology {own} with {levels} levels"), REACTION, follows).await
 }
 
 fn faults(target: Target, binding: &Value, live: &Live, pool: &str) -> Vec<String> {

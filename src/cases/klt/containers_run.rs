@@ -3,8 +3,8 @@
 //! the one from the other: nothing counts as ready that has never been.
 
 use conformance_contract::ruling::{Finding, Ruling};
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, Need, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::{Expected, Gang};
 use conformance_history::{History, Live};
@@ -12,26 +12,23 @@ use conformance_judge::{binding, finding, kubelets};
 use serde_json::Value;
 
 /// KLT-01.
-pub(super) const CASE: Case = Case {
-    id: "klt/containers-run",
-    title: "The containers of a bound gang run, and every status follows",
-    clauses: &["KLT-01"],
-    nodes: &[nodes(1)],
-    manifest: include_str!("containers_run.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "The containers of a bound gang run, and every status follows",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KLT-01"])
+.nodes(&[nodes(1)])
+.needs(&[Need::Kubelets]);
 
 const SET: &str = "alive";
 const FOLLOWED: &str = "the statuses followed";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let gangs = trial.submit(SET).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let gangs = test.submit(SET).await?;
     let shown = |live: &Live| run_and_are_counted(live, &gangs).is_ok();
-    trial.until("all containers running, and counted", limits::CONTAINERS, shown).await?;
-    trial.mark(FOLLOWED, Value::Null);
+    test.until("all containers running, and counted", limits::CONTAINERS, shown).await?;
+    test.mark(FOLLOWED, Value::Null);
     Ok(())
 }
 

@@ -6,8 +6,8 @@
 //! the lease; that no two did, also in the pods: two would make two of one index.
 
 use conformance_contract::ruling::{Finding, Ruling};
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, Isolation, Need, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::lease_watch::LeaseWatch;
 use conformance_driver::{convergence, limits};
 use conformance_expect::{Expected, Gang, scaling};
@@ -18,17 +18,11 @@ use conformance_judge::{
 use serde_json::Value;
 
 /// KLT-07.
-pub(super) const CASE: Case = Case {
-    id: "klt/controller-rolled",
-    title: "The controller is rolled while gangs wait and grow: one leader at a time, and all becomes as it should be",
-    clauses: &["KLT-07"],
-    nodes: &[nodes(1).gpus(1), nodes(1).gpus(1).joining(1)],
-    manifest: include_str!("controller_rolled.yaml"),
-    lane: Lane::Serial,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
-    judge,
-};
+pub(crate) const CASE: Case = Case::new("The controller is rolled while gangs wait and grow: one leader at a time, and all becomes as it should be", |test| Box::pin(drive(test)), judge)
+    .clauses(&["KLT-07"])
+    .nodes(&[nodes(1).gpus(1), nodes(1).gpus(1).joining(1)])
+    .isolation(Isolation::Exclusive)
+    .needs(&[Need::Kubelets]);
 
 const GROWING: &str = "growing";
 const GROUP: &str = "growing-0-model";
@@ -40,40 +34,40 @@ const GROWN: &str = "grown";
 const JOIN: &str = "node joins";
 const BOUND: &str = "the waiting gang runs";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let mut lease = trial.watch_lease().await?;
-    trial.submit(GROWING).await?;
-    trial.until_converged(GROWING).await?;
-    let pending = trial.submit(PENDING).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let mut lease = test.watch_lease().await?;
+    test.submit(GROWING).await?;
+    test.until_converged(GROWING).await?;
+    let pending = test.submit(PENDING).await?;
     for gang in &pending {
-        trial.scheduler_passes_over(gang).await?;
+        test.scheduler_passes_over(gang).await?;
     }
-    trial.mark(ROLL, Value::Null);
-    let (rolled, scaled) = tokio::join!(roll(trial), scale_meanwhile(trial, &mut lease));
+    test.mark(ROLL, Value::Null);
+    let (rolled, scaled) = tokio::join!(roll(test), scale_meanwhile(test, &mut lease));
     rolled?;
     scaled?;
-    trial.until_converged(GROWING).await?;
-    trial.mark(GROWN, Value::Null);
+    test.until_converged(GROWING).await?;
+    test.mark(GROWN, Value::Null);
     // Whatever the new leader did to the waiting gang, the scheduler has seen it.
-    trial.canaries().await?;
-    trial.mark(JOIN, Value::Null);
-    trial.nodes_join(1).await?;
-    trial.until_converged(PENDING).await?;
-    trial.mark(BOUND, Value::Null);
+    test.canaries().await?;
+    test.mark(JOIN, Value::Null);
+    test.nodes_join(1).await?;
+    test.until_converged(PENDING).await?;
+    test.mark(BOUND, Value::Null);
     Ok(())
 }
 
-async fn roll(trial: &Trial) -> Result<(), Stop> {
-    Ok(trial.kind()?.roll_controller().await?)
+async fn roll(test: &TestContext) -> Result<(), Stop> {
+    Ok(test.kind()?.roll_controller().await?)
 }
 
-async fn scale_meanwhile(trial: &Trial, lease: &mut LeaseWatch) -> Result<(), Stop> {
+async fn scale_meanwhile(test: &TestContext, lease: &mut LeaseWatch) -> Result<(), Stop> {
     let first = lease.holder();
-    trial.scale("PodCliqueSet", GROWING, 2).await?;
+    test.scale("PodCliqueSet", GROWING, 2).await?;
     let gone = |holder: Option<&str>| holder != first.as_deref();
-    lease.until(trial, "the first leader gone", limits::ROLLOUT, gone).await?;
-    trial.scale("PodCliqueScalingGroup", GROUP, 2).await?;
-    trial.mark(SCALED, Value::Null);
+    lease.until(test, "the first leader gone", limits::ROLLOUT, gone).await?;
+    test.scale("PodCliqueScalingGroup", GROUP, 2).await?;
+    test.mark(SCALED, Value::Null);
     Ok(())
 }
 
@@ -127,7 +121,7 @@ mod tests {
 
     /// A target without gang resources: they are not what this is about.
     fn begin() -> Story {
-        let manifests = grove_yaml::documents(CASE.manifest).expect("the manifest");
+        let manifests = grove_yaml::documents(crate::manifest("klt/controller-rolled")).expect("the manifest");
         manifests.into_iter().fold(Story::on(Target::External), Story::submitted)
     }
 

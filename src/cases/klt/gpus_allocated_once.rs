@@ -2,31 +2,28 @@
 //! which GPU is the kubelets' to say, and what they said to a container is in its environment.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, Need, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, devices, finding, kubelets};
 
 /// KLT-02.
-pub(super) const CASE: Case = Case {
-    id: "klt/gpus-allocated-once",
-    title: "Each GPU goes to one container at most, and each container gets as many as it asked for",
-    clauses: &["KLT-02"],
-    nodes: &[nodes(2).gpus(4)],
-    manifest: include_str!("gpus_allocated_once.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Each GPU goes to one container at most, and each container gets as many as it asked for",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KLT-02"])
+.nodes(&[nodes(2).gpus(4)])
+.needs(&[Need::Kubelets]);
 
 const SET: &str = "counted";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let gangs = trial.submit(SET).await?;
-    trial.until_running(&gangs).await?;
-    trial.read_allocations().await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let gangs = test.submit(SET).await?;
+    test.until_running(&gangs).await?;
+    test.read_allocations().await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

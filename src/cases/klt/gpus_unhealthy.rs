@@ -3,8 +3,8 @@
 //! asked: a pod whose GPU breaks is its owner's to judge, not the kubelet's to end.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, Need, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::kubelets::mended;
 use conformance_expect::Expected;
 use conformance_history::History;
@@ -12,17 +12,14 @@ use conformance_judge::{binding, finding, kubelets};
 use serde_json::{Value, json};
 
 /// KLT-03.
-pub(super) const CASE: Case = Case {
-    id: "klt/gpus-unhealthy",
-    title: "Unhealthy GPUs are no longer allocatable: who runs runs on, and a gang that needs them waits, whole",
-    clauses: &["KLT-03"],
-    nodes: &[nodes(1).gpus(GPUS)],
-    manifest: include_str!("gpus_unhealthy.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(mended(trial, |trial| Box::pin(drive(trial)))),
+pub(crate) const CASE: Case = Case::new(
+    "Unhealthy GPUs are no longer allocatable: who runs runs on, and a gang that needs them waits, whole",
+    |test| Box::pin(mended(test, |test| Box::pin(drive(test)))),
     judge,
-};
+)
+.clauses(&["KLT-03"])
+.nodes(&[nodes(1).gpus(GPUS)])
+.needs(&[Need::Kubelets]);
 
 const GPUS: u32 = 8;
 /// By their indices: they may be in use.
@@ -39,25 +36,25 @@ const MEND: &str = "GPUs turn healthy";
 const GROWN: &str = "all GPUs allocatable";
 const BOUND: &str = "the waiting gang runs";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let node = trial.nodes[0].name.clone();
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let node = test.nodes[0].name.clone();
     let here = json!({"node": node});
-    let running = trial.submit(RUNNING).await?;
-    trial.until_running(&running).await?;
-    trial.mark(BREAK, here.clone());
-    trial.break_gpus(&node, UNHEALTHY).await?;
-    trial.until_allocatable(&node, LEFT).await?;
-    trial.mark(SHRUNK, here.clone());
-    let waiting = trial.submit(WAITING).await?;
+    let running = test.submit(RUNNING).await?;
+    test.until_running(&running).await?;
+    test.mark(BREAK, here.clone());
+    test.break_gpus(&node, UNHEALTHY).await?;
+    test.until_allocatable(&node, LEFT).await?;
+    test.mark(SHRUNK, here.clone());
+    let waiting = test.submit(WAITING).await?;
     for gang in &waiting {
-        trial.scheduler_passes_over(gang).await?;
+        test.scheduler_passes_over(gang).await?;
     }
-    trial.mark(MEND, here.clone());
-    trial.mend_gpus(&node).await?;
-    trial.until_allocatable(&node, GPUS.into()).await?;
-    trial.mark(GROWN, here);
-    trial.until_running(&waiting).await?;
-    trial.mark(BOUND, Value::Null);
+    test.mark(MEND, here.clone());
+    test.mend_gpus(&node).await?;
+    test.until_allocatable(&node, GPUS.into()).await?;
+    test.mark(GROWN, here);
+    test.until_running(&waiting).await?;
+    test.mark(BOUND, Value::Null);
     Ok(())
 }
 
@@ -116,7 +113,7 @@ mod tests {
     }
 
     fn ruling(steps: Vec<Step>) -> Ruling {
-        let manifests = grove_yaml::documents(CASE.manifest).expect("the manifest");
+        let manifests = grove_yaml::documents(crate::manifest("klt/gpus-unhealthy")).expect("the manifest");
         let story = manifests.into_iter().fold(Story::flat(), Story::submitted);
         let history = steps.into_iter().fold(story, |story, step| match step {
             Step::Object(object) => story.modified(object),

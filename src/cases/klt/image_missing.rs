@@ -4,8 +4,8 @@
 //! one that is starting.
 
 use conformance_contract::ruling::{Finding, Ruling};
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, Need, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::{Expected, Gang};
 use conformance_history::{History, Live};
@@ -13,28 +13,25 @@ use conformance_judge::{binding, finding, kubelets};
 use serde_json::Value;
 
 /// KLT-06.
-pub(super) const CASE: Case = Case {
-    id: "klt/image-missing",
-    title: "A gang with an image that cannot be pulled is bound whole, and status tells which clique waits, and why",
-    clauses: &["KLT-06"],
-    nodes: &[nodes(1)],
-    manifest: include_str!("image_missing.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A gang with an image that cannot be pulled is bound whole, and status tells which clique waits, and why",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KLT-06"])
+.nodes(&[nodes(1)])
+.needs(&[Need::Kubelets]);
 
 const SET: &str = "imageless";
 /// The clique whose image is missing.
 const BROKEN: &str = "broken";
 const TOLD: &str = "the statuses tell";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let gangs = trial.submit(SET).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let gangs = test.submit(SET).await?;
     let told = |live: &Live| tell(live, &gangs).is_ok();
-    trial.until("the statuses telling which clique waits, and why", limits::IMAGE_PULL, told).await?;
-    trial.mark(TOLD, Value::Null);
+    test.until("the statuses telling which clique waits, and why", limits::IMAGE_PULL, told).await?;
+    test.mark(TOLD, Value::Null);
     Ok(())
 }
 
@@ -84,7 +81,7 @@ mod tests {
         let mut waiting = pod("c", BROKEN);
         waiting["status"] =
             json!({"phase": "Pending", "containerStatuses": [{"name": "worker", "state": state}]});
-        let manifests = grove_yaml::documents(CASE.manifest).expect("the manifest");
+        let manifests = grove_yaml::documents(crate::manifest("klt/image-missing")).expect("the manifest");
         let story = manifests.into_iter().fold(Story::flat(), Story::submitted);
         story.all_added([pod("a", "sound"), pod("b", "sound"), waiting])
     }

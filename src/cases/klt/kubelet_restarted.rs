@@ -4,8 +4,8 @@
 //! cannot be bound, nor admitted by the kubelet, before.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, Need, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::kubelets::mended;
 use conformance_expect::Expected;
 use conformance_history::History;
@@ -13,17 +13,14 @@ use conformance_judge::{binding, finding, kubelets};
 use serde_json::{Value, json};
 
 /// KLT-04.
-pub(super) const CASE: Case = Case {
-    id: "klt/kubelet-restarted",
-    title: "After a kubelet's restart the plugin is back, the rest of the GPUs can be used, and the gang ran on",
-    clauses: &["KLT-04"],
-    nodes: &[nodes(1).gpus(4)],
-    manifest: include_str!("kubelet_restarted.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(mended(trial, |trial| Box::pin(drive(trial)))),
+pub(crate) const CASE: Case = Case::new(
+    "After a kubelet's restart the plugin is back, the rest of the GPUs can be used, and the gang ran on",
+    |test| Box::pin(mended(test, |test| Box::pin(drive(test)))),
     judge,
-};
+)
+.clauses(&["KLT-04"])
+.nodes(&[nodes(1).gpus(4)])
+.needs(&[Need::Kubelets]);
 
 /// With the one that is put in after the restart.
 const GPUS: u64 = 5;
@@ -35,18 +32,18 @@ const RESTART: &str = "kubelet restarts";
 const REGISTERED: &str = "plugin registered again";
 const USED: &str = "the rest is used";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let node = trial.nodes[0].name.clone();
-    let running = trial.submit(RUNNING).await?;
-    trial.until_running(&running).await?;
-    trial.mark(RESTART, json!({"node": node}));
-    trial.kind()?.restart_kubelet(&node).await?;
-    trial.set_gpus(&node, GPUS).await?;
-    trial.until_allocatable(&node, GPUS).await?;
-    trial.mark(REGISTERED, Value::Null);
-    let next = trial.submit(NEXT).await?;
-    trial.until_running(&next).await?;
-    trial.mark(USED, Value::Null);
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let node = test.nodes[0].name.clone();
+    let running = test.submit(RUNNING).await?;
+    test.until_running(&running).await?;
+    test.mark(RESTART, json!({"node": node}));
+    test.kind()?.restart_kubelet(&node).await?;
+    test.set_gpus(&node, GPUS).await?;
+    test.until_allocatable(&node, GPUS).await?;
+    test.mark(REGISTERED, Value::Null);
+    let next = test.submit(NEXT).await?;
+    test.until_running(&next).await?;
+    test.mark(USED, Value::Null);
     Ok(())
 }
 
@@ -82,7 +79,7 @@ mod tests {
 
     /// Until the kubelet has restarted.
     fn begin() -> Story {
-        let manifests = grove_yaml::documents(CASE.manifest).expect("the manifest");
+        let manifests = grove_yaml::documents(crate::manifest("klt/kubelet-restarted")).expect("the manifest");
         let story = manifests.into_iter().fold(Story::flat(), Story::submitted).added(node("n", 4));
         story
             .all_added([0, 1].map(|i| pod(RUNNING, i)))

@@ -7,8 +7,8 @@
 //! waits for ever.
 
 use conformance_contract::ruling::{Finding, Ruling};
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, Need, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::kubelets::mended;
 use conformance_driver::limits;
 use conformance_expect::{Expected, Gang};
@@ -17,17 +17,14 @@ use conformance_judge::{binding, finding, gangs, kubelets};
 use serde_json::{Value, json};
 
 /// KLT-05.
-pub(super) const CASE: Case = Case {
-    id: "klt/node-lost",
-    title: "The pods of a node that is NotReady are replaced in their gang, elsewhere, and the others stay",
-    clauses: &["KLT-05"],
-    nodes: &[nodes(3).gpus(1)],
-    manifest: include_str!("node_lost.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(mended(trial, |trial| Box::pin(drive(trial)))),
+pub(crate) const CASE: Case = Case::new(
+    "The pods of a node that is NotReady are replaced in their gang, elsewhere, and the others stay",
+    |test| Box::pin(mended(test, |test| Box::pin(drive(test)))),
     judge,
-};
+)
+.clauses(&["KLT-05"])
+.nodes(&[nodes(3).gpus(1)])
+.needs(&[Need::Kubelets]);
 
 const SET: &str = "moving";
 
@@ -35,23 +32,23 @@ const LOSE: &str = "node lost";
 const NOT_READY: &str = "node NotReady";
 const REPLACED: &str = "its pods replaced";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let gangs = trial.submit(SET).await?;
-    trial.until_running(&gangs).await?;
-    let node = trial.look(|live| live.pods().find_map(|pod| pod.node().map(str::to_owned)));
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let gangs = test.submit(SET).await?;
+    test.until_running(&gangs).await?;
+    let node = test.look(|live| live.pods().find_map(|pod| pod.node().map(str::to_owned)));
     let node = node.unwrap_or_default();
-    let lost = trial.look(|live| -> Vec<_> {
+    let lost = test.look(|live| -> Vec<_> {
         let there = live.pods().filter(|pod| pod.node() == Some(&node));
         there.map(|pod| pod.name().to_owned()).collect()
     });
-    trial.mark(LOSE, json!({"node": node, "pods": lost}));
-    trial.kind()?.stop_kubelet(&node).await?;
+    test.mark(LOSE, json!({"node": node, "pods": lost}));
+    test.kind()?.stop_kubelet(&node).await?;
     let silent = |live: &Live| !kubelets::node_is_ready(live, &node);
-    trial.until_in_cluster(&format!("{node} NotReady"), limits::NODE_LOSS, silent).await?;
-    trial.mark(NOT_READY, Value::Null);
+    test.until_in_cluster(&format!("{node} NotReady"), limits::NODE_LOSS, silent).await?;
+    test.mark(NOT_READY, Value::Null);
     let replaced = |live: &Live| all_elsewhere(live, &node, &gangs).is_ok();
-    trial.until("its pods replaced on other nodes", limits::NODE_LOSS, replaced).await?;
-    trial.mark(REPLACED, Value::Null);
+    test.until("its pods replaced on other nodes", limits::NODE_LOSS, replaced).await?;
+    test.mark(REPLACED, Value::Null);
     Ok(())
 }
 
@@ -104,7 +101,7 @@ mod tests {
 
     /// Until the pod on the lost node is deleted.
     fn begin() -> Story {
-        let manifests = grove_yaml::documents(CASE.manifest).expect("the manifest");
+        let manifests = grove_yaml::documents(crate::manifest("klt/node-lost")).expect("the manifest");
         let story = manifests.into_iter().fold(Story::flat(), Story::submitted);
         story
             .all_added([referring_to(&["p", "q"]), pod("p", 0, "n"), pod("q", 1, "m")])

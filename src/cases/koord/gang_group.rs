@@ -4,30 +4,27 @@
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{finding, gang_groups, gang_resources, pods};
 
 /// KOORD-01, KOORD-02.
-pub(super) const CASE: Case = Case {
-    id: "koord/gang-group",
-    title: "A PodGang becomes a GangGroup of PodGroups, whose names are the same everywhere, cut or not",
-    clauses: &["KOORD-01", "KOORD-02"],
-    nodes: &[nodes(1)],
-    manifest: include_str!("gang_group.yaml"),
-    lane: Lane::Shared,
-    only: &[Target::Koordinator],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A PodGang becomes a GangGroup of PodGroups, whose names are the same everywhere, cut or not",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KOORD-01", "KOORD-02"])
+.nodes(&[nodes(1)])
+.only(&[Target::Koordinator]);
 
 const SET: &str = "inference-model";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit(SET).await?;
-    trial.until_converged(SET).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
@@ -51,7 +48,7 @@ mod tests {
 
     #[test]
     fn some_names_are_too_long_and_begin_alike() {
-        let set = grove_yaml::documents(CASE.manifest).unwrap().remove(0);
+        let set = grove_yaml::documents(crate::manifest("koord/gang-group")).unwrap().remove(0);
         let base = &expect::gangs(&set)[0];
         let names: Vec<_> =
             base.groups.iter().map(|group| format!("{}-{}", base.name, group.clique)).collect();

@@ -3,38 +3,33 @@
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::Case;
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_history::History;
 use conformance_judge::fail_closed::failed_closed;
 use conformance_judge::{finding, gang_groups};
 
 /// KOORD-05.
-pub(super) const CASE: Case = Case {
-    id: "koord/group-configs",
-    title: "A PodGang with topology for some of its podgroups fails closed",
-    clauses: &["KOORD-05"],
-    nodes: &[],
-    manifest: include_str!("group_configs.yaml"),
-    lane: Lane::Shared,
-    only: &[Target::Koordinator],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A PodGang with topology for some of its podgroups fails closed",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KOORD-05"])
+.only(&[Target::Koordinator]);
 
 const GROUPED: &str = "grouped";
 const PLAIN: &str = "plain";
 /// Name of its group config.
 const CONFIG: &str = "grouped-model-0";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for name in [GROUPED, PLAIN] {
-        trial.create("PodGang", &trial.manifest(name)?).await?;
+        test.create("PodGang", &test.manifest(name)?).await?;
     }
-    trial.until_told(GROUPED, "", CONFIG).await?;
-    trial
-        .until("the PodGroups of the other", REACTION, |live| gang_groups::complete(live, PLAIN).is_ok())
+    test.until_told(GROUPED, "", CONFIG).await?;
+    test.until("the PodGroups of the other", REACTION, |live| gang_groups::complete(live, PLAIN).is_ok())
         .await
 }
 

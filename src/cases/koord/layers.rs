@@ -1,13 +1,13 @@
 //! One PodCliqueSet per layer that Koordinator is told of, required by the keys that are known. Then, by a topology of the
-//! trial's own: `by-zone` requires a level whose key stands for no layer, `near` requires a rack and prefers such a
+//! case's own: `by-zone` requires a level whose key stands for no layer, `near` requires a rack and prefers such a
 //! level.
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::{required, template};
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::Case;
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_driver::test_cluster::binding;
 use conformance_expect::schedulers::koordinator::POD_GROUP;
@@ -19,55 +19,50 @@ use conformance_judge::{Shown, ensure, finding, violation};
 use serde_json::{Value, json};
 
 /// KOORD-03.
-pub(super) const CASE: Case = Case {
-    id: "koord/layers",
-    title: "A required level becomes one MustGather layer; a key that stands for none fails closed",
-    clauses: &["KOORD-03"],
-    nodes: &[],
-    manifest: include_str!("layers.yaml"),
-    lane: Lane::Shared,
-    only: &[Target::Koordinator],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A required level becomes one MustGather layer; a key that stands for none fails closed",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KOORD-03"])
+.only(&[Target::Koordinator]);
 
 /// Required domains, and the layers that they must become.
 const LAYERS: [(&str, &str); 3] = [("host", "hostLayer"), ("rack", "rackLayer"), ("block", "blockLayer")];
 
-/// Levels of the trial's own topology: the first and the last have keys that stand for no layer.
+/// Levels of the case's own topology: the first and the last have keys that stand for no layer.
 const OWN: [(&str, &str); 3] =
     [("zone", "topology.kubernetes.io/zone"), ("rack", names::RACK), ("host", "example.com/host")];
 
 const BY_ZONE: &str = "by-zone";
 const NEAR: &str = "near";
-const KNOWN: &[Attempt] = &[admitted("a level of the trial's own topology", |_| {})];
+const KNOWN: &[Attempt] = &[admitted("a level of the case's own topology", |_| {})];
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let own = trial.namespace.clone();
-    trial.create("ClusterTopologyBinding", &binding(&own, &OWN)).await?;
-    let by_zone = named(trial, BY_ZONE, json!({"topologyName": own, "pack": {"required": "zone"}}))?;
-    trial.creates_until(&by_zone, KNOWN, REACTION).await?;
-    trial.submit_value(by_zone).await?;
-    trial.until_told(&gang(BY_ZONE), BY_ZONE, OWN[0].1).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let own = test.namespace.clone();
+    test.create("ClusterTopologyBinding", &binding(&own, &OWN)).await?;
+    let by_zone = named(test, BY_ZONE, json!({"topologyName": own, "pack": {"required": "zone"}}))?;
+    test.creates_until(&by_zone, KNOWN, REACTION).await?;
+    test.submit_value(by_zone).await?;
+    test.until_told(&gang(BY_ZONE), BY_ZONE, OWN[0].1).await?;
 
     let near = json!({"topologyName": own, "pack": {"required": "rack", "preferred": "host"}});
-    let near = named(trial, NEAR, near)?;
-    trial.submit_value(near).await?;
+    let near = named(test, NEAR, near)?;
+    test.submit_value(near).await?;
     for (domain, _) in LAYERS {
-        let by_domain = named(trial, &format!("by-{domain}"), required(domain))?;
-        trial.submit_value(by_domain).await?;
+        let by_domain = named(test, &format!("by-{domain}"), required(domain))?;
+        test.submit_value(by_domain).await?;
     }
-    trial
-        .until("the PodGroups of the others", REACTION, |live| {
-            sets().all(|(set, _)| live.get(POD_GROUP, &pod_group(&set)).is_some())
-        })
-        .await?;
-    trial.until_told(&gang(NEAR), NEAR, OWN[2].1).await
+    test.until("the PodGroups of the others", REACTION, |live| {
+        sets().all(|(set, _)| live.get(POD_GROUP, &pod_group(&set)).is_some())
+    })
+    .await?;
+    test.until_told(&gang(NEAR), NEAR, OWN[2].1).await
 }
 
 /// The manifest's PodCliqueSet by another name and with this constraint.
-fn named(trial: &Trial, name: &str, constraint: Value) -> Result<Value, Stop> {
-    let mut pcs = trial.manifest("packed")?;
+fn named(test: &TestContext, name: &str, constraint: Value) -> Result<Value, Stop> {
+    let mut pcs = test.manifest("packed")?;
     pcs["metadata"]["name"] = name.into();
     template(&mut pcs)["topologyConstraint"] = constraint;
     Ok(pcs)

@@ -1,11 +1,11 @@
-//! The profile sets every value otherwise than it is by default, and maps the key of the block level of the trial's own
+//! The profile sets every value otherwise than it is by default, and maps the key of the block level of the case's own
 //! topology. `tuned`, 2 pods, requires such a block. Then the controller is started with values that are wrong.
 
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::template;
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, Isolation};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane;
 use conformance_driver::limits::{REACTION, RECOVERY};
 use conformance_driver::test_cluster::binding;
@@ -18,17 +18,14 @@ use conformance_judge::{Shown, finding, none, violation};
 use serde_json::{Value, json};
 
 /// KOORD-02, KOORD-06.
-pub(super) const CASE: Case = Case {
-    id: "koord/profile",
-    title: "Every value of the profile reaches the PodGroups and pods, and one that is wrong stops the start",
-    clauses: &["KOORD-02", "KOORD-06"],
-    nodes: &[],
-    manifest: include_str!("profile.yaml"),
-    lane: Lane::Alone,
-    only: &[Target::Koordinator],
-    drive: |trial| Box::pin(control_plane::restored(trial, |trial| Box::pin(drive(trial)))),
+pub(crate) const CASE: Case = Case::new(
+    "Every value of the profile reaches the PodGroups and pods, and one that is wrong stops the start",
+    |test| Box::pin(control_plane::restored(test, |test| Box::pin(drive(test)))),
     judge,
-};
+)
+.clauses(&["KOORD-02", "KOORD-06"])
+.isolation(Isolation::Dedicated)
+.only(&[Target::Koordinator]);
 
 const SET: &str = "tuned";
 const TUNED: &str = "tuned-0-tuned-0-worker";
@@ -37,7 +34,7 @@ const KEY: &str = "example.com/row";
 const QOS: &str = "koordinator.sh/qosClass";
 /// Mark: from here on other values are tried.
 const SEEN: &str = "all values seen";
-const KNOWN: &[Attempt] = &[admitted("a level of the trial's own topology", |_| {})];
+const KNOWN: &[Attempt] = &[admitted("a level of the case's own topology", |_| {})];
 
 const FLAWS: &[Flaw] = &[
     Flaw { title: "gangMode", says: &["config.gangMode"], edit: |c| set(c, "gangMode", "strict".into()) },
@@ -77,23 +74,23 @@ fn set(configuration: &mut Value, field: &str, value: Value) {
     }
 }
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let config = json!({
         "gangMode": "NonStrict", "matchPolicy": "waiting-and-running", "scheduleTimeoutSeconds": 90,
         "defaultQoSClass": "LSR", "topologyKeyMappings": {KEY: "blockLayer"},
     });
-    let was = trial.local()?.spec().controller;
-    trial.restart_controller(was.with_profile_config(trial.target.backend(), config)).await?;
-    let own = trial.namespace.clone();
-    trial.create("ClusterTopologyBinding", &binding(&own, &[("block", KEY)])).await?;
-    let mut tuned = trial.manifest(SET)?;
+    let was = test.local()?.spec().controller;
+    test.restart_controller(was.with_profile_config(test.target.backend(), config)).await?;
+    let own = test.namespace.clone();
+    test.create("ClusterTopologyBinding", &binding(&own, &[("block", KEY)])).await?;
+    let mut tuned = test.manifest(SET)?;
     template(&mut tuned)["topologyConstraint"] = json!({"topologyName": own, "pack": {"required": "block"}});
-    trial.creates_until(&tuned, KNOWN, RECOVERY).await?;
-    let gangs = trial.submit_value(tuned).await?;
-    trial.until("its PodGroup", REACTION, |live| live.get(POD_GROUP, TUNED).is_some()).await?;
-    trial.until_released(&gangs[0]).await?;
-    trial.mark(SEEN, Value::Null);
-    trial.start_with_flaws(FLAWS).await
+    test.creates_until(&tuned, KNOWN, RECOVERY).await?;
+    let gangs = test.submit_value(tuned).await?;
+    test.until("its PodGroup", REACTION, |live| live.get(POD_GROUP, TUNED).is_some()).await?;
+    test.until_released(&gangs[0]).await?;
+    test.mark(SEEN, Value::Null);
+    test.start_with_flaws(FLAWS).await
 }
 
 /// The PodGroup says all that the profile does.

@@ -3,25 +3,21 @@
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::{clique, group, required, template};
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::Case;
+use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::finding;
 use serde_json::{Value, json};
 
 /// KOORD-04.
-pub(super) const CASE: Case = Case {
-    id: "koord/refusals",
-    title: "MNNVL, and topology that Koordinator does not honour, are refused with the reason",
-    clauses: &["KOORD-04"],
-    nodes: &[],
-    manifest: include_str!("refusals.yaml"),
-    lane: Lane::Shared,
-    only: &[Target::Koordinator],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "MNNVL, and topology that Koordinator does not honour, are refused with the reason",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KOORD-04"])
+.only(&[Target::Koordinator]);
 
 const AUTO: &str = "grove.io/auto-mnnvl";
 const GROUP: &str = "grove.io/mnnvl-group";
@@ -56,9 +52,9 @@ fn annotate(object: &mut Value, key: &str, value: &str) {
     }
 }
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.creates(&trial.manifest("pair")?, PAIR).await?;
-    trial.creates(&trial.manifest("solo")?, SOLO).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.creates(&test.manifest("pair")?, PAIR).await?;
+    test.creates(&test.manifest("solo")?, SOLO).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

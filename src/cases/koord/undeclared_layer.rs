@@ -3,8 +3,8 @@
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, Isolation};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::schedulers;
 use conformance_history::History;
@@ -13,17 +13,14 @@ use conformance_judge::finding;
 use serde_json::{Value, json};
 
 /// KOORD-03.
-pub(super) const CASE: Case = Case {
-    id: "koord/undeclared-layer",
-    title: "A layer that the cluster's network topology does not declare fails closed",
-    clauses: &["KOORD-03"],
-    nodes: &[],
-    manifest: include_str!("undeclared_layer.yaml"),
-    lane: Lane::Alone,
-    only: &[Target::Koordinator],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A layer that the cluster's network topology does not declare fails closed",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KOORD-03"])
+.isolation(Isolation::Dedicated)
+.only(&[Target::Koordinator]);
 
 const SET: &str = "by-host";
 const LAYER: &str = "hostLayer";
@@ -32,24 +29,23 @@ const NAME: &str = "default";
 /// Mark: from here on the layer is declared again.
 const DECLARED: &str = "layer declared";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let found = trial.attempt(http::Method::GET, KIND, NAME, &Value::Null).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let found = test.attempt(http::Method::GET, KIND, NAME, &Value::Null).await?;
     let was = found.accepted(format!("read {KIND} {NAME}"))?["spec"]["networkTopologySpec"].clone();
-    trial.patch(KIND, NAME, json!({"spec": {"networkTopologySpec": without_layer(&was)}})).await?;
-    let driven = without(trial).await;
-    trial.mark(DECLARED, Value::Null);
-    trial.patch(KIND, NAME, json!({"spec": {"networkTopologySpec": was}})).await?;
+    test.patch(KIND, NAME, json!({"spec": {"networkTopologySpec": without_layer(&was)}})).await?;
+    let driven = without(test).await;
+    test.mark(DECLARED, Value::Null);
+    test.patch(KIND, NAME, json!({"spec": {"networkTopologySpec": was}})).await?;
     driven
 }
 
-async fn without(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit(SET).await?;
-    trial.until_told(&format!("{SET}-0"), SET, LAYER).await?;
-    for gang in trial.submit("anywhere").await? {
-        for served in schedulers::resources_of(trial.target, &gang) {
+async fn without(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_told(&format!("{SET}-0"), SET, LAYER).await?;
+    for gang in test.submit("anywhere").await? {
+        for served in schedulers::resources_of(test.target, &gang) {
             let name = &served.name.wanted;
-            trial
-                .until(&format!("PodGroup {name}"), REACTION, |live| live.get(served.kind, name).is_some())
+            test.until(&format!("PodGroup {name}"), REACTION, |live| live.get(served.kind, name).is_some())
                 .await?;
         }
     }

@@ -4,8 +4,8 @@
 
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::Case;
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::schedulers::koordinator::POD_GROUP;
 use conformance_history::History;
@@ -14,17 +14,13 @@ use conformance_judge::{Shown, ensure, finding, foreign_fields, gang_groups, non
 use serde_json::{Value, json};
 
 /// KOORD-07.
-pub(super) const CASE: Case = Case {
-    id: "koord/whole-list",
-    title: "The list of a GangGroup stays whole while it changes, and nothing of others is lost",
-    clauses: &["KOORD-07"],
-    nodes: &[],
-    manifest: include_str!("whole_list.yaml"),
-    lane: Lane::Shared,
-    only: &[Target::Koordinator],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "The list of a GangGroup stays whole while it changes, and nothing of others is lost",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KOORD-07"])
+.only(&[Target::Koordinator]);
 
 const CHANGING: &str = "changing";
 const TAKEN: &str = "taken";
@@ -37,43 +33,42 @@ const AT_REST: &str = "at rest";
 /// The podgroups of `changing` after each step.
 const STEPS: [&[&str]; 3] = [&["a", "b"], &["b", "c"], &["b", "c", "d"]];
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let space = trial.attempt(http::Method::GET, "Namespace", &trial.namespace, &Value::Null).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let space = test.attempt(http::Method::GET, "Namespace", &test.namespace, &Value::Null).await?;
     let space = space.accepted("read the namespace".into())?;
-    let mut foreign = trial.manifest(FOREIGN)?;
+    let mut foreign = test.manifest(FOREIGN)?;
     // Any object that is there would do: the garbage collector takes what an owner has left behind.
     foreign["metadata"]["ownerReferences"] = json!([{
-        "apiVersion": "v1", "kind": "Namespace", "name": trial.namespace, "uid": space["metadata"]["uid"],
+        "apiVersion": "v1", "kind": "Namespace", "name": test.namespace, "uid": space["metadata"]["uid"],
         "controller": true,
     }]);
-    trial.create(POD_GROUP, &foreign).await?;
+    test.create(POD_GROUP, &foreign).await?;
     for name in [TAKEN, CHANGING] {
-        trial.create("PodGang", &trial.manifest(name)?).await?;
+        test.create("PodGang", &test.manifest(name)?).await?;
     }
-    trial.until_told(TAKEN, "", FOREIGN).await?;
-    let driven = change(trial).await;
+    test.until_told(TAKEN, "", FOREIGN).await?;
+    let driven = change(test).await;
     // The finalizer of nobody would hold the namespace for ever.
-    trial.attempt(http::Method::PATCH, POD_GROUP, KEPT, &json!({"metadata": {"finalizers": null}})).await?;
+    test.attempt(http::Method::PATCH, POD_GROUP, KEPT, &json!({"metadata": {"finalizers": null}})).await?;
     driven
 }
 
-async fn change(trial: &Trial) -> Result<(), Stop> {
-    rest(trial).await?;
+async fn change(test: &TestContext) -> Result<(), Stop> {
+    rest(test).await?;
     let foreign = json!({"metadata": {
         "labels": {"example.com/team": "red"},
         "annotations": {"example.com/note": "not for you"},
         "finalizers": ["example.com/keep"],
     }});
-    trial.patch_as_others(POD_GROUP, KEPT, foreign).await?;
+    test.patch_as_others(POD_GROUP, KEPT, foreign).await?;
     for names in &STEPS[1..] {
-        trial.patch("PodGang", CHANGING, json!({"spec": {"podgroups": podgroups(names)}})).await?;
+        test.patch("PodGang", CHANGING, json!({"spec": {"podgroups": podgroups(names)}})).await?;
         let wanted = podgroups(names);
-        trial
-            .until("the new podgroups seen", REACTION, |live| {
-                live.get("PodGang", CHANGING).is_some_and(|gang| gang["spec"]["podgroups"] == wanted)
-            })
-            .await?;
-        rest(trial).await?;
+        test.until("the new podgroups seen", REACTION, |live| {
+            live.get("PodGang", CHANGING).is_some_and(|gang| gang["spec"]["podgroups"] == wanted)
+        })
+        .await?;
+        rest(test).await?;
     }
     Ok(())
 }
@@ -85,18 +80,17 @@ fn podgroups(names: &[&str]) -> Value {
 }
 
 /// Waits until the PodGroups are what the podgroups say, by name.
-async fn rest(trial: &Trial) -> Result<(), Stop> {
-    trial
-        .until("a whole list on every PodGroup", REACTION, |live| {
-            let podgroups = live.get("PodGang", CHANGING).map(|gang| &gang["spec"]["podgroups"]);
-            let mut names = podgroups.and_then(Value::as_array).into_iter().flatten().map(|of| &of["name"]);
-            let is_there = |name: &Value| {
-                live.get(POD_GROUP, &format!("{CHANGING}-{}", name.as_str().unwrap_or_default())).is_some()
-            };
-            names.all(is_there) && gang_groups::complete(live, CHANGING).is_ok()
-        })
-        .await?;
-    trial.mark(AT_REST, Value::Null);
+async fn rest(test: &TestContext) -> Result<(), Stop> {
+    test.until("a whole list on every PodGroup", REACTION, |live| {
+        let podgroups = live.get("PodGang", CHANGING).map(|gang| &gang["spec"]["podgroups"]);
+        let mut names = podgroups.and_then(Value::as_array).into_iter().flatten().map(|of| &of["name"]);
+        let is_there = |name: &Value| {
+            live.get(POD_GROUP, &format!("{CHANGING}-{}", name.as_str().unwrap_or_default())).is_some()
+        };
+        names.all(is_there) && gang_groups::complete(live, CHANGING).is_ok()
+    })
+    .await?;
+    test.mark(AT_REST, Value::Null);
     Ok(())
 }
 

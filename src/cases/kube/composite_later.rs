@@ -5,8 +5,8 @@
 use conformance_cluster::local::{ClusterSpec, Part};
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane::{self, API_SERVER_RESTARTED};
 use conformance_driver::limits;
 use conformance_expect::Expected;
@@ -18,17 +18,15 @@ use serde_json::Value;
 use super::mapping::ask_for;
 
 /// KUBE-09.
-pub(super) const CASE: Case = Case {
-    id: "kube/composite-later",
-    title: "CompositePodGroup is served later: new PodGangs become trees, and a live one stays as it is",
-    clauses: &["KUBE-09"],
-    nodes: &[nodes(1)],
-    manifest: include_str!("composite_later.yaml"),
-    lane: Lane::Alone,
-    only: &[Target::KubeTree],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "CompositePodGroup is served later: new PodGangs become trees, and a live one stays as it is",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KUBE-09"])
+.nodes(&[nodes(1)])
+.isolation(Isolation::Dedicated)
+.only(&[Target::KubeTree]);
 
 const GATE: &str = "CompositePodGroup";
 const FLAT: &str = "before is flat";
@@ -37,43 +35,42 @@ const BEFORE: &str = "before-0";
 const WITHOUT: &[Attempt] = &[refused("a tree that is not served", &[GATE], |_| {})];
 const WITH: &[Attempt] = &[admitted("a tree that is served now", |_| {})];
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let asking = trial.manifest("after")?;
-    control_plane::restored(trial, |trial| Box::pin(without_trees(trial))).await?;
-    trial.creates_until(&asking, WITH, limits::RECOVERY).await?;
-    trial.look_at_controller().await?;
-    trial.until_cluster_watched().await?;
-    submit_unasked(trial, "after").await?;
-    trial.scale("PodCliqueSet", "before", 2).await?;
-    trial.until_bound(9).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let asking = test.manifest("after")?;
+    control_plane::restored(test, |test| Box::pin(without_trees(test))).await?;
+    test.creates_until(&asking, WITH, limits::RECOVERY).await?;
+    test.look_at_controller().await?;
+    test.until_cluster_watched().await?;
+    submit_unasked(test, "after").await?;
+    test.scale("PodCliqueSet", "before", 2).await?;
+    test.until_bound(9).await
 }
 
-async fn submit_unasked(trial: &mut Trial, name: &str) -> Result<(), Stop> {
-    let mut pcs = trial.manifest(name)?;
+async fn submit_unasked(test: &mut TestContext, name: &str) -> Result<(), Stop> {
+    let mut pcs = test.manifest(name)?;
     ask_for(&mut pcs, None);
-    trial.submit_value(pcs).await.map(drop)
+    test.submit_value(pcs).await.map(drop)
 }
 
-async fn without_trees(trial: &mut Trial) -> Result<(), Stop> {
-    let was = trial.local()?.spec();
+async fn without_trees(test: &mut TestContext) -> Result<(), Stop> {
+    let was = test.local()?.spec();
     let gates_off = |spec: &mut ClusterSpec| {
         spec.api_gates = spec.api_gates.clone().with(GATE, false);
         spec.scheduler_gates = spec.scheduler_gates.clone().with(GATE, false);
     };
-    trial.take_away(Part::KubeScheduler).await?;
-    trial.restart_api_server(gates_off).await?;
-    trial.start_scheduler().await?;
-    trial.restart_controller(was.controller).await?;
-    trial.creates(&trial.manifest("after")?, WITHOUT).await?;
-    submit_unasked(trial, "before").await?;
-    trial.until_bound(3).await?;
+    test.take_away(Part::KubeScheduler).await?;
+    test.restart_api_server(gates_off).await?;
+    test.start_scheduler().await?;
+    test.restart_controller(was.controller).await?;
+    test.creates(&test.manifest("after")?, WITHOUT).await?;
+    submit_unasked(test, "before").await?;
+    test.until_bound(3).await?;
     // Watches come back one after the other.
-    trial
-        .until("what stands for before-0", limits::RECOVERY, |live| {
-            live.get("PodGang", BEFORE).is_some() && live.of("PodGroup").count() >= 2
-        })
-        .await?;
-    trial.mark(FLAT, Value::Null);
+    test.until("what stands for before-0", limits::RECOVERY, |live| {
+        live.get("PodGang", BEFORE).is_some() && live.of("PodGroup").count() >= 2
+    })
+    .await?;
+    test.mark(FLAT, Value::Null);
     Ok(())
 }
 

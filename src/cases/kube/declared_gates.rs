@@ -6,8 +6,8 @@ use conformance_contract::names;
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::{KUBE, Target};
 use conformance_driver::admission_attempts::{required, template};
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, Isolation};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane;
 use conformance_history::History;
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
@@ -15,17 +15,14 @@ use conformance_judge::finding;
 use serde_json::json;
 
 /// KUBE-06.
-pub(super) const CASE: Case = Case {
-    id: "kube/declared-gates",
-    title: "What needs a scheduler gate that the profile declares off is refused, and the gate named",
-    clauses: &["KUBE-06"],
-    nodes: &[],
-    manifest: include_str!("declared_gates.yaml"),
-    lane: Lane::Alone,
-    only: KUBE,
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "What needs a scheduler gate that the profile declares off is refused, and the gate named",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KUBE-06"])
+.isolation(Isolation::Dedicated)
+.only(KUBE);
 
 const GANGS: &str = "GangScheduling";
 const TOPOLOGY: &str = "TopologyAwareWorkloadScheduling";
@@ -59,16 +56,16 @@ fn declared(target: Target) -> Declared {
     if target == Target::KubeTree { TREE } else { FLAT }
 }
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    control_plane::restored(trial, |trial| Box::pin(declare(trial))).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    control_plane::restored(test, |test| Box::pin(declare(test))).await
 }
 
-async fn declare(trial: &mut Trial) -> Result<(), Stop> {
-    let solo = trial.manifest("solo")?;
-    for (gate, attempts) in declared(trial.target) {
+async fn declare(test: &mut TestContext) -> Result<(), Stop> {
+    let solo = test.manifest("solo")?;
+    for (gate, attempts) in declared(test.target) {
         let profile = json!({"gangScheduling": true, "schedulerFeatureGates": {*gate: false}});
-        trial.restart_controller(ControllerSpec::with_profile(profile)).await?;
-        trial.creates(&solo, attempts).await?;
+        test.restart_controller(ControllerSpec::with_profile(profile)).await?;
+        test.creates(&solo, attempts).await?;
     }
     Ok(())
 }

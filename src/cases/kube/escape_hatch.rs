@@ -2,8 +2,8 @@
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::KUBE;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding};
@@ -12,28 +12,25 @@ use serde_json::json;
 use super::hands_off;
 
 /// KUBE-15.
-pub(super) const CASE: Case = Case {
-    id: "kube/escape-hatch",
-    title: "Pods that bring a scheduling group keep it, and nothing is made for them",
-    clauses: &["KUBE-15"],
-    nodes: &[nodes(1)],
-    manifest: include_str!("escape_hatch.yaml"),
-    lane: Lane::Shared,
-    only: KUBE,
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Pods that bring a scheduling group keep it, and nothing is made for them",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KUBE-15"])
+.nodes(&[nodes(1)])
+.only(KUBE);
 
 const MINE: &str = "mine";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let group = json!({
         "metadata": {"name": MINE},
         "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}},
     });
-    trial.create("PodGroup", &group).await?;
-    trial.submit("brought").await?;
-    trial.until_bound(2).await
+    test.create("PodGroup", &group).await?;
+    test.submit("brought").await?;
+    test.until_bound(2).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -4,25 +4,22 @@
 use conformance_contract::names::GANG_SCOPE;
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::{KUBE, Target};
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::{Expected, Gang};
 use conformance_history::History;
 use conformance_judge::{finding, gang_resources};
 use serde_json::Value;
 
 /// KUBE-09.
-pub(super) const CASE: Case = Case {
-    id: "kube/mapping",
-    title: "What a PodGang becomes follows what the API server serves, and stays",
-    clauses: &["KUBE-09"],
-    nodes: &[nodes(1)],
-    manifest: include_str!("mapping.yaml"),
-    lane: Lane::Shared,
-    only: KUBE,
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "What a PodGang becomes follows what the API server serves, and stays",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KUBE-09"])
+.nodes(&[nodes(1)])
+.only(KUBE);
 
 /// The PodCliqueSets of the target, and the gang scope that each names.
 fn sets(target: Target) -> &'static [(&'static str, Option<&'static str>)] {
@@ -42,15 +39,15 @@ pub(super) fn ask_for(pcs: &mut Value, scope: Option<&str>) {
     }
 }
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    for (name, scope) in sets(trial.target) {
-        let mut pcs = trial.manifest(name)?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for (name, scope) in sets(test.target) {
+        let mut pcs = test.manifest(name)?;
         ask_for(&mut pcs, *scope);
-        trial.submit_value(pcs).await?;
-        trial.until_converged(name).await?;
+        test.submit_value(pcs).await?;
+        test.until_converged(name).await?;
         // Another PodGang of the same kind, beside a live one that stays as it is.
-        trial.scale("PodCliqueSet", name, 2).await?;
-        trial.until_converged(name).await?;
+        test.scale("PodCliqueSet", name, 2).await?;
+        test.until_converged(name).await?;
     }
     Ok(())
 }

@@ -4,25 +4,21 @@
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::{KUBE, Target};
 use conformance_driver::admission_attempts::{clique, group, required, template};
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::Case;
+use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
 use conformance_judge::admission::{self, Attempt, admitted, answers, refused};
 use conformance_judge::finding;
 use serde_json::{Value, json};
 
 /// KUBE-05, KUBE-12.
-pub(super) const CASE: Case = Case {
-    id: "kube/names-and-limits",
-    title: "More podgroups than a Workload holds, and names that nothing can carry, are refused whole",
-    clauses: &["KUBE-05", "KUBE-12"],
-    nodes: &[],
-    manifest: include_str!("names_and_limits.yaml"),
-    lane: Lane::Shared,
-    only: KUBE,
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "More podgroups than a Workload holds, and names that nothing can carry, are refused whole",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KUBE-05", "KUBE-12"])
+.only(KUBE);
 
 const NAMES: &[Attempt] = &[
     refused("a dot in the PodCliqueSet's name", &["name"], |pcs| {
@@ -102,11 +98,11 @@ fn constrained(pcs: &mut Value, count: usize, replicas: usize) {
     group(pcs, 0)["topologyConstraint"] = required("rack");
 }
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let mut base = trial.manifest("many")?;
-    trial.creates(&base, NAMES).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let mut base = test.manifest("many")?;
+    test.creates(&base, NAMES).await?;
     base["metadata"]["name"] = "limit".into();
-    trial.creates(&base, limits(trial.target)).await
+    test.creates(&base, limits(test.target)).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -3,54 +3,51 @@
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::KUBE;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{all, finding, gang_resources};
 use serde_json::{Value, json};
 
 /// KUBE-04.
-pub(super) const CASE: Case = Case {
-    id: "kube/never-reshaped",
-    title: "Whatever happens to a live gang, its gang resources are neither patched nor recreated to follow",
-    clauses: &["KUBE-04"],
-    nodes: &[nodes(1)],
-    manifest: include_str!("never_reshaped.yaml"),
-    lane: Lane::Shared,
-    only: KUBE,
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Whatever happens to a live gang, its gang resources are neither patched nor recreated to follow",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KUBE-04"])
+.nodes(&[nodes(1)])
+.only(KUBE);
 
 const SET: &str = "kept";
 const POD_GANG: &str = "kept-0";
 const DONE: &str = "all of it was tried";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit(SET).await?;
-    trial.until_converged(SET).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
     for (kind, name, replicas) in [
         ("PodClique", "kept-0-router", 4),
         ("PodCliqueScalingGroup", "kept-0-model", 3),
         ("PodCliqueSet", SET, 2),
     ] {
-        trial.scale(kind, name, replicas).await?;
-        trial.until_converged(SET).await?;
+        test.scale(kind, name, replicas).await?;
+        test.until_converged(SET).await?;
     }
     // Whether these are refused is for others to judge (ADM-03).
     let mut podgroups =
-        trial.look(|live| live.get("PodGang", POD_GANG).map(|found| found["spec"]["podgroups"].clone()));
+        test.look(|live| live.get("PodGang", POD_GANG).map(|found| found["spec"]["podgroups"].clone()));
     if let Some(podgroup) = podgroups.as_mut().and_then(|podgroups| podgroups.get_mut(0)) {
         podgroup["minReplicas"] = json!(2);
     }
     let body = json!({"spec": {"podgroups": podgroups}});
-    trial.attempt(http::Method::PATCH, "PodGang", POD_GANG, &body).await?;
-    trial.attempt(http::Method::PATCH, "PodCliqueSet", SET, &larger_minimum(&trial.manifest(SET)?)).await?;
+    test.attempt(http::Method::PATCH, "PodGang", POD_GANG, &body).await?;
+    test.attempt(http::Method::PATCH, "PodCliqueSet", SET, &larger_minimum(&test.manifest(SET)?)).await?;
     // A change of generation that has to be dealt with, and behind it all that came before.
-    trial.scale("PodClique", "kept-0-router", 2).await?;
-    trial.until_converged(SET).await?;
-    trial.mark(DONE, Value::Null);
+    test.scale("PodClique", "kept-0-router", 2).await?;
+    test.until_converged(SET).await?;
+    test.mark(DONE, Value::Null);
     Ok(())
 }
 

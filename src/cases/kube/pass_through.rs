@@ -4,8 +4,8 @@
 use conformance_cluster::local::ControllerSpec;
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::KUBE;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane;
 use conformance_expect::Expected;
 use conformance_history::History;
@@ -16,30 +16,28 @@ use serde_json::json;
 use super::hands_off;
 
 /// KUBE-13, and KUBE-15 where it must be refused.
-pub(super) const CASE: Case = Case {
-    id: "kube/pass-through",
-    title: "Without gangScheduling pods get the schedulerName and nothing else is made or set",
-    clauses: &["KUBE-13", "KUBE-15"],
-    nodes: &[nodes(1)],
-    manifest: include_str!("pass_through.yaml"),
-    lane: Lane::Alone,
-    only: KUBE,
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Without gangScheduling pods get the schedulerName and nothing else is made or set",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KUBE-13", "KUBE-15"])
+.nodes(&[nodes(1)])
+.isolation(Isolation::Dedicated)
+.only(KUBE);
 
 const BROUGHT: &[Attempt] =
     &[refused("a scheduling group without gangScheduling", &["schedulingGroup"], |_| {})];
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    control_plane::restored(trial, |trial| Box::pin(without_gangs(trial))).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    control_plane::restored(test, |test| Box::pin(without_gangs(test))).await
 }
 
-async fn without_gangs(trial: &mut Trial) -> Result<(), Stop> {
-    trial.restart_controller(ControllerSpec::with_profile(json!({"gangScheduling": false}))).await?;
-    trial.creates(&trial.manifest("brought")?, BROUGHT).await?;
-    trial.submit("loose").await?;
-    trial.until_bound(2).await
+async fn without_gangs(test: &mut TestContext) -> Result<(), Stop> {
+    test.restart_controller(ControllerSpec::with_profile(json!({"gangScheduling": false}))).await?;
+    test.creates(&test.manifest("brought")?, BROUGHT).await?;
+    test.submit("loose").await?;
+    test.until_bound(2).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

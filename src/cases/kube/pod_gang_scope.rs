@@ -6,8 +6,8 @@
 use conformance_contract::names::{POD_INDEX, RACK};
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::KUBE;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
 use conformance_history::{History, Pod};
@@ -15,49 +15,44 @@ use conformance_judge::{binding, excess_pods, finding, gang_resources, placement
 use serde_json::Value;
 
 /// KUBE-08.
-pub(super) const CASE: Case = Case {
-    id: "kube/pod-gang-scope",
-    title: "One PodGroup is the hard gang of a whole PodGang; surplus follows it into its domain",
-    clauses: &["KUBE-08"],
-    nodes: &[
-        nodes(2).gpus(8).rack("a"),
-        nodes(2).gpus(8).rack("b"),
-        nodes(1).gpus(8).rack("b").joining(1),
-        nodes(2).gpus(8).rack("b").joining(2),
-    ],
-    manifest: include_str!("pod_gang_scope.yaml"),
-    lane: Lane::Shared,
-    only: KUBE,
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "One PodGroup is the hard gang of a whole PodGang; surplus follows it into its domain",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KUBE-08"])
+.nodes(&[
+    nodes(2).gpus(8).rack("a"),
+    nodes(2).gpus(8).rack("b"),
+    nodes(1).gpus(8).rack("b").joining(1),
+    nodes(2).gpus(8).rack("b").joining(2),
+])
+.only(KUBE);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    for gang in trial.submit("scoped").await? {
-        trial.scheduler_passes_over(&gang).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for gang in test.submit("scoped").await? {
+        test.scheduler_passes_over(&gang).await?;
     }
-    trial.mark("no rack has room", Value::Null);
-    trial.nodes_join(1).await?;
-    trial
-        .until("surplus released", limits::SCHEDULING, |live| live.pods().all(|pod| pod.gates().is_empty()))
+    test.mark("no rack has room", Value::Null);
+    test.nodes_join(1).await?;
+    test.until("surplus released", limits::SCHEDULING, |live| live.pods().all(|pod| pod.gates().is_empty()))
         .await?;
-    trial.canaries().await?;
-    trial.mark("only the other rack has room", Value::Null);
-    trial.nodes_join(2).await?;
-    trial.until_bound(5).await?;
+    test.canaries().await?;
+    test.mark("only the other rack has room", Value::Null);
+    test.nodes_join(2).await?;
+    test.until_bound(5).await?;
 
     let is_member =
         |pod: &Pod<'_>| pod.pod_clique() == Some("scoped-0-worker") && pod.label(POD_INDEX) == Some("0");
     let lost =
-        trial.look(|live| live.pods().find(is_member).map(|pod| pod.name().to_owned())).unwrap_or_default();
-    trial.lose_pod(&lost).await?;
+        test.look(|live| live.pods().find(is_member).map(|pod| pod.name().to_owned())).unwrap_or_default();
+    test.lose_pod(&lost).await?;
     let replaced = format!("{lost} replaced");
-    trial
-        .until(&replaced, limits::SCHEDULING, |live| live.get("Pod", &lost).is_none() && live.bound() == 5)
+    test.until(&replaced, limits::SCHEDULING, |live| live.get("Pod", &lost).is_none() && live.bound() == 5)
         .await?;
 
-    trial.submit("wide").await?;
-    trial.until_bound(14).await
+    test.submit("wide").await?;
+    test.until_bound(14).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

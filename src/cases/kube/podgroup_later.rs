@@ -5,49 +5,46 @@ use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::KUBE;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_history::{History, Version};
 use conformance_judge::{Shown, binding, finding, none, violation};
 use http::Method;
 use serde_json::{Value, json};
 
 /// KUBE-14.
-pub(super) const CASE: Case = Case {
-    id: "kube/podgroup-later",
-    title: "Pods that the scheduler sees before their PodGroup are bound when it appears",
-    clauses: &["KUBE-14"],
-    nodes: &[nodes(2).gpus(8)],
-    manifest: "",
-    lane: Lane::Shared,
-    only: KUBE,
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Pods that the scheduler sees before their PodGroup are bound when it appears",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KUBE-14"])
+.nodes(&[nodes(2).gpus(8)])
+.only(KUBE);
 
 const PODS: [&str; 2] = ["early-0", "early-1"];
 const GROUP: &str = "late";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let outcome = group_after_pods(trial).await;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let outcome = group_after_pods(test).await;
     // No PodCliqueSet takes them away, and they hold their nodes.
     for name in PODS {
-        trial.attempt(Method::DELETE, "Pod", name, &Value::Null).await?;
+        test.attempt(Method::DELETE, "Pod", name, &Value::Null).await?;
     }
     outcome
 }
 
-async fn group_after_pods(trial: &mut Trial) -> Result<(), Stop> {
+async fn group_after_pods(test: &mut TestContext) -> Result<(), Stop> {
     for name in PODS {
-        trial.create("Pod", &pod(name, &trial.namespace)).await?;
+        test.create("Pod", &pod(name, &test.namespace)).await?;
     }
-    trial.scheduler_passes().await?;
+    test.scheduler_passes().await?;
     let late = json!({
         "metadata": {"name": GROUP},
         "spec": {"schedulingPolicy": {"gang": {"minCount": PODS.len()}}},
     });
-    trial.create("PodGroup", &late).await?;
-    trial.until_bound(PODS.len()).await
+    test.create("PodGroup", &late).await?;
+    test.until_bound(PODS.len()).await
 }
 
 /// A pod of the PodGroup, for a node of this pool.

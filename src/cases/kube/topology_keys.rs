@@ -8,8 +8,8 @@ use conformance_contract::names;
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::{KUBE, Target};
 use conformance_driver::admission_attempts::{clique, group, required, template};
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_history::{History, Live};
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
@@ -17,17 +17,14 @@ use conformance_judge::{ensure, finding, violation};
 use serde_json::Value;
 
 /// KUBE-07.
-pub(super) const CASE: Case = Case {
-    id: "kube/topology-keys",
-    title: "A topology constraint becomes the key of a PodGroup, or is refused where it cannot",
-    clauses: &["KUBE-07"],
-    nodes: &[nodes(1).rack("r")],
-    manifest: include_str!("topology_keys.yaml"),
-    lane: Lane::Shared,
-    only: KUBE,
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A topology constraint becomes the key of a PodGroup, or is refused where it cannot",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KUBE-07"])
+.nodes(&[nodes(1).rack("r")])
+.only(KUBE);
 
 /// A name, the attempts on the PodCliqueSet of that name.
 type Table = &'static [(&'static str, &'static [Attempt])];
@@ -112,21 +109,20 @@ fn wanted(target: Target) -> BTreeMap<&'static str, Vec<&'static str>> {
     }
 }
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let target = trial.target;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let target = test.target;
     for (name, attempts) in table(target) {
-        trial.creates(&trial.manifest(name)?, attempts).await?;
+        test.creates(&test.manifest(name)?, attempts).await?;
     }
-    trial.submit("packed").await?;
+    test.submit("packed").await?;
     if target == Target::KubePodGroup {
-        trial.submit("apart").await?;
+        test.submit("apart").await?;
     }
-    trial
-        .until("the PodGroups of what was admitted", limits::REACTION, |live| {
-            wanted(target).keys().all(|name| live.get("PodGroup", name).is_some())
-        })
-        .await?;
-    trial.mark("PodGroups made", Value::Null);
+    test.until("the PodGroups of what was admitted", limits::REACTION, |live| {
+        wanted(target).keys().all(|name| live.get("PodGroup", name).is_some())
+    })
+    .await?;
+    test.mark("PodGroups made", Value::Null);
     Ok(())
 }
 

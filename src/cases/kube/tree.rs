@@ -4,40 +4,36 @@
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::{Expected, Gang};
 use conformance_history::History;
 use conformance_judge::{finding, gang_resources, order};
 
 /// KUBE-10.
-pub(super) const CASE: Case = Case {
-    id: "kube/tree",
-    title: "A PodGang becomes a tree of CompositePodGroups and PodGroups, before any pod is released",
-    clauses: &["KUBE-10"],
-    nodes: &[nodes(2).block("x").rack("x1"), nodes(2).block("x").rack("x2")],
-    manifest: include_str!("tree.yaml"),
-    lane: Lane::Shared,
-    only: &[Target::KubeTree],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A PodGang becomes a tree of CompositePodGroups and PodGroups, before any pod is released",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KUBE-10"])
+.nodes(&[nodes(2).block("x").rack("x1"), nodes(2).block("x").rack("x2")])
+.only(&[Target::KubeTree]);
 
 const SET: &str = "planted";
 const LONG: &str =
     "a-podgang-of-a-hundred-characters-whose-name-leaves-a-podgroup-of-a-hundred-and-sixty-no-room-at-all";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit(SET).await?;
-    trial.until_converged(SET).await?;
-    let before = trial.look(|live| live.of("PodGroup").count());
-    trial.create("PodGang", &trial.manifest(LONG)?).await?;
-    trial
-        .until("the tree of the long names", REACTION, |live| {
-            live.get("CompositePodGroup", LONG).is_some() && live.of("PodGroup").count() >= before + 2
-        })
-        .await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    let before = test.look(|live| live.of("PodGroup").count());
+    test.create("PodGang", &test.manifest(LONG)?).await?;
+    test.until("the tree of the long names", REACTION, |live| {
+        live.get("CompositePodGroup", LONG).is_some() && live.of("PodGroup").count() >= before + 2
+    })
+    .await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -3,40 +3,34 @@
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::Case;
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_history::History;
 use conformance_judge::fail_closed::failed_closed;
 use conformance_judge::{ensure, finding, violation};
 
 /// KUBE-12.
-pub(super) const CASE: Case = Case {
-    id: "kube/tree-fails-closed",
-    title: "A PodGang that no tree can hold gets nothing, is told why, and releases no pod",
-    clauses: &["KUBE-12"],
-    nodes: &[],
-    manifest: include_str!("tree_fails_closed.yaml"),
-    lane: Lane::Shared,
-    only: &[Target::KubeTree],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A PodGang that no tree can hold gets nothing, is told why, and releases no pod",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["KUBE-12"])
+.only(&[Target::KubeTree]);
 
 /// PodGangs and what the warning about each has to name.
 const REFUSED: [(&str, &str); 3] = [("wide", "9"), ("preferring", "preferred"), ("empty", "minReplicas 0")];
 const PLAIN: &str = "plain";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for name in REFUSED.map(|(name, _)| name).into_iter().chain([PLAIN]) {
-        trial.create("PodGang", &trial.manifest(name)?).await?;
+        test.create("PodGang", &test.manifest(name)?).await?;
     }
     for (name, about) in REFUSED {
-        trial.until_told(name, "", about).await?;
+        test.until_told(name, "", about).await?;
     }
-    trial
-        .until("the tree of the other", REACTION, |live| live.get("CompositePodGroup", PLAIN).is_some())
-        .await
+    test.until("the tree of the other", REACTION, |live| live.get("CompositePodGroup", PLAIN).is_some()).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

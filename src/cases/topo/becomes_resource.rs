@@ -1,10 +1,10 @@
-//! Racks a and b of one block with 2 nodes each, under the topology binding that all trials share; then a third rack,
+//! Racks a and b of one block with 2 nodes each, under the topology binding that all cases share; then a third rack,
 //! of a node that goes again. KAI's Topology says the binding's keys whatever nodes there are; Volcano's HyperNodes
 //! are the domains of the nodes that there are.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_driver::test_cluster::TOPOLOGY;
 use conformance_expect::schedulers;
@@ -14,42 +14,37 @@ use conformance_judge::topology_resources::{follow, is_in_sync};
 use serde_json::Value;
 
 /// TOPO-09.
-pub(super) const CASE: Case = Case {
-    id: "topo/becomes-resource",
-    title: "A ClusterTopologyBinding becomes the scheduler's topology resources, which follow the nodes",
-    clauses: &["TOPO-09"],
-    nodes: &[nodes(2).rack("a"), nodes(2).rack("b"), nodes(1).rack("late").joining(1)],
-    manifest: "",
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A ClusterTopologyBinding becomes the scheduler's topology resources, which follow the nodes",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["TOPO-09"])
+.nodes(&[nodes(2).rack("a"), nodes(2).rack("b"), nodes(1).rack("late").joining(1)]);
 
 /// The points at which the topology resources must follow.
 const POINTS: [&str; 3] = ["as it is", "with a rack more", "with a rack less"];
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    until_it_follows(trial, POINTS[0]).await?;
-    trial.nodes_join(1).await?;
-    until_it_follows(trial, POINTS[1]).await?;
-    let late = format!("{}-4", trial.namespace);
-    trial.delete("Node", &late).await?;
-    trial.until_in_cluster("the node gone", REACTION, |live| live.get("Node", &late).is_none()).await?;
-    until_it_follows(trial, POINTS[2]).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    until_it_follows(test, POINTS[0]).await?;
+    test.nodes_join(1).await?;
+    until_it_follows(test, POINTS[1]).await?;
+    let late = format!("{}-4", test.namespace);
+    test.delete("Node", &late).await?;
+    test.until_in_cluster("the node gone", REACTION, |live| live.get("Node", &late).is_none()).await?;
+    until_it_follows(test, POINTS[2]).await
 }
 
-async fn until_it_follows(trial: &Trial, point: &str) -> Result<(), Stop> {
-    let backend = trial.target.backend();
-    let expectations = schedulers::of(trial.target);
+async fn until_it_follows(test: &TestContext, point: &str) -> Result<(), Stop> {
+    let backend = test.target.backend();
+    let expectations = schedulers::of(test.target);
     let follows = |live: &Live| {
         let binding = live.get("ClusterTopologyBinding", TOPOLOGY);
-        binding
-            .is_some_and(|binding| expectations.topology_faults(binding, live, &trial.namespace).is_empty())
+        binding.is_some_and(|binding| expectations.topology_faults(binding, live, &test.namespace).is_empty())
             && is_in_sync(live, TOPOLOGY, backend) == Some(true)
     };
-    trial.until_in_cluster(&format!("the topology resources follow, {point}"), REACTION, follows).await?;
-    trial.mark(point, Value::Null);
+    test.until_in_cluster(&format!("the topology resources follow, {point}"), REACTION, follows).await?;
+    test.mark(point, Value::Null);
     Ok(())
 }
 

@@ -3,30 +3,26 @@
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
 /// TOPO-03.
-pub(super) const CASE: Case = Case {
-    id: "topo/fullest-rack-only",
-    title: "The only rack with room is used, though another has more free GPUs, more nodes and is empty",
-    clauses: &["TOPO-03", "KUBE-11"],
-    nodes: &[nodes(2).gpus(8).rack("wide"), nodes(4).gpus(7).rack("wide"), nodes(2).gpus(24).rack("deep")],
-    manifest: include_str!("fullest_rack_only.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "The only rack with room is used, though another has more free GPUs, more nodes and is empty",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["TOPO-03", "KUBE-11"])
+.nodes(&[nodes(2).gpus(8).rack("wide"), nodes(4).gpus(7).rack("wide"), nodes(2).gpus(24).rack("deep")]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("filler").await?;
-    trial.until_bound(1).await?;
-    trial.submit("deepest").await?;
-    trial.until_bound(5).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("filler").await?;
+    test.until_bound(1).await?;
+    test.submit("deepest").await?;
+    test.until_bound(5).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -4,31 +4,27 @@
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
 /// TOPO-05.
-pub(super) const CASE: Case = Case {
-    id: "topo/larger-group-last",
-    title: "A group leaves the only rack alone that a larger one of the same gang needs",
-    clauses: &["TOPO-05", "KUBE-11"],
-    nodes: &[nodes(1).gpus(16).rack("a"), nodes(1).gpus(16).rack("b"), nodes(1).gpus(16).rack("a")],
-    manifest: include_str!("larger_group_last.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A group leaves the only rack alone that a larger one of the same gang needs",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["TOPO-05", "KUBE-11"])
+.nodes(&[nodes(1).gpus(16).rack("a"), nodes(1).gpus(16).rack("b"), nodes(1).gpus(16).rack("a")]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("uneven-groups").await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("uneven-groups").await?;
     // kube-scheduler 1.37 tosses a coin at each attempt: either rack is as good to the first group, which is placed
     // before the second is looked at, and no choice is taken back within an attempt.
-    trial.until("4 pods bound", limits::RETRIES, |live| live.bound() >= 4).await
+    test.until("4 pods bound", limits::RETRIES, |live| live.bound() >= 4).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -5,29 +5,26 @@
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
 /// TOPO-01.
-pub(super) const CASE: Case = Case {
-    id: "topo/mixed-shapes",
-    title: "A gang of pods of two sizes finds the rack that has room for both",
-    clauses: &["TOPO-01", "KUBE-11"],
-    nodes: &[nodes(6).gpus(2).rack("decoy"), nodes(2).gpus(24).rack("real")],
-    manifest: include_str!("mixed_shapes.yaml"),
-    lane: Lane::Shared,
-    // In PodGroup scope a PodGang of two podgroups may have no constraint.
-    only: &[Target::KubePodGang, Target::KubeTree, Target::Volcano, Target::Koordinator, Target::Kai],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A gang of pods of two sizes finds the rack that has room for both",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["TOPO-01", "KUBE-11"])
+.nodes(&[nodes(6).gpus(2).rack("decoy"), nodes(2).gpus(24).rack("real")])
+// In PodGroup scope a PodGang of two podgroups may have no constraint.
+.only(&[Target::KubePodGang, Target::KubeTree, Target::Volcano, Target::Koordinator, Target::Kai]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("mixed-shapes").await?;
-    trial.until_bound(6).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("mixed-shapes").await?;
+    test.until_bound(6).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -4,37 +4,33 @@
 
 use conformance_contract::names::{BLOCK, HOST, RACK};
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
 /// TOPO-07.
-pub(super) const CASE: Case = Case {
-    id: "topo/nested",
-    title: "A gang in one block, its replicas in one rack each, their cliques on one host each",
-    clauses: &["TOPO-07", "KUBE-11"],
-    nodes: &[
-        nodes(1).gpus(16).block("x").rack("x1"),
-        nodes(1).gpus(16).block("y").rack("y1"),
-        nodes(1).gpus(16).block("x").rack("x2"),
-        nodes(1).gpus(16).block("y").rack("y2"),
-        nodes(1).gpus(16).block("x").rack("x1"),
-        nodes(1).gpus(16).block("y").rack("y1"),
-        nodes(1).gpus(16).block("x").rack("x2"),
-        nodes(1).gpus(16).block("y").rack("y2"),
-    ],
-    manifest: include_str!("nested.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A gang in one block, its replicas in one rack each, their cliques on one host each",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["TOPO-07", "KUBE-11"])
+.nodes(&[
+    nodes(1).gpus(16).block("x").rack("x1"),
+    nodes(1).gpus(16).block("y").rack("y1"),
+    nodes(1).gpus(16).block("x").rack("x2"),
+    nodes(1).gpus(16).block("y").rack("y2"),
+    nodes(1).gpus(16).block("x").rack("x1"),
+    nodes(1).gpus(16).block("y").rack("y1"),
+    nodes(1).gpus(16).block("x").rack("x2"),
+    nodes(1).gpus(16).block("y").rack("y2"),
+]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("nested").await?;
-    trial.until_bound(8).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("nested").await?;
+    test.until_bound(8).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -2,39 +2,32 @@
 //! more than 2. The same gang without its constraint, on the same nodes, is the control.
 
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, premise};
 
 /// TOPO-02, TOPO-04.
-pub(super) const CASE: Case = Case {
-    id: "topo/no-rack-has-room",
-    title: "A gang that fits the cluster but no rack is not bound; without the constraint it is",
-    clauses: &["TOPO-02", "TOPO-04", "KUBE-11"],
-    nodes: &[nodes(2).gpus(8).rack("a"), nodes(2).gpus(8).rack("b")],
-    manifest: include_str!("no_rack_has_room.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A gang that fits the cluster but no rack is not bound; without the constraint it is",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["TOPO-02", "TOPO-04", "KUBE-11"])
+.nodes(&[nodes(2).gpus(8).rack("a"), nodes(2).gpus(8).rack("b")]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    for gang in trial.submit("constrained").await? {
-        trial.scheduler_passes_over(&gang).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for gang in test.submit("constrained").await? {
+        test.scheduler_passes_over(&gang).await?;
     }
-    trial.submit("unconstrained").await?;
-    trial
-        .until("the control bound", limits::SCHEDULING, |live| {
-            live.pods()
-                .filter(|pod| pod.pod_gang() == Some("unconstrained-0") && pod.node().is_some())
-                .count()
-                == 3
-        })
-        .await
+    test.submit("unconstrained").await?;
+    test.until("the control bound", limits::SCHEDULING, |live| {
+        live.pods().filter(|pod| pod.pod_gang() == Some("unconstrained-0") && pod.node().is_some()).count()
+            == 3
+    })
+    .await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

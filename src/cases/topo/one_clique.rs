@@ -3,28 +3,21 @@
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
 /// TOPO-06.
-pub(super) const CASE: Case = Case {
-    id: "topo/one-clique",
-    title: "A constraint on a clique packs that clique and no other",
-    clauses: &["TOPO-06", "KUBE-11"],
-    nodes: &[nodes(2).pods(4).rack("a"), nodes(2).pods(4).rack("b"), nodes(2).pods(4).rack("c")],
-    manifest: include_str!("one_clique.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
-    judge,
-};
+pub(crate) const CASE: Case =
+    Case::new("A constraint on a clique packs that clique and no other", |test| Box::pin(drive(test)), judge)
+        .clauses(&["TOPO-06", "KUBE-11"])
+        .nodes(&[nodes(2).pods(4).rack("a"), nodes(2).pods(4).rack("b"), nodes(2).pods(4).rack("c")]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("mixed").await?;
-    trial.until_bound(15).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("mixed").await?;
+    test.until_bound(15).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -4,33 +4,29 @@
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
 /// TOPO-01.
-pub(super) const CASE: Case = Case {
-    id: "topo/one-rack",
-    title: "All pods of a gang that must be in one rack are, surplus included",
-    clauses: &["TOPO-01", "KUBE-11"],
-    nodes: &[
-        nodes(1).gpus(8).rack("a"),
-        nodes(1).gpus(8).rack("b"),
-        nodes(2).gpus(16).rack("c"),
-        nodes(2).gpus(16).rack("d"),
-    ],
-    manifest: include_str!("one_rack.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "All pods of a gang that must be in one rack are, surplus included",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["TOPO-01", "KUBE-11"])
+.nodes(&[
+    nodes(1).gpus(8).rack("a"),
+    nodes(1).gpus(8).rack("b"),
+    nodes(2).gpus(16).rack("c"),
+    nodes(2).gpus(16).rack("d"),
+]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("racked").await?;
-    trial.until_bound(4).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("racked").await?;
+    test.until_bound(4).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -4,35 +4,31 @@
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
 /// TOPO-05.
-pub(super) const CASE: Case = Case {
-    id: "topo/per-group",
-    title: "Each replica of a scaling group is in one rack, and replicas in different ones",
-    clauses: &["TOPO-05", "KUBE-11"],
-    nodes: &[
-        nodes(1).gpus(16).rack("a"),
-        nodes(1).gpus(16).rack("b"),
-        nodes(1).gpus(16).rack("c"),
-        nodes(1).gpus(16).rack("a"),
-        nodes(1).gpus(16).rack("b"),
-        nodes(1).gpus(16).rack("c"),
-    ],
-    manifest: include_str!("per_group.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Each replica of a scaling group is in one rack, and replicas in different ones",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["TOPO-05", "KUBE-11"])
+.nodes(&[
+    nodes(1).gpus(16).rack("a"),
+    nodes(1).gpus(16).rack("b"),
+    nodes(1).gpus(16).rack("c"),
+    nodes(1).gpus(16).rack("a"),
+    nodes(1).gpus(16).rack("b"),
+    nodes(1).gpus(16).rack("c"),
+]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("replicated").await?;
-    trial.until_bound(8).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("replicated").await?;
+    test.until_bound(8).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -5,30 +5,26 @@
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
 /// TOPO-08.
-pub(super) const CASE: Case = Case {
-    id: "topo/preferred",
-    title: "A preferred rack is used where one has room, and is no obstacle where none has",
-    clauses: &["TOPO-08"],
-    nodes: &[nodes(1).gpus(8).rack("a"), nodes(1).gpus(8).rack("b"), nodes(2).gpus(16).rack("c")],
-    manifest: include_str!("preferred.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A preferred rack is used where one has room, and is no obstacle where none has",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["TOPO-08"])
+.nodes(&[nodes(1).gpus(8).rack("a"), nodes(1).gpus(8).rack("b"), nodes(2).gpus(16).rack("c")]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("possible").await?;
-    trial.until_bound(4).await?;
-    trial.submit("impossible").await?;
-    trial.until_bound(6).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("possible").await?;
+    test.until_bound(4).await?;
+    test.submit("impossible").await?;
+    test.until_bound(6).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -4,38 +4,29 @@
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
 /// TOPO-01.
-pub(super) const CASE: Case = Case {
-    id: "topo/replacement",
-    title: "The replacement of a lost pod is bound in its gang's rack",
-    clauses: &["TOPO-01", "KUBE-11"],
-    nodes: &[
-        nodes(1).gpus(8).rack("small"),
-        nodes(1).gpus(16).rack("middle"),
-        nodes(2).gpus(16).rack("large"),
-    ],
-    manifest: include_str!("replacement.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "The replacement of a lost pod is bound in its gang's rack",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["TOPO-01", "KUBE-11"])
+.nodes(&[nodes(1).gpus(8).rack("small"), nodes(1).gpus(16).rack("middle"), nodes(2).gpus(16).rack("large")]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("replaced").await?;
-    trial.until_bound(3).await?;
-    let lost = trial.look(|live| live.pods().next().map(|pod| pod.name().to_owned())).unwrap_or_default();
-    trial.lose_pod(&lost).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("replaced").await?;
+    test.until_bound(3).await?;
+    let lost = test.look(|live| live.pods().next().map(|pod| pod.name().to_owned())).unwrap_or_default();
+    test.lose_pod(&lost).await?;
     let replaced = format!("{lost} replaced");
-    trial
-        .until(&replaced, limits::SCHEDULING, |live| live.get("Pod", &lost).is_none() && live.bound() == 3)
+    test.until(&replaced, limits::SCHEDULING, |live| live.get("Pod", &lost).is_none() && live.bound() == 3)
         .await
 }
 

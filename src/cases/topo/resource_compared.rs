@@ -5,8 +5,8 @@
 use conformance_contract::names;
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_driver::test_cluster::binding;
 use conformance_expect::domains::LEVELS;
@@ -18,41 +18,37 @@ use conformance_judge::topology_resources::{
 use serde_json::{Value, json};
 
 /// TOPO-09.
-pub(super) const CASE: Case = Case {
-    id: "topo/resource-compared",
-    title: "A topology resource that a binding refers to is compared with it, and left to whose it is",
-    clauses: &["TOPO-09"],
-    // To Volcano a binding without nodes has no domains, and nothing could become of it.
-    nodes: &[nodes(1).rack("a")],
-    manifest: "",
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A topology resource that a binding refers to is compared with it, and left to whose it is",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["TOPO-09"])
+// To Volcano a binding without nodes has no domains, and nothing could become of it.
+.nodes(&[nodes(1).rack("a")]);
 
 const MISSING: &str = "it is missing";
 const SAME: &str = "it says the same";
 const OTHER: &str = "it says something else";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let theirs = trial.domain("theirs");
-    let mut compared = binding(&name(&trial.namespace), &LEVELS[1..]);
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let theirs = test.domain("theirs");
+    let mut compared = binding(&name(&test.namespace), &LEVELS[1..]);
     compared["spec"]["schedulerTopologyBindings"] =
-        json!([{"schedulerName": trial.target.backend(), "topologyReference": theirs}]);
-    trial.create(BINDING, &compared).await?;
-    until(trial, false, MISSING, Value::Null).await?;
+        json!([{"schedulerName": test.target.backend(), "topologyReference": theirs}]);
+    test.create(BINDING, &compared).await?;
+    until(test, false, MISSING, Value::Null).await?;
     // What a HyperNode of the administrator's would have to say to be the same is Volcano's backend's to define.
-    if trial.target != Target::Kai {
+    if test.target != Target::Kai {
         return Ok(());
     }
     let topology = json!({"apiVersion": "kai.scheduler/v1alpha1", "kind": "Topology", "metadata": {"name": theirs},
         "spec": {"levels": [{"nodeLabel": names::RACK}, {"nodeLabel": names::HOST}]}});
-    let made = trial.create("Topology", &topology).await?;
-    until(trial, true, SAME, made["metadata"]["uid"].clone()).await?;
+    let made = test.create("Topology", &topology).await?;
+    until(test, true, SAME, made["metadata"]["uid"].clone()).await?;
     let levels = &binding("", &LEVELS)["spec"]["levels"];
-    trial.patch(BINDING, &name(&trial.namespace), json!({"spec": {"levels": levels}})).await?;
-    until(trial, false, OTHER, Value::Null).await
+    test.patch(BINDING, &name(&test.namespace), json!({"spec": {"levels": levels}})).await?;
+    until(test, false, OTHER, Value::Null).await
 }
 
 /// The binding's name.
@@ -60,11 +56,11 @@ fn name(namespace: &str) -> String {
     format!("{namespace}-compared")
 }
 
-async fn until(trial: &Trial, in_sync: bool, mark: &str, detail: Value) -> Result<(), Stop> {
-    let (name, backend) = (name(&trial.namespace), trial.target.backend());
+async fn until(test: &TestContext, in_sync: bool, mark: &str, detail: Value) -> Result<(), Stop> {
+    let (name, backend) = (name(&test.namespace), test.target.backend());
     let said = |live: &Live| is_in_sync(live, &name, backend) == Some(in_sync);
-    trial.until_in_cluster(&format!("the binding's status, where {mark}"), REACTION, said).await?;
-    trial.mark(mark, detail);
+    test.until_in_cluster(&format!("the binding's status, where {mark}"), REACTION, said).await?;
+    test.mark(mark, detail);
     Ok(())
 }
 

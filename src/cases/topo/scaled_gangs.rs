@@ -3,35 +3,31 @@
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
 /// TOPO-10.
-pub(super) const CASE: Case = Case {
-    id: "topo/scaled-gangs",
-    title: "Scaled gangs obey the PodCliqueSet's constraint, each in a rack of its own",
-    clauses: &["TOPO-10", "KUBE-11"],
-    nodes: &[
-        nodes(1).gpus(16).rack("a"),
-        nodes(1).gpus(16).rack("b"),
-        nodes(1).gpus(16).rack("c"),
-        nodes(1).gpus(16).rack("a"),
-        nodes(1).gpus(16).rack("b"),
-        nodes(1).gpus(16).rack("c"),
-    ],
-    manifest: include_str!("scaled_gangs.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Scaled gangs obey the PodCliqueSet's constraint, each in a rack of its own",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["TOPO-10", "KUBE-11"])
+.nodes(&[
+    nodes(1).gpus(16).rack("a"),
+    nodes(1).gpus(16).rack("b"),
+    nodes(1).gpus(16).rack("c"),
+    nodes(1).gpus(16).rack("a"),
+    nodes(1).gpus(16).rack("b"),
+    nodes(1).gpus(16).rack("c"),
+]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("scattered").await?;
-    trial.until_bound(12).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("scattered").await?;
+    test.until_bound(12).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -5,35 +5,32 @@
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
 /// TOPO-10, where a scaling group may have a constraint.
-pub(super) const CASE: Case = Case {
-    id: "topo/scaled-groups",
-    title: "Scaled gangs obey their scaling group's constraint instead of the PodCliqueSet's wider one",
-    clauses: &["TOPO-10", "KUBE-11"],
-    nodes: &[
-        nodes(1).gpus(16).rack("a"),
-        nodes(1).gpus(16).rack("b"),
-        nodes(1).gpus(16).rack("c"),
-        nodes(1).gpus(16).rack("a"),
-        nodes(1).gpus(16).rack("b"),
-        nodes(1).gpus(16).rack("c"),
-    ],
-    manifest: include_str!("scaled_groups.yaml"),
-    lane: Lane::Shared,
-    only: &[Target::KubeTree, Target::Kai],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Scaled gangs obey their scaling group's constraint instead of the PodCliqueSet's wider one",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["TOPO-10", "KUBE-11"])
+.nodes(&[
+    nodes(1).gpus(16).rack("a"),
+    nodes(1).gpus(16).rack("b"),
+    nodes(1).gpus(16).rack("c"),
+    nodes(1).gpus(16).rack("a"),
+    nodes(1).gpus(16).rack("b"),
+    nodes(1).gpus(16).rack("c"),
+])
+.only(&[Target::KubeTree, Target::Kai]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("group-packed").await?;
-    trial.until_bound(12).await
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("group-packed").await?;
+    test.until_bound(12).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

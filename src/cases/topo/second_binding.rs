@@ -1,10 +1,10 @@
-//! Racks a and b under the topology binding that all trials share. Volcano's HyperNodes have one parent each, so they
+//! Racks a and b under the topology binding that all cases share. Volcano's HyperNodes have one parent each, so they
 //! can be the domains of one binding only: a second one is refused, and the first goes on, which a third rack shows.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_driver::test_cluster::{TOPOLOGY, binding};
 use conformance_expect::domains::LEVELS;
@@ -14,31 +14,28 @@ use conformance_judge::topology_resources::{BINDING, follow, is_in_sync, never_b
 use serde_json::Value;
 
 /// TOPO-09.
-pub(super) const CASE: Case = Case {
-    id: "topo/second-binding",
-    title: "Where a scheduler can hold one topology only, a second binding is refused with a condition",
-    clauses: &["TOPO-09"],
-    nodes: &[nodes(1).rack("a"), nodes(1).rack("b"), nodes(1).rack("late").joining(1)],
-    manifest: "",
-    lane: Lane::Shared,
-    only: &[Target::Volcano],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Where a scheduler can hold one topology only, a second binding is refused with a condition",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["TOPO-09"])
+.nodes(&[nodes(1).rack("a"), nodes(1).rack("b"), nodes(1).rack("late").joining(1)])
+.only(&[Target::Volcano]);
 
 const REFUSED: &str = "the second binding is refused";
 const FIRST: &str = "the first binding goes on";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    let (second, backend) = (name(&trial.namespace), trial.target.backend());
-    trial.create(BINDING, &binding(&second, &LEVELS[1..])).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let (second, backend) = (name(&test.namespace), test.target.backend());
+    test.create(BINDING, &binding(&second, &LEVELS[1..])).await?;
     let is_refused = |live: &Live| is_in_sync(live, &second, backend) == Some(false);
-    trial.until_in_cluster(REFUSED, REACTION, is_refused).await?;
-    trial.mark(REFUSED, Value::Null);
-    trial.nodes_join(1).await?;
+    test.until_in_cluster(REFUSED, REACTION, is_refused).await?;
+    test.mark(REFUSED, Value::Null);
+    test.nodes_join(1).await?;
     let follows = |live: &Live| is_in_sync(live, TOPOLOGY, backend) == Some(true);
-    trial.until_in_cluster(FIRST, REACTION, follows).await?;
-    trial.mark(FIRST, Value::Null);
+    test.until_in_cluster(FIRST, REACTION, follows).await?;
+    test.mark(FIRST, Value::Null);
     Ok(())
 }
 

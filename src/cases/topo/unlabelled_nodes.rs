@@ -4,37 +4,32 @@
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::{binding, finding, placement};
 
 /// TOPO-11.
-pub(super) const CASE: Case = Case {
-    id: "topo/unlabelled-nodes",
-    title: "Nodes without the level's label take no pod of a constrained gang, however much room they have",
-    clauses: &["TOPO-11", "KUBE-11"],
-    nodes: &[nodes(2).gpus(8).rack("a"), nodes(4).gpus(8)],
-    manifest: include_str!("unlabelled_nodes.yaml"),
-    lane: Lane::Shared,
-    only: &[],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "Nodes without the level's label take no pod of a constrained gang, however much room they have",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["TOPO-11", "KUBE-11"])
+.nodes(&[nodes(2).gpus(8).rack("a"), nodes(4).gpus(8)]);
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit("edgy").await?;
-    trial.until_bound(2).await?;
-    trial
-        .until("surplus released", limits::REACTION, |live| live.pods().all(|pod| pod.gates().is_empty()))
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit("edgy").await?;
+    test.until_bound(2).await?;
+    test.until("surplus released", limits::REACTION, |live| live.pods().all(|pod| pod.gates().is_empty()))
         .await?;
-    for gang in trial.submit("homeless").await? {
-        trial.scheduler_passes_over(&gang).await?;
+    for gang in test.submit("homeless").await? {
+        test.scheduler_passes_over(&gang).await?;
     }
-    trial.submit("anywhere").await?;
-    trial.until_bound(4).await
+    test.submit("anywhere").await?;
+    test.until_bound(4).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -5,8 +5,8 @@ use conformance_contract::names::{BLOCK, HOST, RACK};
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::{clique, group, required, template};
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_driver::test_cluster::TOPOLOGY;
 use conformance_expect::domains::{Domain, domains};
@@ -18,17 +18,10 @@ use conformance_judge::{Shown, ensure, finding, violation};
 use serde_json::{Value, json};
 
 /// VOL-05.
-pub(super) const CASE: Case = Case {
-    id: "vol/network-topology",
-    title: "Required levels of the PodGang and of podgroups become hard networkTopology; what else there is, is refused",
-    clauses: &["VOL-05"],
-    nodes: &[nodes(1).block("b").rack("x"), nodes(1).block("b").rack("y")],
-    manifest: include_str!("network_topology.yaml"),
-    lane: Lane::Shared,
-    only: &[Target::Volcano],
-    drive: |trial| Box::pin(drive(trial)),
-    judge,
-};
+pub(crate) const CASE: Case = Case::new("Required levels of the PodGang and of podgroups become hard networkTopology; what else there is, is refused", |test| Box::pin(drive(test)), judge)
+    .clauses(&["VOL-05"])
+    .nodes(&[nodes(1).block("b").rack("x"), nodes(1).block("b").rack("y")])
+    .only(&[Target::Volcano]);
 
 /// A PodCliqueSet, and the keys that its PodGroup and its podgroup a are to be kept in; b is free.
 const SETS: [(&str, Option<&str>, Option<&str>); 3] =
@@ -57,16 +50,15 @@ const ATTEMPTS: &[Attempt] = &[
     }),
 ];
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for (name, _, _) in SETS {
-        trial.submit(name).await?;
+        test.submit(name).await?;
     }
-    trial.creates(&trial.manifest("grouped")?, ATTEMPTS).await?;
-    trial
-        .until("the PodGroups", REACTION, |live| {
-            SETS.iter().all(|(name, _, _)| live.get(POD_GROUP, &format!("{name}-0")).is_some())
-        })
-        .await
+    test.creates(&test.manifest("grouped")?, ATTEMPTS).await?;
+    test.until("the PodGroups", REACTION, |live| {
+        SETS.iter().all(|(name, _, _)| live.get(POD_GROUP, &format!("{name}-0")).is_some())
+    })
+    .await
 }
 
 /// The tier of each level, of the HyperNodes that stand for its domains.

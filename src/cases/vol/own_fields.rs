@@ -3,8 +3,8 @@
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane, nodes};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_expect::schedulers::volcano::POD_GROUP;
 use conformance_history::History;
@@ -12,30 +12,27 @@ use conformance_judge::{finding, foreign_fields, gang_resources, pods};
 use serde_json::json;
 
 /// VOL-01, VOL-02.
-pub(super) const CASE: Case = Case {
-    id: "vol/own-fields",
-    title: "A PodGang becomes a PodGroup that pods name twice, and what is Volcano's in it stays",
-    clauses: &["VOL-01", "VOL-02"],
-    nodes: &[nodes(1)],
-    manifest: include_str!("own_fields.yaml"),
-    lane: Lane::Shared,
-    only: &[Target::Volcano],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "A PodGang becomes a PodGroup that pods name twice, and what is Volcano's in it stays",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["VOL-01", "VOL-02"])
+.nodes(&[nodes(1)])
+.only(&[Target::Volcano]);
 
 const SET: &str = "mapped";
 const POD_GANG: &str = "mapped-0";
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
-    trial.submit(SET).await?;
-    trial.until_converged(SET).await?;
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
     let own = json!({
         "metadata": {"annotations": {"volcano.sh/job-allocated-hypernode": "somewhere"}},
         "spec": {"minResources": {"cpu": "10m"}},
     });
-    trial.patch_as_others(POD_GROUP, POD_GANG, own).await?;
-    trial.provoke_repair(POD_GROUP, POD_GANG, "minMember", json!(1)).await
+    test.patch_as_others(POD_GROUP, POD_GANG, own).await?;
+    test.provoke_repair(POD_GROUP, POD_GANG, "minMember", json!(1)).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

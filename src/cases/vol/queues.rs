@@ -1,12 +1,12 @@
-//! Three queues of the trial's own: `open` and `other` are Open, `closed` is not, and there is none called `missing`.
+//! Three queues of the case's own: `open` and `other` are Open, `closed` is not, and there is none called `missing`.
 //! `named` has two cliques. Where it has a gang, its queue is said by the PodCliqueSet, by its cliques, or by nobody.
 
 use conformance_contract::names::VOLCANO_QUEUE;
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::template;
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{Stop, Trial};
+use conformance_driver::case::Case;
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::schedulers::volcano::POD_GROUP;
 use conformance_history::{History, Live};
@@ -15,17 +15,13 @@ use conformance_judge::{Shown, ensure, finding, violation};
 use serde_json::{Value, json};
 
 /// VOL-03.
-pub(super) const CASE: Case = Case {
-    id: "vol/queues",
-    title: "One open queue, however it is named, reaches the PodGroup and stays; any other is refused",
-    clauses: &["VOL-03"],
-    nodes: &[],
-    manifest: include_str!("queues.yaml"),
-    lane: Lane::Shared,
-    only: &[Target::Volcano],
-    drive: |trial| Box::pin(drive(trial)),
+pub(crate) const CASE: Case = Case::new(
+    "One open queue, however it is named, reaches the PodGroup and stays; any other is refused",
+    |test| Box::pin(drive(test)),
     judge,
-};
+)
+.clauses(&["VOL-03"])
+.only(&[Target::Volcano]);
 
 /// Shows that admission has seen the queues open.
 const OPEN: &[Attempt] = &[
@@ -90,7 +86,7 @@ fn on_cliques(pcs: &mut Value, queues: [&str; 2]) {
     }
 }
 
-/// The name of a queue of the trial's own, as [`Trial::domain`] makes it.
+/// The name of a queue of the case's own, as [`TestContext::domain`] makes it.
 fn full(pcs: &Value, queue: &str) -> String {
     format!("{}-{queue}", pcs["metadata"]["namespace"].as_str().unwrap_or_default())
 }
@@ -102,15 +98,15 @@ fn annotate(holder: &mut Value, queue: &str) {
     }
 }
 
-async fn drive(trial: &mut Trial) -> Result<(), Stop> {
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for queue in ["open", "other", "closed"] {
-        trial.open_queue(&trial.domain(queue)).await?;
+        test.open_queue(&test.domain(queue)).await?;
     }
-    let named = trial.manifest("named")?;
-    trial.creates_until(&named, OPEN, REACTION).await?;
-    trial.close_queue(&trial.domain("closed")).await?;
-    trial.creates_until(&named, CLOSED, REACTION).await?;
-    trial.creates(&named, NEW).await?;
+    let named = test.manifest("named")?;
+    test.creates_until(&named, OPEN, REACTION).await?;
+    test.close_queue(&test.domain("closed")).await?;
+    test.creates_until(&named, CLOSED, REACTION).await?;
+    test.creates(&named, NEW).await?;
     for (name, queue) in LIVE {
         let mut pcs = named.clone();
         pcs["metadata"]["name"] = name.into();
@@ -120,15 +116,14 @@ async fn drive(trial: &mut Trial) -> Result<(), Stop> {
             "by-cliques" => on_cliques(&mut pcs, [queue, queue]),
             _ => {}
         }
-        trial.submit_value(pcs).await?;
+        test.submit_value(pcs).await?;
     }
-    trial
-        .until("the PodGroups", REACTION, |live| {
-            LIVE.iter().all(|(name, _)| live.get(POD_GROUP, &format!("{name}-0")).is_some())
-        })
-        .await?;
-    trial.updates("by-set", MOVED).await?;
-    trial.updates("by-cliques", MOVED_CLIQUES).await
+    test.until("the PodGroups", REACTION, |live| {
+        LIVE.iter().all(|(name, _)| live.get(POD_GROUP, &format!("{name}-0")).is_some())
+    })
+    .await?;
+    test.updates("by-set", MOVED).await?;
+    test.updates("by-cliques", MOVED_CLIQUES).await
 }
 
 /// The PodGroup of a PodCliqueSet is in a queue.

@@ -11,7 +11,7 @@ use conformance_cluster::{ClusterError, deploy};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
-use conformance_driver::test_cluster::Ground;
+use conformance_driver::test_cluster::TestCluster;
 use conformance_expect::schedulers;
 use conformance_history::Live;
 use serde_json::{Value, json};
@@ -48,11 +48,11 @@ pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<
     print("cluster ready", &mut starts);
     let cluster = LocalCluster::start(&format!("{run}-bench"), spec.clone(), programs).await?;
     let cluster = Arc::new(cluster);
-    let ground = Ground::prepare(cluster.clone(), &spec.schedulers, &run).await?;
+    let test_cluster = TestCluster::prepare(cluster.clone(), &spec.schedulers, &run).await?;
     for index in 0..50 {
         let name = format!("bench-{index}");
         let node = NodeSpec { name, labels: [].into(), taint: None, gpus: 8, pods: PODS };
-        deploy::create_unless_there(&ground.client, &node.object()).await?;
+        deploy::create_unless_there(&test_cluster.client, &node.object()).await?;
     }
     // A stand-in's figures are nobody's.
     let stood_in = spec.stood_in_for();
@@ -67,7 +67,7 @@ pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<
             schedulers::of(*target).claim(&mut pcs);
             let bound =
                 |live: &Live| of(live, &name).filter(|pod| pod["spec"]["nodeName"].is_string()).count();
-            latencies.push(timed(&ground, &pcs, |live| bound(live) == PODS_PER_GANG).await?);
+            latencies.push(timed(&test_cluster, &pcs, |live| bound(live) == PODS_PER_GANG).await?);
         }
         print(
             &format!("{target}: PodCliqueSet of {PODS_PER_GANG} pods, submit to all bound"),
@@ -76,7 +76,7 @@ pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<
     }
     talk.now(&format!("{GANGS} PodGangs of {PODS_PER_GANG} pods"));
     let pods = GANGS * PODS_PER_GANG;
-    let ungated = timed(&ground, &pod_clique_set("many", GANGS, PODS_PER_GANG), |live| {
+    let ungated = timed(&test_cluster, &pod_clique_set("many", GANGS, PODS_PER_GANG), |live| {
         of(live, "many")
             .filter(|pod| pod["spec"]["schedulingGates"].as_array().is_none_or(Vec::is_empty))
             .count()
@@ -96,7 +96,7 @@ pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<
         "the whole control plane, resident memory: {} MB",
         cluster.resident_bytes() / 1_000_000
     ));
-    drop(ground);
+    drop(test_cluster);
     if let Some(cluster) = Arc::into_inner(cluster) {
         cluster.stop(false).await?;
     }
@@ -121,12 +121,16 @@ fn pod_clique_set(name: &str, replicas: usize, pods: usize) -> Value {
 }
 
 /// From the request to the moment when the watches show that it is done.
-async fn timed(ground: &Ground, pcs: &Value, done: impl Fn(&Live) -> bool) -> Result<Duration, Failure> {
-    let mut changes: watch::Receiver<usize> = ground.recorder.follow("default");
+async fn timed(
+    test_cluster: &TestCluster,
+    pcs: &Value,
+    done: impl Fn(&Live) -> bool,
+) -> Result<Duration, Failure> {
+    let mut changes: watch::Receiver<usize> = test_cluster.recorder.follow("default");
     let begin = Instant::now();
-    deploy::create_unless_there(&ground.client, pcs).await?;
+    deploy::create_unless_there(&test_cluster.client, pcs).await?;
     let wait = async {
-        while !ground.recorder.look("default", &done) {
+        while !test_cluster.recorder.look("default", &done) {
             if changes.changed().await.is_err() {
                 std::future::pending::<()>().await;
             }
@@ -136,7 +140,7 @@ async fn timed(ground: &Ground, pcs: &Value, done: impl Fn(&Live) -> bool) -> Re
         Failure::from(ClusterError::NotReady {
             what: format!("PodCliqueSet {}", pcs["metadata"]["name"]),
             seconds: LIMIT.as_secs(),
-            last: ground.recorder.look("default", |live| format!("{} pods bound", live.bound())),
+            last: test_cluster.recorder.look("default", |live| format!("{} pods bound", live.bound())),
         })
     })?;
     Ok(begin.elapsed())

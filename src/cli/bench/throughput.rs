@@ -21,7 +21,7 @@ use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::names;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
-use conformance_driver::test_cluster::Ground;
+use conformance_driver::test_cluster::TestCluster;
 use conformance_history::{Header, History, Live, condition};
 use conformance_judge::cleanup;
 use conformance_report::Exit;
@@ -112,9 +112,9 @@ async fn measure(args: &BenchArgs, size: Size, talk: &Talk, rows: &mut Vec<Row>)
             let schedulers = spec.schedulers.clone();
             let cluster = LocalCluster::start(&format!("{run}-{number}"), spec, programs.clone()).await?;
             let cluster = Arc::new(cluster);
-            let ground = Ground::prepare(cluster.clone(), &schedulers, &run).await?;
-            Plane { kubernetes, ground: &ground, talk }.measure(*round, size, rows).await?;
-            drop(ground);
+            let test_cluster = TestCluster::prepare(cluster.clone(), &schedulers, &run).await?;
+            Plane { kubernetes, test_cluster: &test_cluster, talk }.measure(*round, size, rows).await?;
+            drop(test_cluster);
             if let Some(cluster) = Arc::into_inner(cluster) {
                 cluster.stop(false).await?;
             }
@@ -126,7 +126,7 @@ async fn measure(args: &BenchArgs, size: Size, talk: &Talk, rows: &mut Vec<Row>)
 /// A control plane that is measured.
 struct Plane<'a> {
     kubernetes: Kubernetes,
-    ground: &'a Ground,
+    test_cluster: &'a TestCluster,
     talk: &'a Talk,
 }
 
@@ -176,14 +176,14 @@ impl Plane<'_> {
         for (place, rack) in row.cells.iter_mut().zip([false, true]) {
             *place = Some(self.figures(Cell { target: row.target, rack, gangs: size.gangs }).await?);
         }
-        let cluster = self.ground.local()?;
+        let cluster = self.test_cluster.local()?;
         row.resident = [Part::Apiserver, Part::KubeScheduler].map(|part| cluster.resident_bytes_of(part));
         Ok(())
     }
 
     /// Makes the nodes and waits until the watches show all of them Ready.
     async fn add_nodes(&self, size: Size) -> Result<(), ClusterError> {
-        let client = &self.ground.client;
+        let client = &self.test_cluster.client;
         let nodes =
             (0..size.nodes).map(|index| Ok::<_, ClusterError>(workload::node(index, size.gpus).object()));
         stream::iter(nodes)
@@ -204,12 +204,12 @@ impl Plane<'_> {
 
     /// Submits a PodCliqueSet, waits until all its pods are bound, and lets it go again.
     async fn figures(&self, cell: Cell) -> Result<Figures, ClusterError> {
-        let (client, recorder) = (&self.ground.client, &self.ground.recorder);
+        let (client, recorder) = (&self.test_cluster.client, &self.test_cluster.recorder);
         let title = format!("Kubernetes {}, {cell}", self.kubernetes);
         self.talk.now(&title);
         let (namespace, pods) = (cell.namespace(), cell.pods());
         let home = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
-            "name": namespace, "labels": {(names::RUN): self.ground.run}}});
+            "name": namespace, "labels": {(names::RUN): self.test_cluster.run}}});
         deploy::create_unless_there(client, &home).await?;
         let pcs = workload::pod_clique_set(cell.target, &namespace, cell.gangs, cell.rack);
         let sent = Timestamp::now();
@@ -249,11 +249,11 @@ impl Plane<'_> {
         done: impl Fn(&Live) -> bool,
         so_far: impl Fn(&Live) -> String,
     ) -> Result<(), ClusterError> {
-        let recorder = &self.ground.recorder;
+        let recorder = &self.test_cluster.recorder;
         let mut changes = recorder.follow(namespace);
         let begin = Instant::now();
         while !recorder.look(namespace, &done) {
-            if let Some(death) = self.ground.cluster.dead() {
+            if let Some(death) = self.test_cluster.cluster.dead() {
                 return Err(death);
             }
             if begin.elapsed() > LIMIT {

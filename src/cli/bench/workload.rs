@@ -36,7 +36,7 @@ impl Size {
     /// As the command line says.
     ///
     /// # Errors
-    /// [`Failure::Usage`] if it cannot be read, or if the racks do not hold the gangs.
+    /// [`Failure::Usage`] if it cannot be read, or if the racks do not execute the gangs.
     pub(super) fn of(args: &BenchArgs) -> Result<Self, Failure> {
         let (nodes, gpus) = select::nodes(&args.nodes)?;
         let size = Self { gangs: args.gangs, nodes, gpus };

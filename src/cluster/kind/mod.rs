@@ -2,7 +2,7 @@
 //!
 //! [`host`] says whether this machine can hold one, [`node_image`] where the nodes' image comes from, [`config`] what
 //! kind is told, [`prepare`] what it is made of, [`in_cluster`] what is installed: schedulers that are built, or charts
-//! ([`super::schedulers::helm`]). Trials are lent the cluster's workers ([`super::workers`]). Clusters are on a Docker
+//! ([`super::schedulers::helm`]). Cases are lent the cluster's workers ([`super::workers`]). Clusters are on a Docker
 //! network of their own, and are found by their names when the harness that made them was killed:
 //! [`remove_abandoned`].
 
@@ -36,7 +36,7 @@ use crate::own_program::ControllerProgram;
 const PREFIX: &str = "grove-conformance-";
 /// The Docker network of all of them.
 const NETWORK: &str = "grove-conformance";
-/// Node label of those that trials are lent.
+/// Node label of those that cases are lent.
 const WORKER: &str = "conformance.grove.io/worker=true";
 
 /// What a kind cluster is made of.

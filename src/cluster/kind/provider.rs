@@ -1,4 +1,4 @@
-//! A kind cluster as trials see it.
+//! A kind cluster as cases see it.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The local control plane as trials see it.
+//! The local control plane as cases see it.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};

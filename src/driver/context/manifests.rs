@@ -1,4 +1,4 @@
-//! From the case's manifest to what the trial submits.
+//! From the case's manifest to what the case submits.
 
 use conformance_contract::names;
 use conformance_contract::target::Target;
@@ -6,10 +6,10 @@ use conformance_expect as expect;
 use conformance_expect::{Gang, schedulers};
 use serde_json::{Value, json};
 
-use super::{Stop, Trial};
+use super::{Stop, TestContext};
 
-impl Trial {
-    /// A PodCliqueSet of the case's manifest, as it will be sent: on the trial's nodes, for the target's backend.
+impl TestContext {
+    /// A PodCliqueSet of the case's manifest, as it will be sent: on the case's nodes, for the target's backend.
     ///
     /// # Errors
     /// [`Stop::Refused`] if the manifest has none of that name.
@@ -20,7 +20,7 @@ impl Trial {
     /// The same for another target's backend.
     ///
     /// # Errors
-    /// As [`Trial::manifest`].
+    /// As [`TestContext::manifest`].
     pub fn manifest_for(&self, target: Target, name: &str) -> Result<Value, Stop> {
         let refused = |reason: String| Stop::Refused {
             action: format!("read the manifest of {}", self.case.id),
@@ -34,7 +34,7 @@ impl Trial {
             .ok_or_else(|| refused(format!("it has no document named {name}")))
     }
 
-    /// Moves a PodCliqueSet into the trial: namespace, node pool, and the target's backend unless it names another.
+    /// Moves a PodCliqueSet into the test: namespace, node pool, and the target's backend unless it names another.
     pub fn at_home(&self, pcs: Value) -> Value {
         self.at_home_for(self.target, pcs)
     }
@@ -42,7 +42,7 @@ impl Trial {
     fn at_home_for(&self, target: Target, mut pcs: Value) -> Value {
         pcs["metadata"]["namespace"] = self.namespace.clone().into();
         schedulers::of(target).claim(&mut pcs);
-        let slot = self.ground.cluster.node_pools().slots().filter(|_| self.pods_are_scarce());
+        let slot = self.test_cluster.cluster.node_pools().slots().filter(|_| self.pods_are_scarce());
         for clique in pcs["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten() {
             let pod = &mut clique["spec"]["podSpec"];
             pod["nodeSelector"][names::POOL] = self.namespace.clone().into();

@@ -1,15 +1,15 @@
-//! A trial's nodes: which it is given when, and what is written on them.
+//! A case's nodes: which it is given when, and what is written on them.
 
 use std::collections::BTreeMap;
 
 use conformance_cluster::nodes::{NodeSpec, PODS};
 use conformance_contract::names;
 
-use super::{Stop, Trial};
+use super::{Stop, TestContext};
 use crate::case::Nodes;
 
-impl Trial {
-    /// Gives the trial the nodes that join at this step; returns when the target's scheduler knows what domains they are
+impl TestContext {
+    /// Gives the case the nodes that join at this step; returns when the target's scheduler knows what domains they are
     /// in.
     ///
     /// # Errors
@@ -22,7 +22,7 @@ impl Trial {
             .enumerate()
             .map(|(index, group)| self.node(group, first + index))
             .collect();
-        let pools = self.ground.cluster.node_pools();
+        let pools = self.test_cluster.cluster.node_pools();
         let joined = pools.add(&self.namespace, joining, self.pods_are_scarce()).await?;
         self.nodes.extend(joined);
         self.until_domains_known().await
@@ -36,7 +36,7 @@ impl Trial {
     fn node(&self, group: &Nodes, index: usize) -> NodeSpec {
         let mut labels = BTreeMap::from([
             (names::POOL.to_owned(), self.namespace.clone()),
-            (names::RUN.to_owned(), self.ground.run.clone()),
+            (names::RUN.to_owned(), self.test_cluster.run.clone()),
         ]);
         // A rack stands in a block: some schedulers leave a node that lacks one level's label out of every level.
         let block = group.block.or(group.rack.map(|_| "block"));
@@ -54,7 +54,7 @@ impl Trial {
         }
     }
 
-    /// A domain's label value: the case's short name, made unique to the trial.
+    /// A domain's label value: the case's short name, made unique to the test.
     pub fn domain(&self, short: &str) -> String {
         format!("{}-{short}", self.namespace)
     }

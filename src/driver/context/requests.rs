@@ -1,4 +1,4 @@
-//! What a trial asks of the API server, and the answers.
+//! What a case asks of the API server, and the answers.
 
 use std::sync::PoisonError;
 
@@ -6,9 +6,9 @@ use conformance_cluster::ClusterError;
 use conformance_history::Kind;
 use serde_json::{Value, json};
 
-use super::{Stop, Trial};
+use super::{Stop, TestContext};
 
-impl Trial {
+impl TestContext {
     /// Sends an object to be created, whatever comes of it: `Ok` or the API server's refusal.
     ///
     /// # Errors
@@ -33,7 +33,7 @@ impl Trial {
     ) -> Result<Answer, Stop> {
         let action = format!("{method} {kind} {name}");
         let wrong = |reason: String| Stop::Refused { action: action.clone(), reason };
-        let kind = self.ground.recorder.kind(kind);
+        let kind = self.test_cluster.recorder.kind(kind);
         let kind = kind.ok_or_else(|| wrong("the history does not hold this kind".into()))?;
         let collection = kind.path(Some(&self.namespace));
         let path =
@@ -46,7 +46,7 @@ impl Trial {
             .header(http::header::CONTENT_TYPE, content)
             .body(if body.is_null() { Vec::new() } else { body.to_string().into_bytes() })
             .map_err(|e| wrong(e.to_string()))?;
-        match self.ground.client.request::<Value>(request).await {
+        match self.test_cluster.client.request::<Value>(request).await {
             Ok(object) => Ok(Answer::Accepted(object)),
             // A request that admission or validation denies is an answer; one that the API server or a webhook could not
             // deal with is a failing cluster.
@@ -57,7 +57,7 @@ impl Trial {
         }
     }
 
-    /// Creates an object. One that lies in no namespace is deleted with the trial.
+    /// Creates an object. One that lies in no namespace is deleted with the test.
     ///
     /// # Errors
     /// [`Stop::Refused`].

@@ -1,4 +1,4 @@
-//! What a trial waits for: by watching, never by asking again.
+//! What a case waits for: by watching, never by asking again.
 
 use std::time::Instant;
 
@@ -8,11 +8,11 @@ use conformance_expect::schedulers::{self, Resource};
 use conformance_history::{Live, RAN_OUT};
 use serde_json::json;
 
-use super::{Stop, Trial};
+use super::{Stop, TestContext};
 use crate::diagnostics;
 use crate::limits::{self, Limit};
 
-impl Trial {
+impl TestContext {
     /// Waits until a condition holds of the namespace, by watching.
     ///
     /// # Errors
@@ -29,7 +29,7 @@ impl Trial {
     /// The same of the objects that lie in no namespace.
     ///
     /// # Errors
-    /// As [`Trial::until`].
+    /// As [`TestContext::until`].
     pub async fn until_in_cluster(
         &self,
         condition: &str,
@@ -42,7 +42,7 @@ impl Trial {
     /// The same of any namespace.
     ///
     /// # Errors
-    /// As [`Trial::until`].
+    /// As [`TestContext::until`].
     pub async fn until_in(
         &self,
         namespace: &str,
@@ -52,7 +52,7 @@ impl Trial {
     ) -> Result<(), Stop> {
         let length = limit.length.mul_f64(self.scale);
         let begin = Instant::now();
-        let recorder = &self.ground.recorder;
+        let recorder = &self.test_cluster.recorder;
         let mut changes = recorder.follow(namespace);
         let wait = async {
             while !recorder.look(namespace, &holds) {
@@ -75,7 +75,7 @@ impl Trial {
 
     /// What a wait that ran out stops with: the cluster that failed meanwhile, or the moment, which is marked then.
     pub async fn ran_out(&self, condition: &str, limit: Limit, begin: Instant) -> Stop {
-        if let Err(error) = self.ground.cluster.healthy().await {
+        if let Err(error) = self.test_cluster.cluster.healthy().await {
             return error.into();
         }
         self.mark(RAN_OUT, json!({"condition": condition}));
@@ -90,7 +90,7 @@ impl Trial {
     /// Waits until so many pods of the workload are bound.
     ///
     /// # Errors
-    /// As [`Trial::until`].
+    /// As [`TestContext::until`].
     pub async fn until_bound(&self, count: usize) -> Result<(), Stop> {
         let condition = format!("{count} pods bound");
         self.until(&condition, limits::SCHEDULING, |live| live.bound() >= count).await
@@ -100,7 +100,7 @@ impl Trial {
     /// where surplus stays gated until the hard gang is bound (KUBE-08, Koordinator), the hard gang alone.
     ///
     /// # Errors
-    /// As [`Trial::until`].
+    /// As [`TestContext::until`].
     pub async fn until_released(&self, gang: &Gang) -> Result<(), Stop> {
         let count = match self.target {
             Target::KubePodGang | Target::Koordinator => gang.minimum(),

@@ -105,7 +105,7 @@ pub trait Expectations: Sync {
     }
 
     /// What is wrong with the topology resources of this ClusterTopologyBinding, as far as they are about the nodes of
-    /// one trial. `live` are objects that lie in no namespace.
+    /// one test. `live` are objects that lie in no namespace.
     fn topology_faults(&self, _binding: &Value, _live: &Live, _pool: &str) -> Vec<String> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! The way of one trial, from its namespace to its judgements.
+//! The way of one test, from its namespace to its judgements.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -7,13 +7,13 @@ use conformance_cluster::{ClusterError, deploy};
 use conformance_contract::names;
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Outcome;
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::context::{STOPPED, Stop, Trial};
+use conformance_driver::case::{Case, Isolation};
+use conformance_driver::context::{STOPPED, Stop, TestContext};
 use conformance_driver::limits;
-use conformance_driver::test_cluster::Ground;
+use conformance_driver::test_cluster::TestCluster;
 use conformance_report::{CaseResult, Seconds};
 
-use super::{Arena, Origin};
+use super::{Environment, Origin};
 use crate::artifacts::Artifacts;
 use crate::environment::requirements::{scheduler_failed, too_small};
 use crate::verdict;
@@ -21,9 +21,9 @@ use crate::verdict;
 /// The clauses that are judged by the order of objects of different kinds.
 const ACROSS_KINDS: [&str; 1] = ["GANG-07"];
 
-impl Arena {
+impl Environment {
     /// Holds a case on a target, with the retries that the settings allow.
-    pub async fn hold(&self, case: &'static Case, target: Target) -> CaseResult {
+    pub async fn execute(&self, case: &'static Case, target: Target) -> CaseResult {
         let clauses = verdict::judged_clauses(case, target);
         let absent = || self.absent(target).filter(|_| !clauses.iter().any(|id| verdict::is_contract(id)));
         if let Some(reason) = self.lacks(case, target).or_else(absent) {
@@ -46,8 +46,11 @@ impl Arena {
 
     async fn attempt(&self, case: &'static Case, target: Target, attempt: usize) -> CaseResult {
         // The semaphore is never closed.
-        let place = self.place(case.lane, target);
-        let _seats = place.seats.acquire_many(if case.lane == Lane::Serial { place.all } else { 1 }).await;
+        let place = self.place(case.isolation, target);
+        let _seats = place
+            .seats
+            .acquire_many(if case.isolation == Isolation::Exclusive { place.all } else { 1 })
+            .await;
         self.attempt_here(case, target, attempt).await
     }
 
@@ -56,39 +59,41 @@ impl Arena {
             let clauses = verdict::judged_clauses(case, target);
             CaseResult::without_running(case.id, case.title, clauses, &Outcome::error(error.to_string()))
         };
-        let ground = match self.ground(case.lane, target).await {
-            Ok(ground) => ground,
+        let test_cluster = match self.test_cluster(case.isolation, target).await {
+            Ok(test_cluster) => test_cluster,
             Err(error) => return failed(&error),
         };
-        if let Some(death) = ground.cluster.dead() {
+        if let Some(death) = test_cluster.cluster.dead() {
             return failed(&death);
         }
-        if let Some(reason) = too_small(&ground, case) {
+        if let Some(reason) = too_small(&test_cluster, case) {
             let clauses = verdict::judged_clauses(case, target);
             let outcome = Outcome::not_run_announced(reason);
             return CaseResult::without_running(case.id, case.title, clauses, &outcome);
         }
-        if let Some(failure) = scheduler_failed(&ground, target) {
+        if let Some(failure) = scheduler_failed(&test_cluster, target) {
             return failed(&failure);
         }
         let begin = Instant::now();
-        let number = self.trials.fetch_add(1, Ordering::Relaxed);
+        let number = self.cases.fetch_add(1, Ordering::Relaxed);
         let namespace = format!("{}-{}-{number}", case.id.replace('/', "-"), self.settings.run);
-        let artifacts = Artifacts::begin(&self.settings.out, case, target, &ground, attempt);
-        let trial = Trial::begin(case, target, ground.clone(), namespace.clone(), self.settings.scale).await;
-        let mut trial = match trial {
-            Ok(trial) => trial,
+        let artifacts = Artifacts::begin(&self.settings.out, case, target, &test_cluster, attempt);
+        let test =
+            TestContext::begin(case, target, test_cluster.clone(), namespace.clone(), self.settings.scale)
+                .await;
+        let mut test = match test {
+            Ok(test) => test,
             Err(stop) => {
-                let _ = ground.cluster.node_pools().release(names::POOL, &namespace).await;
+                let _ = test_cluster.cluster.node_pools().release(names::POOL, &namespace).await;
                 return failed(&cluster_error(stop));
             }
         };
         let stop = tokio::select! {
-            ended = (case.drive)(&mut trial) => ended.err(),
-            death = death(&ground, target) => Some(Stop::Cluster(death)),
+            ended = (case.drive)(&mut test) => ended.err(),
+            death = death(&test_cluster, target) => Some(Stop::Cluster(death)),
         };
         let judging = Instant::now();
-        let settled = trial.ground.recorder.settle(&trial.namespace, limits::SETTLE.length).await;
+        let settled = test.test_cluster.recorder.settle(&test.namespace, limits::SETTLE.length).await;
         let stop = stop.or_else(|| {
             (!settled).then(|| {
                 let what = "the watches".to_owned();
@@ -97,9 +102,9 @@ impl Arena {
             })
         });
         if let Some(stop) = &stop {
-            trial.mark(STOPPED, stop.detail());
+            test.mark(STOPPED, stop.detail());
         }
-        let history = trial.history();
+        let history = test.history();
         let findings = (case.judge)(&history);
         let mut judgements = verdict::judgements(case, target, &history, &findings, stop.as_ref());
         if let Origin::Existing { one_etcd: false, .. } = self.settings.origin {
@@ -122,23 +127,23 @@ impl Arena {
         }
         let mut result = CaseResult::new(case.id, case.title, judgements);
         result.artifacts = artifacts.keep(&history, &result, stop.as_ref()).await;
-        self.clean(&trial).await;
+        self.clean(&test).await;
         result.reproduce =
             Some(self.settings.reproduce.replace("{case}", case.id).replace("{target}", &target.words()));
         result.duration_seconds = Seconds::from(begin.elapsed());
-        result.overhead_seconds = Some(Seconds::from(trial.overhead + judging.elapsed()));
-        result.negative_verdict_seconds = trial.negative_verdict.map(Seconds::from);
+        result.overhead_seconds = Some(Seconds::from(test.overhead + judging.elapsed()));
+        result.negative_verdict_seconds = test.negative_verdict.map(Seconds::from);
         result
     }
 
-    /// Lets the trial's objects go without waiting for it: the next trial has names and nodes of its own. On a cluster
-    /// that ends with the run the namespace stays; its deletion costs the API server more than most trials.
-    async fn clean(&self, trial: &Trial) {
-        let (client, pool) = (&trial.ground.client, &trial.namespace);
-        if let Err(error) = trial.clear_cluster().await {
-            tracing::debug!(namespace = trial.namespace, %error, "cleaning up");
+    /// Lets the case's objects go without waiting for it: the next case has names and nodes of its own. On a cluster
+    /// that ends with the run the namespace stays; its deletion costs the API server more than most cases.
+    async fn clean(&self, test: &TestContext) {
+        let (client, pool) = (&test.test_cluster.client, &test.namespace);
+        if let Err(error) = test.clear_cluster().await {
+            tracing::debug!(namespace = test.namespace, %error, "cleaning up");
         }
-        let cluster = &trial.ground.cluster;
+        let cluster = &test.test_cluster.cluster;
         let gone = async {
             match self.settings.origin {
                 Origin::Local => deploy::delete_workloads(client, pool).await?,
@@ -152,9 +157,9 @@ impl Arena {
         };
         let gone = gone.await;
         if let Err(error) = gone {
-            tracing::debug!(namespace = trial.namespace, %error, "cleaning up");
+            tracing::debug!(namespace = test.namespace, %error, "cleaning up");
         }
-        trial.ground.recorder.forget(&trial.namespace);
+        test.test_cluster.recorder.forget(&test.namespace);
     }
 }
 
@@ -166,9 +171,9 @@ fn cluster_error(stop: Stop) -> ClusterError {
 }
 
 /// Returns when a part of the cluster that the target needs has ended by itself.
-async fn death(ground: &Ground, target: Target) -> ClusterError {
+async fn death(test_cluster: &TestCluster, target: Target) -> ClusterError {
     loop {
-        if let Some(death) = ground.cluster.dead().or_else(|| scheduler_failed(ground, target)) {
+        if let Some(death) = test_cluster.cluster.dead().or_else(|| scheduler_failed(test_cluster, target)) {
             return death;
         }
         tokio::time::sleep(Duration::from_millis(250)).await;

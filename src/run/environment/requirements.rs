@@ -4,12 +4,12 @@ use conformance_cluster::ClusterError;
 use conformance_cluster::local::Part;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Lane};
-use conformance_driver::test_cluster::Ground;
+use conformance_driver::case::{Case, Isolation, Need};
+use conformance_driver::test_cluster::TestCluster;
 
-use super::{Arena, Origin};
+use super::{Environment, Origin, Settings};
 
-impl Arena {
+impl Environment {
     /// Whether KAI itself is in the clusters of this run, from a folder or by its chart.
     fn has_kai(&self) -> bool {
         match &self.settings.origin {
@@ -28,46 +28,47 @@ impl Arena {
         )
     }
 
-    /// Why a case cannot be held on a target in the clusters of this run.
+    /// Why a case cannot be run on a target in the clusters of this run.
     pub(super) fn lacks(&self, case: &Case, target: Target) -> Option<&'static str> {
-        let pod_grouper =
-            || self.settings.spec.parts_of(Scheduler::Kai).any(|part| part == Part::KaiPodGrouper);
-        let is_local = matches!(self.settings.origin, Origin::Local);
-        match case.group() {
-            _ if case.lane == Lane::Alone
-                && !matches!(self.settings.origin, Origin::Local | Origin::Up(_)) =>
-            {
-                Some("it stops or reconfigures a part of the control plane: run it with --provider local")
-            }
-            // Not even its API.
-            _ if target.scheduler() == Scheduler::Kai
-                && matches!(self.settings.origin, Origin::Kind(_))
-                && !self.has_kai() =>
-            {
-                Some("KAI comes into a kind cluster by its chart only: run it with --install helm")
-            }
-            "klt" if !matches!(self.settings.origin, Origin::Kind(_)) => {
-                Some("the nodes have no kubelets, they are simulated: run it with --provider kind")
-            }
-            "kai"
-                if case.clauses.contains(&"KAI-07") && self.settings.spec.kai.is_some() && !pod_grouper() =>
-            {
-                Some("KAI's podgrouper is not in the folder of --kai-dir")
-            }
-            "coex" if !is_local => {
-                Some("who has bound a pod is read from the audit log of a cluster of the harness's own")
-            }
-            "coex" if self.settings.spec.schedulers.len() < 2 => {
-                Some("one scheduler only; run --backend all")
-            }
-            _ => None,
+        let origin = &self.settings.origin;
+        if case.isolation == Isolation::Dedicated && !matches!(origin, Origin::Local | Origin::Up(_)) {
+            return Some(
+                "it stops or reconfigures a part of the control plane: run it with --provider local",
+            );
         }
+        // Not even its API.
+        if target.scheduler() == Scheduler::Kai && matches!(origin, Origin::Kind(_)) && !self.has_kai() {
+            return Some("KAI comes into a kind cluster by its chart only: run it with --install helm");
+        }
+        case.needs.iter().find_map(|need| self.lacks_need(*need))
+    }
+
+    /// Why the clusters of this run do not have what a case needs.
+    fn lacks_need(&self, need: Need) -> Option<&'static str> {
+        let Settings { origin, spec, .. } = &self.settings;
+        let (has, otherwise) = match need {
+            Need::Kubelets => (
+                matches!(origin, Origin::Kind(_)),
+                "the nodes have no kubelets, they are simulated: run it with --provider kind",
+            ),
+            Need::AuditLog => (
+                matches!(origin, Origin::Local),
+                "who has bound a pod is read from the audit log of a cluster of the harness's own",
+            ),
+            Need::SeveralSchedulers => (spec.schedulers.len() > 1, "one scheduler only; run --backend all"),
+            // Without KAI itself its clauses are announced as not run, whatever is in the folder.
+            Need::PodGrouper => (
+                spec.kai.is_none() || spec.parts_of(Scheduler::Kai).any(|part| part == Part::KaiPodGrouper),
+                "KAI's podgrouper is not in the folder of --kai-dir",
+            ),
+        };
+        (!has).then_some(otherwise)
     }
 }
 
 /// Why a cluster's nodes do not do for a case: there are too few, or it is about a kubelet's own `pods`.
-pub(super) fn too_small(ground: &Ground, case: &Case) -> Option<String> {
-    let pools = ground.cluster.node_pools();
+pub(super) fn too_small(test_cluster: &TestCluster, case: &Case) -> Option<String> {
+    let pools = test_cluster.cluster.node_pools();
     let (there, wanted) = (pools.size()?, case.nodes.iter().map(|nodes| nodes.count as usize).sum::<usize>());
     if case.nodes.iter().any(|nodes| !nodes.stand_in) {
         return Some("its pods ask for nothing, and a kubelet's own `pods` cannot be made scarce".into());
@@ -76,7 +77,7 @@ pub(super) fn too_small(ground: &Ground, case: &Case) -> Option<String> {
 }
 
 /// Why a target's scheduler is not there.
-pub(super) fn scheduler_failed(ground: &Ground, target: Target) -> Option<ClusterError> {
-    let reason = ground.cluster.scheduler_failed(target.scheduler())?;
+pub(super) fn scheduler_failed(test_cluster: &TestCluster, target: Target) -> Option<ClusterError> {
+    let reason = test_cluster.cluster.scheduler_failed(target.scheduler())?;
     Some(ClusterError::Name(format!("backend {} is not run: {reason}", target.backend())))
 }

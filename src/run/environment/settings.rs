@@ -1,4 +1,4 @@
-//! How the trials of a run are held, and where its clusters come from.
+//! How the cases of a run are held, and where its clusters come from.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use conformance_cluster::kind::KindSpec;
 use conformance_cluster::local::{ClusterSpec, Programs};
 use conformance_report::Implementation;
 
-/// How trials are held.
+/// How cases are held.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The run's id: part of cluster names, namespaces and labels.
@@ -21,15 +21,15 @@ pub struct Settings {
     pub programs: Programs,
     /// Factor on every named limit.
     pub scale: f64,
-    /// Trials at a time on the shared cluster.
+    /// Cases at a time on the shared cluster.
     pub concurrency: usize,
-    /// How often a trial that did not pass is tried again; a pass then counts as flaky.
+    /// How often a case that did not pass is tried again; a pass then counts as flaky.
     pub retries: u32,
     /// Where histories and artifacts go.
     pub out: PathBuf,
     /// Whether clusters and their folders stay after a failure.
     pub keep: bool,
-    /// A command that holds one trial again, with `{case}` and `{target}` in it.
+    /// A command that holds one case again, with `{case}` and `{target}` in it.
     pub reproduce: String,
 }
 
