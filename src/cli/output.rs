@@ -33,7 +33,31 @@ pub(crate) struct Talk {
     terminal: bool,
     total: AtomicUsize,
     done: AtomicUsize,
-    building: Mutex<Option<(Instant, usize)>>,
+    building: Mutex<Building>,
+}
+
+/// How far the builds are.
+#[derive(Default)]
+struct Building {
+    /// The names of all programs that are to be built, in order.
+    planned: Vec<&'static str>,
+    /// Since when the one that is being built is, and how many of its packages were told of.
+    now: Option<(Instant, usize)>,
+}
+
+impl Building {
+    /// Which of them one is, and what comes after it, such as `2 of 4, then kube-scheduler, kwok`.
+    fn place(&self, name: &str) -> String {
+        match self.planned.iter().position(|planned| *planned == name) {
+            None => "once; cached afterwards".into(),
+            Some(place) => {
+                let (number, all, left) =
+                    (place + 1, self.planned.len(), self.planned[place + 1..].join(", "));
+                let then = if left.is_empty() { left } else { format!(", then {left}") };
+                format!("{number} of {all}{then}")
+            }
+        }
+    }
 }
 
 impl Default for Talk {
@@ -53,7 +77,7 @@ impl Default for Talk {
             terminal,
             total: AtomicUsize::new(0),
             done: AtomicUsize::new(0),
-            building: Mutex::new(None),
+            building: Mutex::default(),
         }
     }
 }
@@ -86,20 +110,31 @@ impl Talk {
 }
 
 impl Progress for Talk {
+    fn planned(&self, components: &[&'static Component]) {
+        let planned: Vec<_> = components.iter().map(|component| component.name).collect();
+        if !planned.is_empty() {
+            self.line(&format!("to be built from source, once; cached afterwards: {}", planned.join(", ")));
+        }
+        *self.building.lock().unwrap_or_else(PoisonError::into_inner) = Building { planned, now: None };
+    }
+
     fn building(&self, component: &Component) {
-        *self.building.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), 0));
-        self.now(&format!("building {} {} (once; cached afterwards)", component.name, component.version));
+        let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        building.now = Some((Instant::now(), 0));
+        let place = building.place(component.name);
+        self.now(&format!("building {} {} ({place})", component.name, component.version));
     }
 
     fn compiled(&self, component: &Component, packages: usize) {
         let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((begin, last)) = building.as_mut() else { return };
+        let place = building.place(component.name);
+        let Some((begin, last)) = building.now.as_mut() else { return };
         // In a log every hundredth package is enough.
         if self.terminal || packages >= *last + 100 {
             *last = packages;
             let seconds = begin.elapsed().as_secs();
             self.now(&format!(
-                "building {} {}: {packages} packages, {seconds} s",
+                "building {} {}: {packages} packages, {seconds} s ({place})",
                 component.name, component.version
             ));
         }
@@ -138,4 +173,23 @@ impl Observer for Talk {
 
 fn indented(text: &str, lines: usize) -> String {
     text.lines().take(lines).map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_says_what_is_left() {
+        let building = Building { planned: vec!["etcd", "kube-apiserver", "kwok"], now: None };
+        let places = ["etcd", "kube-apiserver", "kwok", "helm"].map(|name| building.place(name));
+        insta::assert_debug_snapshot!(places, @r#"
+        [
+            "1 of 3, then kube-apiserver, kwok",
+            "2 of 3, then kwok",
+            "3 of 3",
+            "once; cached afterwards",
+        ]
+        "#);
+    }
 }

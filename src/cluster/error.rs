@@ -16,6 +16,12 @@ pub enum ClusterError {
         /// The `go` line of the component's module.
         needed: String,
     },
+    /// This machine cannot do what was asked of it. Nothing has been built or started.
+    #[error("this machine lacks what is needed; nothing has been built:\n  {}", missing.join("\n  ").replace('\n', "\n  "))]
+    Preflight {
+        /// Everything that is missing, each with what to do.
+        missing: Vec<String>,
+    },
     /// A component does not compile or its modules cannot be had.
     #[error("building {component} {version} failed; log: {}\n{tail}", log.display())]
     Build {

@@ -1,6 +1,7 @@
 //! Where real clusters come from.
 //!
 //! - [`components`] builds etcd, Kubernetes, KWOK and the schedulers from pinned Go modules and caches the programs;
+//! - [`preflight`] looks at what this machine lacks for them, before anything is built;
 //! - [`process`] starts them so that none outlives its owner;
 //! - [`provider`] says what cases need of a cluster;
 //! - [`local`] makes one control plane of them, with KWOK nodes, on loopback ports of its own;
@@ -29,6 +30,7 @@ pub mod local;
 pub mod node_pools;
 pub mod nodes;
 pub mod own_program;
+pub mod preflight;
 pub mod process;
 pub mod provider;
 pub mod schedulers;

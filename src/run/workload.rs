@@ -9,7 +9,7 @@ use conformance_cluster::nodes::PODS;
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Isolation, Nodes, nodes};
+use conformance_driver::case::{Case, Nodes, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::SCHEDULING;
 use conformance_driver::test_cluster::TestCluster;

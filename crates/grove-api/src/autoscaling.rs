@@ -1,5 +1,6 @@
 //! Horizontal autoscaling of a clique or a scaling group. The reference controller runs none: admission refuses it.
 
+#[cfg(feature = "schema")]
 use k8s_openapi::api::autoscaling::v2::MetricSpec;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;

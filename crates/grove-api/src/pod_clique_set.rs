@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use kube::CustomResource;
+#[cfg(feature = "schema")]
 use kube::core::{Reason, Rule};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -78,6 +79,7 @@ pub struct PodCliqueSetSpec {
 }
 
 /// CEL rules on a whole PodCliqueSet: `packDomain` may stay where it is, but no new object may bring it along.
+#[cfg(feature = "schema")]
 pub(super) fn creation_rules() -> [Rule; 3] {
     [
         (

@@ -3,6 +3,7 @@
 //! A user may write a quantity as an integer (`nvidia.com/gpu: 8`), which the typed PodSpec does not read, and the pods
 //! are to get what was written and nothing else. The CRD schema is that of core/v1 PodSpec all the same.
 
+#[cfg(feature = "schema")]
 use k8s_openapi::api::core::v1::PodSpec;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;

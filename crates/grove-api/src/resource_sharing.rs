@@ -1,6 +1,7 @@
 //! Sharing of ResourceClaims between the pods of a PodCliqueSet, a scaling group or a clique. The reference controller
 //! creates no claims: admission refuses these fields.
 
+#[cfg(feature = "schema")]
 use k8s_openapi::api::resource::v1::ResourceClaimTemplateSpec;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;

@@ -10,8 +10,8 @@ use tokio::process::Command;
 use super::catalogue::{Component, Module};
 use crate::{ClusterError, home};
 
-/// What a cold build of everything may take; less free disk is refused before Go starts.
-const BUILD_MIB: u64 = 4096;
+/// Less free disk is refused before a build.
+const SPARE_MIB: u64 = 1024;
 
 /// The user's Go.
 #[derive(Debug, Clone)]
@@ -33,6 +33,9 @@ pub struct BuiltBy {
     pub go: String,
     /// SHA-256 of the program, hex.
     pub sha256: String,
+    /// Size of the program; unknown of those that older versions built.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
     /// Seconds that the build took.
     pub seconds: f64,
 }
@@ -145,7 +148,8 @@ pub(super) async fn build(
     log: &Path,
     mut packages: impl FnMut(usize),
 ) -> Result<(), ClusterError> {
-    home::require_space(&home::cache(), BUILD_MIB, "to build the components", home::CACHE_VARIABLE)?;
+    // Again before each build: a disk can be filled by what was built before.
+    home::require_space(&home::cache(), SPARE_MIB, "to build a component", home::CACHE_VARIABLE)?;
     let failed = |reason: &str| ClusterError::Build {
         component: component.name.into(),
         version: component.version.into(),

@@ -11,7 +11,7 @@ use tokio::process::Command;
 
 use super::build::{self, BuiltBy, Toolchain, hex};
 use super::catalogue::{Component, catalogue};
-use crate::{ClusterError, home};
+use crate::{ClusterError, home, preflight};
 
 /// Where a program came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +44,8 @@ pub type Overrides = BTreeMap<String, PathBuf>;
 
 /// Told about builds.
 pub trait Progress: Send + Sync {
+    /// These are to be built, in this order; none if everything is cached.
+    fn planned(&self, _components: &[&'static Component]) {}
     /// A build began.
     fn building(&self, component: &Component);
     /// So many packages are compiled.
@@ -84,17 +86,30 @@ impl Toolbox {
         progress: &dyn Progress,
     ) -> Result<Self, ClusterError> {
         let mut programs = BTreeMap::new();
-        let mut go: BTreeMap<&str, Toolchain> = BTreeMap::new();
+        let (mut ours, mut to_build) = (Vec::new(), Vec::new());
+        // What was given is looked at before minutes are spent on the rest.
         for component in components {
-            let program = if let Some(path) = overrides.get(component.name) {
-                given(component, path).await?
-            } else {
-                let module = component.module;
-                if !go.contains_key(module.name) {
-                    go.insert(module.name, Toolchain::find(module).await?);
-                }
-                cached_or_built(component, &go[module.name], progress).await?
-            };
+            match overrides.get(component.name) {
+                Some(path) => drop(programs.insert(component.name.to_owned(), given(component, path).await?)),
+                None => ours.push(component),
+            }
+        }
+        for component in &ours {
+            if !Self::is_built(component).await {
+                to_build.push(*component);
+            }
+        }
+        if !ours.is_empty() {
+            preflight::require(&to_build).await?;
+        }
+        progress.planned(&to_build);
+        let mut go: BTreeMap<&str, Toolchain> = BTreeMap::new();
+        for component in ours {
+            let module = component.module;
+            if !go.contains_key(module.name) {
+                go.insert(module.name, Toolchain::find(module).await?);
+            }
+            let program = cached_or_built(component, &go[module.name], progress).await?;
             programs.insert(component.name.to_owned(), program);
         }
         Ok(Self { programs })
@@ -223,6 +238,7 @@ async fn cached_or_built(
         version: component.version.into(),
         go: go.version.clone(),
         sha256: digest(&unfinished)?,
+        bytes: std::fs::metadata(&unfinished).ok().map(|file| file.len()),
         seconds,
     };
     let program = folder.join(component.name);
@@ -247,7 +263,10 @@ fn read(component: &Component, folder: &Path) -> Option<Program> {
     let built: BuiltBy =
         serde_json::from_str(&std::fs::read_to_string(folder.join("built.json")).ok()?).ok()?;
     let path = folder.join(component.name);
-    path.is_file().then_some(Program {
+    // A copy that was cut off half way is none.
+    let whole = std::fs::metadata(&path)
+        .is_ok_and(|file| file.is_file() && built.bytes.is_none_or(|bytes| bytes == file.len()));
+    whole.then_some(Program {
         name: built.name,
         version: built.version,
         path,

@@ -28,6 +28,7 @@ mod tests;
 
 pub use audit::Binding;
 pub use part::Part;
+pub(crate) use ports::reserve_any;
 pub use spec::{ClusterSpec, ControllerSpec, EXTERNAL_SCHEDULER, Gates};
 pub use start::Programs;
 

@@ -44,6 +44,14 @@ pub(super) fn reserve() -> Result<Port, ClusterError> {
     Err(ClusterError::Ports(last))
 }
 
+/// Whether a port can be reserved at all; it is given back at once.
+///
+/// # Errors
+/// As [`reserve`].
+pub(crate) fn reserve_any() -> Result<String, ClusterError> {
+    reserve().map(|port| format!("127.0.0.1:{} is free", port.number))
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

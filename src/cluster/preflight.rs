@@ -1,0 +1,144 @@
+//! What this machine lacks for what is about to be done, looked at before anything is built, so that all of it is reported
+//! at once and not one by one after minutes.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::components::{Component, Toolchain};
+use crate::{ClusterError, home, local};
+
+/// Memory that the largest build takes at its peak, MiB: linking kube-apiserver, with two compilers beside.
+const BUILD_MEMORY_MIB: u64 = 3072;
+/// Memory of a control plane with all schedulers, MiB.
+const RUN_MEMORY_MIB: u64 = 1536;
+/// Disk that a cold build of everything takes, MiB: Go's own caches are on it too, as a rule.
+pub(crate) const BUILD_DISK_MIB: u64 = 4096;
+/// Disk of a cluster's state, MiB.
+const STATE_DISK_MIB: u64 = 512;
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// What.
+    pub what: &'static str,
+    /// How it is, or what is wrong and what to do about it.
+    pub found: Result<String, String>,
+}
+
+/// Looks at everything that building these components, and running a cluster of local processes, needs.
+pub async fn checks(to_build: &[&'static Component]) -> Vec<Check> {
+    let memory = if to_build.is_empty() { RUN_MEMORY_MIB } else { BUILD_MEMORY_MIB };
+    let mut checks = vec![
+        Check { what: "state folder", found: writable(&home::state(), STATE_DISK_MIB, home::STATE_VARIABLE) },
+        Check { what: "ports", found: local::reserve_any().map_err(|error| error.to_string()) },
+        Check { what: "memory", found: enough_memory(available_memory_mib(), memory) },
+    ];
+    let disk = if to_build.is_empty() { 1 } else { BUILD_DISK_MIB };
+    let cache = writable(&home::cache(), disk, home::CACHE_VARIABLE);
+    let usable = cache.is_ok();
+    checks.push(Check { what: "cache folder", found: cache });
+    // Go is asked inside the module's folder, which is in the cache.
+    if usable && !to_build.is_empty() {
+        checks.push(Check { what: "go", found: go_for(to_build).await });
+    }
+    checks
+}
+
+/// Refuses to begin where something is missing.
+///
+/// # Errors
+/// [`ClusterError::Preflight`] with all of it.
+pub(crate) async fn require(to_build: &[&'static Component]) -> Result<(), ClusterError> {
+    let wrong = |check: Check| check.found.err().map(|reason| format!("{}: {reason}", check.what));
+    let missing: Vec<_> = checks(to_build).await.into_iter().filter_map(wrong).collect();
+    if missing.is_empty() { Ok(()) } else { Err(ClusterError::Preflight { missing }) }
+}
+
+/// Go, in a version that serves each module; the first reason why it does not.
+async fn go_for(to_build: &[&'static Component]) -> Result<String, String> {
+    let modules: BTreeMap<_, _> =
+        to_build.iter().map(|component| (component.module.name, component.module)).collect();
+    let mut versions = Vec::new();
+    for module in modules.into_values() {
+        let go = Toolchain::find(module).await.map_err(|error| error.to_string())?;
+        let said = format!("{} {}", go.version, go.target);
+        if !versions.contains(&said) {
+            versions.push(said);
+        }
+    }
+    Ok(versions.join(", "))
+}
+
+/// A folder in which files can be made, with room.
+fn writable(path: &Path, needed_mib: u64, variable: &'static str) -> Result<String, String> {
+    let refused = |reason: String| {
+        format!("{} cannot be written: {reason}; set {variable} to a folder that can", path.display())
+    };
+    home::make(path).map_err(|error| refused(error.to_string()))?;
+    tempfile::tempfile_in(path).map_err(|error| refused(error.to_string()))?;
+    let space = home::require_space(path, needed_mib, "here", variable);
+    space.map(|()| path.display().to_string()).map_err(|error| error.to_string())
+}
+
+fn enough_memory(available_mib: Option<u64>, needed_mib: u64) -> Result<String, String> {
+    match available_mib {
+        Some(mib) if mib < needed_mib => {
+            Err(format!("{mib} MiB are available, {needed_mib} MiB are needed; end what else is running"))
+        }
+        Some(mib) => Ok(format!("{mib} MiB available")),
+        None => Ok("unknown".into()),
+    }
+}
+
+/// What the kernel says could be given to new programs; `None` where it does not say.
+fn available_memory_mib() -> Option<u64> {
+    available_in(&std::fs::read_to_string("/proc/meminfo").ok()?)
+}
+
+fn available_in(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? / 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("MemTotal:       24000000 kB\nMemAvailable:    2097152 kB\n", Some(2048))]
+    #[case("MemTotal:       24000000 kB\n", None)]
+    #[case("MemAvailable: much\n", None)]
+    fn memory_is_what_the_kernel_says(#[case] text: &str, #[case] mib: Option<u64>) {
+        assert_eq!(available_in(text), mib);
+    }
+
+    #[rstest]
+    #[case(Some(1024), 2048, Err("1024 MiB are available, 2048 MiB are needed; end what else is running"))]
+    #[case(Some(4096), 2048, Ok("4096 MiB available"))]
+    #[case(None, 2048, Ok("unknown"))]
+    fn too_little_memory_is_said(
+        #[case] available: Option<u64>,
+        #[case] needed: u64,
+        #[case] found: Result<&str, &str>,
+    ) {
+        let found = found.map(str::to_owned).map_err(str::to_owned);
+        assert_eq!(enough_memory(available, needed), found);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_names_its_variable() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let below = file.path().join("cache");
+        let said = writable(&below, 1, "SOME_VARIABLE").expect_err("a file is no folder");
+        assert!(said.contains("cannot be written") && said.contains("set SOME_VARIABLE"), "{said}");
+    }
+
+    #[test]
+    fn a_disk_without_room_names_its_variable() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let said = writable(folder.path(), u64::MAX, "SOME_VARIABLE").expect_err("no disk is so large");
+        assert!(said.contains("SOME_VARIABLE"), "{said}");
+    }
+}

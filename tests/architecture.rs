@@ -1,0 +1,242 @@
+//! What Cargo cannot say of the architecture. That arrows between crates go one way it does say: each folder of `src/` is a
+//! crate, and a circle would not compile. Held here: which crates see which, how far they reach through others, and that the
+//! folders inside a crate form no circle either.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rstest::rstest;
+use serde_json::Value;
+use syn::visit::{self, Visit};
+
+/// Direct dependencies of each package, those of tests left out.
+fn packages() -> BTreeMap<String, BTreeSet<String>> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let said = Command::new(cargo)
+        .args(["metadata", "--locked", "--offline", "--format-version=1"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    let metadata: Value = serde_json::from_slice(&said.stdout).unwrap();
+    let name = |package: &Value| package["name"].as_str().unwrap_or_default().to_owned();
+    let names: BTreeMap<_, _> =
+        list(&metadata["packages"]).map(|package| (text(&package["id"]), name(package))).collect();
+    let of_program = |dependency: &&Value| list(&dependency["dep_kinds"]).any(|kind| kind["kind"].is_null());
+    let nodes = list(&metadata["resolve"]["nodes"]).map(|node| {
+        let dependencies = list(&node["deps"]).filter(of_program);
+        (
+            names[&text(&node["id"])].clone(),
+            dependencies.map(|one| names[&text(&one["pkg"])].clone()).collect(),
+        )
+    });
+    nodes.collect()
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// Everything that a package reaches.
+fn reach<'a>(packages: &'a BTreeMap<String, BTreeSet<String>>, from: &'a str) -> BTreeSet<&'a str> {
+    let (mut seen, mut left) = (BTreeSet::new(), vec![from]);
+    while let Some(package) = left.pop() {
+        for next in packages.get(package).into_iter().flatten() {
+            if seen.insert(next.as_str()) {
+                left.push(next);
+            }
+        }
+    }
+    seen
+}
+
+#[test]
+fn the_suite_does_not_see_the_reference_implementation_nor_that_the_suite() {
+    let packages = packages();
+    let reference = ["grove-api", "grove-backend-controller", "fake-gpu-plugin"];
+    for package in packages.keys().filter(|package| package.starts_with("conformance-")) {
+        let reached = reach(&packages, package);
+        assert!(!reference.iter().any(|one| reached.contains(one)), "{package} reaches the reference");
+    }
+    for package in reference {
+        let reached = reach(&packages, package);
+        let suite: Vec<_> = reached.iter().filter(|one| one.starts_with("conformance-")).collect();
+        assert!(suite.is_empty(), "{package} reaches {suite:?}");
+    }
+}
+
+/// Judges are functions of a history: nothing that could ask a cluster, a clock of a runtime or the network is within
+/// their reach, through whatever crate.
+#[rstest]
+#[case("conformance-contract")]
+#[case("conformance-history")]
+#[case("conformance-expect")]
+#[case("conformance-judge")]
+fn what_judges_reaches_no_cluster(#[case] package: &str) {
+    let packages = packages();
+    let reached = reach(&packages, package);
+    for beyond in
+        ["conformance-cluster", "conformance-driver", "kube", "k8s-openapi", "tokio", "hyper", "rustls"]
+    {
+        assert!(!reached.contains(beyond), "{package} reaches {beyond}");
+    }
+}
+
+#[test]
+fn reports_know_the_contract_only() {
+    let packages = packages();
+    let reached = reach(&packages, "conformance-report");
+    let suite: BTreeSet<_> = reached.into_iter().filter(|one| one.starts_with("conformance-")).collect();
+    assert_eq!(suite, BTreeSet::from(["conformance-contract"]));
+}
+
+/// The folders below a crate's root, and which of them each one's files use.
+fn folders(root: &Path) -> BTreeMap<String, BTreeSet<String>> {
+    let mut graph = BTreeMap::new();
+    for folder in entries(root).filter(|path| path.is_dir()) {
+        let mut used = BTreeSet::new();
+        for file in rust_files(&folder) {
+            let module = module_of(root, &file);
+            let parsed = syn::parse_file(&std::fs::read_to_string(&file).unwrap()).unwrap();
+            let mut paths = Paths { module, found: BTreeSet::new() };
+            paths.visit_file(&parsed);
+            used.extend(paths.found);
+        }
+        graph.insert(name(&folder), used);
+    }
+    let known: BTreeSet<String> = graph.keys().cloned().collect();
+    for (folder, used) in &mut graph {
+        used.retain(|one| known.contains(one) && one != folder);
+    }
+    graph
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap().to_string_lossy().into_owned()
+}
+
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path())
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let (folders, files): (Vec<_>, Vec<_>) = entries(folder).partition(|path| path.is_dir());
+    let is_rust = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "rs");
+    files.into_iter().filter(is_rust).chain(folders.iter().flat_map(|inner| rust_files(inner))).collect()
+}
+
+/// The module that a file is, from the crate's root.
+fn module_of(root: &Path, file: &Path) -> Vec<String> {
+    let below = file.strip_prefix(root).unwrap().with_extension("");
+    let mut module: Vec<_> = below.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    module.pop_if(|last| last == "mod");
+    module
+}
+
+/// Collects the first segment below the crate's root of every path of the crate's own.
+struct Paths {
+    module: Vec<String>,
+    found: BTreeSet<String>,
+}
+
+impl Paths {
+    fn add(&mut self, path: &[String]) {
+        let ups = path.iter().take_while(|segment| *segment == "super").count();
+        let absolute: Vec<String> = match path.first().map(String::as_str) {
+            Some("crate") => path[1..].to_vec(),
+            Some("super") => {
+                let kept = self.module.len().saturating_sub(ups);
+                self.module[..kept].iter().chain(&path[ups..]).cloned().collect()
+            }
+            _ => return,
+        };
+        self.found.extend(absolute.into_iter().next());
+    }
+
+    fn tree(&mut self, before: &mut Vec<String>, tree: &syn::UseTree) {
+        match tree {
+            syn::UseTree::Path(path) => {
+                before.push(path.ident.to_string());
+                self.tree(before, &path.tree);
+                before.pop();
+            }
+            syn::UseTree::Name(name) => self.add(&[before.clone(), vec![name.ident.to_string()]].concat()),
+            syn::UseTree::Rename(name) => self.add(&[before.clone(), vec![name.ident.to_string()]].concat()),
+            syn::UseTree::Glob(_) => self.add(before),
+            syn::UseTree::Group(group) => group.items.iter().for_each(|item| self.tree(before, item)),
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Paths {
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        self.tree(&mut Vec::new(), &item.tree);
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let segments: Vec<_> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        self.add(&segments);
+        visit::visit_path(self, path);
+    }
+
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        if item.content.is_some() {
+            self.module.push(item.ident.to_string());
+            visit::visit_item_mod(self, item);
+            self.module.pop();
+        }
+    }
+}
+
+/// A circle among folders, if there is one.
+fn circle(graph: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<String>> {
+    fn walk(graph: &BTreeMap<String, BTreeSet<String>>, path: &mut Vec<String>) -> Option<Vec<String>> {
+        let last = path.last().cloned().unwrap_or_default();
+        for next in graph.get(&last).into_iter().flatten() {
+            if let Some(begin) = path.iter().position(|one| one == next) {
+                return Some(path[begin..].to_vec());
+            }
+            path.push(next.clone());
+            if let Some(found) = walk(graph, path) {
+                return Some(found);
+            }
+            path.pop();
+        }
+        None
+    }
+    graph.keys().find_map(|begin| walk(graph, &mut vec![begin.clone()]))
+}
+
+#[test]
+fn a_circle_is_found() {
+    let graph = |edges: &[(&str, &str)]| {
+        let mut graph: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (from, to) in edges {
+            graph.entry((*from).into()).or_default().insert((*to).into());
+        }
+        graph
+    };
+    assert_eq!(circle(&graph(&[("a", "b"), ("b", "c")])), None);
+    assert_eq!(circle(&graph(&[("a", "b"), ("b", "c"), ("c", "b")])), Some(vec!["b".into(), "c".into()]));
+}
+
+#[test]
+fn folders_inside_a_crate_form_no_circle() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let suite = entries(&root.join("src")).filter(|path| path.is_dir());
+    let reference = entries(&root.join("crates")).map(|path| path.join("src"));
+    let mut edges = 0;
+    for path in suite.chain(reference) {
+        let graph = folders(&path);
+        edges += graph.values().map(BTreeSet::len).sum::<usize>();
+        assert_eq!(circle(&graph), None, "in {}: {graph:#?}", path.display());
+    }
+    assert!(edges > 0, "no folder uses another: nothing was read");
+}
