@@ -171,6 +171,27 @@ fn a_toolchain_that_cannot_build_is_infrastructure(#[case] go: Option<&str>, #[c
 }
 
 /// Before Docker is asked for, and before anything is built.
+/// A disk that is read-only and a Go that is not there are both reported, before anything is built.
+#[test]
+fn all_that_a_machine_lacks_is_reported_at_once() {
+    let cli = Cli::new();
+    let file = cli.file("not-a-folder", "");
+    let output = cli
+        .command(&["run"])
+        .env("PATH", cli.home.path().join("bin"))
+        .env("GROVE_CONFORMANCE_CACHE", cli.home.path().join("cache"))
+        .env("GROVE_CONFORMANCE_STATE", format!("{file}/state"))
+        .output()
+        .expect("the program runs");
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    for wanted in
+        ["nothing has been built", "state folder: ", "set GROVE_CONFORMANCE_STATE", "go: `go` cannot be run"]
+    {
+        assert!(said.contains(wanted), "{wanted:?} is not in: {said}");
+    }
+}
+
 #[test]
 fn helm_that_is_not_there_is_infrastructure() {
     let args = ["run", "--provider", "kind", "--install", "helm", "--backend", "kai-scheduler"];

@@ -295,3 +295,37 @@ async fn hold(component: &Component, path: &Path, progress: &dyn Progress) -> Re
     }
     Ok(file)
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::components::component;
+
+    /// A cache that a killed process, a full disk or a copy has left.
+    #[rstest]
+    #[case::whole(Some(4), "prog", true)]
+    #[case::of_an_older_version(None, "prog", true)]
+    #[case::cut_off(Some(4), "pr", false)]
+    fn a_program_that_is_not_whole_is_built_again(
+        #[case] bytes: Option<u64>,
+        #[case] content: &str,
+        #[case] is_there: bool,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let etcd = component("etcd").unwrap();
+        let built = BuiltBy {
+            name: "etcd".into(),
+            version: "v1".into(),
+            go: "go1".into(),
+            sha256: String::new(),
+            bytes,
+            seconds: 1.0,
+        };
+        std::fs::write(folder.path().join("etcd"), content).unwrap();
+        assert!(read(etcd, folder.path()).is_none(), "a build that has not ended");
+        std::fs::write(folder.path().join("built.json"), serde_json::to_string(&built).unwrap()).unwrap();
+        assert_eq!(read(etcd, folder.path()).is_some(), is_there);
+    }
+}
