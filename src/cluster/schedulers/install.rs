@@ -150,7 +150,7 @@ impl Install {
         self.processes.iter().filter_map(file)
     }
 
-    /// The processes that it can have in this cluster; none where kube-scheduler would stand in for it.
+    /// Whether it has this process in such a cluster; it has none where kube-scheduler stands in for it.
     pub(crate) fn has(&self, process: &SchedulerProcess, spec: &ClusterSpec) -> bool {
         match self.programs {
             ProgramSource::Kubernetes | ProgramSource::Built(_) => true,
