@@ -13,9 +13,8 @@ use std::sync::{Arc, OnceLock};
 use conformance_cases as cases;
 use conformance_cluster::ClusterError;
 use conformance_cluster::local::ClusterSpec;
-use conformance_cluster::schedulers::KaiDir;
+use conformance_cluster::schedulers::{self, KaiDir};
 use conformance_contract::kubernetes::Kubernetes;
-use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::{TARGETS, Target};
 use conformance_run::verdict::{is_contract, judged_clauses};
 use lane::{Shared, execute};
@@ -28,7 +27,7 @@ const KAI_DIR: &str = "GROVE_CONFORMANCE_KAI_DIR";
 /// Every scheduler in one control plane. KAI's programs are a matter of the machine: without, only what the API server
 /// shows of its backend is judged.
 fn spec() -> Result<ClusterSpec, ClusterError> {
-    let spec = ClusterSpec::with(Scheduler::ALL);
+    let spec = ClusterSpec::with(schedulers::all());
     let kai = std::env::var_os(KAI_DIR).map(|path| KaiDir::open(path.as_ref()));
     Ok(ClusterSpec { kai: kai.transpose()?, ..spec })
 }

@@ -17,6 +17,7 @@ use conformance_cluster::kind::{config, host};
 use conformance_cluster::local::{ClusterSpec, Programs};
 use conformance_cluster::own_program::ControllerProgram;
 use conformance_cluster::process::Launcher;
+use conformance_cluster::schedulers::volcano;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_run::environment::{Environment, Origin, Settings};
@@ -50,7 +51,7 @@ const HELD: [(Target, &[&str]); 2] = [
 ];
 
 fn environment(runtime: &Runtime) -> Result<Environment, ClusterError> {
-    let spec = ClusterSpec::with([Scheduler::Kube, Scheduler::Volcano]);
+    let spec = ClusterSpec::with([Scheduler::KUBE, volcano::SCHEDULER]);
     let controller = ControllerProgram::within(env!("CARGO_BIN_EXE_grove-conformance"));
     let schedulers: BTreeSet<_> = spec.schedulers.clone();
     let wanted = Wanted {

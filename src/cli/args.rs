@@ -75,8 +75,8 @@ pub(crate) struct ClusterArgs {
 fn version() -> impl TypedValueParser<Value = Kubernetes> {
     let known = Kubernetes::ALL.map(|version| PossibleValue::new(version.minor()).help(version.about()));
     PossibleValuesParser::new(known).map(|word| {
-        let named = Kubernetes::ALL.into_iter().find(|version| version.minor() == word);
-        named.unwrap_or_default()
+        // One of those that are possible.
+        Kubernetes::named(&word).unwrap_or_default()
     })
 }
 
@@ -335,7 +335,7 @@ pub(crate) struct UpArgs {
     #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
     pub backend: String,
     /// The version of Kubernetes.
-    #[arg(long, value_parser = version(), value_name = "VERSION", default_value = "1.36")]
+    #[arg(long, value_parser = version(), value_name = "VERSION", default_value = Kubernetes::default().minor())]
     pub kubernetes: Kubernetes,
     /// Whose controller runs in it. With existing the cluster is without the reference controller and its CRDs: for an
     /// operator of your own, which `run --provider existing --kubeconfig FILE --implementation existing` judges.

@@ -2,8 +2,10 @@
 
 use conformance_cluster::components::{Component, Purpose, Toolbox, Toolchain, catalogue, component};
 use conformance_cluster::schedulers::helm::Helm;
+use conformance_cluster::schedulers::{self, installation};
 use conformance_cluster::{home, kind};
 use conformance_contract::kubernetes::Kubernetes;
+use conformance_contract::scheduler::Scheduler;
 use conformance_report::Exit;
 
 use super::{Failure, output};
@@ -37,12 +39,17 @@ pub(crate) async fn doctor() -> Result<Exit, Failure> {
         Some(apiserver) => Toolchain::find(apiserver.module).await,
         None => return Err(Failure::Infrastructure("the catalogue has no kube-apiserver".into())),
     };
+    let of_modules: Vec<_> = schedulers::all()
+        .filter(|scheduler| installation(*scheduler).reads_its_module())
+        .map(Scheduler::name)
+        .collect();
     check(
         "go",
         match go {
             Ok(go) => Ok(format!("{} {}", go.version, go.target)),
             Err(error) if unbuilt.is_empty() => Ok(format!(
-                "not usable; all is built, and only the CRDs of volcano and koord-scheduler need it ({error})"
+                "not usable; all is built, and only the CRDs of {} need it ({error})",
+                of_modules.join(" and ")
             )),
             Err(error) => Err(error.to_string()),
         },

@@ -28,7 +28,7 @@ use conformance_cluster::components::{Overrides, Toolbox, components_for, must_b
 use conformance_cluster::local::{ClusterSpec, Programs};
 use conformance_cluster::own_program::ControllerProgram;
 use conformance_cluster::process::Launcher;
-use conformance_cluster::schedulers::KaiDir;
+use conformance_cluster::schedulers::{self, KaiDir, kai};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
 use conformance_report::Exit;
@@ -131,7 +131,7 @@ fn cluster_spec(
     schedulers: &BTreeSet<Scheduler>,
 ) -> Result<ClusterSpec, Failure> {
     let kai = match &args.kai_dir {
-        Some(path) if schedulers.contains(&Scheduler::Kai) => {
+        Some(path) if schedulers.contains(&kai::SCHEDULER) => {
             Some(KaiDir::open(path).map_err(|error| Failure::Usage(error.to_string()))?)
         }
         _ => None,
@@ -143,7 +143,7 @@ fn cluster_spec(
 /// processes has is refused; one that only this cluster does not have is not.
 async fn programs(args: &ClusterArgs, spec: &ClusterSpec, talk: &output::Talk) -> Result<Programs, Failure> {
     let (overrides, controller) = overrides(args)?;
-    must_be_of(&overrides, components_for(spec.kubernetes, &Scheduler::ALL.into()))?;
+    must_be_of(&overrides, components_for(spec.kubernetes, &schedulers::all().collect()))?;
     let components = components_for(spec.kubernetes, &spec.schedulers);
     let toolbox = Toolbox::prepare_only(components, &overrides, talk).await?;
     Ok(Programs { toolbox, launcher: Launcher::new(own()?), controller: controller_program(controller)? })

@@ -9,6 +9,7 @@ use conformance_cluster::kind::prepare::{self, Wanted};
 use conformance_cluster::local::{ClusterSpec, Programs};
 use conformance_cluster::process::Launcher;
 use conformance_cluster::schedulers::helm::Release;
+use conformance_cluster::schedulers::{self, installation};
 use conformance_contract::scheduler::Scheduler;
 use conformance_report::Implementation;
 use conformance_run::environment::Origin;
@@ -110,7 +111,7 @@ fn releases(args: &RunArgs, schedulers: &BTreeSet<Scheduler>) -> Result<Vec<Rele
             );
         }
     }
-    let mut releases: Vec<_> = Scheduler::ALL.into_iter().filter_map(Release::pinned).collect();
+    let mut releases: Vec<_> = schedulers::all().filter_map(Release::pinned).collect();
     for (name, words) in charts {
         let names: Vec<_> = releases.iter().map(|release| release.scheduler.name()).collect();
         let Some(place) = names.iter().position(|known| known == name) else {
@@ -158,13 +159,14 @@ pub(crate) async fn kind(
     talk: &output::Talk,
 ) -> Result<(Origin, Programs), Failure> {
     let mut schedulers = spec.schedulers.clone();
-    let by_chart = words.releases.iter().any(|release| release.scheduler == Scheduler::Kai);
-    if !by_chart && schedulers.remove(&Scheduler::Kai) {
-        output::say(
-            "KAI comes by its chart only, which this run does not install (--install helm does): its clauses are not \
-             run",
-        );
-    }
+    let by_chart: Vec<_> = words.releases.iter().map(|release| release.scheduler).collect();
+    schedulers.retain(|scheduler| {
+        let missing = installation(*scheduler).missing_in_kind().filter(|_| !by_chart.contains(scheduler));
+        if let Some(missing) = missing {
+            output::say(&format!("{missing}; its clauses are not run"));
+        }
+        missing.is_none()
+    });
     let config = match words.config {
         Some(path) => std::fs::read_to_string(path)
             .map_err(|e| Failure::Usage(format!("--kind-config {}: {e}", path.display())))?,

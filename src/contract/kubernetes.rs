@@ -1,68 +1,180 @@
-//! The Kubernetes versions that control planes are made of, and what of the Workload API each has to be told to serve.
+//! The Kubernetes versions that control planes are made of: one row each, with what of the Workload API a version has to be
+//! told to serve.
 //!
-//! A new version is a line in each function here, a folder in `components/`, and its module in the catalogue.
+//! A new version is a row of [`RELEASES`], and its pinned module (`cluster/components/catalogue.rs`). Nothing asks which
+//! version it is: what differs between versions is a field of their rows.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A minor version of Kubernetes, at the patch version that is pinned.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Kubernetes {
-    /// Workload and PodGroup in `v1alpha2`.
-    #[default]
-    #[serde(rename = "1.36")]
-    V1_36,
-    /// The same in `v1beta1`, and CompositePodGroup in `v1alpha3`.
-    #[serde(rename = "1.37")]
-    V1_37,
+/// What is known of a version.
+struct Release {
+    minor: &'static str,
+    version: &'static str,
+    about: &'static str,
+    workload_gates: &'static [&'static str],
+    workload_apis: &'static [&'static str],
+    has_trees: bool,
+    node_image: Option<&'static str>,
 }
+
+/// Every version, oldest first. The first is the default.
+const RELEASES: &[Release] = &[
+    Release {
+        minor: "1.36",
+        version: "v1.36.4",
+        about: "Workload and PodGroup: gangs side by side",
+        workload_gates: &["GenericWorkload", "GangScheduling", "TopologyAwareWorkloadScheduling"],
+        workload_apis: &["scheduling.k8s.io/v1alpha2"],
+        has_trees: false,
+        node_image: Some(
+            "kindest/node:v1.36.4@sha256:099e049362a1526b2db71494e1947aae99bd16290d7c895f2b7ea312e3cbfaed",
+        ),
+    },
+    Release {
+        minor: "1.37",
+        version: "v1.37.1",
+        about: "CompositePodGroup above them: a gang is a tree",
+        workload_gates: &["GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup"],
+        workload_apis: &["scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3"],
+        has_trees: true,
+        node_image: None,
+    },
+];
+
+/// A minor version of Kubernetes, at the patch version that is pinned: a row of [`RELEASES`].
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Kubernetes(usize);
 
 impl Kubernetes {
     /// All of them, oldest first.
-    pub const ALL: [Self; 2] = [Self::V1_36, Self::V1_37];
+    pub const ALL: [Self; RELEASES.len()] = {
+        let mut all = [Self(0); RELEASES.len()];
+        let mut row = 0;
+        while row < all.len() {
+            all[row] = Self(row);
+            row += 1;
+        }
+        all
+    };
+    /// Workload and PodGroup in `v1alpha2`.
+    pub const V1_36: Self = Self(0);
+    /// The same in `v1beta1`, and CompositePodGroup in `v1alpha3`.
+    pub const V1_37: Self = Self(1);
+
+    /// The one that users call so.
+    pub fn named(minor: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|version| version.minor() == minor)
+    }
+
+    const fn release(self) -> &'static Release {
+        &RELEASES[self.0]
+    }
 
     /// As users say it, such as `1.36`.
     pub const fn minor(self) -> &'static str {
-        match self {
-            Self::V1_36 => "1.36",
-            Self::V1_37 => "1.37",
-        }
+        self.release().minor
     }
 
     /// What a gang is in it, in words.
     pub const fn about(self) -> &'static str {
-        match self {
-            Self::V1_36 => "Workload and PodGroup: gangs side by side",
-            Self::V1_37 => "CompositePodGroup above them: a gang is a tree",
-        }
+        self.release().about
     }
 
     /// The pinned version, such as `v1.36.4`.
     pub const fn version(self) -> &'static str {
-        match self {
-            Self::V1_36 => "v1.36.4",
-            Self::V1_37 => "v1.37.1",
-        }
+        self.release().version
     }
 
     /// The feature gates of gangs and topology, all off by default.
     pub const fn workload_gates(self) -> &'static [&'static str] {
-        match self {
-            Self::V1_36 => &["GenericWorkload", "GangScheduling", "TopologyAwareWorkloadScheduling"],
-            Self::V1_37 => &["GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup"],
-        }
+        self.release().workload_gates
     }
 
     /// The API versions of `scheduling.k8s.io` that are off by default.
     pub const fn workload_apis(self) -> &'static [&'static str] {
-        match self {
-            Self::V1_36 => &["scheduling.k8s.io/v1alpha2"],
-            Self::V1_37 => &["scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3"],
-        }
+        self.release().workload_apis
+    }
+
+    /// Whether it serves CompositePodGroup, so that a gang can be a tree.
+    pub const fn has_trees(self) -> bool {
+        self.release().has_trees
+    }
+
+    /// kind's own image of its nodes at the pinned version, where one is published.
+    pub const fn node_image(self) -> Option<&'static str> {
+        self.release().node_image
     }
 }
 
 impl std::fmt::Display for Kubernetes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.minor())
+    }
+}
+
+impl std::fmt::Debug for Kubernetes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Kubernetes({self})")
+    }
+}
+
+impl Serialize for Kubernetes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.minor())
+    }
+}
+
+impl<'de> Deserialize<'de> for Kubernetes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let minor = String::deserialize(deserializer)?;
+        Self::named(&minor).ok_or_else(|| {
+            let known: Vec<_> = Self::ALL.map(Self::minor).into();
+            serde::de::Error::custom(format!("no version {minor:?} is known, only {}", known.join(", ")))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As numbers: 1.9 is older than 1.10.
+    fn numbers(version: &str) -> Vec<u32> {
+        version.split('.').map(|number| number.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn rows_are_of_different_versions_oldest_first() {
+        let minors = Kubernetes::ALL.map(|version| numbers(version.minor()));
+        assert!(minors.is_sorted_by(|one, next| one < next), "{minors:?}");
+    }
+
+    #[rstest::rstest]
+    #[case(Kubernetes::V1_36, "1.36")]
+    #[case(Kubernetes::V1_37, "1.37")]
+    fn constants_are_the_rows_of_their_names(#[case] version: Kubernetes, #[case] minor: &str) {
+        assert_eq!(version.minor(), minor);
+    }
+
+    #[test]
+    fn what_a_row_says_goes_together() {
+        for version in Kubernetes::ALL {
+            assert!(version.version().starts_with(&format!("v{version}.")), "{}", version.version());
+            let gate = version.workload_gates().contains(&"CompositePodGroup");
+            assert_eq!(version.has_trees(), gate, "{version}");
+            let is_its = |image: &str| image.starts_with(&format!("kindest/node:{}@", version.version()));
+            assert!(version.node_image().is_none_or(is_its), "{version}");
+        }
+    }
+
+    #[test]
+    fn a_version_is_written_as_users_say_it() {
+        for version in Kubernetes::ALL {
+            let text = serde_json::to_string(&version).unwrap();
+            assert_eq!(text, format!("\"{version}\""));
+            assert_eq!(serde_json::from_str::<Kubernetes>(&text).unwrap(), version);
+        }
+        let error = serde_json::from_str::<Kubernetes>("\"1.2\"").unwrap_err().to_string();
+        assert!(error.contains("no version \"1.2\" is known, only 1.36"), "{error}");
     }
 }

@@ -61,10 +61,10 @@ impl Target {
             | Self::KubePodGang
             | Self::KubeTree
             | Self::External
-            | Self::ExternalScheduler(_) => Scheduler::Kube,
-            Self::Volcano => Scheduler::Volcano,
-            Self::Koordinator => Scheduler::Koordinator,
-            Self::Kai => Scheduler::Kai,
+            | Self::ExternalScheduler(_) => Scheduler::KUBE,
+            Self::Volcano => Scheduler::named("volcano"),
+            Self::Koordinator => Scheduler::named("koord-scheduler"),
+            Self::Kai => Scheduler::named("kai-scheduler"),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Controls on clusters of local processes: a gate or a plugin of a scheduler is off, or the controller has a fault.
 
 use conformance_cluster::local::{ClusterSpec, ControllerSpec};
-use conformance_cluster::schedulers::{koord_scheduler, volcano};
+use conformance_cluster::schedulers::{kai, koord_scheduler, volcano};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
@@ -151,7 +151,7 @@ pub(super) const CONTROLS: &[Control] = &[
     Control {
         name: "volcano-without-gang",
         title: "vc-scheduler without its plugin gang",
-        spec: || plugin_off(Scheduler::Volcano, volcano::GANG),
+        spec: || plugin_off(volcano::SCHEDULER, volcano::GANG),
         target: Target::Volcano,
         cases: &["aon"],
         must: &[&["AON-02"]],
@@ -162,7 +162,7 @@ pub(super) const CONTROLS: &[Control] = &[
     Control {
         name: "volcano-without-topology",
         title: "vc-scheduler without its plugin network-topology-aware",
-        spec: || plugin_off(Scheduler::Volcano, volcano::NETWORK_TOPOLOGY),
+        spec: || plugin_off(volcano::SCHEDULER, volcano::NETWORK_TOPOLOGY),
         target: Target::Volcano,
         cases: &["topo"],
         must: &[&["TOPO-02"]],
@@ -172,7 +172,7 @@ pub(super) const CONTROLS: &[Control] = &[
     Control {
         name: "koordinator-without-coscheduling",
         title: "koord-scheduler without its plugin Coscheduling",
-        spec: || plugin_off(Scheduler::Koordinator, koord_scheduler::COSCHEDULING),
+        spec: || plugin_off(koord_scheduler::SCHEDULER, koord_scheduler::COSCHEDULING),
         target: Target::Koordinator,
         cases: &["aon"],
         must: &[&["AON-02"]],
@@ -182,7 +182,7 @@ pub(super) const CONTROLS: &[Control] = &[
     Control {
         name: "koordinator-without-topology",
         title: "koord-scheduler with awareNetworkTopology: false",
-        spec: || plugin_off(Scheduler::Koordinator, koord_scheduler::NETWORK_TOPOLOGY),
+        spec: || plugin_off(koord_scheduler::SCHEDULER, koord_scheduler::NETWORK_TOPOLOGY),
         target: Target::Koordinator,
         cases: &["topo"],
         // It does not ignore a constraint that it is not to know: at the second pod of the gang it panics.
@@ -193,7 +193,7 @@ pub(super) const CONTROLS: &[Control] = &[
     Control {
         name: "koordinator-member-forgotten",
         title: "a controller that leaves the last member out of the groups annotation",
-        spec: || fault_beside(Scheduler::Koordinator, "forget-member"),
+        spec: || fault_beside(koord_scheduler::SCHEDULER, "forget-member"),
         target: Target::Koordinator,
         cases: &["gang", "koord"],
         must: &[&["KOORD-01", "KOORD-07"]],
@@ -205,7 +205,7 @@ pub(super) const CONTROLS: &[Control] = &[
     Control {
         name: "volcano-wrong-queue",
         title: "a controller that sends every gang to a queue that nobody asked for",
-        spec: || fault_beside(Scheduler::Volcano, "wrong-queue"),
+        spec: || fault_beside(volcano::SCHEDULER, "wrong-queue"),
         target: Target::Volcano,
         cases: &["vol"],
         must: &[&["VOL-03"]],
@@ -215,7 +215,7 @@ pub(super) const CONTROLS: &[Control] = &[
     Control {
         name: "kai-without-subgroups",
         title: "a controller whose PodGroups have no subgroups",
-        spec: || fault_beside(Scheduler::Kai, "omit-subgroups"),
+        spec: || fault_beside(kai::SCHEDULER, "omit-subgroups"),
         target: Target::Kai,
         cases: &["gang", "kai"],
         must: &[&["KAI-01"]],
@@ -225,7 +225,7 @@ pub(super) const CONTROLS: &[Control] = &[
     Control {
         name: "foreign-resource",
         title: "a controller that writes another backend's gang resource",
-        spec: || fault_beside(Scheduler::Volcano, "foreign-resource"),
+        spec: || fault_beside(volcano::SCHEDULER, "foreign-resource"),
         target: Target::KubePodGroup,
         cases: &["coex"],
         must: &[&["COEX-02"]],

@@ -68,7 +68,7 @@ fn concerns(part: Part, a: &ClusterSpec, b: &ClusterSpec) -> bool {
     match part {
         Part::Etcd => false,
         Part::Controller => a.controller != b.controller,
-        Part::KubeScheduler => api || a.scheduler_gates != b.scheduler_gates,
+        Part::KUBE_SCHEDULER => api || a.scheduler_gates != b.scheduler_gates,
         _ => api,
     }
 }
@@ -227,9 +227,9 @@ mod tests {
 
     #[rstest]
     #[case::api(|spec: &mut ClusterSpec| spec.runtime_config.clear(), &[
-        Part::Apiserver, Part::KubeScheduler, Part::Kwok, Part::ControllerManager,
+        Part::Apiserver, Part::KUBE_SCHEDULER, Part::Kwok, Part::ControllerManager,
     ])]
-    #[case::scheduler(|spec: &mut ClusterSpec| spec.scheduler_gates = Default::default(), &[Part::KubeScheduler])]
+    #[case::scheduler(|spec: &mut ClusterSpec| spec.scheduler_gates = Default::default(), &[Part::KUBE_SCHEDULER])]
     #[case::controller(
         |spec: &mut ClusterSpec| spec.controller = ControllerSpec::with_profile(json!({})),
         &[Part::Controller]

@@ -23,6 +23,10 @@ pub struct Kind {
     pub scheduler: Option<Scheduler>,
 }
 
+const VOLCANO: Scheduler = Scheduler::named("volcano");
+const KOORDINATOR: Scheduler = Scheduler::named("koord-scheduler");
+const KAI: Scheduler = Scheduler::named("kai-scheduler");
+
 /// The kinds that a history holds.
 pub const KINDS: [Kind; 20] = [
     kind("v1", "Pod", "pods"),
@@ -37,24 +41,22 @@ pub const KINDS: [Kind; 20] = [
     kind("scheduler.grove.io/v1alpha1", "PodGang", "podgangs"),
     kind("scheduling.k8s.io/v1beta1", "Workload", "workloads")
         .or(&["scheduling.k8s.io/v1alpha2"])
-        .of(Scheduler::Kube),
+        .of(Scheduler::KUBE),
     kind("scheduling.k8s.io/v1beta1", "PodGroup", "podgroups")
         .or(&["scheduling.k8s.io/v1alpha2"])
-        .of(Scheduler::Kube),
-    kind("scheduling.k8s.io/v1alpha3", "CompositePodGroup", "compositepodgroups").of(Scheduler::Kube),
-    kind("scheduling.volcano.sh/v1beta1", "PodGroup.scheduling.volcano.sh", "podgroups")
-        .of(Scheduler::Volcano),
+        .of(Scheduler::KUBE),
+    kind("scheduling.k8s.io/v1alpha3", "CompositePodGroup", "compositepodgroups").of(Scheduler::KUBE),
+    kind("scheduling.volcano.sh/v1beta1", "PodGroup.scheduling.volcano.sh", "podgroups").of(VOLCANO),
     kind("scheduling.volcano.sh/v1beta1", "Queue.scheduling.volcano.sh", "queues")
         .of_the_cluster()
-        .of(Scheduler::Volcano),
-    kind("topology.volcano.sh/v1alpha1", "HyperNode", "hypernodes").of_the_cluster().of(Scheduler::Volcano),
-    kind("scheduling.sigs.k8s.io/v1alpha1", "PodGroup.scheduling.sigs.k8s.io", "podgroups")
-        .of(Scheduler::Koordinator),
+        .of(VOLCANO),
+    kind("topology.volcano.sh/v1alpha1", "HyperNode", "hypernodes").of_the_cluster().of(VOLCANO),
+    kind("scheduling.sigs.k8s.io/v1alpha1", "PodGroup.scheduling.sigs.k8s.io", "podgroups").of(KOORDINATOR),
     kind("scheduling.koordinator.sh/v1alpha1", "ClusterNetworkTopology", "clusternetworktopologies")
         .of_the_cluster()
-        .of(Scheduler::Koordinator),
-    kind("scheduling.run.ai/v2alpha2", "PodGroup.scheduling.run.ai", "podgroups").of(Scheduler::Kai),
-    kind("kai.scheduler/v1alpha1", "Topology", "topologies").of_the_cluster().of(Scheduler::Kai),
+        .of(KOORDINATOR),
+    kind("scheduling.run.ai/v2alpha2", "PodGroup.scheduling.run.ai", "podgroups").of(KAI),
+    kind("kai.scheduler/v1alpha1", "Topology", "topologies").of_the_cluster().of(KAI),
 ];
 
 const fn kind(api_version: &'static str, name: &'static str, plural: &'static str) -> Kind {
@@ -79,7 +81,7 @@ impl Kind {
         let mut known = std::iter::once(self.api_version).chain(self.older.iter().copied());
         match known.find(|version| api_versions.contains(*version)) {
             Some(api_version) => Some(Self { api_version, ..self }),
-            None => (self.scheduler != Some(Scheduler::Kube)).then_some(self),
+            None => (self.scheduler != Some(Scheduler::KUBE)).then_some(self),
         }
     }
 
@@ -109,6 +111,20 @@ impl Kind {
         match namespace {
             Some(namespace) if self.namespaced => format!("{root}/namespaces/{namespace}/{}", self.plural),
             _ => format!("{root}/{}", self.plural),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::target::TARGETS;
+
+    use super::*;
+
+    #[test]
+    fn kinds_of_schedulers_are_of_those_that_are_judged() {
+        for scheduler in KINDS.iter().filter_map(|kind| kind.scheduler) {
+            assert!(TARGETS.into_iter().any(|target| target.scheduler() == scheduler), "{scheduler:?}");
         }
     }
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use conformance_cluster::ClusterError;
 use conformance_cluster::components::{Source, digest};
-use conformance_cluster::schedulers::KaiDir;
 use conformance_cluster::schedulers::helm::Installed;
+use conformance_cluster::schedulers::{self, installation};
 use conformance_contract::clauses::{Clause, Feature};
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::{KUBE, Target};
@@ -176,7 +176,7 @@ pub async fn report(
             chart: None,
             digest: format!("sha256:{}", program.sha256),
         })
-        .chain(kai_components(settings)?)
+        .chain(given_components(settings)?)
         .chain(installed.iter().map(of_chart))
         .collect();
     let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -206,14 +206,15 @@ pub async fn report(
     })
 }
 
-/// KAI's programs, where they were given. None of them tells a version without a cluster.
-fn kai_components(settings: &crate::environment::Settings) -> Result<Vec<Component>, ClusterError> {
-    let Some(kai) = &settings.spec.kai else { return Ok(Vec::new()) };
-    let programs = settings.spec.parts_of(Scheduler::Kai).filter_map(|part| Some((part, kai.program(part)?)));
-    programs
-        .map(|(part, path)| {
+/// The programs of schedulers that the user gave. None of them tells a version without a cluster.
+fn given_components(settings: &crate::environment::Settings) -> Result<Vec<Component>, ClusterError> {
+    let spec = &settings.spec;
+    let chosen = schedulers::all().filter(|scheduler| spec.schedulers.contains(scheduler));
+    chosen
+        .flat_map(|scheduler| installation(scheduler).given(spec))
+        .map(|(name, path)| {
             let digest = format!("sha256:{}", digest(path)?);
-            let (name, version) = (part.program().to_owned(), "unknown".to_owned());
+            let (name, version) = (name.to_owned(), "unknown".to_owned());
             Ok(Component { name, version, source: ComponentSource::Path, chart: None, digest })
         })
         .collect()
@@ -253,20 +254,14 @@ fn version(
         let version = one.map(|one| &one.version).or(release.chart.version.as_ref());
         return Ok(version.cloned().unwrap_or_else(|| "unknown".into()));
     }
-    let program = match target.scheduler() {
-        Scheduler::Kube => "kube-scheduler",
-        Scheduler::Volcano => "vc-scheduler",
-        Scheduler::Koordinator => "koord-scheduler",
-        Scheduler::Kai => {
-            return settings.spec.kai.as_ref().map_or_else(|| Ok("none".into()), KaiDir::version);
-        }
-    };
-    match (settings.programs.toolbox.get(program), target.scheduler()) {
-        (Ok(program), _) => Ok(program.version.clone()),
+    let scheduler = target.scheduler();
+    let version = installation(scheduler).version(&settings.spec, &settings.programs.toolbox)?;
+    Ok(match version {
+        Some(version) => version,
         // The control plane's own, in its version.
-        (Err(_), Scheduler::Kube) => Ok(provider.kubernetes_version.clone()),
-        (Err(_), _) => Ok("unknown".into()),
-    }
+        None if scheduler == Scheduler::KUBE => provider.kubernetes_version.clone(),
+        None => "unknown".into(),
+    })
 }
 
 /// Where the shared cluster came from. One that did not come up has the version that it would have had.

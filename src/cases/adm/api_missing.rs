@@ -82,7 +82,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 async fn without_the_api(test: &mut TestContext) -> Result<(), Stop> {
     // They would not find the API again for 30 s; with them gone, only the controller has to.
-    test.take_away(Part::KubeScheduler).await?;
+    test.take_away(Part::KUBE_SCHEDULER).await?;
     test.take_away(Part::ControllerManager).await?;
     let was = test.local()?.spec();
     test.restart_api_server(|spec| {

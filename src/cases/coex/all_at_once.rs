@@ -5,9 +5,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use conformance_cluster::schedulers::installation;
+use conformance_cluster::schedulers::{self, installation};
 use conformance_contract::ruling::Finding;
-use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::{TARGETS, Target};
 use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
@@ -71,7 +70,8 @@ async fn note_binders(test: &TestContext) -> Result<(), Stop> {
             test.look(|live| live.pods().filter(|pod| pod.node().is_some()).all(|pod| written(pod.name())));
         if all || begin.elapsed() > SETTLE.length.mul_f64(test.scale) {
             let bound: Vec<_> = bindings.iter().map(|b| json!({"pod": b.pod, "user": b.user})).collect();
-            let users: BTreeMap<_, _> = Scheduler::ALL.map(|of| (of.name(), installation(of).user)).into();
+            let users: BTreeMap<_, _> =
+                schedulers::all().map(|of| (of.name(), installation(of).user)).collect();
             let stood_in_for = cluster.spec().stood_in_for();
             test.mark(BOUND_BY, json!({"bindings": bound, "users": users, "stoodInFor": stood_in_for}));
             return Ok(());

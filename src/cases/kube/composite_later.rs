@@ -58,7 +58,7 @@ async fn without_trees(test: &mut TestContext) -> Result<(), Stop> {
         spec.api_gates = spec.api_gates.clone().with(GATE, false);
         spec.scheduler_gates = spec.scheduler_gates.clone().with(GATE, false);
     };
-    test.take_away(Part::KubeScheduler).await?;
+    test.take_away(Part::KUBE_SCHEDULER).await?;
     test.restart_api_server(gates_off).await?;
     test.start_scheduler().await?;
     test.restart_controller(was.controller).await?;

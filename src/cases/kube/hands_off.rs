@@ -31,7 +31,7 @@ pub(crate) fn pods_are_in(history: &History, group: Option<&str>) -> Ruling {
     if history.pods().next().is_none() {
         return Err(Broken::NotReached("there never was a pod".into()));
     }
-    let scheduler = Scheduler::Kube.name();
+    let scheduler = Scheduler::KUBE.name();
     let wanted = group.map_or(Value::Null, |group| serde_json::json!({"podGroupName": group}));
     none(history.pods().filter_map(|version| {
         let spec = &version.object["spec"];

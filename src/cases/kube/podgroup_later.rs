@@ -54,7 +54,7 @@ fn pod(name: &str, pool: &str) -> Value {
         "kind": "Pod",
         "metadata": {"name": name},
         "spec": {
-            "schedulerName": Scheduler::Kube.name(),
+            "schedulerName": Scheduler::KUBE.name(),
             "schedulingGroup": {"podGroupName": GROUP},
             "nodeSelector": {names::POOL: pool},
             "tolerations": [{"key": names::POOL, "value": pool, "effect": "NoSchedule"}],

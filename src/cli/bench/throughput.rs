@@ -1,8 +1,9 @@
 //! kube-scheduler's throughput: pods bound per second for each way in which a PodGang can be given to it, without
 //! topology and with a required rack.
 //!
-//! There is a control plane per version of Kubernetes and set of gates. 1.37 has two: with the gate CompositePodGroup
-//! off it has the mappings of 1.36, so that what the version changes can be told from what the tree changes.
+//! There is a control plane per version of Kubernetes and set of gates. A version that has trees has two: with the gate
+//! CompositePodGroup off it has the mappings of one without, so that what the version changes can be told from what the
+//! tree changes.
 //!
 //! A cell of the table is one PodCliqueSet. It has a namespace of its own, which the recorder forgets afterwards (2,000
 //! pods in seven versions each are a lot of memory), and is deleted to its last object before the next one comes:
@@ -62,12 +63,13 @@ struct Round {
 
 /// The control planes of a version.
 fn rounds(kubernetes: Kubernetes) -> &'static [Round] {
-    match kubernetes {
-        Kubernetes::V1_36 => &[Round { gate_off: None, targets: FLAT }],
-        Kubernetes::V1_37 => &[
+    if kubernetes.has_trees() {
+        &[
             Round { gate_off: Some(TREES), targets: FLAT },
             Round { gate_off: None, targets: &[Target::KubeTree] },
-        ],
+        ]
+    } else {
+        &[Round { gate_off: None, targets: FLAT }]
     }
 }
 
@@ -103,7 +105,7 @@ async fn measure(args: &BenchArgs, size: Size, talk: &Talk, rows: &mut Vec<Row>)
     let run = run_id();
     let mut number = 0;
     for kubernetes in args.kubernetes.unwrap_or(Versions::All).all().iter().copied() {
-        let whole = cluster_spec(kubernetes, &args.cluster_args, &[Scheduler::Kube].into())?;
+        let whole = cluster_spec(kubernetes, &args.cluster_args, &[Scheduler::KUBE].into())?;
         let programs = programs(&args.cluster_args, &whole, talk).await?;
         for round in rounds(kubernetes) {
             number += 1;
@@ -177,7 +179,7 @@ impl Plane<'_> {
             *place = Some(self.figures(Cell { target: row.target, rack, gangs: size.gangs }).await?);
         }
         let cluster = self.test_cluster.local()?;
-        row.resident = [Part::Apiserver, Part::KubeScheduler].map(|part| cluster.resident_bytes_of(part));
+        row.resident = [Part::Apiserver, Part::KUBE_SCHEDULER].map(|part| cluster.resident_bytes_of(part));
         Ok(())
     }
 
@@ -349,13 +351,15 @@ mod tests {
 
     #[test]
     fn every_row_is_on_a_version_that_has_its_mapping() {
-        let whole = ClusterSpec::of(Kubernetes::V1_37);
-        for round in rounds(Kubernetes::V1_37) {
-            let spec = round.spec(&whole);
-            let trees = round.targets.contains(&Target::KubeTree);
-            assert_eq!(spec.api_gates.is_on(TREES), trees);
-            assert_eq!(spec.scheduler_gates.is_on(TREES), trees);
-            assert!(spec.api_gates.is_on("TopologyAwareWorkloadScheduling"));
+        for kubernetes in Kubernetes::ALL {
+            let whole = ClusterSpec::of(kubernetes);
+            for round in rounds(kubernetes) {
+                let spec = round.spec(&whole);
+                let trees = round.targets.contains(&Target::KubeTree);
+                assert_eq!(spec.api_gates.is_on(TREES), trees);
+                assert_eq!(spec.scheduler_gates.is_on(TREES), trees);
+                assert!(spec.api_gates.is_on("TopologyAwareWorkloadScheduling"));
+            }
         }
         let [of_1_36] = rounds(Kubernetes::V1_36) else { panic!("one control plane is enough") };
         let spec = of_1_36.spec(&ClusterSpec::of(Kubernetes::V1_36));

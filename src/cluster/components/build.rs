@@ -75,7 +75,7 @@ pub(super) fn key(component: &Component, go: &Toolchain) -> String {
     for part in [
         module.go_mod,
         module.go_sum,
-        module.ldflags,
+        &*module.ldflags,
         component.package,
         go.version.as_str(),
         go.target.as_str(),
@@ -166,7 +166,7 @@ pub(super) async fn build(
             "-mod=readonly",
             "-buildvcs=false",
             "-ldflags",
-            component.module.ldflags,
+            &*component.module.ldflags,
         ])
         .arg("-o")
         .arg(target)

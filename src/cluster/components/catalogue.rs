@@ -1,9 +1,14 @@
-//! What can be built. A new program is one entry here and, if its module is new, a folder in `components/`.
+//! What can be built. A new program is one entry here and, if its module is new, a folder in `components/`; a
+//! scheduler's program is declared in its own file in [`crate::schedulers`].
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
+
+use crate::schedulers;
 
 /// A Go module with pinned requirements.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,7 +20,7 @@ pub struct Module {
     /// Its `go.sum`.
     pub go_sum: &'static str,
     /// Linker flags that stamp the version into the programs.
-    pub ldflags: &'static str,
+    pub ldflags: Cow<'static, str>,
 }
 
 /// One program.
@@ -48,28 +53,22 @@ pub enum Purpose {
     Node,
 }
 
+/// The module of that folder below `components/`, with these linker flags.
 macro_rules! module {
     ($name:literal, $ldflags:expr) => {
         Module {
             name: $name,
-            go_mod: include_str!(concat!("../../../components/", $name, "/go.mod")),
-            go_sum: include_str!(concat!("../../../components/", $name, "/go.sum")),
-            ldflags: $ldflags,
+            go_mod: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../components/", $name, "/go.mod")),
+            go_sum: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../components/", $name, "/go.sum")),
+            ldflags: std::borrow::Cow::Borrowed($ldflags),
         }
     };
 }
+pub(crate) use module;
 
-// Without the stamp Kubernetes' programs call themselves v0.0.0-master and refuse version-gated features.
-static KUBERNETES_1_36: Module = module!(
-    "kubernetes-1.36",
-    "-s -w -X k8s.io/component-base/version.gitVersion=v1.36.4 -X k8s.io/component-base/version.gitMajor=1 \
-     -X k8s.io/component-base/version.gitMinor=36 -X k8s.io/component-base/version.gitTreeState=clean"
-);
-static KUBERNETES_1_37: Module = module!(
-    "kubernetes-1.37",
-    "-s -w -X k8s.io/component-base/version.gitVersion=v1.37.1 -X k8s.io/component-base/version.gitMajor=1 \
-     -X k8s.io/component-base/version.gitMinor=37 -X k8s.io/component-base/version.gitTreeState=clean"
-);
+/// The pinned modules of Kubernetes, one per row of versions. Their flags follow from the version.
+const MODULES_OF_KUBERNETES: [Module; Kubernetes::ALL.len()] =
+    [module!("kubernetes-1.36", ""), module!("kubernetes-1.37", "")];
 static ETCD: Module = module!("etcd", "-s -w");
 static KWOK: Module = module!("kwok", "-s -w");
 static KIND: Module = module!("kind", "-s -w");
@@ -77,13 +76,6 @@ static CONTAINERD: Module =
     module!("containerd", "-s -w -X github.com/containerd/containerd/v2/version.Version=v2.2.9");
 static CNI: Module = module!("cni", "-s -w");
 static CRI_TOOLS: Module = module!("cri-tools", "-s -w -X sigs.k8s.io/cri-tools/pkg/version.Version=v1.36.0");
-static VOLCANO: Module = module!("volcano", "-s -w -X volcano.sh/volcano/pkg/version.Version=v1.14.1");
-static KOORDINATOR: Module = module!(
-    "koordinator",
-    // It has no version of its own; the gates follow the kube-scheduler inside, and build metadata does not touch them.
-    "-s -w -X k8s.io/component-base/version.gitVersion=v1.35.2+koordinator.v1.8.0 \
-     -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=35"
-);
 
 static ETCD_ALONE: [Component; 1] = [Component {
     name: "etcd",
@@ -93,32 +85,39 @@ static ETCD_ALONE: [Component; 1] = [Component {
     purpose: Purpose::ControlPlane,
 }];
 
-/// One row per entry of [`Kubernetes::ALL`].
-static OF_KUBERNETES: [[Component; 7]; 2] =
-    [of_kubernetes(Kubernetes::V1_36, &KUBERNETES_1_36), of_kubernetes(Kubernetes::V1_37, &KUBERNETES_1_37)];
+/// The programs of each version, in the order of [`Kubernetes::ALL`].
+static OF_KUBERNETES: LazyLock<Vec<Vec<Component>>> = LazyLock::new(|| {
+    static MODULES: LazyLock<Vec<Module>> = LazyLock::new(|| {
+        let modules = Kubernetes::ALL.into_iter().zip(MODULES_OF_KUBERNETES);
+        modules.map(|(version, module)| Module { ldflags: stamp(version).into(), ..module }).collect()
+    });
+    Kubernetes::ALL
+        .into_iter()
+        .zip(&*MODULES)
+        .map(|(version, module)| of_kubernetes(version, module))
+        .collect()
+});
 
-static OTHERS: [Component; 12] = [
-    Component {
-        name: "kwok",
-        version: "v0.8.0",
-        package: "sigs.k8s.io/kwok/cmd/kwok",
-        module: &KWOK,
-        purpose: Purpose::Simulation,
-    },
-    Component {
-        name: "vc-scheduler",
-        version: "v1.14.1",
-        package: "volcano.sh/volcano/cmd/scheduler",
-        module: &VOLCANO,
-        purpose: Purpose::Scheduler(Scheduler::Volcano),
-    },
-    Component {
-        name: "koord-scheduler",
-        version: "v1.8.0",
-        package: "github.com/koordinator-sh/koordinator/cmd/koord-scheduler",
-        module: &KOORDINATOR,
-        purpose: Purpose::Scheduler(Scheduler::Koordinator),
-    },
+/// Without the stamp Kubernetes' programs call themselves v0.0.0-master and refuse version-gated features.
+fn stamp(kubernetes: Kubernetes) -> String {
+    const VERSION: &str = "k8s.io/component-base/version";
+    let (major, minor) = kubernetes.minor().split_once('.').unwrap_or((kubernetes.minor(), ""));
+    format!(
+        "-s -w -X {VERSION}.gitVersion={} -X {VERSION}.gitMajor={major} -X {VERSION}.gitMinor={minor} \
+         -X {VERSION}.gitTreeState=clean",
+        kubernetes.version()
+    )
+}
+
+static SIMULATION: [Component; 1] = [Component {
+    name: "kwok",
+    version: "v0.8.0",
+    package: "sigs.k8s.io/kwok/cmd/kwok",
+    module: &KWOK,
+    purpose: Purpose::Simulation,
+}];
+
+static NODES: [Component; 9] = [
     Component {
         name: "kind",
         version: "v0.33.0",
@@ -144,36 +143,33 @@ static OTHERS: [Component; 12] = [
 
 /// Every program that clusters of a Kubernetes version are made of, in the order in which builds share the most work.
 pub fn catalogue(kubernetes: Kubernetes) -> impl Iterator<Item = &'static Component> {
-    ETCD_ALONE.iter().chain(&OF_KUBERNETES[kubernetes as usize]).chain(&OTHERS)
+    let own = Kubernetes::ALL.iter().zip(&*OF_KUBERNETES).filter(move |(version, _)| **version == kubernetes);
+    ETCD_ALONE
+        .iter()
+        .chain(own.flat_map(|(_, components)| components))
+        .chain(&SIMULATION)
+        .chain(schedulers::components())
+        .chain(&NODES)
 }
 
-const fn of_kubernetes(kubernetes: Kubernetes, module: &'static Module) -> [Component; 7] {
-    const fn program(
-        name: &'static str,
-        package: &'static str,
-        purpose: Purpose,
-        kubernetes: Kubernetes,
-        module: &'static Module,
-    ) -> Component {
-        Component { name, version: kubernetes.version(), package, module, purpose }
-    }
-    let (k, m) = (kubernetes, module);
-    let scheduler = Purpose::Scheduler(Scheduler::Kube);
-    [
-        program("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", Purpose::ControlPlane, k, m),
-        program(
-            "kube-controller-manager",
-            "k8s.io/kubernetes/cmd/kube-controller-manager",
-            Purpose::ControlPlane,
-            k,
-            m,
-        ),
-        program("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler", scheduler, k, m),
-        program("kubelet", "k8s.io/kubernetes/cmd/kubelet", Purpose::Node, k, m),
-        program("kubeadm", "k8s.io/kubernetes/cmd/kubeadm", Purpose::Node, k, m),
-        program("kube-proxy", "k8s.io/kubernetes/cmd/kube-proxy", Purpose::Node, k, m),
-        program("kubectl", "k8s.io/kubernetes/cmd/kubectl", Purpose::Node, k, m),
-    ]
+fn of_kubernetes(kubernetes: Kubernetes, module: &'static Module) -> Vec<Component> {
+    let program = |(name, package, purpose)| Component {
+        name,
+        version: kubernetes.version(),
+        package,
+        module,
+        purpose,
+    };
+    let all = [
+        ("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", Purpose::ControlPlane),
+        ("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager", Purpose::ControlPlane),
+        ("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler", Purpose::Scheduler(Scheduler::KUBE)),
+        ("kubelet", "k8s.io/kubernetes/cmd/kubelet", Purpose::Node),
+        ("kubeadm", "k8s.io/kubernetes/cmd/kubeadm", Purpose::Node),
+        ("kube-proxy", "k8s.io/kubernetes/cmd/kube-proxy", Purpose::Node),
+        ("kubectl", "k8s.io/kubernetes/cmd/kubectl", Purpose::Node),
+    ];
+    all.into_iter().map(program).collect()
 }
 
 const fn containerd(name: &'static str, package: &'static str) -> Component {
@@ -187,21 +183,21 @@ const fn cni(name: &'static str, package: &'static str) -> Component {
 /// The programs of a local control plane of that version with these schedulers.
 pub fn components_for(
     kubernetes: Kubernetes,
-    schedulers: &BTreeSet<Scheduler>,
+    wanted: &BTreeSet<Scheduler>,
 ) -> impl Iterator<Item = &'static Component> {
     catalogue(kubernetes).filter(|component| match component.purpose {
         Purpose::ControlPlane | Purpose::Simulation => true,
-        Purpose::Scheduler(scheduler) => schedulers.contains(&scheduler),
+        Purpose::Scheduler(scheduler) => wanted.contains(&scheduler),
         Purpose::Kind | Purpose::Node => false,
     })
 }
 
 /// The programs of a kind cluster with these schedulers, beside what is in its nodes' image.
-pub fn components_for_kind(schedulers: &BTreeSet<Scheduler>) -> impl Iterator<Item = &'static Component> {
-    OTHERS.iter().filter(|component| match component.purpose {
+pub fn components_for_kind(wanted: &BTreeSet<Scheduler>) -> impl Iterator<Item = &'static Component> {
+    // kube-scheduler is in the nodes' image.
+    schedulers::components().chain(&NODES).filter(|component| match component.purpose {
         Purpose::Kind => true,
-        // kube-scheduler is in the nodes' image.
-        Purpose::Scheduler(scheduler) => scheduler != Scheduler::Kube && schedulers.contains(&scheduler),
+        Purpose::Scheduler(scheduler) => wanted.contains(&scheduler),
         Purpose::ControlPlane | Purpose::Simulation | Purpose::Node => false,
     })
 }
@@ -211,7 +207,7 @@ pub fn components_of_node_image(kubernetes: Kubernetes) -> impl Iterator<Item = 
     catalogue(kubernetes).filter(|component| {
         matches!(
             component.purpose,
-            Purpose::Node | Purpose::ControlPlane | Purpose::Scheduler(Scheduler::Kube)
+            Purpose::Node | Purpose::ControlPlane | Purpose::Scheduler(Scheduler::KUBE)
         )
     })
 }
@@ -241,11 +237,9 @@ impl Module {
 mod tests {
     use super::*;
 
-    #[rstest::rstest]
-    #[case(Kubernetes::V1_36)]
-    #[case(Kubernetes::V1_37)]
-    fn versions_are_the_pinned_ones(#[case] kubernetes: Kubernetes) {
-        for component in catalogue(kubernetes) {
+    #[test]
+    fn versions_are_the_pinned_ones() {
+        for component in Kubernetes::ALL.into_iter().flat_map(catalogue) {
             let line = format!("{} {}", component.module_path(), component.version);
             assert!(
                 component.module.go_mod.contains(&line),
@@ -255,27 +249,32 @@ mod tests {
         }
     }
 
-    #[rstest::rstest]
-    #[case(Kubernetes::V1_36)]
-    #[case(Kubernetes::V1_37)]
-    fn the_stamp_is_the_pinned_version(#[case] kubernetes: Kubernetes) {
-        let apiserver = catalogue(kubernetes).find(|component| component.name == "kube-apiserver").unwrap();
-        let stamp = format!("gitVersion={} ", kubernetes.version());
-        assert!(apiserver.module.ldflags.contains(&stamp), "{}", apiserver.module.ldflags);
-        assert!(apiserver.module.name.ends_with(kubernetes.minor()), "{}", apiserver.module.name);
+    #[test]
+    fn kubernetes_is_stamped_with_the_version_that_its_folder_is_named_after() {
+        for kubernetes in Kubernetes::ALL {
+            let found = catalogue(kubernetes).find(|component| component.name == "kube-apiserver");
+            assert_eq!(found.unwrap().module.name, format!("kubernetes-{kubernetes}"));
+        }
+        // Part of the key of what is built: another spelling would build everything anew.
+        assert_eq!(
+            stamp(Kubernetes::V1_36),
+            "-s -w -X k8s.io/component-base/version.gitVersion=v1.36.4 -X k8s.io/component-base/version.gitMajor=1 \
+             -X k8s.io/component-base/version.gitMinor=36 -X k8s.io/component-base/version.gitTreeState=clean"
+        );
     }
 
     #[test]
     fn a_cluster_of_one_scheduler_needs_no_other() {
-        let names: Vec<_> = components_for(Kubernetes::V1_36, &BTreeSet::from([Scheduler::Kube]))
+        let names: Vec<_> = components_for(Kubernetes::V1_36, &BTreeSet::from([Scheduler::KUBE]))
             .map(|component| component.name)
             .collect();
         assert_eq!(names, ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"]);
-        let schedulers = Scheduler::ALL.into();
-        let all = components_for(Kubernetes::V1_37, &schedulers).map(|component| component.name);
-        assert_eq!(all.skip(names.len()).collect::<Vec<_>>(), ["vc-scheduler", "koord-scheduler"]);
+        let wanted = schedulers::all().collect();
+        let all = components_for(Kubernetes::V1_37, &wanted).map(|component| component.name);
+        let theirs = schedulers::components().map(|component| component.name);
+        assert_eq!(all.skip(names.len()).collect::<Vec<_>>(), theirs.collect::<Vec<_>>());
         let kind: Vec<_> =
-            components_for_kind(&BTreeSet::from([Scheduler::Kube])).map(|component| component.name).collect();
+            components_for_kind(&BTreeSet::from([Scheduler::KUBE])).map(|component| component.name).collect();
         assert_eq!(kind, ["kind"]);
     }
 }

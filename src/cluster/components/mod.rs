@@ -11,7 +11,9 @@ mod catalogue;
 mod toolbox;
 
 pub use build::{BuiltBy, Toolchain, source};
+pub(crate) use catalogue::module;
 pub use catalogue::{
-    Component, Purpose, catalogue, component, components_for, components_for_kind, components_of_node_image,
+    Component, Module, Purpose, catalogue, component, components_for, components_for_kind,
+    components_of_node_image,
 };
 pub use toolbox::{Overrides, Program, Progress, Source, Toolbox, digest, must_be_of};

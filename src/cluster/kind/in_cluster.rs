@@ -106,7 +106,7 @@ impl Schedulers {
     pub(super) fn deployed(&self, scheduler: Scheduler) -> Deployed {
         let by_chart = self.installed.iter().any(|installed| installed.scheduler == scheduler);
         let package = installation(scheduler).package.filter(|_| by_chart);
-        package.map_or_else(|| in_cluster::deployed(scheduler), |package| package.deployed)
+        package.map_or_else(|| installation(scheduler).deployed, |package| package.deployed)
     }
 }
 
@@ -200,7 +200,7 @@ async fn scheduler_up(client: &Client, scheduler: Scheduler, image: &str) -> Res
     for object in (installation(scheduler).objects)() {
         deploy::apply_when_served(client, &object).await?;
     }
-    works(client, in_cluster::deployed(scheduler), ROLLOUT).await
+    works(client, installation(scheduler).deployed, ROLLOUT).await
 }
 
 /// Has helm install a scheduler with everything that it needs, CRDs among it. What the harness adds comes when it works:

@@ -14,16 +14,6 @@ use crate::components::{Overrides, Progress, Toolbox, components_of_node_image};
 use crate::own_program::PAUSE;
 use crate::{ClusterError, docker, home, images};
 
-/// kind's own image of the pinned Kubernetes version, where one is known.
-const fn published(kubernetes: Kubernetes) -> Option<&'static str> {
-    match kubernetes {
-        Kubernetes::V1_36 => Some(
-            "kindest/node:v1.36.4@sha256:099e049362a1526b2db71494e1947aae99bd16290d7c895f2b7ea312e3cbfaed",
-        ),
-        Kubernetes::V1_37 => None,
-    }
-}
-
 /// A registry that does not answer is done without.
 const ASK: Duration = Duration::from_secs(15);
 /// And so is one that does not give it in time.
@@ -105,7 +95,7 @@ pub async fn any(
     overrides: &Overrides,
     progress: &dyn Progress,
 ) -> Result<String, ClusterError> {
-    let published = published(kubernetes);
+    let published = kubernetes.node_image();
     if let Some(image) = published
         && docker::has_image(image).await
     {

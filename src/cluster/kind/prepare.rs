@@ -13,13 +13,14 @@ use crate::images::{self, NOBODY};
 use crate::local::ControllerSpec;
 use crate::own_program::{CONTROLLER, ControllerProgram, PLUGIN};
 use crate::schedulers::helm::{Helm, Release};
+use crate::schedulers::in_cluster;
 
 /// What is asked for.
 #[derive(Debug, Clone)]
 pub struct Wanted<'a> {
     /// The version of Kubernetes in the nodes' image.
     pub kubernetes: Kubernetes,
-    /// The schedulers. KAI cannot be installed but by its chart.
+    /// The schedulers. One that is not built can be installed by its chart only.
     pub schedulers: &'a BTreeSet<Scheduler>,
     /// Charts of those that helm installs. The others are built.
     pub releases: &'a [Release],
@@ -62,9 +63,7 @@ pub async fn prepare(
     let controller = images::statically(CONTROLLER, wanted.controller_program.own_path()).await?;
     let plugin = images::statically(PLUGIN, None).await?;
     let mut scheduler_images = Vec::new();
-    for (scheduler, program) in
-        [(Scheduler::Volcano, "vc-scheduler"), (Scheduler::Koordinator, "koord-scheduler")]
-    {
+    for (scheduler, program) in in_cluster::programs() {
         if built.contains(&scheduler) {
             let path = &toolbox.get(program)?.path;
             scheduler_images.push((scheduler, images::of_program(program, path, Some(NOBODY)).await?));

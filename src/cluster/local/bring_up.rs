@@ -34,7 +34,7 @@ impl LocalCluster {
         let begin = Instant::now();
         let layout = start::Layout::new(&home.path, &spec)?;
         let client = client(&layout.admin).await?;
-        let others = spec.schedulers.iter().filter(|scheduler| **scheduler != Scheduler::Kube);
+        let others = spec.schedulers.iter().filter(|scheduler| **scheduler != Scheduler::KUBE);
         let not_up = others.map(|scheduler| (*scheduler, NotUp::Starting)).collect();
         let mut cluster = Self {
             home,
@@ -49,7 +49,7 @@ impl LocalCluster {
         cluster.start_part(Part::Etcd).await?;
         cluster.start_part(Part::Apiserver).await?;
         cluster.apiserver_ready().await?;
-        cluster.start_part(Part::KubeScheduler).await?;
+        cluster.start_part(Part::KUBE_SCHEDULER).await?;
         cluster.start_part(Part::Kwok).await?;
         let apis = join_all(cluster.starting().into_iter().map(|scheduler| cluster.install_api(scheduler)));
         let has_controller = cluster.spec().has_controller;
@@ -93,7 +93,7 @@ impl LocalCluster {
     async fn install_api(&self, scheduler: Scheduler) {
         let spec = self.spec();
         let install = async {
-            let mut objects = installation(scheduler).crds(spec.kai.as_ref()).await?;
+            let mut objects = installation(scheduler).crds(Some(&spec)).await?;
             objects.extend(installation(scheduler).roles());
             deploy::install(&self.client(), &objects).await
         };

@@ -27,7 +27,7 @@ mod start;
 mod tests;
 
 pub use audit::Binding;
-pub use part::Part;
+pub use part::{Part, ProcessId};
 pub(crate) use ports::reserve_any;
 pub use spec::{ClusterSpec, ControllerSpec, EXTERNAL_SCHEDULER, Gates};
 pub use start::Programs;
@@ -144,7 +144,7 @@ impl LocalCluster {
         let running = self.lock();
         let ended = running.iter().filter(|(_, process)| process.ended().is_some());
         let others = ended.filter_map(|(part, _)| Some((part.scheduler()?, *part)));
-        others.filter(|(of, _)| *of != Scheduler::Kube && !not_up.contains_key(of)).collect()
+        others.filter(|(of, _)| *of != Scheduler::KUBE && !not_up.contains_key(of)).collect()
     }
 
     /// Who has bound which pod in a namespace, by the API server's audit log. A binding is in it once its request was
@@ -169,7 +169,7 @@ impl LocalCluster {
     /// The first part that should be running and has ended, as an error with its log. The others go on without a
     /// scheduler that is not kube-scheduler: [`LocalCluster::failed_schedulers`].
     pub fn dead(&self) -> Option<ClusterError> {
-        let counts = |part: &Part| part.scheduler().is_none_or(|scheduler| scheduler == Scheduler::Kube);
+        let counts = |part: &Part| part.scheduler().is_none_or(|scheduler| scheduler == Scheduler::KUBE);
         self.lock().iter().filter(|(part, _)| counts(part)).find_map(|(_, process)| process.death())
     }
 
@@ -253,8 +253,9 @@ impl LocalCluster {
     /// [`ClusterError::File`] if the folder cannot be removed.
     pub async fn stop(&self, keep: bool) -> Result<(), ClusterError> {
         self.stop_part(Part::Controller, Signal::TERM).await;
-        for part in Part::ALL.iter().rev() {
-            self.stop_part(*part, Signal::KILL).await;
+        let parts: Vec<_> = Part::all().collect();
+        for part in parts.into_iter().rev() {
+            self.stop_part(part, Signal::KILL).await;
         }
         if keep { Ok(()) } else { self.home.remove() }
     }

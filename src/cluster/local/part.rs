@@ -2,27 +2,19 @@
 
 use conformance_contract::scheduler::Scheduler;
 
-use crate::schedulers::installation;
+use super::ClusterSpec;
+use crate::ClusterError;
+use crate::schedulers::{self, Command, Install, Place, SchedulerProcess};
 
-/// A process of the control plane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A process of the control plane. In their order they are started.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     /// etcd.
     Etcd,
     /// kube-apiserver.
     Apiserver,
-    /// kube-scheduler.
-    KubeScheduler,
-    /// Volcano's vc-scheduler.
-    VolcanoScheduler,
-    /// Koordinator's koord-scheduler.
-    KoordScheduler,
-    /// KAI's scheduler.
-    KaiScheduler,
-    /// KAI's binder, which binds what its scheduler has decided.
-    KaiBinder,
-    /// KAI's podgrouper, which makes PodGroups for pods that nobody else has grouped.
-    KaiPodGrouper,
+    /// One of a scheduler.
+    OfScheduler(ProcessId),
     /// KWOK, the kubelets.
     Kwok,
     /// kube-controller-manager.
@@ -31,70 +23,116 @@ pub enum Part {
     Controller,
 }
 
+/// Which process of which scheduler: its place among the descriptions, in whose order schedulers are started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProcessId {
+    install: usize,
+    process: usize,
+}
+
+impl ProcessId {
+    fn all() -> impl Iterator<Item = Self> {
+        schedulers::ALL
+            .iter()
+            .enumerate()
+            .flat_map(|(install, of)| (0..of.processes.len()).map(move |process| Self { install, process }))
+    }
+
+    fn install(self) -> &'static Install {
+        schedulers::ALL[self.install]
+    }
+
+    fn process(self) -> &'static SchedulerProcess {
+        &self.install().processes[self.process]
+    }
+
+    /// Writes its configuration and says how it is started.
+    pub(super) fn start(self, place: &Place, spec: &ClusterSpec) -> Result<Command, ClusterError> {
+        (self.process().start)(place, spec)
+    }
+}
+
 impl Part {
+    /// kube-scheduler, which every cluster has.
+    pub const KUBE_SCHEDULER: Self = Self::OfScheduler(ProcessId { install: 0, process: 0 });
+
     /// All of them, in the order in which they are started. A cluster has those that its specification asks for:
     /// [`super::ClusterSpec::parts`].
-    pub const ALL: [Self; 11] = [
-        Self::Etcd,
-        Self::Apiserver,
-        Self::KubeScheduler,
-        Self::VolcanoScheduler,
-        Self::KoordScheduler,
-        Self::KaiScheduler,
-        Self::KaiBinder,
-        Self::KaiPodGrouper,
-        Self::Kwok,
-        Self::ControllerManager,
-        Self::Controller,
-    ];
+    pub fn all() -> impl Iterator<Item = Self> {
+        let before = [Self::Etcd, Self::Apiserver];
+        let after = [Self::Kwok, Self::ControllerManager, Self::Controller];
+        before.into_iter().chain(ProcessId::all().map(Self::OfScheduler)).chain(after)
+    }
+
+    /// The processes of a scheduler, in the order in which they are started.
+    pub fn of_scheduler(scheduler: Scheduler) -> impl Iterator<Item = Self> {
+        ProcessId::all().filter(move |id| id.install().scheduler == scheduler).map(Self::OfScheduler)
+    }
 
     /// The program's name, which is its log's and its kubeconfig's name too.
     pub fn program(self) -> &'static str {
         match self {
             Self::Etcd => "etcd",
             Self::Apiserver => "kube-apiserver",
-            Self::KubeScheduler => "kube-scheduler",
-            Self::VolcanoScheduler => "vc-scheduler",
-            Self::KoordScheduler => "koord-scheduler",
-            Self::KaiScheduler => "kai-scheduler",
-            Self::KaiBinder => "kai-binder",
-            Self::KaiPodGrouper => "kai-podgrouper",
+            Self::OfScheduler(id) => id.process().name,
             Self::Kwok => "kwok",
             Self::ControllerManager => "kube-controller-manager",
             Self::Controller => "grove-backend-controller",
         }
     }
 
-    /// Path on the health port of a scheduler's process that answers 200 once it works. kube-scheduler's would need a
-    /// port with TLS of its own; it is ready before anybody has made a pod.
-    pub fn health(self) -> Option<&'static str> {
-        match self {
-            Self::VolcanoScheduler | Self::KoordScheduler => Some("/healthz"),
-            Self::KaiScheduler | Self::KaiBinder => Some("/metrics"),
-            Self::KaiPodGrouper => Some("/readyz"),
-            _ => None,
-        }
-    }
-
     /// The scheduler that it is a process of.
     pub fn scheduler(self) -> Option<Scheduler> {
-        Scheduler::ALL.into_iter().find(|scheduler| installation(*scheduler).parts.contains(&self))
+        self.described().map(|(install, _)| install.scheduler)
+    }
+
+    /// What is known of it, if it is a scheduler's.
+    pub(crate) fn described(self) -> Option<(&'static Install, &'static SchedulerProcess)> {
+        match self {
+            Self::OfScheduler(id) => Some((id.install(), id.process())),
+            Self::Etcd | Self::Apiserver | Self::Kwok | Self::ControllerManager | Self::Controller => None,
+        }
+    }
+}
+
+impl std::fmt::Debug for Part {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.program())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn the_order_is_that_of_the_start() {
-        assert!(Part::ALL.is_sorted());
+        let all: Vec<_> = Part::all().collect();
+        assert!(all.is_sorted(), "{all:?}");
+        let programs: BTreeSet<_> = all.iter().map(|part| part.program()).collect();
+        assert_eq!(programs.len(), all.len(), "each has a log of its own");
+    }
+
+    #[test]
+    fn schedulers_are_started_between_the_api_server_and_the_nodes() {
+        let all: Vec<_> = Part::all().map(Part::program).collect();
+        let theirs = schedulers::ALL.iter().flat_map(|install| install.processes);
+        let theirs: Vec<_> = theirs.map(|process| process.name).collect();
+        assert_eq!(all[..2], ["etcd", "kube-apiserver"]);
+        assert_eq!(all[2..all.len() - 3], theirs);
+        assert_eq!(all[all.len() - 3..], ["kwok", "kube-controller-manager", "grove-backend-controller"]);
+        assert_eq!(theirs[..3], ["kube-scheduler", "vc-scheduler", "koord-scheduler"]);
     }
 
     #[test]
     fn every_process_of_a_scheduler_knows_it() {
-        let known: Vec<_> = Part::ALL.into_iter().filter_map(Part::scheduler).collect();
-        use Scheduler::{Kai, Koordinator, Kube, Volcano};
-        assert_eq!(known, [Kube, Volcano, Koordinator, Kai, Kai, Kai]);
+        for scheduler in schedulers::all() {
+            let parts: Vec<_> = Part::of_scheduler(scheduler).collect();
+            assert!(parts.iter().all(|part| part.scheduler() == Some(scheduler)), "{parts:?}");
+        }
+        assert_eq!(Part::KUBE_SCHEDULER.scheduler(), Some(Scheduler::KUBE));
+        assert_eq!(Part::KUBE_SCHEDULER.program(), "kube-scheduler");
     }
 }

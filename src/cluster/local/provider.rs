@@ -12,7 +12,6 @@ use kube::Client;
 use super::{LocalCluster, Part};
 use crate::node_pools::NodePools;
 use crate::provider::{Logs, Provider};
-use crate::schedulers::installation;
 use crate::{ClusterError, home};
 
 #[async_trait]
@@ -46,8 +45,8 @@ impl Provider for LocalCluster {
     }
 
     fn logs(&self, scheduler: Scheduler) -> Logs {
-        let parts = std::iter::once(&Part::Controller).chain(installation(scheduler).parts);
-        let paths = parts.map(|part| self.log(*part));
+        let parts = std::iter::once(Part::Controller).chain(Part::of_scheduler(scheduler));
+        let paths = parts.map(|part| self.log(part));
         // A scheduler that somebody stands in for has none.
         let files =
             paths.filter_map(|path| Some((path.clone(), std::fs::metadata(path).ok()?.len()))).collect();

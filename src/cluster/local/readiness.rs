@@ -67,7 +67,7 @@ impl LocalCluster {
         part: Part,
         dead: &(impl Fn() -> Option<ClusterError> + Sync),
     ) -> Result<(), ClusterError> {
-        let Some(path) = part.health() else { return Ok(()) };
+        let Some(path) = part.described().and_then(|(_, process)| process.health) else { return Ok(()) };
         let client = plain_client(self.layout.place(part)?.health)?;
         ready(part.program(), &client, path, SCHEDULER, dead).await.map(drop)
     }

@@ -7,7 +7,7 @@ use conformance_contract::scheduler::Scheduler;
 use serde_json::{Value, json};
 
 use super::Part;
-use crate::schedulers::{KaiDir, installation};
+use crate::schedulers::{self, KaiDir, installation};
 
 /// A second scheduler that the controller is told of beside the default: an External one, of which there is no process.
 /// Its pods are released and never bound; what is promised about more than one backend is shown by it.
@@ -124,8 +124,8 @@ impl ControllerSpec {
 
     /// The same with a profile, which configures nothing, for each of these schedulers that has none.
     #[must_use]
-    pub fn with_schedulers(mut self, schedulers: &BTreeSet<Scheduler>) -> Self {
-        for scheduler in schedulers {
+    pub fn with_schedulers(mut self, wanted: &BTreeSet<Scheduler>) -> Self {
+        for scheduler in schedulers::all().filter(|scheduler| wanted.contains(scheduler)) {
             self.profile(scheduler.name());
         }
         self
@@ -187,7 +187,7 @@ impl ClusterSpec {
             scheduler_gates: gates,
             controller: ControllerSpec::default(),
             has_controller: true,
-            schedulers: BTreeSet::from([Scheduler::Kube]),
+            schedulers: BTreeSet::from([Scheduler::KUBE]),
             plugins_off: Vec::new(),
             gpu_plugin_faults: Vec::new(),
             kai: None,
@@ -211,7 +211,7 @@ impl ClusterSpec {
     #[must_use]
     pub fn narrowed_to(mut self, scheduler: Scheduler) -> Self {
         for other in std::mem::take(&mut self.schedulers) {
-            if other == Scheduler::Kube || other == scheduler {
+            if other == Scheduler::KUBE || other == scheduler {
                 self.schedulers.insert(other);
             } else {
                 self.controller = self.controller.without_profile(other.name());
@@ -229,21 +229,21 @@ impl ClusterSpec {
 
     /// The parts that the cluster has, in the order in which they are started.
     pub fn parts(&self) -> impl Iterator<Item = Part> {
-        Part::ALL.into_iter().filter(|part| self.has(*part))
+        Part::all().filter(|part| self.has(*part))
     }
 
-    /// The processes of one of its schedulers; none where KAI has a stand-in.
+    /// The processes of one of its schedulers; none where it has a stand-in.
     pub fn parts_of(&self, scheduler: Scheduler) -> impl Iterator<Item = Part> {
         self.parts().filter(move |part| part.scheduler() == Some(scheduler))
     }
 
     fn has(&self, part: Part) -> bool {
-        if part == Part::Controller && !self.has_controller {
-            return false;
+        match part.described() {
+            Some((install, process)) => {
+                self.schedulers.contains(&install.scheduler) && install.has(process, self)
+            }
+            None => part != Part::Controller || self.has_controller,
         }
-        let wanted = part.scheduler().is_none_or(|scheduler| self.schedulers.contains(&scheduler));
-        let from_kai = part.scheduler() == Some(Scheduler::Kai);
-        wanted && (!from_kai || self.kai.as_ref().is_some_and(|kai| kai.program(part).is_some()))
     }
 
     /// The schedulers for whose pods kube-scheduler stands in.
@@ -255,7 +255,7 @@ impl ClusterSpec {
     /// The user who posts `pods/binding` for a scheduler's pods in this cluster.
     pub fn binder(&self, scheduler: Scheduler) -> &'static str {
         let stand_in = self.stood_in_for().contains(&scheduler.name());
-        if stand_in { installation(Scheduler::Kube).user } else { installation(scheduler).user }
+        if stand_in { installation(Scheduler::KUBE).user } else { installation(scheduler).user }
     }
 
     /// What a scheduler is started without.
@@ -267,6 +267,9 @@ impl ClusterSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schedulers::{kai, koord_scheduler, volcano};
+
+    const OTHERS: [Scheduler; 3] = [volcano::SCHEDULER, koord_scheduler::SCHEDULER, kai::SCHEDULER];
 
     #[test]
     fn a_cluster_has_the_parts_of_its_schedulers_only() {
@@ -276,22 +279,22 @@ mod tests {
             [
                 Part::Etcd,
                 Part::Apiserver,
-                Part::KubeScheduler,
+                Part::KUBE_SCHEDULER,
                 Part::Kwok,
                 Part::ControllerManager,
                 Part::Controller
             ]
         );
-        let all = ClusterSpec::with(Scheduler::ALL);
+        let all = ClusterSpec::with(OTHERS);
         assert_eq!(all.parts().count(), kube.len() + 2, "KAI has no processes without its folder");
         assert_eq!(all.stood_in_for(), ["kai-scheduler"]);
-        assert_eq!(all.binder(Scheduler::Kai), "system:kube-scheduler");
-        assert_eq!(all.binder(Scheduler::Volcano), "system:volcano-scheduler");
+        assert_eq!(all.binder(kai::SCHEDULER), "system:kube-scheduler");
+        assert_eq!(all.binder(volcano::SCHEDULER), "system:volcano-scheduler");
     }
 
     #[test]
     fn the_controller_has_a_profile_for_each_scheduler() {
-        let spec = ControllerSpec::for_schedulers(&Scheduler::ALL.into())
+        let spec = ControllerSpec::for_schedulers(&OTHERS.into())
             .with_profile_config("koord-scheduler", json!({"gangMode": "Strict"}));
         insta::assert_yaml_snapshot!(spec.configuration["scheduler"]["profiles"], @r"
         - config:
@@ -305,6 +308,6 @@ mod tests {
         - name: conformance-external
           type: External
         ");
-        assert_eq!(ControllerSpec::for_schedulers(&[Scheduler::Kube].into()), ControllerSpec::default());
+        assert_eq!(ControllerSpec::for_schedulers(&[Scheduler::KUBE].into()), ControllerSpec::default());
     }
 }

@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use conformance_contract::scheduler::Scheduler;
-
 use super::certs::{self, Authority, Identity, KeyFiles, ServiceAccountKeys};
 use super::controller::{self, ControllerPorts};
 use super::part::Part;
@@ -14,7 +12,7 @@ use super::{apiserver, audit, controller_manager, etcd, kwok};
 use crate::components::Toolbox;
 use crate::own_program::ControllerProgram;
 use crate::process::{Launcher, ProcessSpec};
-use crate::schedulers::{Place, installation, kai, koord_scheduler, kube_scheduler, volcano};
+use crate::schedulers::{Command, Place};
 use crate::{ClusterError, home};
 
 /// The programs of a cluster.
@@ -65,8 +63,8 @@ impl Layout {
         let [webhook, health, metrics] = &controller_ports;
         let mut schedulers = BTreeMap::new();
         for part in spec.parts() {
-            let Some(user) = user(part) else { continue };
-            let identity = Identity { file: part.program(), user, group: None };
+            let Some((_, process)) = part.described() else { continue };
+            let identity = Identity { file: process.name, user: process.user, group: None };
             let ports = [ports::reserve()?, ports::reserve()?];
             let place = Place {
                 kubeconfig: authority.kubeconfig(identity, &server)?,
@@ -130,11 +128,14 @@ impl Layout {
         spec: &ClusterSpec,
         programs: &Programs,
     ) -> Result<ProcessSpec, ClusterError> {
-        let kai = spec.kai.as_ref().and_then(|kai| kai.program(part));
-        let (args, env) = self.command(part, spec)?;
-        let (program, args) = match (part, kai) {
+        let Command { args, env } = self.command(part, spec)?;
+        let given = part.described().and_then(|(install, process)| {
+            let file = install.given(spec).find(|(name, _)| *name == process.name);
+            file.map(|(_, file)| file)
+        });
+        let (program, args) = match (part, given) {
             (Part::Controller, _) => (programs.controller.path.clone(), programs.controller.args(args)),
-            (_, Some(program)) => (program.into(), args),
+            (_, Some(file)) => (file.into(), args),
             (_, None) => (programs.toolbox.get(part.program())?.path.clone(), args),
         };
         Ok(ProcessSpec { name: part.program().into(), program, args, env })
@@ -156,38 +157,7 @@ impl Layout {
                 audit_policy: &write(&config, "audit-policy.yaml", audit::policy())?,
                 audit_log: &self.audit_log(),
             }),
-            Part::KubeScheduler => {
-                let place = self.place(part)?;
-                let configuration = kube_scheduler::configuration(&place.kubeconfig, &spec.stood_in_for());
-                let path = write(&place.folder, "scheduler.yaml", configuration)?;
-                kube_scheduler::args(&path, &spec.scheduler_gates)
-            }
-            Part::VolcanoScheduler => {
-                let place = self.place(part)?;
-                let configuration = volcano::configuration(&spec.off(Scheduler::Volcano));
-                let path = write(&place.folder, "scheduler.conf", configuration)?;
-                return Ok((volcano::args(place, &path), volcano::environment(place)));
-            }
-            Part::KoordScheduler => {
-                let place = self.place(part)?;
-                let off = spec.off(Scheduler::Koordinator);
-                let configuration = koord_scheduler::configuration(&place.kubeconfig, &off);
-                let path = write(&place.folder, "scheduler.yaml", configuration)?;
-                koord_scheduler::args(place, &path)
-            }
-            Part::KaiScheduler => {
-                let place = self.place(part)?;
-                let path = write(&place.folder, "scheduler.yaml", kai::configuration())?;
-                return Ok((kai::scheduler_args(place, &path), kai::environment(place)));
-            }
-            Part::KaiBinder => {
-                let place = self.place(part)?;
-                return Ok((kai::binder_args(place), kai::environment(place)));
-            }
-            Part::KaiPodGrouper => {
-                let place = self.place(part)?;
-                return Ok((kai::pod_grouper_args(place), kai::environment(place)));
-            }
+            Part::OfScheduler(process) => return process.start(self.place(part)?, spec),
             Part::Kwok => kwok::args(
                 &self.kwok_config,
                 &write(&config, "kwok-stages.yaml", kwok::STAGES)?,
@@ -209,27 +179,15 @@ impl Layout {
                     &self.serving,
                     &spec.controller,
                 );
-                return Ok((args, vec![("NO_COLOR".into(), "1".into())]));
+                return Ok(Command { args, env: vec![("NO_COLOR".into(), "1".into())] });
             }
         };
-        Ok((args, Vec::new()))
+        Ok(Command { args, env: Vec::new() })
     }
 }
-
-/// Arguments and environment.
-type Command = (Vec<String>, Vec<(String, String)>);
 
 /// Writes a configuration file; JSON is YAML.
 fn write(folder: &Path, name: &str, content: impl ToString) -> Result<PathBuf, ClusterError> {
     let path = folder.join(name);
     home::write(&path, content.to_string()).map(|()| path)
-}
-
-/// Whose certificate a scheduler's process has.
-fn user(part: Part) -> Option<&'static str> {
-    match part {
-        Part::KaiScheduler => Some(kai::SCHEDULER),
-        Part::KaiPodGrouper => Some(kai::POD_GROUPER),
-        part => part.scheduler().map(|scheduler| installation(scheduler).user),
-    }
 }

@@ -3,6 +3,7 @@
 use rstest::rstest;
 
 use super::*;
+use crate::schedulers::{all, kai, koord_scheduler, volcano};
 
 fn pinned(scheduler: Scheduler) -> Release {
     Release::pinned(scheduler).expect("it has a chart")
@@ -20,7 +21,7 @@ fn told(scheduler: Scheduler) -> String {
 
 #[test]
 fn argv_of_pinned_charts() {
-    let all = Scheduler::ALL.into_iter().filter_map(Release::pinned).map(|release| argv(&release));
+    let all = all().filter_map(Release::pinned).map(|release| argv(&release));
     insta::assert_snapshot!(all.collect::<Vec<_>>().join("\n"), @"
     upgrade --install volcano volcano --repo https://volcano-sh.github.io/helm-charts --version 1.14.1 --namespace volcano-system --kubeconfig DIR/kubeconfig --values DIR/helm/volcano.json --timeout 600s --create-namespace --wait
     upgrade --install koordinator koordinator --repo https://koordinator-sh.github.io/charts --version 1.8.0 --namespace default --kubeconfig DIR/kubeconfig --values DIR/helm/koordinator.json --timeout 600s --create-namespace --wait
@@ -30,7 +31,7 @@ fn argv_of_pinned_charts() {
 
 #[test]
 fn argv_of_a_chart_of_the_users() {
-    let release = pinned(Scheduler::Volcano).with_chart("./charts/volcano").expect("a chart");
+    let release = pinned(volcano::SCHEDULER).with_chart("./charts/volcano").expect("a chart");
     insta::assert_snapshot!(argv(&release), @"upgrade --install volcano ./charts/volcano --namespace volcano-system --kubeconfig DIR/kubeconfig --values DIR/helm/volcano.json --timeout 600s --create-namespace --wait");
 }
 
@@ -42,7 +43,7 @@ fn argv_of_a_chart_of_the_users() {
 #[case::folder("/home/me@work/volcano", "/home/me@work/volcano")]
 #[case::version("@1.14.4", "volcano@1.14.4 of https://volcano-sh.github.io/helm-charts")]
 fn charts_of_the_users(#[case] words: &str, #[case] chart: &str) {
-    let release = pinned(Scheduler::Volcano).with_chart(words).expect("a chart");
+    let release = pinned(volcano::SCHEDULER).with_chart(words).expect("a chart");
     assert_eq!(release.chart.to_string(), chart);
 }
 
@@ -52,7 +53,7 @@ fn charts_of_the_users(#[case] words: &str, #[case] chart: &str) {
 #[case("/home/me@work/volcano", None)]
 #[case("mine/volcano@1.15.1", Some("1.15.1"))]
 fn versions_of_charts(#[case] words: &str, #[case] version: Option<&str>) {
-    let release = pinned(Scheduler::Volcano).with_chart(words).expect("a chart");
+    let release = pinned(volcano::SCHEDULER).with_chart(words).expect("a chart");
     assert_eq!(release.chart.version.as_deref(), version);
 }
 
@@ -61,13 +62,13 @@ fn versions_of_charts(#[case] words: &str, #[case] version: Option<&str>) {
 #[case("@")]
 #[case("volcano@")]
 fn words_that_name_no_chart(#[case] words: &str) {
-    let error = pinned(Scheduler::Volcano).with_chart(words).expect_err("no chart");
+    let error = pinned(volcano::SCHEDULER).with_chart(words).expect_err("no chart");
     assert_eq!(error, "expected CHART, CHART@VERSION or @VERSION");
 }
 
 #[test]
 fn volcano_is_told_the_suites_configuration() {
-    insta::assert_snapshot!(told(Scheduler::Volcano), @r#"
+    insta::assert_snapshot!(told(volcano::SCHEDULER), @r#"
     {
       "basic": {
         "image_pull_policy": "IfNotPresent"
@@ -89,7 +90,7 @@ fn volcano_is_told_the_suites_configuration() {
 
 #[test]
 fn koordinator_is_told_to_be_a_scheduler_alone() {
-    insta::assert_snapshot!(told(Scheduler::Koordinator), @r#"
+    insta::assert_snapshot!(told(koord_scheduler::SCHEDULER), @r#"
     {
       "descheduler": {
         "replicas": 0
@@ -152,7 +153,7 @@ fn koordinator_is_told_to_be_a_scheduler_alone() {
 
 #[test]
 fn kai_is_told_to_allocate_only() {
-    insta::assert_snapshot!(told(Scheduler::Kai), @r#"
+    insta::assert_snapshot!(told(kai::SCHEDULER), @r#"
     {
       "admission": {
         "enabled": false
@@ -198,9 +199,8 @@ fn kai_is_told_to_allocate_only() {
 /// Where logs are looked for does not depend on how a scheduler came.
 #[test]
 fn charts_and_manifests_use_the_same_namespaces() {
-    use crate::schedulers::in_cluster::deployed;
-    for release in Scheduler::ALL.into_iter().filter_map(Release::pinned) {
-        assert_eq!(release.package.deployed.namespace, deployed(release.scheduler).namespace);
+    for release in all().filter_map(Release::pinned) {
+        assert_eq!(release.package.deployed.namespace, installation(release.scheduler).deployed.namespace);
     }
 }
 
@@ -221,13 +221,13 @@ async fn what_is_installed_is_what_helm_lists() {
         get) printf 'kind: Deployment\n' ;;
         esac"#,
     );
-    let release = pinned(Scheduler::Volcano);
+    let release = pinned(volcano::SCHEDULER);
     let installed = helm.install(&release, Path::new("kubeconfig"), folder.path()).await.expect("installed");
     assert_eq!(installed.chart, "volcano-1.14.1 (https://volcano-sh.github.io/helm-charts)");
     assert_eq!((installed.release.as_str(), installed.version.as_str()), ("volcano", "1.14.1"));
     assert_eq!(installed.sha256.len(), 64);
     let values = std::fs::read_to_string(folder.path().join("volcano.json")).expect("values");
-    assert_eq!(values.trim_end(), told(Scheduler::Volcano));
+    assert_eq!(values.trim_end(), told(volcano::SCHEDULER));
 }
 
 /// A chart need not say what is in it.
@@ -237,7 +237,7 @@ async fn what_is_installed_is_what_helm_lists() {
 #[tokio::test]
 async fn a_chart_without_a_version_of_what_is_in_it(#[case] words: &str, #[case] version: &str) {
     let (helm, folder) = helm(r#"[ "$1" != list ] || echo '[{"name":"volcano","chart":"volcano-0.0.0"}]'"#);
-    let release = pinned(Scheduler::Volcano).with_chart(words).expect("a chart");
+    let release = pinned(volcano::SCHEDULER).with_chart(words).expect("a chart");
     let installed = helm.install(&release, Path::new("kubeconfig"), folder.path()).await.expect("installed");
     assert_eq!(installed.version, version);
 }
@@ -251,7 +251,7 @@ async fn a_chart_without_a_version_of_what_is_in_it(#[case] words: &str, #[case]
 #[tokio::test]
 async fn a_chart_that_is_not_installed(#[case] script: &str, #[case] says: &[&str]) {
     let (helm, folder) = helm(script);
-    let release = pinned(Scheduler::Kai);
+    let release = pinned(kai::SCHEDULER);
     let made = helm.install(&release, Path::new("kubeconfig"), folder.path()).await;
     let error = made.expect_err("it is not installed").to_string();
     assert!(says.iter().all(|words| error.contains(words)), "{error}");

@@ -10,7 +10,7 @@ use std::path::Path;
 use conformance_contract::scheduler::Scheduler;
 use serde_json::{Value, json};
 
-use super::{installation, koord_scheduler, rbac, volcano};
+use super::{installation, rbac};
 
 /// The port on which each says that it lives.
 const HEALTH: u16 = 11251;
@@ -33,50 +33,32 @@ impl Deployed {
     }
 }
 
-/// Where a scheduler is that no chart has installed.
-pub fn deployed(scheduler: Scheduler) -> Deployed {
-    match scheduler {
-        // A static pod of the control plane, one of many in its namespace.
-        Scheduler::Kube => {
-            Deployed { namespace: "kube-system", labels: "component=kube-scheduler", deployments: &[] }
-        }
-        Scheduler::Volcano => Deployed::alone("volcano-system", &[volcano::NAME]),
-        Scheduler::Koordinator => Deployed::alone("koordinator-system", &[koord_scheduler::NAME]),
-        // Nowhere.
-        Scheduler::Kai => Deployed::alone("kai-scheduler", &[]),
-    }
+/// What differs between schedulers that are made Deployments.
+#[derive(Debug)]
+pub(super) struct Deployment {
+    /// Its configuration file.
+    pub configuration: fn() -> Value,
+    /// Its arguments, with the path of that file and the port on which it says on every address that it lives.
+    pub args: fn(&Path, u16) -> Vec<String>,
 }
 
-/// What differs between them.
-struct Differences {
-    program: &'static str,
-    configuration: Value,
-    args: Vec<String>,
-}
+/// Where the configuration file is mounted.
+const FOLDER: &str = "/etc/scheduler";
+const FILE: &str = "scheduler.yaml";
 
-fn differences(scheduler: Scheduler) -> Option<Differences> {
-    const FILE: &str = "/etc/scheduler/scheduler.yaml";
-    match scheduler {
-        Scheduler::Volcano => Some(Differences {
-            program: "vc-scheduler",
-            configuration: volcano::configuration(&[]),
-            args: volcano::flags(Path::new(FILE), &format!("0.0.0.0:{HEALTH}")),
-        }),
-        Scheduler::Koordinator => Some(Differences {
-            program: "koord-scheduler",
-            // An empty kubeconfig means the pod's service account.
-            configuration: koord_scheduler::configuration(Path::new(""), &[]),
-            args: koord_scheduler::flags(Path::new(FILE), "0.0.0.0", HEALTH),
-        }),
-        // kube-scheduler is a static pod of the control plane; KAI comes by its chart.
-        Scheduler::Kube | Scheduler::Kai => None,
-    }
+/// The schedulers that are made Deployments, and the program that each is made of: that of its only process.
+pub(crate) fn programs() -> impl Iterator<Item = (Scheduler, &'static str)> {
+    super::ALL.iter().filter_map(|install| {
+        install.deployment.as_ref()?;
+        Some((install.scheduler, install.processes.first()?.name))
+    })
 }
 
 /// Everything but CRDs, in the order to apply it; nothing for a scheduler that is installed otherwise.
 pub fn objects(scheduler: Scheduler, image: &str) -> Vec<Value> {
-    let Some(its) = differences(scheduler) else { return Vec::new() };
-    let (name, namespace) = (scheduler.name(), deployed(scheduler).namespace);
+    let install = installation(scheduler);
+    let (Some(its), [process]) = (&install.deployment, install.processes) else { return Vec::new() };
+    let (name, namespace) = (scheduler.name(), install.deployed.namespace);
     let labels = json!({"app.kubernetes.io/name": name});
     let metadata = json!({"name": name, "namespace": namespace, "labels": labels});
     let mut objects = vec![
@@ -84,13 +66,13 @@ pub fn objects(scheduler: Scheduler, image: &str) -> Vec<Value> {
         json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}),
     ];
     let account = json!({"kind": "ServiceAccount", "name": name, "namespace": namespace});
-    objects.extend(rbac::objects_for(name, &[account], installation(scheduler).rights));
+    objects.extend(rbac::objects_for(name, &[account], install.rights));
     objects.push(json!({
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": metadata,
         // JSON is YAML.
-        "data": {"scheduler.yaml": its.configuration.to_string()},
+        "data": {(FILE): (its.configuration)().to_string()},
     }));
     objects.push(json!({
         "apiVersion": "apps/v1",
@@ -112,8 +94,8 @@ pub fn objects(scheduler: Scheduler, image: &str) -> Vec<Value> {
                     "name": "scheduler",
                     "image": image,
                     "imagePullPolicy": "IfNotPresent",
-                    "command": [its.program],
-                    "args": its.args,
+                    "command": [process.name],
+                    "args": (its.args)(&Path::new(FOLDER).join(FILE), HEALTH),
                     "env": [{"name": "DEBUG_SOCKET_DIR", "value": "/tmp"}],
                     "livenessProbe": {"httpGet": {"path": "/healthz", "port": HEALTH}, "periodSeconds": 10},
                     "readinessProbe": {"httpGet": {"path": "/healthz", "port": HEALTH}, "periodSeconds": 2},
@@ -124,7 +106,7 @@ pub fn objects(scheduler: Scheduler, image: &str) -> Vec<Value> {
                         "capabilities": {"drop": ["ALL"]},
                     },
                     "volumeMounts": [
-                        {"name": "configuration", "mountPath": "/etc/scheduler", "readOnly": true},
+                        {"name": "configuration", "mountPath": FOLDER, "readOnly": true},
                         {"name": "tmp", "mountPath": "/tmp"},
                     ],
                 }],
@@ -156,11 +138,17 @@ mod tests {
     use super::*;
 
     /// `WRITE_MANIFESTS=1 cargo test --lib manifests_of_schedulers` writes the files.
-    #[rstest::rstest]
-    #[case(Scheduler::Volcano, "volcano")]
-    #[case(Scheduler::Koordinator, "koordinator")]
-    fn manifests_of_schedulers(#[case] scheduler: Scheduler, #[case] folder: &str) {
-        let program = differences(scheduler).unwrap().program;
+    #[test]
+    fn manifests_of_schedulers() {
+        for (scheduler, program) in programs() {
+            manifests_of(scheduler, program);
+        }
+    }
+
+    fn manifests_of(scheduler: Scheduler, program: &str) {
+        // By the name of its module, as its folder in `components/`.
+        let [component] = installation(scheduler).components() else { panic!("{scheduler:?}") };
+        let folder = component.module.name;
         let mut text =
             "# Written by: WRITE_MANIFESTS=1 cargo test --lib manifests_of_schedulers\n".to_owned();
         for object in objects(scheduler, &format!("grove-conformance/{program}:dev")) {

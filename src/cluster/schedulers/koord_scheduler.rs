@@ -10,25 +10,50 @@ use conformance_contract::scheduler::Scheduler;
 use serde_json::{Value, json};
 
 use super::helm::Package;
-use super::in_cluster::Deployed;
+use super::in_cluster::{Deployed, Deployment};
+use super::install::{Command, Crds, Install, ModuleCrds, Place, ProgramSource, SchedulerProcess};
 use super::rbac::{self, Right};
-use super::{Crds, Install, ModuleCrds, Place};
-use crate::local::Part;
+use crate::ClusterError;
+use crate::components::{Component, Module, Purpose, module};
+use crate::local::ClusterSpec;
+
+/// Its `schedulerName`.
+pub const SCHEDULER: Scheduler = Scheduler::named("koord-scheduler");
 
 /// What it needs.
-pub(super) static INSTALL: Install = Install {
-    scheduler: Scheduler::Koordinator,
-    parts: &[Part::KoordScheduler],
+pub(crate) static INSTALL: Install = Install {
+    scheduler: SCHEDULER,
+    processes: &[SchedulerProcess { name: PROGRAM.name, user: USER, health: Some("/healthz"), start }],
+    programs: ProgramSource::Built(std::slice::from_ref(&PROGRAM)),
     user: USER,
     users: &[USER],
     rights: &[rbac::FRAMEWORK, RIGHTS],
     crds: Crds::Module(CRDS),
-    package: Some(&PACKAGE),
     objects,
+    deployed: Deployed::alone("koordinator-system", &[SCHEDULER.name()]),
+    deployment: Some(Deployment {
+        // An empty kubeconfig means the pod's service account.
+        configuration: || configuration(Path::new(""), &[]),
+        args: |file, health| flags(file, "0.0.0.0", health),
+    }),
+    package: Some(&PACKAGE),
 };
 
-/// Its `schedulerName`.
-pub const NAME: &str = "koord-scheduler";
+static MODULE: Module = module!(
+    "koordinator",
+    // It has no version of its own; the gates follow the kube-scheduler inside, and build metadata does not touch them.
+    "-s -w -X k8s.io/component-base/version.gitVersion=v1.35.2+koordinator.v1.8.0 \
+     -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=35"
+);
+
+static PROGRAM: Component = Component {
+    name: "koord-scheduler",
+    version: "v1.8.0",
+    package: "github.com/koordinator-sh/koordinator/cmd/koord-scheduler",
+    module: &MODULE,
+    purpose: Purpose::Scheduler(SCHEDULER),
+};
+
 /// Its user.
 pub const USER: &str = "system:koord-scheduler";
 /// Plugin that makes PodGroups gangs.
@@ -38,7 +63,7 @@ pub const NETWORK_TOPOLOGY: &str = "awareNetworkTopology";
 
 /// Without one of these it waits for ever.
 pub(super) const CRDS: ModuleCrds = ModuleCrds {
-    program: "koord-scheduler",
+    component: &PROGRAM,
     folder: "config/crd/bases",
     files: &[
         "scheduling.koordinator.sh_reservations.yaml",
@@ -101,7 +126,7 @@ pub fn configuration(kubeconfig: &Path, off: &[&str]) -> Value {
         "leaderElection": {"leaderElect": false},
         "clientConnection": {"kubeconfig": kubeconfig, "qps": 500, "burst": 1000},
         "profiles": [{
-            "schedulerName": NAME,
+            "schedulerName": SCHEDULER.name(),
             "plugins": {
                 "preEnqueue": enabled(),
                 "preFilter": enabled(),
@@ -116,6 +141,11 @@ pub fn configuration(kubeconfig: &Path, off: &[&str]) -> Value {
             "pluginConfig": if gangs { arguments } else { json!([]) },
         }],
     })
+}
+
+fn start(place: &Place, spec: &ClusterSpec) -> Result<Command, ClusterError> {
+    let path = place.write("scheduler.yaml", &configuration(&place.kubeconfig, &spec.off(SCHEDULER)))?;
+    Ok(Command { args: args(place, &path), env: Vec::new() })
 }
 
 /// Arguments of `koord-scheduler`. A gang that failed before it was known as one is only found again by the flush of
@@ -147,7 +177,7 @@ pub static PACKAGE: Package = Package {
     repository: Some("https://koordinator-sh.github.io/charts"),
     version: "1.8.0",
     values,
-    deployed: Deployed::alone("koordinator-system", &[NAME]),
+    deployed: Deployed::alone("koordinator-system", &[SCHEDULER.name()]),
 };
 
 /// What its chart is told: the scheduler alone, once. The chart has no values for the scheduler's configuration and for

@@ -5,23 +5,28 @@ use std::path::Path;
 use conformance_contract::scheduler::Scheduler;
 use serde_json::{Value, json};
 
-use super::{Crds, Install};
-use crate::local::{Gates, Part};
+use super::in_cluster::Deployed;
+use super::install::{Command, Crds, Install, Place, ProgramSource, SchedulerProcess};
+use crate::ClusterError;
+use crate::local::{ClusterSpec, Gates};
 
 /// What it needs: nothing that a cluster has not by itself.
-pub(super) static INSTALL: Install = Install {
-    scheduler: Scheduler::Kube,
-    parts: &[Part::KubeScheduler],
+pub(crate) static INSTALL: Install = Install {
+    scheduler: Scheduler::KUBE,
+    // Its health is on a port with TLS of its own; it is ready before anybody has made a pod.
+    processes: &[SchedulerProcess { name: "kube-scheduler", user: USER, health: None, start }],
+    programs: ProgramSource::Kubernetes,
     user: USER,
     users: &[],
     rights: &[],
     crds: Crds::None,
-    package: None,
     objects: Vec::new,
+    // A static pod of the control plane, one of many in its namespace.
+    deployed: Deployed { namespace: "kube-system", labels: "component=kube-scheduler", deployments: &[] },
+    deployment: None,
+    package: None,
 };
 
-/// Its `schedulerName`.
-pub const NAME: &str = "default-scheduler";
 /// Its user, whose role is built into Kubernetes.
 pub const USER: &str = "system:kube-scheduler";
 
@@ -35,11 +40,19 @@ pub fn configuration(kubeconfig: &Path, stands_in_for: &[&str]) -> Value {
         "clientConnection": {"kubeconfig": kubeconfig, "qps": 500, "burst": 1000},
     });
     if !stands_in_for.is_empty() {
-        let profiles: Vec<_> =
-            [NAME].iter().chain(stands_in_for).map(|name| json!({"schedulerName": name})).collect();
+        let profiles: Vec<_> = [Scheduler::KUBE.name()]
+            .iter()
+            .chain(stands_in_for)
+            .map(|name| json!({"schedulerName": name}))
+            .collect();
         configuration["profiles"] = Value::Array(profiles);
     }
     configuration
+}
+
+fn start(place: &Place, spec: &ClusterSpec) -> Result<Command, ClusterError> {
+    let path = place.write("scheduler.yaml", &configuration(&place.kubeconfig, &spec.stood_in_for()))?;
+    Ok(Command { args: args(&path, &spec.scheduler_gates), env: Vec::new() })
 }
 
 /// Arguments of `kube-scheduler`.

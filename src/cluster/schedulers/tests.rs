@@ -1,11 +1,18 @@
 //! Configuration, argv and objects of every scheduler, whole; kube-scheduler's are with the control plane's.
 
-use super::installation;
+use std::collections::BTreeSet;
 use std::path::Path;
 
+use conformance_contract::kubernetes::Kubernetes;
+use conformance_contract::target::TARGETS;
 use rstest::rstest;
 
+use serde_json::Value;
+
+use super::install::{ModuleCrds, ProgramSource};
 use super::*;
+use crate::components::{Purpose, catalogue};
+use crate::local::ClusterSpec;
 
 fn place(program: &str) -> Place {
     Place {
@@ -72,15 +79,19 @@ fn koordinator_without_gangs_or_topology() {
 
 #[tokio::test]
 async fn kai_has_an_api_without_its_folder() {
-    let crds = installation(Scheduler::Kai).crds(None).await.expect("the built-in CRDs");
+    let crds = installation(kai::SCHEDULER).crds(None).await.expect("the built-in CRDs");
     let names: Vec<_> = crds.iter().map(|crd| &crd["metadata"]["name"]).collect();
     assert_eq!(names.len(), 4, "{names:?}");
 }
 
-#[rstest]
-fn a_scheduler_writes_its_own_groups_and_pods_only(
-    #[values(Scheduler::Volcano, Scheduler::Koordinator, Scheduler::Kai)] scheduler: Scheduler,
-) {
+#[test]
+fn a_scheduler_writes_its_own_groups_and_pods_only() {
+    for scheduler in all().filter(|scheduler| *scheduler != Scheduler::KUBE) {
+        writes_its_own_only(scheduler);
+    }
+}
+
+fn writes_its_own_only(scheduler: Scheduler) {
     let roles = installation(scheduler).roles();
     let [role, binding] = &roles[..] else { panic!("{roles:?}") };
     assert_eq!(role["kind"], "ClusterRole");
@@ -88,7 +99,7 @@ fn a_scheduler_writes_its_own_groups_and_pods_only(
     let writes = role["rules"].as_array().into_iter().flatten().filter(|rule| rule["verbs"][0] != "get");
     let groups: Vec<_> = writes.flat_map(|rule| rule["apiGroups"].as_array().expect("groups")).collect();
     assert!(groups.iter().all(|group| *group != "*" && *group != "grove.io"), "{groups:?}");
-    for other in Scheduler::ALL.into_iter().filter(|other| *other != scheduler) {
+    for other in all().filter(|other| *other != scheduler) {
         let theirs = (installation(other).objects)();
         let group = |object: &Value| {
             object["apiVersion"].as_str().and_then(|v| v.split('/').next()).map(str::to_owned)
@@ -102,8 +113,8 @@ fn a_scheduler_writes_its_own_groups_and_pods_only(
 
 /// An informer that may not list never syncs. The CRDs are those whose informers a scheduler waits for.
 #[rstest]
-#[case(Scheduler::Volcano, &volcano::CRDS)]
-#[case(Scheduler::Koordinator, &koord_scheduler::CRDS)]
+#[case(volcano::SCHEDULER, &volcano::CRDS)]
+#[case(koord_scheduler::SCHEDULER, &koord_scheduler::CRDS)]
 fn a_scheduler_reads_the_kinds_that_it_waits_for(#[case] scheduler: Scheduler, #[case] crds: &ModuleCrds) {
     for file in crds.files {
         let (group, resource) = file.trim_end_matches(".yaml").split_once('_').expect("group_resource.yaml");
@@ -113,9 +124,73 @@ fn a_scheduler_reads_the_kinds_that_it_waits_for(#[case] scheduler: Scheduler, #
 }
 
 #[test]
-fn schedulers_are_told_apart_by_name_and_user() {
-    use std::collections::BTreeSet;
-    let names: BTreeSet<_> = Scheduler::ALL.map(Scheduler::name).into();
-    let users: BTreeSet<_> = Scheduler::ALL.map(|scheduler| installation(scheduler).user).into();
-    assert_eq!((names.len(), users.len()), (4, 4));
+fn schedulers_are_told_apart_by_name_and_by_users() {
+    let names: BTreeSet<_> = all().collect();
+    assert_eq!(names.len(), ALL.len());
+    assert_eq!(all().next(), Some(Scheduler::KUBE), "the one that every cluster has is the first");
+    // COEX-01 reads from the audit log who has bound a pod.
+    let mut users = BTreeSet::new();
+    for install in ALL {
+        let own: BTreeSet<_> = install.processes.iter().map(|process| process.user).collect();
+        assert!(
+            own.contains(install.user),
+            "{:?}: its binder is the user of none of its processes",
+            install.user
+        );
+        for user in &own {
+            let described = install.users.contains(user) || install.scheduler == Scheduler::KUBE;
+            assert!(described, "{user} has no rights");
+            assert!(users.insert(*user), "{user} is the user of two schedulers");
+        }
+    }
+}
+
+/// Where programs come from, and what is installed, goes together.
+#[test]
+fn every_scheduler_has_the_programs_that_it_names() {
+    let known: Vec<_> =
+        Kubernetes::ALL.into_iter().flat_map(catalogue).map(|one| (one.name, one.purpose)).collect();
+    for install in ALL {
+        assert!(!install.processes.is_empty(), "{:?}", install.scheduler);
+        for process in install.processes {
+            let is_component = known.contains(&(process.name, Purpose::Scheduler(install.scheduler)));
+            let given = matches!(install.programs, ProgramSource::Given(_));
+            assert_ne!(is_component, given, "{}", process.name);
+        }
+        for component in install.components() {
+            assert!(
+                install.processes.iter().any(|process| process.name == component.name),
+                "{}",
+                component.name
+            );
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../components/");
+            let go_mod = format!("{folder}{}/go.mod", component.module.name);
+            assert!(Path::new(&go_mod).is_file(), "{go_mod}");
+        }
+        // A Deployment has one container, of a program that is built.
+        let deployed =
+            (install.components().len(), install.processes.len(), install.deployed.deployments.len());
+        assert!(install.deployment.is_none() || deployed == (1, 1, 1), "{:?}", install.scheduler);
+    }
+}
+
+#[test]
+fn every_scheduler_that_is_judged_is_described() {
+    for target in TARGETS {
+        assert!(all().any(|scheduler| scheduler == target.scheduler()), "{target}");
+    }
+}
+
+/// What was not given cannot be run, and the report says how to give it.
+#[test]
+fn only_kai_is_missing_without_its_folder() {
+    let (install, spec) = (installation(kai::SCHEDULER), ClusterSpec::with([kai::SCHEDULER]));
+    assert_eq!(install.given(&spec).count(), 0);
+    assert!(
+        install.missing(&spec).is_some_and(|says| says.starts_with("KAI binaries not found (--kai-dir)"))
+    );
+    assert!(install.missing_in_kind().is_some());
+    for other in ALL.iter().filter(|other| other.scheduler != kai::SCHEDULER) {
+        assert_eq!((other.missing(&spec), other.missing_in_kind()), (None, None));
+    }
 }

@@ -9,25 +9,44 @@ use conformance_contract::scheduler::Scheduler;
 use serde_json::{Value, json};
 
 use super::helm::Package;
-use super::in_cluster::Deployed;
+use super::in_cluster::{Deployed, Deployment};
+use super::install::{Command, Crds, Install, ModuleCrds, Place, ProgramSource, SchedulerProcess};
 use super::rbac::{self, Right};
-use super::{Crds, Install, ModuleCrds, Place};
-use crate::local::Part;
+use crate::ClusterError;
+use crate::components::{Component, Module, Purpose, module};
+use crate::local::ClusterSpec;
+
+/// Its `schedulerName`.
+pub const SCHEDULER: Scheduler = Scheduler::named("volcano");
 
 /// What it needs.
-pub(super) static INSTALL: Install = Install {
-    scheduler: Scheduler::Volcano,
-    parts: &[Part::VolcanoScheduler],
+pub(crate) static INSTALL: Install = Install {
+    scheduler: SCHEDULER,
+    processes: &[SchedulerProcess { name: PROGRAM.name, user: USER, health: Some("/healthz"), start }],
+    programs: ProgramSource::Built(std::slice::from_ref(&PROGRAM)),
     user: USER,
     users: &[USER],
     rights: &[rbac::FRAMEWORK, RIGHTS],
     crds: Crds::Module(CRDS),
-    package: Some(&PACKAGE),
     objects,
+    deployed: Deployed::alone("volcano-system", &[SCHEDULER.name()]),
+    deployment: Some(Deployment {
+        configuration: || configuration(&[]),
+        args: |file, health| flags(file, &format!("0.0.0.0:{health}")),
+    }),
+    package: Some(&PACKAGE),
 };
 
-/// Its `schedulerName`.
-pub const NAME: &str = "volcano";
+static MODULE: Module = module!("volcano", "-s -w -X volcano.sh/volcano/pkg/version.Version=v1.14.1");
+
+static PROGRAM: Component = Component {
+    name: "vc-scheduler",
+    version: "v1.14.1",
+    package: "volcano.sh/volcano/cmd/scheduler",
+    module: &MODULE,
+    purpose: Purpose::Scheduler(SCHEDULER),
+};
+
 /// Its user.
 pub const USER: &str = "system:volcano-scheduler";
 /// Plugin that makes a PodGroup a gang.
@@ -37,7 +56,7 @@ pub const NETWORK_TOPOLOGY: &str = "network-topology-aware";
 
 /// Without one of these it waits for ever.
 pub(super) const CRDS: ModuleCrds = ModuleCrds {
-    program: "vc-scheduler",
+    component: &PROGRAM,
     folder: "config/crd/volcano/bases",
     files: &[
         "scheduling.volcano.sh_podgroups.yaml",
@@ -92,6 +111,11 @@ pub fn configuration(off: &[&str]) -> Value {
         })
         .collect();
     json!({"actions": "enqueue, allocate, backfill", "tiers": tiers})
+}
+
+fn start(place: &Place, spec: &ClusterSpec) -> Result<Command, ClusterError> {
+    let path = place.write("scheduler.conf", &configuration(&spec.off(SCHEDULER)))?;
+    Ok(Command { args: args(place, &path), env: environment(place) })
 }
 
 /// Arguments of `vc-scheduler`. An invalid configuration ends it instead of being replaced by a built-in one.

@@ -1,7 +1,7 @@
 //! What the clusters of a run lack for a case, in words for the report.
 
 use conformance_cluster::ClusterError;
-use conformance_cluster::local::Part;
+use conformance_cluster::schedulers::installation;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_driver::case::{Case, Isolation, Need};
@@ -10,22 +10,20 @@ use conformance_driver::test_cluster::TestCluster;
 use super::{Environment, Origin, Settings};
 
 impl Environment {
-    /// Whether KAI itself is in the clusters of this run, from a folder or by its chart.
-    fn has_kai(&self) -> bool {
+    /// Why a scheduler itself is not in the clusters of this run.
+    fn missing(&self, scheduler: Scheduler) -> Option<&'static str> {
+        let install = installation(scheduler);
         match &self.settings.origin {
-            Origin::Kind(kind) => kind.release(Scheduler::Kai).is_some(),
-            Origin::Local | Origin::Up(_) | Origin::Existing { .. } => self.settings.spec.kai.is_some(),
+            Origin::Kind(kind) if kind.release(scheduler).is_some() => None,
+            Origin::Kind(_) => install.missing_in_kind(),
+            Origin::Local | Origin::Up(_) | Origin::Existing { .. } => install.missing(&self.settings.spec),
         }
     }
 
     /// Why nothing can be said about a target's scheduler: it is not in the clusters of this run. What the API server
     /// alone shows is judged all the same.
     pub(super) fn absent(&self, target: Target) -> Option<&'static str> {
-        let missing = target.scheduler() == Scheduler::Kai && !self.has_kai();
-        missing.then_some(
-            "KAI binaries not found (--kai-dir): a stand-in binds the pods, one by one, and only what the API server \
-             shows is judged",
-        )
+        self.missing(target.scheduler())
     }
 
     /// Why a case cannot be run on a target in the clusters of this run.
@@ -36,9 +34,11 @@ impl Environment {
                 "it stops or reconfigures a part of the control plane: run it with --provider local",
             );
         }
-        // Not even its API.
-        if target.scheduler() == Scheduler::Kai && matches!(origin, Origin::Kind(_)) && !self.has_kai() {
-            return Some("KAI comes into a kind cluster by its chart only: run it with --install helm");
+        // There not even its API is.
+        if matches!(origin, Origin::Kind(_))
+            && let Some(missing) = self.missing(target.scheduler())
+        {
+            return Some(missing);
         }
         case.needs.iter().find_map(|need| self.lacks_need(*need))
     }
@@ -58,7 +58,7 @@ impl Environment {
             Need::SeveralSchedulers => (spec.schedulers.len() > 1, "one scheduler only; run --backend all"),
             // Without KAI itself its clauses are announced as not run, whatever is in the folder.
             Need::PodGrouper => (
-                spec.kai.is_none() || spec.parts_of(Scheduler::Kai).any(|part| part == Part::KaiPodGrouper),
+                spec.kai.as_ref().is_none_or(|kai| kai.program("kai-podgrouper").is_some()),
                 "KAI's podgrouper is not in the folder of --kai-dir",
             ),
         };

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::crds_of;
-use crate::local::Part;
-use crate::{ClusterError, components};
+use crate::ClusterError;
 
 /// Names of the CRDs that the scheduler needs; without one it waits for ever.
 const CRDS: [&str; 4] = [
@@ -76,22 +75,14 @@ impl KaiDir {
         }
     }
 
-    /// The program of one of its parts.
-    pub fn program(&self, part: Part) -> Option<&Path> {
-        match part {
-            Part::KaiScheduler => Some(&self.scheduler),
-            Part::KaiBinder => Some(&self.binder),
-            Part::KaiPodGrouper => self.pod_grouper.as_deref(),
+    /// The program of its process of that name.
+    pub fn program(&self, name: &str) -> Option<&Path> {
+        match name {
+            "kai-scheduler" => Some(&self.scheduler),
+            "kai-binder" => Some(&self.binder),
+            "kai-podgrouper" => self.pod_grouper.as_deref(),
             _ => None,
         }
-    }
-
-    /// What its version is: none of its programs can be asked without a cluster, so the scheduler's digest.
-    ///
-    /// # Errors
-    /// [`ClusterError::File`].
-    pub fn version(&self) -> Result<String, ClusterError> {
-        Ok(format!("sha256:{}", &components::digest(&self.scheduler)?[..12]))
     }
 
     /// The CRDs, each once.

@@ -22,33 +22,62 @@ use conformance_contract::scheduler::Scheduler;
 
 use super::helm::Package;
 use super::in_cluster::Deployed;
+use super::install::{Command, Crds, Given, Install, Place, ProgramSource, SchedulerProcess, manifests};
 use super::rbac::Right;
-use super::{Crds, Install, Place, manifests};
 use crate::ClusterError;
-use crate::local::Part;
+use crate::local::ClusterSpec;
+
+/// Its `schedulerName`.
+pub const SCHEDULER: Scheduler = Scheduler::named("kai-scheduler");
 
 /// What it needs.
-pub(super) static INSTALL: Install = Install {
-    scheduler: Scheduler::Kai,
-    parts: &[Part::KaiScheduler, Part::KaiBinder, Part::KaiPodGrouper],
+pub(crate) static INSTALL: Install = Install {
+    scheduler: SCHEDULER,
+    processes: &[
+        SchedulerProcess {
+            name: "kai-scheduler",
+            user: SCHEDULER_USER,
+            health: Some("/metrics"),
+            start: start_scheduler,
+        },
+        SchedulerProcess {
+            name: "kai-binder",
+            user: BINDER,
+            health: Some("/metrics"),
+            start: |place, _| Ok(Command { args: binder_args(place), env: environment(place) }),
+        },
+        SchedulerProcess {
+            name: "kai-podgrouper",
+            user: POD_GROUPER,
+            health: Some("/readyz"),
+            start: |place, _| Ok(Command { args: pod_grouper_args(place), env: environment(place) }),
+        },
+    ],
+    programs: ProgramSource::Given(Given {
+        program: |spec, name| spec.kai.as_ref()?.program(name),
+        missing: "KAI binaries not found (--kai-dir): a stand-in binds the pods, one by one, and only what the API \
+                  server shows is judged",
+        missing_in_kind: "KAI comes into a kind cluster by its chart only: run it with --install helm",
+    }),
     user: BINDER,
     users: &USERS,
     rights: &[RIGHTS],
-    crds: Crds::Kai,
-    package: Some(&PACKAGE),
+    crds: Crds::Given(|spec| crds(spec.and_then(|spec| spec.kai.as_ref()))),
     objects,
+    // Nowhere, if no chart has installed it.
+    deployed: Deployed::alone("kai-scheduler", &[]),
+    deployment: None,
+    package: Some(&PACKAGE),
 };
 
-/// Its `schedulerName`.
-pub const NAME: &str = "kai-scheduler";
 /// The scheduler's user.
-pub const SCHEDULER: &str = "system:kai-scheduler";
+const SCHEDULER_USER: &str = "system:kai-scheduler";
 /// The binder's user, who posts `pods/binding`.
-pub const BINDER: &str = "system:kai-binder";
+const BINDER: &str = "system:kai-binder";
 /// The podgrouper's user.
-pub const POD_GROUPER: &str = "system:kai-podgrouper";
+const POD_GROUPER: &str = "system:kai-podgrouper";
 /// Its users.
-pub const USERS: [&str; 3] = [SCHEDULER, BINDER, POD_GROUPER];
+const USERS: [&str; 3] = [SCHEDULER_USER, BINDER, POD_GROUPER];
 /// To have objects of one's own.
 const WRITE: &[&str] = &["create", "update", "patch", "delete"];
 /// What they may do. It has not been compared with a source.
@@ -69,7 +98,7 @@ pub(super) const RIGHTS: &[Right] = &[
 ];
 
 /// The CRDs of `folder`, else the minimal ones.
-pub(super) fn crds(folder: Option<&KaiDir>) -> Result<Vec<Value>, ClusterError> {
+fn crds(folder: Option<&KaiDir>) -> Result<Vec<Value>, ClusterError> {
     match folder {
         Some(folder) => folder.crds(),
         None => grove_yaml::documents(include_str!("crds.yaml"))
@@ -103,11 +132,16 @@ pub fn configuration() -> Value {
     json!({"actions": "allocate", "tiers": [{"plugins": plugins}]})
 }
 
+fn start_scheduler(place: &Place, _: &ClusterSpec) -> Result<Command, ClusterError> {
+    let path = place.write("scheduler.yaml", &configuration())?;
+    Ok(Command { args: scheduler_args(place, &path), env: environment(place) })
+}
+
 /// Arguments of the scheduler.
 pub fn scheduler_args(place: &Place, configuration: &Path) -> Vec<String> {
     vec![
         format!("--scheduler-conf={}", configuration.display()),
-        format!("--scheduler-name={NAME}"),
+        format!("--scheduler-name={}", SCHEDULER.name()),
         "--namespace=kai-scheduler".into(),
         "--nodepool-label-key=kai.scheduler/node-pool".into(),
         "--partition-label-value=".into(),
@@ -126,7 +160,7 @@ pub fn scheduler_args(place: &Place, configuration: &Path) -> Vec<String> {
 /// Arguments of the binder, which answers only about its metrics.
 pub fn binder_args(place: &Place) -> Vec<String> {
     vec![
-        format!("--scheduler-name={NAME}"),
+        format!("--scheduler-name={}", SCHEDULER.name()),
         format!("--metrics-bind-address=127.0.0.1:{}", place.health),
         "--health-probe-bind-address=0".into(),
         "--qps=500".into(),
@@ -138,7 +172,7 @@ pub fn binder_args(place: &Place) -> Vec<String> {
 /// Arguments of the podgrouper.
 pub fn pod_grouper_args(place: &Place) -> Vec<String> {
     vec![
-        format!("--scheduler-name={NAME}"),
+        format!("--scheduler-name={}", SCHEDULER.name()),
         "--queue-label-key=kai.scheduler/queue".into(),
         "--nodepool-label-key=kai.scheduler/node-pool".into(),
         "--metrics-bind-address=0".into(),
