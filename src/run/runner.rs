@@ -10,7 +10,7 @@ use conformance_cluster::schedulers::KaiDir;
 use conformance_cluster::schedulers::helm::Installed;
 use conformance_contract::clauses::{Clause, Feature};
 use conformance_contract::scheduler::Scheduler;
-use conformance_contract::target::{KUBE, Target};
+use conformance_contract::target::{ReportedVersion, Target};
 use conformance_contract::verdict::{Outcome, Verdict};
 use conformance_driver::case::{Case, Isolation};
 use conformance_report::{
@@ -237,11 +237,8 @@ fn version(
     provider: &Provider,
     installed: &[Installed],
 ) -> Result<String, ClusterError> {
-    match target {
-        Target::External => return Ok("none".into()),
-        // It runs where nobody asks its program.
-        Target::ExternalScheduler(_) => return Ok("unknown".into()),
-        _ => {}
+    if let ReportedVersion::Always(said) = target.version() {
+        return Ok(said.into());
     }
     let release = match &settings.origin {
         Origin::Kind(kind) => kind.release(target.scheduler()),
@@ -253,13 +250,12 @@ fn version(
         let version = one.map(|one| &one.version).or(release.chart.version.as_ref());
         return Ok(version.cloned().unwrap_or_else(|| "unknown".into()));
     }
-    let program = match target.scheduler() {
-        Scheduler::Kube => "kube-scheduler",
-        Scheduler::Volcano => "vc-scheduler",
-        Scheduler::Koordinator => "koord-scheduler",
-        Scheduler::Kai => {
+    let program = match target.version() {
+        ReportedVersion::OfProgram(program) => program,
+        ReportedVersion::OfFolder => {
             return settings.spec.kai.as_ref().map_or_else(|| Ok("none".into()), KaiDir::version);
         }
+        ReportedVersion::Always(said) => return Ok(said.into()),
     };
     match (settings.programs.toolbox.get(program), target.scheduler()) {
         (Ok(program), _) => Ok(program.version.clone()),
@@ -297,12 +293,6 @@ fn features(target: Target, cases: &[CaseResult]) -> Features {
         let judgements = cases.iter().flat_map(|case| &case.clauses);
         judgements.filter(|judgement| judgement.clause == clause).any(|j| j.outcome.verdict == Verdict::Pass)
     };
-    let topology = ("TopologyAwareWorkloadScheduling", "TOPO-02");
-    let declared = match target {
-        Target::KubeTree => vec![("GenericWorkload", "AON-02"), topology, ("CompositePodGroup", "AON-08")],
-        target if KUBE.contains(&target) => vec![("GangScheduling", "AON-02"), topology],
-        _ => Vec::new(),
-    };
     let unsupported = Feature::ALL.iter().copied().filter(|feature| !target.declares(*feature));
     Features {
         supported: target.features().to_vec(),
@@ -310,7 +300,8 @@ fn features(target: Target, cases: &[CaseResult]) -> Features {
             .map(|name| UnsupportedFeature { name, reason: target.why_not(name).into() })
             .collect(),
         // KUBE-06: the scheduler's own gates cannot be seen from the API; they are declared until a clause has shown them.
-        declared: declared
+        declared: target
+            .gates()
             .iter()
             .filter(|(_, clause)| !shown(clause))
             .map(|(gate, _)| (*gate).into())
