@@ -1,5 +1,5 @@
-//! What Koordinator's backend admits: one level per PodGang. It cannot keep a scaling group's replica in one domain, not
-//! even rather than not.
+//! What Koordinator's backend admits: one level per PodGang. It cannot keep a scaling group's replica in one domain,
+//! required or preferred.
 
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::{clique, on, required, template};

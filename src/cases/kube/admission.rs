@@ -1,5 +1,5 @@
-//! What kube-scheduler's backend admits. In either gang scope it cannot keep a replica of a scaling group in one domain,
-//! and a Workload has no room for 9 podgroups of a PodGang in PodGroup scope. A tree honours every required level, and
+//! What kube-scheduler's backend admits. In either gang scope it cannot keep a replica of a scaling group in one
+//! domain, and a Workload has no room for 9 podgroups of a PodGang in PodGroup scope. A tree honours every required level, and
 //! no preferred one.
 
 use conformance_contract::names::{self, VOLCANO_QUEUE};
@@ -16,7 +16,7 @@ use crate::adm::unhonourable_topology::{
 
 /// The field that the first rule is about.
 const RULE: &str = "podCliqueScalingGroups[0].topologyConstraint";
-/// What says nothing to this backend is no rule for those either.
+/// They have no limit of podgroups.
 const STRANGERS: &[Target] = &[Target::EXTERNAL, Target::VOLCANO, Target::KOORDINATOR, Target::KAI];
 const GIVEN: Attempt = given_to(|pcs| on(pcs, "default-scheduler"));
 const ELSEWHERE: &[Attempt] =

@@ -80,7 +80,8 @@ pub static CLAUSES: &[Clause] = &[
         `startsAfter`, name length limit. One rejection and one admitted neighbour each (for `startsAfter` \
         judged by the error text until startup order is supported)", "GROVE"),
     contract("ADM-05", "A rejected create or update leaves no object and no change behind", "OWN"),
-    contract("ADM-06", "Backend rules apply only to PodCliqueSets that select that backend", "G537").not_of_external(),
+    contract("ADM-06", "Backend rules apply only to PodCliqueSets that select that backend", "G537")
+        .not_of_external(),
     contract("ADM-07", "Topology: unknown domain, missing or two topology names, child broader than parent, \
         unknown ClusterTopologyBinding are rejected", "GROVE").needs_topology(),
     contract("ADM-08", "Deletion, and metadata edits of keys that no backend reads, are never blocked by \
@@ -198,7 +199,8 @@ pub static CLAUSES: &[Clause] = &[
     scheduling("COEX-01", "PodCliqueSets of every enabled backend at once: each pod is bound by its own \
         scheduler (evidence: the user of its `pods/binding` request, each scheduler having its own \
         identity), each gang by its own rules", "G537").not_of_external(),
-    contract("COEX-02", "A backend writes only its own resources, and only for its own PodGangs", "G525").not_of_external(),
+    contract("COEX-02", "A backend writes only its own resources, and only for its own PodGangs", "G525")
+        .not_of_external(),
 
     // KAI, PodGroup of `scheduling.run.ai/v2alpha2`.
     contract("KAI-01", "One PodGroup per PodGang, same name and namespace, its labels and annotations \
@@ -242,7 +244,8 @@ pub static CLAUSES: &[Clause] = &[
     scheduling("KUBE-08", "`gangScope: PodGang`: one PodGroup `<podgang>` holds exactly the hard gang (pods \
         of the lowest pod indexes of each clique; a replacement takes the lost pod's place), minCount = Σ \
         minReplicas. Surplus pods stay gated until the hard gang is bound, then are released as ordinary \
-        pods, with node affinity to the gang's domain if it has one. No limit of 8", "OWN").of(AtomicPodGang).not_in_scope("Tree"),
+        pods, with node affinity to the gang's domain if it has one. No limit of 8", "OWN").of(AtomicPodGang)
+        .not_in_scope("Tree"),
     contract("KUBE-09", "The mapping follows what is served: v1alpha2, or v1beta1 without CompositePodGroup: as \
         above (with `workloadRef`); with it the tree. The choice is logged, is in the report, and never changes \
         under a live PodGang", "G531"),
