@@ -44,7 +44,7 @@ fn main() -> std::process::ExitCode {
             // A case of which the target owes no clause, or whose scheduler is not there, is not a test of it; the report
             // names it with its reason.
             let clauses = judged_clauses(case, target);
-            let absent = target == Target::Kai && std::env::var_os(KAI_DIR).is_none();
+            let absent = target == Target::KAI && std::env::var_os(KAI_DIR).is_none();
             // Kubelets are another test's matter.
             if case.group() == "klt"
                 || clauses.is_empty()

@@ -28,7 +28,7 @@ use tokio::runtime::Runtime;
 /// What is held, by target.
 const HELD: [(Target, &[&str]); 2] = [
     (
-        Target::KubePodGroup,
+        Target::KUBE_POD_GROUP,
         &[
             "aon/fits-whole",
             "aon/one-pod-short",
@@ -47,7 +47,7 @@ const HELD: [(Target, &[&str]); 2] = [
             "klt/controller-rolled",
         ],
     ),
-    (Target::Volcano, &["aon/fits-whole", "aon/one-pod-short", "aon/across-cliques", "klt/containers-run"]),
+    (Target::VOLCANO, &["aon/fits-whole", "aon/one-pod-short", "aon/across-cliques", "klt/containers-run"]),
 ];
 
 fn environment(runtime: &Runtime) -> Result<Environment, ClusterError> {

@@ -46,14 +46,14 @@ fn main() -> std::process::ExitCode {
     let mut trials = Vec::new();
     for id in HELD {
         let case = cases::case(id).expect("the case is registered");
-        let name = format!("{}::{}", Target::KubeTree.slug(), id.replace('/', "::"));
+        let name = format!("{}::{}", Target::KUBE_TREE.slug(), id.replace('/', "::"));
         let (shared, runtime) = (shared.clone(), runtime.clone());
         trials.push(Trial::test(name, move || {
             let make = || {
                 local::environment(ClusterSpec::of(Kubernetes::V1_37), 'c', "tree", &runtime)
                     .map_err(|error| error.to_string())
             };
-            execute(case, Target::KubeTree, &shared, make, &runtime)
+            execute(case, Target::KUBE_TREE, &shared, make, &runtime)
         }));
     }
     let conclusion = libtest_mimic::run(&arguments, trials);

@@ -2,7 +2,7 @@
 
 use conformance_cases as cases;
 use conformance_contract::clauses::{CLAUSES, EXTERNAL, Feature};
-use conformance_contract::external_scheduler::{DECLARABLE, ExternalScheduler};
+use conformance_contract::external_scheduler::DECLARABLE;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::{TARGETS, Target};
 use conformance_driver::case::Case;
@@ -165,9 +165,9 @@ pub(crate) fn targets_declaring(
         word.parse().map_err(|_| unknown("feature", word, &names, ""))
     };
     let declared = features.iter().map(feature).collect::<Result<Vec<_>, _>>()?;
-    let scheduler = ExternalScheduler::new(name, &declared)
+    let target = Target::external_scheduler(name, &declared)
         .map_err(|error| Failure::Usage(format!("--backend {backend}: {error}")))?;
-    Ok(vec![Target::ExternalScheduler(scheduler)])
+    Ok(vec![target])
 }
 
 /// Whether the targets can be judged on the clusters that the run would have: an external scheduler is on a cluster of
@@ -176,7 +176,7 @@ pub(crate) fn targets_declaring(
 /// # Errors
 /// [`Failure::Usage`].
 pub(crate) fn external_needs_existing(targets: &[Target], existing: bool) -> Result<(), Failure> {
-    let external = targets.iter().find(|target| matches!(target, Target::ExternalScheduler(_)));
+    let external = targets.iter().find(|target| target.is_named_by_its_user());
     match external {
         Some(target) if !existing => Err(Failure::Usage(format!(
             "--backend {target} is judged on a cluster of your own, which has the scheduler: give --provider existing"
@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(version_for(None), Kubernetes::V1_36);
         assert_eq!(version_for(Some("Tree")), Kubernetes::V1_37);
         let tree = targets_on(Kubernetes::V1_37, "default-scheduler", None).unwrap();
-        assert_eq!(tree, [Target::KubeTree]);
+        assert_eq!(tree, [Target::KUBE_TREE]);
         let failure =
             targets_on(Kubernetes::V1_36, "default-scheduler", Some("Tree")).unwrap_err().to_string();
         assert!(failure.contains("give --kubernetes 1.37, not 1.36"), "{failure}");

@@ -36,20 +36,23 @@ pub struct Clause {
     /// `GROVE` (upstream's behaviour, with the e2e scenario where there is one), `BRIEF` (the four promises
     /// this suite exists for), `OWN` (ours, beyond upstream).
     pub source: &'static str,
+    /// Whether it says anything of an external scheduler: not if it is about rules, resources or APIs that a backend
+    /// has of its own, or about several backends.
+    pub of_external: bool,
+    /// Whether its cases need a topology constraint that is admitted.
+    pub needs_topology: bool,
+    /// The gang scope of its backend of which it says nothing.
+    pub not_in_scope: Option<&'static str>,
+    /// Whether it is judged by the order of objects of different kinds.
+    pub across_kinds: bool,
+    /// The clauses of which it says that they hold on its backend too: whatever shows one of them shows it.
+    pub restates: &'static [&'static str],
+    /// The part of the contract on which it rests, beside the features that are declared, where no case judges it: it
+    /// follows from what was found about those.
+    pub rests_on: Option<&'static str>,
 }
 
 impl Clause {
-    /// The clauses of which it says that they hold on its backend too: whatever shows one of them shows it.
-    pub fn restates(&self) -> &'static [&'static str] {
-        match self.id {
-            "KUBE-11" => &[
-                "AON-08", "TOPO-01", "TOPO-02", "TOPO-03", "TOPO-04", "TOPO-05", "TOPO-06", "TOPO-07",
-                "TOPO-10", "TOPO-11",
-            ],
-            _ => &[],
-        }
-    }
-
     /// Whether the promise is ours alone. Reports count these apart from upstream's, so that an operator
     /// that is not ours can be green on its own promises.
     pub fn is_own(&self) -> bool {
@@ -181,6 +184,15 @@ mod tests {
                 let origin = source.split(' ').next().unwrap_or_default();
                 assert!(known.contains(&origin), "{}: source {source:?}", clause.id);
             }
+        }
+    }
+
+    #[test]
+    fn clauses_and_parts_that_clauses_name_exist() {
+        for clause in CLAUSES {
+            assert!(clause.restates.iter().all(|id| super::clause(id).is_some()), "{}", clause.id);
+            let rests_on_a_part = |id: &str| GROUPS.iter().any(|group| group.id == id);
+            assert!(clause.rests_on.is_none_or(rests_on_a_part), "{}", clause.id);
         }
     }
 

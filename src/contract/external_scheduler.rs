@@ -10,11 +10,11 @@
 //! all-or-nothing (AON), topology by the declared features (TOPO), deletion (DEL), and admission where it is the same
 //! for every backend (ADM). Clauses about gang resources say nothing of a backend that makes none.
 
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
-use super::clauses::{Clause, EXTERNAL, Feature};
-use super::target::TARGETS;
+use super::clauses::{EXTERNAL, Feature};
+use super::target::{Column, ReportedVersion, TARGETS, Target};
+use crate::columns::{CONFORMANCE_EXTERNAL, why_not_of_an_external_scheduler};
 
 /// Longest value of a label: the name becomes one, of every PodGang.
 const LABEL: usize = 63;
@@ -29,33 +29,13 @@ pub const DECLARABLE: [Feature; 6] = [
     Feature::TopologyPreferred,
 ];
 
-/// Clauses that say nothing of it: rules and resources of a backend's own, queues and APIs that it could lose, and a rest
-/// of which nobody knows what it writes of its own accord.
-const NOT_ITS: [&str; 9] = [
-    "ADM-06", "ADM-08", "ADM-09", "ADM-10", "ADM-11", "GANG-08", "GANG-09", "GANG-11",
-    // What admission makes of a profile is shown where the harness writes the profile: `run --backend external`.
-    "EXT-02",
-];
-
-/// Clauses of every backend whose cases need a topology constraint that is admitted.
-const OF_TOPOLOGY: [&str; 2] = ["ADM-03", "ADM-07"];
-
 /// A profile of type External, as far as it matters what is expected of its pods.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExternalProfile {
     /// Its name: the `schedulerName` of its pods.
     pub scheduler: &'static str,
     /// Whether there is a scheduler of that name, which binds what it is given.
     pub runs: bool,
-}
-
-/// An external scheduler.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ExternalScheduler {
-    /// `external:` and its name.
-    column: &'static str,
-    features: &'static [Feature],
-    profile: ExternalProfile,
 }
 
 /// Why there can be no such external scheduler.
@@ -75,12 +55,12 @@ pub enum NotExternal {
     Feature(Feature),
 }
 
-impl ExternalScheduler {
-    /// The one of that `schedulerName`, with what it declares.
+impl Target {
+    /// The scheduler of that `schedulerName`, with what its user declares.
     ///
     /// # Errors
     /// [`NotExternal`].
-    pub fn new(name: &str, declared: &[Feature]) -> Result<&'static Self, NotExternal> {
+    pub fn external_scheduler(name: &str, declared: &[Feature]) -> Result<Self, NotExternal> {
         if TARGETS.iter().any(|target| target.backend() == name) {
             return Err(NotExternal::Known(name.to_owned()));
         }
@@ -94,79 +74,40 @@ impl ExternalScheduler {
         if let Some(feature) = declared.iter().find(strange) {
             return Err(NotExternal::Feature(*feature));
         }
-        let column: &'static str = format!("{EXTERNAL}:{name}").leak();
         let is_declared = |feature: &Feature| *feature == Feature::External || declared.contains(feature);
-        let features: &'static [Feature] =
-            Feature::ALL.into_iter().filter(is_declared).collect::<Vec<_>>().leak();
+        let (features, others): (Vec<_>, Vec<_>) = Feature::ALL.into_iter().partition(is_declared);
+        let why_not = others.into_iter().map(|feature| (feature, why_not_of_an_external_scheduler(feature)));
+        let column: &'static str = format!("{EXTERNAL}:{name}").leak();
         let scheduler = column.split_once(':').map_or(column, |(_, name)| name);
-        Ok(Box::leak(Box::new(Self { column, features, profile: ExternalProfile { scheduler, runs: true } })))
-    }
-
-    /// Its `schedulerName`.
-    pub fn name(&self) -> &'static str {
-        self.profile.scheduler
-    }
-
-    /// The backend in reports and on the command line, such as `external:my-scheduler`.
-    pub fn column(&self) -> &'static str {
-        self.column
-    }
-
-    /// What it declares, and that it is one.
-    pub fn features(&self) -> &'static [Feature] {
-        self.features
-    }
-
-    /// Its profile.
-    pub fn profile(&self) -> &ExternalProfile {
-        &self.profile
-    }
-
-    /// Whether a clause that every backend may owe, or one of its own, says anything of it.
-    pub fn concerns(&self, clause: &Clause) -> bool {
-        let is_shown =
-            !OF_TOPOLOGY.contains(&clause.id) || self.features.contains(&Feature::TopologyRequired);
-        is_shown && !NOT_ITS.contains(&clause.id) && !clause.id.starts_with("COEX-")
-    }
-
-    /// The words of the command line that choose it.
-    pub fn words(&self) -> String {
-        let declared = self.features.iter().filter(|feature| **feature != Feature::External);
-        let declared: Vec<String> = declared.map(ToString::to_string).collect();
-        match declared.is_empty() {
-            true => format!("--backend {}", self.column),
-            false => format!("--backend {} --features {}", self.column, declared.join(",")),
-        }
-    }
-
-    /// Why a feature is not declared, for reports.
-    pub fn why_not(feature: Feature) -> &'static str {
-        match feature {
-            Feature::SelfHealing => "its backend makes no resources that could be deleted or edited",
-            Feature::TopologyResource => "its backend makes no topology resources",
-            _ => "not declared by --features",
-        }
+        Ok(Self::of(Box::leak(Box::new(Column {
+            id: "external-scheduler",
+            backend: scheduler,
+            name: column,
+            features: features.leak(),
+            why_not: why_not.collect::<Vec<_>>().leak(),
+            // It runs where nobody asks its program.
+            version: ReportedVersion::Always("unknown"),
+            external: Some(ExternalProfile { scheduler, runs: true }),
+            ..CONFORMANCE_EXTERNAL
+        }))))
     }
 }
 
-/// As histories have it.
+/// What was declared of one, as histories have it.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Written {
+pub(crate) struct Declared {
     name: String,
     features: Vec<Feature>,
 }
 
-impl Serialize for ExternalScheduler {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Written { name: self.name().to_owned(), features: self.features.to_vec() }.serialize(serializer)
+impl Declared {
+    pub(crate) fn of(target: Target) -> Self {
+        Self { name: target.backend().to_owned(), features: target.features().to_vec() }
     }
-}
 
-impl<'de> Deserialize<'de> for &'static ExternalScheduler {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Written { name, features } = Written::deserialize(deserializer)?;
-        ExternalScheduler::new(&name, &features).map_err(D::Error::custom)
+    pub(crate) fn target(&self) -> Result<Target, NotExternal> {
+        Target::external_scheduler(&self.name, &self.features)
     }
 }
 
@@ -176,10 +117,9 @@ mod tests {
 
     use super::*;
     use crate::clauses::CLAUSES;
-    use crate::target::Target;
 
     fn declaring(features: &[Feature]) -> Target {
-        Target::ExternalScheduler(ExternalScheduler::new("mine", features).unwrap())
+        Target::external_scheduler("mine", features).unwrap()
     }
 
     #[rstest]
@@ -212,6 +152,14 @@ mod tests {
         assert_eq!(declaring(&[]).words(), "--backend external:mine");
         assert_ne!(target, declaring(&[]));
         assert_eq!(declaring(&[]), declaring(&[]));
+        assert!(TARGETS.into_iter().all(|other| other < target), "it comes last in a report");
+    }
+
+    #[test]
+    fn what_it_does_not_declare_has_a_reason() {
+        let target = declaring(&[Feature::AtomicPodGang]);
+        assert_eq!(target.why_not(Feature::TopologyRequired), "not declared by --features");
+        assert_eq!(target.why_not(Feature::TopologyResource), "its backend makes no topology resources");
     }
 
     #[rstest]
@@ -222,7 +170,7 @@ mod tests {
     #[case("-a", &[], "is no name of a profile")]
     #[case("a", &[Feature::SelfHealing], "SelfHealing is about resources that a backend makes")]
     fn what_is_no_external_scheduler(#[case] name: &str, #[case] declared: &[Feature], #[case] says: &str) {
-        let error = ExternalScheduler::new(name, declared).unwrap_err().to_string();
+        let error = Target::external_scheduler(name, declared).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     }
 }

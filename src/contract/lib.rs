@@ -3,13 +3,16 @@
 //! A leaf: everything else of the suite builds on it, and it knows no cluster, no history and no judge.
 //!
 //! - [`clauses`]: the numbered promises, with tier, level, feature and source;
-//! - [`target`]: a backend in one of its mappings, a column of the report; [`external_scheduler`]: one that the user names;
+//! - [`target`]: a backend in one of its mappings, a column of the report; each is described in `columns/`, by scheduler;
+//!   [`external_scheduler`]: one that the user names; [`kinds`]: what histories hold;
 //! - [`scheduler`], [`kubernetes`]: which there are;
 //! - [`names`]: Grove's and Kubernetes' names as this suite expects them;
 //! - [`ruling`], [`violation`]: what a judge says; [`verdict`]: what becomes of it.
 
 pub mod clauses;
+mod columns;
 pub mod external_scheduler;
+pub mod kinds;
 pub mod kubernetes;
 pub mod names;
 pub mod ruling;

@@ -1,117 +1,163 @@
 //! What is judged: a backend in one of its mappings, with the features it declares. A column of the report.
 
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
+
 use serde::{Deserialize, Serialize};
 
-use super::clauses::{self, Clause, Feature, Tier};
-use super::external_scheduler::ExternalScheduler;
+use super::clauses::{Clause, Feature, Tier};
+use super::external_scheduler::{Declared, ExternalProfile, NotExternal};
+pub use crate::columns::{KUBE, TARGETS};
 use crate::kubernetes::Kubernetes;
-use crate::scheduler::EXTERNAL_SCHEDULER;
 use crate::scheduler::Scheduler;
 
-/// A column of the report. A new backend is a line here, its declared features, and its expectations in
-/// `suite/schedulers/`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Target {
-    /// kube-scheduler on the Workload API, one gang per podgroup: the flat mapping of proposal 531.
-    #[serde(rename = "default-scheduler-podgroup")]
-    KubePodGroup,
-    /// kube-scheduler, one gang per PodGang.
-    #[serde(rename = "default-scheduler-podgang")]
-    KubePodGang,
-    /// kube-scheduler of Kubernetes 1.37, a tree of CompositePodGroups per PodGang.
-    #[serde(rename = "default-scheduler-tree")]
-    KubeTree,
-    /// Volcano.
-    #[serde(rename = "volcano")]
-    Volcano,
-    /// Koordinator.
-    #[serde(rename = "koord-scheduler")]
-    Koordinator,
-    /// KAI.
-    #[serde(rename = "kai-scheduler")]
-    Kai,
-    /// A profile of type External, of whose scheduler there is no process: what is promised of such profiles alone.
-    #[serde(rename = "external")]
-    External,
-    /// A scheduler that reads PodGangs itself, on a cluster that has it: what its user declares is judged on it.
-    #[serde(rename = "external-scheduler")]
-    ExternalScheduler(&'static ExternalScheduler),
-}
-
-/// Every column that needs no more words than its own, in the order of the report.
-pub const TARGETS: [Target; 7] = [
-    Target::KubePodGroup,
-    Target::KubePodGang,
-    Target::KubeTree,
-    Target::Volcano,
-    Target::Koordinator,
-    Target::Kai,
-    Target::External,
-];
-
-/// The columns of kube-scheduler.
-pub const KUBE: &[Target] = &[Target::KubePodGroup, Target::KubePodGang, Target::KubeTree];
-
-impl Target {
+/// A column of the report, as data. Those of a scheduler are in its file in `columns/`.
+#[derive(Debug)]
+pub struct Column {
+    /// What histories call it. It never changes.
+    pub(crate) id: &'static str,
     /// The scheduler of the harness's that it is about; beside an External profile there is only the one that every
     /// cluster has.
-    pub fn scheduler(self) -> Scheduler {
-        match self {
-            Self::KubePodGroup
-            | Self::KubePodGang
-            | Self::KubeTree
-            | Self::External
-            | Self::ExternalScheduler(_) => Scheduler::KUBE,
-            Self::Volcano => Scheduler::named("volcano"),
-            Self::Koordinator => Scheduler::named("koord-scheduler"),
-            Self::Kai => Scheduler::named("kai-scheduler"),
+    pub(crate) scheduler: Scheduler,
+    /// The schedulerName of the backend.
+    pub(crate) backend: &'static str,
+    /// The backend in reports and on the command line: its schedulerName, with `external` before it or instead of it
+    /// where the profile is of that type.
+    pub(crate) name: &'static str,
+    /// The value of kube-scheduler's gang-scope annotation; the other backends have one mapping only.
+    pub(crate) scope: Option<&'static str>,
+    /// The one version of Kubernetes that it is about; `None` if it is about a scheduler of its own, whatever the
+    /// version.
+    pub(crate) kubernetes: Option<Kubernetes>,
+    /// The features that the backend declares.
+    pub(crate) features: &'static [Feature],
+    /// Why it does not declare the others, each of them.
+    pub(crate) why_not: &'static [(Feature, &'static str)],
+    /// Feature gates of the scheduler, which the API does not show, each with the clause that shows it (KUBE-06).
+    pub(crate) gates: &'static [(&'static str, &'static str)],
+    /// How a report knows the scheduler's version.
+    pub(crate) version: ReportedVersion,
+    /// Its profile, where that is of type External.
+    pub(crate) external: Option<ExternalProfile>,
+}
+
+/// How a report knows the version of a target's scheduler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReportedVersion {
+    /// The one of the program of that name, which the harness has built.
+    OfProgram(&'static str),
+    /// The one that the folder of its binaries says.
+    OfFolder,
+    /// It is not the harness's: this is said instead.
+    Always(&'static str),
+}
+
+/// A handle of a [`Column`].
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(into = "Written", try_from = "Written")]
+pub struct Target(&'static Column);
+
+/// As histories have it.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    /// By its id.
+    Known(String),
+    /// With what its user declared.
+    External {
+        #[serde(rename = "external-scheduler")]
+        declared: Declared,
+    },
+}
+
+/// A target of a history that there is not.
+#[derive(Debug, thiserror::Error)]
+enum UnknownTarget {
+    #[error("unknown target {0:?}")]
+    Id(String),
+    #[error(transparent)]
+    External(#[from] NotExternal),
+}
+
+impl From<Target> for Written {
+    fn from(target: Target) -> Self {
+        match target.is_named_by_its_user() {
+            true => Self::External { declared: Declared::of(target) },
+            false => Self::Known(target.0.id.to_owned()),
         }
+    }
+}
+
+impl TryFrom<Written> for Target {
+    type Error = UnknownTarget;
+
+    fn try_from(written: Written) -> Result<Self, UnknownTarget> {
+        match written {
+            Written::Known(id) => {
+                TARGETS.into_iter().find(|target| target.0.id == id).ok_or(UnknownTarget::Id(id))
+            }
+            Written::External { declared } => Ok(declared.target()?),
+        }
+    }
+}
+
+impl Target {
+    pub(crate) const fn of(column: &'static Column) -> Self {
+        Self(column)
+    }
+
+    /// The scheduler of the harness's that it is about; beside an External profile there is only the one that every
+    /// cluster has.
+    pub const fn scheduler(self) -> Scheduler {
+        self.0.scheduler
     }
 
     /// The schedulerName of the backend.
-    pub fn backend(self) -> &'static str {
-        match self {
-            Self::External => EXTERNAL_SCHEDULER,
-            Self::ExternalScheduler(scheduler) => scheduler.name(),
-            _ => self.scheduler().name(),
-        }
+    pub const fn backend(self) -> &'static str {
+        self.0.backend
     }
 
     /// The backend in reports and on the command line: its schedulerName, with `external` before it or instead of it
     /// where the profile is of that type.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::External => clauses::EXTERNAL,
-            Self::ExternalScheduler(scheduler) => scheduler.column(),
-            _ => self.backend(),
-        }
+    pub const fn name(self) -> &'static str {
+        self.0.name
     }
 
     /// The value of kube-scheduler's gang-scope annotation; the other backends have one mapping only.
-    pub fn scope(self) -> Option<&'static str> {
-        match self {
-            Self::KubePodGroup => Some("PodGroup"),
-            Self::KubePodGang => Some("PodGang"),
-            Self::KubeTree => Some("Tree"),
-            Self::Volcano | Self::Koordinator | Self::Kai | Self::External | Self::ExternalScheduler(_) => {
-                None
-            }
-        }
+    pub const fn scope(self) -> Option<&'static str> {
+        self.0.scope
     }
 
     /// The one version of Kubernetes that it is about; `None` if it is about a scheduler of its own, whatever the
     /// version.
-    pub fn kubernetes(self) -> Option<Kubernetes> {
-        match self {
-            Self::KubePodGroup | Self::KubePodGang => Some(Kubernetes::V1_36),
-            Self::KubeTree => Some(Kubernetes::V1_37),
-            _ => None,
-        }
+    pub const fn kubernetes(self) -> Option<Kubernetes> {
+        self.0.kubernetes
     }
 
     /// Whether it is judged on clusters of that version.
     pub fn is_on(self, kubernetes: Kubernetes) -> bool {
         self.kubernetes().is_none_or(|own| own == kubernetes)
+    }
+
+    /// Feature gates of the scheduler that are declared until a clause has shown them: gates, and the clauses that do.
+    pub const fn gates(self) -> &'static [(&'static str, &'static str)] {
+        self.0.gates
+    }
+
+    /// How a report knows the scheduler's version.
+    pub const fn version(self) -> ReportedVersion {
+        self.0.version
+    }
+
+    /// Its profile, where that is of type External.
+    pub const fn external(self) -> Option<&'static ExternalProfile> {
+        self.0.external.as_ref()
+    }
+
+    /// Whether it is a scheduler that reads PodGangs itself, on a cluster that has it: what its user declares is judged
+    /// on it.
+    pub fn is_named_by_its_user(self) -> bool {
+        self.external().is_some_and(|profile| profile.runs)
     }
 
     /// As a part of file and cluster names.
@@ -125,57 +171,21 @@ impl Target {
 
     /// The words of the command line that choose it.
     pub fn words(self) -> String {
-        match (self, self.scope()) {
-            (Self::ExternalScheduler(scheduler), _) => scheduler.words(),
-            (_, Some(scope)) => format!("--backend {} --scope {scope}", self.name()),
-            (_, None) => format!("--backend {}", self.name()),
+        let mut words = format!("--backend {}", self.name());
+        if let Some(scope) = self.scope() {
+            words.push_str(&format!(" --scope {scope}"));
         }
+        let declared = self.features().iter().filter(|feature| **feature != Feature::External);
+        let declared: Vec<String> = declared.map(ToString::to_string).collect();
+        if self.is_named_by_its_user() && !declared.is_empty() {
+            words.push_str(&format!(" --features {}", declared.join(",")));
+        }
+        words
     }
 
     /// The features that the backend declares, from the contract's tables.
-    pub fn features(self) -> &'static [Feature] {
-        match self {
-            Self::KubePodGroup => &[
-                Feature::TopologyRequired,
-                Feature::TopologyPerClique,
-                Feature::SelfHealing,
-                Feature::Kubelet,
-            ],
-            Self::KubePodGang | Self::Koordinator => {
-                &[Feature::AtomicPodGang, Feature::TopologyRequired, Feature::SelfHealing, Feature::Kubelet]
-            }
-            Self::KubeTree => &[
-                Feature::AtomicPodGang,
-                Feature::TopologyRequired,
-                Feature::TopologyPerGroup,
-                Feature::TopologyPerClique,
-                Feature::TopologyNested,
-                Feature::CompositePodGroup,
-                Feature::SelfHealing,
-                Feature::Kubelet,
-            ],
-            Self::Volcano => &[
-                Feature::AtomicPodGang,
-                Feature::TopologyRequired,
-                Feature::TopologyPerClique,
-                Feature::TopologyResource,
-                Feature::SelfHealing,
-                Feature::Kubelet,
-            ],
-            Self::Kai => &[
-                Feature::AtomicPodGang,
-                Feature::TopologyRequired,
-                Feature::TopologyPerGroup,
-                Feature::TopologyPerClique,
-                Feature::TopologyNested,
-                Feature::TopologyPreferred,
-                Feature::TopologyResource,
-                Feature::SelfHealing,
-                Feature::Kubelet,
-            ],
-            Self::External => &[],
-            Self::ExternalScheduler(scheduler) => scheduler.features(),
-        }
+    pub const fn features(self) -> &'static [Feature] {
+        self.0.features
     }
 
     /// Whether it declares a feature.
@@ -183,22 +193,23 @@ impl Target {
         self.features().contains(&feature)
     }
 
-    /// Whether a clause speaks about it: not another backend's own, and of an External profile not what its scheduler
-    /// would have to do; of an external scheduler what a scheduler can be judged by.
+    /// Whether a clause speaks about it: not another backend's own, nor of another gang scope; of an External profile
+    /// not what its scheduler would have to do, and of an external scheduler what a scheduler can be judged by.
     pub fn concerns(self, clause: &Clause) -> bool {
-        clause.is_owed_by(self.name())
-            && match self {
-                Self::External => clause.backend().is_some(),
-                Self::ExternalScheduler(scheduler) => scheduler.concerns(clause),
-                // What 1.36 can say with PodGroups alone.
-                Self::KubeTree => !["KUBE-01", "KUBE-07", "KUBE-08"].contains(&clause.id),
-                _ => true,
+        let is_shown = match self.external() {
+            None => true,
+            Some(profile) if profile.runs => {
+                clause.of_external && (!clause.needs_topology || self.declares(Feature::TopologyRequired))
             }
+            Some(_) => clause.backend().is_some(),
+        };
+        let is_in_its_scope = clause.not_in_scope.is_none() || clause.not_in_scope != self.scope();
+        is_shown && is_in_its_scope && clause.is_owed_by(self.name())
     }
 
     /// Whether it is about a profile of that other target's type.
     pub fn is_like(self, other: Self) -> bool {
-        self == other || matches!((self, other), (Self::ExternalScheduler(_), Self::External))
+        self == other || (self.is_named_by_its_user() && other == Self::EXTERNAL)
     }
 
     /// Whether a clause is its to keep: one that speaks about it, and core or of a feature that it declares.
@@ -213,53 +224,44 @@ impl Target {
 
     /// Why a feature is not declared, for reports.
     pub fn why_not(self, feature: Feature) -> &'static str {
-        match (self, feature) {
-            (Self::ExternalScheduler(_), feature) => ExternalScheduler::why_not(feature),
-            (Self::External, Feature::External) => {
-                "nobody schedules for conformance-external; `run --backend external:NAME` judges a scheduler"
-            }
-            (_, Feature::External) => "its scheduler reads gang resources of its own, not PodGangs",
-            (Self::KubePodGroup, Feature::AtomicPodGang) => {
-                "kube-scheduler 1.36 schedules each PodGroup for itself; no PodGroup spans the cliques of a PodGang"
-            }
-            (Self::KubePodGang, Feature::TopologyPerClique) => {
-                "one PodGroup holds the whole hard gang, and it has room for one topology key only"
-            }
-            (Self::KubePodGroup | Self::KubePodGang, Feature::TopologyPerGroup | Feature::TopologyNested) => {
-                "a Workload of 1.36 has no level between PodGang and PodGroup"
-            }
-            (Self::KubePodGroup | Self::KubePodGang, Feature::CompositePodGroup) => {
-                "CompositePodGroup comes with Kubernetes 1.37"
-            }
-            (Self::KubePodGroup | Self::KubePodGang | Self::KubeTree, Feature::TopologyPreferred) => {
-                "schedulingConstraints know required keys only"
-            }
-            (_, Feature::CompositePodGroup) => "it has gang resources of its own",
-            (Self::KubePodGroup | Self::KubePodGang | Self::KubeTree, Feature::TopologyResource) => {
-                "kube-scheduler has no topology resource; it reads node labels"
-            }
-            (Self::Volcano, Feature::TopologyPerGroup) => {
-                "a PodGroup has a subgroup per podgroup and none for the podgroups of a scaling group together"
-            }
-            (Self::Volcano, Feature::TopologyNested) => {
-                "networkTopology has two levels, the job's and the subgroup's; three cannot be said"
-            }
-            (Self::Volcano, Feature::TopologyPreferred) => {
-                "networkTopology is either hard or soft; a preferred level beside a required one cannot be said, and \
-                 soft alone scores nodes only"
-            }
-            (
-                Self::Koordinator,
-                Feature::TopologyPerGroup | Feature::TopologyPerClique | Feature::TopologyNested,
-            ) => "Koordinator honours one network-topology-spec per GangGroup",
-            (Self::Koordinator, Feature::TopologyPreferred) => {
-                "Koordinator 1.8 does not read PreferGather: it always packs to the lowest layer that holds the gang"
-            }
-            (Self::Koordinator, Feature::TopologyResource) => {
-                "ClusterNetworkTopology is the administrator's; the backend reads it"
-            }
-            _ => "not declared",
-        }
+        let reason = self.0.why_not.iter().find(|(not_declared, _)| *not_declared == feature);
+        reason.map_or("not declared", |(_, reason)| reason)
+    }
+
+    /// What tells it from all others.
+    fn key(self) -> (&'static str, &'static str, &'static [Feature]) {
+        (self.0.id, self.0.name, self.0.features)
+    }
+
+    /// Where it is in a report; those that a user names come last.
+    fn place(self) -> usize {
+        TARGETS.iter().position(|other| other.0.id == self.0.id).unwrap_or(TARGETS.len())
+    }
+}
+
+impl PartialEq for Target {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Target {}
+
+impl Hash for Target {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key().hash(state);
+    }
+}
+
+impl PartialOrd for Target {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Target {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.place(), self.key()).cmp(&(other.place(), other.key()))
     }
 }
 
@@ -281,8 +283,54 @@ mod tests {
     fn an_external_profile_owes_what_is_promised_of_such_profiles_and_nothing_else() {
         let owed =
             |target: Target| CLAUSES.iter().filter(move |clause| target.owes(clause)).map(|clause| clause.id);
-        assert_eq!(owed(Target::External).collect::<Vec<_>>(), ["EXT-01", "EXT-02"]);
-        let others = TARGETS.into_iter().filter(|target| *target != Target::External);
+        assert_eq!(owed(Target::EXTERNAL).collect::<Vec<_>>(), ["EXT-01", "EXT-02"]);
+        let others = TARGETS.into_iter().filter(|target| *target != Target::EXTERNAL);
         assert!(others.flat_map(owed).all(|id| !id.starts_with("EXT-")));
+    }
+
+    #[test]
+    fn columns_are_called_as_they_always_were() {
+        let columns: Vec<_> = TARGETS
+            .into_iter()
+            .map(|target| (serde_json::to_value(target).unwrap(), target.slug(), target.words()))
+            .collect();
+        let wanted = [
+            ("default-scheduler-podgroup", "--backend default-scheduler --scope PodGroup"),
+            ("default-scheduler-podgang", "--backend default-scheduler --scope PodGang"),
+            ("default-scheduler-tree", "--backend default-scheduler --scope Tree"),
+            ("volcano", "--backend volcano"),
+            ("koord-scheduler", "--backend koord-scheduler"),
+            ("kai-scheduler", "--backend kai-scheduler"),
+            ("external", "--backend external"),
+        ];
+        assert_eq!(columns, wanted.map(|(id, words)| (id.into(), id.into(), words.into())));
+        for target in TARGETS {
+            let written = serde_json::to_value(target).unwrap();
+            assert_eq!(serde_json::from_value::<Target>(written).unwrap(), target);
+        }
+        let unknown = serde_json::from_value::<Target>("yunikorn".into()).unwrap_err();
+        assert_eq!(unknown.to_string(), "unknown target \"yunikorn\"");
+    }
+
+    #[test]
+    fn what_is_not_declared_has_a_reason_and_what_is_declared_has_none() {
+        for target in TARGETS {
+            for feature in Feature::ALL {
+                let reasons = target.0.why_not.iter().filter(|(other, _)| *other == feature).count();
+                let wanted = usize::from(!target.declares(feature));
+                assert_eq!(reasons, wanted, "{target}: {feature}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_columns_and_clauses_say_of_each_other_exists() {
+        let shown_by = TARGETS.into_iter().flat_map(|target| target.gates()).map(|(_, clause)| *clause);
+        for id in shown_by {
+            assert!(CLAUSES.iter().any(|clause| clause.id == id), "{id}");
+        }
+        for scope in CLAUSES.iter().filter_map(|clause| clause.not_in_scope) {
+            assert!(TARGETS.into_iter().any(|target| target.scope() == Some(scope)), "{scope}");
+        }
     }
 }

@@ -18,7 +18,7 @@ pub(super) const CONTROLS: &[Control] = &[
         name: "scheduler-without-gang-scheduling",
         title: "kube-scheduler with the gate GangScheduling off",
         spec: || scheduler_gate("GangScheduling"),
-        target: Target::KubePodGroup,
+        target: Target::KUBE_POD_GROUP,
         cases: &[],
         must: &[&["AON-02"]],
         // TOPO-02: the pods that one domain has room for are bound, each for itself. AON-01: beside a namesake that is
@@ -30,7 +30,7 @@ pub(super) const CONTROLS: &[Control] = &[
         name: "scheduler-without-topology",
         title: "kube-scheduler with the gate TopologyAwareWorkloadScheduling off",
         spec: || scheduler_gate("TopologyAwareWorkloadScheduling"),
-        target: Target::KubePodGroup,
+        target: Target::KUBE_POD_GROUP,
         cases: &[],
         must: &[&["TOPO-02"]],
         may: &["TOPO-01", "TOPO-03", "TOPO-06", "TOPO-10"],
@@ -40,7 +40,7 @@ pub(super) const CONTROLS: &[Control] = &[
         name: "backend-without-gang-scheduling",
         title: "the default-scheduler profile with gangScheduling: false",
         spec: || controller(ControllerSpec::with_profile(json!({"gangScheduling": false}))),
-        target: Target::KubePodGroup,
+        target: Target::KUBE_POD_GROUP,
         cases: &["aon"],
         must: &[&["AON-02"]],
         // AON-08: the scheduler's known deviation is no excuse for pods that are in no gang.
@@ -51,7 +51,7 @@ pub(super) const CONTROLS: &[Control] = &[
         name: "no-owner-references",
         title: "a controller that creates objects without owner references",
         spec: || fault("no-owner-references"),
-        target: Target::KubePodGroup,
+        target: Target::KUBE_POD_GROUP,
         cases: &[],
         must: &[&["GANG-01", "GANG-08"], &["DEL-01"]],
         // What is scaled in or deleted leaves its PodGang behind, and that its gang resources.
@@ -62,7 +62,7 @@ pub(super) const CONTROLS: &[Control] = &[
         name: "early-ungating",
         title: "a controller that removes scheduling gates as soon as it sees a pod",
         spec: || fault("early-ungate"),
-        target: Target::KubePodGroup,
+        target: Target::KUBE_POD_GROUP,
         cases: &[],
         must: &[&["GANG-07"]],
         // Pods of a scaled PodGang are in the scheduler's hands before their base is bound.
@@ -73,7 +73,7 @@ pub(super) const CONTROLS: &[Control] = &[
         name: "podgroup-dropped",
         title: "a controller that leaves the last podgroup out of each PodGang",
         spec: || fault("drop-podgroup"),
-        target: Target::KubePodGroup,
+        target: Target::KUBE_POD_GROUP,
         cases: &[],
         must: &[&["GANG-02"]],
         // The pods of the dropped podgroup are never referred to (GANG-06) and stay gated for ever; TOPO-06's constrained
@@ -88,7 +88,7 @@ pub(super) const CONTROLS: &[Control] = &[
         name: "restless",
         title: "a controller that writes on every reconcile",
         spec: || fault("write-on-reconcile"),
-        target: Target::KubePodGroup,
+        target: Target::KUBE_POD_GROUP,
         cases: &[],
         must: &[&["GANG-11"]],
         // They hold resourceVersions of objects that should not be touched against each other.
@@ -104,7 +104,7 @@ pub(super) const CONTROLS: &[Control] = &[
                 (spec.api_gates.with(COMPOSITE, false), spec.scheduler_gates.with(COMPOSITE, false));
             ClusterSpec { api_gates, scheduler_gates, ..ClusterSpec::of(Kubernetes::V1_37) }
         },
-        target: Target::KubeTree,
+        target: Target::KUBE_TREE,
         cases: &["aon"],
         // Nothing else is taken for the tree: every PodCliqueSet is refused, and the gate named.
         must: &[],
@@ -118,7 +118,7 @@ pub(super) const CONTROLS: &[Control] = &[
             let spec = ClusterSpec::of(Kubernetes::V1_37);
             ClusterSpec { scheduler_gates: spec.scheduler_gates.clone().with(COMPOSITE, false), ..spec }
         },
-        target: Target::KubeTree,
+        target: Target::KUBE_TREE,
         cases: &["aon", "topo"],
         must: &[&["AON-08"], &["KUBE-11"]],
         // Each PodGroup is scheduled for itself, and no key above it counts.
@@ -132,7 +132,7 @@ pub(super) const CONTROLS: &[Control] = &[
         name: "tree-of-one-group-less",
         title: "a controller whose CompositePodGroups have a minGroupCount one too low",
         spec: || tree_fault("low-group-count"),
-        target: Target::KubeTree,
+        target: Target::KUBE_TREE,
         cases: &["aon", "kube"],
         must: &[&["AON-08"], &["KUBE-10"]],
         may: &["KUBE-09", "KUBE-11", "AON-01", "AON-02", "AON-04", "AON-06", "AON-07", "AON-09"],
@@ -142,7 +142,7 @@ pub(super) const CONTROLS: &[Control] = &[
         name: "key-one-level-down",
         title: "a controller that gives a PodGang's key to its topology groups, and theirs to their podgroups",
         spec: || tree_fault("key-one-level-down"),
-        target: Target::KubeTree,
+        target: Target::KUBE_TREE,
         cases: &["topo"],
         must: &[&["TOPO-07"]],
         may: &["KUBE-11", "TOPO-05", "TOPO-10"],
@@ -152,7 +152,7 @@ pub(super) const CONTROLS: &[Control] = &[
         name: "volcano-without-gang",
         title: "vc-scheduler without its plugin gang",
         spec: || plugin_off(volcano::SCHEDULER, volcano::GANG),
-        target: Target::Volcano,
+        target: Target::VOLCANO,
         cases: &["aon"],
         must: &[&["AON-02"]],
         // AON-01 and 03: a gang that has to wait, beside a namesake or in a closed queue, is bound in part.
@@ -163,7 +163,7 @@ pub(super) const CONTROLS: &[Control] = &[
         name: "volcano-without-topology",
         title: "vc-scheduler without its plugin network-topology-aware",
         spec: || plugin_off(volcano::SCHEDULER, volcano::NETWORK_TOPOLOGY),
-        target: Target::Volcano,
+        target: Target::VOLCANO,
         cases: &["topo"],
         must: &[&["TOPO-02"]],
         may: &["TOPO-01", "TOPO-03", "TOPO-06", "TOPO-10", "TOPO-11"],
@@ -173,7 +173,7 @@ pub(super) const CONTROLS: &[Control] = &[
         name: "koordinator-without-coscheduling",
         title: "koord-scheduler without its plugin Coscheduling",
         spec: || plugin_off(koord_scheduler::SCHEDULER, koord_scheduler::COSCHEDULING),
-        target: Target::Koordinator,
+        target: Target::KOORDINATOR,
         cases: &["aon"],
         must: &[&["AON-02"]],
         may: &["AON-04", "AON-05", "AON-06", "AON-07", "AON-08", "AON-09"],
@@ -183,7 +183,7 @@ pub(super) const CONTROLS: &[Control] = &[
         name: "koordinator-without-topology",
         title: "koord-scheduler with awareNetworkTopology: false",
         spec: || plugin_off(koord_scheduler::SCHEDULER, koord_scheduler::NETWORK_TOPOLOGY),
-        target: Target::Koordinator,
+        target: Target::KOORDINATOR,
         cases: &["topo"],
         // It does not ignore a constraint that it is not to know: at the second pod of the gang it panics.
         must: &[],
@@ -194,7 +194,7 @@ pub(super) const CONTROLS: &[Control] = &[
         name: "koordinator-member-forgotten",
         title: "a controller that leaves the last member out of the groups annotation",
         spec: || fault_beside(koord_scheduler::SCHEDULER, "forget-member"),
-        target: Target::Koordinator,
+        target: Target::KOORDINATOR,
         cases: &["gang", "koord"],
         must: &[&["KOORD-01", "KOORD-07"]],
         // What every member lists is looked at wherever a PodGroup is. AON-02: a gang whose members do not know of each
@@ -206,7 +206,7 @@ pub(super) const CONTROLS: &[Control] = &[
         name: "volcano-wrong-queue",
         title: "a controller that sends every gang to a queue that nobody asked for",
         spec: || fault_beside(volcano::SCHEDULER, "wrong-queue"),
-        target: Target::Volcano,
+        target: Target::VOLCANO,
         cases: &["vol"],
         must: &[&["VOL-03"]],
         may: &["VOL-01", "VOL-02", "VOL-05"],
@@ -216,7 +216,7 @@ pub(super) const CONTROLS: &[Control] = &[
         name: "kai-without-subgroups",
         title: "a controller whose PodGroups have no subgroups",
         spec: || fault_beside(kai::SCHEDULER, "omit-subgroups"),
-        target: Target::Kai,
+        target: Target::KAI,
         cases: &["gang", "kai"],
         must: &[&["KAI-01"]],
         may: &["GANG-08", "GANG-10", "GANG-12", "KAI-06"],
@@ -226,7 +226,7 @@ pub(super) const CONTROLS: &[Control] = &[
         name: "foreign-resource",
         title: "a controller that writes another backend's gang resource",
         spec: || fault_beside(volcano::SCHEDULER, "foreign-resource"),
-        target: Target::KubePodGroup,
+        target: Target::KUBE_POD_GROUP,
         cases: &["coex"],
         must: &[&["COEX-02"]],
         may: &[],

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use conformance_cluster::ClusterError;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
-use conformance_contract::target::Target;
+use conformance_contract::target::{TARGETS, Target};
 use conformance_expect::schedulers;
 use conformance_history::Kind;
 use conformance_judge::admission::{ATTEMPT, Attempt, Reply};
@@ -21,9 +21,17 @@ use crate::limits::Limit;
 /// Between two questions of [`TestContext::creates_until`]: no load for an API server, and short beside what is waited for.
 const PACE: Duration = Duration::from_millis(50);
 
-/// The backends that an operator may have beside the target's, in the order in which it is asked for them.
-const BACKENDS: [Target; 5] =
-    [Target::External, Target::KubePodGroup, Target::Volcano, Target::Koordinator, Target::Kai];
+/// The backends that an operator may have beside the target's, a column of each, in the order in which it is asked for
+/// them: the one that is only a profile comes first.
+fn backends() -> Vec<Target> {
+    let mut backends = vec![Target::EXTERNAL];
+    for target in TARGETS {
+        if backends.iter().all(|other| other.backend() != target.backend()) {
+            backends.push(target);
+        }
+    }
+    backends
+}
 
 /// The template of a PodCliqueSet.
 pub fn template(pcs: &mut Value) -> &mut Value {
@@ -125,10 +133,10 @@ impl TestContext {
     pub async fn another_backend(&self, is_meant: impl Fn(Target) -> bool) -> Result<Option<Target>, Stop> {
         if !self.test_cluster.configured_by_others {
             self.mark(ANOTHER, json!({"scheduler": EXTERNAL_SCHEDULER, "foreign": false}));
-            return Ok(Some(Target::External));
+            return Ok(Some(Target::EXTERNAL));
         }
         let mut asked = Vec::new();
-        for target in BACKENDS.into_iter().chain([self.target]).filter(|target| is_meant(*target)) {
+        for target in backends().into_iter().chain([self.target]).filter(|target| is_meant(*target)) {
             let reply = self.ask(Method::POST, "?dryRun=All", &probe(target)).await?;
             if reply.is_admitted() {
                 self.mark(ANOTHER, json!({"scheduler": target.backend(), "foreign": true}));
@@ -214,7 +222,7 @@ mod tests {
 
     #[test]
     fn each_backend_is_asked_for_by_its_name() {
-        for target in BACKENDS {
+        for target in backends() {
             let clique = &probe(target)["spec"]["template"]["cliques"][0];
             let named = clique["spec"]["podSpec"]["schedulerName"].as_str().unwrap_or(DEFAULT_SCHEDULER);
             assert_eq!(named, target.backend());

@@ -24,7 +24,7 @@ use conformance_cluster::nodes::NodeSpec;
 use conformance_cluster::{ClusterError, deploy};
 use conformance_contract::names;
 use conformance_contract::target::Target;
-use conformance_expect::hyper_nodes;
+use conformance_expect::{hyper_nodes, schedulers};
 use conformance_history::{Header, History, Live};
 
 use super::case::Case;
@@ -139,8 +139,10 @@ impl TestContext {
             "name": test.namespace, "labels": {names::RUN: test.test_cluster.run}}});
         deploy::create_unless_there(&test.test_cluster.client, &namespace).await?;
         match test.nodes_join(0).await {
-            // Volcano's domains are the backend's to make; where it does not, the judge says what comes of it.
-            Err(Stop::Wait { .. }) if target == Target::Volcano => {}
+            // Where the backend does not make the scheduler's picture, the judge says what comes of it.
+            Err(Stop::Wait { .. })
+                if { schedulers::of(target).picture() }
+                    .is_some_and(|picture| picture.is_made_by_the_backend) => {}
             made => made?,
         }
         test.overhead = begin.elapsed();

@@ -66,7 +66,7 @@ pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<String> {
                 format!("{} {} to go", object["kind"].as_str().unwrap_or_default(), name(object))
             })
         })
-        .or_else(|| schedulers::kinds().find_map(|(kind, _)| orphan(live, kind)))
+        .or_else(|| schedulers::kinds().into_iter().find_map(|(kind, _)| orphan(live, kind)))
         .or_else(|| gangs.iter().find_map(|gang| gang_lacks(live, gang)))
         .or_else(|| groups().find_map(|group| clique_lacks(live, group)))
         .or_else(|| {

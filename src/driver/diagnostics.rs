@@ -22,7 +22,7 @@ pub fn describe(live: &Live) -> String {
         });
         let _ = writeln!(text, "  pod {}: {reason}", pod.name());
     }
-    for kind in std::iter::once("PodGang").chain(schedulers::kinds().map(|(kind, _)| kind)) {
+    for kind in std::iter::once("PodGang").chain(schedulers::kinds().into_iter().map(|(kind, _)| kind)) {
         for object in live.of(kind).take(LINES) {
             let name = object["metadata"]["name"].as_str().unwrap_or_default();
             let conditions: Vec<String> = object["status"]["conditions"]

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use conformance_contract::names;
-use conformance_history::Live;
 use serde_json::Value;
 
 /// The levels of the topology that all cases share, widest first: domains and node-label keys.
@@ -38,29 +37,8 @@ pub fn domains<'a>(nodes: impl IntoIterator<Item = &'a Value>) -> Vec<Domain<'a>
     LEVELS.iter().flat_map(|(_, key)| of_level(key).collect::<Vec<_>>()).collect()
 }
 
-/// Whether Koordinator's ClusterNetworkTopology counts the nodes of each rack and block. Its tree has one entry per
-/// domain, known by layer and name.
-pub fn in_the_tree(live: &Live, domains: &[Domain<'_>]) -> bool {
-    let topology = live.get("ClusterNetworkTopology", "default").unwrap_or(&Value::Null);
-    let entries = topology["status"]["detailStatus"].as_array().map(Vec::as_slice).unwrap_or_default();
-    domains.iter().all(|domain| {
-        let layer = match domain.key {
-            names::BLOCK => "blockLayer",
-            names::RACK => "rackLayer",
-            _ => return true,
-        };
-        let of_domain = |entry: &&Value| {
-            entry["topologyInfo"]["topologyLayer"] == layer
-                && entry["topologyInfo"]["topologyName"] == domain.value
-        };
-        entries.iter().find(of_domain).is_some_and(|entry| entry["nodeNum"] == domain.nodes.len())
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use conformance_contract::target::Target;
-    use conformance_history::testing::Story;
     use serde_json::json;
 
     use super::*;
@@ -76,20 +54,5 @@ mod tests {
         let found: Vec<_> =
             domains(&nodes).into_iter().map(|domain| (domain.value, domain.nodes.len())).collect();
         assert_eq!(found, [("b", 3), ("x", 2), ("y", 1), ("1", 1), ("2", 1), ("3", 1)]);
-    }
-
-    #[test]
-    fn the_tree_counts_the_nodes_of_each_domain() {
-        let nodes = [node("1", Some("x")), node("2", Some("x"))];
-        let known = |entries: Value| {
-            let topology = json!({"kind": "ClusterNetworkTopology", "metadata": {"name": "default"},
-                "status": {"detailStatus": entries}});
-            in_the_tree(&Story::on(Target::Koordinator).added(topology).end().end(), &domains(&nodes))
-        };
-        let entry = |layer: &str, name: &str, count: u32| json!({"topologyInfo": {"topologyLayer": layer, "topologyName": name}, "nodeNum": count});
-        assert!(known(json!([entry("blockLayer", "b", 2), entry("rackLayer", "x", 2)])));
-        assert!(!known(json!([entry("blockLayer", "b", 2), entry("rackLayer", "x", 1)])));
-        assert!(!known(json!([entry("blockLayer", "b", 2), entry("blockLayer", "x", 2)])));
-        assert!(!known(Value::Null));
     }
 }

@@ -127,7 +127,7 @@ mod tests {
     }
 
     fn found(objects: Vec<Value>) -> Result<Vec<String>, String> {
-        let live = Story::on(Target::Volcano).all_added(objects).end().end();
+        let live = Story::on(Target::VOLCANO).all_added(objects).end().end();
         let domains = domains(live.of("Node"));
         let name = |found: &Value| found["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         of_domains(&live, &domains).map(|all| all.into_iter().map(name).collect())
@@ -166,7 +166,7 @@ mod tests {
             hyper_node("p", 2, json!([exact("HyperNode", "q")])),
             hyper_node("q", 2, json!([exact("HyperNode", "p"), exact("Node", "1")])),
         ];
-        let live = Story::on(Target::Volcano).added(node("1", "x")).all_added(ring).end().end();
+        let live = Story::on(Target::VOLCANO).added(node("1", "x")).all_added(ring).end().end();
         let p = live.get(KIND, "p").expect("added");
         assert_eq!(nodes_of(&live, p), BTreeSet::from(["1"]));
     }

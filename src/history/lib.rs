@@ -5,7 +5,6 @@
 //! in which judges ask, [`reached`] says how far the case got. A history is append-only: nothing here knows what should
 //! have happened. [`testing`] has histories written by hand, for the tests of judges.
 
-mod kinds;
 mod live;
 mod log;
 mod owner;
@@ -13,7 +12,7 @@ mod query;
 mod reached;
 pub mod testing;
 
-pub use kinds::{KINDS, Kind};
+pub use conformance_contract::kinds::{KINDS, Kind};
 pub use live::Live;
 pub use log::{Change, Entry, Gap, Header, History, HistoryError, Mark, Recorded, What};
 pub use owner::{controller, is_controlled_by};

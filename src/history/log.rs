@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::kinds::Kind;
+use conformance_contract::kinds::Kind;
 
 /// The version of the file format.
 pub(crate) const API_VERSION: &str = "conformance.grove.io/v1alpha1";
@@ -275,7 +275,6 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use conformance_contract::clauses::Feature;
-    use conformance_contract::external_scheduler::ExternalScheduler;
     use conformance_contract::target::Target;
 
     use super::*;
@@ -283,10 +282,8 @@ mod tests {
 
     #[test]
     fn a_history_says_what_was_declared() {
-        let story = Story::on(Target::ExternalScheduler(
-            ExternalScheduler::new("mine", &[Feature::AtomicPodGang]).unwrap(),
-        ))
-        .end();
+        let target = Target::external_scheduler("mine", &[Feature::AtomicPodGang]).unwrap();
+        let story = Story::on(target).end();
         let mut text: Vec<u8> = Vec::new();
         story.write(&mut text).unwrap();
         let read = History::read(text.as_slice(), None).unwrap();
@@ -294,7 +291,7 @@ mod tests {
         let header = serde_json::to_value(&read.header).unwrap();
         let declared = serde_json::json!({"name": "mine", "features": ["AtomicPodGang", "External"]});
         assert_eq!(header["target"]["external-scheduler"], declared);
-        let other = Header { target: Target::Volcano, ..read.header };
+        let other = Header { target: Target::VOLCANO, ..read.header };
         assert_eq!(serde_json::to_value(other).unwrap()["target"], "volcano");
     }
 }

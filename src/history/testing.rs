@@ -35,12 +35,12 @@ impl Story {
 
     /// The beginning, in PodGroup scope.
     pub fn flat() -> Self {
-        Self::on(Target::KubePodGroup)
+        Self::on(Target::KUBE_POD_GROUP)
     }
 
     /// The beginning, in PodGang scope.
     pub fn whole() -> Self {
-        Self::on(Target::KubePodGang)
+        Self::on(Target::KUBE_POD_GANG)
     }
 
     /// A PodCliqueSet was sent.

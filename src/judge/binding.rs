@@ -124,6 +124,7 @@ pub fn never(history: &History, units: &[Unit], until: Option<usize>) -> Ruling 
 pub fn says_why(history: &History, gang: &str) -> Ruling {
     let told_pod =
         |condition: &Value| condition["status"] == "False" && condition["reason"] != "SchedulingGated";
+    let expectations = schedulers::of(history.header.target);
     let has_message =
         |condition: &Value| condition["message"].as_str().is_some_and(|message| !message.is_empty());
     let mut pods = history.pods().filter(|version| version.pod().pod_gang() == Some(gang));
@@ -138,20 +139,11 @@ pub fn says_why(history: &History, gang: &str) -> Ruling {
         let status = &version.object["status"];
         let all = [&status["conditions"], &status["schedulingConditions"]];
         let mut conditions = all.into_iter().filter_map(Value::as_array).flatten();
-        conditions.any(|condition| is_refusal(condition) && has_message(condition))
+        conditions.any(|condition| expectations.is_refusal(condition) && has_message(condition))
     });
     ensure(told, || {
         violation(format!("neither a pod nor a gang resource of {gang} ever said why it is not bound"))
     })
-}
-
-/// Whether a condition of a gang resource says that it cannot be scheduled: in kube-scheduler's words, Volcano's or KAI's.
-fn is_refusal(condition: &Value) -> bool {
-    match condition["type"].as_str().unwrap_or_default() {
-        "PodGroupScheduled" | "PodGroupInitiallyScheduled" => condition["status"] == "False",
-        "Unschedulable" | "UnschedulableOnNodePool" => condition["status"] == "True",
-        _ => false,
-    }
 }
 
 /// Of several gangs, each given as its units, exactly `winners` are bound whole at `until` (an index; the end if

@@ -20,9 +20,7 @@ pub fn is_there_anyway(object: &Value) -> bool {
         "Event" => true,
         "ServiceAccount" if metadata["name"] == "default" => true,
         "ConfigMap" if metadata["name"] == "kube-root-ca.crt" => true,
-        // KAI's, named as the pod.
-        "BindRequest" => metadata["name"].as_str().is_some_and(|name| name.starts_with("canary-")),
-        _ => is_of_canary(object),
+        _ => is_of_canary(object) || schedulers::is_left_of_a_canary(object),
     }
 }
 

@@ -81,7 +81,7 @@ pub fn bound_by_its_own(history: &History) -> Ruling {
 /// # Errors
 /// A violation per gang resource that does not; [`Broken::NotReached`] if a scheduler that was chosen never got one.
 pub fn resources_of_own_gangs(history: &History) -> Ruling {
-    let backends: BTreeMap<&str, &str> = schedulers::kinds().collect();
+    let backends: BTreeMap<&str, &str> = schedulers::kinds().into_iter().collect();
     let resources = || history.versions().filter(|version| is_gang_resource(version.object));
     let chosen: BTreeSet<&str> = chosen(history).collect();
     if chosen.len() < 2 {
@@ -144,7 +144,7 @@ mod tests {
 
     fn two_schedulers() -> Story {
         let sets = [set("k", "default-scheduler"), set("v", "volcano")];
-        sets.into_iter().fold(Story::on(Target::Volcano), Story::submitted)
+        sets.into_iter().fold(Story::on(Target::VOLCANO), Story::submitted)
     }
 
     fn message(ruling: Ruling) -> String {

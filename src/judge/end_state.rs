@@ -8,20 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
+use conformance_expect::schedulers;
 use conformance_history::{History, Live};
 use serde_json::{Map, Value, json};
 
 use super::{Shown, none, violation};
-
-/// Annotations that schedulers write about what they did: when, and beside which pods.
-const OF_SCHEDULERS: [&str; 6] = [
-    "internal.scheduling.koordinator.sh/",
-    "scheduling.koordinator.sh/",
-    "kai.scheduler/last-",
-    "kai.scheduler/received-resource-type",
-    "received-resource-type",
-    "volcano.sh/",
-];
 
 /// Stands for the PodCliqueSet's name.
 const SET: &str = "SET";
@@ -35,7 +26,8 @@ type Picture<'a> = BTreeMap<(String, String), Vec<(Value, &'a Value)>>;
 /// A violation per object that one has alone, has more often, or has otherwise.
 pub fn same(history: &History, reference: &str, other: &str) -> Ruling {
     let end = history.end();
-    let (wanted, found) = (picture(&end, reference), picture(&end, other));
+    let own_keys = schedulers::of(history.header.target).own_keys();
+    let (wanted, found) = (picture(&end, reference, own_keys), picture(&end, other, own_keys));
     let keys: BTreeSet<_> = wanted.keys().chain(found.keys()).collect();
     none(keys.into_iter().filter_map(|key| {
         let (kind, name) = key;
@@ -61,17 +53,17 @@ pub fn same(history: &History, reference: &str, other: &str) -> Ruling {
 
 /// How many objects a PodCliqueSet became, itself not counted: so many writes it took at least.
 pub fn size(live: &Live, set: &str) -> usize {
-    picture(live, set).values().map(Vec::len).sum::<usize>().saturating_sub(1)
+    picture(live, set, &[]).values().map(Vec::len).sum::<usize>().saturating_sub(1)
 }
 
-fn picture<'a>(live: &'a Live, set: &str) -> Picture<'a> {
+fn picture<'a>(live: &'a Live, set: &str, own_keys: &[&str]) -> Picture<'a> {
     let children = format!("{set}-");
     let renamed = renamed_pods(live, &children);
     let mut picture = Picture::new();
     for object in live.all().filter(|object| object["kind"] != "Event") {
         let name = text(&object["metadata"]["name"]);
         if name == set || name.starts_with(&children) {
-            let mut canonical = canonical(object);
+            let mut canonical = canonical(object, own_keys);
             let rename = |text: &str| {
                 let pods = renamed.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
                 pods.replace(set, SET)
@@ -96,7 +88,7 @@ fn renamed_pods(live: &Live, children: &str) -> Vec<(String, String)> {
 }
 
 /// What of an object is the same wherever the same was done.
-fn canonical(object: &Value) -> Value {
+fn canonical(object: &Value, own_keys: &[&str]) -> Value {
     let mut metadata = Map::new();
     for key in ["labels", "annotations", "finalizers", "ownerReferences"] {
         if !object["metadata"][key].is_null() {
@@ -108,16 +100,16 @@ fn canonical(object: &Value) -> Value {
     if ours {
         canonical["status"] = object["status"].clone();
     }
-    strip(&mut canonical);
+    strip(&mut canonical, own_keys);
     canonical
 }
 
-/// Takes out uids, times, generations and addresses, and makes hashes and conditions comparable.
-fn strip(value: &mut Value) {
+/// Takes out uids, times, generations, addresses and the scheduler's own keys, and makes hashes and conditions comparable.
+fn strip(value: &mut Value, own_keys: &[&str]) {
     match value {
         Value::Object(fields) => {
             fields.retain(|key, _| {
-                if OF_SCHEDULERS.iter().any(|prefix| key.starts_with(prefix)) {
+                if own_keys.iter().any(|prefix| key.starts_with(prefix)) {
                     return false;
                 }
                 let is_time = key.ends_with("Time") || key.ends_with("At") || key.ends_with("Timestamp");
@@ -129,11 +121,11 @@ fn strip(value: &mut Value) {
                 if value.is_string() && (key.ends_with("Hash") || key.ends_with("-hash")) {
                     *value = "#".into();
                 }
-                strip(value);
+                strip(value, own_keys);
             }
         }
         Value::Array(items) => {
-            items.iter_mut().for_each(strip);
+            items.iter_mut().for_each(|item| strip(item, own_keys));
             if items.iter().all(|item| item["type"].is_string()) {
                 items.sort_by(|a, b| text(&a["type"]).cmp(text(&b["type"])));
             }

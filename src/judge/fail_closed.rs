@@ -70,7 +70,7 @@ mod tests {
             "involvedObject": {"kind": "PodGang", "name": "g"}, "message": "no layer for zone"});
         let mut gang = object("PodGang", "g");
         gang["spec"]["podgroups"] = json!([{"name": "a", "minReplicas": 1}]);
-        let story = Story::on(Target::Koordinator).added(gang).added(pod(true)).added(event);
+        let story = Story::on(Target::KOORDINATOR).added(gang).added(pod(true)).added(event);
         failed_closed(&story.all_added(others).end(), "g", "", about)
     }
 

@@ -110,7 +110,7 @@ pub fn named_by_pods(live: &Live, gangs: &[Gang]) -> Ruling {
             return Err(violation(format!("PodGang {} does not exist", gang.name)).into());
         };
         for group in &gang.groups {
-            let expectations = schedulers::of(Target::Koordinator);
+            let expectations = schedulers::of(Target::KOORDINATOR);
             let pods = || live.pods().filter(|pod| pod.pod_clique() == Some(&group.clique));
             let is_of_gang =
                 |name: &str| live.get(POD_GROUP, name).is_some_and(|found| is_controlled_by(found, pod_gang));

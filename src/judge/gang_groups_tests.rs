@@ -32,7 +32,7 @@ fn pod_group(name: &str, groups: &[&str]) -> Value {
 }
 
 fn story(podgroups: &[&str]) -> Story {
-    Story::on(Target::Koordinator).added(pod_gang(podgroups))
+    Story::on(Target::KOORDINATOR).added(pod_gang(podgroups))
 }
 
 #[rstest::rstest]
@@ -102,7 +102,7 @@ fn beside(name: &str, clique: &str, spoil: fn(&mut Value), loose: Option<Value>)
         let labels = json!({names::POD_CLIQUE: gangs[0].groups[0].clique});
         json!({"kind": "Pod", "metadata": {"name": "q", "labels": labels}, "spec": {"schedulingGates": gates}})
     });
-    let history = Story::on(Target::Koordinator).all_added([gang, group, pod].into_iter().chain(loose)).end();
+    let history = Story::on(Target::KOORDINATOR).all_added([gang, group, pod].into_iter().chain(loose)).end();
     named_by_pods(&history.end(), &gangs)
 }
 

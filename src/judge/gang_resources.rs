@@ -19,7 +19,7 @@ use super::{Shown, ensure, none, premise, violation};
 
 /// Whether an object is a gang resource of the workload, of whatever backend; canaries are none.
 pub fn is_gang_resource(object: &Value) -> bool {
-    schedulers::kinds().any(|(kind, _)| object["kind"] == kind)
+    schedulers::kinds().into_iter().any(|(kind, _)| object["kind"] == kind)
         && object["metadata"]["labels"][names::CANARY].is_null()
 }
 

@@ -14,22 +14,14 @@ use super::gang_resources::is_gang_resource;
 use super::{Shown, none, violation};
 use crate::ownership::{belongs, is_scaled_by};
 
-/// Who writes of its own accord, by field manager or event source: schedulers write conditions of pods and gang
-/// resources and their events, KWOK writes the status of pods and nodes. A rest is a rest beside them (GANG-11).
-pub const OF_THEIR_OWN_ACCORD: [&str; 9] = [
-    "kube-scheduler",
-    "default-scheduler",
-    "kwok",
-    "vc-scheduler",
-    "volcano",
-    "koord-scheduler",
-    "kai-scheduler",
-    "kai-binder",
-    "binder",
-];
+/// KWOK's field manager: it writes the status of pods and nodes.
+const KWOK: &str = "kwok";
 
-fn is_known(writer: &str) -> bool {
-    OF_THEIR_OWN_ACCORD.iter().any(|known| writer.starts_with(known))
+/// Whether the field manager, or the source of an event, of that name writes of its own accord: KWOK, and the target's
+/// own scheduler, which writes conditions of pods and gang resources and its events. A rest is a rest beside them
+/// (GANG-11); another scheduler has nothing to write there.
+fn is_known(target: Target, writer: &str) -> bool {
+    writer == KWOK || schedulers::of(target).writers().contains(&writer)
 }
 
 /// A write in a history.
@@ -44,10 +36,10 @@ pub struct Write<'a> {
 }
 
 impl Write<'_> {
-    fn is_of_its_own_accord(&self) -> bool {
+    fn is_of_its_own_accord(&self, target: Target) -> bool {
         self.version.change != Change::Deleted
             && !self.by.is_empty()
-            && self.by.iter().all(|writer| is_known(writer))
+            && self.by.iter().all(|writer| is_known(target, writer))
     }
 
     fn authors(&self) -> String {
@@ -58,6 +50,7 @@ impl Write<'_> {
 /// Every write from entry `from` up to entry `to` that nobody makes of its own accord. Canaries do not count, nor does
 /// what is the cluster's and shared with other cases.
 pub fn writes(history: &History, from: usize, to: usize) -> Vec<Write<'_>> {
+    let target = history.header.target;
     let mut latest: BTreeMap<(&str, &str), Version<'_>> = BTreeMap::new();
     let mut found = Vec::new();
     for version in history.versions().filter(|version| version.index < to && is_of_workload(version)) {
@@ -66,8 +59,9 @@ pub fn writes(history: &History, from: usize, to: usize) -> Vec<Write<'_>> {
             Change::Deleted => latest.remove(&key),
             Change::Added | Change::Modified => latest.insert(key, version),
         };
-        let write = Write { version, previous, by: writers(previous.map(|p| p.object), version.object) };
-        if version.index >= from && !write.is_of_its_own_accord() {
+        let by = writers(target, previous.map(|p| p.object), version.object);
+        let write = Write { version, previous, by };
+        if version.index >= from && !write.is_of_its_own_accord(target) {
             found.push(write);
         }
     }
@@ -82,7 +76,7 @@ fn is_of_workload(version: &Version<'_>) -> bool {
 }
 
 /// The field managers whose entry is new; those with the latest time where a second write within a second left no trace.
-fn writers(previous: Option<&Value>, object: &Value) -> Vec<String> {
+fn writers(target: Target, previous: Option<&Value>, object: &Value) -> Vec<String> {
     if object["kind"] == "Event" {
         let source = [&object["source"]["component"], &object["reportingComponent"]];
         return source
@@ -104,7 +98,7 @@ fn writers(previous: Option<&Value>, object: &Value) -> Vec<String> {
     let is_author = |entry: &&Value| match (traced, of_status) {
         (true, _) => !before.contains(entry),
         (false, true) if has_status => entry["time"].as_str() == newest && entry["subresource"] == "status",
-        (false, true) => is_known(entry["manager"].as_str().unwrap_or_default()),
+        (false, true) => is_known(target, entry["manager"].as_str().unwrap_or_default()),
         (false, false) => entry["time"].as_str() == newest,
     };
     let authors = now.iter().filter(is_author);

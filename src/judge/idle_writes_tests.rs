@@ -80,6 +80,31 @@ fn schedulers_and_kwok_do_not_disturb_a_rest() {
     );
 }
 
+#[rstest::rstest]
+#[case::its_own(Target::VOLCANO, "vc-scheduler", true)]
+#[case::its_own_events(Target::VOLCANO, "volcano", true)]
+#[case::begins_alike(Target::VOLCANO, "volcano-tool", false)]
+#[case::of_another(Target::VOLCANO, "kube-scheduler", false)]
+#[case::of_another_too(Target::KUBE_TREE, "koord-scheduler", false)]
+#[case::named_by_its_part(Target::KAI, "binder-of-somebody", false)]
+#[case::nobody_schedules(Target::EXTERNAL, "kube-scheduler", false)]
+#[case::kwok(Target::EXTERNAL, "kwok", true)]
+fn only_the_targets_own_scheduler_and_kwok_write_of_their_own_accord(
+    #[case] target: Target,
+    #[case] writer: &str,
+    #[case] known: bool,
+) {
+    let story = Story::on(target).added(written("Pod", "p", "op", "1"));
+    let history = story.modified(written("Pod", "p", writer, "2")).end();
+    assert_eq!(writes(&history, 1, 2).is_empty(), known);
+}
+
+#[test]
+fn an_external_scheduler_is_known_by_its_name() {
+    let target = Target::external_scheduler("mine", &[]).unwrap();
+    assert!(is_known(target, "mine") && !is_known(target, "kube-scheduler"));
+}
+
 #[test]
 fn gang_resources_unwritten() {
     let begin = || {

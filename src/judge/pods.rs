@@ -259,7 +259,7 @@ mod tests {
     fn surplus_joins_when_it_is_released(#[case] group: Option<&str>, #[case] message: Option<&str>) {
         let mut surplus = standalone("1", None);
         surplus["spec"]["schedulerName"] = json!("koord-scheduler");
-        let gated = Story::on(Target::Koordinator).added(surplus.clone());
+        let gated = Story::on(Target::KOORDINATOR).added(surplus.clone());
         surplus["spec"]["schedulingGates"] = json!([]);
         if let Some(group) = group {
             surplus["metadata"]["labels"]["pod-group.scheduling.sigs.k8s.io"] = json!(group);

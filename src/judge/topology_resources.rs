@@ -253,7 +253,7 @@ mod tests {
         "the status of ClusterTopologyBinding rows does not speak of kai-scheduler"
     )]
     fn one_that_follows(#[case] binding: Value, #[case] wanted: &str) {
-        let story = Story::on(Target::Kai).added(binding);
+        let story = Story::on(Target::KAI).added(binding);
         let history = story.added(owned(topology(names::RACK), BINDING, NAME)).end();
         let said = message(follow(&history, &history.end(), NAME));
         assert!(said.starts_with(wanted), "{said}");
@@ -267,7 +267,7 @@ mod tests {
     #[case::of_nobody(topology(names::RACK), "Topology rows is not controlled by")]
     #[case::of_another_name(owned(object("Topology", "columns"), BINDING, NAME), "there is no Topology rows")]
     fn one_that_does_not(#[case] topology: Value, #[case] wanted: &str) {
-        let story = Story::on(Target::Kai).added(binding(&[("kai-scheduler", true, "")], "False"));
+        let story = Story::on(Target::KAI).added(binding(&[("kai-scheduler", true, "")], "False"));
         let history = story.added(topology).end();
         let said = message(follow(&history, &history.end(), NAME));
         assert!(said.starts_with(wanted), "{said}");
@@ -286,7 +286,7 @@ mod tests {
         "the condition of the binding does not tell"
     )]
     fn drift_is_told(#[case] binding: Value, #[case] wanted: &str) {
-        let history = Story::on(Target::Kai).added(binding).end();
+        let history = Story::on(Target::KAI).added(binding).end();
         let said = message(says_out_of_sync(&history, &history.end(), NAME));
         assert!(said.starts_with(wanted), "{said}");
     }
@@ -300,7 +300,7 @@ mod tests {
             {"schedulerName": "volcano", "topologyReference": "root"},
             {"schedulerName": "kai-scheduler", "topologyReference": "site"},
         ]);
-        let history = Story::on(Target::Kai).added(found).end();
+        let history = Story::on(Target::KAI).added(found).end();
         let said = message(names_reference(&history, &history.end(), NAME));
         assert!(said.starts_with(wanted), "{said}");
     }
@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn what_is_somebody_elses_stays_his() {
         let uid = "uid-of-Topology-rows";
-        let story = || Story::on(Target::Kai).added(binding(&[], "True")).added(topology(names::HOST));
+        let story = || Story::on(Target::KAI).added(binding(&[], "True")).added(topology(names::HOST));
         let mut seen = topology(names::HOST);
         seen["status"] = json!({"seen": true});
         let kept = story().modified(seen).end();
@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn topology_resources_live_as_long_as_their_binding() {
         let its = || owned(topology(names::RACK), BINDING, NAME);
-        let story = || Story::on(Target::Kai).added(binding(&[], "False")).added(its());
+        let story = || Story::on(Target::KAI).added(binding(&[], "False")).added(its());
         let gone = story().deleted(its()).end();
         assert_eq!(message(outlived(&gone, 2, 2)), "holds");
         assert_eq!(message(outlived(&gone, 2, 3)), "Topology \"rows\" went before its binding");

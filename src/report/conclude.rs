@@ -6,7 +6,7 @@ use conformance_contract::clauses::{Clause, Feature, OWN};
 use conformance_contract::verdict::{Outcome, Verdict};
 use conformance_contract::violation::Violation;
 
-use super::declared::{self, DECLARATION};
+use super::declared;
 use super::{CaseResult, ClauseResult, Features, Judgement, ProfileReport, Seconds, Summary, summarize};
 
 /// Reason of a clause that should have been judged and was not.
@@ -83,9 +83,10 @@ impl ClauseResult {
     /// The same clause with everything that follows from the cases: all but the violations.
     pub(super) fn judged_by(&self, features: &Features, cases: &[CaseResult]) -> Self {
         let missing = self.level.feature().and_then(|feature| features.missing(feature));
-        let follows = self.id == DECLARATION && missing.is_none();
+        let follows = declared::is_concluded(&self.id) && missing.is_none();
         let speaks = |judgement: &Judgement| {
-            judgement.clause == self.id || follows && declared::is_evidence(&judgement.clause, features)
+            judgement.clause == self.id
+                || follows && declared::is_evidence(&self.id, &judgement.clause, features)
         };
         let judging: Vec<(&CaseResult, &Judgement)> = cases
             .iter()

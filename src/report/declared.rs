@@ -1,7 +1,7 @@
 //! EXT-03, the clause that no case judges: what an external scheduler declares is so.
 //!
-//! It follows from what cases found about the clauses that the declaration rests on: all-or-nothing, and those of every
-//! feature that is declared. It is concluded with the other clauses and from the same judgements, so that a document
+//! It follows from what cases found about the clauses that the declaration rests on: the part of the contract that its
+//! entry names, all-or-nothing, and those of every feature that is declared. It is concluded with the other clauses and from the same judgements, so that a document
 //! verifies, and the shards of a run merge, as they do without it. The worst of its evidence stands, by the order of
 //! all verdicts. A core clause that was announced as not run, as those are that stop a scheduler whose process is not
 //! the harness's own, does not count beside others that were judged; one of a declared feature does, because a
@@ -12,19 +12,19 @@ use conformance_contract::verdict::{Outcome, Verdict};
 
 use super::{Features, Judgement};
 
-/// The clause.
-pub(super) const DECLARATION: &str = "EXT-03";
-
-/// The part of the contract whose core clauses every scheduler keeps, whatever it declares.
-const ALL_OR_NOTHING: &str = "AON";
-
-/// Whether a declaration rests on this clause.
-pub(super) fn is_evidence(id: &str, features: &Features) -> bool {
-    let Some(clause) = clause(id) else { return false };
+/// Whether a clause is concluded from others, of which this is one.
+pub(super) fn is_evidence(concluded: &str, id: &str, features: &Features) -> bool {
+    let part = clause(concluded).and_then(|concluded| concluded.rests_on);
+    let (Some(part), Some(clause)) = (part, clause(id)) else { return false };
     match clause.feature() {
-        None => clause.group().is_some_and(|group| group.id == ALL_OR_NOTHING),
+        None => clause.group().is_some_and(|group| group.id == part),
         Some(feature) => feature != Feature::External && features.supported.contains(&feature),
     }
+}
+
+/// Whether a clause is concluded from others.
+pub(super) fn is_concluded(id: &str) -> bool {
+    clause(id).is_some_and(|clause| clause.rests_on.is_some())
 }
 
 /// What the evidence adds up to; `None` of none.
@@ -65,6 +65,8 @@ mod tests {
 
     use super::*;
     use crate::{CaseResult, ProfileReport, verify};
+
+    const DECLARATION: &str = "EXT-03";
 
     fn features() -> Features {
         let supported = vec![Feature::AtomicPodGang, Feature::External];
@@ -145,6 +147,6 @@ mod tests {
     #[case("EXT-01", false)]
     #[case("EXT-03", false)]
     fn what_a_declaration_rests_on(#[case] id: &str, #[case] is: bool) {
-        assert_eq!(is_evidence(id, &features()), is);
+        assert_eq!(is_evidence(DECLARATION, id, &features()), is);
     }
 }

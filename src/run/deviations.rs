@@ -26,7 +26,7 @@ pub struct Deviation {
 /// All of them.
 pub const DEVIATIONS: &[Deviation] = &[
     Deviation {
-        target: Target::KubePodGroup,
+        target: Target::KUBE_POD_GROUP,
         clause: "AON-08",
         case: "aon/across-cliques",
         shows: "were bound, though it could not be bound whole",
@@ -36,7 +36,7 @@ pub const DEVIATIONS: &[Deviation] = &[
                  kube-scheduler 1.36 schedules each PodGroup for itself, so one clique is bound while another cannot be",
     },
     Deviation {
-        target: Target::Volcano,
+        target: Target::VOLCANO,
         clause: "AON-02",
         case: "aon/nothing-requested",
         shows: "were bound, though it could not be bound whole",
@@ -46,7 +46,7 @@ pub const DEVIATIONS: &[Deviation] = &[
                  gang (allocate skips it, and it counts as ready from the start)",
     },
     Deviation {
-        target: Target::Koordinator,
+        target: Target::KOORDINATOR,
         clause: "GANG-12",
         case: "gang/restored-while-pending",
         shows: "is not bound whole",
@@ -57,7 +57,7 @@ pub const DEVIATIONS: &[Deviation] = &[
                  whatever room there is",
     },
     Deviation {
-        target: Target::Koordinator,
+        target: Target::KOORDINATOR,
         clause: "DEL-08",
         case: "del/same-name-again",
         shows: "is not bound whole",
@@ -67,7 +67,7 @@ pub const DEVIATIONS: &[Deviation] = &[
                  can be taken for it, its pods go one by one, and one that was held back before is forgotten",
     },
     Deviation {
-        target: Target::Koordinator,
+        target: Target::KOORDINATOR,
         clause: "AON-07",
         case: "aon/scaled-is-whole-or-not",
         shows: "are bound",
@@ -84,7 +84,7 @@ pub const DEVIATIONS: &[Deviation] = &[
 
 const fn koordinator_starves(clause: &'static str, case: &'static str, shows: &'static str) -> Deviation {
     Deviation {
-        target: Target::Koordinator,
+        target: Target::KOORDINATOR,
         clause,
         case,
         shows,
@@ -98,7 +98,7 @@ const fn koordinator_starves(clause: &'static str, case: &'static str, shows: &'
 /// KAI 0.17 and earlier; mended upstream by KAI-Scheduler #2095 (backport #2138).
 const fn kai_namesakes(clause: &'static str, shows: &'static str, always: bool) -> Deviation {
     Deviation {
-        target: Target::Kai,
+        target: Target::KAI,
         clause,
         case: "aon/namesakes",
         shows,

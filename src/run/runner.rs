@@ -10,7 +10,7 @@ use conformance_cluster::schedulers::helm::Installed;
 use conformance_cluster::schedulers::{self, installation};
 use conformance_contract::clauses::{Clause, Feature};
 use conformance_contract::scheduler::Scheduler;
-use conformance_contract::target::{KUBE, Target};
+use conformance_contract::target::{ReportedVersion, Target};
 use conformance_contract::verdict::{Outcome, Verdict};
 use conformance_driver::case::{Case, Isolation};
 use conformance_report::{
@@ -238,11 +238,8 @@ fn version(
     provider: &Provider,
     installed: &[Installed],
 ) -> Result<String, ClusterError> {
-    match target {
-        Target::External => return Ok("none".into()),
-        // It runs where nobody asks its program.
-        Target::ExternalScheduler(_) => return Ok("unknown".into()),
-        _ => {}
+    if let ReportedVersion::Always(said) = target.version() {
+        return Ok(said.into());
     }
     let release = match &settings.origin {
         Origin::Kind(kind) => kind.release(target.scheduler()),
@@ -253,6 +250,9 @@ fn version(
         // One that did not come up has the version that it would have had.
         let version = one.map(|one| &one.version).or(release.chart.version.as_ref());
         return Ok(version.cloned().unwrap_or_else(|| "unknown".into()));
+    }
+    if let ReportedVersion::Always(said) = target.version() {
+        return Ok(said.into());
     }
     let scheduler = target.scheduler();
     let version = installation(scheduler).version(&settings.spec, &settings.programs.toolbox)?;
@@ -292,12 +292,6 @@ fn features(target: Target, cases: &[CaseResult]) -> Features {
         let judgements = cases.iter().flat_map(|case| &case.clauses);
         judgements.filter(|judgement| judgement.clause == clause).any(|j| j.outcome.verdict == Verdict::Pass)
     };
-    let topology = ("TopologyAwareWorkloadScheduling", "TOPO-02");
-    let declared = match target {
-        Target::KubeTree => vec![("GenericWorkload", "AON-02"), topology, ("CompositePodGroup", "AON-08")],
-        target if KUBE.contains(&target) => vec![("GangScheduling", "AON-02"), topology],
-        _ => Vec::new(),
-    };
     let unsupported = Feature::ALL.iter().copied().filter(|feature| !target.declares(*feature));
     Features {
         supported: target.features().to_vec(),
@@ -305,7 +299,8 @@ fn features(target: Target, cases: &[CaseResult]) -> Features {
             .map(|name| UnsupportedFeature { name, reason: target.why_not(name).into() })
             .collect(),
         // KUBE-06: the scheduler's own gates cannot be seen from the API; they are declared until a clause has shown them.
-        declared: declared
+        declared: target
+            .gates()
             .iter()
             .filter(|(_, clause)| !shown(clause))
             .map(|(gate, _)| (*gate).into())

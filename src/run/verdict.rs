@@ -35,7 +35,7 @@ pub fn judgements(
     clauses
         .into_iter()
         .map(|clause| {
-            let restated = clauses::clause(clause).map(clauses::Clause::restates).unwrap_or_default();
+            let restated = clauses::clause(clause).map(|clause| clause.restates).unwrap_or_default();
             let says = |finding: &&Finding| finding.clause == clause || restated.contains(&finding.clause);
             let mut found = findings.iter().chain(&broken).filter(says).peekable();
             let (outcome, violations) = if found.peek().is_none() {

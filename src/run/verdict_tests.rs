@@ -45,7 +45,7 @@ fn judged(
 
 /// The judgement of AON-10, by the case that judges nothing else.
 fn only(ruling: Ruling, stop: Option<&Stop>) -> Outcome {
-    let judged = judged("aon/pending-blocks-nobody", Target::KubePodGroup, &[("AON-10", ruling)], stop);
+    let judged = judged("aon/pending-blocks-nobody", Target::KUBE_POD_GROUP, &[("AON-10", ruling)], stop);
     assert_eq!(judged.len(), 1);
     judged[0].outcome.clone()
 }
@@ -58,7 +58,7 @@ fn reason(outcome: &Outcome) -> &str {
 fn a_broken_premise_is_the_failure_of_the_clause_that_demands_it() {
     for stop in [None, Some(refused())] {
         let findings = [("AON-10", premise("AON-02", violated()))];
-        let judged = judged("aon/pending-blocks-nobody", Target::KubePodGroup, &findings, stop.as_ref());
+        let judged = judged("aon/pending-blocks-nobody", Target::KUBE_POD_GROUP, &findings, stop.as_ref());
         let [own, other] = &judged[..] else { panic!("{judged:#?}") };
         assert_eq!((own.clause.as_str(), other.clause.as_str()), ("AON-10", "AON-02"));
         assert_eq!((own.outcome.verdict, own.outcome.announced), (Verdict::NotRun, false));
@@ -74,7 +74,7 @@ fn a_broken_premise_is_the_failure_of_the_clause_that_demands_it() {
 #[test]
 fn a_clause_that_says_so_itself_says_it_once() {
     let findings = [("TOPO-02", violated()), ("TOPO-04", premise("TOPO-02", violated()))];
-    let judged = judged("topo/no-rack-has-room", Target::KubePodGroup, &findings, None);
+    let judged = judged("topo/no-rack-has-room", Target::KUBE_POD_GROUP, &findings, None);
     let verdicts: Vec<_> = judged.iter().map(|j| (j.clause.as_str(), j.outcome.verdict)).collect();
     assert_eq!(verdicts, [("TOPO-02", Verdict::Fail), ("TOPO-04", Verdict::NotRun)]);
     assert_eq!(judged[0].violations, [violation(BOUND)]);
@@ -83,7 +83,7 @@ fn a_clause_that_says_so_itself_says_it_once() {
 #[test]
 fn a_clause_that_the_target_does_not_owe_is_not_broken() {
     let findings = [("AON-10", premise("KUBE-15", violated()))];
-    let judged = judged("aon/pending-blocks-nobody", Target::Volcano, &findings, None);
+    let judged = judged("aon/pending-blocks-nobody", Target::VOLCANO, &findings, None);
     assert_eq!(judged.len(), 1);
     assert_eq!(judged[0].outcome.verdict, Verdict::NotRun);
 }
@@ -92,12 +92,12 @@ fn a_clause_that_the_target_does_not_owe_is_not_broken() {
 fn a_failing_cluster_breaks_no_clause() {
     let findings = [("AON-10", premise("AON-02", violated()))];
     let case = "aon/pending-blocks-nobody";
-    let judged = judged(case, Target::KubePodGroup, &findings, Some(&failing_cluster()));
+    let judged = judged(case, Target::KUBE_POD_GROUP, &findings, Some(&failing_cluster()));
     assert_eq!(judged.len(), 1);
     assert_eq!(judged[0].outcome.verdict, Verdict::Error);
     let findings = [Finding { clause: "AON-10", ruling: premise("AON-02", violated()) }];
     let gap = Story::flat().gap("Pod").end();
-    let judged = judgements(cases::case(case).unwrap(), Target::KubePodGroup, &gap, &findings, None);
+    let judged = judgements(cases::case(case).unwrap(), Target::KUBE_POD_GROUP, &gap, &findings, None);
     assert_eq!(judged.len(), 1);
     assert_eq!(judged[0].outcome.verdict, Verdict::Error);
 }

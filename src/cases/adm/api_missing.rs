@@ -66,7 +66,7 @@ fn unscoped(pcs: &mut Value) {
 }
 
 fn without_topology(target: Target) -> &'static [Attempt] {
-    if target == Target::KubeTree { WITHOUT_TREES } else { WITHOUT_TOPOLOGY }
+    if target == Target::KUBE_TREE { WITHOUT_TREES } else { WITHOUT_TOPOLOGY }
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

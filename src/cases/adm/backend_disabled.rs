@@ -13,10 +13,12 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane;
 use conformance_driver::limits::{REACTION, SCHEDULING};
 use conformance_history::{History, Pod};
-use conformance_judge::admission::{Attempt, answers, refused};
+use conformance_judge::admission::{Attempt, answers};
 use conformance_judge::gang_resources::{is_warning, told};
-use conformance_judge::{backends, cleanup, finding};
+use conformance_judge::{cleanup, finding};
 use serde_json::{Value, json};
+
+use super::backends;
 
 /// ADM-11.
 pub(crate) const CASE: Case = Case::new(
@@ -37,18 +39,11 @@ const DISABLED: &str = "backend disabled";
 /// Mark: nothing was asked for yet that would change what is there.
 const STILL_LIVE: &str = "still live";
 
-/// A PodCliqueSet for a scheduler that is not enabled any more.
-const fn new(says: &'static [&'static str]) -> [Attempt; 1] {
-    [refused("a new one for a backend that is disabled", says, |_| {})]
-}
-
 /// The scheduler that is disabled, and what is said of a new PodCliqueSet for it.
 fn disabled(target: Target) -> (&'static str, [Attempt; 1]) {
-    match target {
-        Target::Volcano => ("volcano", new(&["volcano", "not enabled"])),
-        Target::Koordinator => ("koord-scheduler", new(&["koord-scheduler", "not enabled"])),
-        Target::Kai => ("kai-scheduler", new(&["kai-scheduler", "not enabled"])),
-        _ => (EXTERNAL_SCHEDULER, new(&[EXTERNAL_SCHEDULER, "not enabled"])),
+    match backends::own(target).ok().and_then(|own| own.disabled) {
+        Some(attempt) => (target.backend(), [attempt]),
+        None => (EXTERNAL_SCHEDULER, [backends::not_enabled(&[EXTERNAL_SCHEDULER, "not enabled"])]),
     }
 }
 
@@ -98,7 +93,7 @@ fn judge(history: &History) -> Vec<Finding> {
         told(history, disabled, POD_GANG, SET, scheduler)?;
         answers(history, &attempts)?;
         let (still, _) = history.reached(STILL_LIVE)?;
-        backends::left_alone(history, SET, disabled..still)?;
+        conformance_judge::backends::left_alone(history, SET, disabled..still)?;
         cleanup::nothing_left(history)
     })]
 }

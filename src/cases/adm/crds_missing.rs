@@ -4,18 +4,19 @@
 
 use conformance_cluster::local::Part;
 use conformance_contract::names;
-use conformance_contract::ruling::{Finding, Ruling};
+use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
 use conformance_driver::case::{Case, Isolation, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::{control_plane, limits};
 use conformance_expect::Expected;
 use conformance_history::{History, Pod};
-use conformance_judge::admission::{self, Attempt, admitted, answers, refused};
-use conformance_judge::{backends, binding, finding};
+use conformance_judge::admission::{self, Attempt, admitted, answers};
+use conformance_judge::{binding, finding};
 use serde_json::Value;
 
 use super::api_missing::names_what_is_missing;
+use super::backends::{self, Crd};
 
 /// ADM-10.
 pub(crate) const CASE: Case = Case::new(
@@ -26,46 +27,16 @@ pub(crate) const CASE: Case = Case::new(
 .clauses(&["ADM-10"])
 .nodes(&[nodes(1)])
 .isolation(Isolation::Dedicated)
-.only(&[Target::Volcano, Target::Koordinator, Target::Kai]);
+.only(&[Target::VOLCANO, Target::KOORDINATOR, Target::KAI]);
 
 const OTHER: &str = "unconcerned";
 
-/// What a target needs.
-struct Needed {
-    /// The CRD of its PodGroup.
-    crd: &'static str,
-    /// What is said of a new PodCliqueSet while it is missing.
-    missing: [Attempt; 1],
-    /// Where a CRD of an older release lacks a field, and what is said of that.
-    too_old: Option<(&'static str, [Attempt; 1])>,
+/// The CRD that a target's backend needs.
+fn needed(target: Target) -> Result<&'static Crd, Broken> {
+    let crd = backends::own(target)?.crd.as_ref();
+    crd.ok_or_else(|| Broken::NotReached(format!("{target} needs no CRD")))
 }
 
-const fn without(says: &'static [&'static str]) -> [Attempt; 1] {
-    [refused("a gang without the CRD", says, |_| {})]
-}
-
-fn needed(target: Target) -> Needed {
-    match target {
-        Target::Koordinator => Needed {
-            crd: "podgroups.scheduling.sigs.k8s.io",
-            missing: without(&["podgroups.scheduling.sigs.k8s.io"]),
-            too_old: None,
-        },
-        Target::Kai => Needed {
-            crd: "podgroups.scheduling.run.ai",
-            missing: without(&["podgroups.scheduling.run.ai"]),
-            too_old: None,
-        },
-        _ => Needed {
-            crd: "podgroups.scheduling.volcano.sh",
-            missing: without(&["podgroups.scheduling.volcano.sh"]),
-            too_old: Some(("subGroupPolicy", TOO_OLD)),
-        },
-    }
-}
-
-const TOO_OLD: [Attempt; 1] =
-    [refused("a gang with an older release's CRD", &["podgroups.scheduling.volcano.sh", "1.14"], |_| {})];
 const OF_ANOTHER: &[Attempt] =
     &[admitted("one of another backend without the CRD", |pcs| pcs["metadata"]["name"] = OTHER.into())];
 const BACK: &[Attempt] = &[admitted("a gang with the CRD back", |_| {})];
@@ -82,26 +53,26 @@ async fn without_the_crd(test: &mut TestContext) -> Result<(), Stop> {
     // They hang or look away when a CRD goes; with them gone, only the controller has to find it again.
     test.kill_scheduler().await?;
     test.take_away(Part::ControllerManager).await?;
-    let needed = needed(test.target);
-    let crd = test.take_away_crd(needed.crd).await?;
-    let outcome = bereft(test, &needed, &crd).await;
+    let Ok(needed) = needed(test.target) else { return Ok(()) };
+    let crd = test.take_away_crd(needed.name).await?;
+    let outcome = bereft(test, needed, &crd).await;
     let back = test.put_crd(&crd).await;
     outcome.and(back)?;
     test.creates_until(&test.manifest("late")?, BACK, limits::RECOVERY).await?;
     test.look_at_controller().await
 }
 
-async fn bereft(test: &mut TestContext, needed: &Needed, crd: &Value) -> Result<(), Stop> {
+async fn bereft(test: &mut TestContext, needed: &Crd, crd: &Value) -> Result<(), Stop> {
     let spec = test.local()?.spec().controller;
     test.restart_controller(spec).await?;
     let late = test.manifest("late")?;
-    test.creates(&late, &needed.missing).await?;
+    test.creates(&late, &[needed.missing]).await?;
     let other = test.manifest(OTHER)?;
     test.creates(&other, OF_ANOTHER).await?;
     until_bound(test, OTHER).await?;
-    if let Some((field, attempts)) = &needed.too_old {
+    if let Some((field, attempt)) = needed.too_old {
         test.put_crd(&without_field(crd, field)).await?;
-        test.creates_until(&late, attempts, limits::RECOVERY).await?;
+        test.creates_until(&late, &[attempt], limits::RECOVERY).await?;
     }
     Ok(())
 }
@@ -126,13 +97,13 @@ async fn until_bound(test: &TestContext, set: &str) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("ADM-10", || {
-        let needed = needed(history.header.target);
-        names_what_is_missing(history, needed.crd)?;
-        answers(history, &needed.missing)?;
+        let needed = needed(history.header.target)?;
+        names_what_is_missing(history, needed.name)?;
+        answers(history, &[needed.missing])?;
         answers(history, OF_ANOTHER)?;
-        backends::serves(history, OTHER, "default-scheduler")?;
-        if let Some((_, attempts)) = &needed.too_old {
-            answers(history, attempts)?;
+        conformance_judge::backends::serves(history, OTHER, "default-scheduler")?;
+        if let Some((_, attempt)) = needed.too_old {
+            answers(history, &[attempt])?;
         }
         answers(history, BACK)?;
         admission::one_process(history)?;

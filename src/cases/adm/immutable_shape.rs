@@ -1,17 +1,19 @@
 //! `moulded`: a clique beside a scaling group of two. `pinned`: one clique, so that a constraint of the PodCliqueSet is
 //! admissible in either gang scope.
 
-use conformance_contract::names::{self, KAI_QUEUE};
+use conformance_contract::names;
 use conformance_contract::ruling::{Finding, Ruling};
-use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_contract::target::Target;
-use conformance_driver::admission_attempts::{clique, group, on, required, template};
+use conformance_driver::admission_attempts::{clique, group, required, template};
 use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::{all, another_backend, finding};
 use serde_json::{Value, json};
+
+use super::backends::{self, RECREATE};
+use crate::ext;
 
 /// ADM-03.
 pub(crate) const CASE: Case = Case::new(
@@ -20,9 +22,6 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["ADM-03"]);
-
-/// What every refusal says. An update strategy is called RollingRecreate, which says nothing.
-const RECREATE: &[&str] = &[" recreat| re-creat"];
 
 const SHAPE: &[Attempt] = &[
     refused("a clique more", RECREATE, |pcs| {
@@ -63,25 +62,6 @@ const SHAPE: &[Attempt] = &[
     }),
 ];
 
-/// To another backend, one that is enabled: a name that is not is refused for that (ADM-02).
-const MOVED: [(Target, Attempt); 5] = [
-    (Target::External, moved(|pcs| on(pcs, EXTERNAL_SCHEDULER))),
-    (Target::KubePodGroup, moved(|pcs| on(pcs, "default-scheduler"))),
-    (Target::Volcano, moved(|pcs| on(pcs, "volcano"))),
-    (Target::Koordinator, moved(|pcs| on(pcs, "koord-scheduler"))),
-    (
-        Target::Kai,
-        moved(|pcs| {
-            on(pcs, "kai-scheduler");
-            pcs["metadata"]["labels"][KAI_QUEUE] = "default-queue".into();
-        }),
-    ),
-];
-
-const fn moved(edit: fn(&mut Value)) -> Attempt {
-    refused("another scheduler", RECREATE, edit)
-}
-
 /// Of kube-scheduler's backend, where it knows more than one: the annotation is not upstream's.
 const SCOPE: &[Attempt] = &[refused("another gang scope", RECREATE, |pcs| {
     let scope = &mut pcs["metadata"]["annotations"][names::GANG_SCOPE];
@@ -116,27 +96,28 @@ fn list(value: &mut Value) -> &mut Vec<Value> {
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("moulded").await?;
     test.updates("moulded", SHAPE).await?;
-    if test.target == Target::KubePodGang {
+    if test.target == Target::KUBE_POD_GANG {
         test.updates("moulded", SCOPE).await?;
     }
     let own = test.target.backend();
     let other = test.another_backend(|target| target.backend() != own).await?;
-    for (_, attempt) in MOVED.into_iter().filter(|(target, _)| Some(*target) == other) {
-        test.updates("moulded", &[attempt]).await?;
+    // One that is enabled: a name that is not is refused for that (ADM-02).
+    if let Some(backend) = other.and_then(backends::of) {
+        test.updates("moulded", &[backend.given_to_it]).await?;
     }
     test.submit("pinned").await?;
     test.updates("pinned", PACKED).await
 }
 
-/// The backend that is wanted of `moved` does not change what has to be answered.
+/// The backend that it was given to does not change what has to be answered.
 fn stays_with_its_backend(history: &History) -> Ruling {
     another_backend::name(history)?;
-    answers(history, &[MOVED[0].1])
+    answers(history, &[ext::admission::BACKEND.given_to_it])
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("ADM-03", || {
-        let scope = if history.header.target == Target::KubePodGang { SCOPE } else { &[] };
+        let scope = if history.header.target == Target::KUBE_POD_GANG { SCOPE } else { &[] };
         let shape = [SHAPE, scope, PACKED].concat();
         all([answers(history, &shape), stays_with_its_backend(history)])
     })]
@@ -152,13 +133,15 @@ mod tests {
     use super::*;
     use crate::adm::answered::{Otherwise, answered};
 
+    const GIVEN_AWAY: Attempt = backends::given_to(|_| {});
+
     fn ruling(target: Target, attempts: &[&[Attempt]], otherwise: &[Otherwise<'_>]) -> Ruling {
         let story = Story::on(target).mark(ANOTHER, json!({"scheduler": "volcano", "foreign": true}));
         judge(&answered(story, &attempts.concat(), otherwise).end()).remove(0).ruling
     }
 
     fn of_flat(otherwise: &[Otherwise<'_>]) -> Ruling {
-        ruling(Target::KubePodGroup, &[SHAPE, PACKED, &[MOVED[2].1]], otherwise)
+        ruling(Target::KUBE_POD_GROUP, &[SHAPE, PACKED, &[GIVEN_AWAY]], otherwise)
     }
 
     #[rstest]
@@ -179,7 +162,7 @@ mod tests {
 
     #[test]
     fn every_part_of_the_shape_stays() {
-        for attempt in [SHAPE, PACKED, &[MOVED[0].1]].concat() {
+        for attempt in [SHAPE, PACKED, &[GIVEN_AWAY]].concat() {
             let wrong = if attempt.title.starts_with("replicas") { 422 } else { 200 };
             let ruling = of_flat(&[(attempt.title, wrong, "")]);
             assert!(matches!(ruling, Err(Broken::Violated(_))), "{}: {ruling:?}", attempt.title);
@@ -189,9 +172,9 @@ mod tests {
     #[test]
     fn the_gang_scope_is_of_those_who_have_one() {
         assert_eq!(of_flat(&[]), Ok(()));
-        let attempts: &[&[Attempt]] = &[SHAPE, PACKED, SCOPE, &[MOVED[0].1]];
-        assert_eq!(ruling(Target::KubePodGang, attempts, &[]), Ok(()));
-        assert!(ruling(Target::KubePodGang, attempts, &[("another gang scope", 200, "")]).is_err());
+        let attempts: &[&[Attempt]] = &[SHAPE, PACKED, SCOPE, &[GIVEN_AWAY]];
+        assert_eq!(ruling(Target::KUBE_POD_GANG, attempts, &[]), Ok(()));
+        assert!(ruling(Target::KUBE_POD_GANG, attempts, &[("another gang scope", 200, "")]).is_err());
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["ADM-08"])
 .nodes(&[nodes(1).rack("r")])
-.only(&[Target::KubePodGroup, Target::KubePodGang, Target::KubeTree, Target::Koordinator, Target::Kai]);
+.only(&[Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG, Target::KUBE_TREE, Target::KOORDINATOR, Target::KAI]);
 
 /// Shows that admission has seen the topology go.
 const NEW: &[Attempt] =

@@ -20,7 +20,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["ADM-08"])
 .nodes(&[nodes(1)])
-.only(&[Target::Volcano]);
+.only(&[Target::VOLCANO]);
 
 /// Shows that admission has seen the queue open.
 const OPEN: &[Attempt] = &[admitted("a new one in the queue that is open", |_| {})];

@@ -20,7 +20,13 @@ pub(crate) const CASE: Case =
     Case::new("Gangs of one name in two namespaces are two gangs", |test| Box::pin(drive(test)), judge)
         .clauses(&["AON-01", "AON-02"])
         .nodes(&[nodes(2).gpus(8)])
-        .only(&[Target::KubePodGroup, Target::KubePodGang, Target::KubeTree, Target::Volcano, Target::Kai]);
+        .only(&[
+            Target::KUBE_POD_GROUP,
+            Target::KUBE_POD_GANG,
+            Target::KUBE_TREE,
+            Target::VOLCANO,
+            Target::KAI,
+        ]);
 
 /// Mark: the pods of the other namespace, `{"pods", "bound"}`.
 const ELSEWHERE: &str = "in the other namespace";

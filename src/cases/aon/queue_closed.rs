@@ -16,7 +16,7 @@ use conformance_judge::{binding, finding};
 pub(crate) const CASE: Case = Case::new("A gang that was admitted to its queue is bound when its capacity appears, though the queue is closed by then", |test| Box::pin(drive(test)), judge)
     .clauses(&["AON-03"])
     .nodes(&[nodes(1).gpus(8), nodes(1).gpus(8).joining(1)])
-    .only(&[Target::Volcano]);
+    .only(&[Target::VOLCANO]);
 
 /// Shows that admission has seen the queue open.
 const OPEN: &[Attempt] = &[admitted("one in the queue that is open", |_| {})];

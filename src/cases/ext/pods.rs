@@ -17,7 +17,7 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["EXT-01"])
-.only(&[Target::External]);
+.only(&[Target::EXTERNAL]);
 
 const SET: &str = "read";
 const RELEASED: &str = "all pods released";

@@ -23,7 +23,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["EXT-02"])
 .isolation(Isolation::Dedicated)
-.only(&[Target::External]);
+.only(&[Target::EXTERNAL]);
 
 const UNDECLARED: &[Attempt] = &[
     admitted("no topology", |_| {}),

@@ -21,7 +21,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["GANG-12"])
 .nodes(&[nodes(3).gpus(8)])
-.only(&[Target::Volcano, Target::Koordinator, Target::Kai]);
+.only(&[Target::VOLCANO, Target::KOORDINATOR, Target::KAI]);
 
 const SET: &str = "healed";
 /// Mark: after each step by hand, that everything was as it should be again.
@@ -96,7 +96,7 @@ mod tests {
 
     /// A gang of one clique that runs with these gang resources, one of which is deleted for good.
     fn ruling(resources: &[Value]) -> Ruling {
-        let sent = Story::on(Target::Volcano).submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
+        let sent = Story::on(Target::VOLCANO).submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
         let made = sent.all_added(resources.iter().cloned());
         let runs = made.workers(SET, 3, 3).mark("converged", Value::Null);
         let deleted = runs.mark("deleted", json!({"kind": KIND, "name": "healed-0"}));

@@ -20,7 +20,7 @@ pub(crate) const CASE: Case = Case::new(
 .clauses(&["GANG-12"])
 .nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)])
 // Where KAI's programs are missing its pods are bound one by one, and no gang is pending.
-.only(&[Target::Volcano, Target::Koordinator]);
+.only(&[Target::VOLCANO, Target::KOORDINATOR]);
 
 const SET: &str = "restored";
 
@@ -62,7 +62,7 @@ mod tests {
 
     /// A gang of one clique of which so many pods are bound when its gang resources are deleted for good.
     fn ruling(resources: &[Value], bound: usize) -> Ruling {
-        let sent = Story::on(Target::Volcano).submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
+        let sent = Story::on(Target::VOLCANO).submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
         let made = sent.all_added(resources.iter().cloned());
         let passed = made.workers(SET, 3, bound).mark("scheduler passed", Value::Null);
         let deleted = passed.mark("deleted", json!({"kind": KIND, "name": "restored-0"}));

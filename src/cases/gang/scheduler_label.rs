@@ -28,7 +28,7 @@ const EXTERNAL: &str = "external";
 const STOOD: &str = "gang resources of every other PodGang stood";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.another_backend(|target| target == Target::External).await?;
+    test.another_backend(|target| target == Target::EXTERNAL).await?;
     for name in [EXTERNAL].into_iter().chain(POD_GANGS) {
         test.create("PodGang", &test.manifest(name)?).await?;
     }

@@ -19,7 +19,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["KAI-05"])
 .nodes(&[nodes(1)])
-.only(&[Target::Kai]);
+.only(&[Target::KAI]);
 
 const SET: &str = "managed";
 const POD_GANG: &str = "managed-0";

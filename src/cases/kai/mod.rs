@@ -1,5 +1,6 @@
 //! KAI.
 
+pub(crate) mod admission;
 pub(crate) mod managed_fields;
 pub(crate) mod no_topology_name;
 pub(crate) mod pod_group;

@@ -18,7 +18,7 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["KAI-08"])
-.only(&[Target::Kai]);
+.only(&[Target::KAI]);
 
 const UNNAMED: [&str; 2] = ["root", "leaf"];
 const NAMED: &str = "well-named";

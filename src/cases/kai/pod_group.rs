@@ -21,7 +21,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["KAI-01", "KAI-02", "KAI-03"])
 .nodes(&[nodes(1).block("b").rack("r")])
-.only(&[Target::Kai]);
+.only(&[Target::KAI]);
 
 const SET: &str = "mapped";
 const POD_GANG: &str = "mapped-0";
@@ -109,7 +109,7 @@ mod tests {
     #[case::not_the_pod_gang(Value::Null, json!("true"), false)]
     #[case::another_value(json!(true), json!("true"), false)]
     fn the_podgrouper(#[case] gang: Value, #[case] pod: Value, #[case] holds: bool) {
-        let story = Story::on(Target::Kai).added(annotated("PodGang", gang)).added(annotated("Pod", pod));
+        let story = Story::on(Target::KAI).added(annotated("PodGang", gang)).added(annotated("Pod", pod));
         assert_eq!(kept_away(&story.end()).is_ok(), holds);
     }
 
@@ -118,7 +118,7 @@ mod tests {
         let mut early = annotated("PodGang", Value::Null);
         early["status"] = Value::Null;
         let story =
-            || Story::on(Target::Kai).added(early.clone()).modified(annotated("PodGang", json!("true")));
+            || Story::on(Target::KAI).added(early.clone()).modified(annotated("PodGang", json!("true")));
         assert_eq!(kept_away(&story().end()), Ok(()));
         assert!(kept_away(&story().modified(annotated("PodGang", Value::Null)).end()).is_err());
     }
@@ -127,7 +127,7 @@ mod tests {
     fn labels_and_annotations_of_the_pod_gang() {
         let gang = Gang { name: POD_GANG.into(), base: None, groups: Vec::new() };
         let told = |pod_group: Value| {
-            let story = Story::on(Target::Kai).added(annotated("PodGang", json!("true"))).added(pod_group);
+            let story = Story::on(Target::KAI).added(annotated("PodGang", json!("true"))).added(pod_group);
             let history = story.end();
             labelled_alike(&history, &history.end(), std::slice::from_ref(&gang))
         };

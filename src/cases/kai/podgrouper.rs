@@ -22,7 +22,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["KAI-07"])
 .nodes(&[nodes(1)])
-.only(&[Target::Kai])
+.only(&[Target::KAI])
 .needs(&[Need::PodGrouper]);
 
 const SET: &str = "ungrouped";
@@ -90,7 +90,7 @@ mod tests {
         let told = |other| {
             let known =
                 [object(POD_GROUP, "ungrouped-0"), owned(object(POD_GROUP, "pg-loose-1"), "Pod", LOOSE)];
-            no_other(&Story::on(Target::Kai).all_added(known).added(other).end(), &gangs)
+            no_other(&Story::on(Target::KAI).all_added(known).added(other).end(), &gangs)
         };
         assert_eq!(told(object("PodGroup.scheduling.volcano.sh", "pg-x")), Ok(()));
         assert!(told(owned(object(POD_GROUP, "pg-ungrouped-1"), "PodCliqueSet", SET)).is_err());

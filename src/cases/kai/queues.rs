@@ -20,7 +20,7 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["KAI-04"])
-.only(&[Target::Kai]);
+.only(&[Target::KAI]);
 
 const KEY: &str = QUEUE.0;
 
@@ -137,7 +137,7 @@ mod tests {
         let told = |queue: Value| {
             let mut found = object(POD_GROUP, "s-0");
             found["spec"] = json!({"queue": queue});
-            queued(&Story::on(Target::Kai).added(found).end().end(), "s")
+            queued(&Story::on(Target::KAI).added(found).end().end(), "s")
         };
         assert_eq!(told(json!("one")), Ok(()));
         assert!(told(json!("two")).is_err());

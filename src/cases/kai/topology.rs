@@ -24,7 +24,7 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["KAI-06"])
-.only(&[Target::Kai]);
+.only(&[Target::KAI]);
 
 const SET: &str = "tree";
 const POD_GROUP_NAME: &str = "tree-0";
@@ -158,7 +158,7 @@ mod tests {
     }
 
     fn ruling(found: Value) -> Ruling {
-        constrained(&Story::on(Target::Kai).added(found).end().end())
+        constrained(&Story::on(Target::KAI).added(found).end().end())
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
             found
         };
         let told = |uid: &str, keys: &[&str], mark: &str| {
-            let story = Story::on(Target::Kai).added(binding("ns", &LEVELS[..2]));
+            let story = Story::on(Target::KAI).added(binding("ns", &LEVELS[..2]));
             let story = story.added(topology("first", &[BLOCK, RACK])).mark(MADE, json!("first"));
             let story = story.modified(binding("ns", &LEVELS)).modified(topology(uid, keys));
             recreated(&story.mark(mark, Value::Null).end())

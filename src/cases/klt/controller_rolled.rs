@@ -123,7 +123,7 @@ mod tests {
     fn begin() -> Story {
         let manifests =
             grove_yaml::documents(crate::manifest("klt/controller-rolled")).expect("the manifest");
-        manifests.into_iter().fold(Story::on(Target::External), Story::submitted)
+        manifests.into_iter().fold(Story::on(Target::EXTERNAL), Story::submitted)
     }
 
     fn lease(story: Story, holder: Option<&str>) -> Story {

@@ -18,7 +18,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["KOORD-01", "KOORD-02"])
 .nodes(&[nodes(1)])
-.only(&[Target::Koordinator]);
+.only(&[Target::KOORDINATOR]);
 
 const SET: &str = "inference-model";
 

@@ -17,7 +17,7 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["KOORD-05"])
-.only(&[Target::Koordinator]);
+.only(&[Target::KOORDINATOR]);
 
 const GROUPED: &str = "grouped";
 const PLAIN: &str = "plain";

@@ -25,7 +25,7 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["KOORD-03"])
-.only(&[Target::Koordinator]);
+.only(&[Target::KOORDINATOR]);
 
 /// Required domains, and the layers that they must become.
 const LAYERS: [(&str, &str); 3] = [("host", "hostLayer"), ("rack", "rackLayer"), ("block", "blockLayer")];
@@ -122,7 +122,7 @@ mod tests {
         found["metadata"]["annotations"] = json!({
             "gang.scheduling.koordinator.sh/network-topology-spec": json!({"gatherStrategy": rules}).to_string(),
         });
-        let history = Story::on(Target::Koordinator).added(found).end();
+        let history = Story::on(Target::KOORDINATOR).added(found).end();
         assert_eq!(gathered(&history.end(), "s", "rackLayer").is_ok(), holds);
     }
 }

@@ -1,5 +1,6 @@
 //! Koordinator.
 
+pub(crate) mod admission;
 pub(crate) mod gang_group;
 pub(crate) mod group_configs;
 pub(crate) mod layers;

@@ -25,7 +25,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["KOORD-02", "KOORD-06"])
 .isolation(Isolation::Dedicated)
-.only(&[Target::Koordinator]);
+.only(&[Target::KOORDINATOR]);
 
 const SET: &str = "tuned";
 const TUNED: &str = "tuned-0-tuned-0-worker";
@@ -68,7 +68,7 @@ const FLAWS: &[Flaw] = &[
 /// Sets one field of the profile's config.
 fn set(configuration: &mut Value, field: &str, value: Value) {
     let profiles = configuration["scheduler"]["profiles"].as_array_mut();
-    let of_koordinator = |profile: &&mut Value| profile["name"] == Target::Koordinator.backend();
+    let of_koordinator = |profile: &&mut Value| profile["name"] == Target::KOORDINATOR.backend();
     if let Some(profile) = profiles.into_iter().flatten().find(of_koordinator) {
         profile["config"][field] = value;
     }
@@ -158,7 +158,7 @@ mod tests {
     }
 
     fn ruling(found: Value) -> Ruling {
-        reached_the_pod_group(&Story::on(Target::Koordinator).added(found).end().end())
+        reached_the_pod_group(&Story::on(Target::KOORDINATOR).added(found).end().end())
     }
 
     #[rstest::rstest]
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn pods_without_the_class() {
         let mut pod = object("Pod", "p");
-        let told = |pod: &Value| reached_the_pods(&Story::on(Target::Koordinator).added(pod.clone()).end());
+        let told = |pod: &Value| reached_the_pods(&Story::on(Target::KOORDINATOR).added(pod.clone()).end());
         assert!(told(&pod).is_err());
         pod["metadata"]["labels"] = json!({QOS: "LSR"});
         assert_eq!(told(&pod), Ok(()));

@@ -17,7 +17,7 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["KOORD-04"])
-.only(&[Target::Koordinator]);
+.only(&[Target::KOORDINATOR]);
 
 const AUTO: &str = "grove.io/auto-mnnvl";
 const GROUP: &str = "grove.io/mnnvl-group";

@@ -20,7 +20,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["KOORD-03"])
 .isolation(Isolation::Dedicated)
-.only(&[Target::Koordinator]);
+.only(&[Target::KOORDINATOR]);
 
 const SET: &str = "by-host";
 const LAYER: &str = "hostLayer";

@@ -20,7 +20,7 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["KOORD-07"])
-.only(&[Target::Koordinator]);
+.only(&[Target::KOORDINATOR]);
 
 const CHANGING: &str = "changing";
 const TAKEN: &str = "taken";
@@ -145,7 +145,7 @@ mod tests {
         let event = json!({"kind": "Event", "metadata": {"name": "e"}, "type": "Warning",
             "involvedObject": {"kind": "PodGang", "name": TAKEN}, "message": about});
         let story =
-            Story::on(Target::Koordinator).added(owned(object(POD_GROUP, FOREIGN), "Namespace", "ns"));
+            Story::on(Target::KOORDINATOR).added(owned(object(POD_GROUP, FOREIGN), "Namespace", "ns"));
         never_overwritten(&story.modified(version).added(event).end())
     }
 

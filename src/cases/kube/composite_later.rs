@@ -26,7 +26,7 @@ pub(crate) const CASE: Case = Case::new(
 .clauses(&["KUBE-09"])
 .nodes(&[nodes(1)])
 .isolation(Isolation::Dedicated)
-.only(&[Target::KubeTree]);
+.only(&[Target::KUBE_TREE]);
 
 const GATE: &str = "CompositePodGroup";
 const FLAT: &str = "before is flat";

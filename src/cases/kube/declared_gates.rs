@@ -53,7 +53,7 @@ const FLAT: Declared = &[(GANGS, WITHOUT_GANGS), (TOPOLOGY, WITHOUT_TOPOLOGY)];
 const TREE: Declared = &[(GENERIC, NO_GANGS), (TOPOLOGY, WITHOUT_TOPOLOGY), (COMPOSITE, NO_TREES)];
 
 fn declared(target: Target) -> Declared {
-    if target == Target::KubeTree { TREE } else { FLAT }
+    if target == Target::KUBE_TREE { TREE } else { FLAT }
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

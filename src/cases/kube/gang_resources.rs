@@ -3,7 +3,7 @@
 //! PodGroup's would have 261, of at most 253).
 
 use conformance_contract::ruling::Finding;
-use conformance_contract::target::{KUBE, Target};
+use conformance_contract::target::KUBE;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
@@ -29,8 +29,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
     let before = test.look(|live| live.of("PodGroup").count());
-    let groups = match test.target {
-        Target::KubePodGang => 1,
+    let groups = match test.target.scope() {
+        Some("PodGang") => 1,
         _ => 2,
     };
     test.create("PodGang", &test.manifest(LONG)?).await?;

@@ -16,7 +16,7 @@ pub(crate) fn no_gang_resources(history: &History, but: &[&str]) -> Ruling {
     if history.of("PodGang").next().is_none() {
         return Err(Broken::NotReached("there never was a PodGang".into()));
     }
-    let found = schedulers::kinds().flat_map(|(kind, _)| {
+    let found = schedulers::kinds().into_iter().flat_map(|(kind, _)| {
         let foreign = move |name: &&str| !(kind == "PodGroup" && but.contains(name));
         history.names(kind).into_iter().filter(foreign).map(move |name| (kind, name))
     });

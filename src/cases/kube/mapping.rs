@@ -23,9 +23,9 @@ pub(crate) const CASE: Case = Case::new(
 
 /// The PodCliqueSets of the target, and the gang scope that each names.
 fn sets(target: Target) -> &'static [(&'static str, Option<&'static str>)] {
-    match target {
-        Target::KubePodGang => &[("asked", Some("PodGang"))],
-        Target::KubeTree => &[("unasked", None), ("asked", Some("PodGang"))],
+    match target.scope() {
+        Some("PodGang") => &[("asked", Some("PodGang"))],
+        Some("Tree") => &[("unasked", None), ("asked", Some("PodGang"))],
         _ => &[("unasked", None), ("asked", Some("PodGroup"))],
     }
 }

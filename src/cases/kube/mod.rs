@@ -1,5 +1,6 @@
 //! kube-scheduler on the Workload API.
 
+pub(crate) mod admission;
 pub(crate) mod composite_later;
 pub(crate) mod declared_gates;
 pub(crate) mod escape_hatch;

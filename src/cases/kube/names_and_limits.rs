@@ -65,9 +65,9 @@ const TREE: &[Attempt] = &[
 ];
 
 fn limits(target: Target) -> &'static [Attempt] {
-    match target {
-        Target::KubePodGang => WHOLE,
-        Target::KubeTree => TREE,
+    match target.scope() {
+        Some("PodGang") => WHOLE,
+        Some("Tree") => TREE,
         _ => FLAT,
     }
 }

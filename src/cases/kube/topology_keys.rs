@@ -78,8 +78,8 @@ const WHOLE: Table = &[
 ];
 
 fn table(target: Target) -> Table {
-    match target {
-        Target::KubePodGang => WHOLE,
+    match target.scope() {
+        Some("PodGang") => WHOLE,
         _ => FLAT,
     }
 }
@@ -98,8 +98,8 @@ fn on_group(pcs: &mut Value) {
 
 /// The keys that PodGroups must get, by PodGroup.
 fn wanted(target: Target) -> BTreeMap<&'static str, Vec<&'static str>> {
-    match target {
-        Target::KubePodGang => [("packed-0", vec![names::RACK])].into(),
+    match target.scope() {
+        Some("PodGang") => [("packed-0", vec![names::RACK])].into(),
         _ => [
             ("packed-0-packed-0-worker", vec![names::RACK]),
             ("apart-0-apart-0-prefill", vec![names::RACK]),
@@ -115,7 +115,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.creates(&test.manifest(name)?, attempts).await?;
     }
     test.submit("packed").await?;
-    if target == Target::KubePodGroup {
+    if target == Target::KUBE_POD_GROUP {
         test.submit("apart").await?;
     }
     test.until("the PodGroups of what was admitted", limits::REACTION, |live| {

@@ -19,7 +19,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["KUBE-10"])
 .nodes(&[nodes(2).block("x").rack("x1"), nodes(2).block("x").rack("x2")])
-.only(&[Target::KubeTree]);
+.only(&[Target::KUBE_TREE]);
 
 const SET: &str = "planted";
 const LONG: &str =

@@ -17,7 +17,7 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["KUBE-12"])
-.only(&[Target::KubeTree]);
+.only(&[Target::KUBE_TREE]);
 
 /// PodGangs and what the warning about each has to name.
 const REFUSED: [(&str, &str); 3] = [("wide", "9"), ("preferring", "preferred"), ("empty", "minReplicas 0")];

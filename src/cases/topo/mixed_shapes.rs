@@ -20,7 +20,7 @@ pub(crate) const CASE: Case = Case::new(
 .clauses(&["TOPO-01", "KUBE-11"])
 .nodes(&[nodes(6).gpus(2).rack("decoy"), nodes(2).gpus(24).rack("real")])
 // In PodGroup scope a PodGang of two podgroups may have no constraint.
-.only(&[Target::KubePodGang, Target::KubeTree, Target::Volcano, Target::Koordinator, Target::Kai]);
+.only(&[Target::KUBE_POD_GANG, Target::KUBE_TREE, Target::VOLCANO, Target::KOORDINATOR, Target::KAI]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("mixed-shapes").await?;

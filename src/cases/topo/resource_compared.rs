@@ -39,7 +39,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.create(BINDING, &compared).await?;
     until(test, false, MISSING, Value::Null).await?;
     // What a HyperNode of the administrator's would have to say to be the same is Volcano's backend's to define.
-    if test.target != Target::Kai {
+    if test.target != Target::KAI {
         return Ok(());
     }
     let topology = json!({"apiVersion": "kai.scheduler/v1alpha1", "kind": "Topology", "metadata": {"name": theirs},
@@ -73,7 +73,7 @@ fn judge(history: &History) -> Vec<Finding> {
         says_out_of_sync(history, &missing, &name)?;
         names_reference(history, &missing, &name)?;
         history.reached(MISSING)?;
-        if history.header.target != Target::Kai {
+        if history.header.target != Target::KAI {
             return Ok(());
         }
         says_in_sync(history, &at(SAME)?, &name)?;

@@ -26,7 +26,7 @@ pub(crate) const CASE: Case = Case::new(
     nodes(1).gpus(16).rack("b"),
     nodes(1).gpus(16).rack("c"),
 ])
-.only(&[Target::KubeTree, Target::Kai]);
+.only(&[Target::KUBE_TREE, Target::KAI]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("group-packed").await?;

@@ -21,7 +21,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["TOPO-09"])
 .nodes(&[nodes(1).rack("a"), nodes(1).rack("b"), nodes(1).rack("late").joining(1)])
-.only(&[Target::Volcano]);
+.only(&[Target::VOLCANO]);
 
 const REFUSED: &str = "the second binding is refused";
 const FIRST: &str = "the first binding goes on";

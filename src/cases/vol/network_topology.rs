@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 pub(crate) const CASE: Case = Case::new("Required levels of the PodGang and of podgroups become hard networkTopology; what else there is, is refused", |test| Box::pin(drive(test)), judge)
     .clauses(&["VOL-05"])
     .nodes(&[nodes(1).block("b").rack("x"), nodes(1).block("b").rack("y")])
-    .only(&[Target::Volcano]);
+    .only(&[Target::VOLCANO]);
 
 /// A PodCliqueSet, and the keys that its PodGroup and its podgroup a are to be kept in; b is free.
 const SETS: [(&str, Option<&str>, Option<&str>); 3] =
@@ -144,7 +144,7 @@ mod tests {
         });
         let level = |tier: u64, name: &str| json!({"spec": {"tier": tier, "tierName": name}});
         let (rack, block) = (level(2, "rack"), level(3, "block"));
-        let live = Story::on(Target::Volcano).added(found).end().end();
+        let live = Story::on(Target::VOLCANO).added(found).end().end();
         kept_in(&live, "both", &[(RACK, &rack), (BLOCK, &block)], Some(BLOCK), Some(RACK))
     }
 
@@ -180,7 +180,7 @@ mod tests {
                 holding("ry", 2, RACK, "y"),
                 holding("b", 3, BLOCK, "b"),
             ];
-            let live = Story::on(Target::Volcano).all_added(objects).end().end();
+            let live = Story::on(Target::VOLCANO).all_added(objects).end().end();
             let domains = domains(live.of("Node"));
             tiers(&live, &domains).map(drop)
         };

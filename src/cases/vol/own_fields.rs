@@ -19,7 +19,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["VOL-01", "VOL-02"])
 .nodes(&[nodes(1)])
-.only(&[Target::Volcano]);
+.only(&[Target::VOLCANO]);
 
 const SET: &str = "mapped";
 const POD_GANG: &str = "mapped-0";

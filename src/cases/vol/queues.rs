@@ -21,7 +21,7 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["VOL-03"])
-.only(&[Target::Volcano]);
+.only(&[Target::VOLCANO]);
 
 /// Shows that admission has seen the queues open.
 const OPEN: &[Attempt] = &[
@@ -160,7 +160,7 @@ mod tests {
     fn the_queue_of_a_pod_group() {
         let mut found = object(POD_GROUP, "s-0");
         found["spec"] = json!({"queue": "default"});
-        let live = Story::on(Target::Volcano).added(found).end().end();
+        let live = Story::on(Target::VOLCANO).added(found).end().end();
         assert_eq!(queued(&live, "s", "default"), Ok(()));
         assert!(queued(&live, "s", "ns-open").is_err());
         assert!(queued(&live, "t", "default").is_err());

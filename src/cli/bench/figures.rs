@@ -57,7 +57,7 @@ pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<
     // A stand-in's figures are nobody's.
     let stood_in = spec.stood_in_for();
     for target in
-        targets.iter().filter(|target| **target != Target::External && !stood_in.contains(&target.backend()))
+        targets.iter().filter(|target| **target != Target::EXTERNAL && !stood_in.contains(&target.backend()))
     {
         let mut latencies = Vec::new();
         for number in 0..SMALL_GANGS {

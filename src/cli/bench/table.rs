@@ -101,11 +101,11 @@ mod tests {
         let whole = Row {
             cells: [Some(figures(15.04, 133.4, 310.0)), Some(figures(30.9, 64.7, 1305.5))],
             resident: [Some(466_900_000), Some(125_000_000)],
-            ..Row::new(Kubernetes::V1_36, None, Target::KubePodGroup)
+            ..Row::new(Kubernetes::V1_36, None, Target::KUBE_POD_GROUP)
         };
         let broken = Row {
             cells: [Some(figures(9.96, 201.0, 250.0)), None],
-            ..Row::new(Kubernetes::V1_37, Some("CompositePodGroup"), Target::KubePodGang)
+            ..Row::new(Kubernetes::V1_37, Some("CompositePodGroup"), Target::KUBE_POD_GANG)
         };
         let text = table(Size { gangs: 200, nodes: 1000, gpus: 8 }, &[whole, broken]);
         let lines: Vec<_> = text.lines().collect();

@@ -51,7 +51,7 @@ const CREATORS: usize = 32;
 const TREES: &str = "CompositePodGroup";
 
 /// The mappings without trees.
-const FLAT: &[Target] = &[Target::KubePodGroup, Target::KubePodGang];
+const FLAT: &[Target] = &[Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG];
 
 /// The mappings that are measured on one control plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,7 @@ fn rounds(kubernetes: Kubernetes) -> &'static [Round] {
     if kubernetes.has_trees() {
         &[
             Round { gate_off: Some(TREES), targets: FLAT },
-            Round { gate_off: None, targets: &[Target::KubeTree] },
+            Round { gate_off: None, targets: &[Target::KUBE_TREE] },
         ]
     } else {
         &[Round { gate_off: None, targets: FLAT }]
@@ -325,7 +325,7 @@ mod tests {
     fn the_first_version_without_gates_and_with_a_node_counts() {
         let gated = || json!([{"name": names::GATE}]);
         let free = || json!([]);
-        let history = Story::on(Target::KubePodGang)
+        let history = Story::on(Target::KUBE_POD_GANG)
             .all_added([pod("a", gated(), None), pod("b", gated(), None)])
             .later(1)
             .modified(pod("a", free(), None))
@@ -355,7 +355,7 @@ mod tests {
             let whole = ClusterSpec::of(kubernetes);
             for round in rounds(kubernetes) {
                 let spec = round.spec(&whole);
-                let trees = round.targets.contains(&Target::KubeTree);
+                let trees = round.targets.contains(&Target::KUBE_TREE);
                 assert_eq!(spec.api_gates.is_on(TREES), trees);
                 assert_eq!(spec.scheduler_gates.is_on(TREES), trees);
                 assert!(spec.api_gates.is_on("TopologyAwareWorkloadScheduling"));

@@ -125,9 +125,9 @@ pub(super) fn pod_clique_set(target: Target, namespace: &str, gangs: u32, rack: 
 
 /// What becomes of a PodGang, and where the rack is required.
 pub(super) fn mapping(target: Target) -> &'static str {
-    match target {
-        Target::KubePodGroup => "a PodGroup per podgroup; the rack is required of each clique for itself",
-        Target::KubePodGang => "a PodGroup per PodGang; the rack is required of the PodCliqueSet",
+    match target.scope() {
+        Some("PodGroup") => "a PodGroup per podgroup; the rack is required of each clique for itself",
+        Some("PodGang") => "a PodGroup per PodGang; the rack is required of the PodCliqueSet",
         _ => {
             "a CompositePodGroup per PodGang above a PodGroup per podgroup; the rack is required of the PodCliqueSet"
         }
@@ -135,7 +135,7 @@ pub(super) fn mapping(target: Target) -> &'static str {
 }
 
 fn is_flat(target: Target) -> bool {
-    target == Target::KubePodGroup
+    target == Target::KUBE_POD_GROUP
 }
 
 #[cfg(test)]
@@ -143,21 +143,21 @@ mod tests {
     use super::*;
 
     #[rstest::rstest]
-    #[case(Target::KubePodGroup, "PodGroup")]
-    #[case(Target::KubePodGang, "PodGang")]
-    #[case(Target::KubeTree, "Tree")]
+    #[case(Target::KUBE_POD_GROUP, "PodGroup")]
+    #[case(Target::KUBE_POD_GANG, "PodGang")]
+    #[case(Target::KUBE_TREE, "Tree")]
     fn the_rack_is_required_where_the_mapping_can_say_it(#[case] target: Target, #[case] scope: &str) {
         let pcs = pod_clique_set(target, "ns", 200, true);
         assert_eq!(pcs["metadata"]["annotations"][names::GANG_SCOPE], scope);
         assert_eq!(pcs["spec"]["replicas"], 200);
         let template = &pcs["spec"]["template"];
         let of_all = template["topologyConstraint"]["pack"]["required"] == "rack";
-        assert_eq!(of_all, target != Target::KubePodGroup);
+        assert_eq!(of_all, target != Target::KUBE_POD_GROUP);
         let cliques = template["cliques"].as_array().unwrap();
         assert_eq!(cliques.len(), 2);
         for clique in cliques {
             let of_clique = clique["topologyConstraint"]["pack"]["required"] == "rack";
-            assert_eq!(of_clique, target == Target::KubePodGroup);
+            assert_eq!(of_clique, target == Target::KUBE_POD_GROUP);
             assert_eq!(clique["spec"]["replicas"], 5);
             assert_eq!(clique["spec"]["podSpec"]["containers"][0]["resources"]["limits"][names::GPU], 1);
         }

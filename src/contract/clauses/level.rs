@@ -79,26 +79,37 @@ pub struct UnknownLevel(pub String);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Feature {
     /// The hard gang of a whole PodGang is bound atomically, not each podgroup for itself.
+    #[serde(rename = "AtomicPodGang")]
     AtomicPodGang,
     /// A required topology level holds all pods of a gang in one domain.
+    #[serde(rename = "TopologyRequired")]
     TopologyRequired,
     /// Constraints on scaling groups.
+    #[serde(rename = "TopologyPerGroup")]
     TopologyPerGroup,
     /// Constraints on cliques.
+    #[serde(rename = "TopologyPerClique")]
     TopologyPerClique,
     /// Constraints on PodCliqueSet, scaling group and clique at once.
+    #[serde(rename = "TopologyNested")]
     TopologyNested,
     /// Preferred topology levels.
+    #[serde(rename = "TopologyPreferred")]
     TopologyPreferred,
     /// ClusterTopologyBindings become, or are compared with, the backend's own topology resource.
+    #[serde(rename = "TopologyResource")]
     TopologyResource,
     /// Backend resources that were deleted or edited by hand are restored.
+    #[serde(rename = "SelfHealing")]
     SelfHealing,
     /// A PodGang is a tree of kube-scheduler's CompositePodGroups.
+    #[serde(rename = "CompositePodGroup")]
     CompositePodGroup,
     /// The scheduler reads PodGangs itself; what its profile declares is judged on it.
+    #[serde(rename = "External")]
     External,
     /// Its pods run on real kubelets, and what those show is judged.
+    #[serde(rename = "Kubelet")]
     Kubelet,
 }
 
@@ -117,12 +128,28 @@ impl Feature {
         Feature::External,
         Feature::Kubelet,
     ];
+
+    /// As reports, histories and the command line spell it: renaming a variant does not change it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Feature::AtomicPodGang => "AtomicPodGang",
+            Feature::TopologyRequired => "TopologyRequired",
+            Feature::TopologyPerGroup => "TopologyPerGroup",
+            Feature::TopologyPerClique => "TopologyPerClique",
+            Feature::TopologyNested => "TopologyNested",
+            Feature::TopologyPreferred => "TopologyPreferred",
+            Feature::TopologyResource => "TopologyResource",
+            Feature::SelfHealing => "SelfHealing",
+            Feature::CompositePodGroup => "CompositePodGroup",
+            Feature::External => "External",
+            Feature::Kubelet => "Kubelet",
+        }
+    }
 }
 
 impl fmt::Display for Feature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The contract spells features as the variants are spelt.
-        f.pad(&format!("{self:?}"))
+        f.pad(self.name())
     }
 }
 
@@ -154,5 +181,27 @@ mod tests {
         }
         let unknown = Level::try_from("ext:Telepathy".to_owned());
         assert_eq!(unknown, Err(UnknownLevel("ext:Telepathy".to_owned())));
+    }
+
+    #[test]
+    fn published_names_of_features_do_not_change() {
+        let published = [
+            "AtomicPodGang",
+            "TopologyRequired",
+            "TopologyPerGroup",
+            "TopologyPerClique",
+            "TopologyNested",
+            "TopologyPreferred",
+            "TopologyResource",
+            "SelfHealing",
+            "CompositePodGroup",
+            "External",
+            "Kubelet",
+        ];
+        assert_eq!(Feature::ALL.map(Feature::name), published);
+        for feature in Feature::ALL {
+            assert_eq!(feature.name().parse(), Ok(feature));
+            assert_eq!(serde_json::to_value(feature).unwrap(), feature.name());
+        }
     }
 }

@@ -14,17 +14,53 @@ use Feature::{
 };
 
 const fn contract(id: &'static str, text: &'static str, source: &'static str) -> Clause {
-    Clause { id, tier: Tier::Contract, level: Level::Core, text, source }
+    Clause {
+        id,
+        tier: Tier::Contract,
+        level: Level::Core,
+        text,
+        source,
+        of_external: true,
+        needs_topology: false,
+        not_in_scope: None,
+        across_kinds: false,
+        restates: &[],
+        rests_on: None,
+    }
 }
 
 const fn scheduling(id: &'static str, text: &'static str, source: &'static str) -> Clause {
-    Clause { id, tier: Tier::Scheduling, level: Level::Core, text, source }
+    Clause { tier: Tier::Scheduling, ..contract(id, text, source) }
 }
 
 impl Clause {
     /// Owed only by backends that declare the feature.
     const fn of(self, feature: Feature) -> Clause {
         Clause { level: Level::Extended(feature), ..self }
+    }
+
+    const fn not_of_external(self) -> Clause {
+        Clause { of_external: false, ..self }
+    }
+
+    const fn needs_topology(self) -> Clause {
+        Clause { needs_topology: true, ..self }
+    }
+
+    const fn not_in_scope(self, scope: &'static str) -> Clause {
+        Clause { not_in_scope: Some(scope), ..self }
+    }
+
+    const fn across_kinds(self) -> Clause {
+        Clause { across_kinds: true, ..self }
+    }
+
+    const fn restates(self, restates: &'static [&'static str]) -> Clause {
+        Clause { restates, ..self }
+    }
+
+    const fn rests_on(self, group: &'static str) -> Clause {
+        Clause { rests_on: Some(group), ..self }
     }
 }
 
@@ -38,25 +74,26 @@ pub static CLAUSES: &[Clause] = &[
         backend that is not enabled is rejected, and the message names it", "G525"),
     contract("ADM-03", "Gang shape is immutable: clique set and names, clique `minAvailable`, scaling-group \
         membership and `minAvailable`, `schedulerName`, topology constraints. The message says to recreate \
-        the PodCliqueSet", "G531, GROVE"),
+        the PodCliqueSet", "G531, GROVE").needs_topology(),
     contract("ADM-04", "Structural rules: ≥ 1 clique, unique DNS names, clique and group replicas > 0, PCS \
         replicas ≥ 0, 0 < minAvailable ≤ replicas, known scaling-group members, known and acyclic \
         `startsAfter`, name length limit. One rejection and one admitted neighbour each (for `startsAfter` \
         judged by the error text until startup order is supported)", "GROVE"),
     contract("ADM-05", "A rejected create or update leaves no object and no change behind", "OWN"),
-    contract("ADM-06", "Backend rules apply only to PodCliqueSets that select that backend", "G537"),
+    contract("ADM-06", "Backend rules apply only to PodCliqueSets that select that backend", "G537")
+        .not_of_external(),
     contract("ADM-07", "Topology: unknown domain, missing or two topology names, child broader than parent, \
-        unknown ClusterTopologyBinding are rejected", "GROVE"),
+        unknown ClusterTopologyBinding are rejected", "GROVE").needs_topology(),
     contract("ADM-08", "Deletion, and metadata edits of keys that no backend reads, are never blocked by \
-        admission, whatever became of queues or topology since", "OWN"),
+        admission, whatever became of queues or topology since", "OWN").not_of_external(),
     contract("ADM-09", "A topology level a backend cannot honour: `required` is rejected, never ignored; \
         `preferred` alone is rejected; `preferred` beside a honoured `required` is admitted with a warning \
-        that it has no effect", "G375, G537"),
+        that it has no effect", "G375, G537").not_of_external(),
     contract("ADM-10", "A backend whose CRDs, API or minimum version (KAI 0.15, Volcano 1.14, Workload API) \
         are missing says so at start and in readiness detail, and its PodCliqueSets are rejected with that \
-        reason; the other backends go on", "G525, GROVE"),
+        reason; the other backends go on", "G525, GROVE").not_of_external(),
     contract("ADM-11", "A backend disabled under live PodCliqueSets: they keep running, an event says so, \
-        new ones are rejected, deletion works", "G537"),
+        new ones are rejected, deletion works", "G537").not_of_external(),
 
     // Gang creation.
     contract("GANG-01", "Per PCS replica i one base PodGang `<pcs>-<i>`, controller-owned by the PCS",
@@ -75,16 +112,16 @@ pub static CLAUSES: &[Clause] = &[
         True and never False again; at convergence `podReferences` is the set of live pods, sorted", "GROVE"),
     contract("GANG-07", "Order: PodGang, then the backend's gang resources (parents first), then \
         `Initialized=True`, then the first gate removed. No pod is ever ungated before its backend resources \
-        exist", "G375, G531"),
+        exist", "G375, G531").across_kinds(),
     contract("GANG-08", "Backend resources exist per PodGang, are controller-owned by it (not by a pod), and \
-        say what the backend's clauses say", "G525, G531, G537"),
+        say what the backend's clauses say", "G525, G531, G537").not_of_external(),
     contract("GANG-09", "The backend reacts to create, delete and generation changes of a PodGang; a \
-        status-only or foreign-annotation change causes no write to backend resources", "G525"),
+        status-only or foreign-annotation change causes no write to backend resources", "G525").not_of_external(),
     contract("GANG-10", "Scaling a PCS, a scaling group or a clique changes PodGangs, podReferences and \
         backend resources accordingly and leaves unrelated objects' UIDs and resourceVersions alone",
         "GROVE"),
     contract("GANG-11", "Quiet at rest: a converged, bound workload changes in no object for 10 s (what \
-        schedulers and KWOK write of their own accord excepted and listed)", "OWN"),
+        schedulers and KWOK write of their own accord excepted and listed)", "OWN").not_of_external(),
     contract("GANG-12", "Backend resources deleted or edited by hand are restored; where the API forbids it \
         (immutable PodGroups with live pods) the running gang is unharmed and an event says what is wrong",
         "OWN").of(SelfHealing),
@@ -161,8 +198,9 @@ pub static CLAUSES: &[Clause] = &[
     // Several backends in one cluster.
     scheduling("COEX-01", "PodCliqueSets of every enabled backend at once: each pod is bound by its own \
         scheduler (evidence: the user of its `pods/binding` request, each scheduler having its own \
-        identity), each gang by its own rules", "G537"),
-    contract("COEX-02", "A backend writes only its own resources, and only for its own PodGangs", "G525"),
+        identity), each gang by its own rules", "G537").not_of_external(),
+    contract("COEX-02", "A backend writes only its own resources, and only for its own PodGangs", "G525")
+        .not_of_external(),
 
     // KAI, PodGroup of `scheduling.run.ai/v2alpha2`.
     contract("KAI-01", "One PodGroup per PodGang, same name and namespace, its labels and annotations \
@@ -188,7 +226,7 @@ pub static CLAUSES: &[Clause] = &[
     contract("KUBE-01", "1.36 flat: per PodGang a Workload of its name, and per podgroup a template of the \
         podgroup's name (cut and hashed where that is no DNS label of 63 characters, which the API demands) \
         and a PodGroup `<podgang>-<podgroup>` (cut and hashed beyond 253 characters) with \
-        `podGroupTemplateRef` to it, gang `minCount` = minReplicas", "G531"),
+        `podGroupTemplateRef` to it, gang `minCount` = minReplicas", "G531").not_in_scope("Tree"),
     contract("KUBE-04", "Gang resources are never patched, nor deleted and recreated, to change the shape of \
         a live gang, on any API version, even where the API would let a field move", "G531"),
     contract("KUBE-05", "What the API cannot name or hold is refused at admission, never half-created: more \
@@ -202,11 +240,12 @@ pub static CLAUSES: &[Clause] = &[
     contract("KUBE-07", "1.36 topology key per PodGroup (TopologyAwareWorkloadScheduling; newer than the \
         flat proposal, which rejects all). Flat: a PCS constraint only where every PodGang has one podgroup; \
         a clique constraint only where the PCS has none; a group constraint never. `PodGang` scope: the PCS \
-        constraint only. All else is rejected (ADM-09)", "OWN").of(TopologyRequired),
+        constraint only. All else is rejected (ADM-09)", "OWN").of(TopologyRequired).not_in_scope("Tree"),
     scheduling("KUBE-08", "`gangScope: PodGang`: one PodGroup `<podgang>` holds exactly the hard gang (pods \
         of the lowest pod indexes of each clique; a replacement takes the lost pod's place), minCount = Σ \
         minReplicas. Surplus pods stay gated until the hard gang is bound, then are released as ordinary \
-        pods, with node affinity to the gang's domain if it has one. No limit of 8", "OWN").of(AtomicPodGang),
+        pods, with node affinity to the gang's domain if it has one. No limit of 8", "OWN").of(AtomicPodGang)
+        .not_in_scope("Tree"),
     contract("KUBE-09", "The mapping follows what is served: v1alpha2, or v1beta1 without CompositePodGroup: as \
         above (with `workloadRef`); with it the tree. The choice is logged, is in the report, and never changes \
         under a live PodGang", "G531"),
@@ -217,7 +256,11 @@ pub static CLAUSES: &[Clause] = &[
         by reference); pods stay gated until the tree for the PodGang's current generation stands", "G531")
         .of(CompositePodGroup),
     scheduling("KUBE-11", "AON-08, TOPO-01..07, 10 and 11 hold natively: atomic across cliques, constraints nest",
-        "G531").of(CompositePodGroup),
+        "G531").of(CompositePodGroup)
+        .restates(&[
+            "AON-08", "TOPO-01", "TOPO-02", "TOPO-03", "TOPO-04", "TOPO-05", "TOPO-06", "TOPO-07", "TOPO-10",
+            "TOPO-11",
+        ]),
     contract("KUBE-12", "Over the limits (8 entries per list, depth 4), preferred levels, or minReplicas 0 at \
         first: refused at admission or, at the latest, failed closed before a pod is ungated; never loose pods",
         "G531").of(CompositePodGroup),
@@ -274,10 +317,12 @@ pub static CLAUSES: &[Clause] = &[
         backend creates nothing", "G787"),
     contract("EXT-02", "Required topology is rejected unless `topologyConstraints: true` is declared; \
         preferred is admitted with a warning; unknown config fields, a name that shadows a built-in one, \
-        duplicates stop the start with their path", "G787"),
+        duplicates stop the start with their path", "G787")
+        // What admission makes of a profile is shown where the harness writes the profile: `run --backend external`.
+        .not_of_external(),
     scheduling("EXT-03", "What the profile declares is judged on the scheduler (`run --backend \
         external:NAME`): AON and TOPO by the declared features, so a declaration becomes evidence",
-        "OWN").of(External),
+        "OWN").of(External).rests_on("AON"),
 
     // What only real kubelets show (kind).
     scheduling("KLT-01", "Containers of a bound gang run; PodClique, scaling group and PCS status follow",

@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use conformance_contract::target::Target;
 use conformance_expect::Gang;
 use conformance_expect::schedulers::{self, Resource};
 use conformance_history::{Live, RAN_OUT};
@@ -97,17 +96,14 @@ impl TestContext {
     }
 
     /// Waits until every pod of a PodGang that the target's gangs hold is in the scheduler's hands: all of them, or,
-    /// where surplus stays gated until the hard gang is bound (KUBE-08, Koordinator), the hard gang alone.
+    /// where surplus stays gated until the hard gang is bound, the hard gang alone.
     ///
     /// # Errors
     /// As [`TestContext::until`].
     pub async fn until_released(&self, gang: &Gang) -> Result<(), Stop> {
-        let count = match self.target {
-            Target::KubePodGang | Target::Koordinator => gang.minimum(),
-            _ => gang.pods(),
-        };
-        let condition = format!("{count} pods of {} released to the scheduler", gang.name);
         let expectations = schedulers::of(self.target);
+        let count = expectations.released_at_first(gang);
+        let condition = format!("{count} pods of {} released to the scheduler", gang.name);
         let resources = schedulers::resources_of(self.target, gang);
         // A backend may hold a gang back by the size of its gang resource until all its pods are released (Koordinator).
         let is_held = |live: &Live, wanted: &Resource| {

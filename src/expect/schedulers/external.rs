@@ -6,7 +6,7 @@ use conformance_contract::names;
 use conformance_history::Pod;
 use serde_json::{Value, json};
 
-use super::{Expectations, Made, Name, Resource, WITH_RESOURCES, of, schedule_by};
+use super::{Expectations, Made, Name, Resource, all, schedule_by};
 use crate::{Gang, Group};
 
 impl Expectations for ExternalProfile {
@@ -32,7 +32,12 @@ impl Expectations for ExternalProfile {
 
     /// The gang resource of any other scheduler.
     fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {
-        WITH_RESOURCES.into_iter().find_map(|other| of(other).named_by(pod))
+        all().find_map(|(_, other)| other.named_by(pod))
+    }
+
+    /// Nobody, where nobody schedules; else it is known by its name alone.
+    fn writers(&self) -> &[&'static str] {
+        if self.runs { std::slice::from_ref(&self.scheduler) } else { &[] }
     }
 
     fn claim(&self, pcs: &mut Value) {

@@ -1,10 +1,11 @@
 //! KAI (KAI-01, KAI-03): one PodGroup per PodGang, with a leaf subgroup per podgroup and a parent for the podgroups of
 //! each topology group config.
 
+use conformance_contract::target::Target;
 use conformance_history::{Live, Pod, is_controlled_by};
 use serde_json::{Value, json};
 
-use super::{Expectations, Made, Name, Resource, differs, list, schedule_by, text};
+use super::{Columns, Expectations, Made, Name, Resource, differs, list, schedule_by, text};
 use crate::{Gang, Group};
 
 /// As histories name it.
@@ -19,6 +20,8 @@ const SUBGROUP: &str = "kai.scheduler/subgroup-name";
 pub const SKIP: &str = "kai.scheduler/skip-podgrouper";
 /// The label or annotation that chooses a queue, and the queue of the harness.
 pub const QUEUE: (&str, &str) = ("kai.scheduler/queue", "default-queue");
+
+pub(super) static COLUMNS: Columns = &[(Target::KAI, &Kai)];
 
 /// KAI's backend.
 #[derive(Debug)]
@@ -119,6 +122,24 @@ impl Expectations for Kai {
                 .push(format!("Topology {name} is not controlled by the ClusterTopologyBinding of its name"));
         }
         faults
+    }
+
+    /// kube-scheduler's name is that of the stand-in, which has a profile of KAI's name.
+    fn writers(&self) -> &[&'static str] {
+        &["kai-scheduler", "kai-binder", "binder", "kube-scheduler"]
+    }
+
+    fn own_keys(&self) -> &'static [&'static str] {
+        &["kai.scheduler/last-", "kai.scheduler/received-resource-type", "received-resource-type"]
+    }
+
+    fn is_refusal(&self, condition: &Value) -> bool {
+        condition["type"] == "UnschedulableOnNodePool" && condition["status"] == "True"
+    }
+
+    /// Its requests to bind a pod, which are named as the pod.
+    fn is_left_of_a_canary(&self, object: &Value) -> bool {
+        object["kind"] == "BindRequest" && text(&object["metadata"]["name"]).starts_with("canary-")
     }
 
     fn canary(&self, name: &str) -> Vec<(&'static str, Value)> {

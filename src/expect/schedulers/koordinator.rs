@@ -1,10 +1,12 @@
 //! Koordinator (KOORD-01, KOORD-02): a PodGroup per podgroup, all of a PodGang joined by one `groups` annotation.
 
 use conformance_contract::names;
-use conformance_history::Pod;
+use conformance_contract::target::Target;
+use conformance_history::{Live, Pod};
 use serde_json::{Value, json};
 
-use super::{Expectations, Made, Name, Resource, differs, list, schedule_by, text};
+use super::{Columns, Expectations, Made, Name, Picture, Resource, differs, list, schedule_by, text};
+use crate::domains::Domain;
 use crate::{Gang, Group};
 
 /// As histories name it.
@@ -13,6 +15,8 @@ pub const POD_GROUP: &str = "PodGroup.scheduling.sigs.k8s.io";
 const MEMBERSHIP: &str = "pod-group.scheduling.sigs.k8s.io";
 /// Prefix of Koordinator's gang annotations.
 pub const GANG: &str = "gang.scheduling.koordinator.sh";
+
+pub(super) static COLUMNS: Columns = &[(Target::KOORDINATOR, &Koordinator)];
 
 /// Koordinator's backend.
 #[derive(Debug)]
@@ -86,6 +90,23 @@ impl Expectations for Koordinator {
         schedule_by(pcs, "koord-scheduler");
     }
 
+    /// Its ClusterNetworkTopology, whose status the scheduler writes.
+    fn picture(&self) -> Option<Picture> {
+        Some(Picture { has: in_the_tree, is_made_by_the_backend: false })
+    }
+
+    fn released_at_first(&self, gang: &Gang) -> usize {
+        gang.minimum()
+    }
+
+    fn writers(&self) -> &[&'static str] {
+        &["koord-scheduler"]
+    }
+
+    fn own_keys(&self) -> &'static [&'static str] {
+        &["internal.scheduling.koordinator.sh/", "scheduling.koordinator.sh/"]
+    }
+
     fn canary(&self, name: &str) -> Vec<(&'static str, Value)> {
         let group = json!({
             "apiVersion": "scheduling.sigs.k8s.io/v1alpha1", "kind": "PodGroup", "metadata": {"name": name},
@@ -116,10 +137,31 @@ impl Koordinator {
     }
 }
 
+/// Whether Koordinator's ClusterNetworkTopology counts the nodes of each rack and block. Its tree has one entry per
+/// domain, known by layer and name.
+fn in_the_tree(live: &Live, domains: &[Domain<'_>]) -> bool {
+    let topology = live.get("ClusterNetworkTopology", "default").unwrap_or(&Value::Null);
+    let entries = topology["status"]["detailStatus"].as_array().map(Vec::as_slice).unwrap_or_default();
+    domains.iter().all(|domain| {
+        let layer = match domain.key {
+            names::BLOCK => "blockLayer",
+            names::RACK => "rackLayer",
+            _ => return true,
+        };
+        let of_domain = |entry: &&Value| {
+            entry["topologyInfo"]["topologyLayer"] == layer
+                && entry["topologyInfo"]["topologyName"] == domain.value
+        };
+        entries.iter().find(of_domain).is_some_and(|entry| entry["nodeNum"] == domain.nodes.len())
+    })
+}
+
 #[cfg(test)]
 mod tests {
+    use conformance_history::testing::Story;
+
     use super::*;
-    use conformance_history::Live;
+    use crate::domains::domains;
 
     /// Faults of the PodGroup of a podgroup with minimum 2 and 3 pods, of a PodGang with this topology constraint.
     fn faults(pods: usize, constraint: Value, annotations: &[(&str, &str)]) -> Vec<String> {
@@ -157,5 +199,25 @@ mod tests {
         #[case] fault: Option<&str>,
     ) {
         assert_eq!(faults(pods, constraint, annotations), Vec::from_iter(fault));
+    }
+
+    fn node(name: &str) -> Value {
+        let labels = json!({names::HOST: name, names::RACK: "x", names::BLOCK: "b"});
+        json!({"kind": "Node", "metadata": {"name": name, "labels": labels}})
+    }
+
+    #[test]
+    fn the_tree_counts_the_nodes_of_each_domain() {
+        let nodes = [node("1"), node("2")];
+        let known = |entries: Value| {
+            let topology = json!({"kind": "ClusterNetworkTopology", "metadata": {"name": "default"},
+                "status": {"detailStatus": entries}});
+            in_the_tree(&Story::on(Target::KOORDINATOR).added(topology).end().end(), &domains(&nodes))
+        };
+        let entry = |layer: &str, name: &str, count: u32| json!({"topologyInfo": {"topologyLayer": layer, "topologyName": name}, "nodeNum": count});
+        assert!(known(json!([entry("blockLayer", "b", 2), entry("rackLayer", "x", 2)])));
+        assert!(!known(json!([entry("blockLayer", "b", 2), entry("rackLayer", "x", 1)])));
+        assert!(!known(json!([entry("blockLayer", "b", 2), entry("blockLayer", "x", 2)])));
+        assert!(!known(Value::Null));
     }
 }

@@ -2,12 +2,19 @@
 //! gang (KUBE-08), or one per podgroup below a tree of CompositePodGroups (KUBE-10).
 
 use conformance_contract::names;
+use conformance_contract::target::Target;
 use conformance_history::Pod;
 use serde_json::{Value, json};
 
 use super::kube_tree::{self, COMPOSITE};
-use super::{Expectations, Made, Name, Resource, list, text};
+use super::{Columns, Expectations, Made, Name, Resource, list, text};
 use crate::{Gang, Group};
+
+pub(super) static COLUMNS: Columns = &[
+    (Target::KUBE_POD_GROUP, &Kube { mapping: Mapping::Flat }),
+    (Target::KUBE_POD_GANG, &Kube { mapping: Mapping::Whole }),
+    (Target::KUBE_TREE, &Kube { mapping: Mapping::Tree }),
+];
 
 /// kube-scheduler's backend.
 #[derive(Debug)]
@@ -117,6 +124,24 @@ impl Expectations for Kube {
         if scope.is_null() {
             *scope = self.mapping.scope().into();
         }
+    }
+
+    /// In PodGang scope surplus waits for the hard gang (KUBE-08).
+    fn released_at_first(&self, gang: &Gang) -> usize {
+        match self.mapping {
+            Mapping::Whole => gang.minimum(),
+            Mapping::Flat | Mapping::Tree => gang.pods(),
+        }
+    }
+
+    fn writers(&self) -> &[&'static str] {
+        &["kube-scheduler", "default-scheduler"]
+    }
+
+    fn is_refusal(&self, condition: &Value) -> bool {
+        let is_its =
+            ["PodGroupScheduled", "PodGroupInitiallyScheduled"].iter().any(|own| condition["type"] == *own);
+        is_its && condition["status"] == "False"
     }
 
     fn canary(&self, name: &str) -> Vec<(&'static str, Value)> {

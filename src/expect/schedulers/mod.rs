@@ -1,6 +1,7 @@
 //! What the suite expects of each backend: the gang resources that a PodGang should have, what a pod says to join them,
-//! and how a canary looks to the scheduler. One file per scheduler, stated from the contract and shared with no
-//! controller; judges speak through [`Expectations`] and name no scheduler.
+//! how a canary looks to the scheduler, and what the scheduler writes itself. One file per scheduler, stated from the
+//! contract and shared with no controller, and a line in [`ALL`]; judges and drivers speak through [`Expectations`] and
+//! name no scheduler.
 
 pub mod external;
 pub mod kai;
@@ -14,12 +15,10 @@ use serde_json::Value;
 
 pub use name::Name;
 
-use conformance_contract::external_scheduler::ExternalProfile;
-use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_contract::target::Target;
 use conformance_history::{Live, Pod};
-use kube::Mapping;
 
+use crate::domains::Domain;
 use crate::{Gang, Group};
 
 /// A gang resource that should exist.
@@ -49,6 +48,16 @@ impl Made<'_> {
     pub fn name(&self) -> &str {
         text(&self.pod_gang["metadata"]["name"])
     }
+}
+
+/// A picture of the topology that a scheduler goes by instead of the labels of nodes. New nodes are in it some time
+/// after they are there.
+#[derive(Debug, Clone, Copy)]
+pub struct Picture {
+    /// Whether it has these domains.
+    pub has: fn(&Live, &[Domain<'_>]) -> bool,
+    /// Whether the backend under test makes it: where it does not, the judge says what comes of it.
+    pub is_made_by_the_backend: bool,
 }
 
 /// What the contract says of one backend.
@@ -110,6 +119,35 @@ pub trait Expectations: Sync {
         Vec::new()
     }
 
+    /// The scheduler's picture of the topology, where it has one of its own.
+    fn picture(&self) -> Option<Picture> {
+        None
+    }
+
+    /// How many pods of a PodGang are in the scheduler's hands before any of them is bound: all of them, unless surplus
+    /// stays gated until then.
+    fn released_at_first(&self, gang: &Gang) -> usize {
+        gang.pods()
+    }
+
+    /// Who the scheduler is where it writes: its field managers, and the sources of its events.
+    fn writers(&self) -> &[&'static str];
+
+    /// Prefixes of the annotations and labels in which the scheduler writes what it did: when, and beside which pods.
+    fn own_keys(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Whether a condition of a gang resource says that the gang cannot be scheduled.
+    fn is_refusal(&self, _condition: &Value) -> bool {
+        false
+    }
+
+    /// Whether an object is what the scheduler leaves of a canary, beside the canary itself.
+    fn is_left_of_a_canary(&self, _object: &Value) -> bool {
+        false
+    }
+
     /// A gang of one pod: gang resources, then the pod, which is to be given name, scheduler and membership only.
     fn canary(&self, name: &str) -> Vec<(&'static str, Value)>;
 
@@ -119,21 +157,31 @@ pub trait Expectations: Sync {
     }
 }
 
-/// One target of each backend that has gang resources.
-const WITH_RESOURCES: [Target; 4] = [Target::KubeTree, Target::Volcano, Target::Koordinator, Target::Kai];
+/// Columns of one scheduler and what is expected of each.
+type Columns = &'static [(Target, &'static dyn Expectations)];
+
+/// What is expected of every column of a scheduler that the suite has a description of. Schedulers that read PodGangs
+/// themselves are expected to do what their profile says ([`external`]).
+static ALL: [Columns; 4] = [kube::COLUMNS, volcano::COLUMNS, koordinator::COLUMNS, kai::COLUMNS];
+
+fn all() -> impl Iterator<Item = (Target, &'static dyn Expectations)> {
+    ALL.into_iter().flatten().copied()
+}
 
 /// What is expected of a target.
 pub fn of(target: Target) -> &'static dyn Expectations {
-    match target {
-        Target::KubePodGroup => &kube::Kube { mapping: Mapping::Flat },
-        Target::KubePodGang => &kube::Kube { mapping: Mapping::Whole },
-        Target::KubeTree => &kube::Kube { mapping: Mapping::Tree },
-        Target::Volcano => &volcano::Volcano,
-        Target::Koordinator => &koordinator::Koordinator,
-        Target::Kai => &kai::Kai,
-        Target::External => &ExternalProfile { scheduler: EXTERNAL_SCHEDULER, runs: false },
-        Target::ExternalScheduler(scheduler) => scheduler.profile(),
+    if let Some(profile) = target.external() {
+        return profile;
     }
+    match all().find(|(of, _)| *of == target) {
+        Some((_, expectations)) => expectations,
+        None => unreachable!("{target} has no expectations, though a test looks for them"),
+    }
+}
+
+/// Whether an object is what any scheduler leaves of a canary, beside the canary itself.
+pub fn is_left_of_a_canary(object: &Value) -> bool {
+    all().any(|(_, expectations)| expectations.is_left_of_a_canary(object))
 }
 
 /// The gang resources of an expected PodGang.
@@ -143,10 +191,14 @@ pub fn resources_of(target: Target, gang: &Gang) -> Vec<Resource> {
 }
 
 /// Every kind of gang resource, of any backend, and the schedulerName of the backend whose it is.
-pub fn kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
-    WITH_RESOURCES
-        .into_iter()
-        .flat_map(|target| of(target).kinds().iter().map(move |kind| (*kind, target.backend())))
+pub fn kinds() -> Vec<(&'static str, &'static str)> {
+    let mut kinds = Vec::new();
+    for (target, expectations) in all() {
+        let of_column = expectations.kinds().iter().map(|kind| (*kind, target.backend()));
+        let new: Vec<_> = of_column.filter(|kind| !kinds.contains(kind)).collect();
+        kinds.extend(new);
+    }
+    kinds
 }
 
 /// Sets the schedulerName of every clique that names none.
@@ -170,4 +222,32 @@ fn text(value: &Value) -> &str {
 
 fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::target::TARGETS;
+    use conformance_history::Kind;
+
+    use super::*;
+
+    #[test]
+    fn every_column_has_expectations() {
+        for target in TARGETS {
+            let described = all().filter(|(of, _)| *of == target).count();
+            assert_eq!(described, usize::from(target.external().is_none()), "{target}");
+            for kind in of(target).kinds().iter().copied().chain(of(target).topology_kind()) {
+                let known = Kind::named(kind).map(|kind| kind.scheduler);
+                assert_eq!(known, Some(Some(target.scheduler())), "{target}: {kind}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_canary_is_made_of_kinds_that_a_history_holds() {
+        for target in TARGETS {
+            let canary = of(target).canary("canary-x");
+            assert!(canary.iter().all(|(kind, _)| Kind::named(kind).is_some()), "{target}: {canary:?}");
+        }
+    }
 }

@@ -3,17 +3,20 @@
 use std::collections::BTreeSet;
 
 use conformance_contract::names;
+use conformance_contract::target::Target;
 use conformance_history::{Live, Pod, is_controlled_by};
 use serde_json::{Value, json};
 
-use super::{Expectations, Made, Name, Resource, differs, list, schedule_by, text};
-use crate::domains::domains;
+use super::{Columns, Expectations, Made, Name, Picture, Resource, differs, list, schedule_by, text};
+use crate::domains::{Domain, domains};
 use crate::{Gang, Group, hyper_nodes};
 
 /// As histories name it.
 pub const POD_GROUP: &str = "PodGroup.scheduling.volcano.sh";
 /// Both annotations by which a pod joins a PodGroup (VOL-02).
 const GROUP_NAME: [&str; 2] = ["scheduling.volcano.sh/group-name", "scheduling.k8s.io/group-name"];
+
+pub(super) static COLUMNS: Columns = &[(Target::VOLCANO, &Volcano)];
 
 /// Volcano's backend.
 #[derive(Debug)]
@@ -136,6 +139,24 @@ impl Expectations for Volcano {
         faults
     }
 
+    /// Its HyperNodes.
+    fn picture(&self) -> Option<Picture> {
+        let has = |live: &Live, domains: &[Domain<'_>]| hyper_nodes::of_domains(live, domains).is_ok();
+        Some(Picture { has, is_made_by_the_backend: true })
+    }
+
+    fn writers(&self) -> &[&'static str] {
+        &["vc-scheduler", "volcano"]
+    }
+
+    fn own_keys(&self) -> &'static [&'static str] {
+        &["volcano.sh/"]
+    }
+
+    fn is_refusal(&self, condition: &Value) -> bool {
+        condition["type"] == "Unschedulable" && condition["status"] == "True"
+    }
+
     fn canary(&self, name: &str) -> Vec<(&'static str, Value)> {
         let group = json!({
             "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": name},
@@ -150,7 +171,6 @@ impl Expectations for Volcano {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use conformance_contract::target::Target;
     use conformance_history::testing::{Story, owned};
 
     const BINDING: &str = "ClusterTopologyBinding";
@@ -202,7 +222,7 @@ mod tests {
     fn hyper_nodes_of_a_binding(#[case] spoil: fn(&mut Vec<Value>), #[case] fault: Option<&str>) {
         let mut all = objects();
         spoil(&mut all);
-        let live = Story::on(Target::Volcano).all_added(all).end().end();
+        let live = Story::on(Target::VOLCANO).all_added(all).end().end();
         let binding = live.get(BINDING, "t").expect("added");
         let faults = Volcano.topology_faults(binding, &live, "ns");
         assert_eq!(faults.first().map(String::as_str), fault, "{faults:?}");

@@ -4,9 +4,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use conformance_cluster::{ClusterError, deploy};
-use conformance_contract::names;
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Outcome;
+use conformance_contract::{clauses, names};
 use conformance_driver::case::{Case, Isolation};
 use conformance_driver::context::{STOPPED, Stop, TestContext};
 use conformance_driver::limits;
@@ -17,9 +17,6 @@ use super::{Environment, Origin};
 use crate::artifacts::Artifacts;
 use crate::environment::requirements::{scheduler_failed, too_small};
 use crate::verdict;
-
-/// The clauses that are judged by the order of objects of different kinds.
-const ACROSS_KINDS: [&str; 1] = ["GANG-07"];
 
 impl Environment {
     /// Holds a case on a target, with the retries that the settings allow.
@@ -108,8 +105,9 @@ impl Environment {
         let findings = (case.judge)(&history);
         let mut judgements = verdict::judgements(case, target, &history, &findings, stop.as_ref());
         if let Origin::Existing { one_etcd: false, .. } = self.settings.origin {
-            let across =
-                judgements.iter_mut().filter(|judgement| ACROSS_KINDS.contains(&judgement.clause.as_str()));
+            let across = judgements.iter_mut().filter(|judgement| {
+                clauses::clause(&judgement.clause).is_some_and(|clause| clause.across_kinds)
+            });
             for judgement in across {
                 judgement.outcome = Outcome::not_run_announced(
                     "the order across kinds is told by resourceVersions of one etcd: say --one-etcd where it is so",

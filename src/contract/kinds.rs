@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use conformance_contract::scheduler::Scheduler;
 use serde_json::Value;
+
+pub use crate::columns::KINDS;
+use crate::scheduler::Scheduler;
 
 /// A kind of objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,12 +25,8 @@ pub struct Kind {
     pub scheduler: Option<Scheduler>,
 }
 
-const VOLCANO: Scheduler = Scheduler::named("volcano");
-const KOORDINATOR: Scheduler = Scheduler::named("koord-scheduler");
-const KAI: Scheduler = Scheduler::named("kai-scheduler");
-
-/// The kinds that a history holds.
-pub const KINDS: [Kind; 20] = [
+/// The kinds of every cluster that has Grove; a scheduler's own are in its file in `columns/`.
+pub(crate) const OF_EVERY_CLUSTER: [Kind; 10] = [
     kind("v1", "Pod", "pods"),
     kind("v1", "Service", "services"),
     kind("v1", "Event", "events"),
@@ -39,40 +37,22 @@ pub const KINDS: [Kind; 20] = [
     kind("grove.io/v1alpha1", "PodCliqueScalingGroup", "podcliquescalinggroups"),
     kind("grove.io/v1alpha1", "ClusterTopologyBinding", "clustertopologybindings").of_the_cluster(),
     kind("scheduler.grove.io/v1alpha1", "PodGang", "podgangs"),
-    kind("scheduling.k8s.io/v1beta1", "Workload", "workloads")
-        .or(&["scheduling.k8s.io/v1alpha2"])
-        .of(Scheduler::KUBE),
-    kind("scheduling.k8s.io/v1beta1", "PodGroup", "podgroups")
-        .or(&["scheduling.k8s.io/v1alpha2"])
-        .of(Scheduler::KUBE),
-    kind("scheduling.k8s.io/v1alpha3", "CompositePodGroup", "compositepodgroups").of(Scheduler::KUBE),
-    kind("scheduling.volcano.sh/v1beta1", "PodGroup.scheduling.volcano.sh", "podgroups").of(VOLCANO),
-    kind("scheduling.volcano.sh/v1beta1", "Queue.scheduling.volcano.sh", "queues")
-        .of_the_cluster()
-        .of(VOLCANO),
-    kind("topology.volcano.sh/v1alpha1", "HyperNode", "hypernodes").of_the_cluster().of(VOLCANO),
-    kind("scheduling.sigs.k8s.io/v1alpha1", "PodGroup.scheduling.sigs.k8s.io", "podgroups").of(KOORDINATOR),
-    kind("scheduling.koordinator.sh/v1alpha1", "ClusterNetworkTopology", "clusternetworktopologies")
-        .of_the_cluster()
-        .of(KOORDINATOR),
-    kind("scheduling.run.ai/v2alpha2", "PodGroup.scheduling.run.ai", "podgroups").of(KAI),
-    kind("kai.scheduler/v1alpha1", "Topology", "topologies").of_the_cluster().of(KAI),
 ];
 
-const fn kind(api_version: &'static str, name: &'static str, plural: &'static str) -> Kind {
+pub(crate) const fn kind(api_version: &'static str, name: &'static str, plural: &'static str) -> Kind {
     Kind { name, api_version, older: &[], plural, namespaced: true, scheduler: None }
 }
 
 impl Kind {
-    const fn of_the_cluster(self) -> Self {
+    pub(crate) const fn of_the_cluster(self) -> Self {
         Self { namespaced: false, ..self }
     }
 
-    const fn of(self, scheduler: Scheduler) -> Self {
+    pub(crate) const fn of(self, scheduler: Scheduler) -> Self {
         Self { scheduler: Some(scheduler), ..self }
     }
 
-    const fn or(self, older: &'static [&'static str]) -> Self {
+    pub(crate) const fn or(self, older: &'static [&'static str]) -> Self {
         Self { older, ..self }
     }
 
@@ -117,7 +97,7 @@ impl Kind {
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::target::TARGETS;
+    use crate::target::TARGETS;
 
     use super::*;
 

@@ -1,0 +1,13 @@
+//! Profiles of type External, as admission knows them.
+
+use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
+use conformance_contract::target::Target;
+use conformance_driver::admission_attempts::on;
+
+use crate::adm::backends::{Backend, given_to};
+
+pub(crate) static BACKEND: Backend = Backend {
+    columns: &[Target::EXTERNAL],
+    given_to_it: given_to(|pcs| on(pcs, EXTERNAL_SCHEDULER)),
+    own: None,
+};

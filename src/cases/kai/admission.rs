@@ -1,0 +1,62 @@
+//! What KAI's backend admits: one queue for all cliques, and every topology level there is.
+
+use conformance_contract::names::KAI_QUEUE;
+use conformance_contract::target::Target;
+use conformance_driver::admission_attempts::{clique, group, on, template};
+use conformance_judge::admission::{admitted, refused};
+use serde_json::{Value, json};
+
+use crate::adm::backends::{Backend, Crd, Own, Rules, given_to, not_enabled, without_crd};
+use crate::adm::unhonourable_topology::{
+    ALL_THREE, HONOURED_OF_A_GROUP, OF_A_CLIQUE, REQUIRED, beside, pack,
+};
+use crate::kube::admission::nine_podgroups;
+use crate::vol::admission::no_such_queue;
+
+pub(crate) static BACKEND: Backend = Backend {
+    columns: &[Target::KAI],
+    given_to_it: given_to(|pcs| {
+        on(pcs, "kai-scheduler");
+        pcs["metadata"]["labels"][KAI_QUEUE] = "default-queue".into();
+    }),
+    own: Some(Own {
+        rules: Rules {
+            own: &[("KAI-04", refused("KAI's rule on one of its own", &[], two_kai_queues))],
+            others: &[
+                admitted("default-scheduler's rule on one of KAI's", nine_podgroups),
+                admitted("Volcano's rule on one of KAI's", no_such_queue),
+            ],
+            elsewhere: &[admitted("the same on one for another scheduler that is enabled", two_kai_queues)],
+            strangers: &[Target::EXTERNAL, Target::KUBE_POD_GROUP, Target::VOLCANO, Target::KOORDINATOR],
+        },
+        levels: &[
+            REQUIRED,
+            HONOURED_OF_A_GROUP,
+            OF_A_CLIQUE,
+            admitted("a preferred level of the PodCliqueSet, honoured", |pcs| {
+                template(pcs)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
+            }),
+            admitted("a preferred level of a scaling group, honoured", |pcs| {
+                group(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
+            }),
+            admitted("a preferred level of a clique, honoured", |pcs| {
+                clique(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
+            }),
+            admitted("a preferred level beside a required one, honoured", beside)
+                .silent_about(&["no effect"]),
+            ALL_THREE,
+        ],
+        crd: Some(Crd {
+            name: "podgroups.scheduling.run.ai",
+            missing: without_crd(&["podgroups.scheduling.run.ai"]),
+            too_old: None,
+        }),
+        disabled: Some(not_enabled(&["kai-scheduler", "not enabled"])),
+    }),
+};
+
+/// A gang is in one queue.
+pub(crate) fn two_kai_queues(pcs: &mut Value) {
+    pcs["metadata"]["labels"][KAI_QUEUE] = "default-queue".into();
+    clique(pcs, 0)["labels"] = json!({KAI_QUEUE: "another-queue"});
+}

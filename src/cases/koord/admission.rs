@@ -1,0 +1,65 @@
+//! What Koordinator's backend admits: one level per PodGang. It cannot keep a scaling group's replica in one domain,
+//! required or preferred.
+
+use conformance_contract::target::Target;
+use conformance_driver::admission_attempts::{clique, on, required, template};
+use conformance_judge::admission::{admitted, refused};
+use serde_json::Value;
+
+use crate::adm::backends::{Backend, Crd, Own, Rules, given_to, not_enabled, without_crd};
+use crate::adm::unhonourable_topology::{
+    BESIDE_REQUIRED, OF_A_GROUP, PREFERRED, PREFERRED_OF_A_GROUP, REQUIRED, preferred_by_a_group,
+};
+use crate::kai::admission::two_kai_queues;
+use crate::kube::admission::nine_podgroups;
+use crate::vol::admission::no_such_queue;
+
+pub(crate) static BACKEND: Backend = Backend {
+    columns: &[Target::KOORDINATOR],
+    given_to_it: given_to(|pcs| on(pcs, "koord-scheduler")),
+    own: Some(Own {
+        rules: Rules {
+            own: &[("KOORD-04", refused("Koordinator's rule on one of its own", &[], preferred_by_a_group))],
+            others: &[
+                admitted("default-scheduler's rule on one of Koordinator's", nine_podgroups),
+                admitted("Volcano's and KAI's rules on one of Koordinator's", |pcs| {
+                    no_such_queue(pcs);
+                    two_kai_queues(pcs);
+                }),
+            ],
+            elsewhere: &[admitted(
+                "the same on one for another scheduler that is enabled",
+                preferred_by_a_group,
+            )],
+            strangers: &[Target::EXTERNAL, Target::KAI],
+        },
+        levels: &[
+            REQUIRED,
+            OF_A_GROUP,
+            refused("a required level of a clique beside another podgroup", &["topologyConstraint"], |pcs| {
+                clique(pcs, 0)["topologyConstraint"] = required("rack");
+                add_a_clique(pcs);
+            }),
+            PREFERRED,
+            PREFERRED_OF_A_GROUP,
+            BESIDE_REQUIRED,
+        ],
+        crd: Some(Crd {
+            name: "podgroups.scheduling.sigs.k8s.io",
+            missing: without_crd(&["podgroups.scheduling.sigs.k8s.io"]),
+            too_old: None,
+        }),
+        disabled: Some(not_enabled(&["koord-scheduler", "not enabled"])),
+    }),
+};
+
+/// A second podgroup in every base PodGang.
+fn add_a_clique(pcs: &mut Value) {
+    let mut more = clique(pcs, 0).clone();
+    more["name"] = "router".into();
+    more["spec"]["roleName"] = "router".into();
+    more["topologyConstraint"] = Value::Null;
+    if let Some(cliques) = template(pcs)["cliques"].as_array_mut() {
+        cliques.push(more);
+    }
+}

@@ -1,0 +1,120 @@
+//! What kube-scheduler's backend admits. In either gang scope it cannot keep a replica of a scaling group in one
+//! domain, and a Workload has no room for 9 podgroups of a PodGang in PodGroup scope. A tree honours every required level, and
+//! no preferred one.
+
+use conformance_contract::names::{self, VOLCANO_QUEUE};
+use conformance_contract::target::Target;
+use conformance_driver::admission_attempts::{clique, group, on, template};
+use conformance_judge::admission::{Attempt, admitted, refused};
+use serde_json::{Value, json};
+
+use crate::adm::backends::{Backend, Own, Rules, given_to};
+use crate::adm::unhonourable_topology::{
+    ALL_THREE, BESIDE_REQUIRED, HONOURED_OF_A_GROUP, OF_A_CLIQUE, OF_A_GROUP, PREFERRED,
+    PREFERRED_OF_A_GROUP, REQUIRED, of_a_group, pack, preferred_by_a_group,
+};
+
+/// The field that the first rule is about.
+const RULE: &str = "podCliqueScalingGroups[0].topologyConstraint";
+/// They have no limit of podgroups.
+const STRANGERS: &[Target] = &[Target::EXTERNAL, Target::VOLCANO, Target::KOORDINATOR, Target::KAI];
+const GIVEN: Attempt = given_to(|pcs| on(pcs, "default-scheduler"));
+const ELSEWHERE: &[Attempt] =
+    &[admitted("the same on one for another scheduler that is enabled", nine_podgroups)];
+
+pub(crate) static FLAT: Backend = Backend {
+    columns: &[Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG],
+    given_to_it: GIVEN,
+    own: Some(Own {
+        rules: Rules {
+            own: &[
+                ("ADM-09", refused("default-scheduler's rule on one of its own", &[], of_a_group)),
+                (
+                    "KUBE-05",
+                    refused("more podgroups than a Workload holds on one of its own", &[], nine_podgroups),
+                ),
+            ],
+            others: &[
+                refused("the same on one for a scheduler that is not enabled", &[], |pcs| {
+                    of_a_group(pcs);
+                    on(pcs, "nobodys-scheduler");
+                })
+                .silent_about(&[RULE]),
+                // Volcano's rules: a queue name is a DNS label, and cliques agree with the PodCliqueSet.
+                admitted("another backend's rules on one of default-scheduler's", |pcs| {
+                    pcs["metadata"]["annotations"][VOLCANO_QUEUE] = "No Queue".into();
+                    clique(pcs, 0)["annotations"] = json!({VOLCANO_QUEUE: "another"});
+                }),
+            ],
+            elsewhere: ELSEWHERE,
+            strangers: STRANGERS,
+        },
+        levels: &[REQUIRED, OF_A_GROUP, PREFERRED, PREFERRED_OF_A_GROUP, BESIDE_REQUIRED],
+        crd: None,
+        disabled: None,
+    }),
+};
+
+pub(crate) static TREE: Backend = Backend {
+    columns: &[Target::KUBE_TREE],
+    given_to_it: GIVEN,
+    own: Some(Own {
+        rules: Rules {
+            own: &[
+                ("ADM-09", refused("default-scheduler's rule on one of its own", &[], preferred_by_a_group)),
+                (
+                    "KUBE-05",
+                    refused(
+                        "more podgroups than a CompositePodGroup holds on one of its own",
+                        &[],
+                        nine_podgroups,
+                    ),
+                ),
+            ],
+            others: &[refused("the same on one for a scheduler that is not enabled", &[], |pcs| {
+                preferred_by_a_group(pcs);
+                on(pcs, "nobodys-scheduler");
+            })
+            .silent_about(&[RULE])],
+            elsewhere: ELSEWHERE,
+            strangers: STRANGERS,
+        },
+        levels: &[
+            REQUIRED,
+            HONOURED_OF_A_GROUP,
+            OF_A_CLIQUE,
+            ALL_THREE,
+            PREFERRED,
+            refused(
+                "a preferred level of a scaling group alone",
+                &["podCliqueScalingGroups[0].topologyConstraint", "preferred"],
+                |pcs| group(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"})),
+            ),
+            refused(
+                "a preferred level of a clique alone",
+                &["cliques[0].topologyConstraint", "preferred"],
+                |pcs| {
+                    clique(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
+                },
+            ),
+            BESIDE_REQUIRED,
+        ],
+        crd: None,
+        disabled: None,
+    }),
+};
+
+/// 8 standalone cliques beside the one of the scaling group's only replica.
+pub(crate) fn nine_podgroups(pcs: &mut Value) {
+    pcs["metadata"]["annotations"][names::GANG_SCOPE] = "PodGroup".into();
+    let first = clique(pcs, 0).clone();
+    let further = (1..9).map(|number| {
+        let mut clique = first.clone();
+        clique["name"] = format!("c{number}").into();
+        clique["spec"]["roleName"] = format!("c{number}").into();
+        clique
+    });
+    if let Some(cliques) = template(pcs)["cliques"].as_array_mut() {
+        cliques.extend(further);
+    }
+}

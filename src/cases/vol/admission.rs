@@ -1,0 +1,58 @@
+//! What Volcano's backend admits: it wants a queue that exists, and honours a clique's required level.
+
+use conformance_contract::names::VOLCANO_QUEUE;
+use conformance_contract::target::Target;
+use conformance_driver::admission_attempts::{clique, on};
+use conformance_judge::admission::{admitted, refused};
+use serde_json::{Value, json};
+
+use crate::adm::backends::{Backend, Crd, Own, Rules, given_to, not_enabled, without_crd};
+use crate::adm::unhonourable_topology::{
+    BESIDE_REQUIRED, OF_A_CLIQUE, OF_A_GROUP, PREFERRED, PREFERRED_OF_A_GROUP, REQUIRED, pack,
+};
+use crate::kai::admission::two_kai_queues;
+use crate::kube::admission::nine_podgroups;
+
+pub(crate) static BACKEND: Backend = Backend {
+    columns: &[Target::VOLCANO],
+    given_to_it: given_to(|pcs| on(pcs, "volcano")),
+    own: Some(Own {
+        rules: Rules {
+            own: &[("VOL-03", refused("Volcano's rule on one of its own", &[], no_such_queue))],
+            others: &[
+                admitted("default-scheduler's rule on one of Volcano's", nine_podgroups),
+                admitted("KAI's rule on one of Volcano's", two_kai_queues),
+            ],
+            elsewhere: &[admitted("the same on one for another scheduler that is enabled", no_such_queue)],
+            strangers: &[Target::EXTERNAL, Target::KUBE_POD_GROUP, Target::KOORDINATOR, Target::KAI],
+        },
+        levels: &[
+            REQUIRED,
+            OF_A_GROUP,
+            OF_A_CLIQUE,
+            PREFERRED,
+            PREFERRED_OF_A_GROUP,
+            refused("a preferred level of a clique alone", &["topologyConstraint", "preferred"], |pcs| {
+                clique(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
+            }),
+            BESIDE_REQUIRED,
+        ],
+        crd: Some(Crd {
+            name: "podgroups.scheduling.volcano.sh",
+            missing: without_crd(&["podgroups.scheduling.volcano.sh"]),
+            too_old: Some((
+                "subGroupPolicy",
+                refused(
+                    "a gang with an older release's CRD",
+                    &["podgroups.scheduling.volcano.sh", "1.14"],
+                    |_| {},
+                ),
+            )),
+        }),
+        disabled: Some(not_enabled(&["volcano", "not enabled"])),
+    }),
+};
+
+pub(crate) fn no_such_queue(pcs: &mut Value) {
+    pcs["metadata"]["annotations"][VOLCANO_QUEUE] = "no-such-queue".into();
+}

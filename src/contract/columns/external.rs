@@ -1,0 +1,59 @@
+//! Profiles of type External: the stand-in that the harness writes into the controller's configuration. Columns of
+//! schedulers that a user names are made in [`crate::external_scheduler`].
+
+use super::Description;
+use crate::clauses::{self, Feature};
+use crate::external_scheduler::ExternalProfile;
+use crate::scheduler::{EXTERNAL_SCHEDULER, Scheduler};
+use crate::target::{Column, ReportedVersion, Target};
+
+impl Target {
+    /// A profile of type External, of whose scheduler there is no process: what is promised of such profiles alone.
+    pub const EXTERNAL: Self = Self::of(&CONFORMANCE_EXTERNAL);
+}
+
+pub(super) static DESCRIPTION: Description = Description { columns: &[&CONFORMANCE_EXTERNAL], kinds: &[] };
+
+const NO_SCHEDULER: &str = "no scheduler serves the profile: nothing is placed";
+const NO_RESOURCES: &str = "its backend makes no resources that could be deleted or edited";
+const NO_TOPOLOGY_RESOURCES: &str = "its backend makes no topology resources";
+const NO_GANG_RESOURCES: &str = "its backend makes no gang resources";
+
+pub(crate) static CONFORMANCE_EXTERNAL: Column = Column {
+    id: clauses::EXTERNAL,
+    scheduler: Scheduler::KUBE,
+    backend: EXTERNAL_SCHEDULER,
+    name: clauses::EXTERNAL,
+    scope: None,
+    kubernetes: None,
+    features: &[],
+    why_not: &[
+        (Feature::AtomicPodGang, NO_SCHEDULER),
+        (Feature::TopologyRequired, NO_SCHEDULER),
+        (Feature::TopologyPerGroup, NO_SCHEDULER),
+        (Feature::TopologyPerClique, NO_SCHEDULER),
+        (Feature::TopologyNested, NO_SCHEDULER),
+        (Feature::TopologyPreferred, NO_SCHEDULER),
+        (Feature::TopologyResource, NO_TOPOLOGY_RESOURCES),
+        (Feature::SelfHealing, NO_RESOURCES),
+        (Feature::CompositePodGroup, NO_GANG_RESOURCES),
+        (
+            Feature::External,
+            "nobody schedules for conformance-external; `run --backend external:NAME` judges a scheduler",
+        ),
+        (Feature::Kubelet, NO_SCHEDULER),
+    ],
+    gates: &[],
+    version: ReportedVersion::Always("none"),
+    external: Some(ExternalProfile { scheduler: EXTERNAL_SCHEDULER, runs: false }),
+};
+
+/// Why a scheduler that a user names does not declare a feature: because the user does not, or because no user can.
+pub(crate) const fn why_not_of_an_external_scheduler(feature: Feature) -> &'static str {
+    match feature {
+        Feature::SelfHealing => NO_RESOURCES,
+        Feature::TopologyResource => NO_TOPOLOGY_RESOURCES,
+        Feature::CompositePodGroup => NO_GANG_RESOURCES,
+        _ => "not declared by --features",
+    }
+}

@@ -1,0 +1,49 @@
+//! KAI-Scheduler.
+
+use super::Description;
+use crate::clauses::Feature;
+use crate::kinds::{Kind, kind};
+use crate::scheduler::Scheduler;
+use crate::target::{Column, ReportedVersion, Target};
+
+impl Target {
+    /// KAI.
+    pub const KAI: Self = Self::of(&COLUMN);
+}
+
+pub(super) static DESCRIPTION: Description = Description { columns: &[&COLUMN], kinds: &KINDS };
+
+const KINDS: [Kind; 2] = [
+    kind("scheduling.run.ai/v2alpha2", "PodGroup.scheduling.run.ai", "podgroups")
+        .of(Scheduler::named("kai-scheduler")),
+    kind("kai.scheduler/v1alpha1", "Topology", "topologies")
+        .of_the_cluster()
+        .of(Scheduler::named("kai-scheduler")),
+];
+
+static COLUMN: Column = Column {
+    id: "kai-scheduler",
+    scheduler: Scheduler::named("kai-scheduler"),
+    backend: "kai-scheduler",
+    name: "kai-scheduler",
+    scope: None,
+    kubernetes: None,
+    features: &[
+        Feature::AtomicPodGang,
+        Feature::TopologyRequired,
+        Feature::TopologyPerGroup,
+        Feature::TopologyPerClique,
+        Feature::TopologyNested,
+        Feature::TopologyPreferred,
+        Feature::TopologyResource,
+        Feature::SelfHealing,
+        Feature::Kubelet,
+    ],
+    why_not: &[
+        (Feature::CompositePodGroup, "it has gang resources of its own"),
+        (Feature::External, "its scheduler reads gang resources of its own, not PodGangs"),
+    ],
+    gates: &[],
+    version: ReportedVersion::OfFolder,
+    external: None,
+};

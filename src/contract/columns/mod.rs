@@ -1,0 +1,76 @@
+//! What there is to say of each scheduler before anything is judged: the columns that it has in a report, and the kinds
+//! of objects that only clusters with it have. One file per scheduler, and a line in [`DESCRIPTIONS`]; what the suite
+//! expects of it is in `expect/schedulers/`, under the same name.
+
+mod external;
+mod kai;
+mod koordinator;
+mod kube;
+mod volcano;
+
+use crate::kinds::{self, Kind};
+use crate::target::{Column, Target};
+
+pub(crate) use external::{CONFORMANCE_EXTERNAL, why_not_of_an_external_scheduler};
+pub use kube::KUBE;
+
+/// A scheduler, as far as the contract has to know it.
+pub(crate) struct Description {
+    /// Its columns, in the order of the report.
+    columns: &'static [&'static Column],
+    /// The kinds that it brings.
+    kinds: &'static [Kind],
+}
+
+/// Every scheduler, in the order of the report.
+static DESCRIPTIONS: [&Description; 5] = [
+    &kube::DESCRIPTION,
+    &volcano::DESCRIPTION,
+    &koordinator::DESCRIPTION,
+    &kai::DESCRIPTION,
+    &external::DESCRIPTION,
+];
+
+const fn counts() -> (usize, usize) {
+    let (mut columns, mut kinds, mut i) = (0, kinds::OF_EVERY_CLUSTER.len(), 0);
+    while i < DESCRIPTIONS.len() {
+        columns += DESCRIPTIONS[i].columns.len();
+        kinds += DESCRIPTIONS[i].kinds.len();
+        i += 1;
+    }
+    (columns, kinds)
+}
+
+/// Every column that needs no more words than its own, in the order of the report.
+pub const TARGETS: [Target; counts().0] = {
+    let mut all = [Target::of(DESCRIPTIONS[0].columns[0]); counts().0];
+    let (mut i, mut next) = (0, 0);
+    while i < DESCRIPTIONS.len() {
+        let mut j = 0;
+        while j < DESCRIPTIONS[i].columns.len() {
+            all[next] = Target::of(DESCRIPTIONS[i].columns[j]);
+            (j, next) = (j + 1, next + 1);
+        }
+        i += 1;
+    }
+    all
+};
+
+/// The kinds that a history holds: those of every cluster, then those of each scheduler.
+pub static KINDS: [Kind; counts().1] = {
+    let mut all = [kinds::OF_EVERY_CLUSTER[0]; counts().1];
+    let (mut i, mut next) = (0, 0);
+    while next < kinds::OF_EVERY_CLUSTER.len() {
+        all[next] = kinds::OF_EVERY_CLUSTER[next];
+        next += 1;
+    }
+    while i < DESCRIPTIONS.len() {
+        let mut j = 0;
+        while j < DESCRIPTIONS[i].kinds.len() {
+            all[next] = DESCRIPTIONS[i].kinds[j];
+            (j, next) = (j + 1, next + 1);
+        }
+        i += 1;
+    }
+    all
+};
