@@ -8,6 +8,7 @@
 mod kinds;
 mod live;
 mod log;
+mod mark;
 mod owner;
 mod query;
 mod reached;
@@ -16,6 +17,6 @@ pub mod testing;
 pub use kinds::{KINDS, Kind};
 pub use live::Live;
 pub use log::{Change, Entry, Gap, Header, History, HistoryError, Mark, Recorded, What};
+pub use mark::{MarkName, SharedMark};
 pub use owner::{controller, is_controlled_by};
 pub use query::{Pod, Version, condition, is_of_canary, revision};
-pub use reached::RAN_OUT;

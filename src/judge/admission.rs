@@ -8,17 +8,11 @@ use std::collections::BTreeMap;
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
-use conformance_history::{Change, History, Live, Mark, Version};
+use conformance_history::{Change, History, Live, Mark, SharedMark, Version};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Shown, ensure, none, violation};
-
-/// Name of the mark that a driver leaves per attempt: `{"title", "reply"}`.
-pub const ATTEMPT: &str = "attempt";
-/// Name of the mark that says which controller process runs, and what it says of itself: `{"pid", "readiness",
-/// "said"}`.
-pub const CONTROLLER: &str = "controller";
 
 /// The answer that the contract demands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,7 +166,8 @@ pub fn answers(history: &History, attempts: &[Attempt]) -> Ruling {
 
 /// The last answer to an attempt.
 fn reply_to(history: &History, attempt: &Attempt) -> Result<Reply, Broken> {
-    let made = history.marks(ATTEMPT).filter(|(_, mark)| mark.detail["title"] == attempt.title).last();
+    let made =
+        history.marks(SharedMark::Attempt).filter(|(_, mark)| mark.detail["title"] == attempt.title).last();
     let (_, mark) =
         made.ok_or_else(|| Broken::NotReached(format!("{:?} was not attempted", attempt.title)))?;
     Reply::of(mark)
@@ -309,7 +304,8 @@ pub fn no_loose_pods(history: &History) -> Ruling {
 /// # Errors
 /// A violation if it was restarted; [`Broken::NotReached`] with fewer marks.
 pub fn one_process(history: &History) -> Ruling {
-    let pids: Vec<&Value> = history.marks(CONTROLLER).map(|(_, mark)| &mark.detail["pid"]).collect();
+    let pids: Vec<&Value> =
+        history.marks(SharedMark::Controller).map(|(_, mark)| &mark.detail["pid"]).collect();
     let [first, rest @ .., last] = pids.as_slice() else {
         return Err(Broken::NotReached("the controller was not looked at twice".into()));
     };

@@ -75,11 +75,15 @@ pub fn left_alone(history: &History, set: &str, part: Range<usize>) -> Ruling {
 
 #[cfg(test)]
 mod tests {
+    use conformance_history::MarkName;
     use conformance_history::testing::{Story, object};
     use rstest::rstest;
     use serde_json::{Value, json};
 
     use super::*;
+
+    const FROM: MarkName = MarkName::of_case("from");
+    const TO: MarkName = MarkName::of_case("to");
 
     fn of_set(kind: &str, name: &str) -> Value {
         let mut object = object(kind, name);
@@ -152,15 +156,15 @@ mod tests {
     }, Some(false))]
     fn a_live_set(#[case] then: fn(Story) -> Story, #[case] wanted: Option<bool>) {
         let story = Story::flat().all_added([gang("s"), gated(pod("s"))]).modified(pod("s"));
-        let history = then(story.mark("from", Value::Null)).mark("to", Value::Null).deleted(gang("s")).end();
-        let place = |name| history.reached(name).unwrap().0;
-        let ruling = left_alone(&history, "w", place("from")..place("to"));
+        let history = then(story.mark(FROM, Value::Null)).mark(TO, Value::Null).deleted(gang("s")).end();
+        let place = |name: MarkName| history.reached(name).unwrap().0;
+        let ruling = left_alone(&history, "w", place(FROM)..place(TO));
         assert_eq!(holds(&ruling), wanted, "{ruling:?}");
     }
 
     #[test]
     fn a_set_that_was_never_released_says_nothing() {
-        let history = Story::flat().added(gated(pod("s"))).mark("from", Value::Null).end();
+        let history = Story::flat().added(gated(pod("s"))).mark(FROM, Value::Null).end();
         assert_eq!(holds(&left_alone(&history, "w", 1..2)), None);
     }
 }

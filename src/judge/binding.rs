@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_expect::{Gang, Unit, schedulers};
-use conformance_history::{History, Live, Pod, Version};
+use conformance_history::{History, Live, Pod, SharedMark, Version};
 use serde_json::Value;
 
 use super::gang_resources::is_gang_resource;
@@ -32,7 +32,7 @@ pub fn bindings(history: &History) -> impl Iterator<Item = Version<'_>> {
 /// # Errors
 /// [`Broken::Premise`] if a pod was bound, for that is what AON-02 is about; [`Broken::NotReached`] without the pass.
 pub fn was_pending(history: &History, units: &[Unit], until: usize) -> Ruling {
-    let (passed, _) = history.reached("scheduler passed")?;
+    let (passed, _) = history.reached(SharedMark::SchedulerPassed)?;
     if passed >= until {
         return Err(Broken::NotReached("the scheduler had not had its pass".into()));
     }

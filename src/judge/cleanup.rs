@@ -3,14 +3,11 @@
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_expect::{Gang, schedulers};
-use conformance_history::{Change, History, Version, is_of_canary};
+use conformance_history::{Change, History, SharedMark, Version, is_of_canary};
 use serde_json::Value;
 
 use super::{Shown, ensure, none, premise, violation};
 use crate::ownership::belongs;
-
-/// The mark with all that was left: a list of objects with kind and metadata.
-pub const LEFT_OVER: &str = "left over";
 
 /// Whether an object is in every namespace, or the harness's own: Events outlive what they are about, a namespace gets
 /// a ServiceAccount and a ConfigMap with the cluster's CA, and canaries stay.
@@ -32,7 +29,7 @@ pub fn is_there_anyway(object: &Value) -> bool {
 /// # Errors
 /// A violation per object that is left, with the finalizers that hold it; [`Broken::NotReached`] if nobody looked.
 pub fn nothing_left(history: &History) -> Ruling {
-    let (index, mark) = history.reached(LEFT_OVER)?;
+    let (index, mark) = history.reached(SharedMark::LeftOver)?;
     let listed = mark.detail.as_array().into_iter().flatten().map(|object| violation(is_left(object)));
     let live = history.before(index);
     let seen = live.all().filter(|object| is_namespaced(object) && !is_there_anyway(object));
@@ -136,15 +133,15 @@ mod tests {
             Story::flat().added(object("Node", "n")).added(there("PodGang", "w-0")).added(there("Event", "e"))
         };
         let gone = || story().deleted(there("PodGang", "w-0"));
-        assert!(messages(nothing_left(&gone().mark(LEFT_OVER, json!([])).end())).is_empty());
+        assert!(messages(nothing_left(&gone().mark(SharedMark::LeftOver, json!([])).end())).is_empty());
         assert_eq!(
-            messages(nothing_left(&story().mark(LEFT_OVER, json!([])).end())),
+            messages(nothing_left(&story().mark(SharedMark::LeftOver, json!([])).end())),
             ["PodGang w-0 is left"]
         );
         let role = json!([{"kind": "Role", "metadata": {
             "name": "r", "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/f"],
         }}]);
-        let held = gone().mark(LEFT_OVER, role).end();
+        let held = gone().mark(SharedMark::LeftOver, role).end();
         assert_eq!(messages(nothing_left(&held)), ["Role r is left, held by finalizers example.com/f"]);
         assert!(messages(nothing_left(&gone().end()))[0].starts_with("not reached"));
     }

@@ -1,14 +1,10 @@
 //! Configuration files that stop the controller's start.
 
 use conformance_contract::ruling::{Broken, Ruling};
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use serde_json::Value;
 
 use super::{none, violation};
-
-/// Name of the mark that a driver leaves per [`Flaw`]: `{"title", "code", "said"}`, the exit code null while the
-/// controller ran on.
-pub const STARTED: &str = "started with a flawed configuration";
 
 /// A configuration that has to stop the start.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +24,8 @@ pub struct Flaw {
 pub fn stops_the_start(history: &History, flaws: &[Flaw]) -> Ruling {
     let mut violations = Vec::new();
     for flaw in flaws {
-        let tried = history.marks(STARTED).find(|(_, mark)| mark.detail["title"] == flaw.title);
+        let tried =
+            history.marks(SharedMark::StartedWithFlaw).find(|(_, mark)| mark.detail["title"] == flaw.title);
         let (_, mark) =
             tried.ok_or_else(|| Broken::NotReached(format!("no start was tried with {:?}", flaw.title)))?;
         violations
@@ -63,7 +60,7 @@ mod tests {
 
     fn ruling(code: Value, said: &[&str]) -> Ruling {
         let mark = json!({"title": FLAW.title, "code": code, "said": said});
-        stops_the_start(&Story::flat().mark(STARTED, mark).end(), &[FLAW])
+        stops_the_start(&Story::flat().mark(SharedMark::StartedWithFlaw, mark).end(), &[FLAW])
     }
 
     #[test]

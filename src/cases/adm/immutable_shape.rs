@@ -145,15 +145,16 @@ fn judge(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use conformance_contract::ruling::Broken;
+    use conformance_history::SharedMark;
     use conformance_history::testing::Story;
-    use conformance_judge::another_backend::ANOTHER;
     use rstest::rstest;
 
     use super::*;
     use crate::adm::answered::{Otherwise, answered};
 
     fn ruling(target: Target, attempts: &[&[Attempt]], otherwise: &[Otherwise<'_>]) -> Ruling {
-        let story = Story::on(target).mark(ANOTHER, json!({"scheduler": "volcano", "foreign": true}));
+        let story = Story::on(target)
+            .mark(SharedMark::AnotherBackend, json!({"scheduler": "volcano", "foreign": true}));
         judge(&answered(story, &attempts.concat(), otherwise).end()).remove(0).ruling
     }
 
@@ -197,7 +198,7 @@ mod tests {
     #[test]
     fn another_scheduler_takes_another_backend() {
         let ruling = |otherwise: &[Otherwise<'_>]| {
-            let story = Story::flat().mark(ANOTHER, json!({"asked": [], "foreign": true}));
+            let story = Story::flat().mark(SharedMark::AnotherBackend, json!({"asked": [], "foreign": true}));
             judge(&answered(story, &[SHAPE, PACKED].concat(), otherwise).end()).remove(0).ruling
         };
         assert!(matches!(ruling(&[]), Err(Broken::NotAsked(_))), "{:?}", ruling(&[]));

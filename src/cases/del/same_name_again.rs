@@ -8,7 +8,7 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
-use conformance_history::{History, Version};
+use conformance_history::{History, SharedMark, Version};
 use conformance_judge::{Shown, binding, finding, none, violation};
 
 /// DEL-08.
@@ -36,7 +36,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("DEL-08", || {
-        let (deleted, _) = history.reached("deleted")?;
+        let (deleted, _) = history.reached(SharedMark::Deleted)?;
         binding::whole(&history.end(), &history.units("again")?)?;
         nothing_survived(history, deleted)
     })]

@@ -9,7 +9,7 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::schedulers::kai::{POD_GROUP, SKIP};
 use conformance_expect::{Expected, Gang};
-use conformance_history::{Change, History, Live, condition};
+use conformance_history::{Change, History, Live, SharedMark, condition};
 use conformance_judge::{Shown, finding, foreign_fields, gang_resources, gangs, none, pods, violation};
 use serde_json::json;
 
@@ -72,7 +72,7 @@ fn kept_away(history: &History) -> Ruling {
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("KAI-01", || {
-            history.reached("converged")?;
+            history.reached(SharedMark::Converged)?;
             let (end, gangs) = (history.end(), history.gangs(SET)?);
             gang_resources::owned(history, &end, &gangs)?;
             gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;
@@ -80,7 +80,7 @@ fn judge(history: &History) -> Vec<Finding> {
             foreign_fields::kept(history)
         }),
         finding("KAI-02", || {
-            history.reached("converged")?;
+            history.reached(SharedMark::Converged)?;
             kept_away(history)
         }),
         finding("KAI-03", || pods::as_they_should_be(history, SET, &history.gangs(SET)?)),

@@ -9,7 +9,7 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::schedulers::kai::{POD_GROUP, QUEUE};
 use conformance_expect::{Expected, Gang};
-use conformance_history::{History, Version};
+use conformance_history::{History, MarkName, Version};
 use conformance_judge::gang_resources::{self, is_gang_resource};
 use conformance_judge::{Shown, finding, none, violation};
 use serde_json::json;
@@ -29,7 +29,7 @@ const SET: &str = "ungrouped";
 /// A pod that is no gang's.
 const LOOSE: &str = "loose";
 /// Mark: the podgrouper has made a PodGroup for it.
-const GROUPED: &str = "podgrouper passed";
+const GROUPED: MarkName = MarkName::of_case("podgrouper passed");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;

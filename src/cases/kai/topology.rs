@@ -12,7 +12,7 @@ use conformance_driver::test_cluster::{TOPOLOGY, binding};
 use conformance_expect::domains::LEVELS;
 use conformance_expect::schedulers;
 use conformance_expect::schedulers::kai::POD_GROUP;
-use conformance_history::{History, Live};
+use conformance_history::{History, Live, MarkName};
 use conformance_judge::topology_resources::BINDING;
 use conformance_judge::{Shown, ensure, finding, none, violation};
 use serde_json::{Value, json};
@@ -29,9 +29,9 @@ pub(crate) const CASE: Case = Case::new(
 const SET: &str = "tree";
 const POD_GROUP_NAME: &str = "tree-0";
 /// Mark: the Topology has the first levels; with its uid.
-const MADE: &str = "Topology made";
+const MADE: MarkName = MarkName::of_case("Topology made");
 /// Mark: the levels have been changed, and the Topology follows.
-const FOLLOWED: &str = "Topology followed";
+const FOLLOWED: MarkName = MarkName::of_case("Topology followed");
 
 /// Subgroup, required and preferred key; the first is the PodGroup itself.
 const WANTED: [(&str, Option<&str>, Option<&str>); 5] = [
@@ -136,7 +136,7 @@ fn judge(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use conformance_history::RAN_OUT;
+    use conformance_history::SharedMark;
     use conformance_history::testing::{Story, object, owned};
 
     fn pod_group() -> Value {
@@ -187,7 +187,7 @@ mod tests {
             found["spec"]["levels"] = keys.iter().map(|key| json!({"nodeLabel": key})).collect();
             found
         };
-        let told = |uid: &str, keys: &[&str], mark: &str| {
+        let told = |uid: &str, keys: &[&str], mark: MarkName| {
             let story = Story::on(Target::Kai).added(binding("ns", &LEVELS[..2]));
             let story = story.added(topology("first", &[BLOCK, RACK])).mark(MADE, json!("first"));
             let story = story.modified(binding("ns", &LEVELS)).modified(topology(uid, keys));
@@ -196,7 +196,10 @@ mod tests {
         assert_eq!(told("second", &[BLOCK, RACK, HOST], FOLLOWED), Ok(()));
         assert!(told("first", &[BLOCK, RACK, HOST], FOLLOWED).is_err(), "changed in place");
         let violated = |ruling| matches!(ruling, Err(Broken::Violated(_)));
-        assert!(violated(told("second", &[BLOCK, RACK], RAN_OUT)), "waited for in vain");
-        assert!(!violated(told("second", &[BLOCK, RACK], "stopped")), "never waited for");
+        assert!(
+            violated(told("second", &[BLOCK, RACK], SharedMark::WaitRanOut.into())),
+            "waited for in vain"
+        );
+        assert!(!violated(told("second", &[BLOCK, RACK], SharedMark::Stopped.into())), "never waited for");
     }
 }

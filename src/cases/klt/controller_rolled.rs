@@ -11,7 +11,7 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::lease_watch::LeaseWatch;
 use conformance_driver::{convergence, limits};
 use conformance_expect::{Expected, Gang, scaling};
-use conformance_history::{History, Live};
+use conformance_history::{History, Live, MarkName};
 use conformance_judge::{
     all, binding, finding, gang_resources, gangs, kubelets, leadership, none, pods, violation,
 };
@@ -28,11 +28,11 @@ const GROWING: &str = "growing";
 const GROUP: &str = "growing-0-model";
 const PENDING: &str = "hoping";
 
-const ROLL: &str = "controller rolled";
-const SCALED: &str = "scaled meanwhile";
-const GROWN: &str = "grown";
-const JOIN: &str = "node joins";
-const BOUND: &str = "the waiting gang runs";
+const ROLL: MarkName = MarkName::of_case("controller rolled");
+const SCALED: MarkName = MarkName::of_case("scaled meanwhile");
+const GROWN: MarkName = MarkName::of_case("grown");
+const JOIN: MarkName = MarkName::of_case("node joins");
+const BOUND: MarkName = MarkName::of_case("the waiting gang runs");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let mut lease = test.watch_lease().await?;
@@ -111,9 +111,8 @@ mod tests {
     use conformance_contract::ruling::Broken;
     use conformance_contract::target::Target;
     use conformance_expect::Group;
-    use conformance_history::RAN_OUT;
+    use conformance_history::SharedMark;
     use conformance_history::testing::{Story, owned, running};
-    use conformance_judge::leadership::LEASE;
     use conformance_judge::message;
     use serde_json::json;
 
@@ -121,7 +120,8 @@ mod tests {
 
     /// A target without gang resources: they are not what this is about.
     fn begin() -> Story {
-        let manifests = grove_yaml::documents(crate::manifest("klt/controller-rolled")).expect("the manifest");
+        let manifests =
+            grove_yaml::documents(crate::manifest("klt/controller-rolled")).expect("the manifest");
         manifests.into_iter().fold(Story::on(Target::External), Story::submitted)
     }
 
@@ -129,11 +129,11 @@ mod tests {
         let spec = json!({
             "holderIdentity": holder, "leaseDurationSeconds": 15, "renewTime": "2026-01-01T00:00:00.000000Z",
         });
-        story.mark(LEASE, json!({"spec": spec}))
+        story.mark(SharedMark::Lease, json!({"spec": spec}))
     }
 
     fn scaled(story: Story, kind: &str, name: &str) -> Story {
-        story.mark("scaled", json!({"kind": kind, "name": name, "replicas": 2}))
+        story.mark(SharedMark::Scaled, json!({"kind": kind, "name": name, "replicas": 2}))
     }
 
     /// The PodGangs of a set at the end.
@@ -230,9 +230,10 @@ mod tests {
 
     #[test]
     fn two_leaders_that_let_nothing_come_to_rest() {
-        let story = lease(lease(begin(), Some("first")), Some("second")).mark(RAN_OUT, Value::Null);
+        let story =
+            lease(lease(begin(), Some("first")), Some("second")).mark(SharedMark::WaitRanOut, Value::Null);
         assert!(message(ruling(story)).starts_with("second took the lease"));
-        let at_rest = lease(begin(), Some("first")).mark(RAN_OUT, Value::Null);
+        let at_rest = lease(begin(), Some("first")).mark(SharedMark::WaitRanOut, Value::Null);
         assert_eq!(
             ruling(at_rest),
             Err(Broken::NotReached("the case did not reach \"controller rolled\"".into()))
@@ -250,7 +251,7 @@ mod tests {
     fn a_step_that_nobody_saw() {
         let lost = |object: &Value| object["kind"] == "PodGang" && object["metadata"]["name"] == "growing-1";
         let behind = whole(GROWING).into_iter().filter(|object| !lost(object));
-        let story = rolled().all_added(behind).mark(RAN_OUT, Value::Null);
+        let story = rolled().all_added(behind).mark(SharedMark::WaitRanOut, Value::Null);
         assert_eq!(message(ruling(story)), "PodGang growing-1 does not exist");
         let unfinished = whole(GROWING).into_iter().map(|mut object| {
             if object["kind"] == "PodCliqueSet" {
@@ -258,7 +259,7 @@ mod tests {
             }
             object
         });
-        let story = rolled().all_added(unfinished).mark(RAN_OUT, Value::Null);
+        let story = rolled().all_added(unfinished).mark(SharedMark::WaitRanOut, Value::Null);
         let said = message(ruling(story));
         assert_eq!(said, "growing lacks PodCliqueSet growing with availableReplicas 2");
     }
@@ -274,7 +275,7 @@ mod tests {
     fn a_waiting_gang_that_is_forgotten() {
         let grown = rolled().all_added(whole(GROWING)).mark(GROWN, Value::Null).mark(JOIN, Value::Null);
         let unbound = whole(PENDING).into_iter().filter(|object| object["kind"] != "Pod");
-        let story = grown.all_added(unbound).mark(RAN_OUT, Value::Null);
+        let story = grown.all_added(unbound).mark(SharedMark::WaitRanOut, Value::Null);
         assert_eq!(message(ruling(story)), "0 of 2 pods of hoping-0-worker are bound");
     }
 }

@@ -10,7 +10,7 @@ use conformance_driver::control_plane;
 use conformance_driver::limits::{REACTION, RECOVERY};
 use conformance_driver::test_cluster::binding;
 use conformance_expect::schedulers::koordinator::POD_GROUP;
-use conformance_history::{History, Live};
+use conformance_history::{History, Live, MarkName};
 use conformance_judge::admission::{Attempt, admitted};
 use conformance_judge::configuration::{Flaw, stops_the_start};
 use conformance_judge::gang_groups::annotation;
@@ -33,7 +33,7 @@ const TUNED: &str = "tuned-0-tuned-0-worker";
 const KEY: &str = "example.com/row";
 const QOS: &str = "koordinator.sh/qosClass";
 /// Mark: from here on other values are tried.
-const SEEN: &str = "all values seen";
+const SEEN: MarkName = MarkName::of_case("all values seen");
 const KNOWN: &[Attempt] = &[admitted("a level of the case's own topology", |_| {})];
 
 const FLAWS: &[Flaw] = &[

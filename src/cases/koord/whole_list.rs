@@ -8,7 +8,7 @@ use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::schedulers::koordinator::POD_GROUP;
-use conformance_history::History;
+use conformance_history::{History, MarkName};
 use conformance_judge::fail_closed::is_told;
 use conformance_judge::{Shown, ensure, finding, foreign_fields, gang_groups, none, violation};
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ const KEPT: &str = "changing-changing-b";
 /// The PodGroup of somebody else.
 const FOREIGN: &str = "taken-taken-b";
 /// Mark: the PodGroups of `changing` are as its podgroups say.
-const AT_REST: &str = "at rest";
+const AT_REST: MarkName = MarkName::of_case("at rest");
 /// The podgroups of `changing` after each step.
 const STEPS: [&[&str]; 3] = [&["a", "b"], &["b", "c"], &["b", "c", "d"]];
 

@@ -7,11 +7,11 @@ use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
 use conformance_driver::case::{Case, Isolation, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::control_plane::{self, API_SERVER_RESTARTED};
+use conformance_driver::control_plane;
 use conformance_driver::limits;
 use conformance_expect::Expected;
-use conformance_history::{History, Live, is_controlled_by};
-use conformance_judge::admission::{self, Attempt, CONTROLLER, admitted, answers, refused};
+use conformance_history::{History, Live, MarkName, SharedMark, is_controlled_by};
+use conformance_judge::admission::{self, Attempt, admitted, answers, refused};
 use conformance_judge::{ensure, finding, gang_resources, violation};
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ pub(crate) const CASE: Case = Case::new(
 .only(&[Target::KubeTree]);
 
 const GATE: &str = "CompositePodGroup";
-const FLAT: &str = "before is flat";
+const FLAT: MarkName = MarkName::of_case("before is flat");
 const BEFORE: &str = "before-0";
 
 const WITHOUT: &[Attempt] = &[refused("a tree that is not served", &[GATE], |_| {})];
@@ -95,7 +95,7 @@ fn is_flat(live: &Live, pod_gang: &str) -> Ruling {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KUBE-09", || {
-        history.reached(API_SERVER_RESTARTED)?;
+        history.reached(SharedMark::ApiServerRestarted)?;
         answers(history, WITHOUT)?;
         let (flat, _) = history.reached(FLAT)?;
         is_flat(&history.before(flat), BEFORE)?;
@@ -115,7 +115,7 @@ fn judge(history: &History) -> Vec<Finding> {
 
 /// What the controller said at its start names the mapping.
 fn says_the_mapping(history: &History) -> Ruling {
-    let (_, controller) = history.reached(CONTROLLER)?;
+    let (_, controller) = history.reached(SharedMark::Controller)?;
     let lines = controller.detail["said"].as_array().map(Vec::as_slice).unwrap_or_default();
     let is_it = |line: &Value| {
         line.as_str().is_some_and(|line| line.contains("v1beta1") && line.contains("PodGroup"))

@@ -11,10 +11,12 @@ use conformance_driver::admission_attempts::{clique, group, required, template};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
-use conformance_history::{History, Live};
+use conformance_history::{History, Live, MarkName};
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::{ensure, finding, violation};
 use serde_json::Value;
+
+const MADE: MarkName = MarkName::of_case("PodGroups made");
 
 /// KUBE-07.
 pub(crate) const CASE: Case = Case::new(
@@ -122,7 +124,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         wanted(target).keys().all(|name| live.get("PodGroup", name).is_some())
     })
     .await?;
-    test.mark("PodGroups made", Value::Null);
+    test.mark(MADE, Value::Null);
     Ok(())
 }
 
@@ -143,7 +145,7 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KUBE-07", || {
         let target = history.header.target;
         table(target).iter().try_for_each(|(_, attempts)| answers(history, attempts))?;
-        history.reached("PodGroups made")?;
+        history.reached(MADE)?;
         keys(&history.end(), &wanted(target))
     })]
 }

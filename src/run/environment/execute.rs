@@ -8,9 +8,10 @@ use conformance_contract::names;
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Outcome;
 use conformance_driver::case::{Case, Isolation};
-use conformance_driver::context::{STOPPED, Stop, TestContext};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_driver::test_cluster::TestCluster;
+use conformance_history::SharedMark;
 use conformance_report::{CaseResult, Seconds};
 
 use super::{Environment, Origin};
@@ -102,7 +103,7 @@ impl Environment {
             })
         });
         if let Some(stop) = &stop {
-            test.mark(STOPPED, stop.detail());
+            test.mark(SharedMark::Stopped, stop.detail());
         }
         let history = test.history();
         let findings = (case.judge)(&history);
