@@ -5,9 +5,13 @@ use std::ops::Range;
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
 use conformance_history::{Change, History, Version};
 
 use super::{Shown, none, violation};
+
+const WRONG_SCHEDULER: Code = Code::new("wrong-scheduler");
+const NOT_LEFT_ALONE: Code = Code::new("not-left-alone");
 
 /// All versions of the PodCliqueSet's objects of a kind.
 fn made_for<'a>(history: &'a History, kind: &'a str, set: &'a str) -> impl Iterator<Item = Version<'a>> {
@@ -33,8 +37,11 @@ pub fn serves(history: &History, set: &str, scheduler: &str) -> Ruling {
     });
     none(gangs.chain(pods).filter(|(_, _, found)| *found != Some(scheduler)).map(|(version, what, found)| {
         let found = found.map_or("none".to_owned(), |found| format!("{found:?}"));
-        violation(format!("{} {} has {what} {found}, not {scheduler:?}", version.kind(), version.name()))
-            .shown_by("it", version)
+        violation(
+            WRONG_SCHEDULER,
+            format!("{} {} has {what} {found}, not {scheduler:?}", version.kind(), version.name()),
+        )
+        .shown_by("it", version)
     }))
 }
 
@@ -67,7 +74,7 @@ pub fn left_alone(history: &History, set: &str, part: Range<usize>) -> Ruling {
         };
         let (kind, name) = (version.kind(), version.name());
         Some(
-            violation(format!("{kind} {name} {wrong}, though it was to be left alone"))
+            violation(NOT_LEFT_ALONE, format!("{kind} {name} {wrong}, though it was to be left alone"))
                 .shown_by("it", version),
         )
     }))

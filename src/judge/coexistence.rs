@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
 use conformance_expect::schedulers;
 use conformance_history::{History, SharedMark, Version};
 use serde_json::Value;
@@ -11,6 +12,9 @@ use serde_json::Value;
 use super::binding::bindings;
 use super::gang_resources::is_gang_resource;
 use super::{Shown, none, violation};
+
+const BOUND_BY_ANOTHER_SCHEDULER: Code = Code::new("bound-by-another-scheduler");
+const OWNED_BY_ANOTHER_BACKEND: Code = Code::new("owned-by-another-backend");
 
 /// The schedulers that PodCliqueSets were sent for and that run.
 ///
@@ -64,7 +68,7 @@ pub fn bound_by_its_own(history: &History) -> Ruling {
         let others: Vec<_> = users.iter().copied().filter(|user| *user != own).collect();
         if !others.is_empty() {
             let message = format!("{} of {named} was bound by {}", version.name(), others.join(", "));
-            violations.push(violation(message).shown_by("bound", version));
+            violations.push(violation(BOUND_BY_ANOTHER_SCHEDULER, message).shown_by("bound", version));
         }
     }
     none(violations)
@@ -110,7 +114,11 @@ pub fn resources_of_own_gangs(history: &History) -> Ruling {
             wrong.entry(version.uid()).or_insert((message, version));
         }
     }
-    none(wrong.into_values().map(|(message, version)| violation(message).shown_by("it", version)))
+    none(
+        wrong
+            .into_values()
+            .map(|(message, version)| violation(OWNED_BY_ANOTHER_BACKEND, message).shown_by("it", version)),
+    )
 }
 
 #[cfg(test)]

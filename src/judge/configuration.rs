@@ -1,10 +1,13 @@
 //! Configuration files that stop the controller's start.
 
 use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
 use conformance_history::{History, SharedMark};
 use serde_json::Value;
 
 use super::{none, violation};
+
+const FLAW_ACCEPTED: Code = Code::new("flaw-accepted");
 
 /// A configuration that has to stop the start.
 #[derive(Debug, Clone, Copy)]
@@ -28,8 +31,10 @@ pub fn stops_the_start(history: &History, flaws: &[Flaw]) -> Ruling {
             history.marks(SharedMark::StartedWithFlaw).find(|(_, mark)| mark.detail["title"] == flaw.title);
         let (_, mark) =
             tried.ok_or_else(|| Broken::NotReached(format!("no start was tried with {:?}", flaw.title)))?;
-        violations
-            .extend(wrong(flaw, &mark.detail).map(|wrong| violation(format!("{}: {wrong}", flaw.title))));
+        violations.extend(
+            wrong(flaw, &mark.detail)
+                .map(|wrong| violation(FLAW_ACCEPTED, format!("{}: {wrong}", flaw.title))),
+        );
     }
     none(violations)
 }

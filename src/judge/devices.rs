@@ -6,10 +6,14 @@ use std::fmt;
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
 use conformance_history::{History, SharedMark};
 use serde_json::Value;
 
 use super::{Shown, none, violation};
+
+const DEVICE_SHARED: Code = Code::new("device-shared");
+const WRONG_NUMBER_OF_DEVICES: Code = Code::new("wrong-number-of-devices");
 
 /// A container and what it has.
 #[derive(Debug)]
@@ -50,7 +54,7 @@ pub fn at_most_once(history: &History) -> Ruling {
             if let Some(other) = holders.insert((container.node, *device), container) {
                 let node = container.node;
                 let message = format!("{device} of {node} is allocated to {other} and to {container}");
-                violations.push(violation(message));
+                violations.push(violation(DEVICE_SHARED, message));
             }
         }
     }
@@ -78,7 +82,8 @@ pub fn as_requested(history: &History) -> Ruling {
             if found != wanted {
                 let message =
                     format!("container {name} of {} has {found} GPUs, it asked for {wanted}", pod.name());
-                violations.push(violation(message).shown_by_object("its request", pod.0));
+                violations
+                    .push(violation(WRONG_NUMBER_OF_DEVICES, message).shown_by_object("its request", pod.0));
             }
         }
     }
@@ -87,7 +92,10 @@ pub fn as_requested(history: &History) -> Ruling {
     }
     let allocated = all.iter().map(|container| container.devices.len()).sum::<usize>();
     if allocated != requested {
-        violations.push(violation(format!("{allocated} GPUs are allocated, {requested} were requested")));
+        violations.push(violation(
+            WRONG_NUMBER_OF_DEVICES,
+            format!("{allocated} GPUs are allocated, {requested} were requested"),
+        ));
     }
     none(violations)
 }

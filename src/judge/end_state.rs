@@ -8,10 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
+use conformance_contract::violation::Code;
 use conformance_history::{History, Live};
 use serde_json::{Map, Value, json};
 
 use super::{Shown, none, violation};
+
+const ENDED_WITH_OTHER_OBJECTS: Code = Code::new("ended-with-other-objects");
+const ENDED_OTHERWISE: Code = Code::new("ended-otherwise");
 
 /// Annotations that schedulers write about what they did: when, and beside which pods.
 const OF_SCHEDULERS: [&str; 6] = [
@@ -45,14 +49,14 @@ pub fn same(history: &History, reference: &str, other: &str) -> Ruling {
         let name = name.replace(SET, other);
         if counts.0 != counts.1 {
             let found_now = format!("{other} ended with {} {kind} {name} instead of {}", counts.1, counts.0);
-            return Some(
-                found.iter().fold(violation(found_now), |v, (_, raw)| v.shown_by_object("at the end", raw)),
-            );
+            return Some(found.iter().fold(violation(ENDED_WITH_OTHER_OBJECTS, found_now), |v, (_, raw)| {
+                v.shown_by_object("at the end", raw)
+            }));
         }
         wanted.iter().zip(found).find_map(|((wanted, _), (found, raw))| {
             let difference = first_difference("", wanted, found)?;
             Some(
-                violation(format!("{kind} {name} ended otherwise: {difference}"))
+                violation(ENDED_OTHERWISE, format!("{kind} {name} ended otherwise: {difference}"))
                     .shown_by_object("at the end", raw),
             )
         })

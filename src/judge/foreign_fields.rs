@@ -1,10 +1,13 @@
 //! What others write into an object that a backend keeps in order, and the backend has to leave there.
 
 use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
 use conformance_history::{Change, History, SharedMark, Version};
 use serde_json::Value;
 
 use super::{Shown, none, violation};
+
+const FOREIGN_FIELDS_LOST: Code = Code::new("foreign-fields-lost");
 
 /// Whatever others wrote has been in every version of the object since.
 ///
@@ -26,7 +29,7 @@ pub fn kept(history: &History) -> Ruling {
             Broken::NotReached(format!("what others wrote into {kind} {name} was never seen"))
         })?;
         violations.extend(since.find(|version| !is_there(version)).map(|lost| {
-            violation(format!("{kind} {name} lost what others had written: {patch}"))
+            violation(FOREIGN_FIELDS_LOST, format!("{kind} {name} lost what others had written: {patch}"))
                 .shown_by("written", written)
                 .shown_by("lost", lost)
         }));

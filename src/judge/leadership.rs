@@ -7,11 +7,15 @@
 use std::collections::BTreeSet;
 
 use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
 use conformance_history::{History, SharedMark};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::{none, violation};
+
+const LEASE_TAKEN_EARLY: Code = Code::new("lease-taken-early");
+const LEADS_AGAIN: Code = Code::new("leads-again");
 
 /// The lease went to another holder only when the former one had given it up, or had not renewed it in time, and never
 /// back (KLT-07).
@@ -35,13 +39,16 @@ pub fn one_leader_at_a_time(history: &History) -> Ruling {
         };
         if let Some((before, terms)) = last.filter(|(before, _)| *before != holder) {
             if !is_free && !has_run_out(terms, spec) {
-                violations.push(violation(format!(
-                    "{holder} took the lease at {} while {before} held it, renewed at {} for {} s",
-                    spec["renewTime"], terms["renewTime"], terms["leaseDurationSeconds"]
-                )));
+                violations.push(violation(
+                    LEASE_TAKEN_EARLY,
+                    format!(
+                        "{holder} took the lease at {} while {before} held it, renewed at {} for {} s",
+                        spec["renewTime"], terms["renewTime"], terms["leaseDurationSeconds"]
+                    ),
+                ));
             }
             if former.contains(holder) {
-                violations.push(violation(format!("{holder} leads again after {before}")));
+                violations.push(violation(LEADS_AGAIN, format!("{holder} leads again after {before}")));
             }
             former.insert(before);
         }

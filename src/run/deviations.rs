@@ -2,7 +2,8 @@
 //! that passes unexpectedly turns the run red, because then this table no longer tells the truth.
 
 use conformance_contract::target::Target;
-use conformance_contract::violation::Violation;
+use conformance_contract::violation::{Code, Violation};
+use conformance_judge::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE, PODS_UNBOUND, WRONG_NUMBER_OF_WHOLE_GANGS};
 
 /// A clause that a target is known to break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,13 +16,17 @@ pub struct Deviation {
     pub case: &'static str,
     /// The scheduler's version that it was seen on.
     pub version: &'static str,
-    /// What every violation says where it is this: anything else is a failure like any other.
-    pub shows: &'static str,
+    /// What every violation is where it is this, by its code: anything else is a failure like any other.
+    pub shows: &'static [Code],
     /// Whether it shows every time. One that is a race passes now and then, which is no news.
     pub always: bool,
     /// Why, and what it means for a user.
     pub reason: &'static str,
 }
+
+const IN_PART: &[Code] = &[BOUND_IN_PART];
+const NOT_WHOLE: &[Code] = &[NOT_BOUND_WHOLE];
+const UNBOUND: &[Code] = &[PODS_UNBOUND];
 
 /// All of them.
 pub const DEVIATIONS: &[Deviation] = &[
@@ -29,7 +34,7 @@ pub const DEVIATIONS: &[Deviation] = &[
         target: Target::KubePodGroup,
         clause: "AON-08",
         case: "aon/across-cliques",
-        shows: "were bound, though it could not be bound whole",
+        shows: IN_PART,
         version: "v1.36.4",
         always: true,
         reason: "proposal 531 calls the flat mapping all-or-nothing across the PodGroups of one Workload; \
@@ -39,7 +44,7 @@ pub const DEVIATIONS: &[Deviation] = &[
         target: Target::Volcano,
         clause: "AON-02",
         case: "aon/nothing-requested",
-        shows: "were bound, though it could not be bound whole",
+        shows: IN_PART,
         version: "v1.14.1",
         always: true,
         reason: "a pod that requests no resources is best effort to Volcano: backfill binds it by itself, whatever its \
@@ -49,7 +54,7 @@ pub const DEVIATIONS: &[Deviation] = &[
         target: Target::Koordinator,
         clause: "GANG-12",
         case: "gang/restored-while-pending",
-        shows: "is not bound whole",
+        shows: NOT_WHOLE,
         version: "v1.8.0",
         always: false,
         reason: "a PodGroup that was deleted and is there again knows none of its pods until each of them changes, as \
@@ -60,7 +65,7 @@ pub const DEVIATIONS: &[Deviation] = &[
         target: Target::Koordinator,
         clause: "DEL-08",
         case: "del/same-name-again",
-        shows: "is not bound whole",
+        shows: NOT_WHOLE,
         version: "v1.8.0",
         always: false,
         reason: "koord-scheduler 1.8 keeps by name that a gang was satisfied once; one of the same name made right after \
@@ -70,24 +75,25 @@ pub const DEVIATIONS: &[Deviation] = &[
         target: Target::Koordinator,
         clause: "AON-07",
         case: "aon/scaled-is-whole-or-not",
-        shows: "are bound",
+        shows: &[WRONG_NUMBER_OF_WHOLE_GANGS, PODS_UNBOUND],
         version: "v1.8.0",
         always: false,
         reason: "now and then koord-scheduler 1.8 loses a gang that it retries (its log: \"already present in unschedulable \
                  queue\"): new room does not wake it, only the flush of unschedulable pods does",
     },
-    koordinator_starves("AON-04", "aon/room-for-one", "the unit of tiny-0"),
-    koordinator_starves("AON-10", "aon/pending-blocks-nobody", "the unit of small-0"),
-    kai_namesakes("AON-01", "of the gang that fits are bound", false),
-    kai_namesakes("AON-02", "were bound, though it could not be bound whole", true),
+    koordinator_starves("AON-04", "aon/room-for-one"),
+    koordinator_starves("AON-10", "aon/pending-blocks-nobody"),
+    kai_namesakes("AON-01", UNBOUND, false),
+    kai_namesakes("AON-02", IN_PART, true),
 ];
 
-const fn koordinator_starves(clause: &'static str, case: &'static str, shows: &'static str) -> Deviation {
+/// The later, smaller gang is all that these cases judge to be bound whole.
+const fn koordinator_starves(clause: &'static str, case: &'static str) -> Deviation {
     Deviation {
         target: Target::Koordinator,
         clause,
         case,
-        shows,
+        shows: NOT_WHOLE,
         version: "v1.8.0",
         always: false,
         reason: "koord-scheduler 1.8 tries a gang that does not fit again and again, and each time holds what room there \
@@ -96,7 +102,7 @@ const fn koordinator_starves(clause: &'static str, case: &'static str, shows: &'
 }
 
 /// KAI 0.17 and earlier; mended upstream by KAI-Scheduler #2095 (backport #2138).
-const fn kai_namesakes(clause: &'static str, shows: &'static str, always: bool) -> Deviation {
+const fn kai_namesakes(clause: &'static str, shows: &'static [Code], always: bool) -> Deviation {
     Deviation {
         target: Target::Kai,
         clause,
@@ -117,7 +123,7 @@ pub fn of(case: &str, clause: &str, target: Target) -> Option<&'static Deviation
 impl Deviation {
     /// Whether violations are this deviation and nothing else.
     pub fn explains(&self, violations: &[Violation]) -> bool {
-        violations.iter().all(|violation| violation.message.contains(self.shows))
+        violations.iter().all(|violation| self.shows.contains(&violation.code))
     }
 }
 
@@ -128,9 +134,8 @@ mod tests {
     #[test]
     fn another_fault_is_no_known_deviation() {
         let known = &DEVIATIONS[0];
-        let said = |message: &str| Violation::new(message, []);
-        let bound = "2 pods of the unit of g were bound, though it could not be bound whole";
-        assert!(known.explains(&[said(bound)]));
-        assert!(!known.explains(&[said(bound), said("a pod is on a node of another case")]));
+        let found = |code: Code| Violation::new(code, "in whatever words", []);
+        assert!(known.explains(&[found(BOUND_IN_PART)]));
+        assert!(!known.explains(&[found(BOUND_IN_PART), found(Code::new("bound-outside-pool"))]));
     }
 }

@@ -9,7 +9,8 @@ use conformance_cluster::nodes::PODS;
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Isolation, Nodes, nodes};
+use conformance_contract::violation::Code;
+use conformance_driver::case::{Case, Nodes, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::SCHEDULING;
 use conformance_driver::test_cluster::TestCluster;
@@ -18,6 +19,8 @@ use conformance_expect::{Expected, Gang, Group, schedulers};
 use conformance_history::{History, Kind, MarkName, SharedMark};
 use conformance_judge::{binding, cleanup, ensure, finding, gangs, violation};
 use serde_json::Value;
+
+const WHOLE_WITHOUT_ROOM: Code = Code::new("whole-without-room");
 
 const ROOM_FOR_ALL: MarkName = MarkName::of_case("room for all");
 
@@ -229,7 +232,10 @@ fn judge(history: &History) -> Vec<Finding> {
             let based: Vec<_> = bases.flat_map(|gang| gang.units(history.header.target)).collect();
             binding::all_or_nothing(&short, &based)?;
             ensure(binding::whole(&short.end(), &units).is_err(), || {
-                violation("every unit was bound whole, though there was room for one pod less")
+                violation(
+                    WHOLE_WITHOUT_ROOM,
+                    "every unit was bound whole, though there was room for one pod less",
+                )
             })
         }),
         finding("AON-03", || {

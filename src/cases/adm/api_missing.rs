@@ -7,6 +7,7 @@ use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_contract::target::{KUBE, Target};
+use conformance_contract::violation::Code;
 use conformance_driver::admission_attempts::{required, template};
 use conformance_driver::case::{Case, Isolation, nodes};
 use conformance_driver::context::{Stop, TestContext};
@@ -17,6 +18,9 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::admission::{self, Attempt, admitted, answers, refused};
 use conformance_judge::{backends, ensure, finding, violation};
 use serde_json::Value;
+
+const NOT_SAID_AT_START: Code = Code::new("not-said-at-start");
+const READINESS_SILENT: Code = Code::new("readiness-silent");
 
 /// ADM-10, KUBE-06.
 pub(crate) const CASE: Case = Case::new(
@@ -118,10 +122,12 @@ pub(super) fn names_what_is_missing(history: &History, missing: &str) -> Ruling 
     let lines =
         controller.detail["said"].as_array().ok_or_else(|| Broken::NotReached("no log was read".into()))?;
     ensure(lines.iter().any(contains), || {
-        violation(format!("started without {missing}, the controller did not say so"))
+        violation(NOT_SAID_AT_START, format!("started without {missing}, the controller did not say so"))
     })?;
     let readiness = &controller.detail["readiness"];
-    ensure(contains(readiness), || violation(format!("readiness does not name {missing}: {readiness}")))
+    ensure(contains(readiness), || {
+        violation(READINESS_SILENT, format!("readiness does not name {missing}: {readiness}"))
+    })
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -64,7 +64,10 @@ fn small_is_bound(history: &History) -> Ruling {
     let (_, mark) = history.reached(ELSEWHERE)?;
     let count = |key: &str| mark.detail[key].as_u64().unwrap_or_default();
     ensure(count("bound") == 1, || {
-        violation(format!("{} of {} pods of the gang that fits are bound", count("bound"), count("pods")))
+        violation(
+            binding::PODS_UNBOUND,
+            format!("{} of {} pods of the gang that fits are bound", count("bound"), count("pods")),
+        )
     })
 }
 

@@ -6,6 +6,7 @@
 //! the lease; that no two did, also in the pods: two would make two of one index.
 
 use conformance_contract::ruling::{Finding, Ruling};
+use conformance_contract::violation::Code;
 use conformance_driver::case::{Case, Isolation, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::lease_watch::LeaseWatch;
@@ -16,6 +17,8 @@ use conformance_judge::{
     all, binding, finding, gang_resources, gangs, kubelets, leadership, none, pods, violation,
 };
 use serde_json::Value;
+
+const NOT_CONVERGED: Code = Code::new("not-converged");
 
 /// KLT-07.
 pub(crate) const CASE: Case = Case::new("The controller is rolled while gangs wait and grow: one leader at a time, and all becomes as it should be", |test| Box::pin(drive(test)), judge)
@@ -102,7 +105,10 @@ fn as_it_should_be(history: &History, until: usize, set: &str) -> Ruling {
 }
 
 fn at_rest(live: &Live, set: &str, all: &[Gang]) -> Ruling {
-    none(convergence::lacks(live, set, all).map(|lack| violation(format!("{set} lacks {lack}"))))
+    none(
+        convergence::lacks(live, set, all)
+            .map(|lack| violation(NOT_CONVERGED, format!("{set} lacks {lack}"))),
+    )
 }
 
 #[cfg(test)]

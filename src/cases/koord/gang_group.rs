@@ -43,7 +43,6 @@ fn judge(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use conformance_expect as expect;
 
     #[test]

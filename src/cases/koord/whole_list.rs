@@ -4,6 +4,7 @@
 
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
 use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
@@ -12,6 +13,9 @@ use conformance_history::{History, MarkName};
 use conformance_judge::fail_closed::is_told;
 use conformance_judge::{Shown, ensure, finding, foreign_fields, gang_groups, none, violation};
 use serde_json::{Value, json};
+
+const FOREIGN_OBJECT_TOUCHED: Code = Code::new("foreign-object-touched");
+const NO_WARNING: Code = Code::new("no-warning");
 
 /// KOORD-07.
 pub(crate) const CASE: Case = Case::new(
@@ -111,12 +115,12 @@ fn never_overwritten(history: &History) -> Ruling {
     let first =
         versions.next().ok_or_else(|| Broken::NotReached(format!("there was no PodGroup {FOREIGN}")))?;
     none(versions.find(|version| said(version.object) != said(first.object)).map(|version| {
-        violation(format!("PodGroup {FOREIGN} of another controller was overwritten"))
+        violation(FOREIGN_OBJECT_TOUCHED, format!("PodGroup {FOREIGN} of another controller was overwritten"))
             .shown_by("as it was", first)
             .shown_by("overwritten", version)
     }))?;
     ensure(is_told(&history.end(), TAKEN, "", FOREIGN), || {
-        violation(format!("no Warning event says that the name {FOREIGN} is taken"))
+        violation(NO_WARNING, format!("no Warning event says that the name {FOREIGN} is taken"))
     })
 }
 

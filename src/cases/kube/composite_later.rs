@@ -5,6 +5,7 @@
 use conformance_cluster::local::{ClusterSpec, Part};
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
 use conformance_driver::case::{Case, Isolation, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane;
@@ -16,6 +17,11 @@ use conformance_judge::{ensure, finding, gang_resources, violation};
 use serde_json::Value;
 
 use super::mapping::ask_for;
+
+const COMPOSITE_MADE: Code = Code::new("composite-made");
+const WRONG_NUMBER_OF_GROUPS: Code = Code::new("wrong-number-of-groups");
+const NOT_FLAT: Code = Code::new("not-flat");
+const MAPPING_NOT_LOGGED: Code = Code::new("mapping-not-logged");
 
 /// KUBE-09.
 pub(crate) const CASE: Case = Case::new(
@@ -80,16 +86,18 @@ fn is_flat(live: &Live, pod_gang: &str) -> Ruling {
     let owner = owner.ok_or_else(|| Broken::NotReached(format!("there is no PodGang {pod_gang}")))?;
     let own = |kind: &'static str| live.of(kind).filter(move |object| is_controlled_by(object, owner));
     ensure(own("CompositePodGroup").next().is_none(), || {
-        violation(format!("PodGang {pod_gang} has a CompositePodGroup"))
+        violation(COMPOSITE_MADE, format!("PodGang {pod_gang} has a CompositePodGroup"))
     })?;
     let groups: Vec<_> = own("PodGroup").map(|group| &group["spec"]).collect();
-    ensure(groups.len() == 2, || violation(format!("PodGang {pod_gang} has {} PodGroups", groups.len())))?;
+    ensure(groups.len() == 2, || {
+        violation(WRONG_NUMBER_OF_GROUPS, format!("PodGang {pod_gang} has {} PodGroups", groups.len()))
+    })?;
     let is_whole = |spec: &&&Value| {
         spec["parentCompositePodGroupName"].is_null() && spec["workloadRef"]["workloadName"] == pod_gang
     };
     match groups.iter().find(|spec| !is_whole(spec)) {
         None => Ok(()),
-        Some(spec) => Err(violation(format!("a PodGroup of PodGang {pod_gang} is {spec}")).into()),
+        Some(spec) => Err(violation(NOT_FLAT, format!("a PodGroup of PodGang {pod_gang} is {spec}")).into()),
     }
 }
 
@@ -121,6 +129,9 @@ fn says_the_mapping(history: &History) -> Ruling {
         line.as_str().is_some_and(|line| line.contains("v1beta1") && line.contains("PodGroup"))
     };
     ensure(lines.iter().any(is_it), || {
-        violation("the controller's log does not say by which API and mapping gangs are made")
+        violation(
+            MAPPING_NOT_LOGGED,
+            "the controller's log does not say by which API and mapping gangs are made",
+        )
     })
 }

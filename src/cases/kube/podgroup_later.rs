@@ -5,12 +5,16 @@ use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::KUBE;
+use conformance_contract::violation::Code;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_history::{History, SharedMark, Version};
 use conformance_judge::{Shown, binding, finding, none, violation};
 use http::Method;
 use serde_json::{Value, json};
+
+const BOUND_BEFORE_GROUP: Code = Code::new("bound-before-group");
+const UNBOUND_WITH_GROUP: Code = Code::new("unbound-with-group");
 
 /// KUBE-14.
 pub(crate) const CASE: Case = Case::new(
@@ -73,15 +77,19 @@ fn bound_with_their_group(history: &History, passed: usize) -> Ruling {
     let bound: Vec<Version<'_>> = binding::bindings(history).collect();
     let early = bound.iter().filter(|version| version.index < passed);
     none(early.map(|version| {
-        violation(format!("{} was bound before there was a PodGroup {GROUP}", version.name()))
-            .shown_by("bound", *version)
+        violation(
+            BOUND_BEFORE_GROUP,
+            format!("{} was bound before there was a PodGroup {GROUP}", version.name()),
+        )
+        .shown_by("bound", *version)
     }))?;
     if history.named("PodGroup", GROUP).next().is_none() {
         return Err(Broken::NotReached(format!("there never was a PodGroup {GROUP}")));
     }
     let left = PODS.into_iter().filter(|name| bound.iter().all(|version| version.name() != *name));
     none(left.map(|name| {
-        let found = violation(format!("{name} was not bound when PodGroup {GROUP} appeared"));
+        let found =
+            violation(UNBOUND_WITH_GROUP, format!("{name} was not bound when PodGroup {GROUP} appeared"));
         let last = history.named("Pod", name).last();
         last.into_iter().fold(found, |found, version| found.shown_by("not bound", version))
     }))

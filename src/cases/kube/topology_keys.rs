@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use conformance_contract::names;
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::{KUBE, Target};
+use conformance_contract::violation::Code;
 use conformance_driver::admission_attempts::{clique, group, required, template};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
@@ -15,6 +16,8 @@ use conformance_history::{History, Live, MarkName};
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::{ensure, finding, violation};
 use serde_json::Value;
+
+const WRONG_TOPOLOGY_KEYS: Code = Code::new("wrong-topology-keys");
 
 const MADE: MarkName = MarkName::of_case("PodGroups made");
 
@@ -136,7 +139,10 @@ fn keys(live: &Live, wanted: &BTreeMap<&str, Vec<&str>>) -> Ruling {
         let keys: Vec<_> =
             constraints["topology"].as_array().into_iter().flatten().map(|of| &of["key"]).collect();
         ensure(keys == *wanted, || {
-            violation(format!("PodGroup {name} has topology keys {keys:?}, not {wanted:?}"))
+            violation(
+                WRONG_TOPOLOGY_KEYS,
+                format!("PodGroup {name} has topology keys {keys:?}, not {wanted:?}"),
+            )
         })
     })
 }
