@@ -69,7 +69,7 @@ impl Stop {
         let (_, mark) = history.marks(SharedMark::Stopped).next()?;
         let reason = mark.detail["reason"].as_str().unwrap_or_default().to_owned();
         Some(match mark.detail["cluster"] == true {
-            true => Self::Cluster(ClusterError::Name(reason)),
+            true => Self::Cluster(ClusterError::Recorded(reason)),
             false => Self::Refused { action: "the driver stopped".into(), reason },
         })
     }

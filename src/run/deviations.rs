@@ -129,6 +129,13 @@ impl Deviation {
 
 #[cfg(test)]
 mod tests {
+    use conformance_cases as cases;
+    use conformance_contract::ruling::Broken;
+    use conformance_history::testing::{Story, one_clique};
+    use conformance_history::{MarkName, SharedMark};
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
     use super::*;
 
     #[test]
@@ -137,5 +144,84 @@ mod tests {
         let found = |code: Code| Violation::new(code, "in whatever words", []);
         assert!(known.explains(&[found(BOUND_IN_PART)]));
         assert!(!known.explains(&[found(BOUND_IN_PART), found(Code::new("bound-outside-pool"))]));
+    }
+
+    /// Whether what the case's judge finds broken is the deviation that is known of the target.
+    fn is_known(case: &str, clause: &str, story: Story) -> bool {
+        let history = story.end();
+        let found = (cases::case(case).expect("the case").judge)(&history);
+        let ruling = found.into_iter().find(|finding| finding.clause == clause).expect("the clause").ruling;
+        let Err(Broken::Violated(violations)) = ruling else { panic!("{ruling:?} is no violation") };
+        of(case, clause, history.header.target).expect("the deviation").explains(&violations)
+    }
+
+    fn sent(target: Target, sets: &[(&str, usize)]) -> Story {
+        sets.iter().fold(Story::on(target), |story, (set, pods)| story.submitted(one_clique(set, *pods)))
+    }
+
+    #[rstest]
+    #[case::the_small_gang_starves(2, true)]
+    #[case::a_rival_is_bound_in_part(1, false)]
+    #[case::no_rival_is_bound(0, false)]
+    fn a_small_gang_that_starves(#[case] rivals: usize, #[case] known: bool) {
+        let mut rival = one_clique("rival", 2);
+        rival["spec"]["replicas"] = 1.into();
+        let story = Story::on(Target::Koordinator).submitted(rival).submitted(one_clique("tiny", 1));
+        let story = story.workers("rival", 2, rivals).mark(SharedMark::SchedulerPassed, Value::Null);
+        assert_eq!(is_known("aon/room-for-one", "AON-04", story.workers("tiny", 1, 0)), known);
+    }
+
+    #[test]
+    fn a_gang_that_starves_behind_one_that_waits() {
+        let story = sent(Target::Koordinator, &[("large", 5), ("small", 2)]).workers("large", 5, 0);
+        let story = story.mark(SharedMark::SchedulerPassed, Value::Null).workers("small", 2, 1);
+        assert!(is_known("aon/pending-blocks-nobody", "AON-10", story));
+    }
+
+    #[test]
+    fn pods_that_request_nothing_are_bound_by_themselves() {
+        let story = sent(Target::Volcano, &[("undemanding", 3)]).workers("undemanding", 3, 2);
+        let story = story.mark(SharedMark::SchedulerPassed, Value::Null);
+        assert!(is_known("aon/nothing-requested", "AON-02", story));
+        let silent = sent(Target::Volcano, &[("undemanding", 3)]).workers("undemanding", 3, 0);
+        let silent = silent.mark(SharedMark::SchedulerPassed, Value::Null);
+        assert!(
+            !is_known("aon/nothing-requested", "AON-02", silent),
+            "unbound without a word is another fault"
+        );
+    }
+
+    #[test]
+    fn gangs_of_one_name_are_one() {
+        let elsewhere = MarkName::of_case("in the other namespace");
+        let story = || sent(Target::Kai, &[("namesake", 3)]);
+        let bound = |bound: usize| {
+            let story = story().workers("namesake", 3, bound).mark(SharedMark::SchedulerPassed, Value::Null);
+            story.mark(elsewhere, json!({"pods": 1, "bound": 0}))
+        };
+        assert!(is_known("aon/namesakes", "AON-01", bound(0)));
+        assert!(is_known("aon/namesakes", "AON-02", bound(2)));
+    }
+
+    #[test]
+    fn a_gang_that_new_room_does_not_wake() {
+        let mark = |story: Story, name: MarkName| story.mark(name, Value::Null);
+        let story = mark(sent(Target::Koordinator, &[("serving", 2)]), MarkName::of_case("base bound"));
+        let story = mark(story.workers("serving", 2, 1), SharedMark::SchedulerPassed.into());
+        // Without a scaled gang none of them is whole, where one is to be: too few whole gangs are this deviation too.
+        assert!(is_known("aon/scaled-is-whole-or-not", "AON-07", story));
+    }
+
+    #[test]
+    fn one_clique_is_bound_without_the_other() {
+        let story = sent(Target::KubePodGroup, &[("across", 5)]).workers("across", 5, 2);
+        let story = story.mark(SharedMark::SchedulerPassed, Value::Null);
+        assert!(is_known("aon/across-cliques", "AON-08", story));
+    }
+
+    #[test]
+    fn a_gang_of_a_deleted_ones_name_is_bound_in_part() {
+        let story = sent(Target::Koordinator, &[("again", 4)]).mark(SharedMark::Deleted, Value::Null);
+        assert!(is_known("del/same-name-again", "DEL-08", story.workers("again", 4, 3)));
     }
 }

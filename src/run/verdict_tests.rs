@@ -29,7 +29,7 @@ fn refused() -> Stop {
 }
 
 fn failing_cluster() -> Stop {
-    Stop::Cluster(ClusterError::Name("the API server went".into()))
+    Stop::Cluster(ClusterError::Recorded("the API server went".into()))
 }
 
 /// What is judged on a target of a case whose judge says this.

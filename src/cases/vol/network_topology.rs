@@ -68,8 +68,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 /// The tier of each level, of the HyperNodes that stand for its domains.
 fn tiers<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<(&'static str, &'a Value)>, Broken> {
-    let found =
-        hyper_nodes::of_domains(live, domains).map_err(|missing| violation(HYPER_NODE_MISSING, missing))?;
+    let found = hyper_nodes::of_domains(live, domains)
+        .map_err(|missing| violation(HYPER_NODE_MISSING, missing.to_string()))?;
     let tiers: Vec<_> = domains.iter().map(|domain| domain.key).zip(found).collect();
     let tier = |key: &str| {
         let mut of_level =

@@ -120,8 +120,9 @@ pub struct ModuleCrds {
 
 impl ModuleCrds {
     async fn read(&self) -> Result<Vec<Value>, ClusterError> {
-        let component: &'static Component = components::component(self.program)
-            .ok_or_else(|| ClusterError::Name(format!("no component is called {}", self.program)))?;
+        let component: &'static Component = components::component(self.program).ok_or_else(|| {
+            ClusterError::NoProgram { program: self.program.into(), reason: "no component is called" }
+        })?;
         let folder = components::source(component).await?.join(self.folder);
         let mut all = Vec::new();
         for file in self.files {
@@ -134,8 +135,7 @@ impl ModuleCrds {
 /// The objects in a YAML file.
 fn manifests(path: &std::path::Path) -> Result<Vec<Value>, ClusterError> {
     let text = std::fs::read_to_string(path).map_err(ClusterError::file(path))?;
-    grove_yaml::documents(&text)
-        .map_err(|e| ClusterError::Manifest { path: path.into(), reason: e.to_string() })
+    grove_yaml::documents(&text).map_err(|source| ClusterError::Manifest { path: path.into(), source })
 }
 
 #[cfg(test)]

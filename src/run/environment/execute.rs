@@ -56,7 +56,7 @@ impl Environment {
     }
 
     async fn attempt_here(&self, case: &'static Case, target: Target, attempt: usize) -> CaseResult {
-        let failed = |error: &ClusterError| {
+        let failed = |error: &dyn std::fmt::Display| {
             let clauses = verdict::judged_clauses(case, target);
             CaseResult::without_running(case.id, case.title, clauses, &Outcome::error(error.to_string()))
         };
@@ -86,7 +86,7 @@ impl Environment {
             Ok(test) => test,
             Err(stop) => {
                 let _ = test_cluster.cluster.node_pools().release(names::POOL, &namespace).await;
-                return failed(&cluster_error(stop));
+                return failed(&stop);
             }
         };
         let stop = tokio::select! {
@@ -161,13 +161,6 @@ impl Environment {
             tracing::debug!(namespace = test.namespace, %error, "cleaning up");
         }
         test.test_cluster.recorder.forget(&test.namespace);
-    }
-}
-
-fn cluster_error(stop: Stop) -> ClusterError {
-    match stop {
-        Stop::Cluster(error) => error,
-        stop @ (Stop::Wait { .. } | Stop::Refused { .. }) => ClusterError::Name(stop.to_string()),
     }
 }
 
