@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use conformance_history::{History, SharedMark};
+use conformance_history::{History, SharedMark, text};
 use serde_json::{Value, json};
 
 use crate::Gang;
@@ -63,10 +63,6 @@ fn replica(pcs: &Value, set: &str, index: u64, scaled: &BTreeMap<&str, u64>) -> 
 /// The replica that an object `<set>-<index>-…` belongs to.
 pub fn index_in(set: &str, name: &str) -> Option<u64> {
     name.strip_prefix(set)?.strip_prefix('-')?.split('-').next()?.parse().ok()
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }
 
 #[cfg(test)]

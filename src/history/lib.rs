@@ -5,6 +5,7 @@
 //! in which judges ask, [`reached`] says how far the case got. A history is append-only: nothing here knows what should
 //! have happened. [`testing`] has histories written by hand, for the tests of judges.
 
+mod fields;
 mod kinds;
 mod live;
 mod log;
@@ -14,6 +15,7 @@ mod query;
 mod reached;
 pub mod testing;
 
+pub use fields::{count, list, name, text};
 pub use kinds::{KINDS, Kind};
 pub use live::Live;
 pub use log::{Change, Entry, Gap, Header, History, HistoryError, Mark, Recorded, What};

@@ -7,7 +7,7 @@ use std::fmt;
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
-use conformance_history::{History, SharedMark};
+use conformance_history::{History, SharedMark, list};
 use serde_json::Value;
 
 use super::{Shown, none, violation};
@@ -108,10 +108,6 @@ fn gpus(container: &Value) -> usize {
 
 fn text<'a>(object: &'a Value, key: &str) -> &'a str {
     object[key].as_str().unwrap_or_default()
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
 #[cfg(test)]

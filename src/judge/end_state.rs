@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
-use conformance_history::{History, Live};
+use conformance_history::{History, Live, text};
 use serde_json::{Map, Value, json};
 
 use super::{Shown, none, violation};
@@ -177,10 +177,6 @@ fn first_difference(path: &str, wanted: &Value, found: &Value) -> Option<String>
         }
         _ => (wanted != found).then(|| format!("{path} is {found} instead of {wanted}")),
     }
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }
 
 #[cfg(test)]

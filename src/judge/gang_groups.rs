@@ -10,7 +10,7 @@ use conformance_contract::violation::Violation;
 use conformance_expect::schedulers::koordinator::{GANG, POD_GROUP};
 use conformance_expect::schedulers::{self, Name};
 use conformance_expect::{Gang, Group};
-use conformance_history::{Change, History, Live, is_controlled_by};
+use conformance_history::{Change, History, Live, is_controlled_by, list, text};
 use serde_json::Value;
 
 use super::{Shown, ensure, none, violation};
@@ -180,14 +180,6 @@ fn wrong(found: &Value, pod_gang: &Value, gang: &Gang, group: &Group) -> Option<
     let is_cut = head.is_some_and(|head| wanted.wanted.starts_with(head) && !wanted.wanted.starts_with(name));
     let is_right = wanted.matches(name) && (wanted.is_exact() || is_cut);
     (!is_right).then(|| format!("its name is not {wanted}"))
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map(Vec::as_slice).unwrap_or_default()
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }
 
 #[cfg(test)]

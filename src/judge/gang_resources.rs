@@ -12,7 +12,7 @@ use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
 use conformance_expect::Gang;
 use conformance_expect::schedulers::{self, Made, Resource};
-use conformance_history::{Change, History, Live, Version, controller, is_controlled_by};
+use conformance_history::{Change, History, Live, Version, controller, is_controlled_by, text};
 use serde_json::Value;
 
 use super::gangs::as_created;
@@ -285,10 +285,6 @@ pub fn have_priority(history: &History, live: &Live, gangs: &[Gang], class: &str
         violation(WRONG_PRIORITY, format!("{kind} {name} has not got priority class {class}"))
             .shown_by_object("it", object)
     }))
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }
 
 #[cfg(test)]

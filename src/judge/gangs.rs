@@ -8,7 +8,7 @@ use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
 use conformance_expect::Gang;
-use conformance_history::{Change, History, Live, Version, condition, controller, is_controlled_by};
+use conformance_history::{Change, History, Live, Version, condition, controller, is_controlled_by, name};
 use serde_json::Value;
 
 use super::{Shown, none, violation};
@@ -85,10 +85,6 @@ pub fn scaled(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
 fn absent<'a>(live: &'a Live, gangs: impl Iterator<Item = &'a Gang>) -> impl Iterator<Item = Violation> {
     let absent = gangs.filter(|gang| live.get("PodGang", &gang.name).is_none());
     absent.map(|gang| violation(GANG_MISSING, format!("PodGang {} does not exist", gang.name)))
-}
-
-fn name(object: &Value) -> &str {
-    object["metadata"]["name"].as_str().unwrap_or_default()
 }
 
 /// The podgroups of the base PodGangs: these names in this order in every version, `minReplicas` as of creation

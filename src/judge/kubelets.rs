@@ -10,7 +10,7 @@ use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
 use conformance_expect::{Gang, Group};
-use conformance_history::{Change, History, Live, Pod, Version, condition};
+use conformance_history::{Change, History, Live, Pod, Version, condition, count, text};
 use serde_json::Value;
 
 use super::{Shown, ensure, none, violation};
@@ -110,7 +110,7 @@ fn counted(live: &Live, kind: &str, name: &str, fields: &[&str], wanted: usize) 
     let Some(object) = live.get(kind, name) else {
         return vec![violation(OBJECT_MISSING, format!("{kind} {name} does not exist"))];
     };
-    let others = fields.iter().map(|field| (field, count(&object["status"][*field])));
+    let others = fields.iter().map(|field| (field, count(&object["status"][*field]).unwrap_or(0)));
     others
         .filter(|(_, found)| *found != wanted)
         .map(|(field, found)| {
@@ -135,7 +135,7 @@ pub fn readiness_is_earned(history: &History, gangs: &[Gang]) -> Ruling {
             let of_clique = earned.values().filter(|(clique, _)| *clique == group.clique);
             of_clique.filter(|(_, revision)| *revision < version.revision()).count()
         };
-        let says = |version: &Version<'_>| count(&version.object["status"]["readyReplicas"]);
+        let says = |version: &Version<'_>| count(&version.object["status"]["readyReplicas"]).unwrap_or(0);
         let early = history
             .named("PodClique", &group.clique)
             .find(|version| version.change != Change::Deleted && says(version) > by_then(version))?;
@@ -262,14 +262,6 @@ pub fn node_is_ready(live: &Live, node: &str) -> bool {
 
 fn is_true(object: &Value, of_type: &str) -> bool {
     condition(object, of_type).is_some_and(|found| found["status"] == "True")
-}
-
-fn count(value: &Value) -> usize {
-    value.as_u64().and_then(|count| usize::try_from(count).ok()).unwrap_or(0)
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }
 
 #[cfg(test)]

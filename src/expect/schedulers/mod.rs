@@ -17,7 +17,7 @@ pub use name::Name;
 use conformance_contract::external_scheduler::ExternalProfile;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_contract::target::Target;
-use conformance_history::{Live, Pod};
+use conformance_history::{Live, Pod, list, text};
 use kube::Mapping;
 
 use crate::{Gang, Group};
@@ -162,12 +162,4 @@ fn schedule_by(pcs: &mut Value, scheduler: &str) {
 /// What a field says other than it should, in words.
 fn differs(field: &str, found: &Value, wanted: &Value) -> Option<String> {
     (found != wanted).then(|| format!("{field} {found} instead of {wanted}"))
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
