@@ -111,7 +111,7 @@ async fn run_one(control: &'static Control, place: Place, args: &ControlsArgs) -
     let clauses = report.profiles.iter().flat_map(|profile| &profile.clauses);
     let errors: Vec<_> = clauses
         .filter(|clause| clause.outcome.verdict == Verdict::Error)
-        .map(|clause| (clause.id.clone(), clause.outcome.reason.clone().unwrap_or_default()))
+        .map(|clause| (clause.id.clone(), clause.outcome.reason().unwrap_or_default()))
         .collect();
     let outcome = control.judge(red, &kept, &errors);
     let mark = if outcome.is_sound() { "seen" } else { "WRONG" };

@@ -49,12 +49,24 @@ pub enum Failure {
     Infrastructure(String),
 }
 
-impl From<ClusterError> for Failure {
-    fn from(error: ClusterError) -> Self {
+/// Which exit code a cluster's failure has: the one place that decides it.
+impl From<&ClusterError> for Failure {
+    fn from(error: &ClusterError) -> Self {
         match error {
-            ClusterError::Override { .. } => Self::Usage(error.to_string()),
+            // What was said on the command line, or a file that it names.
+            ClusterError::Override { .. }
+            | ClusterError::KaiDir { .. }
+            | ClusterError::NoKaiDir { .. }
+            | ClusterError::KindConfig(_)
+            | ClusterError::InvalidName { .. } => Self::Usage(error.to_string()),
             error => Self::Infrastructure(error.to_string()),
         }
+    }
+}
+
+impl From<ClusterError> for Failure {
+    fn from(error: ClusterError) -> Self {
+        Self::from(&error)
     }
 }
 
@@ -131,9 +143,7 @@ fn cluster_spec(
     schedulers: &BTreeSet<Scheduler>,
 ) -> Result<ClusterSpec, Failure> {
     let kai = match &args.kai_dir {
-        Some(path) if schedulers.contains(&kai::SCHEDULER) => {
-            Some(KaiDir::open(path).map_err(|error| Failure::Usage(error.to_string()))?)
-        }
+        Some(path) if schedulers.contains(&kai::SCHEDULER) => Some(KaiDir::open(path)?),
         _ => None,
     };
     Ok(ClusterSpec { kai, ..ClusterSpec::of(kubernetes).beside(schedulers.iter().copied()) })

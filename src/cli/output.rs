@@ -162,10 +162,10 @@ impl Observer for Talk {
             Verdict::Pass | Verdict::Unsupported | Verdict::KnownDeviation => self.now(&line),
             Verdict::Fail | Verdict::Flaky | Verdict::Error | Verdict::NotRun => {
                 self.line(&line);
-                let reason = result.outcome.reason.as_deref().unwrap_or_default();
+                let reason = result.outcome.reason().unwrap_or_default();
                 // One broken cluster breaks many cases; the report has the whole reason of each.
                 let shown = if result.outcome.verdict == Verdict::Error { 1 } else { self.reason_lines };
-                self.line(&indented(reason, shown));
+                self.line(&indented(&reason, shown));
             }
         }
     }

@@ -36,7 +36,7 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
     output::data(&format!("{} on {}: {}", case.id, history.header.target, result.outcome.verdict));
     for judgement in &result.clauses {
         output::data(&format!("  {} {}", judgement.clause, judgement.outcome.verdict));
-        if let Some(reason) = &judgement.outcome.reason {
+        if let Some(reason) = judgement.outcome.reason() {
             output::data(&format!("    {reason}"));
         }
         for violation in &judgement.violations {

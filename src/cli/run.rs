@@ -104,7 +104,7 @@ async fn run_on(
         let test_cluster = environment
             .test_cluster(case.isolation, plan.targets[0])
             .await
-            .map_err(|e| Failure::Infrastructure(e.to_string()))?;
+            .map_err(|error| Failure::from(&*error))?;
         let admitted = workload::admitted(&test_cluster, case, &plan.targets).await;
         drop(test_cluster);
         if let Err(reason) = admitted {

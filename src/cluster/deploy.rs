@@ -169,7 +169,7 @@ pub async fn patch_node_status(client: &Client, name: &str, status: &Value) -> R
 /// Waits until something `holds` of a node. `what` is waited for, and `last` said of it if it does not come in time.
 ///
 /// # Errors
-/// [`ClusterError::NotReady`]; [`ClusterError::Name`] if the node cannot be watched.
+/// [`ClusterError::NotReady`]; [`ClusterError::Watch`] if the node cannot be watched.
 pub async fn await_node(
     client: &Client,
     name: &str,
@@ -181,7 +181,7 @@ pub async fn await_node(
     let nodes: Api<Node> = Api::all(client.clone());
     match tokio::time::timeout(limit, await_condition(nodes, name, holds)).await {
         Ok(Ok(_)) => Ok(()),
-        Ok(Err(error)) => Err(ClusterError::Name(format!("watching node {name}: {error}"))),
+        Ok(Err(error)) => Err(ClusterError::Watch { what: format!("node {name}"), source: Box::new(error) }),
         Err(_) => Err(ClusterError::NotReady { what, seconds: limit.as_secs(), last: last.into() }),
     }
 }

@@ -74,13 +74,21 @@ pub enum ClusterError {
         /// Everything that is not below it.
         missing: Vec<String>,
     },
+    /// A `--kai-dir` that cannot be read.
+    #[error("--kai-dir {}: {source}", path.display())]
+    NoKaiDir {
+        /// What was given.
+        path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
     /// A manifest that is no YAML.
-    #[error("{}: {reason}", path.display())]
+    #[error("{}: {source}", path.display())]
     Manifest {
         /// Which file.
         path: PathBuf,
         /// What is wrong with it.
-        reason: String,
+        source: grove_yaml::YamlError,
     },
     /// A child process ended or did not start.
     #[error("{process} {what}; log: {}\n{tail}", log.display())]
@@ -153,9 +161,110 @@ pub enum ClusterError {
         "no free port on 127.0.0.1 could be reserved: {0}; stop what holds the ports or run `grove-conformance clean`"
     )]
     Ports(String),
-    /// A cluster name that is taken, unknown or not usable.
+    /// A cluster name that is none.
+    #[error("cluster name {name:?}: use 1 to 40 lower-case letters, digits and '-'")]
+    InvalidName {
+        /// What was given.
+        name: String,
+    },
+    /// The name of a cluster that is up.
+    #[error(
+        "cluster {name:?} is up already; end it with `grove-conformance down {name}` or choose another name"
+    )]
+    NameTaken {
+        /// The name.
+        name: String,
+    },
+    /// A kind cluster of that name that somebody else made.
+    #[error(
+        "there are containers of a kind cluster {name:?} that is not this program's; delete it with `kind delete cluster --name {name}` or choose another name"
+    )]
+    NotOurs {
+        /// The name that kind knows.
+        name: String,
+    },
+    /// A program that is no component, or that the cluster was made without.
+    #[error("{reason} {program}")]
+    NoProgram {
+        /// Its name.
+        program: String,
+        /// Where it is missing, up to the name.
+        reason: &'static str,
+    },
+    /// More nodes than there will ever be.
+    #[error("{wanted} nodes are needed, there are {there}")]
+    TooFewNodes {
+        /// How many are needed.
+        wanted: usize,
+        /// How many there are.
+        there: usize,
+    },
+    /// More nodes than a pool has reserved.
+    #[error("{pool} has not reserved so many nodes")]
+    NotReserved {
+        /// The pool.
+        pool: String,
+    },
+    /// Something that only a cluster of another provider has.
+    #[error("the cluster is not {needed}")]
+    OtherProvider {
+        /// What it would have to be.
+        needed: &'static str,
+    },
+    /// A cluster in which others work.
+    #[error(
+        "the cluster runs PodCliqueSets that are not this suite's ({}); a run loads its controller and scheduler, and adds nodes and a ClusterTopologyBinding: use another cluster, or say --beside-foreign-workloads", sets.join(", ")
+    )]
+    ForeignWorkloads {
+        /// Their PodCliqueSets, as `namespace/name`.
+        sets: Vec<String>,
+    },
+    /// A scheduler that did not come up, or ended.
+    #[error("backend {backend} is not run: {reason}")]
+    NoScheduler {
+        /// Whose it is.
+        backend: String,
+        /// Why it is not there.
+        reason: String,
+    },
+    /// A kubeconfig that cannot be used.
+    #[error("kubeconfig {}: {source}", path.display())]
+    Kubeconfig {
+        /// Which file.
+        path: PathBuf,
+        /// The client's error.
+        source: Box<kube::config::KubeconfigError>,
+    },
+    /// A kind configuration that is none.
+    #[error("kind configuration: {0}")]
+    KindConfig(#[from] KindConfigError),
+    /// An address that is none.
+    #[error("{url}: {source}")]
+    Address {
+        /// The address.
+        url: String,
+        /// What is wrong with it.
+        source: http::uri::InvalidUri,
+    },
+    /// An object could not be watched.
+    #[error("watching {what}: {source}")]
+    Watch {
+        /// What was watched.
+        what: String,
+        /// The client's error.
+        source: Box<kube::runtime::wait::Error>,
+    },
+    /// What a watch should have shown.
+    #[error("{during}: the watches have shown no {what}")]
+    NotSeen {
+        /// When it should have.
+        during: String,
+        /// What it is.
+        what: &'static str,
+    },
+    /// What failed in the run of which a history is judged again: of it there is the text alone.
     #[error("{0}")]
-    Name(String),
+    Recorded(String),
     /// The user may not do what an installation needs.
     #[error(
         "the API server refused to {action}: {reason}\nthe identity in the kubeconfig needs the rights of cluster-admin to install CRDs, RBAC and webhooks"
@@ -185,6 +294,20 @@ pub enum ClusterError {
     /// Certificates could not be made.
     #[error("cannot make certificates: {0}")]
     Certificates(String),
+}
+
+/// Why a text is no kind configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum KindConfigError {
+    /// It is no YAML.
+    #[error(transparent)]
+    Yaml(#[from] grove_yaml::YamlError),
+    /// It is not one document.
+    #[error("it holds {0} documents, not one")]
+    Documents(usize),
+    /// It is something else.
+    #[error("kind is {0}, expected Cluster")]
+    Kind(serde_json::Value),
 }
 
 impl ClusterError {

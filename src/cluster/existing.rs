@@ -58,7 +58,7 @@ impl ExistingCluster {
     /// Connects, and looks whether the run may do there what it has to. `run` is the label of everything that it makes.
     ///
     /// # Errors
-    /// [`ClusterError::Name`] for a kubeconfig that cannot be used, and for a cluster with workloads of others unless
+    /// [`ClusterError::Kubeconfig`]; [`ClusterError::ForeignWorkloads`] for a cluster with workloads of others unless
     /// `beside_others`; [`ClusterError::Forbidden`] with everything that is not allowed.
     pub async fn connect(
         kubeconfig: &Path,
@@ -191,11 +191,7 @@ async fn no_others(client: &Client, run_label: &str) -> Result<(), ClusterError>
     if others.is_empty() {
         return Ok(());
     }
-    Err(ClusterError::Name(format!(
-        "the cluster runs PodCliqueSets that are not this suite's ({}); a run loads its controller and scheduler, and adds \
-         nodes and a ClusterTopologyBinding: use another cluster, or say --beside-foreign-workloads",
-        others.join(", ")
-    )))
+    Err(ClusterError::ForeignWorkloads { sets: others })
 }
 
 #[async_trait]

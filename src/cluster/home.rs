@@ -107,22 +107,18 @@ impl ClusterHome {
     /// Takes the folder of a cluster that does not exist yet.
     ///
     /// # Errors
-    /// [`ClusterError::Name`] if a live process holds it; [`ClusterError::File`] otherwise.
+    /// [`ClusterError::InvalidName`]; [`ClusterError::NameTaken`] if a live process holds it; [`ClusterError::File`] otherwise.
     pub fn take(name: &str) -> Result<Self, ClusterError> {
         let valid = !name.is_empty()
             && name.len() <= 40
             && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
         if !valid {
-            return Err(ClusterError::Name(format!(
-                "cluster name {name:?}: use 1 to 40 lower-case letters, digits and '-'"
-            )));
+            return Err(ClusterError::InvalidName { name: name.into() });
         }
         let path = cluster(name);
         make(&path)?;
         let Some(lock) = try_hold(&path)? else {
-            return Err(ClusterError::Name(format!(
-                "cluster {name:?} is up already; end it with `grove-conformance down {name}` or choose another name"
-            )));
+            return Err(ClusterError::NameTaken { name: name.into() });
         };
         clear(&path)?;
         Ok(Self { path, _lock: lock })

@@ -36,4 +36,4 @@ pub mod provider;
 pub mod schedulers;
 pub mod workers;
 
-pub use error::ClusterError;
+pub use error::{ClusterError, KindConfigError};

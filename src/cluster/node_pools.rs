@@ -78,7 +78,7 @@ impl NodePools {
     /// Waits until `count` nodes are free and keeps them for a pool.
     ///
     /// # Errors
-    /// [`ClusterError::Name`] if there never will be so many.
+    /// [`ClusterError::TooFewNodes`] if there never will be so many.
     pub async fn reserve(&self, pool: &str, count: usize) -> Result<(), ClusterError> {
         match self {
             Self::Simulated(_) => Ok(()),

@@ -61,6 +61,6 @@ impl ControllerProgram {
         command.args(self.args(own));
         let text = docker::output(command).await?;
         grove_yaml::documents(&text)
-            .map_err(|e| ClusterError::Manifest { path: self.path.clone(), reason: e.to_string() })
+            .map_err(|source| ClusterError::Manifest { path: self.path.clone(), source })
     }
 }

@@ -99,10 +99,10 @@ impl Workers {
     /// not passed by those that ask for few.
     ///
     /// # Errors
-    /// [`ClusterError::Name`] if there never will be so many.
+    /// [`ClusterError::TooFewNodes`] if there never will be so many.
     pub async fn reserve(&self, pool: &str, count: usize) -> Result<(), ClusterError> {
         let wanted = u32::try_from(count).ok().filter(|_| count <= self.size);
-        let too_many = || ClusterError::Name(format!("{count} nodes are needed, there are {}", self.size));
+        let too_many = || ClusterError::TooFewNodes { wanted: count, there: self.size };
         let seats = self.seats.clone();
         // The semaphore is never closed.
         let permits = seats.acquire_many_owned(wanted.ok_or_else(too_many)?).await.map_err(|_| too_many())?;
@@ -113,7 +113,7 @@ impl Workers {
     /// Lends a pool nodes that it has reserved, with [`SLOTS`] where their pods are `scarce`.
     ///
     /// # Errors
-    /// [`ClusterError::Api`]; [`ClusterError::NotReady`]; [`ClusterError::Name`] for more than were reserved.
+    /// [`ClusterError::Api`]; [`ClusterError::NotReady`]; [`ClusterError::NotReserved`] for more than were reserved.
     pub async fn add(
         &self,
         pool: &str,
@@ -124,7 +124,7 @@ impl Workers {
         for node in nodes {
             let worker = lock(&self.free).pop();
             let Some(worker) = worker else {
-                return Err(ClusterError::Name(format!("{pool} has not reserved so many nodes")));
+                return Err(ClusterError::NotReserved { pool: pool.into() });
             };
             if let Some(lent) = lock(&self.lent).get_mut(pool) {
                 lent.workers.push((worker.clone(), node.labels.keys().cloned().collect()));

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// What was found about a clause or a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -71,15 +71,21 @@ pub struct Outcome {
     /// binaries were not given), so it does not change the exit code.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub announced: bool,
-    /// Why, for every verdict but `pass`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    /// Why, for every verdict but `pass`: each reason once.
+    // Before there could be several they were one text, `reason`; documents that have it are still read.
+    #[serde(
+        default,
+        alias = "reason",
+        deserialize_with = "one_or_several",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub reasons: Vec<String>,
 }
 
 impl Outcome {
     /// The promise was kept.
     pub fn pass() -> Self {
-        Self { verdict: Verdict::Pass, announced: false, reason: None }
+        Self { verdict: Verdict::Pass, announced: false, reasons: Vec::new() }
     }
 
     /// The promise was broken.
@@ -108,7 +114,23 @@ impl Outcome {
     }
 
     fn with(verdict: Verdict, reason: impl Into<String>) -> Self {
-        Self { verdict, announced: false, reason: Some(reason.into()) }
+        Self::of(verdict, vec![reason.into()])
+    }
+
+    /// A verdict for these reasons, of which those that are alike are one.
+    pub fn of(verdict: Verdict, reasons: Vec<String>) -> Self {
+        let mut distinct: Vec<String> = Vec::with_capacity(reasons.len());
+        for reason in reasons {
+            if !distinct.contains(&reason) {
+                distinct.push(reason);
+            }
+        }
+        Self { verdict, announced: false, reasons: distinct }
+    }
+
+    /// The reasons as one text, as people read it; none where there is no reason.
+    pub fn reason(&self) -> Option<String> {
+        (!self.reasons.is_empty()).then(|| self.reasons.join("; "))
     }
 
     /// The verdict as tables print it.
@@ -137,7 +159,7 @@ impl Outcome {
         if last.verdict != Verdict::Pass || worst.verdict == Verdict::Pass {
             return Some(worst);
         }
-        let first = worst.reason.unwrap_or_else(|| worst.verdict.to_string());
+        let first = worst.reason().unwrap_or_else(|| worst.verdict.to_string());
         Some(Self::with(Verdict::Flaky, format!("attempt {} passed; before: {first}", attempts.len())))
     }
 
@@ -168,16 +190,27 @@ impl Outcome {
     }
 
     fn joined(mut self, other: &Outcome) -> Self {
-        if let Some(reason) = &other.reason {
-            match &mut self.reason {
-                // A reason may have a semicolon of its own.
-                Some(reasons) if format!("; {reasons}; ").contains(&format!("; {reason}; ")) => {}
-                Some(reasons) => *reasons = format!("{reasons}; {reason}"),
-                None => self.reason = Some(reason.clone()),
+        for reason in &other.reasons {
+            if !self.reasons.contains(reason) {
+                self.reasons.push(reason.clone());
             }
         }
         self
     }
+}
+
+/// Reasons as a list, or the one text of a document from before they were one.
+fn one_or_several<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Reasons {
+        One(String),
+        Several(Vec<String>),
+    }
+    Ok(match Reasons::deserialize(from)? {
+        Reasons::One(reason) => vec![reason],
+        Reasons::Several(reasons) => reasons,
+    })
 }
 
 #[cfg(test)]
@@ -220,11 +253,12 @@ mod tests {
     #[test]
     fn reasons_are_kept_once_each() {
         let parts = [Outcome::fail("a"), Outcome::pass(), Outcome::fail("b"), Outcome::fail("a")];
-        assert_eq!(Outcome::fold(&parts), Some(Outcome::fail("a; b")));
+        assert_eq!(Outcome::fold(&parts), Some(Outcome::of(Verdict::Fail, vec!["a".into(), "b".into()])));
         assert_eq!(Outcome::fold(&[]), None);
         let reads = Outcome::unsupported("no topology resource; it reads labels");
         let twice = Outcome::fold([&reads, &reads, &Outcome::unsupported("a level"), &reads]).unwrap();
-        assert_eq!(twice.reason.as_deref(), Some("no topology resource; it reads labels; a level"));
+        assert_eq!(twice.reasons, ["no topology resource; it reads labels", "a level"]);
+        assert_eq!(twice.reason().as_deref(), Some("no topology resource; it reads labels; a level"));
     }
 
     #[rstest]
@@ -247,6 +281,14 @@ mod tests {
     #[case("announced", "not-run")]
     fn a_known_deviation_that_passes_is_a_failure(#[case] judged: &str, #[case] verdict: &str) {
         assert_eq!(outcome(judged).of_known_deviation("documented", true).verdict.as_str(), verdict);
+    }
+
+    #[test]
+    fn a_reason_of_before_there_were_several_is_read() {
+        let read = |text: &str| serde_json::from_str::<Outcome>(text).unwrap();
+        assert_eq!(read(r#"{"verdict": "fail", "reason": "a; b"}"#), Outcome::fail("a; b"));
+        assert_eq!(read(r#"{"verdict": "fail", "reasons": ["a"]}"#), Outcome::fail("a"));
+        assert_eq!(read(r#"{"verdict": "pass"}"#), Outcome::pass());
     }
 
     #[test]

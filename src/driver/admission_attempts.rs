@@ -7,9 +7,8 @@ use conformance_cluster::ClusterError;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_contract::target::{TARGETS, Target};
 use conformance_expect::schedulers;
-use conformance_history::Kind;
-use conformance_judge::admission::{ATTEMPT, Attempt, Reply};
-use conformance_judge::another_backend::ANOTHER;
+use conformance_history::{Kind, SharedMark};
+use conformance_judge::admission::{Attempt, Reply};
 use http::{Method, header};
 use kube::client::Body;
 use serde_json::{Map, Value, json};
@@ -126,30 +125,33 @@ impl TestContext {
 
     /// An enabled backend of those that are meant, the target's own being the last: where the harness has written the
     /// operator's configuration, the External profile that is in it; else the first that admission knows. The mark
-    /// [`ANOTHER`] tells which, or that there is none.
+    /// [`SharedMark::AnotherBackend`] tells which, or that there is none.
     ///
     /// # Errors
     /// [`Stop::Cluster`] if the API server does not answer.
     pub async fn another_backend(&self, is_meant: impl Fn(Target) -> bool) -> Result<Option<Target>, Stop> {
         if !self.test_cluster.configured_by_others {
-            self.mark(ANOTHER, json!({"scheduler": EXTERNAL_SCHEDULER, "foreign": false}));
+            self.mark(SharedMark::AnotherBackend, json!({"scheduler": EXTERNAL_SCHEDULER, "foreign": false}));
             return Ok(Some(Target::EXTERNAL));
         }
         let mut asked = Vec::new();
         for target in backends().into_iter().chain([self.target]).filter(|target| is_meant(*target)) {
             let reply = self.ask(Method::POST, "?dryRun=All", &probe(target)).await?;
             if reply.is_admitted() {
-                self.mark(ANOTHER, json!({"scheduler": target.backend(), "foreign": true}));
+                self.mark(
+                    SharedMark::AnotherBackend,
+                    json!({"scheduler": target.backend(), "foreign": true}),
+                );
                 return Ok(Some(target));
             }
             asked.push(json!({"scheduler": target.backend(), "reply": reply}));
         }
-        self.mark(ANOTHER, json!({"asked": asked, "foreign": true}));
+        self.mark(SharedMark::AnotherBackend, json!({"asked": asked, "foreign": true}));
         Ok(None)
     }
 
     fn note(&self, attempt: &Attempt, reply: &Reply) {
-        self.mark(ATTEMPT, json!({"title": attempt.title, "reply": reply}));
+        self.mark(SharedMark::Attempt, json!({"title": attempt.title, "reply": reply}));
     }
 
     /// One request about a PodCliqueSet, with the warnings that come as headers beside the answer.

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use conformance_contract::names;
 use conformance_expect::{Gang, schedulers};
-use conformance_history::is_of_canary;
+use conformance_history::{SharedMark, is_of_canary};
 use serde_json::{Value, json};
 
 use super::limits;
@@ -52,7 +52,7 @@ impl TestContext {
                 Some(set) => self.canary_of_the_operator(set).await?,
             }
         }
-        self.mark("scheduler passed", Value::Null);
+        self.mark(SharedMark::SchedulerPassed, Value::Null);
         Ok(())
     }
 

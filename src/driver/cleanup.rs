@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use conformance_cluster::ClusterError;
 use conformance_expect::Gang;
-use conformance_history::{Change, Version};
-use conformance_judge::cleanup::{LEFT_OVER, is_there_anyway};
+use conformance_history::{Change, SharedMark, Version};
+use conformance_judge::cleanup::is_there_anyway;
 use conformance_judge::ownership::belongs;
 use futures::future::try_join_all;
 use kube::Api;
@@ -34,7 +34,7 @@ impl TestContext {
             let unseen = self.look(|live| live.all().any(|object| !is_there_anyway(object)));
             if (left.is_empty() && !unseen) || begin.elapsed() > limit {
                 self.test_cluster.cluster.healthy().await?;
-                self.mark(LEFT_OVER, left.into());
+                self.mark(SharedMark::LeftOver, left.into());
                 return Ok(());
             }
             // Kinds that nobody watches are asked for again, at a pace that is no load.
@@ -72,7 +72,7 @@ impl TestContext {
         let wait = async { while !gone() && changes.changed().await.is_ok() {} };
         let _ = tokio::time::timeout(limit, wait).await;
         self.test_cluster.cluster.healthy().await?;
-        self.mark("waited for the namespace to go", Value::Null);
+        self.mark(SharedMark::WaitedForNamespace, Value::Null);
         Ok(())
     }
 

@@ -25,7 +25,7 @@ use conformance_cluster::{ClusterError, deploy};
 use conformance_contract::names;
 use conformance_contract::target::Target;
 use conformance_expect::{hyper_nodes, schedulers};
-use conformance_history::{Header, History, Live};
+use conformance_history::{Header, History, Live, MarkName, SharedMark};
 
 use super::case::Case;
 use crate::test_cluster::TestCluster;
@@ -58,21 +58,18 @@ pub enum Stop {
     Cluster(#[from] ClusterError),
 }
 
-/// The mark that says how a driver stopped before its end, so that a replay judges as the run did.
-pub const STOPPED: &str = "stopped";
-
 impl Stop {
-    /// As the detail of the mark [`STOPPED`].
+    /// As the detail of the mark [`SharedMark::Stopped`].
     pub fn detail(&self) -> Value {
         json!({"cluster": matches!(self, Self::Cluster(_)), "reason": self.to_string()})
     }
 
-    /// From the mark [`STOPPED`] of a history, if it has one.
+    /// From the mark [`SharedMark::Stopped`] of a history, if it has one.
     pub fn recorded(history: &History) -> Option<Self> {
-        let (_, mark) = history.marks(STOPPED).next()?;
+        let (_, mark) = history.marks(SharedMark::Stopped).next()?;
         let reason = mark.detail["reason"].as_str().unwrap_or_default().to_owned();
         Some(match mark.detail["cluster"] == true {
-            true => Self::Cluster(ClusterError::Name(reason)),
+            true => Self::Cluster(ClusterError::Recorded(reason)),
             false => Self::Refused { action: "the driver stopped".into(), reason },
         })
     }
@@ -150,7 +147,7 @@ impl TestContext {
     }
 
     /// Adds a mark to the history: something that the judge needs to know and no object says.
-    pub fn mark(&self, name: &str, detail: Value) {
+    pub fn mark(&self, name: impl Into<MarkName>, detail: Value) {
         self.test_cluster.recorder.mark(&self.namespace, name, detail);
     }
 

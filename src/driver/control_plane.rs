@@ -5,9 +5,8 @@ use std::time::Instant;
 
 use conformance_cluster::ClusterError;
 use conformance_cluster::local::{ClusterSpec, ControllerSpec, LocalCluster, Part};
-use conformance_history::Live;
-use conformance_judge::admission::CONTROLLER;
-use conformance_judge::configuration::{Flaw, STARTED};
+use conformance_history::{Live, SharedMark};
+use conformance_judge::configuration::Flaw;
 use futures::future::BoxFuture;
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -15,14 +14,6 @@ use serde_json::{Value, json};
 use super::limits;
 use crate::context::{Stop, TestContext};
 use crate::test_cluster::TOPOLOGY;
-
-/// Name of the mark that explains gaps: the case itself has taken the API server away, and every watch had to list
-/// again. A judge of such a case speaks only about what a list shows as well.
-pub const API_SERVER_RESTARTED: &str = "API server restarted";
-
-/// Name of the mark behind which [`restored`] puts everything back. What that does to a workload is not the case's: its
-/// judge speaks about the history up to here.
-pub const PUT_BACK: &str = "put back";
 
 /// Runs `change`, which may stop, restart and reconfigure parts, and then puts everything back as it was, whatever
 /// came of it. Parts that run as they did are not touched.
@@ -38,7 +29,7 @@ pub async fn restored(
     // A watch may be late after a restart; what has happened by now is to stand before the mark. One that stays away is
     // found out at the end of the test.
     let _ = test.test_cluster.recorder.settle(&test.namespace, limits::SETTLE.length).await;
-    test.mark(PUT_BACK, Value::Null);
+    test.mark(SharedMark::PutBack, Value::Null);
     put_back(test.local()?, was).await?;
     outcome
 }
@@ -80,7 +71,7 @@ impl TestContext {
     /// [`Stop::Cluster`] on a cluster that is not the harness's own.
     pub async fn take_away(&self, part: Part) -> Result<(), Stop> {
         self.local()?.stop_part(part, Signal::KILL).await;
-        self.mark("part taken away", json!({"part": part.program()}));
+        self.mark(SharedMark::PartTakenAway, json!({"part": part.program()}));
         Ok(())
     }
 
@@ -115,7 +106,7 @@ impl TestContext {
     pub async fn restart_api_server(&self, change: impl FnOnce(&mut ClusterSpec)) -> Result<(), Stop> {
         let cluster = self.local()?;
         cluster.respecify(change);
-        self.mark(API_SERVER_RESTARTED, Value::Null);
+        self.mark(SharedMark::ApiServerRestarted, Value::Null);
         cluster.stop_part(Part::Apiserver, Signal::KILL).await;
         cluster.start_part(Part::Apiserver).await?;
         Ok(cluster.apiserver_ready().await?)
@@ -152,7 +143,7 @@ impl TestContext {
             // One that does not end is what the judge is to hear of.
             let code = cluster.ended(Part::Controller, limits::REACTION.length).await.ok().flatten();
             let said = controller_log(cluster).split_off(before);
-            self.mark(STARTED, json!({"title": flaw.title, "code": code, "said": said}));
+            self.mark(SharedMark::StartedWithFlaw, json!({"title": flaw.title, "code": code, "said": said}));
         }
         cluster.stop_part(Part::Controller, Signal::KILL).await;
         Ok(())
@@ -170,7 +161,7 @@ impl TestContext {
         let cluster = self.local()?;
         let readiness = cluster.controller_ready().await?;
         self.mark(
-            CONTROLLER,
+            SharedMark::Controller,
             json!({"pid": cluster.pid(Part::Controller), "readiness": readiness, "said": said}),
         );
         Ok(())

@@ -5,7 +5,7 @@
 
 use conformance_contract::names;
 use conformance_expect::{Gang, Group, scaling, schedulers};
-use conformance_history::{Live, Pod, condition};
+use conformance_history::{Live, Pod, SharedMark, condition, name};
 use serde_json::Value;
 
 use super::limits::SCHEDULING;
@@ -26,7 +26,7 @@ impl TestContext {
             .await;
         match waited {
             Ok(()) => {
-                self.mark("converged", serde_json::json!({"name": set}));
+                self.mark(SharedMark::Converged, serde_json::json!({"name": set}));
                 Ok(())
             }
             Err(Stop::Wait { condition, limit, seconds, situation }) => {
@@ -167,10 +167,6 @@ fn references<'a>(pod_gang: &'a Value, clique: &str) -> Vec<&'a str> {
 
 fn is_part_of(object: &Value, set: &str) -> bool {
     object["metadata"]["labels"][names::PART_OF] == set
-}
-
-fn name(object: &Value) -> &str {
-    object["metadata"]["name"].as_str().unwrap_or_default()
 }
 
 #[cfg(test)]

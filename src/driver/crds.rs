@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use conformance_cluster::{ClusterError, deploy};
+use conformance_history::SharedMark;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -22,7 +23,7 @@ impl TestContext {
         let Some(crd) = self.crd(Method::GET, name).await? else {
             return Err(Stop::Refused { action, reason: "there is none".into() });
         };
-        self.mark("CRD taken away", json!({"name": name}));
+        self.mark(SharedMark::CrdTakenAway, json!({"name": name}));
         self.crd(Method::DELETE, name).await?;
         let begin = Instant::now();
         while self.crd(Method::GET, name).await?.is_some() {
@@ -44,7 +45,7 @@ impl TestContext {
         let name = crd["metadata"]["name"].as_str().unwrap_or_default();
         deploy::apply(&self.test_cluster.client, crd).await?;
         deploy::established(&self.test_cluster.client, name).await?;
-        self.mark("CRD put back", json!({"name": name}));
+        self.mark(SharedMark::CrdPutBack, json!({"name": name}));
         Ok(())
     }
 

@@ -7,18 +7,16 @@ use conformance_cluster::ClusterError;
 use conformance_cluster::kind::KindCluster;
 use conformance_contract::names;
 use conformance_expect::Gang;
-use conformance_history::Live;
-use conformance_judge::devices::ALLOCATED;
+use conformance_history::{Live, SharedMark};
 use conformance_judge::kubelets;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::limits;
 use crate::context::{Stop, TestContext};
-use crate::control_plane::PUT_BACK;
 
 /// Runs `change`, which may break the GPUs of the case's nodes and stop their kubelets, and then mends all of them,
-/// whatever came of it. The mark [`PUT_BACK`] is where the mending begins.
+/// whatever came of it. The mark [`SharedMark::PutBack`] is where the mending begins.
 ///
 /// # Errors
 /// What `change` stopped with; [`Stop::Cluster`] if a node does not become as it was.
@@ -27,7 +25,7 @@ pub async fn mended(
     change: for<'a> fn(&'a mut TestContext) -> BoxFuture<'a, Result<(), Stop>>,
 ) -> Result<(), Stop> {
     let outcome = change(test).await;
-    test.mark(PUT_BACK, Value::Null);
+    test.mark(SharedMark::PutBack, Value::Null);
     let mut mended: Result<(), Stop> = Ok(());
     for node in &test.nodes {
         // Each of them, even if one before it failed.
@@ -98,7 +96,7 @@ impl TestContext {
         Ok(kind.node_ready(node).await?)
     }
 
-    /// Asks the runtimes of the case's nodes what its containers have got, and leaves the mark [`ALLOCATED`].
+    /// Asks the runtimes of the case's nodes what its containers have got, and leaves the mark [`SharedMark::Allocated`].
     ///
     /// # Errors
     /// [`Stop::Cluster`].
@@ -117,7 +115,7 @@ impl TestContext {
                 all.push(allocation(&node.name, &container));
             }
         }
-        self.mark(ALLOCATED, all.into());
+        self.mark(SharedMark::Allocated, all.into());
         Ok(())
     }
 }
@@ -128,7 +126,7 @@ async fn crictl(kind: &KindCluster, node: &str, words: &[&str]) -> Result<String
     kind.on_node(node, &words).await
 }
 
-/// A container as `crictl inspect` shows it, as an entry of [`ALLOCATED`].
+/// A container as `crictl inspect` shows it, as an entry of [`SharedMark::Allocated`].
 fn allocation(node: &str, container: &Value) -> Value {
     let labels = &container["status"]["labels"];
     json!({

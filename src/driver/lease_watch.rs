@@ -1,10 +1,10 @@
 //! The lease for which the controller's replicas stand, watched while a case needs it. A history holds what lies in the
-//! case's namespace, and the lease lies in the controller's: each of its versions becomes a mark ([`LEASE`]).
+//! case's namespace, and the lease lies in the controller's: each of its versions becomes a mark ([`SharedMark::Lease`]).
 
 use std::time::Instant;
 
 use conformance_contract::names;
-use conformance_judge::leadership::{LEASE, LEASE_LOST};
+use conformance_history::SharedMark;
 use futures::StreamExt;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
@@ -49,7 +49,7 @@ impl TestContext {
                     Ok(watcher::Event::Init) => {
                         // It lists again: what lies between is lost.
                         if listed {
-                            test_cluster.recorder.mark(&namespace, LEASE_LOST, Value::Null);
+                            test_cluster.recorder.mark(&namespace, SharedMark::LeaseLost, Value::Null);
                         }
                         continue;
                     }
@@ -59,7 +59,7 @@ impl TestContext {
                     }
                 };
                 let version = json!({"resourceVersion": lease.metadata.resource_version, "spec": lease.spec});
-                test_cluster.recorder.mark(&namespace, LEASE, version);
+                test_cluster.recorder.mark(&namespace, SharedMark::Lease, version);
                 let held_by = lease.spec.and_then(|spec| spec.holder_identity);
                 seen.send_replace(held_by.filter(|holder| !holder.is_empty()));
             }

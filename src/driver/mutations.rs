@@ -1,7 +1,7 @@
 //! What drivers do to gang resources and PodGangs that others than Grove could do as well.
 
+use conformance_history::SharedMark;
 use conformance_judge::fail_closed::is_told;
-use conformance_judge::foreign_fields::BY_OTHERS;
 use serde_json::{Value, json};
 
 use super::limits::REACTION;
@@ -14,7 +14,7 @@ impl TestContext {
     /// # Errors
     /// [`Stop::Refused`].
     pub async fn patch_as_others(&self, kind: &str, name: &str, patch: Value) -> Result<(), Stop> {
-        self.mark(BY_OTHERS, json!({"kind": kind, "name": name, "patch": patch}));
+        self.mark(SharedMark::WrittenByOthers, json!({"kind": kind, "name": name, "patch": patch}));
         self.patch(kind, name, patch).await.map(drop)
     }
 

@@ -3,6 +3,7 @@
 //! A queue is open once its status says so, which is the word of Volcano's own controller. The harness runs none and
 //! says it itself.
 
+use conformance_history::SharedMark;
 use serde_json::json;
 
 use crate::context::{Stop, TestContext};
@@ -27,7 +28,7 @@ impl TestContext {
     /// # Errors
     /// [`Stop::Refused`].
     pub async fn close_queue(&self, name: &str) -> Result<(), Stop> {
-        self.mark("queue closed", json!({"name": name}));
+        self.mark(SharedMark::QueueClosed, json!({"name": name}));
         self.set_queue_state(name, "Closed").await
     }
 

@@ -3,12 +3,10 @@
 use std::future::pending;
 use std::time::Duration;
 
+use conformance_history::SharedMark;
 use serde_json::json;
 
 use crate::context::{Stop, TestContext};
-
-/// The mark at the end of the watch.
-pub const WATCHED: &str = "watched for rest";
 
 impl TestContext {
     /// Lets `length` pass, not scaled and whatever happens, and marks its end. To be called right after a mark: the judge
@@ -21,7 +19,7 @@ impl TestContext {
         // a quiet stretch instead would forgive every write before it.
         let _ = tokio::time::timeout(length, pending::<()>()).await;
         self.test_cluster.cluster.healthy().await?;
-        self.mark(WATCHED, json!({"seconds": length.as_secs()}));
+        self.mark(SharedMark::WatchedForRest, json!({"seconds": length.as_secs()}));
         Ok(())
     }
 }

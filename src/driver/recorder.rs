@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use conformance_contract::scheduler::Scheduler;
 use conformance_history::{
-    Change, Entry, Gap, Header, History, KINDS, Kind, Live, Mark, Recorded, What, revision,
+    Change, Entry, Gap, Header, History, KINDS, Kind, Live, Mark, MarkName, Recorded, What, revision,
 };
 use futures::TryStreamExt;
 use jiff::Timestamp;
@@ -113,9 +113,9 @@ impl Recorder {
     }
 
     /// Adds a mark to a namespace's log.
-    pub fn mark(&self, namespace: &str, name: &str, detail: Value) {
+    pub fn mark(&self, namespace: &str, name: impl Into<MarkName>, detail: Value) {
         self.write(|logs| {
-            let mark = Mark { name: name.into(), detail };
+            let mark = Mark { name: name.into().as_str().into(), detail };
             logs.by_namespace.entry(namespace.into()).or_default().push(What::Mark(mark));
         });
     }

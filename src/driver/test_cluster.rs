@@ -78,16 +78,16 @@ impl TestCluster {
     /// The local control plane.
     ///
     /// # Errors
-    /// [`ClusterError::Name`] on a cluster of another provider.
+    /// [`ClusterError::OtherProvider`] on a cluster of another provider.
     pub fn local(&self) -> Result<&LocalCluster, ClusterError> {
-        self.cluster.local().ok_or_else(|| ClusterError::Name("the cluster is no local control plane".into()))
+        self.cluster.local().ok_or_else(|| ClusterError::OtherProvider { needed: "a local control plane" })
     }
 
     /// The kind cluster.
     ///
     /// # Errors
-    /// [`ClusterError::Name`] on a cluster of another provider.
+    /// [`ClusterError::OtherProvider`] on a cluster of another provider.
     pub fn kind(&self) -> Result<&KindCluster, ClusterError> {
-        self.cluster.kind().ok_or_else(|| ClusterError::Name("the cluster is none of kind's".into()))
+        self.cluster.kind().ok_or_else(|| ClusterError::OtherProvider { needed: "one of kind's" })
     }
 }

@@ -4,7 +4,7 @@
 use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::Broken;
 use conformance_contract::target::Target;
-use conformance_history::History;
+use conformance_history::{History, text};
 use serde_json::Value;
 
 /// A PodGang that should exist.
@@ -73,10 +73,6 @@ fn count(value: &Value, otherwise: usize) -> usize {
 
 fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }
 
 /// The PodGangs of a PodCliqueSet: per replica the base PodGang, then its scaled PodGangs.

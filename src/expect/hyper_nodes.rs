@@ -2,6 +2,7 @@
 //! of them stand for the domains of a topology. Their names are the backend's own; they are known by their nodes.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use conformance_history::Live;
 use serde_json::Value;
@@ -22,12 +23,27 @@ pub fn mentions(hyper_node: &Value, pool: &str) -> bool {
     parts.iter().any(|part| part.to_string().contains(pool))
 }
 
+/// A domain of which no HyperNode has the nodes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoHyperNode {
+    key: &'static str,
+    value: String,
+}
+
+impl fmt::Display for NoHyperNode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no HyperNode holds the nodes of {} {} and no others", self.key, self.value)
+    }
+}
+
+impl std::error::Error for NoHyperNode {}
+
 /// The HyperNode of each domain, in the order of the domains.
 ///
 /// # Errors
-/// The first domain that has none of its own, in words. Of several HyperNodes with the same nodes, that of the lower
+/// The first domain that has none of its own. Of several HyperNodes with the same nodes, that of the lower
 /// tier stands for the narrower level.
-pub fn of_domains<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<&'a Value>, String> {
+pub fn of_domains<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<&'a Value>, NoHyperNode> {
     let mut all: Vec<_> = live.of(KIND).map(|found| (tier(found), nodes_of(live, found), found)).collect();
     all.sort_by_key(|(tier, _, _)| std::cmp::Reverse(*tier));
     let mut taken = BTreeSet::new();
@@ -37,10 +53,7 @@ pub fn of_domains<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<&'a 
             .enumerate()
             .position(|(place, (_, nodes, _))| *nodes == domain.nodes && !taken.contains(&place));
         let Some(place) = place else {
-            return Err(format!(
-                "no HyperNode holds the nodes of {} {} and no others",
-                domain.key, domain.value
-            ));
+            return Err(NoHyperNode { key: domain.key, value: domain.value.to_owned() });
         };
         taken.insert(place);
         Ok(all[place].2)
@@ -130,7 +143,8 @@ mod tests {
         let live = Story::on(Target::VOLCANO).all_added(objects).end().end();
         let domains = domains(live.of("Node"));
         let name = |found: &Value| found["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-        of_domains(&live, &domains).map(|all| all.into_iter().map(name).collect())
+        let found = of_domains(&live, &domains).map_err(|missing| missing.to_string());
+        found.map(|all| all.into_iter().map(name).collect())
     }
 
     #[test]

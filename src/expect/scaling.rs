@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use conformance_history::History;
+use conformance_history::{History, SharedMark, text};
 use serde_json::{Value, json};
 
 use crate::Gang;
@@ -15,7 +15,7 @@ pub fn gangs(history: &History, pcs: &Value, until: usize) -> Vec<Gang> {
     let set = text(&pcs["metadata"]["name"]);
     let mut replicas = pcs["spec"]["replicas"].as_u64().unwrap_or(0);
     let mut scaled: BTreeMap<&str, u64> = BTreeMap::new();
-    for (_, mark) in history.marks("scaled").take_while(|(index, _)| *index < until) {
+    for (_, mark) in history.marks(SharedMark::Scaled).take_while(|(index, _)| *index < until) {
         let (kind, name) = (text(&mark.detail["kind"]), text(&mark.detail["name"]));
         let to = mark.detail["replicas"].as_u64().unwrap_or(0);
         if kind == "PodCliqueSet" && name == set {
@@ -65,10 +65,6 @@ pub fn index_in(set: &str, name: &str) -> Option<u64> {
     name.strip_prefix(set)?.strip_prefix('-')?.split('-').next()?.parse().ok()
 }
 
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,7 +79,7 @@ mod tests {
 
     fn after(scales: &[(&str, &str, u64)]) -> Vec<(String, usize, usize)> {
         let story = scales.iter().fold(Story::flat(), |story, (kind, name, replicas)| {
-            story.mark("scaled", json!({"kind": kind, "name": name, "replicas": replicas}))
+            story.mark(SharedMark::Scaled, json!({"kind": kind, "name": name, "replicas": replicas}))
         });
         let gangs = gangs(&story.end(), &workload(), usize::MAX);
         gangs.into_iter().map(|gang| (gang.name.clone(), gang.minimum(), gang.pods())).collect()
@@ -106,7 +102,7 @@ mod tests {
         pcs["spec"]["replicas"] = json!(2);
         let story = Story::flat()
             .submitted(pcs)
-            .mark("scaled", json!({"kind": "PodCliqueSet", "name": "w", "replicas": 1}));
+            .mark(SharedMark::Scaled, json!({"kind": "PodCliqueSet", "name": "w", "replicas": 1}));
         let lost: Vec<_> = lost(&story.end(), "w").into_iter().map(|gang| gang.name).collect();
         assert_eq!(lost, ["w-1"]);
     }

@@ -5,16 +5,19 @@
 //! in which judges ask, [`reached`] says how far the case got. A history is append-only: nothing here knows what should
 //! have happened. [`testing`] has histories written by hand, for the tests of judges.
 
+mod fields;
 mod live;
 mod log;
+mod mark;
 mod owner;
 mod query;
 mod reached;
 pub mod testing;
 
 pub use conformance_contract::kinds::{KINDS, Kind};
+pub use fields::{count, list, name, text};
 pub use live::Live;
 pub use log::{Change, Entry, Gap, Header, History, HistoryError, Mark, Recorded, What};
+pub use mark::{MarkName, SharedMark};
 pub use owner::{controller, is_controlled_by};
 pub use query::{Pod, Version, condition, is_of_canary, revision};
-pub use reached::RAN_OUT;

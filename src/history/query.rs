@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::live::Live;
 use super::log::{Change, Entry, Gap, History, Mark, Recorded, What};
+use super::mark::MarkName;
 
 /// A resourceVersion as a number; 0 if there is none. Versions of one etcd are ordered by it across kinds.
 pub fn revision(object: &Value) -> u64 {
@@ -167,9 +168,10 @@ impl History {
     }
 
     /// Every mark of that name, with its place.
-    pub fn marks<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (usize, &'a Mark)> {
+    pub fn marks(&self, name: impl Into<MarkName>) -> impl Iterator<Item = (usize, &Mark)> {
+        let name = name.into();
         self.entries.iter().enumerate().filter_map(move |(index, entry)| match &entry.what {
-            What::Mark(mark) if mark.name == name => Some((index, mark)),
+            What::Mark(mark) if mark.name == name.as_str() => Some((index, mark)),
             _ => None,
         })
     }

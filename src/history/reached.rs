@@ -4,17 +4,17 @@ use conformance_contract::ruling::Broken;
 use serde_json::Value;
 
 use super::log::{History, Mark};
-
-/// The mark of a wait that ran out: `{"condition"}`.
-pub const RAN_OUT: &str = "wait ran out";
+use super::mark::{MarkName, SharedMark};
 
 impl History {
     /// The first mark of that name: its place and itself.
     ///
     /// # Errors
     /// [`Broken::NotReached`] if the case did not get there.
-    pub fn reached<'a>(&'a self, name: &'a str) -> Result<(usize, &'a Mark), Broken> {
-        self.marks(name).next().ok_or_else(|| Broken::NotReached(format!("the case did not reach {name:?}")))
+    pub fn reached(&self, name: impl Into<MarkName>) -> Result<(usize, &Mark), Broken> {
+        let name = name.into();
+        let not_reached = || Broken::NotReached(format!("the case did not reach {:?}", name.as_str()));
+        self.marks(name).next().ok_or_else(not_reached)
     }
 
     /// Where the case reached a mark, or where its last wait ran out instead: what a driver waits for is judged there, for
@@ -22,8 +22,9 @@ impl History {
     ///
     /// # Errors
     /// [`Broken::NotReached`] if it stopped for another reason.
-    pub fn waited_for(&self, name: &str) -> Result<usize, Broken> {
-        let (place, _) = self.reached(name).or_else(|why| self.marks(RAN_OUT).last().ok_or(why))?;
+    pub fn waited_for(&self, name: impl Into<MarkName>) -> Result<usize, Broken> {
+        let (place, _) =
+            self.reached(name).or_else(|why| self.marks(SharedMark::WaitRanOut).last().ok_or(why))?;
         Ok(place)
     }
 

@@ -11,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::log::{API_VERSION, Change, Entry, Gap, Header, History, Mark, Recorded, What};
+use super::mark::MarkName;
 
 /// A history that is being told.
 #[derive(Debug)]
@@ -83,8 +84,8 @@ impl Story {
     }
 
     /// The harness marks the point.
-    pub fn mark(self, name: &str, detail: Value) -> Self {
-        self.entry(What::Mark(Mark { name: name.into(), detail }))
+    pub fn mark(self, name: impl Into<MarkName>, detail: Value) -> Self {
+        self.entry(What::Mark(Mark { name: name.into().as_str().into(), detail }))
     }
 
     /// A watch is lost and lists again.

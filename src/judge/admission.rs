@@ -8,17 +8,20 @@ use std::collections::BTreeMap;
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
-use conformance_history::{Change, History, Live, Mark, Version};
+use conformance_contract::violation::Code;
+use conformance_history::{Change, History, Live, Mark, SharedMark, Version};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Shown, ensure, none, violation};
 
-/// Name of the mark that a driver leaves per attempt: `{"title", "reply"}`.
-pub const ATTEMPT: &str = "attempt";
-/// Name of the mark that says which controller process runs, and what it says of itself: `{"pid", "readiness",
-/// "said"}`.
-pub const CONTROLLER: &str = "controller";
+const ANSWERED_OTHERWISE: Code = Code::new("answered-otherwise");
+const REMOVED_THOUGH_REFUSED: Code = Code::new("removed-though-refused");
+const CHANGED_THOUGH_REFUSED: Code = Code::new("changed-though-refused");
+const MADE_THOUGH_REFUSED: Code = Code::new("made-though-refused");
+const STILL_THERE: Code = Code::new("still-there");
+const LOOSE_POD_RELEASED: Code = Code::new("loose-pod-released");
+const CONTROLLER_RESTARTED: Code = Code::new("controller-restarted");
 
 /// The answer that the contract demands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,8 +164,11 @@ pub fn answers(history: &History, attempts: &[Attempt]) -> Ruling {
     let mut not_made = None;
     for attempt in attempts {
         match reply_to(history, attempt) {
-            Ok(reply) => violations
-                .extend(attempt.wrong(&reply).map(|wrong| violation(format!("{}: {wrong}", attempt.title)))),
+            Ok(reply) => violations.extend(
+                attempt
+                    .wrong(&reply)
+                    .map(|wrong| violation(ANSWERED_OTHERWISE, format!("{}: {wrong}", attempt.title))),
+            ),
             Err(why) => not_made = not_made.or(Some(why)),
         }
     }
@@ -172,7 +178,8 @@ pub fn answers(history: &History, attempts: &[Attempt]) -> Ruling {
 
 /// The last answer to an attempt.
 fn reply_to(history: &History, attempt: &Attempt) -> Result<Reply, Broken> {
-    let made = history.marks(ATTEMPT).filter(|(_, mark)| mark.detail["title"] == attempt.title).last();
+    let made =
+        history.marks(SharedMark::Attempt).filter(|(_, mark)| mark.detail["title"] == attempt.title).last();
     let (_, mark) =
         made.ok_or_else(|| Broken::NotReached(format!("{:?} was not attempted", attempt.title)))?;
     Reply::of(mark)
@@ -202,12 +209,10 @@ pub fn left_nothing(history: &History, attempts: &[Attempt]) -> Ruling {
         }
         let left = history.versions().filter(|version| belongs(version.object, &reply.name));
         violations.extend(left.filter(|version| version.change == Change::Added).map(|version| {
-            violation(format!(
-                "{}: refused, and yet there is {} {}",
-                attempt.title,
-                version.kind(),
-                version.name()
-            ))
+            violation(
+                MADE_THOUGH_REFUSED,
+                format!("{}: refused, and yet there is {} {}", attempt.title, version.kind(), version.name()),
+            )
             .shown_by("left behind", version)
         }));
     }
@@ -226,24 +231,28 @@ pub fn unchanged(history: &History, pcs: &str, since: usize) -> Ruling {
     };
     let later = history.named("PodCliqueSet", pcs).filter(|version| version.index >= since);
     none(later.filter(|version| asked(version.object) != asked(stored)).map(|version| {
-        violation(format!("a refused update changed PodCliqueSet {pcs}"))
+        violation(CHANGED_THOUGH_REFUSED, format!("a refused update changed PodCliqueSet {pcs}"))
             .shown_by_object("before", stored)
             .shown_by("after", version)
     }))?;
     let end = history.end();
     let (was, is) = (objects(&before, pcs), objects(&end, pcs));
     let gone_or_changed = was.iter().filter_map(|(uid, object)| match is.get(uid) {
-        None => Some(violation("a refused update removed an object").shown_by_object("was there", object)),
+        None => Some(
+            violation(REMOVED_THOUGH_REFUSED, "a refused update removed an object")
+                .shown_by_object("was there", object),
+        ),
         Some(now) if now["spec"] != object["spec"] => Some(
-            violation("a refused update changed an object")
+            violation(CHANGED_THOUGH_REFUSED, "a refused update changed an object")
                 .shown_by_object("before", object)
                 .shown_by_object("after", now),
         ),
         Some(_) => None,
     });
     let new = is.iter().filter(|(uid, _)| !was.contains_key(*uid));
-    let new =
-        new.map(|(_, object)| violation("a refused update made an object").shown_by_object("new", object));
+    let new = new.map(|(_, object)| {
+        violation(MADE_THOUGH_REFUSED, "a refused update made an object").shown_by_object("new", object)
+    });
     none(gone_or_changed.chain(new))
 }
 
@@ -271,7 +280,7 @@ pub fn deleted(history: &History, kind: &str, name: &str) -> Ruling {
     }
     let end = history.end();
     none(end.get(kind, name).map(|object| {
-        violation(format!("{kind} {name} was to be deleted and is still there"))
+        violation(STILL_THERE, format!("{kind} {name} was to be deleted and is still there"))
             .shown_by_object("at the end", object)
     }))
 }
@@ -298,8 +307,11 @@ pub fn no_loose_pods(history: &History) -> Ruling {
         }
     }
     none(loose.into_values().map(|version| {
-        violation(format!("{} was released to the scheduler as a loose pod", version.name()))
-            .shown_by("no gate and no scheduling group", version)
+        violation(
+            LOOSE_POD_RELEASED,
+            format!("{} was released to the scheduler as a loose pod", version.name()),
+        )
+        .shown_by("no gate and no scheduling group", version)
     }))
 }
 
@@ -309,11 +321,14 @@ pub fn no_loose_pods(history: &History) -> Ruling {
 /// # Errors
 /// A violation if it was restarted; [`Broken::NotReached`] with fewer marks.
 pub fn one_process(history: &History) -> Ruling {
-    let pids: Vec<&Value> = history.marks(CONTROLLER).map(|(_, mark)| &mark.detail["pid"]).collect();
+    let pids: Vec<&Value> =
+        history.marks(SharedMark::Controller).map(|(_, mark)| &mark.detail["pid"]).collect();
     let [first, rest @ .., last] = pids.as_slice() else {
         return Err(Broken::NotReached("the controller was not looked at twice".into()));
     };
-    ensure(rest.iter().chain([last]).all(|pid| pid == first), || violation("the controller was restarted"))
+    ensure(rest.iter().chain([last]).all(|pid| pid == first), || {
+        violation(CONTROLLER_RESTARTED, "the controller was restarted")
+    })
 }
 
 #[cfg(test)]

@@ -2,11 +2,14 @@
 
 use conformance_contract::ruling::Broken;
 use conformance_history::testing::{Story, object};
+use conformance_history::{MarkName, SharedMark};
 use rstest::rstest;
 use serde_json::json;
 
 use super::*;
 use crate::messages;
+
+const BEGIN: MarkName = MarkName::of_case("begin");
 
 const ATTEMPTS: &[Attempt] = &[
     admitted("sound", |_| {}),
@@ -36,7 +39,7 @@ fn sound() -> [Reply; 4] {
 
 fn told(replies: &[Reply]) -> Story {
     ATTEMPTS.iter().zip(replies).fold(Story::flat(), |story, (attempt, reply)| {
-        story.mark(ATTEMPT, json!({"title": attempt.title, "reply": reply}))
+        story.mark(SharedMark::Attempt, json!({"title": attempt.title, "reply": reply}))
     })
 }
 
@@ -80,7 +83,9 @@ fn an_attempt_that_was_not_made_says_nothing() {
 fn the_last_answer_counts() {
     let [first, ..] = sound();
     let mark = |reply: &Reply| json!({"title": "sound", "reply": reply});
-    let story = Story::flat().mark(ATTEMPT, mark(&reply(422, "not yet", &[]))).mark(ATTEMPT, mark(&first));
+    let story = Story::flat()
+        .mark(SharedMark::Attempt, mark(&reply(422, "not yet", &[])))
+        .mark(SharedMark::Attempt, mark(&first));
     assert_eq!(answers(&story.end(), &ATTEMPTS[..1]), Ok(()));
 }
 
@@ -109,7 +114,7 @@ fn gang(min: u32) -> Value {
 }
 
 fn stored() -> Story {
-    Story::flat().added(pcs(1, "a")).added(gang(1)).mark("begin", Value::Null)
+    Story::flat().added(pcs(1, "a")).added(gang(1)).mark(BEGIN, Value::Null)
 }
 
 #[rstest]
@@ -125,7 +130,7 @@ fn stored() -> Story {
 #[case::object_new(|story: Story| story.added(object("PodGang", "pcs-1")), false)]
 fn a_refused_update_changes_nothing(#[case] then: fn(Story) -> Story, #[case] holds: bool) {
     let history = then(stored()).end();
-    let (begin, _) = history.reached("begin").unwrap();
+    let (begin, _) = history.reached(BEGIN).unwrap();
     let ruling = unchanged(&history, "pcs", begin);
     assert_eq!(ruling.is_ok(), holds, "{ruling:?}");
     assert!(matches!(unchanged(&history, "nobody", begin), Err(Broken::NotReached(_))));
@@ -166,7 +171,7 @@ fn loose_pods(#[case] spec: Value, #[case] holds: bool) {
 
 #[test]
 fn one_process_all_along() {
-    let look = |story: Story, pid: u32| story.mark(CONTROLLER, json!({"pid": pid}));
+    let look = |story: Story, pid: u32| story.mark(SharedMark::Controller, json!({"pid": pid}));
     assert_eq!(one_process(&look(look(Story::flat(), 7), 7).end()), Ok(()));
     assert_eq!(messages(one_process(&look(look(look(Story::flat(), 7), 7), 8).end())).len(), 1);
     assert!(matches!(one_process(&look(Story::flat(), 7).end()), Err(Broken::NotReached(_))));

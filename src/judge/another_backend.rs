@@ -5,17 +5,14 @@
 //! found, so that a replay judges as the run did. Where there is none, what takes one is not asked.
 
 use conformance_contract::ruling::Broken;
-use conformance_history::History;
-
-/// Name of the mark: `{"scheduler", "foreign"}`, or `{"asked": [{"scheduler", "reply"}], "foreign"}` where there is none.
-pub const ANOTHER: &str = "another backend";
+use conformance_history::{History, SharedMark};
 
 /// Its schedulerName.
 ///
 /// # Errors
 /// [`Broken::NotAsked`] where the operator has none; [`Broken::NotReached`] if the driver did not look.
 pub fn name(history: &History) -> Result<&str, Broken> {
-    let (_, mark) = history.reached(ANOTHER)?;
+    let (_, mark) = history.reached(SharedMark::AnotherBackend)?;
     mark.detail["scheduler"].as_str().ok_or_else(|| {
         let asked = mark.detail["asked"].as_array().into_iter().flatten();
         let names: Vec<_> = asked.filter_map(|asked| asked["scheduler"].as_str()).collect();
@@ -32,7 +29,7 @@ pub fn name(history: &History) -> Result<&str, Broken> {
 /// # Errors
 /// [`Broken::NotReached`] if the driver did not look.
 pub fn is_foreign(history: &History) -> Result<bool, Broken> {
-    let (_, mark) = history.reached(ANOTHER)?;
+    let (_, mark) = history.reached(SharedMark::AnotherBackend)?;
     Ok(mark.detail["foreign"] == true)
 }
 
@@ -44,7 +41,7 @@ mod tests {
     use super::*;
 
     fn told(detail: Value) -> History {
-        Story::flat().mark(ANOTHER, detail).end()
+        Story::flat().mark(SharedMark::AnotherBackend, detail).end()
     }
 
     #[test]

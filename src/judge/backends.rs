@@ -5,9 +5,13 @@ use std::ops::Range;
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
 use conformance_history::{Change, History, Version};
 
 use super::{Shown, none, violation};
+
+const WRONG_SCHEDULER: Code = Code::new("wrong-scheduler");
+const NOT_LEFT_ALONE: Code = Code::new("not-left-alone");
 
 /// All versions of the PodCliqueSet's objects of a kind.
 fn made_for<'a>(history: &'a History, kind: &'a str, set: &'a str) -> impl Iterator<Item = Version<'a>> {
@@ -33,8 +37,11 @@ pub fn serves(history: &History, set: &str, scheduler: &str) -> Ruling {
     });
     none(gangs.chain(pods).filter(|(_, _, found)| *found != Some(scheduler)).map(|(version, what, found)| {
         let found = found.map_or("none".to_owned(), |found| format!("{found:?}"));
-        violation(format!("{} {} has {what} {found}, not {scheduler:?}", version.kind(), version.name()))
-            .shown_by("it", version)
+        violation(
+            WRONG_SCHEDULER,
+            format!("{} {} has {what} {found}, not {scheduler:?}", version.kind(), version.name()),
+        )
+        .shown_by("it", version)
     }))
 }
 
@@ -67,7 +74,7 @@ pub fn left_alone(history: &History, set: &str, part: Range<usize>) -> Ruling {
         };
         let (kind, name) = (version.kind(), version.name());
         Some(
-            violation(format!("{kind} {name} {wrong}, though it was to be left alone"))
+            violation(NOT_LEFT_ALONE, format!("{kind} {name} {wrong}, though it was to be left alone"))
                 .shown_by("it", version),
         )
     }))
@@ -75,11 +82,15 @@ pub fn left_alone(history: &History, set: &str, part: Range<usize>) -> Ruling {
 
 #[cfg(test)]
 mod tests {
+    use conformance_history::MarkName;
     use conformance_history::testing::{Story, object};
     use rstest::rstest;
     use serde_json::{Value, json};
 
     use super::*;
+
+    const FROM: MarkName = MarkName::of_case("from");
+    const TO: MarkName = MarkName::of_case("to");
 
     fn of_set(kind: &str, name: &str) -> Value {
         let mut object = object(kind, name);
@@ -152,15 +163,15 @@ mod tests {
     }, Some(false))]
     fn a_live_set(#[case] then: fn(Story) -> Story, #[case] wanted: Option<bool>) {
         let story = Story::flat().all_added([gang("s"), gated(pod("s"))]).modified(pod("s"));
-        let history = then(story.mark("from", Value::Null)).mark("to", Value::Null).deleted(gang("s")).end();
-        let place = |name| history.reached(name).unwrap().0;
-        let ruling = left_alone(&history, "w", place("from")..place("to"));
+        let history = then(story.mark(FROM, Value::Null)).mark(TO, Value::Null).deleted(gang("s")).end();
+        let place = |name: MarkName| history.reached(name).unwrap().0;
+        let ruling = left_alone(&history, "w", place(FROM)..place(TO));
         assert_eq!(holds(&ruling), wanted, "{ruling:?}");
     }
 
     #[test]
     fn a_set_that_was_never_released_says_nothing() {
-        let history = Story::flat().added(gated(pod("s"))).mark("from", Value::Null).end();
+        let history = Story::flat().added(gated(pod("s"))).mark(FROM, Value::Null).end();
         assert_eq!(holds(&left_alone(&history, "w", 1..2)), None);
     }
 }

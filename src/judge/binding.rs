@@ -4,12 +4,30 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
 use conformance_expect::{Gang, Unit, schedulers};
-use conformance_history::{History, Live, Pod, Version};
+use conformance_history::{History, Live, Pod, SharedMark, Version};
 use serde_json::Value;
 
 use super::gang_resources::is_gang_resource;
 use super::{Shown, ensure, none, premise, violation};
+
+/// A unit has fewer pods bound than its minimum.
+pub const NOT_BOUND_WHOLE: Code = Code::new("not-bound-whole");
+/// Not all pods are bound that should be.
+pub const PODS_UNBOUND: Code = Code::new("pods-unbound");
+/// Pods of a unit were bound that could not be bound whole.
+pub const BOUND_IN_PART: Code = Code::new("bound-in-part");
+const SILENT_ABOUT_PENDING: Code = Code::new("silent-about-pending");
+/// More or fewer gangs are bound whole than there is room for.
+pub const WRONG_NUMBER_OF_WHOLE_GANGS: Code = Code::new("wrong-number-of-whole-gangs");
+const BOUND_BEFORE_BASE: Code = Code::new("bound-before-base");
+const WRONG_NUMBER_OF_BOUND_PODS: Code = Code::new("wrong-number-of-bound-pods");
+const REPLACEMENT_UNBOUND: Code = Code::new("replacement-unbound");
+const NOT_REPLACED: Code = Code::new("not-replaced");
+const BYSTANDER_GONE: Code = Code::new("bystander-gone");
+const BYSTANDER_MOVED: Code = Code::new("bystander-moved");
+const BOUND_OUTSIDE_POOL: Code = Code::new("bound-outside-pool");
 
 /// The pods of a PodClique that are bound.
 fn bound_of<'a>(live: &'a Live, clique: &'a str) -> impl Iterator<Item = &'a str> {
@@ -32,7 +50,7 @@ pub fn bindings(history: &History) -> impl Iterator<Item = Version<'_>> {
 /// # Errors
 /// [`Broken::Premise`] if a pod was bound, for that is what AON-02 is about; [`Broken::NotReached`] without the pass.
 pub fn was_pending(history: &History, units: &[Unit], until: usize) -> Ruling {
-    let (passed, _) = history.reached("scheduler passed")?;
+    let (passed, _) = history.reached(SharedMark::SchedulerPassed)?;
     if passed >= until {
         return Err(Broken::NotReached("the scheduler had not had its pass".into()));
     }
@@ -61,9 +79,10 @@ pub fn whole(live: &Live, units: &[Unit]) -> Ruling {
         .filter_map(|(unit, (clique, minimum))| {
             let bound = bound_of(live, clique).count();
             (bound < *minimum).then(|| {
-                let short = violation(format!(
-                    "{unit} is not bound whole: {bound} of {minimum} pods of {clique} are"
-                ));
+                let short = violation(
+                    NOT_BOUND_WHOLE,
+                    format!("{unit} is not bound whole: {bound} of {minimum} pods of {clique} are"),
+                );
                 let unbound =
                     live.pods().find(|pod| pod.pod_clique() == Some(clique) && pod.node().is_none());
                 match unbound {
@@ -82,8 +101,12 @@ pub fn whole(live: &Live, units: &[Unit]) -> Ruling {
 pub fn all(live: &Live, gangs: &[Gang]) -> Ruling {
     none(gangs.iter().flat_map(|gang| &gang.groups).filter_map(|group| {
         let bound = bound_of(live, &group.clique).count();
-        (bound < group.replicas)
-            .then(|| violation(format!("{bound} of {} pods of {} are bound", group.replicas, group.clique)))
+        (bound < group.replicas).then(|| {
+            violation(
+                PODS_UNBOUND,
+                format!("{bound} of {} pods of {} are bound", group.replicas, group.clique),
+            )
+        })
     }))
 }
 
@@ -107,7 +130,7 @@ pub fn never(history: &History, units: &[Unit], until: Option<usize>) -> Ruling 
         if !bound.is_empty() {
             let message =
                 format!("{} pods of {unit} were bound, though it could not be bound whole", bound.len());
-            violations.push(bound.iter().fold(violation(message), |violation, version| {
+            violations.push(bound.iter().fold(violation(BOUND_IN_PART, message), |violation, version| {
                 let node = version.pod().node().unwrap_or_default();
                 violation.shown_by(format!("bound to {node}"), *version)
             }));
@@ -142,7 +165,10 @@ pub fn says_why(history: &History, gang: &str) -> Ruling {
         conditions.any(|condition| expectations.is_refusal(condition) && has_message(condition))
     });
     ensure(told, || {
-        violation(format!("neither a pod nor a gang resource of {gang} ever said why it is not bound"))
+        violation(
+            SILENT_ABOUT_PENDING,
+            format!("neither a pod nor a gang resource of {gang} ever said why it is not bound"),
+        )
     })
 }
 
@@ -160,11 +186,10 @@ pub fn some_whole_others_never(
     let then = history.before(until.unwrap_or(history.entries.len()));
     let (won, lost): (Vec<_>, Vec<_>) = gangs.iter().partition(|units| whole(&then, units).is_ok());
     ensure(won.len() == winners, || {
-        violation(format!(
-            "{} of {} gangs are bound whole; there is room for {winners}",
-            won.len(),
-            gangs.len()
-        ))
+        violation(
+            WRONG_NUMBER_OF_WHOLE_GANGS,
+            format!("{} of {} gangs are bound whole; there is room for {winners}", won.len(), gangs.len()),
+        )
     })?;
     lost.into_iter().try_for_each(|units| never(history, units, until))
 }
@@ -190,13 +215,16 @@ pub fn base_first(history: &History, gangs: &[Gang]) -> Ruling {
             .find(|group| bound.get(group.clique.as_str()).copied().unwrap_or(0) < group.min);
         if let Some(group) = missing {
             violations.push(
-                violation(format!(
-                    "{} of scaled PodGang {} was bound before {} of its base {base} had {} pods bound",
-                    pod.name(),
-                    pod.pod_gang().unwrap_or_default(),
-                    group.clique,
-                    group.min
-                ))
+                violation(
+                    BOUND_BEFORE_BASE,
+                    format!(
+                        "{} of scaled PodGang {} was bound before {} of its base {base} had {} pods bound",
+                        pod.name(),
+                        pod.pod_gang().unwrap_or_default(),
+                        group.clique,
+                        group.min
+                    ),
+                )
                 .shown_by("bound", version),
             );
         }
@@ -223,7 +251,10 @@ pub fn all_or_nothing(history: &History, units: &[Unit]) -> Ruling {
 pub fn exactly(live: &Live, clique: &str, count: usize) -> Ruling {
     let bound = bound_of(live, clique).count();
     ensure(bound == count, || {
-        violation(format!("{bound} pods of {clique} are bound; there is room for {count}"))
+        violation(
+            WRONG_NUMBER_OF_BOUND_PODS,
+            format!("{bound} pods of {clique} are bound; there is room for {count}"),
+        )
     })
 }
 
@@ -254,9 +285,12 @@ pub fn replaced(history: &History, since: usize, lost: &str) -> Ruling {
     let successor = end.pods().filter(is_new).find(|pod| place(*pod) == place(lost));
     let found = match successor {
         Some(pod) if pod.node().is_some() => return Ok(()),
-        Some(pod) => violation(format!("{} replaces {} and is not bound", pod.name(), lost.name()))
-            .shown_by_object("not bound", pod.0),
-        None => violation(format!("no pod took the place of {} in its gang", lost.name())),
+        Some(pod) => violation(
+            REPLACEMENT_UNBOUND,
+            format!("{} replaces {} and is not bound", pod.name(), lost.name()),
+        )
+        .shown_by_object("not bound", pod.0),
+        None => violation(NOT_REPLACED, format!("no pod took the place of {} in its gang", lost.name())),
     };
     Err(found.shown_by_object("as it was", lost.0).into())
 }
@@ -272,8 +306,10 @@ pub fn others_untouched(history: &History, since: usize, lost: &[&str]) -> Rulin
     none(before.pods().filter(|pod| pod.node().is_some() && !lost.contains(&pod.name())).filter_map(|pod| {
         let now = end.pods().find(|other| other.uid() == pod.uid());
         let found = match now {
-            None => violation(format!("{} is gone, though it was not lost", pod.name())),
-            Some(now) if now.node() != pod.node() => violation(format!("{} moved", pod.name())),
+            None => violation(BYSTANDER_GONE, format!("{} is gone, though it was not lost", pod.name())),
+            Some(now) if now.node() != pod.node() => {
+                violation(BYSTANDER_MOVED, format!("{} moved", pod.name()))
+            }
             Some(_) => return None,
         };
         Some(found.shown_by_object("as it was", pod.0))
@@ -292,7 +328,7 @@ pub fn on_own_nodes(history: &History) -> Ruling {
         .collect();
     none(bindings(history).filter(|version| !own.contains(version.pod().node().unwrap_or_default())).map(
         |version| {
-            violation(format!("{} is bound to a node of another case", version.name()))
+            violation(BOUND_OUTSIDE_POOL, format!("{} is bound to a node of another case", version.name()))
                 .shown_by("bound", version)
         },
     ))

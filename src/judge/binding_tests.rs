@@ -1,8 +1,12 @@
 use conformance_history::testing::{Story, owned};
+use conformance_history::{MarkName, SharedMark};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::{message, messages};
+
+const MARK: MarkName = MarkName::of_case("m");
+const LOST: MarkName = MarkName::of_case("lost");
 
 /// A gang of two podgroups, a (2 of 3 pods) and b (1 of 1), and a scaled one, c (1 of 1).
 fn gangs() -> Vec<Gang> {
@@ -85,14 +89,14 @@ fn all_includes_surplus() {
 
 #[test]
 fn never_is_about_every_version_up_to_the_mark() {
-    let early = bound(&["a"]).deleted(pod("a0", "a", Some("n"))).mark("m", Value::Null).end();
-    let (mark, _) = early.reached("m").expect("marked");
+    let early = bound(&["a"]).deleted(pod("a0", "a", Some("n"))).mark(MARK, Value::Null).end();
+    let (mark, _) = early.reached(MARK).expect("marked");
     insta::assert_snapshot!(
         message(never(&early, &flat_units(), Some(mark))),
         @"1 pods of the unit of g-0 (2 of a) were bound, though it could not be bound whole"
     );
-    let late = bound(&[]).mark("m", Value::Null).modified(pod("a0", "a", Some("n"))).end();
-    let (mark, _) = late.reached("m").expect("marked");
+    let late = bound(&[]).mark(MARK, Value::Null).modified(pod("a0", "a", Some("n"))).end();
+    let (mark, _) = late.reached(MARK).expect("marked");
     assert_eq!(never(&late, &flat_units(), Some(mark)), Ok(()));
     assert!(never(&late, &flat_units(), None).is_err());
     assert!(is_not_reached(&never(&Story::flat().end(), &flat_units(), None)));
@@ -159,22 +163,22 @@ fn exact_counts() {
 
 #[test]
 fn the_others_stay() {
-    let running = bound(&["a", "a", "b"]).mark("lost", Value::Null).deleted(pod("a0", "a", Some("n")));
+    let running = bound(&["a", "a", "b"]).mark(LOST, Value::Null).deleted(pod("a0", "a", Some("n")));
     let history = running.end();
-    let (mark, _) = history.reached("lost").expect("marked");
+    let (mark, _) = history.reached(LOST).expect("marked");
     assert_eq!(others_untouched(&history, mark, &["a0"]), Ok(()));
     insta::assert_snapshot!(message(others_untouched(&history, mark, &[])), @"a0 is gone, though it was not lost");
-    let moved = bound(&["b"]).mark("lost", Value::Null).modified(pod("b0", "b", Some("other"))).end();
-    let (mark, _) = moved.reached("lost").expect("marked");
+    let moved = bound(&["b"]).mark(LOST, Value::Null).modified(pod("b0", "b", Some("other"))).end();
+    let (mark, _) = moved.reached(LOST).expect("marked");
     insta::assert_snapshot!(message(others_untouched(&moved, mark, &[])), @"b0 moved");
 }
 
 #[test]
 fn a_replacement_has_the_lost_pods_place() {
-    let lost = || bound(&["b"]).mark("lost", Value::Null).deleted(pod("b0", "b", Some("n")));
+    let lost = || bound(&["b"]).mark(LOST, Value::Null).deleted(pod("b0", "b", Some("n")));
     let judge = |story: Story| {
         let history = story.end();
-        let (mark, _) = history.reached("lost").expect("marked");
+        let (mark, _) = history.reached(LOST).expect("marked");
         replaced(&history, mark, "b0")
     };
     assert_eq!(judge(lost().added(pod("b1", "b", Some("n")))), Ok(()));
@@ -202,11 +206,11 @@ fn own_nodes() {
 #[test]
 fn pending_is_passed_over_and_not_bound() {
     let judge = |story: Story| {
-        let history = story.mark("deleted", Value::Null).added(pod("b0", "b", Some("n"))).end();
-        let (mark, _) = history.reached("deleted").expect("marked");
+        let history = story.mark(SharedMark::Deleted, Value::Null).added(pod("b0", "b", Some("n"))).end();
+        let (mark, _) = history.reached(SharedMark::Deleted).expect("marked");
         was_pending(&history, &flat_units(), mark)
     };
-    let passed = |story: Story| story.mark("scheduler passed", Value::Null);
+    let passed = |story: Story| story.mark(SharedMark::SchedulerPassed, Value::Null);
     assert_eq!(judge(passed(bound(&[]))), Ok(()));
     assert!(is_not_reached(&judge(bound(&[]))), "the scheduler had not had its pass");
     let ruling = judge(passed(bound(&["a"])));

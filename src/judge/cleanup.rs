@@ -2,15 +2,17 @@
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
 use conformance_expect::{Gang, schedulers};
-use conformance_history::{Change, History, Version, is_of_canary};
+use conformance_history::{Change, History, SharedMark, Version, is_of_canary};
 use serde_json::Value;
 
 use super::{Shown, ensure, none, premise, violation};
 use crate::ownership::belongs;
 
-/// The mark with all that was left: a list of objects with kind and metadata.
-pub const LEFT_OVER: &str = "left over";
+const LEFT_BEHIND: Code = Code::new("left-behind");
+const NEVER_MADE: Code = Code::new("never-made");
+const NAMESPACE_STUCK: Code = Code::new("namespace-stuck");
 
 /// Whether an object is in every namespace, or the harness's own: Events outlive what they are about, a namespace gets
 /// a ServiceAccount and a ConfigMap with the cluster's CA, and canaries stay.
@@ -30,11 +32,16 @@ pub fn is_there_anyway(object: &Value) -> bool {
 /// # Errors
 /// A violation per object that is left, with the finalizers that hold it; [`Broken::NotReached`] if nobody looked.
 pub fn nothing_left(history: &History) -> Ruling {
-    let (index, mark) = history.reached(LEFT_OVER)?;
-    let listed = mark.detail.as_array().into_iter().flatten().map(|object| violation(is_left(object)));
+    let (index, mark) = history.reached(SharedMark::LeftOver)?;
+    let listed =
+        mark.detail.as_array().into_iter().flatten().map(|object| violation(LEFT_BEHIND, is_left(object)));
     let live = history.before(index);
     let seen = live.all().filter(|object| is_namespaced(object) && !is_there_anyway(object));
-    none(listed.chain(seen.map(|object| violation(is_left(object)).shown_by_object("left", object))))
+    none(
+        listed.chain(
+            seen.map(|object| violation(LEFT_BEHIND, is_left(object)).shown_by_object("left", object)),
+        ),
+    )
 }
 
 /// What an object that is left says of itself.
@@ -67,7 +74,7 @@ pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
     let end = history.end();
     let left = end.all().filter(|object| gangs.iter().any(|gang| belongs(target, gang, Version::of(object))));
     // What is left is, whatever else there should have been.
-    none(left.map(|object| violation(is_left(object)).shown_by_object("left", object)))?;
+    none(left.map(|object| violation(LEFT_BEHIND, is_left(object)).shown_by_object("left", object)))?;
     for gang in gangs {
         let existed = |kind: &str| history.of(kind).any(|version| belongs(target, gang, version));
         let never = |kind: &str| format!("there never was a {kind} of {}", gang.name);
@@ -75,7 +82,7 @@ pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
             return Err(Broken::NotReached(never(kind)));
         }
         let missing = schedulers::of(target).kinds().iter().filter(|kind| !existed(kind));
-        premise("GANG-08", none(missing.map(|kind| violation(never(kind)))))?;
+        premise("GANG-08", none(missing.map(|kind| violation(NEVER_MADE, never(kind)))))?;
         let is_headless = |service: &Version<'_>| service.object["spec"]["clusterIP"] == "None";
         let mut services = history.of("Service").filter(|service| belongs(target, gang, *service));
         if gang.base.is_none() && !services.any(|service| is_headless(&service)) {
@@ -94,7 +101,7 @@ pub fn namespace_gone(history: &History) -> Ruling {
     let gone = history.named("Namespace", namespace).any(|version| version.change == Change::Deleted);
     ensure(gone, || {
         let end = history.end();
-        let found = violation(format!("namespace {namespace} is not gone"));
+        let found = violation(NAMESPACE_STUCK, format!("namespace {namespace} is not gone"));
         let held = end
             .all()
             .filter(|object| is_namespaced(object) && object["metadata"]["labels"][names::CANARY].is_null());
@@ -134,15 +141,15 @@ mod tests {
             Story::flat().added(object("Node", "n")).added(there("PodGang", "w-0")).added(there("Event", "e"))
         };
         let gone = || story().deleted(there("PodGang", "w-0"));
-        assert!(messages(nothing_left(&gone().mark(LEFT_OVER, json!([])).end())).is_empty());
+        assert!(messages(nothing_left(&gone().mark(SharedMark::LeftOver, json!([])).end())).is_empty());
         assert_eq!(
-            messages(nothing_left(&story().mark(LEFT_OVER, json!([])).end())),
+            messages(nothing_left(&story().mark(SharedMark::LeftOver, json!([])).end())),
             ["PodGang w-0 is left"]
         );
         let role = json!([{"kind": "Role", "metadata": {
             "name": "r", "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/f"],
         }}]);
-        let held = gone().mark(LEFT_OVER, role).end();
+        let held = gone().mark(SharedMark::LeftOver, role).end();
         assert_eq!(messages(nothing_left(&held)), ["Role r is left, held by finalizers example.com/f"]);
         assert!(messages(nothing_left(&gone().end()))[0].starts_with("not reached"));
     }

@@ -4,25 +4,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
 use conformance_expect::schedulers;
-use conformance_history::{History, Version};
+use conformance_history::{History, SharedMark, Version};
 use serde_json::Value;
 
 use super::binding::bindings;
 use super::gang_resources::is_gang_resource;
 use super::{Shown, none, violation};
 
-/// Name of the mark with the API server's record of bindings: `{"bindings": [{"pod", "user"}], "users": {scheduler: user},
-/// "stoodInFor": [scheduler]}`. `users` is whom each scheduler binds as; the pods of those stood in for another one binds,
-/// because they do not run.
-pub const BOUND_BY: &str = "bound by";
+const BOUND_BY_ANOTHER_SCHEDULER: Code = Code::new("bound-by-another-scheduler");
+const OWNED_BY_ANOTHER_BACKEND: Code = Code::new("owned-by-another-backend");
 
 /// The schedulers that PodCliqueSets were sent for and that run.
 ///
 /// # Errors
 /// [`Broken::NotReached`] if there are fewer than two, for then nobody is beside anybody.
 pub fn schedulers(history: &History) -> Result<BTreeSet<&str>, Broken> {
-    let (_, mark) = history.reached(BOUND_BY)?;
+    let (_, mark) = history.reached(SharedMark::BoundBy)?;
     let running: BTreeSet<_> = chosen(history).filter(|name| !is_stood_in_for(&mark.detail, name)).collect();
     match running.len() {
         0 | 1 => Err(Broken::NotReached("there were no two schedulers".into())),
@@ -47,7 +46,7 @@ fn is_stood_in_for(mark: &Value, scheduler: &str) -> bool {
 /// # Errors
 /// A violation per pod that another user bound; [`Broken::NotReached`] if the record does not tell of a pod.
 pub fn bound_by_its_own(history: &History) -> Ruling {
-    let (_, mark) = history.reached(BOUND_BY)?;
+    let (_, mark) = history.reached(SharedMark::BoundBy)?;
     let mut users: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for binding in mark.detail["bindings"].as_array().into_iter().flatten() {
         if let (Some(pod), Some(user)) = (binding["pod"].as_str(), binding["user"].as_str()) {
@@ -69,7 +68,7 @@ pub fn bound_by_its_own(history: &History) -> Ruling {
         let others: Vec<_> = users.iter().copied().filter(|user| *user != own).collect();
         if !others.is_empty() {
             let message = format!("{} of {named} was bound by {}", version.name(), others.join(", "));
-            violations.push(violation(message).shown_by("bound", version));
+            violations.push(violation(BOUND_BY_ANOTHER_SCHEDULER, message).shown_by("bound", version));
         }
     }
     none(violations)
@@ -115,7 +114,11 @@ pub fn resources_of_own_gangs(history: &History) -> Ruling {
             wrong.entry(version.uid()).or_insert((message, version));
         }
     }
-    none(wrong.into_values().map(|(message, version)| violation(message).shown_by("it", version)))
+    none(
+        wrong
+            .into_values()
+            .map(|(message, version)| violation(OWNED_BY_ANOTHER_BACKEND, message).shown_by("it", version)),
+    )
 }
 
 #[cfg(test)]
@@ -170,7 +173,7 @@ mod tests {
                 json!({"default-scheduler": "system:kube-scheduler", "volcano": "system:volcano-scheduler"});
             let detail = json!({"bindings": bindings, "users": users, "stoodInFor": stood_in});
             let story = two_schedulers().added(pod("k", "default-scheduler")).added(pod("v", "volcano"));
-            story.mark(BOUND_BY, detail).end()
+            story.mark(SharedMark::BoundBy, detail).end()
         };
         assert_eq!(message(bound_by_its_own(&told(&[]))), wanted);
         assert_eq!(message(bound_by_its_own(&told(&["volcano"]))), "holds", "nobody's own binds there");

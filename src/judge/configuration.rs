@@ -1,14 +1,13 @@
 //! Configuration files that stop the controller's start.
 
 use conformance_contract::ruling::{Broken, Ruling};
-use conformance_history::History;
+use conformance_contract::violation::Code;
+use conformance_history::{History, SharedMark};
 use serde_json::Value;
 
 use super::{none, violation};
 
-/// Name of the mark that a driver leaves per [`Flaw`]: `{"title", "code", "said"}`, the exit code null while the
-/// controller ran on.
-pub const STARTED: &str = "started with a flawed configuration";
+const FLAW_ACCEPTED: Code = Code::new("flaw-accepted");
 
 /// A configuration that has to stop the start.
 #[derive(Debug, Clone, Copy)]
@@ -28,11 +27,14 @@ pub struct Flaw {
 pub fn stops_the_start(history: &History, flaws: &[Flaw]) -> Ruling {
     let mut violations = Vec::new();
     for flaw in flaws {
-        let tried = history.marks(STARTED).find(|(_, mark)| mark.detail["title"] == flaw.title);
+        let tried =
+            history.marks(SharedMark::StartedWithFlaw).find(|(_, mark)| mark.detail["title"] == flaw.title);
         let (_, mark) =
             tried.ok_or_else(|| Broken::NotReached(format!("no start was tried with {:?}", flaw.title)))?;
-        violations
-            .extend(wrong(flaw, &mark.detail).map(|wrong| violation(format!("{}: {wrong}", flaw.title))));
+        violations.extend(
+            wrong(flaw, &mark.detail)
+                .map(|wrong| violation(FLAW_ACCEPTED, format!("{}: {wrong}", flaw.title))),
+        );
     }
     none(violations)
 }
@@ -63,7 +65,7 @@ mod tests {
 
     fn ruling(code: Value, said: &[&str]) -> Ruling {
         let mark = json!({"title": FLAW.title, "code": code, "said": said});
-        stops_the_start(&Story::flat().mark(STARTED, mark).end(), &[FLAW])
+        stops_the_start(&Story::flat().mark(SharedMark::StartedWithFlaw, mark).end(), &[FLAW])
     }
 
     #[test]

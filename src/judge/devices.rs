@@ -6,14 +6,14 @@ use std::fmt;
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
-use conformance_history::History;
+use conformance_contract::violation::Code;
+use conformance_history::{History, SharedMark, list};
 use serde_json::Value;
 
 use super::{Shown, none, violation};
 
-/// Name of the mark with all containers of the case that ran then: a list of
-/// `{"node", "pod", "container", "devices"}`, devices by their ids.
-pub const ALLOCATED: &str = "allocated";
+const DEVICE_SHARED: Code = Code::new("device-shared");
+const WRONG_NUMBER_OF_DEVICES: Code = Code::new("wrong-number-of-devices");
 
 /// A container and what it has.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ fn containers(allocated: &Value) -> Vec<Container<'_>> {
 /// # Errors
 /// A violation per device that two have; [`Broken::NotReached`] if nobody looked.
 pub fn at_most_once(history: &History) -> Ruling {
-    let (_, mark) = history.reached(ALLOCATED)?;
+    let (_, mark) = history.reached(SharedMark::Allocated)?;
     let all = containers(&mark.detail);
     let mut holders: BTreeMap<(&str, &str), &Container<'_>> = BTreeMap::new();
     let mut violations = Vec::new();
@@ -54,7 +54,7 @@ pub fn at_most_once(history: &History) -> Ruling {
             if let Some(other) = holders.insert((container.node, *device), container) {
                 let node = container.node;
                 let message = format!("{device} of {node} is allocated to {other} and to {container}");
-                violations.push(violation(message));
+                violations.push(violation(DEVICE_SHARED, message));
             }
         }
     }
@@ -68,7 +68,7 @@ pub fn at_most_once(history: &History) -> Ruling {
 /// A violation per container that has more or fewer, and one for the sum; [`Broken::NotReached`] if nobody looked, or
 /// nobody asked for a GPU.
 pub fn as_requested(history: &History) -> Ruling {
-    let (place, mark) = history.reached(ALLOCATED)?;
+    let (place, mark) = history.reached(SharedMark::Allocated)?;
     let live = history.before(place);
     let all = containers(&mark.detail);
     let mut violations = Vec::new();
@@ -82,7 +82,8 @@ pub fn as_requested(history: &History) -> Ruling {
             if found != wanted {
                 let message =
                     format!("container {name} of {} has {found} GPUs, it asked for {wanted}", pod.name());
-                violations.push(violation(message).shown_by_object("its request", pod.0));
+                violations
+                    .push(violation(WRONG_NUMBER_OF_DEVICES, message).shown_by_object("its request", pod.0));
             }
         }
     }
@@ -91,7 +92,10 @@ pub fn as_requested(history: &History) -> Ruling {
     }
     let allocated = all.iter().map(|container| container.devices.len()).sum::<usize>();
     if allocated != requested {
-        violations.push(violation(format!("{allocated} GPUs are allocated, {requested} were requested")));
+        violations.push(violation(
+            WRONG_NUMBER_OF_DEVICES,
+            format!("{allocated} GPUs are allocated, {requested} were requested"),
+        ));
     }
     none(violations)
 }
@@ -104,10 +108,6 @@ fn gpus(container: &Value) -> usize {
 
 fn text<'a>(object: &'a Value, key: &str) -> &'a str {
     object[key].as_str().unwrap_or_default()
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -130,7 +130,7 @@ mod tests {
             json!({"node": "n", "pod": pod, "container": name, "devices": ids})
         };
         let story = Story::flat().all_added([pod("p"), pod("q")]);
-        let history = story.mark(ALLOCATED, json!([got("p", first), got("q", second)])).end();
+        let history = story.mark(SharedMark::Allocated, json!([got("p", first), got("q", second)])).end();
         (at_most_once(&history), as_requested(&history))
     }
 
@@ -165,7 +165,7 @@ mod tests {
         let stranger = json!([{"node": "n", "pod": "ghost", "container": "c", "devices": ["0"]}]);
         let mut pod = running("p", "w-0", "w-0-a", "n");
         pod["spec"]["containers"][0]["resources"] = json!({"limits": {names::GPU: "2"}});
-        let history = Story::flat().added(pod).mark(ALLOCATED, stranger).end();
+        let history = Story::flat().added(pod).mark(SharedMark::Allocated, stranger).end();
         let both =
             ["container worker of p has 0 GPUs, it asked for 2", "1 GPUs are allocated, 2 were requested"];
         assert_eq!(messages(as_requested(&history)), both);
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn devices_of_two_nodes_may_have_one_name() {
         let entry = |node: &str| json!({"node": node, "pod": node, "container": "c", "devices": ["0"]});
-        let history = Story::flat().mark(ALLOCATED, json!([entry("n"), entry("m")])).end();
+        let history = Story::flat().mark(SharedMark::Allocated, json!([entry("n"), entry("m")])).end();
         assert_eq!(at_most_once(&history), Ok(()));
     }
 
@@ -182,6 +182,6 @@ mod tests {
     fn without_requests_or_a_look_nothing_is_shown() {
         let reached = |ruling: Ruling| !matches!(ruling, Err(Broken::NotReached(_)));
         assert!(!reached(at_most_once(&Story::flat().end())));
-        assert!(!reached(as_requested(&Story::flat().mark(ALLOCATED, json!([])).end())));
+        assert!(!reached(as_requested(&Story::flat().mark(SharedMark::Allocated, json!([])).end())));
     }
 }

@@ -8,11 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
+use conformance_contract::violation::Code;
 use conformance_expect::schedulers;
-use conformance_history::{History, Live};
+use conformance_history::{History, Live, text};
 use serde_json::{Map, Value, json};
 
 use super::{Shown, none, violation};
+
+const ENDED_WITH_OTHER_OBJECTS: Code = Code::new("ended-with-other-objects");
+const ENDED_OTHERWISE: Code = Code::new("ended-otherwise");
 
 /// Stands for the PodCliqueSet's name.
 const SET: &str = "SET";
@@ -37,14 +41,14 @@ pub fn same(history: &History, reference: &str, other: &str) -> Ruling {
         let name = name.replace(SET, other);
         if counts.0 != counts.1 {
             let found_now = format!("{other} ended with {} {kind} {name} instead of {}", counts.1, counts.0);
-            return Some(
-                found.iter().fold(violation(found_now), |v, (_, raw)| v.shown_by_object("at the end", raw)),
-            );
+            return Some(found.iter().fold(violation(ENDED_WITH_OTHER_OBJECTS, found_now), |v, (_, raw)| {
+                v.shown_by_object("at the end", raw)
+            }));
         }
         wanted.iter().zip(found).find_map(|((wanted, _), (found, raw))| {
             let difference = first_difference("", wanted, found)?;
             Some(
-                violation(format!("{kind} {name} ended otherwise: {difference}"))
+                violation(ENDED_OTHERWISE, format!("{kind} {name} ended otherwise: {difference}"))
                     .shown_by_object("at the end", raw),
             )
         })
@@ -165,10 +169,6 @@ fn first_difference(path: &str, wanted: &Value, found: &Value) -> Option<String>
         }
         _ => (wanted != found).then(|| format!("{path} is {found} instead of {wanted}")),
     }
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -6,12 +6,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
 use conformance_expect::{Gang, Group, schedulers};
 use conformance_history::{Change, History, Pod};
 use serde_json::{Value, json};
 
 use super::binding::bindings;
 use super::{Shown, none, violation};
+
+const WRONG_MEMBERSHIP: Code = Code::new("wrong-membership");
+const SURPLUS_RELEASED_EARLY: Code = Code::new("surplus-released-early");
+const SURPLUS_WITHOUT_AFFINITY: Code = Code::new("surplus-without-affinity");
 
 /// The podgroup of a pod of this gang.
 fn podgroup<'a>(gang: &'a Gang, pod: Pod<'_>) -> Option<&'a Group> {
@@ -58,7 +63,7 @@ pub fn members_have_the_lowest_indexes(history: &History, gang: &Gang) -> Ruling
                 )
             }
         };
-        Some(violation(fault).shown_by("created", version))
+        Some(violation(WRONG_MEMBERSHIP, fault).shown_by("created", version))
     }))
 }
 
@@ -90,7 +95,7 @@ pub fn released_after_the_hard_gang(history: &History, gang: &Gang) -> Ruling {
                     short.min,
                     short.clique
                 );
-                violations.push(violation(fault).shown_by("released", version));
+                violations.push(violation(SURPLUS_RELEASED_EARLY, fault).shown_by("released", version));
             }
         }
     }
@@ -117,10 +122,10 @@ pub fn released_into_the_domain(history: &History, gang: &Gang, key: &str) -> Ru
         is_surplus(gang, version.pod()) && version.pod().gates().is_empty() && seen.insert(version.uid())
     });
     none(released.filter(|version| !is_held_in(version.object, key, domain)).map(|version| {
-        violation(format!(
-            "surplus pod {} was released without node affinity to {key}={domain}",
-            version.name()
-        ))
+        violation(
+            SURPLUS_WITHOUT_AFFINITY,
+            format!("surplus pod {} was released without node affinity to {key}={domain}", version.name()),
+        )
         .shown_by("released", version)
     }))
 }

@@ -1,11 +1,16 @@
 //! PodGangs that no gang resource may be made for: of somebody else's scheduler, or what the backend cannot express.
 
 use conformance_contract::ruling::Ruling;
+use conformance_contract::violation::Code;
 use conformance_history::{Change, History, Live};
 use serde_json::Value;
 
 use super::gang_resources::{expected, is_gang_resource, is_warning};
 use super::{Shown, ensure, none, violation};
+
+const MADE_FOR_INEXPRESSIBLE_GANG: Code = Code::new("made-for-inexpressible-gang");
+const NO_WARNING: Code = Code::new("no-warning");
+const RELEASED_UNSERVED: Code = Code::new("released-unserved");
 
 /// There never was a gang resource for a PodGang, by name or by owner.
 ///
@@ -21,7 +26,7 @@ pub fn never_served(history: &History, pod_gang: &str) -> Ruling {
     let made = history.versions().filter(|version| is_gang_resource(version.object));
     none(made.filter(|version| named(version.name()) || owned(version.object)).map(|version| {
         let message = format!("{} {} was made for PodGang {pod_gang}", version.kind(), version.name());
-        violation(message).shown_by("it", version)
+        violation(MADE_FOR_INEXPRESSIBLE_GANG, message).shown_by("it", version)
     }))
 }
 
@@ -32,13 +37,16 @@ pub fn never_served(history: &History, pod_gang: &str) -> Ruling {
 /// A violation per fault.
 pub fn failed_closed(history: &History, pod_gang: &str, set: &str, about: &str) -> Ruling {
     ensure(is_told(&history.end(), pod_gang, set, about), || {
-        violation(format!("no Warning event says about PodGang {pod_gang} what is wrong with it: {about}"))
+        violation(
+            NO_WARNING,
+            format!("no Warning event says about PodGang {pod_gang} what is wrong with it: {about}"),
+        )
     })?;
     never_served(history, pod_gang)?;
     let of_gang = history.pods().filter(|version| version.pod().pod_gang() == Some(pod_gang));
     let there = of_gang.filter(|version| version.change != Change::Deleted);
     none(there.filter(|version| version.pod().gates().is_empty()).map(|version| {
-        violation(format!("{} of PodGang {pod_gang} was released", version.name()))
+        violation(RELEASED_UNSERVED, format!("{} of PodGang {pod_gang} was released", version.name()))
             .shown_by("no gate", version)
     }))
 }

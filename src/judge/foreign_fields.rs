@@ -1,13 +1,13 @@
 //! What others write into an object that a backend keeps in order, and the backend has to leave there.
 
 use conformance_contract::ruling::{Broken, Ruling};
-use conformance_history::{Change, History, Version};
+use conformance_contract::violation::Code;
+use conformance_history::{Change, History, SharedMark, Version};
 use serde_json::Value;
 
 use super::{Shown, none, violation};
 
-/// Name of the mark before such a write: `{"kind", "name", "patch"}`, a JSON merge patch.
-pub const BY_OTHERS: &str = "written by others";
+const FOREIGN_FIELDS_LOST: Code = Code::new("foreign-fields-lost");
 
 /// Whatever others wrote has been in every version of the object since.
 ///
@@ -16,7 +16,7 @@ pub const BY_OTHERS: &str = "written by others";
 pub fn kept(history: &History) -> Ruling {
     let mut violations = Vec::new();
     let mut any = false;
-    for (index, mark) in history.marks(BY_OTHERS) {
+    for (index, mark) in history.marks(SharedMark::WrittenByOthers) {
         any = true;
         let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
         let (kind, name, patch) = (text("kind"), text("name"), &mark.detail["patch"]);
@@ -29,7 +29,7 @@ pub fn kept(history: &History) -> Ruling {
             Broken::NotReached(format!("what others wrote into {kind} {name} was never seen"))
         })?;
         violations.extend(since.find(|version| !is_there(version)).map(|lost| {
-            violation(format!("{kind} {name} lost what others had written: {patch}"))
+            violation(FOREIGN_FIELDS_LOST, format!("{kind} {name} lost what others had written: {patch}"))
                 .shown_by("written", written)
                 .shown_by("lost", lost)
         }));
@@ -61,7 +61,7 @@ mod tests {
     fn ruling(versions: Vec<Value>) -> Ruling {
         let patch = json!({"metadata": {"labels": {"x": "1"}, "finalizers": ["b"]}, "spec": {"queue": "q"}});
         let mark = json!({"kind": "PodGroup", "name": "g", "patch": patch});
-        let story = Story::flat().added(group(json!({}), "p")).mark(BY_OTHERS, mark);
+        let story = Story::flat().added(group(json!({}), "p")).mark(SharedMark::WrittenByOthers, mark);
         kept(&versions.into_iter().fold(story, Story::modified).end())
     }
 

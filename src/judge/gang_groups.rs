@@ -5,14 +5,23 @@ use std::collections::BTreeSet;
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
 use conformance_expect::schedulers::koordinator::{GANG, POD_GROUP};
 use conformance_expect::schedulers::{self, Name};
 use conformance_expect::{Gang, Group};
-use conformance_history::{Change, History, Live, is_controlled_by};
+use conformance_history::{Change, History, Live, is_controlled_by, list, text};
 use serde_json::Value;
 
 use super::{Shown, ensure, none, violation};
+
+const WRONG_NUMBER_OF_GROUPS: Code = Code::new("wrong-number-of-groups");
+const WRONG_GROUP_LIST: Code = Code::new("wrong-group-list");
+const GROUP_BEFORE_GANG: Code = Code::new("group-before-gang");
+const PRUNED_BEFORE_COMPLETE: Code = Code::new("pruned-before-complete");
+const GANG_MISSING: Code = Code::new("gang-missing");
+const NAMES_NO_GROUP: Code = Code::new("names-no-group");
+const WRONG_GROUP: Code = Code::new("wrong-group");
 
 /// An annotation of a PodGroup, of Koordinator's.
 pub fn annotation<'a>(pod_group: &'a Value, name: &str) -> &'a Value {
@@ -35,8 +44,11 @@ pub fn complete(live: &Live, pod_gang: &str) -> Ruling {
     let podgroups = list(&gang["spec"]["podgroups"]).len();
     let members: Vec<_> = members(live, gang).collect();
     ensure(members.len() == podgroups, || {
-        violation(format!("PodGang {pod_gang} has {} PodGroups for {podgroups} podgroups", members.len()))
-            .shown_by_object("it", gang)
+        violation(
+            WRONG_NUMBER_OF_GROUPS,
+            format!("PodGang {pod_gang} has {} PodGroups for {podgroups} podgroups", members.len()),
+        )
+        .shown_by_object("it", gang)
     })?;
     none(incomplete(&members, &members))
 }
@@ -58,8 +70,11 @@ fn incomplete(all: &[&Value], wanted: &[&Value]) -> Vec<Violation> {
     };
     let wrong = |object: &&Value| {
         let (name, groups) = (text(&object["metadata"]["name"]), annotation(object, "groups"));
-        violation(format!("PodGroup {name} lists {groups}, not exactly {wanted:?} as all do"))
-            .shown_by_object("it", object)
+        violation(
+            WRONG_GROUP_LIST,
+            format!("PodGroup {name} lists {groups}, not exactly {wanted:?} as all do"),
+        )
+        .shown_by_object("it", object)
     };
     all.iter().filter(is_wrong).map(wrong).collect()
 }
@@ -79,7 +94,10 @@ pub fn made_before_pruned(history: &History, pod_gang: &str) -> Ruling {
     }
     none(gone.flat_map(|gone| {
         let Some(gang) = of_gang().filter(|gang| gang.revision() < gone.revision()).last() else {
-            return vec![violation(format!("PodGroup {} was there before its PodGang", gone.name()))];
+            return vec![violation(
+                GROUP_BEFORE_GANG,
+                format!("PodGroup {} was there before its PodGang", gone.name()),
+            )];
         };
         let podgroups = list(&gang.object["spec"]["podgroups"]).iter();
         let wanted: Vec<_> =
@@ -91,7 +109,7 @@ pub fn made_before_pruned(history: &History, pod_gang: &str) -> Ruling {
         if stay.len() < wanted.len() {
             let message =
                 format!("PodGroup {} went while {} of {} were there", gone.name(), stay.len(), wanted.len());
-            return vec![violation(message).shown_by("gone", gone)];
+            return vec![violation(PRUNED_BEFORE_COMPLETE, message).shown_by("gone", gone)];
         }
         incomplete(&stay, &stay)
     }))
@@ -107,7 +125,7 @@ pub fn named_by_pods(live: &Live, gangs: &[Gang]) -> Ruling {
     let mut violations = Vec::new();
     for gang in gangs {
         let Some(pod_gang) = live.get("PodGang", &gang.name) else {
-            return Err(violation(format!("PodGang {} does not exist", gang.name)).into());
+            return Err(violation(GANG_MISSING, format!("PodGang {} does not exist", gang.name)).into());
         };
         for group in &gang.groups {
             let expectations = schedulers::of(Target::KOORDINATOR);
@@ -117,8 +135,11 @@ pub fn named_by_pods(live: &Live, gangs: &[Gang]) -> Ruling {
             let loose = pods().filter(|pod| pod.gates().is_empty());
             let loose = loose.filter(|pod| !expectations.named_by(*pod).is_some_and(is_of_gang));
             violations.extend(loose.map(|pod| {
-                violation(format!("{} was released and names no PodGroup of {}", pod.name(), gang.name))
-                    .shown_by_object("it", pod.0)
+                violation(
+                    NAMES_NO_GROUP,
+                    format!("{} was released and names no PodGroup of {}", pod.name(), gang.name),
+                )
+                .shown_by_object("it", pod.0)
             }));
             let named: BTreeSet<_> = pods().filter_map(|pod| expectations.named_by(pod)).collect();
             let [name] = Vec::from_iter(named)[..] else {
@@ -129,10 +150,9 @@ pub fn named_by_pods(live: &Live, gangs: &[Gang]) -> Ruling {
                 None => Some("there is none".to_owned()),
                 Some(found) => wrong(found, pod_gang, gang, group),
             };
-            violations
-                .extend(wrong.map(|wrong| {
-                    violation(format!("PodGroup {name} of podgroup {}: {wrong}", group.clique))
-                }));
+            violations.extend(wrong.map(|wrong| {
+                violation(WRONG_GROUP, format!("PodGroup {name} of podgroup {}: {wrong}", group.clique))
+            }));
         }
     }
     none(violations)
@@ -160,14 +180,6 @@ fn wrong(found: &Value, pod_gang: &Value, gang: &Gang, group: &Group) -> Option<
     let is_cut = head.is_some_and(|head| wanted.wanted.starts_with(head) && !wanted.wanted.starts_with(name));
     let is_right = wanted.matches(name) && (wanted.is_exact() || is_cut);
     (!is_right).then(|| format!("its name is not {wanted}"))
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map(Vec::as_slice).unwrap_or_default()
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }
 
 #[cfg(test)]

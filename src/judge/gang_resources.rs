@@ -8,14 +8,28 @@ use std::collections::BTreeMap;
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
 use conformance_expect::Gang;
 use conformance_expect::schedulers::{self, Made, Resource};
-use conformance_history::{Change, History, Live, Version, controller, is_controlled_by};
+use conformance_history::{Change, History, Live, Version, controller, is_controlled_by, text};
 use serde_json::Value;
 
 use super::gangs::as_created;
 use super::{Shown, ensure, none, premise, violation};
+
+const NOT_CONTROLLED_BY_GANG: Code = Code::new("not-controlled-by-gang");
+const GANG_RESOURCE_NEVER_MADE: Code = Code::new("gang-resource-never-made");
+const GANG_MISSING: Code = Code::new("gang-missing");
+const GANG_WITHOUT_PODGROUPS: Code = Code::new("gang-without-podgroups");
+const GANG_RESOURCE_EXTRA: Code = Code::new("gang-resource-extra");
+const GANG_RESOURCE_MISSING: Code = Code::new("gang-resource-missing");
+const GANG_RESOURCE_DIFFERS: Code = Code::new("gang-resource-differs");
+const GANG_RESOURCE_RESHAPED: Code = Code::new("gang-resource-reshaped");
+const NOT_RESTORED: Code = Code::new("not-restored");
+const RESTORED_DIFFERENTLY: Code = Code::new("restored-differently");
+const NO_WARNING: Code = Code::new("no-warning");
+const WRONG_PRIORITY: Code = Code::new("wrong-priority");
 
 /// Whether an object is a gang resource of the workload, of whatever backend; canaries are none.
 pub fn is_gang_resource(object: &Value) -> bool {
@@ -70,13 +84,15 @@ fn found<'a>(
 pub fn owned(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
     let missing = gangs.iter().flat_map(|gang| {
         let Some(pod_gang) = live.get("PodGang", &gang.name) else {
-            return vec![violation(format!("PodGang {} does not exist", gang.name))];
+            return vec![violation(GANG_MISSING, format!("PodGang {} does not exist", gang.name))];
         };
         let expected = expected(history, &gang.name);
         let found = found(history.header.target, live, pod_gang, &expected);
         let missing = expected.iter().zip(found).filter(|(_, found)| found.is_none());
         missing
-            .map(|(wanted, _)| violation(format!("{} {} does not exist", wanted.kind, wanted.name)))
+            .map(|(wanted, _)| {
+                violation(GANG_RESOURCE_MISSING, format!("{} {} does not exist", wanted.kind, wanted.name))
+            })
             .collect()
     });
     let strayed = live.all().filter(|object| is_gang_resource(object)).filter_map(|object| {
@@ -86,7 +102,7 @@ pub fn owned(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
             .is_some_and(|gang| is_controlled_by(object, gang));
         let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
         (!by_its_gang).then(|| {
-            violation(format!("{kind} {name} is not controlled by a PodGang"))
+            violation(NOT_CONTROLLED_BY_GANG, format!("{kind} {name} is not controlled by a PodGang"))
                 .shown_by_object("its owners", object)
         })
     });
@@ -105,7 +121,10 @@ pub fn were_made(history: &History, gangs: &[Gang]) -> Ruling {
         let created = as_created(history, &gang.name).map(|(created, _)| created);
         let missing = expected(history, &gang.name).into_iter().filter(|wanted| !was_made(wanted));
         let told = missing.map(|wanted| {
-            let found = violation(format!("{} {} was never made", wanted.kind, wanted.name));
+            let found = violation(
+                GANG_RESOURCE_NEVER_MADE,
+                format!("{} {} was never made", wanted.kind, wanted.name),
+            );
             created.into_iter().fold(found, |found, created| found.shown_by("its PodGang", created))
         });
         told.collect::<Vec<_>>()
@@ -124,11 +143,11 @@ pub fn as_the_pod_gangs_say(history: &History, live: &Live, gangs: &[Gang]) -> R
 
 fn deviations(history: &History, live: &Live, name: &str) -> Vec<Violation> {
     let Some(pod_gang) = live.get("PodGang", name) else {
-        return vec![violation(format!("PodGang {name} does not exist"))];
+        return vec![violation(GANG_MISSING, format!("PodGang {name} does not exist"))];
     };
     let podgroups = as_created(history, name).map(|(_, podgroups)| podgroups).unwrap_or_default();
     if podgroups.is_empty() {
-        return vec![violation(format!("PodGang {name} never had podgroups"))];
+        return vec![violation(GANG_WITHOUT_PODGROUPS, format!("PodGang {name} never had podgroups"))];
     }
     let (target, expectations) = (history.header.target, schedulers::of(history.header.target));
     let mut expected = expectations.resources(name, &podgroups);
@@ -141,12 +160,15 @@ fn deviations(history: &History, live: &Live, name: &str) -> Vec<Violation> {
         if !found.iter().flatten().any(|known| known["metadata"] == extra["metadata"]) {
             let (kind, extra_name) = (text(&extra["kind"]), text(&extra["metadata"]["name"]));
             let message = format!("{kind} {extra_name} stands for nothing of {name}");
-            violations.push(violation(message).shown_by_object("one too many", extra));
+            violations.push(violation(GANG_RESOURCE_EXTRA, message).shown_by_object("one too many", extra));
         }
     }
     for (wanted, found) in expected.iter().zip(found) {
         let Some(found) = found else {
-            violations.push(violation(format!("{} {} does not exist", wanted.kind, wanted.name)));
+            violations.push(violation(
+                GANG_RESOURCE_MISSING,
+                format!("{} {} does not exist", wanted.kind, wanted.name),
+            ));
             continue;
         };
         let faults = expectations.faults(made, wanted, found);
@@ -154,7 +176,9 @@ fn deviations(history: &History, live: &Live, name: &str) -> Vec<Violation> {
             let message =
                 format!("{} {}: {}", wanted.kind, text(&found["metadata"]["name"]), faults.join("; "));
             violations.push(
-                violation(message).shown_by_object("it", found).shown_by_object("its PodGang", pod_gang),
+                violation(GANG_RESOURCE_DIFFERS, message)
+                    .shown_by_object("it", found)
+                    .shown_by_object("its PodGang", pod_gang),
             );
         }
     }
@@ -179,7 +203,7 @@ pub fn never_reshaped(history: &History, until: usize) -> Ruling {
             _ if version.object["spec"] != original.object["spec"] => "got another spec",
             _ => continue,
         };
-        let found = violation(format!("{kind} {name} {what} under a live gang"));
+        let found = violation(GANG_RESOURCE_RESHAPED, format!("{kind} {name} {what} under a live gang"));
         violations.push(found.shown_by("as created", original).shown_by(what, version));
     }
     if first.is_empty() {
@@ -198,7 +222,7 @@ pub fn restored(history: &History, since: usize, kind: &str, name: &str) -> Ruli
         return Err(Broken::NotReached(format!("{kind} {name} did not exist")));
     };
     let Some(found) = end.get(kind, name) else {
-        return Err(violation(format!("{kind} {name} was not restored"))
+        return Err(violation(NOT_RESTORED, format!("{kind} {name} was not restored"))
             .shown_by_object("lost", lost)
             .into());
     };
@@ -207,7 +231,7 @@ pub fn restored(history: &History, since: usize, kind: &str, name: &str) -> Ruli
     let (owners, new_owners) = metadata("ownerReferences");
     let whole = old != new && owners == new_owners && lost["spec"] == found["spec"];
     ensure(whole && found["metadata"]["deletionTimestamp"].is_null(), || {
-        violation(format!("{kind} {name} is not what it was before it was deleted"))
+        violation(RESTORED_DIFFERENTLY, format!("{kind} {name} is not what it was before it was deleted"))
             .shown_by_object("lost", lost)
             .shown_by_object("at the end", found)
     })
@@ -222,7 +246,10 @@ pub fn told(history: &History, since: usize, pod_gang: &str, set: &str, about: &
         .of("Event")
         .any(|event| event.index > since && is_warning(event.object, pod_gang, set, about));
     ensure(told, || {
-        violation(format!("no Warning event on PodGang {pod_gang} or PodCliqueSet {set} names {about}"))
+        violation(
+            NO_WARNING,
+            format!("no Warning event on PodGang {pod_gang} or PodCliqueSet {set} names {about}"),
+        )
     })
 }
 
@@ -255,12 +282,9 @@ pub fn have_priority(history: &History, live: &Live, gangs: &[Gang], class: &str
     };
     none(live.all().filter(|object| !has_it(object)).map(|object| {
         let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
-        violation(format!("{kind} {name} has not got priority class {class}")).shown_by_object("it", object)
+        violation(WRONG_PRIORITY, format!("{kind} {name} has not got priority class {class}"))
+            .shown_by_object("it", object)
     }))
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Gang resources as they should be in both scopes, and spoilt one way at a time.
 
 use conformance_expect as expect;
+use conformance_history::SharedMark;
 use conformance_history::testing::{Story, object, owned as owned_by};
 use serde_json::json;
 
@@ -170,13 +171,22 @@ fn what_was_deleted_by_hand_is_restored() {
         group["metadata"]["uid"] = json!(uid);
         group
     };
-    let deleted =
-        || Story::flat().all_added(flat()).mark("deleted", json!({})).deleted(group("w-0-w-0-a", "w-0-a", 2));
+    let deleted = || {
+        Story::flat().all_added(flat()).mark(SharedMark::Deleted, json!({})).deleted(group(
+            "w-0-w-0-a",
+            "w-0-a",
+            2,
+        ))
+    };
     let of = |story: Story| said(restored(&story.end(), 4, "PodGroup", "w-0-w-0-a"));
     assert!(of(deleted().added(again("new", 2))).is_empty());
     assert_eq!(of(deleted()), ["PodGroup w-0-w-0-a was not restored"]);
     assert_eq!(of(deleted().added(again("new", 1))).len(), 1, "it has another shape");
-    assert_eq!(of(Story::flat().all_added(flat()).mark("deleted", json!({}))).len(), 1, "it was never gone");
+    assert_eq!(
+        of(Story::flat().all_added(flat()).mark(SharedMark::Deleted, json!({}))).len(),
+        1,
+        "it was never gone"
+    );
 }
 
 #[rstest::rstest]
@@ -194,9 +204,9 @@ fn events_that_tell(
 ) {
     let event = json!({"kind": "Event", "metadata": {"name": "e"}, "type": of_type, "message": message,
         "involvedObject": {"kind": kind, "name": name}});
-    let history = Story::flat().mark("deleted", json!({})).added(event.clone()).end();
+    let history = Story::flat().mark(SharedMark::Deleted, json!({})).added(event.clone()).end();
     assert_eq!(told(&history, 0, "w-0", "w", "PodGroup g").is_ok(), holds);
-    let before = Story::flat().added(event).mark("deleted", json!({})).end();
+    let before = Story::flat().added(event).mark(SharedMark::Deleted, json!({})).end();
     assert!(told(&before, 1, "w-0", "w", "PodGroup g").is_err(), "said before it happened");
 }
 

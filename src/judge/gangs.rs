@@ -5,12 +5,28 @@ use std::collections::BTreeMap;
 use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
 use conformance_expect::Gang;
-use conformance_history::{Change, History, Live, Version, condition, controller, is_controlled_by};
+use conformance_history::{Change, History, Live, Version, condition, controller, is_controlled_by, name};
 use serde_json::Value;
 
 use super::{Shown, none, violation};
+
+const NOT_CONTROLLED_BY_SET: Code = Code::new("not-controlled-by-set");
+const GANG_EXTRA: Code = Code::new("gang-extra");
+const GANG_MISSING: Code = Code::new("gang-missing");
+const GANG_WITHOUT_PODGROUPS: Code = Code::new("gang-without-podgroups");
+const WRONG_PODGROUPS: Code = Code::new("wrong-podgroups");
+const PODGROUPS_CHANGED: Code = Code::new("podgroups-changed");
+const GANG_NEVER_MADE: Code = Code::new("gang-never-made");
+const WRONG_SCHEDULER_LABEL: Code = Code::new("wrong-scheduler-label");
+const NEVER_INITIALIZED: Code = Code::new("never-initialized");
+const NEVER_UNINITIALIZED: Code = Code::new("never-uninitialized");
+const UNINITIALIZED_AGAIN: Code = Code::new("uninitialized-again");
+const INITIALIZED_EARLY: Code = Code::new("initialized-early");
+const PODGROUP_MISSING: Code = Code::new("podgroup-missing");
+const WRONG_REFERENCES: Code = Code::new("wrong-references");
 
 /// Every version of a PodGang in which it is there.
 fn versions<'a>(history: &'a History, name: &'a str) -> impl Iterator<Item = Version<'a>> {
@@ -43,7 +59,7 @@ pub fn base(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     let there = gangs.iter().filter_map(|gang| live.get("PodGang", &gang.name));
     let strayed = there.filter(|found| !pcs.is_some_and(|pcs| is_controlled_by(found, pcs))).map(|found| {
         let message = format!("PodGang {} is not controlled by PodCliqueSet {set}", name(found));
-        violation(message).shown_by_object("its owner references", found)
+        violation(NOT_CONTROLLED_BY_SET, message).shown_by_object("its owner references", found)
     });
     let beyond = live.of("PodGang").filter(|found| {
         let of_set = found["metadata"]["labels"][names::PART_OF] == set
@@ -51,7 +67,8 @@ pub fn base(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
         of_set && !gangs.iter().any(|gang| gang.name == name(found))
     });
     let beyond = beyond.map(|found| {
-        violation(format!("PodGang {} should not exist", name(found))).shown_by_object("there", found)
+        violation(GANG_EXTRA, format!("PodGang {} should not exist", name(found)))
+            .shown_by_object("there", found)
     });
     none(missing.chain(strayed).chain(beyond))
 }
@@ -67,11 +84,7 @@ pub fn scaled(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
 
 fn absent<'a>(live: &'a Live, gangs: impl Iterator<Item = &'a Gang>) -> impl Iterator<Item = Violation> {
     let absent = gangs.filter(|gang| live.get("PodGang", &gang.name).is_none());
-    absent.map(|gang| violation(format!("PodGang {} does not exist", gang.name)))
-}
-
-fn name(object: &Value) -> &str {
-    object["metadata"]["name"].as_str().unwrap_or_default()
+    absent.map(|gang| violation(GANG_MISSING, format!("PodGang {} does not exist", gang.name)))
 }
 
 /// The podgroups of the base PodGangs: these names in this order in every version, `minReplicas` as of creation
@@ -86,7 +99,7 @@ pub fn podgroups(history: &History, gangs: &[Gang]) -> Ruling {
 fn composed(history: &History, gang: &Gang) -> Vec<Violation> {
     let wanted: Vec<_> = gang.groups.iter().map(|group| (group.clique.clone(), group.min)).collect();
     let Some((created, found)) = as_created(history, &gang.name) else {
-        return vec![violation(format!("PodGang {} never had podgroups", gang.name))];
+        return vec![violation(GANG_WITHOUT_PODGROUPS, format!("PodGang {} never had podgroups", gang.name))];
     };
     let mut violations = Vec::new();
     if found != wanted {
@@ -96,7 +109,7 @@ fn composed(history: &History, gang: &Gang) -> Vec<Violation> {
             listed(&found),
             listed(&wanted)
         );
-        violations.push(violation(message).shown_by("created", created));
+        violations.push(violation(WRONG_PODGROUPS, message).shown_by("created", created));
     }
     let names =
         |podgroups: &[(String, usize)]| podgroups.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
@@ -104,7 +117,7 @@ fn composed(history: &History, gang: &Gang) -> Vec<Violation> {
         .filter(|version| version.index > created.index)
         .find(|version| names(&podgroups_in(version.object)) != names(&found));
     violations.extend(changed.map(|version| {
-        violation(format!("PodGang {} changed its podgroups", gang.name))
+        violation(PODGROUPS_CHANGED, format!("PodGang {} changed its podgroups", gang.name))
             .shown_by("created", created)
             .shown_by("changed", version)
     }));
@@ -125,13 +138,13 @@ pub fn labelled(history: &History, gangs: &[Gang], target: Target) -> Ruling {
     none(gangs.iter().filter_map(|gang| {
         let mut all = versions(history, &gang.name).peekable();
         if all.peek().is_none() {
-            return Some(violation(format!("PodGang {} never existed", gang.name)));
+            return Some(violation(GANG_NEVER_MADE, format!("PodGang {} never existed", gang.name)));
         }
         let other = all.find(|version| version.label(names::SCHEDULER_NAME) != Some(backend))?;
         let label = other.label(names::SCHEDULER_NAME).unwrap_or("absent");
         let message =
             format!("label {} of PodGang {} is {label}, not {backend}", names::SCHEDULER_NAME, gang.name);
-        Some(violation(message).shown_by("then", other))
+        Some(violation(WRONG_SCHEDULER_LABEL, message).shown_by("then", other))
     }))
 }
 
@@ -153,16 +166,23 @@ pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
         };
         let all: Vec<_> = versions(history, &gang.name).collect();
         let Some(turned) = all.iter().position(|version| status(version).as_deref() == Some("True")) else {
-            return Some(violation(format!("PodGang {} never became Initialized", gang.name)));
+            return Some(violation(
+                NEVER_INITIALIZED,
+                format!("PodGang {} never became Initialized", gang.name),
+            ));
         };
         let (before, after) = all.split_at(turned);
         if !before.iter().any(|version| status(version).as_deref() == Some("False")) {
             let message = format!("PodGang {} never said Initialized=False", gang.name);
-            return Some(violation(message).shown_by("True at once", after[0]));
+            return Some(violation(NEVER_UNINITIALIZED, message).shown_by("True at once", after[0]));
         }
         if let Some(back) = after.iter().find(|version| status(version).as_deref() != Some("True")) {
             let message = format!("Initialized of PodGang {} did not stay True", gang.name);
-            return Some(violation(message).shown_by("True", after[0]).shown_by("not True", *back));
+            return Some(
+                violation(UNINITIALIZED_AGAIN, message)
+                    .shown_by("True", after[0])
+                    .shown_by("not True", *back),
+            );
         }
         let too_soon = gang.groups.iter().find_map(|group| {
             // A podgroup that the PodGang lacks refers to no pod.
@@ -178,7 +198,7 @@ pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
         })?;
         let message =
             format!("PodGang {} became Initialized with {too_soon} existing and referred to", gang.name);
-        Some(violation(message).shown_by("Initialized", after[0]))
+        Some(violation(INITIALIZED_EARLY, message).shown_by("Initialized", after[0]))
     }))
 }
 
@@ -193,7 +213,10 @@ pub fn references_are_the_pods(live: &Live, gangs: &[Gang]) -> Ruling {
         let Some((pod_gang, referenced)) =
             found.and_then(|found| Some((found, references(found, &group.clique)?)))
         else {
-            return Some(violation(format!("PodGang {} has no podgroup {}", gang.name, group.clique)));
+            return Some(violation(
+                PODGROUP_MISSING,
+                format!("PodGang {} has no podgroup {}", gang.name, group.clique),
+            ));
         };
         let mut pods: Vec<(&str, &str)> = live
             .pods()
@@ -205,8 +228,11 @@ pub fn references_are_the_pods(live: &Live, gangs: &[Gang]) -> Ruling {
             let names =
                 |all: &[(&str, &str)]| all.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
             let clique = &group.clique;
-            violation(format!("{clique} refers to [{}]; its pods are [{}]", names(&referenced), names(&pods)))
-                .shown_by_object("the references", pod_gang)
+            violation(
+                WRONG_REFERENCES,
+                format!("{clique} refers to [{}]; its pods are [{}]", names(&referenced), names(&pods)),
+            )
+            .shown_by_object("the references", pod_gang)
         })
     }))
 }

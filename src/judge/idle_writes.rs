@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
 use conformance_expect::{Gang, schedulers};
 use conformance_history::{Change, History, Kind, Version, controller};
@@ -13,6 +14,9 @@ use serde_json::Value;
 use super::gang_resources::is_gang_resource;
 use super::{Shown, none, violation};
 use crate::ownership::{belongs, is_scaled_by};
+
+const WRITTEN_AT_REST: Code = Code::new("written-at-rest");
+const TOUCHED: Code = Code::new("touched");
 
 /// KWOK's field manager: it writes the status of pods and nodes.
 const KWOK: &str = "kwok";
@@ -126,7 +130,11 @@ pub fn quiet(history: &History, from: usize, until: usize) -> Ruling {
         let last = writes.last()?;
         let message =
             format!("{kind} {name} was written {} times at rest, last by {}", writes.len(), last.authors());
-        Some(violation(message).shown_by("first", writes[0].version).shown_by("last", last.version))
+        Some(
+            violation(WRITTEN_AT_REST, message)
+                .shown_by("first", writes[0].version)
+                .shown_by("last", last.version),
+        )
     }))
 }
 
@@ -149,7 +157,7 @@ fn touch(write: &Write<'_>) -> Violation {
         Change::Deleted => "deleted".to_owned(),
         Change::Added | Change::Modified => format!("written by {}", write.authors()),
     };
-    let found = violation(format!("{} {} was {what}", version.kind(), version.name()));
+    let found = violation(TOUCHED, format!("{} {} was {what}", version.kind(), version.name()));
     let found = write.previous.into_iter().fold(found, |found, previous| found.shown_by("before", previous));
     found.shown_by("after", version)
 }

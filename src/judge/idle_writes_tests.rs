@@ -2,9 +2,12 @@ use conformance_contract::ruling::Broken;
 use conformance_contract::target::TARGETS;
 use conformance_expect as expect;
 use conformance_history::testing::{Story, object, owned};
+use conformance_history::{MarkName, SharedMark};
 use serde_json::json;
 
 use super::*;
+
+const WATCHED: MarkName = MarkName::of_case("watched");
 
 fn written(kind: &str, name: &str, by: &str, time: &str) -> Value {
     let mut object = object(kind, name);
@@ -34,10 +37,10 @@ fn messages(ruling: Ruling) -> Vec<String> {
 
 /// A PodGang is made, `rest` happens between the marks, and `after` behind them.
 fn at_rest(made: Value, rest: impl Fn(Story) -> Story, after: impl Fn(Story) -> Story) -> Vec<String> {
-    let story = rest(Story::flat().added(made).mark("converged", Value::Null));
-    let history = after(story.mark("watched", Value::Null)).end();
-    let place = |name| history.reached(name).unwrap().0;
-    messages(quiet(&history, place("converged"), place("watched")))
+    let story = rest(Story::flat().added(made).mark(SharedMark::Converged, Value::Null));
+    let history = after(story.mark(WATCHED, Value::Null)).end();
+    let place = |name: MarkName| history.reached(name).unwrap().0;
+    messages(quiet(&history, place(SharedMark::Converged.into()), place(WATCHED)))
 }
 
 #[test]

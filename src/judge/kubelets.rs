@@ -7,12 +7,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
 use conformance_expect::{Gang, Group};
-use conformance_history::{Change, History, Live, Pod, Version, condition};
+use conformance_history::{Change, History, Live, Pod, Version, condition, count, text};
 use serde_json::Value;
 
 use super::{Shown, ensure, none, violation};
+
+const PODS_NOT_RUNNING: Code = Code::new("pods-not-running");
+const OBJECT_MISSING: Code = Code::new("object-missing");
+const WRONG_STATUS: Code = Code::new("wrong-status");
+const READY_UNEARNED: Code = Code::new("ready-unearned");
+const SILENT_ABOUT_IMAGE: Code = Code::new("silent-about-image");
+const DISTURBED: Code = Code::new("disturbed");
+const NODE_NOT_DESERTED: Code = Code::new("node-not-deserted");
+const WRONG_ALLOCATABLE_GPUS: Code = Code::new("wrong-allocatable-gpus");
 
 /// Why a container waits whose image cannot be pulled.
 const NOT_PULLED: [&str; 2] = ["ErrImagePull", "ImagePullBackOff"];
@@ -57,12 +67,13 @@ pub fn all_run(live: &Live, gangs: &[Gang]) -> Ruling {
         }
         let message = format!("{running} of {} pods of {} run", group.replicas, group.clique);
         let Some(other) = pods_of(live, &group.clique).find(|pod| !runs(*pod)) else {
-            return Some(violation(message));
+            return Some(violation(PODS_NOT_RUNNING, message));
         };
         let said = waits(other).next().map(|(reason, message)| format!("{reason}: {message}"));
         let said = said.unwrap_or_else(|| text(&other.0["status"]["phase"]).to_owned());
         Some(
-            violation(format!("{message}; {}: {said}", other.name())).shown_by_object("not running", other.0),
+            violation(PODS_NOT_RUNNING, format!("{message}; {}: {said}", other.name()))
+                .shown_by_object("not running", other.0),
         )
     }))
 }
@@ -97,13 +108,13 @@ fn scaling_groups(gangs: &[Gang]) -> BTreeMap<&str, usize> {
 /// A violation per field of an object's status that counts other than `wanted`.
 fn counted(live: &Live, kind: &str, name: &str, fields: &[&str], wanted: usize) -> Vec<Violation> {
     let Some(object) = live.get(kind, name) else {
-        return vec![violation(format!("{kind} {name} does not exist"))];
+        return vec![violation(OBJECT_MISSING, format!("{kind} {name} does not exist"))];
     };
-    let others = fields.iter().map(|field| (field, count(&object["status"][*field])));
+    let others = fields.iter().map(|field| (field, count(&object["status"][*field]).unwrap_or(0)));
     others
         .filter(|(_, found)| *found != wanted)
         .map(|(field, found)| {
-            violation(format!("{kind} {name} says {field} {found}, not {wanted}"))
+            violation(WRONG_STATUS, format!("{kind} {name} says {field} {found}, not {wanted}"))
                 .shown_by_object("its status", object)
         })
         .collect()
@@ -124,7 +135,7 @@ pub fn readiness_is_earned(history: &History, gangs: &[Gang]) -> Ruling {
             let of_clique = earned.values().filter(|(clique, _)| *clique == group.clique);
             of_clique.filter(|(_, revision)| *revision < version.revision()).count()
         };
-        let says = |version: &Version<'_>| count(&version.object["status"]["readyReplicas"]);
+        let says = |version: &Version<'_>| count(&version.object["status"]["readyReplicas"]).unwrap_or(0);
         let early = history
             .named("PodClique", &group.clique)
             .find(|version| version.change != Change::Deleted && says(version) > by_then(version))?;
@@ -134,7 +145,7 @@ pub fn readiness_is_earned(history: &History, gangs: &[Gang]) -> Ruling {
             says(&early),
             by_then(&early)
         );
-        Some(violation(message).shown_by("said", early))
+        Some(violation(READY_UNEARNED, message).shown_by("said", early))
     }))
 }
 
@@ -157,7 +168,8 @@ pub fn says_why_not_pulled(live: &Live, clique: &str) -> Ruling {
         waits(pod).any(|(reason, message)| NOT_PULLED.contains(&reason) && !message.is_empty())
     };
     ensure(pods_of(live, clique).any(says), || {
-        let found = violation(format!("no pod of {clique} says why its image is not pulled"));
+        let found =
+            violation(SILENT_ABOUT_IMAGE, format!("no pod of {clique} says why its image is not pulled"));
         match pods_of(live, clique).next() {
             Some(pod) => found.shown_by_object("its status", pod.0),
             None => found,
@@ -182,7 +194,7 @@ pub fn ran_on(history: &History, since: usize, until: usize) -> Ruling {
             .filter(|version| version.index > since && version.index < until && version.uid() == was.uid());
         later.find_map(|version| {
             let what = disturbed(was, version)?;
-            let found = violation(format!("{} {what}", was.name())).shown_by("disturbed", version);
+            let found = violation(DISTURBED, format!("{} {what}", was.name())).shown_by("disturbed", version);
             Some(found.shown_by_object("as it was", was.0))
         })
     }))
@@ -219,7 +231,7 @@ fn disturbed(was: Pod<'_>, version: Version<'_>) -> Option<String> {
 pub fn deserted(live: &Live, node: &str) -> Ruling {
     let left = live.pods().filter(|pod| pod.node() == Some(node) && !pod.is_terminating());
     none(left.map(|pod| {
-        violation(format!("{} is still on {node}", pod.name()))
+        violation(NODE_NOT_DESERTED, format!("{} is still on {node}", pod.name()))
             .shown_by_object("nobody has deleted it", pod.0)
     }))
 }
@@ -238,7 +250,7 @@ pub fn has_gpus(live: &Live, node: &str, wanted: u64) -> Ruling {
     let unknown = || Broken::NotReached(format!("there is no node {node}"));
     let (object, found) = live.get("Node", node).zip(gpus(live, node)).ok_or_else(unknown)?;
     ensure(found == wanted, || {
-        violation(format!("{found} GPUs of {node} are allocatable, not {wanted}"))
+        violation(WRONG_ALLOCATABLE_GPUS, format!("{found} GPUs of {node} are allocatable, not {wanted}"))
             .shown_by_object("its status", object)
     })
 }
@@ -250,14 +262,6 @@ pub fn node_is_ready(live: &Live, node: &str) -> bool {
 
 fn is_true(object: &Value, of_type: &str) -> bool {
     condition(object, of_type).is_some_and(|found| found["status"] == "True")
-}
-
-fn count(value: &Value) -> usize {
-    value.as_u64().and_then(|count| usize::try_from(count).ok()).unwrap_or(0)
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }
 
 #[cfg(test)]

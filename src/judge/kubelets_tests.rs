@@ -1,9 +1,13 @@
 use conformance_expect as expect;
+use conformance_history::MarkName;
 use conformance_history::testing::{Story, node, object, running};
 use serde_json::json;
 
 use super::*;
 use crate::{message, messages};
+
+const SINCE: MarkName = MarkName::of_case("since");
+const UNTIL: MarkName = MarkName::of_case("until");
 
 /// A clique of 2 pods, and a scaling group of 2 replicas of 1 pod, of which one is scaled.
 fn gangs() -> Vec<Gang> {
@@ -143,10 +147,10 @@ fn who_runs_runs_on() {
             change(&mut later[0]);
         }
         let [first, ..] = later;
-        let story = Story::flat().all_added(pods()).mark("since", Value::Null).modified(first);
+        let story = Story::flat().all_added(pods()).mark(SINCE, Value::Null).modified(first);
         // At the end everything is as it was.
         let history = story.modified(pods()[0].clone()).end();
-        let (since, _) = history.reached("since").expect("marked");
+        let (since, _) = history.reached(SINCE).expect("marked");
         ran_on(&history, since, history.entries.len())
     };
     assert_eq!(judge(None), Ok(()), "Ready is not what is asked for");
@@ -174,11 +178,11 @@ fn who_runs_runs_on() {
 
 #[test]
 fn what_happened_outside_of_the_time_does_not_count() {
-    let gone = Story::flat().all_added(pods()).mark("since", Value::Null).mark("until", Value::Null);
+    let gone = Story::flat().all_added(pods()).mark(SINCE, Value::Null).mark(UNTIL, Value::Null);
     let history = gone.deleted(pods()[0].clone()).end();
-    let place = |name: &str| history.reached(name).map(|(place, _)| place).expect("marked");
-    assert_eq!(ran_on(&history, place("since"), place("until")), Ok(()));
-    assert_eq!(message(ran_on(&history, place("since"), history.entries.len())), "a0 was deleted");
+    let place = |name: MarkName| history.reached(name).map(|(place, _)| place).expect("marked");
+    assert_eq!(ran_on(&history, place(SINCE), place(UNTIL)), Ok(()));
+    assert_eq!(message(ran_on(&history, place(SINCE), history.entries.len())), "a0 was deleted");
 }
 
 #[test]

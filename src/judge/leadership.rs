@@ -7,16 +7,15 @@
 use std::collections::BTreeSet;
 
 use conformance_contract::ruling::{Broken, Ruling};
-use conformance_history::History;
+use conformance_contract::violation::Code;
+use conformance_history::{History, SharedMark};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::{none, violation};
 
-/// Name of the mark of a version of the lease: `{"resourceVersion", "spec"}`; no spec when it was deleted.
-pub const LEASE: &str = "lease";
-/// Name of the mark that versions of the lease may be missing.
-pub const LEASE_LOST: &str = "lease lost from sight";
+const LEASE_TAKEN_EARLY: Code = Code::new("lease-taken-early");
+const LEADS_AGAIN: Code = Code::new("leads-again");
 
 /// The lease went to another holder only when the former one had given it up, or had not renewed it in time, and never
 /// back (KLT-07).
@@ -25,14 +24,14 @@ pub const LEASE_LOST: &str = "lease lost from sight";
 /// A violation per change of another kind; [`Broken::NotReached`] if the leader was always the same, or not every
 /// version was seen.
 pub fn one_leader_at_a_time(history: &History) -> Ruling {
-    if history.marks(LEASE_LOST).next().is_some() {
+    if history.marks(SharedMark::LeaseLost).next().is_some() {
         return Err(Broken::NotReached("not every version of the lease was seen".into()));
     }
     let mut violations = Vec::new();
     let mut former: BTreeSet<&str> = BTreeSet::new();
     let mut last: Option<(&str, &Value)> = None;
     let mut is_free = false;
-    for (_, mark) in history.marks(LEASE) {
+    for (_, mark) in history.marks(SharedMark::Lease) {
         let spec = &mark.detail["spec"];
         let Some(holder) = holder_of(spec) else {
             is_free = true;
@@ -40,13 +39,16 @@ pub fn one_leader_at_a_time(history: &History) -> Ruling {
         };
         if let Some((before, terms)) = last.filter(|(before, _)| *before != holder) {
             if !is_free && !has_run_out(terms, spec) {
-                violations.push(violation(format!(
-                    "{holder} took the lease at {} while {before} held it, renewed at {} for {} s",
-                    spec["renewTime"], terms["renewTime"], terms["leaseDurationSeconds"]
-                )));
+                violations.push(violation(
+                    LEASE_TAKEN_EARLY,
+                    format!(
+                        "{holder} took the lease at {} while {before} held it, renewed at {} for {} s",
+                        spec["renewTime"], terms["renewTime"], terms["leaseDurationSeconds"]
+                    ),
+                ));
             }
             if former.contains(holder) {
-                violations.push(violation(format!("{holder} leads again after {before}")));
+                violations.push(violation(LEADS_AGAIN, format!("{holder} leads again after {before}")));
             }
             former.insert(before);
         }
@@ -92,7 +94,7 @@ mod tests {
             if *holder == "-" {
                 spec["holderIdentity"] = Value::Null;
             }
-            story.mark(LEASE, json!({"resourceVersion": "1", "spec": spec}))
+            story.mark(SharedMark::Lease, json!({"resourceVersion": "1", "spec": spec}))
         });
         one_leader_at_a_time(&story.end())
     }
@@ -109,8 +111,9 @@ mod tests {
     #[test]
     fn a_lease_that_is_deleted_is_free() {
         let lease = |holder: &str| json!({"spec": {"holderIdentity": holder}});
-        let story = Story::flat().mark(LEASE, lease("a")).mark(LEASE, json!({"spec": null}));
-        assert_eq!(one_leader_at_a_time(&story.mark(LEASE, lease("b")).end()), Ok(()));
+        let story =
+            Story::flat().mark(SharedMark::Lease, lease("a")).mark(SharedMark::Lease, json!({"spec": null}));
+        assert_eq!(one_leader_at_a_time(&story.mark(SharedMark::Lease, lease("b")).end()), Ok(()));
     }
 
     #[test]
@@ -133,7 +136,7 @@ mod tests {
         let reached = |ruling: Ruling| !matches!(ruling, Err(Broken::NotReached(_)));
         assert!(!reached(judge(&[("a", 0), ("a", 2)])));
         assert!(!reached(judge(&[])));
-        let unseen = Story::flat().mark(LEASE_LOST, Value::Null).end();
+        let unseen = Story::flat().mark(SharedMark::LeaseLost, Value::Null).end();
         assert!(!reached(one_leader_at_a_time(&unseen)));
     }
 }

@@ -38,13 +38,13 @@ pub mod topology_resources;
 use serde_json::Value;
 
 pub use conformance_contract::ruling::{Broken, Finding, Ruling, finding};
-pub use conformance_contract::violation::{Proof, Violation};
+pub use conformance_contract::violation::{Code, Proof, Violation};
 
 use conformance_history::{Version, revision};
 
 /// A violation without a proof yet.
-pub fn violation(message: impl Into<String>) -> Violation {
-    Violation::new(message, [])
+pub fn violation(code: Code, message: impl Into<String>) -> Violation {
+    Violation::new(code, message, [])
 }
 
 /// Adds points of the history that prove a violation.
@@ -144,8 +144,10 @@ pub fn message(ruling: Ruling) -> String {
 mod tests {
     use super::*;
 
+    const FOUND: Code = Code::new("found");
+
     fn violated(message: &str) -> Ruling {
-        Err(violation(message).into())
+        Err(violation(FOUND, message).into())
     }
 
     fn not_reached() -> Ruling {
@@ -158,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_violated_premise_is_the_other_clauses_violation() {
-        let broken = Broken::Premise { clause: "AON-02", violations: vec![violation("bound")] };
+        let broken = Broken::Premise { clause: "AON-02", violations: vec![violation(FOUND, "bound")] };
         assert_eq!(premise("AON-02", violated("bound")), Err(broken));
         assert_eq!(premise("AON-02", Ok(())), Ok(()));
         assert_eq!(premise("AON-02", not_reached()), not_reached());

@@ -4,12 +4,18 @@ use std::collections::BTreeMap;
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
 use conformance_expect::{Gang, schedulers};
 use conformance_history::{Change, History, Version, condition};
 
 use super::gang_resources::expected;
 use super::{Shown, none, violation};
+
+const NEVER_MADE: Code = Code::new("never-made");
+const OUT_OF_ORDER: Code = Code::new("out-of-order");
+const UNGATED_BEFORE_GROUP: Code = Code::new("ungated-before-group");
+const UNGATED_WITHOUT_GROUP: Code = Code::new("ungated-without-group");
 
 /// Per PodGang: it was created, then its gang resources, parents first, then `Initialized` became True, then the first of
 /// its pods lost its gate (GANG-07).
@@ -57,11 +63,12 @@ fn out_of_order(history: &History, pod_gang: &str) -> Option<Violation> {
                 match before {
                     None => {
                         return Some(
-                            violation(format!("{what}, but {missing} never was")).shown_by(what, after),
+                            violation(NEVER_MADE, format!("{what}, but {missing} never was"))
+                                .shown_by(what, after),
                         );
                     }
                     Some(before) if before.revision() >= after.revision() => {
-                        let late = violation(format!("{what} came before {missing}"));
+                        let late = violation(OUT_OF_ORDER, format!("{what} came before {missing}"));
                         return Some(late.shown_by(what, after).shown_by(missing, *before));
                     }
                     Some(_) => {}
@@ -100,12 +107,13 @@ pub fn no_pod_before_its_group(history: &History) -> Ruling {
         match created.get(group) {
             Some(found) if found.revision() < version.revision() => None,
             Some(found) => Some(
-                violation(format!("{what} before {kind} {group} existed"))
+                violation(UNGATED_BEFORE_GROUP, format!("{what} before {kind} {group} existed"))
                     .shown_by("ungated", version)
                     .shown_by("created", *found),
             ),
             None => Some(
-                violation(format!("{what}, but {kind} {group} never existed")).shown_by("ungated", version),
+                violation(UNGATED_WITHOUT_GROUP, format!("{what}, but {kind} {group} never existed"))
+                    .shown_by("ungated", version),
             ),
         }
     }))

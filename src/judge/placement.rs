@@ -6,12 +6,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
 use conformance_expect::Gang;
 use conformance_history::{History, Pod, Version};
 
 use super::binding::bindings;
 use super::{Shown, none, violation};
+
+const SEVERAL_DOMAINS: Code = Code::new("several-domains");
+const WRONG_DOMAIN: Code = Code::new("wrong-domain");
+const UNLABELLED_NODE: Code = Code::new("unlabelled-node");
 
 /// One binding: the version in which the pod is bound first, and the domain of its node.
 struct Placement<'a> {
@@ -59,7 +64,7 @@ fn in_one_domain<'a>(
     let names: Vec<_> = domains.into_iter().map(|domain| domain.unwrap_or("none")).collect();
     let message =
         format!("the pods of {whose} were bound in {} domains of {key}: {}", names.len(), names.join(", "));
-    Err(placements.iter().fold(violation(message), shown).into())
+    Err(placements.iter().fold(violation(SEVERAL_DOMAINS, message), shown).into())
 }
 
 fn shown(violation: Violation, placement: &Placement<'_>) -> Violation {
@@ -119,8 +124,10 @@ pub fn gang_in(history: &History, gang: &str, key: &str, wanted: &str) -> Ruling
     let placements = placements(history, key, gang, |pod| pod.pod_gang() == Some(gang))?;
     let elsewhere = placements.iter().filter(|placement| placement.domain != Some(wanted));
     none(elsewhere.map(|placement| {
-        let found =
-            violation(format!("{} is not in {wanted}, the only domain with room", placement.pod.name()));
+        let found = violation(
+            WRONG_DOMAIN,
+            format!("{} is not in {wanted}, the only domain with room", placement.pod.name()),
+        );
         shown(found, placement)
     }))
 }
@@ -141,8 +148,11 @@ pub fn never_unlabelled(history: &History, gang: &str, key: &str) -> Ruling {
     let of_gang = bindings(history).filter(|version| version.pod().pod_gang() == Some(gang));
     none(of_gang.filter(|version| version.pod().node().is_some_and(|node| unlabelled.contains(node))).map(
         |version| {
-            violation(format!("{} of {gang} is bound to a node without the label {key}", version.name()))
-                .shown_by("bound", version)
+            violation(
+                UNLABELLED_NODE,
+                format!("{} of {gang} is bound to a node without the label {key}", version.name()),
+            )
+            .shown_by("bound", version)
         },
     ))
 }

@@ -5,12 +5,18 @@ use std::collections::BTreeSet;
 use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
 use conformance_expect::scaling::index_in;
 use conformance_expect::schedulers::{self, Name};
 use conformance_expect::{Gang, Group};
 use conformance_history::{History, Pod, Version};
 
 use super::{Shown, none, violation};
+
+const CREATED_WRONG: Code = Code::new("created-wrong");
+const NO_POD_CREATED: Code = Code::new("no-pod-created");
+const RELEASED_WITHOUT_GROUP: Code = Code::new("released-without-group");
+const INDEX_TAKEN_TWICE: Code = Code::new("index-taken-twice");
 
 /// The first version of every pod of the workload.
 fn created(history: &History) -> impl Iterator<Item = Version<'_>> {
@@ -37,18 +43,18 @@ pub fn as_they_should_be(history: &History, set: &str, gangs: &[Gang]) -> Ruling
             any = true;
             let faults = faults(version.pod(), history.header.target, set, gangs);
             (!faults.is_empty()).then(|| {
-                violation(format!("{} was created with {}", version.name(), faults.join("; ")))
+                violation(CREATED_WRONG, format!("{} was created with {}", version.name(), faults.join("; ")))
                     .shown_by("created", version)
             })
         })
         .collect();
     if !any {
-        return Err(violation(format!("no pod of {set} was ever created")).into());
+        return Err(violation(NO_POD_CREATED, format!("no pod of {set} was ever created")).into());
     }
     let late = released(history).filter_map(|version| {
         let name = late_and_missing(version.pod(), history.header.target, gangs)?;
         let message = format!("{} was released without PodGroup {name}", version.name());
-        Some(violation(message).shown_by("released", version))
+        Some(violation(RELEASED_WITHOUT_GROUP, message).shown_by("released", version))
     });
     none(violations.into_iter().chain(late))
 }
@@ -158,11 +164,10 @@ pub fn indexes_are_unique(history: &History) -> Ruling {
         match held.get(&(clique, index)) {
             Some(holder) if holder.uid() == version.uid() && leaves => drop(held.remove(&(clique, index))),
             Some(holder) if holder.uid() != version.uid() && !leaves => violations.push(
-                violation(format!(
-                    "{} and {} both have index {index} of {clique}",
-                    holder.name(),
-                    version.name()
-                ))
+                violation(
+                    INDEX_TAKEN_TWICE,
+                    format!("{} and {} both have index {index} of {clique}", holder.name(), version.name()),
+                )
                 .shown_by("first", *holder)
                 .shown_by("second", version),
             ),

@@ -7,11 +7,22 @@
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
 use conformance_expect::schedulers;
 use conformance_history::{Change, History, Live, Version, condition};
 use serde_json::Value;
 
 use super::{Shown, ensure, none, violation};
+
+const TOPOLOGY_NOT_AS_BOUND: Code = Code::new("topology-not-as-bound");
+const IN_SYNC_UNSAID: Code = Code::new("in-sync-unsaid");
+const DRIFT_UNSAID: Code = Code::new("drift-unsaid");
+const REFERENCE_UNNAMED: Code = Code::new("reference-unnamed");
+const SILENT_ABOUT_SCHEDULER: Code = Code::new("silent-about-scheduler");
+const MADE_UNASKED: Code = Code::new("made-unasked");
+const FOREIGN_OBJECT_TOUCHED: Code = Code::new("foreign-object-touched");
+const GONE_BEFORE_BINDING: Code = Code::new("gone-before-binding");
+const OUTLIVED_BINDING: Code = Code::new("outlived-binding");
 
 /// As histories name it.
 pub const BINDING: &str = "ClusterTopologyBinding";
@@ -46,7 +57,11 @@ pub fn follow(history: &History, live: &Live, binding: &str) -> Ruling {
     kind(target)?;
     let found = there(live, binding)?;
     let faults = schedulers::of(target).topology_faults(found, live, &history.header.namespace);
-    none(faults.into_iter().map(|fault| violation(fault).shown_by_object("the binding", found)))?;
+    none(
+        faults
+            .into_iter()
+            .map(|fault| violation(TOPOLOGY_NOT_AS_BOUND, fault).shown_by_object("the binding", found)),
+    )?;
     says_in_sync(history, live, binding)
 }
 
@@ -58,7 +73,9 @@ pub fn says_in_sync(history: &History, live: &Live, binding: &str) -> Ruling {
     let (found, entry) = (there(live, binding)?, state(history, live, binding)?);
     let entries = found["status"]["schedulerTopologyStatuses"].as_array().into_iter().flatten();
     let all = entries.into_iter().all(|entry| entry["inSync"] == true);
-    let wrong = |what: &str| violation(format!("{what}: {entry}")).shown_by_object("the binding", found);
+    let wrong = |what: &str| {
+        violation(IN_SYNC_UNSAID, format!("{what}: {entry}")).shown_by_object("the binding", found)
+    };
     ensure(entry["inSync"] == true, || wrong("a topology resource that follows its binding is said not to"))?;
     let drift = condition(found, names::TOPOLOGY_DRIFT).map_or(&Value::Null, |drift| &drift["status"]);
     ensure(!all || drift == "False", || {
@@ -73,7 +90,9 @@ pub fn says_in_sync(history: &History, live: &Live, binding: &str) -> Ruling {
 /// A violation if it does not; [`Broken::NotReached`] if there is no such binding.
 pub fn says_out_of_sync(history: &History, live: &Live, binding: &str) -> Ruling {
     let (found, entry) = (there(live, binding)?, state(history, live, binding)?);
-    let wrong = |what: &str| violation(format!("{what}: {entry}")).shown_by_object("the binding", found);
+    let wrong = |what: &str| {
+        violation(DRIFT_UNSAID, format!("{what}: {entry}")).shown_by_object("the binding", found)
+    };
     ensure(entry["inSync"] == false, || {
         wrong("a topology resource that does not follow its binding is said to")
     })?;
@@ -100,7 +119,7 @@ pub fn names_reference(history: &History, live: &Live, binding: &str) -> Ruling 
     };
     let is_named = entry["message"].as_str().is_some_and(|message| message.contains(reference));
     ensure(is_named, || {
-        violation(format!("what is said does not name {reference}: {entry}"))
+        violation(REFERENCE_UNNAMED, format!("what is said does not name {reference}: {entry}"))
             .shown_by_object("the binding", found)
     })
 }
@@ -113,7 +132,7 @@ fn state<'a>(history: &History, live: &'a Live, binding: &str) -> Result<&'a Val
     let (found, scheduler) = (there(live, binding)?, history.header.target.backend());
     entry(found, scheduler).ok_or_else(|| {
         let silent = format!("the status of {BINDING} {binding} does not speak of {scheduler}");
-        violation(silent).shown_by_object("the binding", found).into()
+        violation(SILENT_ABOUT_SCHEDULER, silent).shown_by_object("the binding", found).into()
     })
 }
 
@@ -132,7 +151,8 @@ pub fn never_became(history: &History, binding: &str) -> Ruling {
             && owners.into_iter().any(|owner| owner["kind"] == BINDING && owner["name"] == binding)
     });
     none(of_binding.map(|version| {
-        violation(format!("{kind} {} was made for {binding}", version.name())).shown_by("it", version)
+        violation(MADE_UNASKED, format!("{kind} {} was made for {binding}", version.name()))
+            .shown_by("it", version)
     }))
 }
 
@@ -154,9 +174,12 @@ pub fn untouched(history: &History, uid: &str, until: usize) -> Ruling {
     let touched =
         versions.filter(|version| version.change == Change::Deleted || its_own(version) != its_own(&first));
     none(touched.map(|version| {
-        violation(format!("{kind} {} is somebody else's and was touched", version.name()))
-            .shown_by("as it was made", first)
-            .shown_by("touched", version)
+        violation(
+            FOREIGN_OBJECT_TOUCHED,
+            format!("{kind} {} is somebody else's and was touched", version.name()),
+        )
+        .shown_by("as it was made", first)
+        .shown_by("touched", version)
     }))
 }
 
@@ -173,8 +196,11 @@ pub fn outlived(history: &History, from: usize, to: usize) -> Ruling {
     let uid = |object: &Value| object["metadata"]["uid"].clone();
     let stands = |object: &Value| after.of(kind).any(|later| uid(later) == uid(object));
     none(before.of(kind).filter(|object| !stands(object)).map(|object| {
-        violation(format!("{kind} {} went before its binding", object["metadata"]["name"]))
-            .shown_by_object("it", object)
+        violation(
+            GONE_BEFORE_BINDING,
+            format!("{kind} {} went before its binding", object["metadata"]["name"]),
+        )
+        .shown_by_object("it", object)
     }))
 }
 
@@ -193,7 +219,7 @@ pub fn went_with(history: &History, binding: &str, until: usize) -> Ruling {
     }
     let live = history.before(until);
     none(live.of(kind).filter(|object| is_its(object)).map(|object| {
-        violation(format!("{kind} {} outlives its binding", object["metadata"]["name"]))
+        violation(OUTLIVED_BINDING, format!("{kind} {} outlives its binding", object["metadata"]["name"]))
             .shown_by_object("it", object)
     }))
 }

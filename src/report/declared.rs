@@ -55,7 +55,7 @@ pub(super) fn outcome(evidence: &[&Judgement]) -> Option<Outcome> {
         Verdict::KnownDeviation => "known to be broken",
         Verdict::Unsupported => "not promised",
     };
-    Some(Outcome { reason: Some(format!("{}: {what}", ids.join(", "))), ..worst })
+    Some(Outcome { reasons: vec![format!("{}: {what}", ids.join(", "))], ..worst })
 }
 
 #[cfg(test)]

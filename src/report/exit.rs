@@ -79,7 +79,7 @@ mod tests {
     use crate::{fixture, verify};
 
     fn flaky() -> Outcome {
-        Outcome { verdict: Verdict::Flaky, announced: false, reason: Some("attempt 2 passed".to_owned()) }
+        Outcome { verdict: Verdict::Flaky, announced: false, reasons: vec!["attempt 2 passed".to_owned()] }
     }
 
     #[rstest]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use conformance_contract::clauses::{Clause, Feature, Tier, clause};
 use conformance_contract::verdict::Outcome;
-use conformance_contract::violation::{Proof, Violation};
+use conformance_contract::violation::{Code, Proof, Violation};
 
 use super::{
     API_VERSION, CaseResult, Component, ComponentSource, Features, Implementation, Judgement, KIND,
@@ -91,6 +91,7 @@ pub(super) fn violation(message: &str) -> Violation {
         at: Some(time(at)),
     };
     Violation::new(
+        Code::new("bound-in-part"),
         message,
         [
             bind("short-0-worker-x7k2p", "pool-3-node-0", "812", "2026-12-01T10:00:07.120Z"),

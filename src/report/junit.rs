@@ -73,7 +73,7 @@ fn status(outcome: &Outcome) -> TestCaseStatus {
         (Exit::Conformant, _) => TestCaseStatus::skipped(),
     };
     status.set_type(outcome.verdict.as_str());
-    status.set_message(outcome.reason.as_deref().unwrap_or_default());
+    status.set_message(outcome.reason().unwrap_or_default());
     status
 }
 
@@ -81,7 +81,7 @@ fn status(outcome: &Outcome) -> TestCaseStatus {
 fn description(profile: &ProfileReport, case: &CaseResult) -> String {
     let mut lines = Vec::new();
     for judgement in &case.clauses {
-        let reason = judgement.outcome.reason.as_deref().unwrap_or("kept");
+        let reason = judgement.outcome.reason().unwrap_or_else(|| "kept".into());
         lines.push(format!("{} {}: {reason}", judgement.clause, judgement.outcome.verdict));
     }
     let violations = profile.clauses.iter().flat_map(|clause| &clause.violations);

@@ -65,7 +65,7 @@ pub fn not_selected() -> Outcome {
 /// Whether nobody asked this run about it: [`not_selected`], or [judged elsewhere](Shard::elsewhere).
 pub(super) fn is_left_out(outcome: &Outcome) -> bool {
     let said = |reason: &str| reason == NOT_SELECTED || reason.ends_with(ELSEWHERE);
-    outcome.announced && outcome.reason.as_deref().is_some_and(said)
+    outcome.announced && !outcome.reasons.is_empty() && outcome.reasons.iter().all(|reason| said(reason))
 }
 
 #[cfg(test)]
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn what_was_announced_for_want_of_something_was_asked_for() {
         let shard = Shard { number: 2, count: 3 };
-        assert_eq!(shard.elsewhere().reason.as_deref(), Some("shard 2/3 does not hold it"));
+        assert_eq!(shard.elsewhere().reasons, ["shard 2/3 does not hold it"]);
         assert!(is_left_out(&shard.elsewhere()) && is_left_out(&not_selected()));
         assert!(!is_left_out(&Outcome::not_run_announced("KAI binaries not found")));
         assert!(!is_left_out(&Outcome::not_run("not selected")));

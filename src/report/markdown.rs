@@ -118,7 +118,7 @@ fn write_broken(out: &mut String, broken: &[Finding<'_>]) -> fmt::Result {
         writeln!(out, "\n### {} on {}: {}\n", clause.id, profile.title(), clause.outcome.verdict)?;
         writeln!(out, "> {}\n", escaped(&clause.text))?;
         if let Some(reason) = clause.reason_beyond_violations() {
-            writeln!(out, "{}\n", escaped(reason))?;
+            writeln!(out, "{}\n", escaped(&reason))?;
         }
         for violation in &clause.violations {
             writeln!(out, "- `{}`: {}", violation.case, escaped(&violation.message))?;
@@ -145,7 +145,7 @@ fn write_reasons(out: &mut String, report: &Report, heading: &str, verdicts: &[V
     write_row(out, ["verdict", "reason", "clauses"])?;
     write_rule(out, 3)?;
     for reason in reasons {
-        let why = reason.outcome.reason.clone().unwrap_or_default();
+        let why = reason.outcome.reason().unwrap_or_default();
         write_row(out, [reason.outcome.word(), why, reason.lines(report).join("; ")])?;
     }
     Ok(())

@@ -34,8 +34,8 @@ impl ProfileReport {
 
 impl ClauseResult {
     /// The reason, where no violation says the same.
-    pub(super) fn reason_beyond_violations(&self) -> Option<&str> {
-        let reason = self.outcome.reason.as_deref()?;
+    pub(super) fn reason_beyond_violations(&self) -> Option<String> {
+        let reason = self.outcome.reason()?;
         self.violations.iter().all(|violation| violation.message != reason).then_some(reason)
     }
 }

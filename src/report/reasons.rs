@@ -93,7 +93,7 @@ mod tests {
         let report = fixture::all_backends();
         let reasons = reasons(&report, &[Verdict::Unsupported]);
         let shared = reasons.iter().find(|reason| reason.places.iter().any(|(_, on)| on.len() > 1)).unwrap();
-        assert_eq!(shared.outcome.reason.as_deref(), Some("TopologyPreferred is not declared"));
+        assert_eq!(shared.outcome.reasons, ["TopologyPreferred is not declared"]);
         let lines = shared.lines(&report);
         let on = "default-scheduler (PodGang scope), koord-scheduler, kai-scheduler, external:my-scheduler";
         assert_eq!(lines, [format!("TOPO-08 on {on}")]);

@@ -134,7 +134,7 @@ fn write_reasons(out: &mut String, report: &Report) -> fmt::Result {
     let verdicts = [Verdict::Error, Verdict::NotRun, Verdict::KnownDeviation, Verdict::Unsupported];
     let reasons = reasons(report, &verdicts);
     for reason in &reasons {
-        let why = reason.outcome.reason.as_deref().unwrap_or_default();
+        let why = reason.outcome.reason().unwrap_or_default();
         writeln!(out, "{}: {why}", reason.outcome.word())?;
         for line in reason.lines(report) {
             writeln!(out, "  {line}")?;

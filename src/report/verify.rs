@@ -80,7 +80,7 @@ fn case_contradictions(profile: &ProfileReport, case: &CaseResult) -> Vec<String
         if !profile.clauses.iter().any(|clause| clause.id == judgement.clause) {
             found.push(format!("case {} judges {}, which is not listed", case.id, judgement.clause));
         }
-        if judgement.outcome.verdict != Verdict::Pass && judgement.outcome.reason.is_none() {
+        if judgement.outcome.verdict != Verdict::Pass && judgement.outcome.reasons.is_empty() {
             let verdict = judgement.outcome.verdict;
             found.push(format!("case {} says {verdict} of {} without a reason", case.id, judgement.clause));
         }
@@ -192,7 +192,7 @@ mod tests {
         "clause AON-99 is not in the contract"
     )]
     #[case::no_reason(
-        |report: &mut Report| case_mut(report, "aon/one-pod-short").clauses[0].outcome.reason = None,
+        |report: &mut Report| case_mut(report, "aon/one-pod-short").clauses[0].outcome.reasons = Vec::new(),
         "case aon/one-pod-short says fail of AON-02 without a reason"
     )]
     #[case::no_feature(

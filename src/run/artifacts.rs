@@ -5,16 +5,30 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use conformance_cluster::home;
 use conformance_cluster::provider::{Logs, Provider};
+use conformance_cluster::{ClusterError, home};
 use conformance_contract::target::Target;
 use conformance_driver::case::Case;
 use conformance_driver::context::Stop;
 use conformance_driver::test_cluster::TestCluster;
-use conformance_history::History;
+use conformance_history::{History, HistoryError};
 use conformance_report::CaseResult;
 
 use super::verdict;
+
+/// Why evidence could not be kept.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+enum Unwritten {
+    /// A folder, a file, or a container's log.
+    Cluster(#[from] ClusterError),
+    /// The history's file.
+    File(#[from] std::io::Error),
+    /// The history.
+    History(#[from] HistoryError),
+    /// Objects as YAML.
+    Yaml(#[from] grove_yaml::YamlError),
+}
 
 /// The folder of a test, and where the logs stood when it began.
 #[derive(Debug)]
@@ -55,7 +69,7 @@ impl Artifacts {
                 return Ok(());
             }
             let folder = self.out.join(&self.folder);
-            self.cluster.export_logs(&self.logs, &folder).await.map_err(|e| e.to_string())
+            Ok(self.cluster.export_logs(&self.logs, &folder).await?)
         };
         let written = match self.write(history, result, stop) {
             Ok(()) => logs.await,
@@ -64,30 +78,30 @@ impl Artifacts {
         match written {
             Ok(()) => Some(self.folder.display().to_string()),
             Err(reason) => {
-                tracing::warn!(folder = %self.folder.display(), reason, "artifacts could not be written");
+                tracing::warn!(folder = %self.folder.display(), %reason, "artifacts could not be written");
                 None
             }
         }
     }
 
-    fn write(&self, history: &History, result: &CaseResult, stop: Option<&Stop>) -> Result<(), String> {
+    fn write(&self, history: &History, result: &CaseResult, stop: Option<&Stop>) -> Result<(), Unwritten> {
         let folder = self.out.join(&self.folder);
         // What an earlier run or attempt left there would pass for this one's.
         let _ = std::fs::remove_dir_all(&folder);
-        home::make(&folder).map_err(|e| e.to_string())?;
-        let file = File::create(folder.join("history.jsonl")).map_err(|e| e.to_string())?;
-        history.write(BufWriter::new(file)).map_err(|e| e.to_string())?;
+        home::make(&folder)?;
+        let file = File::create(folder.join("history.jsonl"))?;
+        history.write(BufWriter::new(file))?;
         if verdict::is_expected(result.outcome.verdict) {
             return Ok(());
         }
         let end = history.end();
         let (events, objects): (Vec<_>, Vec<_>) = end.all().partition(|object| object["kind"] == "Event");
         for (name, content) in [("objects.yaml", objects), ("events.yaml", events)] {
-            let text = grove_yaml::write(&content).map_err(|e| e.to_string())?;
-            home::write(&folder.join(name), text).map_err(|e| e.to_string())?;
+            let text = grove_yaml::write(&content)?;
+            home::write(&folder.join(name), text)?;
         }
         if let Some(stop) = stop {
-            home::write(&folder.join("stopped.txt"), format!("{stop}\n")).map_err(|e| e.to_string())?;
+            home::write(&folder.join("stopped.txt"), format!("{stop}\n"))?;
         }
         Ok(())
     }

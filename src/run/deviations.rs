@@ -2,7 +2,8 @@
 //! that passes unexpectedly turns the run red, because then this table no longer tells the truth.
 
 use conformance_contract::target::Target;
-use conformance_contract::violation::Violation;
+use conformance_contract::violation::{Code, Violation};
+use conformance_judge::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE, PODS_UNBOUND, WRONG_NUMBER_OF_WHOLE_GANGS};
 
 /// A clause that a target is known to break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,13 +16,17 @@ pub struct Deviation {
     pub case: &'static str,
     /// The scheduler's version that it was seen on.
     pub version: &'static str,
-    /// What every violation says where it is this: anything else is a failure like any other.
-    pub shows: &'static str,
+    /// What every violation is where it is this, by its code: anything else is a failure like any other.
+    pub shows: &'static [Code],
     /// Whether it shows every time. One that is a race passes now and then, which is no news.
     pub always: bool,
     /// Why, and what it means for a user.
     pub reason: &'static str,
 }
+
+const IN_PART: &[Code] = &[BOUND_IN_PART];
+const NOT_WHOLE: &[Code] = &[NOT_BOUND_WHOLE];
+const UNBOUND: &[Code] = &[PODS_UNBOUND];
 
 /// All of them.
 pub const DEVIATIONS: &[Deviation] = &[
@@ -29,7 +34,7 @@ pub const DEVIATIONS: &[Deviation] = &[
         target: Target::KUBE_POD_GROUP,
         clause: "AON-08",
         case: "aon/across-cliques",
-        shows: "were bound, though it could not be bound whole",
+        shows: IN_PART,
         version: "v1.36.4",
         always: true,
         reason: "proposal 531 calls the flat mapping all-or-nothing across the PodGroups of one Workload; \
@@ -39,7 +44,7 @@ pub const DEVIATIONS: &[Deviation] = &[
         target: Target::VOLCANO,
         clause: "AON-02",
         case: "aon/nothing-requested",
-        shows: "were bound, though it could not be bound whole",
+        shows: IN_PART,
         version: "v1.14.1",
         always: true,
         reason: "a pod that requests no resources is best effort to Volcano: backfill binds it by itself, whatever its \
@@ -49,7 +54,7 @@ pub const DEVIATIONS: &[Deviation] = &[
         target: Target::KOORDINATOR,
         clause: "GANG-12",
         case: "gang/restored-while-pending",
-        shows: "is not bound whole",
+        shows: NOT_WHOLE,
         version: "v1.8.0",
         always: false,
         reason: "a PodGroup that was deleted and is there again knows none of its pods until each of them changes, as \
@@ -60,7 +65,7 @@ pub const DEVIATIONS: &[Deviation] = &[
         target: Target::KOORDINATOR,
         clause: "DEL-08",
         case: "del/same-name-again",
-        shows: "is not bound whole",
+        shows: NOT_WHOLE,
         version: "v1.8.0",
         always: false,
         reason: "koord-scheduler 1.8 keeps by name that a gang was satisfied once; one of the same name made right after \
@@ -70,24 +75,25 @@ pub const DEVIATIONS: &[Deviation] = &[
         target: Target::KOORDINATOR,
         clause: "AON-07",
         case: "aon/scaled-is-whole-or-not",
-        shows: "are bound",
+        shows: &[WRONG_NUMBER_OF_WHOLE_GANGS, PODS_UNBOUND],
         version: "v1.8.0",
         always: false,
         reason: "now and then koord-scheduler 1.8 loses a gang that it retries (its log: \"already present in unschedulable \
                  queue\"): new room does not wake it, only the flush of unschedulable pods does",
     },
-    koordinator_starves("AON-04", "aon/room-for-one", "the unit of tiny-0"),
-    koordinator_starves("AON-10", "aon/pending-blocks-nobody", "the unit of small-0"),
-    kai_namesakes("AON-01", "of the gang that fits are bound", false),
-    kai_namesakes("AON-02", "were bound, though it could not be bound whole", true),
+    koordinator_starves("AON-04", "aon/room-for-one"),
+    koordinator_starves("AON-10", "aon/pending-blocks-nobody"),
+    kai_namesakes("AON-01", UNBOUND, false),
+    kai_namesakes("AON-02", IN_PART, true),
 ];
 
-const fn koordinator_starves(clause: &'static str, case: &'static str, shows: &'static str) -> Deviation {
+/// The later, smaller gang is all that these cases judge to be bound whole.
+const fn koordinator_starves(clause: &'static str, case: &'static str) -> Deviation {
     Deviation {
         target: Target::KOORDINATOR,
         clause,
         case,
-        shows,
+        shows: NOT_WHOLE,
         version: "v1.8.0",
         always: false,
         reason: "koord-scheduler 1.8 tries a gang that does not fit again and again, and each time holds what room there \
@@ -96,7 +102,7 @@ const fn koordinator_starves(clause: &'static str, case: &'static str, shows: &'
 }
 
 /// KAI 0.17 and earlier; mended upstream by KAI-Scheduler #2095 (backport #2138).
-const fn kai_namesakes(clause: &'static str, shows: &'static str, always: bool) -> Deviation {
+const fn kai_namesakes(clause: &'static str, shows: &'static [Code], always: bool) -> Deviation {
     Deviation {
         target: Target::KAI,
         clause,
@@ -117,20 +123,105 @@ pub fn of(case: &str, clause: &str, target: Target) -> Option<&'static Deviation
 impl Deviation {
     /// Whether violations are this deviation and nothing else.
     pub fn explains(&self, violations: &[Violation]) -> bool {
-        violations.iter().all(|violation| violation.message.contains(self.shows))
+        violations.iter().all(|violation| self.shows.contains(&violation.code))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use conformance_cases as cases;
+    use conformance_contract::ruling::Broken;
+    use conformance_history::testing::{Story, one_clique};
+    use conformance_history::{MarkName, SharedMark};
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
     use super::*;
 
     #[test]
     fn another_fault_is_no_known_deviation() {
         let known = &DEVIATIONS[0];
-        let said = |message: &str| Violation::new(message, []);
-        let bound = "2 pods of the unit of g were bound, though it could not be bound whole";
-        assert!(known.explains(&[said(bound)]));
-        assert!(!known.explains(&[said(bound), said("a pod is on a node of another case")]));
+        let found = |code: Code| Violation::new(code, "in whatever words", []);
+        assert!(known.explains(&[found(BOUND_IN_PART)]));
+        assert!(!known.explains(&[found(BOUND_IN_PART), found(Code::new("bound-outside-pool"))]));
+    }
+
+    /// Whether what the case's judge finds broken is the deviation that is known of the target.
+    fn is_known(case: &str, clause: &str, story: Story) -> bool {
+        let history = story.end();
+        let found = (cases::case(case).expect("the case").judge)(&history);
+        let ruling = found.into_iter().find(|finding| finding.clause == clause).expect("the clause").ruling;
+        let Err(Broken::Violated(violations)) = ruling else { panic!("{ruling:?} is no violation") };
+        of(case, clause, history.header.target).expect("the deviation").explains(&violations)
+    }
+
+    fn sent(target: Target, sets: &[(&str, usize)]) -> Story {
+        sets.iter().fold(Story::on(target), |story, (set, pods)| story.submitted(one_clique(set, *pods)))
+    }
+
+    #[rstest]
+    #[case::the_small_gang_starves(2, true)]
+    #[case::a_rival_is_bound_in_part(1, false)]
+    #[case::no_rival_is_bound(0, false)]
+    fn a_small_gang_that_starves(#[case] rivals: usize, #[case] known: bool) {
+        let mut rival = one_clique("rival", 2);
+        rival["spec"]["replicas"] = 1.into();
+        let story = Story::on(Target::KOORDINATOR).submitted(rival).submitted(one_clique("tiny", 1));
+        let story = story.workers("rival", 2, rivals).mark(SharedMark::SchedulerPassed, Value::Null);
+        assert_eq!(is_known("aon/room-for-one", "AON-04", story.workers("tiny", 1, 0)), known);
+    }
+
+    #[test]
+    fn a_gang_that_starves_behind_one_that_waits() {
+        let story = sent(Target::KOORDINATOR, &[("large", 5), ("small", 2)]).workers("large", 5, 0);
+        let story = story.mark(SharedMark::SchedulerPassed, Value::Null).workers("small", 2, 1);
+        assert!(is_known("aon/pending-blocks-nobody", "AON-10", story));
+    }
+
+    #[test]
+    fn pods_that_request_nothing_are_bound_by_themselves() {
+        let story = sent(Target::VOLCANO, &[("undemanding", 3)]).workers("undemanding", 3, 2);
+        let story = story.mark(SharedMark::SchedulerPassed, Value::Null);
+        assert!(is_known("aon/nothing-requested", "AON-02", story));
+        let silent = sent(Target::VOLCANO, &[("undemanding", 3)]).workers("undemanding", 3, 0);
+        let silent = silent.mark(SharedMark::SchedulerPassed, Value::Null);
+        assert!(
+            !is_known("aon/nothing-requested", "AON-02", silent),
+            "unbound without a word is another fault"
+        );
+    }
+
+    #[test]
+    fn gangs_of_one_name_are_one() {
+        let elsewhere = MarkName::of_case("in the other namespace");
+        let story = || sent(Target::KAI, &[("namesake", 3)]);
+        let bound = |bound: usize| {
+            let story = story().workers("namesake", 3, bound).mark(SharedMark::SchedulerPassed, Value::Null);
+            story.mark(elsewhere, json!({"pods": 1, "bound": 0}))
+        };
+        assert!(is_known("aon/namesakes", "AON-01", bound(0)));
+        assert!(is_known("aon/namesakes", "AON-02", bound(2)));
+    }
+
+    #[test]
+    fn a_gang_that_new_room_does_not_wake() {
+        let mark = |story: Story, name: MarkName| story.mark(name, Value::Null);
+        let story = mark(sent(Target::KOORDINATOR, &[("serving", 2)]), MarkName::of_case("base bound"));
+        let story = mark(story.workers("serving", 2, 1), SharedMark::SchedulerPassed.into());
+        // Without a scaled gang none of them is whole, where one is to be: too few whole gangs are this deviation too.
+        assert!(is_known("aon/scaled-is-whole-or-not", "AON-07", story));
+    }
+
+    #[test]
+    fn one_clique_is_bound_without_the_other() {
+        let story = sent(Target::KUBE_POD_GROUP, &[("across", 5)]).workers("across", 5, 2);
+        let story = story.mark(SharedMark::SchedulerPassed, Value::Null);
+        assert!(is_known("aon/across-cliques", "AON-08", story));
+    }
+
+    #[test]
+    fn a_gang_of_a_deleted_ones_name_is_bound_in_part() {
+        let story = sent(Target::KOORDINATOR, &[("again", 4)]).mark(SharedMark::Deleted, Value::Null);
+        assert!(is_known("del/same-name-again", "DEL-08", story.workers("again", 4, 3)));
     }
 }

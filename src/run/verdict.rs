@@ -182,25 +182,28 @@ fn outcome<'a>(
             Err(Broken::NotAsked(reason)) => not_asked.push(reason.clone()),
         }
     }
-    let with_stop = |reason: String| match stop {
-        Some(stop) => format!("{reason}\n{stop}"),
-        None => reason,
+    // How the driver stopped may be what is behind the last of them.
+    let with_stop = |mut reasons: Vec<String>| {
+        if let (Some(stop), Some(last)) = (stop, reasons.last_mut()) {
+            *last = format!("{last}\n{stop}");
+        }
+        reasons
     };
     if let Some(first) = violations.first() {
-        let reason = with_stop(first.message.clone());
-        return (Outcome::fail(reason), violations);
+        let reasons = with_stop(vec![first.message.clone()]);
+        return (Outcome::of(Verdict::Fail, reasons), violations);
     }
     if !premises.is_empty() {
-        return (Outcome::not_run(with_stop(premises.join("; "))), violations);
+        return (Outcome::of(Verdict::NotRun, with_stop(premises)), violations);
     }
     // A clause that holds so far is not shown by a case that stopped half way.
     unknown.extend(stop.map(|stop| format!("the case stopped before its end: {stop}")));
     if !unknown.is_empty() {
-        return (Outcome::error(unknown.join("; ")), violations);
+        return (Outcome::of(Verdict::Error, unknown), violations);
     }
     match not_asked.is_empty() {
         true => (Outcome::pass(), violations),
-        false => (Outcome::not_run_announced(not_asked.join("; ")), violations),
+        false => (Outcome { announced: true, ..Outcome::of(Verdict::NotRun, not_asked) }, violations),
     }
 }
 

@@ -4,6 +4,7 @@ use conformance_cases as cases;
 use conformance_cluster::ClusterError;
 use conformance_contract::ruling::Ruling;
 use conformance_history::testing::Story;
+use conformance_judge::binding::BOUND_IN_PART;
 use conformance_judge::{premise, violation};
 use rstest::rstest;
 
@@ -12,7 +13,7 @@ use super::*;
 const BOUND: &str = "4 pods of the unit of large-0 were bound";
 
 fn violated() -> Ruling {
-    Err(violation(BOUND).into())
+    Err(violation(BOUND_IN_PART, BOUND).into())
 }
 
 fn not_reached() -> Ruling {
@@ -28,7 +29,7 @@ fn refused() -> Stop {
 }
 
 fn failing_cluster() -> Stop {
-    Stop::Cluster(ClusterError::Name("the API server went".into()))
+    Stop::Cluster(ClusterError::Recorded("the API server went".into()))
 }
 
 /// What is judged on a target of a case whose judge says this.
@@ -50,8 +51,8 @@ fn only(ruling: Ruling, stop: Option<&Stop>) -> Outcome {
     judged[0].outcome.clone()
 }
 
-fn reason(outcome: &Outcome) -> &str {
-    outcome.reason.as_deref().unwrap_or_default()
+fn reason(outcome: &Outcome) -> String {
+    outcome.reason().unwrap_or_default()
 }
 
 #[test]
@@ -67,7 +68,7 @@ fn a_broken_premise_is_the_failure_of_the_clause_that_demands_it() {
         assert_eq!(reason(&own.outcome).contains("not found"), stop.is_some(), "{:?}", own.outcome);
         assert!(own.violations.is_empty());
         assert_eq!(other.outcome.verdict, Verdict::Fail);
-        assert_eq!(other.violations, [violation(BOUND)]);
+        assert_eq!(other.violations, [violation(BOUND_IN_PART, BOUND)]);
     }
 }
 
@@ -77,7 +78,7 @@ fn a_clause_that_says_so_itself_says_it_once() {
     let judged = judged("topo/no-rack-has-room", Target::KUBE_POD_GROUP, &findings, None);
     let verdicts: Vec<_> = judged.iter().map(|j| (j.clause.as_str(), j.outcome.verdict)).collect();
     assert_eq!(verdicts, [("TOPO-02", Verdict::Fail), ("TOPO-04", Verdict::NotRun)]);
-    assert_eq!(judged[0].violations, [violation(BOUND)]);
+    assert_eq!(judged[0].violations, [violation(BOUND_IN_PART, BOUND)]);
 }
 
 #[test]

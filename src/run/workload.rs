@@ -9,15 +9,20 @@ use conformance_cluster::nodes::PODS;
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
 use conformance_driver::case::{Case, Nodes, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::SCHEDULING;
 use conformance_driver::test_cluster::TestCluster;
 use conformance_expect as expect;
 use conformance_expect::{Expected, Gang, Group, schedulers};
-use conformance_history::{History, Kind};
+use conformance_history::{History, Kind, MarkName, SharedMark};
 use conformance_judge::{binding, cleanup, ensure, finding, gangs, violation};
 use serde_json::Value;
+
+const WHOLE_WITHOUT_ROOM: Code = Code::new("whole-without-room");
+
+const ROOM_FOR_ALL: MarkName = MarkName::of_case("room for all");
 
 /// The id of every workload's case.
 const ID: &str = "workload";
@@ -196,7 +201,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let whole =
         test.until("every hard gang bound", SCHEDULING, |live| binding::whole(live, &units).is_ok()).await;
     if whole.is_ok() {
-        test.mark("room for all", Value::Null);
+        test.mark(ROOM_FOR_ALL, Value::Null);
     }
     test.delete("PodCliqueSet", &name).await?;
     test.until_nothing_left().await?;
@@ -209,7 +214,7 @@ fn judge(history: &History) -> Vec<Finding> {
         name.cloned().ok_or_else(|| Broken::NotReached("nothing was submitted".into()))
     };
     // As it was before its deletion: what came after is judged by DEL-01.
-    let before_deletion = || history.reached("deleted").map(|(index, _)| history.upto(index));
+    let before_deletion = || history.reached(SharedMark::Deleted).map(|(index, _)| history.upto(index));
     vec![
         finding("GANG-01", || gangs::base(&before_deletion()?.end(), &set()?, &history.gangs(&set()?)?)),
         finding("GANG-02", || gangs::podgroups(&before_deletion()?, &history.gangs(&set()?)?)),
@@ -219,7 +224,7 @@ fn judge(history: &History) -> Vec<Finding> {
         }),
         finding("AON-01", || binding::whole(&before_deletion()?.end(), &history.units(&set()?)?)),
         finding("AON-02", || {
-            let (barrier, _) = history.reached("scheduler passed")?;
+            let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
             let short = history.upto(barrier);
             let units = history.units(&set()?)?;
             // A scaled PodGang may be on its way to being whole at the barrier; base PodGangs have had their pass.
@@ -227,15 +232,18 @@ fn judge(history: &History) -> Vec<Finding> {
             let based: Vec<_> = bases.flat_map(|gang| gang.units(history.header.target)).collect();
             binding::all_or_nothing(&short, &based)?;
             ensure(binding::whole(&short.end(), &units).is_err(), || {
-                violation("every unit was bound whole, though there was room for one pod less")
+                violation(
+                    WHOLE_WITHOUT_ROOM,
+                    "every unit was bound whole, though there was room for one pod less",
+                )
             })
         }),
         finding("AON-03", || {
-            history.reached("scheduler passed")?;
+            history.reached(SharedMark::SchedulerPassed)?;
             binding::whole(&before_deletion()?.end(), &history.units(&set()?)?)
         }),
         finding("DEL-01", || {
-            history.reached(cleanup::LEFT_OVER)?;
+            history.reached(SharedMark::LeftOver)?;
             cleanup::nothing_left(history)
         }),
     ]

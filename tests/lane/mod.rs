@@ -54,7 +54,7 @@ pub(crate) fn execute(
     match result.outcome.verdict {
         _ if !judged.is_empty() && judged.iter().all(|judgement| kept(judgement.outcome.verdict)) => Ok(()),
         verdict => {
-            let reason = result.outcome.reason.unwrap_or_default();
+            let reason = result.outcome.reason().unwrap_or_default();
             let artifacts =
                 result.artifacts.map(|path| environment.settings.out.join(path).display().to_string());
             Err(format!("{verdict}: {reason}\nartifacts: {}", artifacts.unwrap_or_default()).into())

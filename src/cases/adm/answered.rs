@@ -1,7 +1,8 @@
 //! Answers of admission written by hand, for the tests of judges: every attempt answered as it should be, but for some.
 
+use conformance_history::SharedMark;
 use conformance_history::testing::Story;
-use conformance_judge::admission::{ATTEMPT, Attempt, Wanted};
+use conformance_judge::admission::{Attempt, Wanted};
 use serde_json::json;
 
 /// An answer that is another than it should be: the attempt's title, the HTTP status and the message.
@@ -20,6 +21,6 @@ pub(crate) fn answered(story: Story, attempts: &[Attempt], otherwise: &[Otherwis
         let warnings = if code == 201 { vec![said.clone()] } else { Vec::new() };
         let reply =
             json!({"name": "x", "verb": "create", "code": code, "message": said, "warnings": warnings});
-        story.mark(ATTEMPT, json!({"title": attempt.title, "reply": reply}))
+        story.mark(SharedMark::Attempt, json!({"title": attempt.title, "reply": reply}))
     })
 }

@@ -7,16 +7,20 @@ use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_contract::target::{KUBE, Target};
+use conformance_contract::violation::Code;
 use conformance_driver::admission_attempts::{required, template};
 use conformance_driver::case::{Case, Isolation, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::control_plane::{self, API_SERVER_RESTARTED};
+use conformance_driver::control_plane;
 use conformance_driver::limits;
 use conformance_expect as expect;
-use conformance_history::History;
-use conformance_judge::admission::{self, Attempt, CONTROLLER, admitted, answers, refused};
+use conformance_history::{History, SharedMark};
+use conformance_judge::admission::{self, Attempt, admitted, answers, refused};
 use conformance_judge::{backends, ensure, finding, violation};
 use serde_json::Value;
+
+const NOT_SAID_AT_START: Code = Code::new("not-said-at-start");
+const READINESS_SILENT: Code = Code::new("readiness-silent");
 
 /// ADM-10, KUBE-06.
 pub(crate) const CASE: Case = Case::new(
@@ -113,15 +117,17 @@ async fn without_the_api(test: &mut TestContext) -> Result<(), Stop> {
 
 /// What the controller said at its start, and what it says in its readiness, names what is missing.
 pub(super) fn names_what_is_missing(history: &History, missing: &str) -> Ruling {
-    let (_, controller) = history.reached(CONTROLLER)?;
+    let (_, controller) = history.reached(SharedMark::Controller)?;
     let contains = |line: &Value| line.as_str().is_some_and(|line| line.contains(missing));
     let lines =
         controller.detail["said"].as_array().ok_or_else(|| Broken::NotReached("no log was read".into()))?;
     ensure(lines.iter().any(contains), || {
-        violation(format!("started without {missing}, the controller did not say so"))
+        violation(NOT_SAID_AT_START, format!("started without {missing}, the controller did not say so"))
     })?;
     let readiness = &controller.detail["readiness"];
-    ensure(contains(readiness), || violation(format!("readiness does not name {missing}: {readiness}")))
+    ensure(contains(readiness), || {
+        violation(READINESS_SILENT, format!("readiness does not name {missing}: {readiness}"))
+    })
 }
 
 fn judge(history: &History) -> Vec<Finding> {
@@ -133,7 +139,7 @@ fn judge(history: &History) -> Vec<Finding> {
             backends::serves(history, OTHER, EXTERNAL_SCHEDULER)
         }),
         finding("KUBE-06", || {
-            history.reached(API_SERVER_RESTARTED)?;
+            history.reached(SharedMark::ApiServerRestarted)?;
             answers(history, WITHOUT_API)?;
             answers(history, without_topology(history.header.target))?;
             answers(history, WITH_ALL)?;

@@ -12,7 +12,7 @@ use conformance_driver::case::{Case, Isolation, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane;
 use conformance_driver::limits::{REACTION, SCHEDULING};
-use conformance_history::{History, Pod};
+use conformance_history::{History, MarkName, Pod};
 use conformance_judge::admission::{Attempt, answers};
 use conformance_judge::gang_resources::{is_warning, told};
 use conformance_judge::{cleanup, finding};
@@ -35,9 +35,9 @@ const POD_GANG: &str = "disabled-0";
 const BESIDE: &str = "going-on";
 
 /// Mark: from here on the controller's configuration lacks the scheduler.
-const DISABLED: &str = "backend disabled";
+const DISABLED: MarkName = MarkName::of_case("backend disabled");
 /// Mark: nothing was asked for yet that would change what is there.
-const STILL_LIVE: &str = "still live";
+const STILL_LIVE: MarkName = MarkName::of_case("still live");
 
 /// The scheduler that is disabled, and what is said of a new PodCliqueSet for it.
 fn disabled(target: Target) -> (&'static str, [Attempt; 1]) {

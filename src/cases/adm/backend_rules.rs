@@ -52,9 +52,9 @@ fn judge(history: &History) -> Vec<Finding> {
 mod tests {
     use conformance_contract::ruling::Broken;
     use conformance_contract::target::{TARGETS, Target};
+    use conformance_history::SharedMark;
     use conformance_history::testing::Story;
     use conformance_judge::admission::Wanted;
-    use conformance_judge::another_backend::ANOTHER;
     use rstest::rstest;
     use serde_json::json;
 
@@ -71,7 +71,8 @@ mod tests {
 
     /// With another backend, as a foreign operator may have it.
     fn ruling(target: Target, otherwise: &[Otherwise<'_>]) -> Ruling {
-        let story = Story::on(target).mark(ANOTHER, json!({"scheduler": "lpx-scheduler", "foreign": true}));
+        let story = Story::on(target)
+            .mark(SharedMark::AnotherBackend, json!({"scheduler": "lpx-scheduler", "foreign": true}));
         let attempts = [here(rules(target)), rules(target).elsewhere.to_vec()].concat();
         judge(&answered(story, &attempts, otherwise).end()).remove(0).ruling
     }
@@ -116,7 +117,7 @@ mod tests {
     #[test]
     fn where_there_is_no_other_backend_nothing_is_asked_of_one() {
         let ruling = |otherwise: &[Otherwise<'_>]| {
-            let story = Story::flat().mark(ANOTHER, json!({"asked": [], "foreign": true}));
+            let story = Story::flat().mark(SharedMark::AnotherBackend, json!({"asked": [], "foreign": true}));
             judge(&answered(story, &here(rules(Target::KUBE_POD_GROUP)), otherwise).end()).remove(0).ruling
         };
         assert!(matches!(ruling(&[]), Err(Broken::NotAsked(_))), "{:?}", ruling(&[]));

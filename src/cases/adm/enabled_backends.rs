@@ -71,8 +71,8 @@ fn judge(history: &History) -> Vec<Finding> {
 mod tests {
     use conformance_contract::names;
     use conformance_contract::ruling::Broken;
+    use conformance_history::SharedMark;
     use conformance_history::testing::{Story, object};
-    use conformance_judge::another_backend::ANOTHER;
     use rstest::rstest;
     use serde_json::{Value, json};
 
@@ -92,7 +92,8 @@ mod tests {
 
     /// A foreign operator with KAI beside its default.
     fn with_kai(otherwise: &[(&str, u16, &str)], scheduler: &str) -> Ruling {
-        let story = Story::flat().mark(ANOTHER, json!({"scheduler": "kai-scheduler", "foreign": true}));
+        let story = Story::flat()
+            .mark(SharedMark::AnotherBackend, json!({"scheduler": "kai-scheduler", "foreign": true}));
         let story = answered(story, &[ENABLED, not_enabled(true)].concat(), otherwise);
         let made = [made("PodGang", scheduler), made("Pod", scheduler)];
         judge(&story.all_added(made).end()).remove(0).ruling
@@ -126,7 +127,8 @@ mod tests {
     fn an_operator_with_one_profile_is_asked_what_it_can_be_asked() {
         let ruling = |otherwise: &[(&str, u16, &str)]| {
             let asked = json!([{"scheduler": "conformance-external"}]);
-            let story = Story::flat().mark(ANOTHER, json!({"asked": asked, "foreign": true}));
+            let story =
+                Story::flat().mark(SharedMark::AnotherBackend, json!({"asked": asked, "foreign": true}));
             judge(&answered(story, not_enabled(true), otherwise).end()).remove(0).ruling
         };
         assert!(matches!(ruling(&[]), Err(Broken::NotAsked(_))), "{:?}", ruling(&[]));
@@ -139,7 +141,7 @@ mod tests {
         let story = || {
             let mark = json!({"scheduler": "conformance-external", "foreign": false});
             let made = [made("PodGang", "conformance-external"), made("Pod", "conformance-external")];
-            Story::flat().mark(ANOTHER, mark).all_added(made)
+            Story::flat().mark(SharedMark::AnotherBackend, mark).all_added(made)
         };
         let ruling = |attempts: &[Attempt], otherwise: &[(&str, u16, &str)]| {
             judge(&answered(story(), attempts, otherwise).end()).remove(0).ruling

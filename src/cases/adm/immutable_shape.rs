@@ -126,8 +126,8 @@ fn judge(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use conformance_contract::ruling::Broken;
+    use conformance_history::SharedMark;
     use conformance_history::testing::Story;
-    use conformance_judge::another_backend::ANOTHER;
     use rstest::rstest;
 
     use super::*;
@@ -136,7 +136,8 @@ mod tests {
     const GIVEN_AWAY: Attempt = backends::given_to(|_| {});
 
     fn ruling(target: Target, attempts: &[&[Attempt]], otherwise: &[Otherwise<'_>]) -> Ruling {
-        let story = Story::on(target).mark(ANOTHER, json!({"scheduler": "volcano", "foreign": true}));
+        let story = Story::on(target)
+            .mark(SharedMark::AnotherBackend, json!({"scheduler": "volcano", "foreign": true}));
         judge(&answered(story, &attempts.concat(), otherwise).end()).remove(0).ruling
     }
 
@@ -180,7 +181,7 @@ mod tests {
     #[test]
     fn another_scheduler_takes_another_backend() {
         let ruling = |otherwise: &[Otherwise<'_>]| {
-            let story = Story::flat().mark(ANOTHER, json!({"asked": [], "foreign": true}));
+            let story = Story::flat().mark(SharedMark::AnotherBackend, json!({"asked": [], "foreign": true}));
             judge(&answered(story, &[SHAPE, PACKED].concat(), otherwise).end()).remove(0).ruling
         };
         assert!(matches!(ruling(&[]), Err(Broken::NotAsked(_))), "{:?}", ruling(&[]));

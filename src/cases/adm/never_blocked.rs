@@ -9,7 +9,7 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_driver::test_cluster::binding;
-use conformance_history::History;
+use conformance_history::{History, MarkName};
 use conformance_judge::admission::{self, Attempt, admitted, answers, refused};
 use conformance_judge::finding;
 use conformance_judge::topology_resources::BINDING;
@@ -54,7 +54,7 @@ const EDITS: &[Attempt] = &[
 
 const FINALIZER: &str = "example.com/hold";
 
-const DELETION_ADMITTED: &str = "deletion admitted";
+const DELETION_ADMITTED: MarkName = MarkName::of_case("deletion admitted");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let topology = test.domain("topology");

@@ -5,10 +5,13 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::admission_attempts::{clique, group};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_history::History;
+use conformance_history::{History, MarkName};
 use conformance_judge::admission::{self, Attempt, answers, refused};
 use conformance_judge::finding;
 use serde_json::{Value, json};
+
+const UPDATES_BEGIN: MarkName = MarkName::of_case("updates begin");
+const SEEN: MarkName = MarkName::of_case("seen");
 
 /// ADM-05.
 pub(crate) const CASE: Case = Case::new(
@@ -47,21 +50,21 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("unmoved").await?;
     test.until_bound(3).await?;
     test.creates(&test.manifest("unmoved")?, CREATES).await?;
-    test.mark("updates begin", Value::Null);
+    test.mark(UPDATES_BEGIN, Value::Null);
     test.updates("unmoved", UPDATES).await?;
     test.submit("after").await?;
     test.until_bound(4).await?;
-    test.mark("seen", Value::Null);
+    test.mark(SEEN, Value::Null);
     Ok(())
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("ADM-05", || {
-        history.reached("seen")?;
+        history.reached(SEEN)?;
         answers(history, CREATES)?;
         answers(history, UPDATES)?;
         admission::left_nothing(history, CREATES)?;
-        let (begin, _) = history.reached("updates begin")?;
+        let (begin, _) = history.reached(UPDATES_BEGIN)?;
         admission::unchanged(history, "unmoved", begin)
     })]
 }

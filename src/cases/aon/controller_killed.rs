@@ -12,9 +12,11 @@ use conformance_driver::control_plane::restored;
 use conformance_driver::{convergence, limits};
 use conformance_expect as expect;
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, MarkName};
 use conformance_judge::{binding, end_state, finding};
 use serde_json::{Value, json};
+
+const EXITED: MarkName = MarkName::of_case("controller exited or not");
 
 /// More writes than any controller needs for 2 pods; one that is not done by then never is.
 const MANY: usize = 100;
@@ -43,7 +45,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         let exited = exits(test, cluster, pcs).await?;
         cluster.restart_controller(steady.clone()).await?;
         test.until_converged(&crash(n)).await?;
-        test.mark("controller exited or not", json!({"writes": n, "exited": exited}));
+        test.mark(EXITED, json!({"writes": n, "exited": exited}));
         if !exited {
             break;
         }
@@ -80,8 +82,7 @@ async fn exits(test: &mut TestContext, cluster: &LocalCluster, pcs: Value) -> Re
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-13", || {
-        let mut runs: Vec<_> =
-            history.marks("controller exited or not").map(|(_, mark)| &mark.detail).collect();
+        let mut runs: Vec<_> = history.marks(EXITED).map(|(_, mark)| &mark.detail).collect();
         // The last one tells that there was no further write after which to exit.
         let peaceful = runs.pop().filter(|run| run["exited"] == false);
         ensure_reached(peaceful.is_some(), "a controller that converged without exiting")?;

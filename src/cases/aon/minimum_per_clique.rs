@@ -6,7 +6,7 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, finding};
 
 /// AON-09.
@@ -27,7 +27,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-09", || {
-        history.reached("scheduler passed")?;
+        history.reached(SharedMark::SchedulerPassed)?;
         let mut doomed = history.units("uneven")?;
         if !history.header.target.declares(Feature::AtomicPodGang) {
             doomed.retain(|unit| unit.minimums.iter().any(|(clique, _)| clique == "uneven-0-few"));

@@ -6,9 +6,12 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, MarkName};
 use conformance_judge::{binding, finding};
 use serde_json::Value;
+
+const TOO_SMALL: MarkName = MarkName::of_case("too small even for the minimum");
+const ROOM_FOR_MINIMUM: MarkName = MarkName::of_case("room for the minimum");
 
 /// AON-05.
 pub(crate) const CASE: Case = Case::new("Without room for the minimum nothing is bound, with just that room the minimum is, and surplus comes last", |test| Box::pin(drive(test)), judge)
@@ -20,13 +23,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in &gangs {
         test.scheduler_passes_over(gang).await?;
     }
-    test.mark("too small even for the minimum", Value::Null);
+    test.mark(TOO_SMALL, Value::Null);
     test.nodes_join(1).await?;
     test.until_bound(3).await?;
     test.until("surplus released", limits::REACTION, |live| live.pods().all(|pod| pod.gates().is_empty()))
         .await?;
     test.canaries().await?;
-    test.mark("room for the minimum", Value::Null);
+    test.mark(ROOM_FOR_MINIMUM, Value::Null);
     test.nodes_join(2).await?;
     test.until_bound(5).await
 }
@@ -34,10 +37,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-05", || {
         let units = history.units("elastic")?;
-        let (too_small, _) = history.reached("too small even for the minimum")?;
+        let (too_small, _) = history.reached(TOO_SMALL)?;
         binding::never(history, &units, Some(too_small))?;
         binding::all_or_nothing(history, &units)?;
-        let (just_enough, _) = history.reached("room for the minimum")?;
+        let (just_enough, _) = history.reached(ROOM_FOR_MINIMUM)?;
         binding::exactly(&history.before(just_enough), "elastic-0-worker", 3)?;
         binding::all(&history.end(), &history.gangs("elastic")?)
     })]

@@ -11,7 +11,7 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::SCHEDULING;
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, MarkName, SharedMark};
 use conformance_judge::{binding, ensure, finding, violation};
 use serde_json::json;
 
@@ -29,7 +29,7 @@ pub(crate) const CASE: Case =
         ]);
 
 /// Mark: the pods of the other namespace, `{"pods", "bound"}`.
-const ELSEWHERE: &str = "in the other namespace";
+const ELSEWHERE: MarkName = MarkName::of_case("in the other namespace");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit("namesake").await? {
@@ -58,7 +58,7 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("AON-01", || small_is_bound(history)),
         finding("AON-02", || {
-            history.reached("scheduler passed")?;
+            history.reached(SharedMark::SchedulerPassed)?;
             history.reached(ELSEWHERE)?;
             binding::never(history, &history.units("namesake")?, None)
         }),
@@ -70,7 +70,10 @@ fn small_is_bound(history: &History) -> Ruling {
     let (_, mark) = history.reached(ELSEWHERE)?;
     let count = |key: &str| mark.detail[key].as_u64().unwrap_or_default();
     ensure(count("bound") == 1, || {
-        violation(format!("{} of {} pods of the gang that fits are bound", count("bound"), count("pods")))
+        violation(
+            binding::PODS_UNBOUND,
+            format!("{} of {} pods of the gang that fits are bound", count("bound"), count("pods")),
+        )
     })
 }
 

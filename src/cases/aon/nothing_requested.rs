@@ -4,7 +4,7 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, finding};
 
 /// AON-02.
@@ -25,7 +25,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-02", || {
-        history.reached("scheduler passed")?;
+        history.reached(SharedMark::SchedulerPassed)?;
         binding::never(history, &history.units("undemanding")?, None)?;
         binding::says_why(history, "undemanding-0")
     })]

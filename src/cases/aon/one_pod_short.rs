@@ -4,7 +4,7 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, finding};
 
 /// AON-02, AON-03.
@@ -27,12 +27,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("AON-02", || {
-            let (barrier, _) = history.reached("scheduler passed")?;
+            let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
             binding::never(history, &history.units("short")?, Some(barrier))?;
             binding::says_why(history, "short-0")
         }),
         finding("AON-03", || {
-            history.reached("scheduler passed")?;
+            history.reached(SharedMark::SchedulerPassed)?;
             binding::whole(&history.end(), &history.units("short")?)
         }),
     ]

@@ -4,7 +4,7 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, finding, premise};
 
 /// AON-10.
@@ -26,7 +26,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-10", || {
-        history.reached("scheduler passed")?;
+        history.reached(SharedMark::SchedulerPassed)?;
         // A gang one pod short that is bound in part does not wait.
         premise("AON-02", binding::never(history, &history.units("large")?, None))?;
         binding::whole(&history.end(), &history.units("small")?)
@@ -44,7 +44,7 @@ mod tests {
     /// So many pods of either gang are bound.
     fn ruling(large: usize, small: usize) -> Ruling {
         let sent = Story::flat().submitted(one_clique("large", 5)).submitted(one_clique("small", 2));
-        let passed = sent.workers("large", 5, large).mark("scheduler passed", Value::Null);
+        let passed = sent.workers("large", 5, large).mark(SharedMark::SchedulerPassed, Value::Null);
         judge(&passed.workers("small", 2, small).end()).remove(0).ruling
     }
 

@@ -5,7 +5,7 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, finding};
 
 /// AON-11.
@@ -29,7 +29,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-11", || {
-        let (since, mark) = history.reached("pod lost")?;
+        let (since, mark) = history.reached(SharedMark::PodLost)?;
         let lost = mark.detail["name"].as_str().unwrap_or_default();
         binding::replaced(history, since, lost)?;
         binding::others_untouched(history, since, &[lost])?;

@@ -8,7 +8,7 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::admission::{Attempt, admitted};
 use conformance_judge::{binding, finding};
 
@@ -38,7 +38,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-03", || {
         let units = history.units("locked-in")?;
-        let (closed, _) = history.reached("queue closed")?;
+        let (closed, _) = history.reached(SharedMark::QueueClosed)?;
         binding::never(history, &units, Some(closed))?;
         binding::whole(&history.end(), &units)
     })]

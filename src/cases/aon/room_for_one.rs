@@ -5,7 +5,7 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, finding};
 
 /// AON-04.
@@ -29,7 +29,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-04", || {
-        history.reached("scheduler passed")?;
+        history.reached(SharedMark::SchedulerPassed)?;
         let rivals: Vec<_> =
             history.gangs("rival")?.iter().map(|gang| gang.units(history.header.target)).collect();
         binding::some_whole_others_never(history, &rivals, 1, None)?;

@@ -5,9 +5,11 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, MarkName, SharedMark};
 use conformance_judge::{binding, finding};
 use serde_json::Value;
+
+const BASE_BOUND: MarkName = MarkName::of_case("base bound");
 
 /// AON-07.
 pub(crate) const CASE: Case = Case::new(
@@ -21,7 +23,7 @@ pub(crate) const CASE: Case = Case::new(
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit("serving").await?;
     test.until_bound(3).await?;
-    test.mark("base bound", Value::Null);
+    test.mark(BASE_BOUND, Value::Null);
     for gang in gangs.iter().filter(|gang| gang.base.is_some()) {
         test.until_released(gang).await?;
     }
@@ -33,8 +35,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-07", || {
-        let (base_bound, _) = history.reached("base bound")?;
-        let (barrier, _) = history.reached("scheduler passed")?;
+        let (base_bound, _) = history.reached(BASE_BOUND)?;
+        let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
         let gangs = history.gangs("serving")?;
         let scaled: Vec<_> = gangs
             .iter()

@@ -5,7 +5,7 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, finding};
 
 /// AON-06.
@@ -28,7 +28,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-06", || {
-        let (barrier, _) = history.reached("scheduler passed")?;
+        let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
         let gangs = history.gangs("grown")?;
         let scaled = gangs.iter().filter(|gang| gang.base.is_some());
         let units: Vec<_> = scaled.flat_map(|gang| gang.units(history.header.target)).collect();

@@ -6,9 +6,12 @@ use conformance_driver::case::{Case, Isolation, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane::restored;
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, MarkName};
 use conformance_judge::{binding, finding};
 use serde_json::Value;
+
+const KILLED: MarkName = MarkName::of_case("scheduler killed");
+const NEXT_PASSED: MarkName = MarkName::of_case("the next scheduler has passed");
 
 /// AON-12, with a gang pending.
 pub(crate) const CASE: Case = Case::new(
@@ -27,21 +30,21 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.scheduler_passes_over(&gang).await?;
     }
     test.kill_scheduler().await?;
-    test.mark("scheduler killed", Value::Null);
+    test.mark(KILLED, Value::Null);
     test.start_scheduler().await?;
     // The first canary may be in the new scheduler's first list beside the pending gang, behind which it has to be
     // for the barrier to hold: the next two surely are.
     test.canaries().await?;
     test.canaries().await?;
-    test.mark("the next scheduler has passed", Value::Null);
+    test.mark(NEXT_PASSED, Value::Null);
     test.nodes_join(1).await?;
     test.until_bound(6).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-12", || {
-        let (killed, _) = history.reached("scheduler killed")?;
-        let (passed, _) = history.reached("the next scheduler has passed")?;
+        let (killed, _) = history.reached(KILLED)?;
+        let (passed, _) = history.reached(NEXT_PASSED)?;
         let (running, waiting) = (history.units("running")?, history.units("waiting")?);
         binding::whole(&history.before(killed), &running)?;
         binding::never(history, &waiting, Some(passed))?;

@@ -7,9 +7,11 @@ use conformance_driver::case::{Case, Isolation, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane::restored;
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, MarkName};
 use conformance_judge::{binding, finding};
 use serde_json::Value;
+
+const KILLED: MarkName = MarkName::of_case("scheduler killed");
 
 /// Bindings that pass before the scheduler is killed.
 const PASSING: usize = 2;
@@ -38,13 +40,13 @@ async fn kill_half_way(test: &mut TestContext, hold: &BindingHold) -> Result<(),
     hold.until_held(test, 4 - PASSING).await?;
     test.until_bound(PASSING).await?;
     test.kill_scheduler().await?;
-    test.mark("scheduler killed", Value::Null);
+    test.mark(KILLED, Value::Null);
     Ok(())
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-12", || {
-        let (killed, _) = history.reached("scheduler killed")?;
+        let (killed, _) = history.reached(KILLED)?;
         binding::exactly(&history.before(killed), "half-0-worker", PASSING)
             .map_err(|_| Broken::NotReached(format!("the gang was not caught with {PASSING} pods bound")))?;
         binding::others_untouched(history, killed, &[])?;

@@ -12,8 +12,8 @@ use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::SETTLE;
 use conformance_expect::Expected;
-use conformance_history::History;
-use conformance_judge::coexistence::{self, BOUND_BY};
+use conformance_history::{History, SharedMark};
+use conformance_judge::coexistence;
 use conformance_judge::{binding, finding};
 use serde_json::json;
 
@@ -73,7 +73,10 @@ async fn note_binders(test: &TestContext) -> Result<(), Stop> {
             let users: BTreeMap<_, _> =
                 schedulers::all().map(|of| (of.name(), installation(of).user)).collect();
             let stood_in_for = cluster.spec().stood_in_for();
-            test.mark(BOUND_BY, json!({"bindings": bound, "users": users, "stoodInFor": stood_in_for}));
+            test.mark(
+                SharedMark::BoundBy,
+                json!({"bindings": bound, "users": users, "stoodInFor": stood_in_for}),
+            );
             return Ok(());
         }
         tokio::time::sleep(PACE).await;
@@ -88,7 +91,7 @@ fn judge(history: &History) -> Vec<Finding> {
             for scheduler in coexistence::schedulers(history)? {
                 binding::whole(&end, &history.units(&name(history.header.target, scheduler))?)?;
             }
-            history.reached("scheduler passed")?;
+            history.reached(SharedMark::SchedulerPassed)?;
             binding::never(history, &history.units("too-big-alongside")?, None)
         }),
         finding("COEX-02", || coexistence::resources_of_own_gangs(history)),

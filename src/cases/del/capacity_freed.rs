@@ -5,7 +5,7 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, finding, premise};
 
 /// DEL-05.
@@ -29,7 +29,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("DEL-05", || {
-        let (deleted, _) = history.reached("deleted")?;
+        let (deleted, _) = history.reached(SharedMark::Deleted)?;
         let waiter = history.units("waiter")?;
         // Two units, room for one: until the first is gone, nothing of the other is bound.
         premise("AON-04", binding::never(history, &waiter, Some(deleted)))?;
@@ -48,7 +48,7 @@ mod tests {
     /// So many pods of the waiting gang are bound before the other is deleted, and so many after it.
     fn ruling(before: usize, after: usize) -> Ruling {
         let waits = Story::flat().submitted(one_clique("waiter", 3)).workers("waiter", 3, before);
-        let deleted = waits.mark("deleted", Value::Null).workers("waiter", 0, after);
+        let deleted = waits.mark(SharedMark::Deleted, Value::Null).workers("waiter", 0, after);
         judge(&deleted.end()).remove(0).ruling
     }
 

@@ -5,7 +5,7 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Isolation, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane;
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{cleanup, finding};
 use futures::future::BoxFuture;
 
@@ -37,8 +37,8 @@ fn without_controller(test: &mut TestContext) -> BoxFuture<'_, Result<(), Stop>>
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("DEL-06", || {
-        history.reached("part taken away")?;
-        history.reached("deleted")?;
+        history.reached(SharedMark::PartTakenAway)?;
+        history.reached(SharedMark::Deleted)?;
         cleanup::nothing_left(history)
     })]
 }

@@ -4,7 +4,7 @@
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{cleanup, finding};
 
 /// DEL-01.
@@ -27,7 +27,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("DEL-01", || {
-        history.reached("deleted")?;
+        history.reached(SharedMark::Deleted)?;
         cleanup::nothing_left(history)
     })]
 }

@@ -4,7 +4,7 @@
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{cleanup, finding};
 
 /// DEL-07.
@@ -27,8 +27,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("DEL-07", || {
-        history.reached("converged")?;
-        history.reached("waited for the namespace to go")?;
+        history.reached(SharedMark::Converged)?;
+        history.reached(SharedMark::WaitedForNamespace)?;
         cleanup::namespace_gone(history)
     })]
 }

@@ -5,7 +5,7 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, cleanup, finding, premise};
 
 /// DEL-04.
@@ -29,7 +29,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("DEL-04", || {
-        let (deleted, _) = history.reached("deleted")?;
+        let (deleted, _) = history.reached(SharedMark::Deleted)?;
         let units = history.units("doomed")?;
         // Its unit, 5 pods, is one short of room: a part that is bound is no gang that waits.
         premise("AON-02", binding::never(history, &units, Some(deleted)))?;
@@ -42,7 +42,6 @@ fn judge(history: &History) -> Vec<Finding> {
 mod tests {
     use conformance_contract::ruling::{Broken, Ruling};
     use conformance_history::testing::{Story, one_clique};
-    use conformance_judge::cleanup::LEFT_OVER;
     use serde_json::{Value, json};
 
     use super::*;
@@ -50,8 +49,8 @@ mod tests {
     /// So many pods are bound before the deletion, so many after it, and these objects are left.
     fn ruling(before: usize, after: usize, left: Value) -> Ruling {
         let waits = Story::flat().submitted(one_clique("doomed", 5)).workers("doomed", 5, before);
-        let deleted = waits.mark("deleted", Value::Null).workers("doomed", 5, after);
-        judge(&deleted.mark(LEFT_OVER, left).end()).remove(0).ruling
+        let deleted = waits.mark(SharedMark::Deleted, Value::Null).workers("doomed", 5, after);
+        judge(&deleted.mark(SharedMark::LeftOver, left).end()).remove(0).ruling
     }
 
     #[test]

@@ -4,7 +4,7 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::scaling;
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::idle_writes::{self, Concern};
 use conformance_judge::{cleanup, finding};
 
@@ -26,7 +26,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("DEL-02", || {
-        let (scaled, _) = history.reached("scaled")?;
+        let (scaled, _) = history.reached(SharedMark::Scaled)?;
         cleanup::removed(history, &scaling::lost(history, SET))?;
         let pcs = history.submitted(SET)?;
         let (before, after) =

@@ -4,12 +4,15 @@
 use std::collections::BTreeSet;
 
 use conformance_contract::ruling::{Finding, Ruling};
+use conformance_contract::violation::Code;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
-use conformance_history::{History, Version};
+use conformance_history::{History, SharedMark, Version};
 use conformance_judge::{Shown, binding, finding, none, violation};
+
+const OUTLIVED_DELETION: Code = Code::new("outlived-deletion");
 
 /// DEL-08.
 pub(crate) const CASE: Case = Case::new(
@@ -36,7 +39,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("DEL-08", || {
-        let (deleted, _) = history.reached("deleted")?;
+        let (deleted, _) = history.reached(SharedMark::Deleted)?;
         binding::whole(&history.end(), &history.units("again")?)?;
         nothing_survived(history, deleted)
     })]
@@ -49,7 +52,10 @@ fn nothing_survived(history: &History, since: usize) -> Ruling {
     let of_set = |version: &Version<'_>| version.name() == "again" || version.name().starts_with("again-");
     let survivors = end.all().map(Version::of).filter(|version| of_set(version) && version.kind() != "Event");
     none(survivors.filter(|version| first.contains(version.uid())).map(|version| {
-        violation(format!("{} {} of the first one is still there", version.kind(), version.name()))
-            .shown_by_object("at the end", version.object)
+        violation(
+            OUTLIVED_DELETION,
+            format!("{} {} of the first one is still there", version.kind(), version.name()),
+        )
+        .shown_by_object("at the end", version.object)
     }))
 }

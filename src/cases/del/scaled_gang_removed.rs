@@ -4,7 +4,7 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::scaling;
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{cleanup, finding};
 
 /// DEL-03.
@@ -29,7 +29,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("DEL-03", || {
-        history.reached("scaled")?;
+        history.reached(SharedMark::Scaled)?;
         cleanup::removed(history, &scaling::lost(history, SET))
     })]
 }

@@ -11,7 +11,7 @@ use conformance_driver::test_cluster::{TOPOLOGY, binding};
 use conformance_expect::domains::LEVELS;
 use conformance_expect::hyper_nodes::{self, mentions};
 use conformance_expect::schedulers;
-use conformance_history::{History, Kind, Live};
+use conformance_history::{History, Kind, Live, MarkName};
 use conformance_judge::finding;
 use conformance_judge::topology_resources::{
     BINDING, follow, is_in_sync, outlived, says_out_of_sync, untouched, went_with,
@@ -29,12 +29,12 @@ pub(crate) const CASE: Case = Case::new(
 // There is one binding, and all others need it.
 .isolation(Isolation::Dedicated);
 
-const BOUND: &str = "the workload is bound";
-const WORKLOAD_GONE: &str = "the workload is gone";
-const BINDING_GONE: &str = "the binding's resources are gone";
-const TAKEN: &str = "a name is taken";
-const OUT_OF_SYNC: &str = "the binding says that a name is taken";
-const FOLLOWS_AGAIN: &str = "the binding's resources are back";
+const BOUND: MarkName = MarkName::of_case("the workload is bound");
+const WORKLOAD_GONE: MarkName = MarkName::of_case("the workload is gone");
+const BINDING_GONE: MarkName = MarkName::of_case("the binding's resources are gone");
+const TAKEN: MarkName = MarkName::of_case("a name is taken");
+const OUT_OF_SYNC: MarkName = MarkName::of_case("the binding says that a name is taken");
+const FOLLOWS_AGAIN: MarkName = MarkName::of_case("the binding's resources are back");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("passing").await?;
@@ -42,7 +42,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(BOUND, Value::Null);
     test.delete("PodCliqueSet", "passing").await?;
     let gone = |live: &Live| live.get("PodGang", "passing-0").is_none() && live.pods().next().is_none();
-    test.until(WORKLOAD_GONE, CLEANUP, gone).await?;
+    test.until(WORKLOAD_GONE.as_str(), CLEANUP, gone).await?;
     test.mark(WORKLOAD_GONE, Value::Null);
     let outcome = without_the_binding(test).await;
     // The next case needs the binding, whatever became of this one.
@@ -50,7 +50,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     outcome?;
     back?;
     let follows = |live: &Live| is_whole(test, live);
-    test.until_in_cluster(FOLLOWS_AGAIN, REACTION, follows).await?;
+    test.until_in_cluster(FOLLOWS_AGAIN.as_str(), REACTION, follows).await?;
     test.mark(FOLLOWS_AGAIN, Value::Null);
     Ok(())
 }
@@ -66,14 +66,14 @@ async fn without_the_binding(test: &TestContext) -> Result<(), Stop> {
     });
     let name = name.unwrap_or_default();
     test.delete(BINDING, TOPOLOGY).await?;
-    test.until_in_cluster(BINDING_GONE, CLEANUP, |live| live.of(kind.name).next().is_none()).await?;
+    test.until_in_cluster(BINDING_GONE.as_str(), CLEANUP, |live| live.of(kind.name).next().is_none()).await?;
     test.mark(BINDING_GONE, Value::Null);
     let made = test.create(kind.name, &of_somebody_else(kind, &name, &test.namespace)).await?;
     test.mark(TAKEN, made["metadata"]["uid"].clone());
     test.attempt(http::Method::POST, BINDING, TOPOLOGY, &binding(TOPOLOGY, &LEVELS)).await?;
     let backend = test.target.backend();
     let told = |live: &Live| is_in_sync(live, TOPOLOGY, backend) == Some(false);
-    test.until_in_cluster(OUT_OF_SYNC, REACTION, told).await?;
+    test.until_in_cluster(OUT_OF_SYNC.as_str(), REACTION, told).await?;
     test.mark(OUT_OF_SYNC, Value::Null);
     test.delete(kind.name, &name).await
 }

@@ -5,7 +5,7 @@ use conformance_contract::target::Target;
 use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, MarkName};
 use conformance_judge::{backends, finding, pods};
 
 use crate::kube::hands_off;
@@ -20,7 +20,7 @@ pub(crate) const CASE: Case = Case::new(
 .only(&[Target::EXTERNAL]);
 
 const SET: &str = "read";
-const RELEASED: &str = "all pods released";
+const RELEASED: MarkName = MarkName::of_case("all pods released");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit(SET).await? {

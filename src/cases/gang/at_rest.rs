@@ -4,8 +4,7 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::QUIET;
-use conformance_driver::quiescence::WATCHED;
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, idle_writes};
 
 /// GANG-11.
@@ -27,8 +26,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-11", || {
-        let (converged, _) = history.reached("converged")?;
-        let (watched, _) = history.reached(WATCHED)?;
+        let (converged, _) = history.reached(SharedMark::Converged)?;
+        let (watched, _) = history.reached(SharedMark::WatchedForRest)?;
         idle_writes::quiet(history, converged, watched)
     })]
 }

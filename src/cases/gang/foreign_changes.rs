@@ -5,9 +5,11 @@ use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::scaling;
-use conformance_history::History;
+use conformance_history::{History, MarkName, SharedMark};
 use conformance_judge::{finding, gang_resources, gangs, idle_writes};
 use serde_json::json;
+
+const POKED: MarkName = MarkName::of_case("poked");
 
 /// GANG-09.
 pub(crate) const CASE: Case = Case::new(
@@ -24,7 +26,7 @@ const POD_GANG: &str = "poked-0";
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
-    test.mark("poked", json!({"name": POD_GANG}));
+    test.mark(POKED, json!({"name": POD_GANG}));
     test.patch(
         "PodGang",
         POD_GANG,
@@ -40,13 +42,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-09", || {
-        let (poked, _) = history.reached("poked")?;
-        let (scaled, _) = history.reached("scaled")?;
+        let (poked, _) = history.reached(POKED)?;
+        let (scaled, _) = history.reached(SharedMark::Scaled)?;
         idle_writes::no_gang_resource_written_of(history, POD_GANG, poked, scaled)?;
         let gangs = scaling::gangs(history, history.submitted(SET)?, history.entries.len());
         gangs::references_are_the_pods(&history.end(), &gangs)?;
         gang_resources::owned(history, &history.end(), &gangs)?;
-        match history.marks("converged").count() {
+        match history.marks(SharedMark::Converged).count() {
             3.. => Ok(()),
             _ => Err(Broken::NotReached("the backend has not dealt with the new generation".into())),
         }

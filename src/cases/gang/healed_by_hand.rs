@@ -7,7 +7,7 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::{Expected, Gang, schedulers};
-use conformance_history::{History, Live, revision};
+use conformance_history::{History, Live, MarkName, SharedMark, revision};
 use conformance_judge::{binding, finding, gang_resources};
 use serde_json::{Value, json};
 
@@ -24,8 +24,10 @@ pub(crate) const CASE: Case = Case::new(
 .only(&[Target::VOLCANO, Target::KOORDINATOR, Target::KAI]);
 
 const SET: &str = "healed";
+const RESIZED: MarkName = MarkName::of_case("resized");
+const DISOWNED: MarkName = MarkName::of_case("disowned");
 /// Mark: after each step by hand, that everything was as it should be again.
-const RESTORED: &str = "restored";
+const RESTORED: MarkName = MarkName::of_case("restored");
 /// How many such marks there are in the end.
 const STEPS: usize = 3;
 
@@ -34,11 +36,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_converged(SET).await?;
     by_hand::delete_all(test, &gangs[0]).await?;
     until_restored(test, &gangs).await?;
-    edited(test, &gangs, "resized", json!({"spec": {"minMember": 1}})).await?;
-    edited(test, &gangs, "disowned", json!({"metadata": {"ownerReferences": Value::Null}})).await
+    edited(test, &gangs, RESIZED, json!({"spec": {"minMember": 1}})).await?;
+    edited(test, &gangs, DISOWNED, json!({"metadata": {"ownerReferences": Value::Null}})).await
 }
 
-async fn edited(test: &TestContext, gangs: &[Gang], how: &str, patch: Value) -> Result<(), Stop> {
+async fn edited(test: &TestContext, gangs: &[Gang], how: MarkName, patch: Value) -> Result<(), Stop> {
     for resource in schedulers::resources_of(test.target, &gangs[0]) {
         test.mark(how, json!({"kind": resource.kind, "name": resource.name.wanted}));
         let written = test.patch(resource.kind, &resource.name.wanted, patch.clone()).await?;
@@ -68,9 +70,9 @@ fn is_whole(history: &History, live: &Live, gangs: &[Gang]) -> bool {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-12", || {
         let gangs = history.gangs(SET)?;
-        history.waited_for("converged")?;
+        history.waited_for(SharedMark::Converged)?;
         gang_resources::were_made(history, &gangs)?;
-        for (index, mark) in history.marks("deleted") {
+        for (index, mark) in history.marks(SharedMark::Deleted) {
             let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
             let next = history.marks(RESTORED).map(|(at, _)| at).find(|at| *at > index);
             let then = next.unwrap_or(history.entries.len());
@@ -82,7 +84,7 @@ fn judge(history: &History) -> Vec<Finding> {
         if history.marks(RESTORED).count() < STEPS {
             return Err(Broken::NotReached("not every change by hand was made".into()));
         }
-        let (converged, _) = history.reached("converged")?;
+        let (converged, _) = history.reached(SharedMark::Converged)?;
         binding::others_untouched(history, converged, &[])?;
         binding::whole(&end, &history.units(SET)?)
     })]
@@ -98,8 +100,8 @@ mod tests {
     fn ruling(resources: &[Value]) -> Ruling {
         let sent = Story::on(Target::VOLCANO).submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
         let made = sent.all_added(resources.iter().cloned());
-        let runs = made.workers(SET, 3, 3).mark("converged", Value::Null);
-        let deleted = runs.mark("deleted", json!({"kind": KIND, "name": "healed-0"}));
+        let runs = made.workers(SET, 3, 3).mark(SharedMark::Converged, Value::Null);
+        let deleted = runs.mark(SharedMark::Deleted, json!({"kind": KIND, "name": "healed-0"}));
         let lost = if resources.is_empty() { deleted } else { deleted.deleted(object(KIND, "healed-0")) };
         judge(&lost.end()).remove(0).ruling
     }

@@ -6,7 +6,7 @@ use conformance_contract::target::KUBE;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, finding, gang_resources};
 
 use super::by_hand;
@@ -42,16 +42,16 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-12", || {
         let units = history.units(SET)?;
-        history.waited_for("scheduler passed")?;
+        history.waited_for(SharedMark::SchedulerPassed)?;
         gang_resources::were_made(history, &history.gangs(SET)?)?;
-        if let Some((first, _)) = history.marks("deleted").next() {
+        if let Some((first, _)) = history.marks(SharedMark::Deleted).next() {
             binding::was_pending(history, &units, first)?;
         }
-        for (index, mark) in history.marks("deleted") {
+        for (index, mark) in history.marks(SharedMark::Deleted) {
             let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
             gang_resources::restored(history, index, text("kind"), text("name"))?;
         }
-        if history.marks("deleted").count() < 2 {
+        if history.marks(SharedMark::Deleted).count() < 2 {
             return Err(Broken::NotReached("not everything was deleted".into()));
         }
         binding::whole(&history.end(), &units)
@@ -70,8 +70,8 @@ mod tests {
     fn ruling(resources: &[(&str, &str)], bound: usize) -> Ruling {
         let sent = Story::flat().submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
         let made = sent.all_added(resources.iter().map(|(kind, name)| object(kind, name)));
-        let passed = made.workers(SET, 3, bound).mark("scheduler passed", json!(null));
-        let deleted = passed.mark("deleted", json!({"kind": "Workload", "name": POD_GANG}));
+        let passed = made.workers(SET, 3, bound).mark(SharedMark::SchedulerPassed, json!(null));
+        let deleted = passed.mark(SharedMark::Deleted, json!({"kind": "Workload", "name": POD_GANG}));
         judge(&deleted.deleted(object("Workload", POD_GANG)).end()).remove(0).ruling
     }
 

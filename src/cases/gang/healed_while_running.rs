@@ -8,7 +8,7 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::Expected;
-use conformance_history::{History, Live, controller, is_controlled_by, revision};
+use conformance_history::{History, Live, MarkName, SharedMark, controller, is_controlled_by, revision};
 use conformance_judge::{binding, finding, gang_resources};
 use serde_json::json;
 
@@ -22,7 +22,7 @@ pub(crate) const CASE: Case = Case::new("Gang resources deleted or edited under 
 
 const SET: &str = "healed";
 const POD_GANG: &str = "healed-0";
-const DISOWNED: &str = "the Workload is disowned";
+const DISOWNED: MarkName = MarkName::of_case("the Workload is disowned");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
@@ -66,10 +66,10 @@ fn is_owned(live: &Live) -> bool {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-12", || {
-        history.waited_for("converged")?;
+        history.waited_for(SharedMark::Converged)?;
         gang_resources::were_made(history, &history.gangs(SET)?)?;
-        let (converged, _) = history.reached("converged")?;
-        let mut deleted = history.marks("deleted");
+        let (converged, _) = history.reached(SharedMark::Converged)?;
+        let mut deleted = history.marks(SharedMark::Deleted);
         let not_yet = || Broken::NotReached("not everything was deleted".into());
         let (workload, _) = deleted.next().ok_or_else(not_yet)?;
         let group = deleted.next();
@@ -93,31 +93,30 @@ fn judge(history: &History) -> Vec<Finding> {
 mod tests {
     use super::*;
     use conformance_contract::ruling::Ruling;
-    use conformance_history::RAN_OUT;
     use conformance_history::testing::{Story, its_gang, object, one_clique};
 
     /// A gang that runs with these gang resources, one of which is deleted for good.
-    fn ruling(resources: &[(&str, &str)], mark: &str) -> Ruling {
+    fn ruling(resources: &[(&str, &str)], mark: SharedMark) -> Ruling {
         let sent = Story::flat().submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
         let made = sent.all_added(resources.iter().map(|(kind, name)| object(kind, name)));
         let runs = made.workers(SET, 3, 3).mark(mark, json!(null));
-        let deleted = runs.mark("deleted", json!({"kind": "Workload", "name": POD_GANG}));
+        let deleted = runs.mark(SharedMark::Deleted, json!({"kind": "Workload", "name": POD_GANG}));
         judge(&deleted.deleted(object("Workload", POD_GANG)).end()).remove(0).ruling
     }
 
     #[test]
     fn what_is_not_restored_is_a_violation() {
         let made = [("Workload", POD_GANG), ("PodGroup", "healed-0-healed-0-worker")];
-        assert!(matches!(ruling(&made, "converged"), Err(Broken::Violated(_))));
+        assert!(matches!(ruling(&made, SharedMark::Converged), Err(Broken::Violated(_))));
     }
 
     #[test]
     fn without_gang_resources_there_is_nothing_to_heal() {
-        for mark in ["converged", RAN_OUT] {
+        for mark in [SharedMark::Converged, SharedMark::WaitRanOut] {
             let ruling = ruling(&[], mark);
             assert!(matches!(ruling, Err(Broken::Premise { clause: "GANG-08", .. })), "{ruling:?}");
         }
-        let ruling = ruling(&[], "stopped");
+        let ruling = ruling(&[], SharedMark::Stopped);
         assert!(matches!(ruling, Err(Broken::NotReached(_))), "they may have been on their way: {ruling:?}");
     }
 }

@@ -11,7 +11,7 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Answer, Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::{Expected, schedulers};
-use conformance_history::History;
+use conformance_history::{History, MarkName, SharedMark};
 use conformance_judge::{finding, gang_resources};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use kube::Api;
@@ -28,7 +28,7 @@ pub(crate) const CASE: Case = Case::new(
 .nodes(&[nodes(1)]);
 
 const SET: &str = "urgent";
-const ASKED: &str = "asked for the field of a PodGroup";
+const ASKED: MarkName = MarkName::of_case("asked for the field of a PodGroup");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     // Priority classes are the cluster's, so this one has the case's name and goes with it.
@@ -85,9 +85,9 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-13", || {
         let (_, asked) = history.reached(ASKED)?;
         let class = asked.detail["class"].as_str().unwrap_or_default();
-        history.waited_for("converged")?;
+        history.waited_for(SharedMark::Converged)?;
         let (end, gangs) = (history.end(), history.gangs(SET)?);
         gang_resources::have_priority(history, &end, &gangs, class, asked.detail["kept"] == true)?;
-        history.reached("converged").map(drop)
+        history.reached(SharedMark::Converged).map(drop)
     })]
 }

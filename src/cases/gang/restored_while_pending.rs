@@ -6,7 +6,7 @@ use conformance_contract::target::Target;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, finding, gang_resources};
 
 use super::by_hand;
@@ -35,9 +35,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-12", || {
         let units = history.units(SET)?;
-        history.waited_for("scheduler passed")?;
+        history.waited_for(SharedMark::SchedulerPassed)?;
         gang_resources::were_made(history, &history.gangs(SET)?)?;
-        let deleted: Vec<_> = history.marks("deleted").collect();
+        let deleted: Vec<_> = history.marks(SharedMark::Deleted).collect();
         let Some((first, _)) = deleted.first() else {
             return Err(Broken::NotReached("nothing was deleted".into()));
         };
@@ -64,8 +64,8 @@ mod tests {
     fn ruling(resources: &[Value], bound: usize) -> Ruling {
         let sent = Story::on(Target::VOLCANO).submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
         let made = sent.all_added(resources.iter().cloned());
-        let passed = made.workers(SET, 3, bound).mark("scheduler passed", Value::Null);
-        let deleted = passed.mark("deleted", json!({"kind": KIND, "name": "restored-0"}));
+        let passed = made.workers(SET, 3, bound).mark(SharedMark::SchedulerPassed, Value::Null);
+        let deleted = passed.mark(SharedMark::Deleted, json!({"kind": KIND, "name": "restored-0"}));
         let lost = if resources.is_empty() { deleted } else { deleted.deleted(object(KIND, "restored-0")) };
         judge(&lost.end()).remove(0).ruling
     }

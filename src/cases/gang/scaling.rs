@@ -5,7 +5,7 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::scaling;
-use conformance_history::{History, Live};
+use conformance_history::{History, Live, MarkName, SharedMark};
 use conformance_judge::idle_writes::{self, Concern};
 use conformance_judge::{finding, gang_resources, gangs};
 use serde_json::Value;
@@ -27,7 +27,7 @@ const STEPS: [((&str, &str), u32); 6] =
     [(CLIQUE, 3), (GROUP, 3), (WHOLE, 2), (WHOLE, 1), (GROUP, 1), (CLIQUE, 2)];
 
 /// Mark: after each step, that the set has converged and its gang resources have followed.
-const FOLLOWED: &str = "followed";
+const FOLLOWED: MarkName = MarkName::of_case("followed");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
@@ -53,14 +53,14 @@ async fn until_followed(test: &TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-10", || {
-        for (number, (scaled, _)) in history.marks("scaled").enumerate() {
+        for (number, (scaled, _)) in history.marks(SharedMark::Scaled).enumerate() {
             let followed = history.marks(FOLLOWED).nth(number).map(|(index, _)| index);
             step(history, scaled, followed.unwrap_or(history.entries.len()))?;
             if followed.is_none() {
                 return Err(Broken::NotReached(format!("it did not converge after step {}", number + 1)));
             }
         }
-        match history.marks("scaled").count() == STEPS.len() {
+        match history.marks(SharedMark::Scaled).count() == STEPS.len() {
             true => Ok(()),
             false => Err(Broken::NotReached("not every step was taken".into())),
         }

@@ -9,7 +9,7 @@ use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::Gang;
-use conformance_history::{History, is_controlled_by};
+use conformance_history::{History, MarkName, is_controlled_by};
 use conformance_judge::fail_closed::never_served;
 use conformance_judge::{all, another_backend, finding, gang_resources};
 use serde_json::Value;
@@ -25,7 +25,7 @@ pub(crate) const CASE: Case = Case::new(
 
 const POD_GANGS: [&str; 3] = ["labelled", "unlabelled", "mislabelled"];
 const EXTERNAL: &str = "external";
-const STOOD: &str = "gang resources of every other PodGang stood";
+const STOOD: MarkName = MarkName::of_case("gang resources of every other PodGang stood");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.another_backend(|target| target == Target::EXTERNAL).await?;
@@ -68,8 +68,8 @@ mod tests {
     use conformance_contract::names;
     use conformance_contract::ruling::Broken;
     use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
+    use conformance_history::SharedMark;
     use conformance_history::testing::{Story, object, owned};
-    use conformance_judge::another_backend::ANOTHER;
     use serde_json::json;
 
     use super::*;
@@ -97,7 +97,7 @@ mod tests {
 
     /// Three PodGangs as they should be, and the fourth.
     fn ruling(made: &[Value], another: Value) -> Ruling {
-        let mut story = Story::flat().mark(ANOTHER, another);
+        let mut story = Story::flat().mark(SharedMark::AnotherBackend, another);
         for gang in grove_yaml::documents(crate::manifest("gang/scheduler-label")).unwrap() {
             story = story.added(gang);
         }

@@ -7,7 +7,7 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::schedulers::kai::{POD_GROUP, QUEUE};
-use conformance_history::History;
+use conformance_history::{History, MarkName};
 use conformance_judge::{finding, foreign_fields};
 use serde_json::json;
 
@@ -24,7 +24,7 @@ pub(crate) const CASE: Case = Case::new(
 const SET: &str = "managed";
 const POD_GANG: &str = "managed-0";
 /// Mark: the backend has dealt with the PodGang's new generation.
-const DEALT_WITH: &str = "generation dealt with";
+const DEALT_WITH: MarkName = MarkName::of_case("generation dealt with");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;

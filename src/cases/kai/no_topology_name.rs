@@ -3,6 +3,7 @@
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
 use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
@@ -10,6 +11,8 @@ use conformance_expect::schedulers::kai::POD_GROUP;
 use conformance_history::History;
 use conformance_judge::fail_closed::failed_closed;
 use conformance_judge::{ensure, finding, violation};
+
+const GANG_RESOURCE_MISSING: Code = Code::new("gang-resource-missing");
 
 /// KAI-08.
 pub(crate) const CASE: Case = Case::new(
@@ -39,7 +42,10 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KAI-08", || {
         UNNAMED.into_iter().try_for_each(|name| failed_closed(history, name, "", ABOUT))?;
         ensure(history.end().get(POD_GROUP, NAMED).is_some(), || {
-            violation(format!("PodGang {NAMED}, whose topology has a name, has no PodGroup"))
+            violation(
+                GANG_RESOURCE_MISSING,
+                format!("PodGang {NAMED}, whose topology has a name, has no PodGroup"),
+            )
         })
     })]
 }

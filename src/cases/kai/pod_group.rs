@@ -4,14 +4,18 @@
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::schedulers::kai::{POD_GROUP, SKIP};
 use conformance_expect::{Expected, Gang};
-use conformance_history::{Change, History, Live, condition};
+use conformance_history::{Change, History, Live, SharedMark, condition};
 use conformance_judge::{Shown, finding, foreign_fields, gang_resources, gangs, none, pods, violation};
 use serde_json::json;
+
+const NOT_PASSED_ON: Code = Code::new("not-passed-on");
+const PODGROUPER_NOT_SKIPPED: Code = Code::new("podgrouper-not-skipped");
 
 /// KAI-01, KAI-02, KAI-03.
 pub(crate) const CASE: Case = Case::new(
@@ -52,7 +56,11 @@ fn labelled_alike(history: &History, live: &Live, all: &[Gang]) -> Ruling {
             of_gang.iter().find(differs).map(|(key, _)| key)
         })?;
         let message = format!("PodGroup {} has not got {missing} of its PodGang", gang.name);
-        Some(violation(message).shown_by("the PodGang", created).shown_by_object("the PodGroup", pod_group))
+        Some(
+            violation(NOT_PASSED_ON, message)
+                .shown_by("the PodGang", created)
+                .shown_by_object("the PodGroup", pod_group),
+        )
     }))
 }
 
@@ -64,15 +72,18 @@ fn kept_away(history: &History) -> Ruling {
     let pod_gangs = history.of("PodGang").filter(|version| is_initialized(version.object));
     let all = history.pods().chain(pod_gangs).filter(|version| version.change != Change::Deleted);
     none(all.filter(|version| version.object["metadata"]["annotations"][SKIP] != "true").map(|version| {
-        violation(format!("{} {} has not got {SKIP}=true", version.kind(), version.name()))
-            .shown_by("it", version)
+        violation(
+            PODGROUPER_NOT_SKIPPED,
+            format!("{} {} has not got {SKIP}=true", version.kind(), version.name()),
+        )
+        .shown_by("it", version)
     }))
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("KAI-01", || {
-            history.reached("converged")?;
+            history.reached(SharedMark::Converged)?;
             let (end, gangs) = (history.end(), history.gangs(SET)?);
             gang_resources::owned(history, &end, &gangs)?;
             gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;
@@ -80,7 +91,7 @@ fn judge(history: &History) -> Vec<Finding> {
             foreign_fields::kept(history)
         }),
         finding("KAI-02", || {
-            history.reached("converged")?;
+            history.reached(SharedMark::Converged)?;
             kept_away(history)
         }),
         finding("KAI-03", || pods::as_they_should_be(history, SET, &history.gangs(SET)?)),

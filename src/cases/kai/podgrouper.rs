@@ -4,15 +4,18 @@
 use conformance_contract::names;
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
 use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::schedulers::kai::{POD_GROUP, QUEUE};
 use conformance_expect::{Expected, Gang};
-use conformance_history::{History, Version};
+use conformance_history::{History, MarkName, Version};
 use conformance_judge::gang_resources::{self, is_gang_resource};
 use conformance_judge::{Shown, finding, none, violation};
 use serde_json::json;
+
+const GANG_RESOURCE_OF_NO_GANG: Code = Code::new("gang-resource-of-no-gang");
 
 /// KAI-07.
 pub(crate) const CASE: Case = Case::new(
@@ -29,7 +32,7 @@ const SET: &str = "ungrouped";
 /// A pod that is no gang's.
 const LOOSE: &str = "loose";
 /// Mark: the podgrouper has made a PodGroup for it.
-const GROUPED: &str = "podgrouper passed";
+const GROUPED: MarkName = MarkName::of_case("podgrouper passed");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
@@ -66,7 +69,8 @@ fn no_other(history: &History, gangs: &[Gang]) -> Ruling {
     let others =
         history.of(POD_GROUP).filter(|version| is_gang_resource(version.object) && !is_known(version));
     none(others.map(|version| {
-        violation(format!("PodGroup {} is no PodGang's", version.name())).shown_by("one too many", version)
+        violation(GANG_RESOURCE_OF_NO_GANG, format!("PodGroup {} is no PodGang's", version.name()))
+            .shown_by("one too many", version)
     }))
 }
 

@@ -3,6 +3,7 @@
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
 use conformance_driver::admission_attempts::clique;
 use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
@@ -12,6 +13,8 @@ use conformance_history::{History, Live};
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::{Shown, ensure, finding, violation};
 use serde_json::{Value, json};
+
+const WRONG_QUEUE: Code = Code::new("wrong-queue");
 
 /// KAI-04.
 pub(crate) const CASE: Case = Case::new(
@@ -111,7 +114,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn queued(live: &Live, set: &str) -> Ruling {
     let found = live.get(POD_GROUP, &format!("{set}-0")).unwrap_or(&Value::Null);
     ensure(found["spec"]["queue"] == "one", || {
-        violation(format!("PodGroup {set}-0 is in queue {}, not one", found["spec"]["queue"]))
+        violation(WRONG_QUEUE, format!("PodGroup {set}-0 is in queue {}, not one", found["spec"]["queue"]))
             .shown_by_object("it", found)
     })
 }

@@ -5,6 +5,7 @@
 use conformance_contract::names::{BLOCK, HOST, RACK};
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
 use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
@@ -12,10 +13,15 @@ use conformance_driver::test_cluster::{TOPOLOGY, binding};
 use conformance_expect::domains::LEVELS;
 use conformance_expect::schedulers;
 use conformance_expect::schedulers::kai::POD_GROUP;
-use conformance_history::{History, Live};
+use conformance_history::{History, Live, MarkName};
 use conformance_judge::topology_resources::BINDING;
 use conformance_judge::{Shown, ensure, finding, none, violation};
 use serde_json::{Value, json};
+
+const GANG_RESOURCE_MISSING: Code = Code::new("gang-resource-missing");
+const WRONG_TOPOLOGY_CONSTRAINT: Code = Code::new("wrong-topology-constraint");
+const CHANGED_IN_PLACE: Code = Code::new("changed-in-place");
+const TOPOLOGY_NOT_AS_BOUND: Code = Code::new("topology-not-as-bound");
 
 /// KAI-06.
 pub(crate) const CASE: Case = Case::new(
@@ -29,9 +35,9 @@ pub(crate) const CASE: Case = Case::new(
 const SET: &str = "tree";
 const POD_GROUP_NAME: &str = "tree-0";
 /// Mark: the Topology has the first levels; with its uid.
-const MADE: &str = "Topology made";
+const MADE: MarkName = MarkName::of_case("Topology made");
 /// Mark: the levels have been changed, and the Topology follows.
-const FOLLOWED: &str = "Topology followed";
+const FOLLOWED: MarkName = MarkName::of_case("Topology followed");
 
 /// Subgroup, required and preferred key; the first is the PodGroup itself.
 const WANTED: [(&str, Option<&str>, Option<&str>); 5] = [
@@ -80,7 +86,9 @@ fn faults(target: Target, binding: &Value, live: &Live, pool: &str) -> Vec<Strin
 /// The PodGroup and each of its subgroups have exactly the constraint that they have to have.
 fn constrained(live: &Live) -> Ruling {
     let Some(found) = live.get(POD_GROUP, POD_GROUP_NAME) else {
-        return Err(violation(format!("PodGroup {POD_GROUP_NAME} does not exist")).into());
+        return Err(
+            violation(GANG_RESOURCE_MISSING, format!("PodGroup {POD_GROUP_NAME} does not exist")).into()
+        );
     };
     let subgroups = || found["spec"]["subGroups"].as_array().into_iter().flatten();
     none(WANTED.iter().filter_map(|(name, required, preferred)| {
@@ -98,7 +106,7 @@ fn constrained(live: &Live) -> Ruling {
         };
         (place.is_none() || !fields.iter().all(is_right)).then(|| {
             let what = if name.is_empty() { "the PodGroup" } else { name };
-            violation(format!("{what} has constraint {said}, not {fields:?}"))
+            violation(WRONG_TOPOLOGY_CONSTRAINT, format!("{what} has constraint {said}, not {fields:?}"))
                 .shown_by_object("the PodGroup", found)
         })
     }))
@@ -114,7 +122,7 @@ fn recreated(history: &History) -> Ruling {
     history.reached(FOLLOWED)?;
     let found = then.get("Topology", name).unwrap_or(&Value::Null);
     ensure(found["metadata"]["uid"] != made.detail, || {
-        violation(format!("Topology {name} got other levels, which KAI does not take in"))
+        violation(CHANGED_IN_PLACE, format!("Topology {name} got other levels, which KAI does not take in"))
             .shown_by_object("it", found)
     })
 }
@@ -123,7 +131,11 @@ fn followed(history: &History, name: &str, live: &Live) -> Ruling {
     let binding =
         live.get(BINDING, name).ok_or_else(|| Broken::NotReached(format!("there is no {BINDING} {name}")))?;
     let faults = faults(history.header.target, binding, live, name);
-    none(faults.into_iter().map(|fault| violation(fault).shown_by_object("its binding", binding)))
+    none(
+        faults
+            .into_iter()
+            .map(|fault| violation(TOPOLOGY_NOT_AS_BOUND, fault).shown_by_object("its binding", binding)),
+    )
 }
 
 fn judge(history: &History) -> Vec<Finding> {
@@ -136,7 +148,7 @@ fn judge(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use conformance_history::RAN_OUT;
+    use conformance_history::SharedMark;
     use conformance_history::testing::{Story, object, owned};
 
     fn pod_group() -> Value {
@@ -187,7 +199,7 @@ mod tests {
             found["spec"]["levels"] = keys.iter().map(|key| json!({"nodeLabel": key})).collect();
             found
         };
-        let told = |uid: &str, keys: &[&str], mark: &str| {
+        let told = |uid: &str, keys: &[&str], mark: MarkName| {
             let story = Story::on(Target::KAI).added(binding("ns", &LEVELS[..2]));
             let story = story.added(topology("first", &[BLOCK, RACK])).mark(MADE, json!("first"));
             let story = story.modified(binding("ns", &LEVELS)).modified(topology(uid, keys));
@@ -196,7 +208,10 @@ mod tests {
         assert_eq!(told("second", &[BLOCK, RACK, HOST], FOLLOWED), Ok(()));
         assert!(told("first", &[BLOCK, RACK, HOST], FOLLOWED).is_err(), "changed in place");
         let violated = |ruling| matches!(ruling, Err(Broken::Violated(_)));
-        assert!(violated(told("second", &[BLOCK, RACK], RAN_OUT)), "waited for in vain");
-        assert!(!violated(told("second", &[BLOCK, RACK], "stopped")), "never waited for");
+        assert!(
+            violated(told("second", &[BLOCK, RACK], SharedMark::WaitRanOut.into())),
+            "waited for in vain"
+        );
+        assert!(!violated(told("second", &[BLOCK, RACK], SharedMark::Stopped.into())), "never waited for");
     }
 }

@@ -7,7 +7,7 @@ use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::{Expected, Gang};
-use conformance_history::{History, Live};
+use conformance_history::{History, Live, MarkName};
 use conformance_judge::{binding, finding, kubelets};
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub(crate) const CASE: Case = Case::new(
 .needs(&[Need::Kubelets]);
 
 const SET: &str = "alive";
-const FOLLOWED: &str = "the statuses followed";
+const FOLLOWED: MarkName = MarkName::of_case("the statuses followed");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;

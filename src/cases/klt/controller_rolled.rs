@@ -6,16 +6,19 @@
 //! the lease; that no two did, also in the pods: two would make two of one index.
 
 use conformance_contract::ruling::{Finding, Ruling};
+use conformance_contract::violation::Code;
 use conformance_driver::case::{Case, Isolation, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::lease_watch::LeaseWatch;
 use conformance_driver::{convergence, limits};
 use conformance_expect::{Expected, Gang, scaling};
-use conformance_history::{History, Live};
+use conformance_history::{History, Live, MarkName};
 use conformance_judge::{
     all, binding, finding, gang_resources, gangs, kubelets, leadership, none, pods, violation,
 };
 use serde_json::Value;
+
+const NOT_CONVERGED: Code = Code::new("not-converged");
 
 /// KLT-07.
 pub(crate) const CASE: Case = Case::new("The controller is rolled while gangs wait and grow: one leader at a time, and all becomes as it should be", |test| Box::pin(drive(test)), judge)
@@ -28,11 +31,11 @@ const GROWING: &str = "growing";
 const GROUP: &str = "growing-0-model";
 const PENDING: &str = "hoping";
 
-const ROLL: &str = "controller rolled";
-const SCALED: &str = "scaled meanwhile";
-const GROWN: &str = "grown";
-const JOIN: &str = "node joins";
-const BOUND: &str = "the waiting gang runs";
+const ROLL: MarkName = MarkName::of_case("controller rolled");
+const SCALED: MarkName = MarkName::of_case("scaled meanwhile");
+const GROWN: MarkName = MarkName::of_case("grown");
+const JOIN: MarkName = MarkName::of_case("node joins");
+const BOUND: MarkName = MarkName::of_case("the waiting gang runs");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let mut lease = test.watch_lease().await?;
@@ -102,7 +105,10 @@ fn as_it_should_be(history: &History, until: usize, set: &str) -> Ruling {
 }
 
 fn at_rest(live: &Live, set: &str, all: &[Gang]) -> Ruling {
-    none(convergence::lacks(live, set, all).map(|lack| violation(format!("{set} lacks {lack}"))))
+    none(
+        convergence::lacks(live, set, all)
+            .map(|lack| violation(NOT_CONVERGED, format!("{set} lacks {lack}"))),
+    )
 }
 
 #[cfg(test)]
@@ -111,9 +117,8 @@ mod tests {
     use conformance_contract::ruling::Broken;
     use conformance_contract::target::Target;
     use conformance_expect::Group;
-    use conformance_history::RAN_OUT;
+    use conformance_history::SharedMark;
     use conformance_history::testing::{Story, owned, running};
-    use conformance_judge::leadership::LEASE;
     use conformance_judge::message;
     use serde_json::json;
 
@@ -130,11 +135,11 @@ mod tests {
         let spec = json!({
             "holderIdentity": holder, "leaseDurationSeconds": 15, "renewTime": "2026-01-01T00:00:00.000000Z",
         });
-        story.mark(LEASE, json!({"spec": spec}))
+        story.mark(SharedMark::Lease, json!({"spec": spec}))
     }
 
     fn scaled(story: Story, kind: &str, name: &str) -> Story {
-        story.mark("scaled", json!({"kind": kind, "name": name, "replicas": 2}))
+        story.mark(SharedMark::Scaled, json!({"kind": kind, "name": name, "replicas": 2}))
     }
 
     /// The PodGangs of a set at the end.
@@ -231,9 +236,10 @@ mod tests {
 
     #[test]
     fn two_leaders_that_let_nothing_come_to_rest() {
-        let story = lease(lease(begin(), Some("first")), Some("second")).mark(RAN_OUT, Value::Null);
+        let story =
+            lease(lease(begin(), Some("first")), Some("second")).mark(SharedMark::WaitRanOut, Value::Null);
         assert!(message(ruling(story)).starts_with("second took the lease"));
-        let at_rest = lease(begin(), Some("first")).mark(RAN_OUT, Value::Null);
+        let at_rest = lease(begin(), Some("first")).mark(SharedMark::WaitRanOut, Value::Null);
         assert_eq!(
             ruling(at_rest),
             Err(Broken::NotReached("the case did not reach \"controller rolled\"".into()))
@@ -251,7 +257,7 @@ mod tests {
     fn a_step_that_nobody_saw() {
         let lost = |object: &Value| object["kind"] == "PodGang" && object["metadata"]["name"] == "growing-1";
         let behind = whole(GROWING).into_iter().filter(|object| !lost(object));
-        let story = rolled().all_added(behind).mark(RAN_OUT, Value::Null);
+        let story = rolled().all_added(behind).mark(SharedMark::WaitRanOut, Value::Null);
         assert_eq!(message(ruling(story)), "PodGang growing-1 does not exist");
         let unfinished = whole(GROWING).into_iter().map(|mut object| {
             if object["kind"] == "PodCliqueSet" {
@@ -259,7 +265,7 @@ mod tests {
             }
             object
         });
-        let story = rolled().all_added(unfinished).mark(RAN_OUT, Value::Null);
+        let story = rolled().all_added(unfinished).mark(SharedMark::WaitRanOut, Value::Null);
         let said = message(ruling(story));
         assert_eq!(said, "growing lacks PodCliqueSet growing with availableReplicas 2");
     }
@@ -275,7 +281,7 @@ mod tests {
     fn a_waiting_gang_that_is_forgotten() {
         let grown = rolled().all_added(whole(GROWING)).mark(GROWN, Value::Null).mark(JOIN, Value::Null);
         let unbound = whole(PENDING).into_iter().filter(|object| object["kind"] != "Pod");
-        let story = grown.all_added(unbound).mark(RAN_OUT, Value::Null);
+        let story = grown.all_added(unbound).mark(SharedMark::WaitRanOut, Value::Null);
         assert_eq!(message(ruling(story)), "0 of 2 pods of hoping-0-worker are bound");
     }
 }

@@ -5,7 +5,7 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, devices, finding, kubelets};
 
 /// KLT-02.
@@ -28,7 +28,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KLT-02", || {
-        let (read, _) = history.reached(devices::ALLOCATED)?;
+        let (read, _) = history.reached(SharedMark::Allocated)?;
         let live = history.before(read);
         binding::on_own_nodes(history)?;
         kubelets::all_run(&live, &history.gangs(SET)?)?;

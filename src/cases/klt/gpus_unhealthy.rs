@@ -7,7 +7,7 @@ use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::kubelets::mended;
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, MarkName, SharedMark};
 use conformance_judge::{binding, finding, kubelets};
 use serde_json::{Value, json};
 
@@ -29,12 +29,11 @@ const LEFT: u64 = 6;
 const RUNNING: &str = "keeper";
 const WAITING: &str = "wanting";
 
-const BREAK: &str = "GPUs turn unhealthy";
-const SHRUNK: &str = "fewer GPUs allocatable";
-const PASSED: &str = "scheduler passed";
-const MEND: &str = "GPUs turn healthy";
-const GROWN: &str = "all GPUs allocatable";
-const BOUND: &str = "the waiting gang runs";
+const BREAK: MarkName = MarkName::of_case("GPUs turn unhealthy");
+const SHRUNK: MarkName = MarkName::of_case("fewer GPUs allocatable");
+const MEND: MarkName = MarkName::of_case("GPUs turn healthy");
+const GROWN: MarkName = MarkName::of_case("all GPUs allocatable");
+const BOUND: MarkName = MarkName::of_case("the waiting gang runs");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let node = test.nodes[0].name.clone();
@@ -65,7 +64,7 @@ fn judge(history: &History) -> Vec<Finding> {
         let shrunk = history.waited_for(SHRUNK)?;
         kubelets::has_gpus(&history.before(shrunk), node, LEFT)?;
         history.reached(SHRUNK)?;
-        history.reached(PASSED)?;
+        history.reached(SharedMark::SchedulerPassed)?;
         let (mending, _) = history.reached(MEND)?;
         binding::never(history, &history.units(WAITING)?, Some(mending))?;
         let grown = history.waited_for(GROWN)?;
@@ -101,7 +100,12 @@ mod tests {
         steps.extend(gang(RUNNING).map(Step::Object));
         steps.extend([Step::Mark(BREAK), Step::Object(node("n", 6)), Step::Mark(SHRUNK)]);
         steps.extend(pending);
-        steps.extend([Step::Mark(PASSED), Step::Mark(MEND), Step::Object(node("n", 8)), Step::Mark(GROWN)]);
+        steps.extend([
+            Step::Mark(SharedMark::SchedulerPassed.into()),
+            Step::Mark(MEND),
+            Step::Object(node("n", 8)),
+            Step::Mark(GROWN),
+        ]);
         steps.extend(gang(WAITING).map(Step::Object));
         steps.push(Step::Mark(BOUND));
         steps
@@ -109,7 +113,7 @@ mod tests {
 
     enum Step {
         Object(Value),
-        Mark(&'static str),
+        Mark(MarkName),
     }
 
     fn ruling(steps: Vec<Step>) -> Ruling {
@@ -122,7 +126,7 @@ mod tests {
         judge(&history.end()).remove(0).ruling
     }
 
-    fn at(steps: &[Step], mark: &str) -> usize {
+    fn at(steps: &[Step], mark: MarkName) -> usize {
         steps.iter().position(|step| matches!(step, Step::Mark(name) if *name == mark)).expect("the mark")
     }
 
@@ -136,7 +140,7 @@ mod tests {
         let mut all = steps();
         let shrunk = at(&all, SHRUNK);
         all[shrunk - 1] = Step::Object(node("n", 8));
-        all[shrunk] = Step::Mark(conformance_history::RAN_OUT);
+        all[shrunk] = Step::Mark(SharedMark::WaitRanOut.into());
         all.truncate(shrunk + 1);
         assert_eq!(message(ruling(all)), "8 GPUs of n are allocatable, not 6");
     }
@@ -144,7 +148,7 @@ mod tests {
     #[test]
     fn a_pod_that_gets_an_unhealthy_gpu() {
         let mut all = steps();
-        let passed = at(&all, PASSED);
+        let passed = at(&all, SharedMark::SchedulerPassed.into());
         let early = running("wanting-0-worker-0", "wanting-0", "wanting-0-worker", "n");
         all.insert(passed, Step::Object(early));
         assert!(message(ruling(all)).contains("though it could not be bound whole"));
@@ -153,7 +157,7 @@ mod tests {
     #[test]
     fn a_pod_that_loses_its_gpu_and_is_ended() {
         let mut all = steps();
-        let passed = at(&all, PASSED);
+        let passed = at(&all, SharedMark::SchedulerPassed.into());
         let mut ended = running("keeper-0-worker-1", "keeper-0", "keeper-0-worker", "n");
         ended["status"]["phase"] = "Failed".into();
         all.insert(passed, Step::Object(ended));
@@ -165,7 +169,7 @@ mod tests {
         let mut all = steps();
         let grown = at(&all, GROWN);
         all.truncate(grown + 1);
-        all.push(Step::Mark(conformance_history::RAN_OUT));
+        all.push(Step::Mark(SharedMark::WaitRanOut.into()));
         assert!(message(ruling(all)).contains("is not bound whole"));
     }
 }

@@ -8,7 +8,7 @@ use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::{Expected, Gang};
-use conformance_history::{History, Live};
+use conformance_history::{History, Live, MarkName};
 use conformance_judge::{binding, finding, kubelets};
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ pub(crate) const CASE: Case = Case::new(
 const SET: &str = "imageless";
 /// The clique whose image is missing.
 const BROKEN: &str = "broken";
-const TOLD: &str = "the statuses tell";
+const TOLD: MarkName = MarkName::of_case("the statuses tell");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
@@ -62,7 +62,7 @@ fn judge(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::RAN_OUT;
+    use conformance_history::SharedMark;
     use conformance_history::testing::{Story, running};
     use conformance_judge::message;
     use serde_json::json;
@@ -103,14 +103,14 @@ mod tests {
     #[test]
     fn a_status_that_calls_it_ready() {
         let story = bound(refused()).all_added([clique("sound", 2, 2), clique(BROKEN, 1, 1)]);
-        let said = message(ruling(story.mark(RAN_OUT, Value::Null)));
+        let said = message(ruling(story.mark(SharedMark::WaitRanOut, Value::Null)));
         assert_eq!(said, "PodClique imageless-0-broken says readyReplicas 1, not 0");
     }
 
     #[test]
     fn a_status_that_holds_the_sound_one_back() {
         let story = bound(refused()).all_added([clique("sound", 2, 0), clique(BROKEN, 1, 0)]);
-        let said = message(ruling(story.mark(RAN_OUT, Value::Null)));
+        let said = message(ruling(story.mark(SharedMark::WaitRanOut, Value::Null)));
         assert_eq!(said, "PodClique imageless-0-sound says readyReplicas 0, not 2");
     }
 
@@ -118,7 +118,7 @@ mod tests {
     fn nobody_says_why() {
         let creating = json!({"waiting": {"reason": "ContainerCreating"}});
         let story = bound(creating).all_added([clique("sound", 2, 2), clique(BROKEN, 1, 0)]);
-        let said = message(ruling(story.mark(RAN_OUT, Value::Null)));
+        let said = message(ruling(story.mark(SharedMark::WaitRanOut, Value::Null)));
         assert_eq!(said, "no pod of imageless-0-broken says why its image is not pulled");
     }
 }

@@ -8,7 +8,7 @@ use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::kubelets::mended;
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, MarkName};
 use conformance_judge::{binding, finding, kubelets};
 use serde_json::{Value, json};
 
@@ -28,9 +28,9 @@ const GPUS: u64 = 5;
 const RUNNING: &str = "lasting";
 const NEXT: &str = "following";
 
-const RESTART: &str = "kubelet restarts";
-const REGISTERED: &str = "plugin registered again";
-const USED: &str = "the rest is used";
+const RESTART: MarkName = MarkName::of_case("kubelet restarts");
+const REGISTERED: MarkName = MarkName::of_case("plugin registered again");
+const USED: MarkName = MarkName::of_case("the rest is used");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let node = test.nodes[0].name.clone();
@@ -68,7 +68,7 @@ fn judge(history: &History) -> Vec<Finding> {
 mod tests {
     use super::*;
     use conformance_contract::ruling::Ruling;
-    use conformance_history::RAN_OUT;
+    use conformance_history::SharedMark;
     use conformance_history::testing::{Story, node, running};
     use conformance_judge::message;
 
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_plugin_that_does_not() {
-        let remembered = begin().modified(node("n", 4)).mark(RAN_OUT, Value::Null);
+        let remembered = begin().modified(node("n", 4)).mark(SharedMark::WaitRanOut, Value::Null);
         assert_eq!(message(ruling(remembered)), "4 GPUs of n are allocatable, not 5");
     }
 
@@ -121,7 +121,7 @@ mod tests {
         let mut refused = pod(NEXT, 2);
         refused["status"] = json!({"phase": "Failed", "reason": "UnexpectedAdmissionError"});
         let pods = [pod(NEXT, 0), pod(NEXT, 1), refused];
-        let story = registered().all_added(pods).mark(RAN_OUT, Value::Null);
+        let story = registered().all_added(pods).mark(SharedMark::WaitRanOut, Value::Null);
         assert!(message(ruling(story)).contains("2 of 3 pods of following-0-worker run"));
     }
 }

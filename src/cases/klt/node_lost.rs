@@ -12,7 +12,7 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::kubelets::mended;
 use conformance_driver::limits;
 use conformance_expect::{Expected, Gang};
-use conformance_history::{History, Live};
+use conformance_history::{History, Live, MarkName};
 use conformance_judge::{binding, finding, gangs, kubelets};
 use serde_json::{Value, json};
 
@@ -28,9 +28,9 @@ pub(crate) const CASE: Case = Case::new(
 
 const SET: &str = "moving";
 
-const LOSE: &str = "node lost";
-const NOT_READY: &str = "node NotReady";
-const REPLACED: &str = "its pods replaced";
+const LOSE: MarkName = MarkName::of_case("node lost");
+const NOT_READY: MarkName = MarkName::of_case("node NotReady");
+const REPLACED: MarkName = MarkName::of_case("its pods replaced");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
@@ -78,7 +78,7 @@ fn judge(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use conformance_history::RAN_OUT;
+    use conformance_history::SharedMark;
     use conformance_history::testing::{Story, running};
     use conformance_judge::message;
 
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_controller_that_waits_for_the_dead_node() {
-        let story = begin().mark(RAN_OUT, Value::Null);
+        let story = begin().mark(SharedMark::WaitRanOut, Value::Null);
         assert_eq!(message(ruling(story)), "no pod took the place of p in its gang");
     }
 
@@ -132,9 +132,9 @@ mod tests {
     fn a_replacement_that_stays_outside_of_the_gang() {
         let mut loose = pod("r", 0, "o");
         loose["metadata"]["labels"]["grove.io/podgang"] = "another".into();
-        let story = begin().added(loose).mark(RAN_OUT, Value::Null);
+        let story = begin().added(loose).mark(SharedMark::WaitRanOut, Value::Null);
         assert_eq!(message(ruling(story)), "no pod took the place of p in its gang");
-        let unreferred = begin().added(pod("r", 0, "o")).mark(RAN_OUT, Value::Null);
+        let unreferred = begin().added(pod("r", 0, "o")).mark(SharedMark::WaitRanOut, Value::Null);
         assert_eq!(message(ruling(unreferred)), "moving-0-worker refers to [p, q]; its pods are [q, r]");
     }
 

@@ -7,7 +7,7 @@ use conformance_contract::target::Target;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, gang_groups, gang_resources, pods};
 
 /// KOORD-01, KOORD-02.
@@ -30,7 +30,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("KOORD-01", || {
-            history.reached("converged")?;
+            history.reached(SharedMark::Converged)?;
             let (end, gangs) = (history.end(), history.gangs(SET)?);
             gang_resources::owned(history, &end, &gangs)?;
             gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;

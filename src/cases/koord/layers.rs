@@ -5,6 +5,7 @@
 use conformance_contract::names;
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
 use conformance_driver::admission_attempts::{required, template};
 use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
@@ -17,6 +18,9 @@ use conformance_judge::fail_closed::{failed_closed, is_told};
 use conformance_judge::gang_groups::annotation;
 use conformance_judge::{Shown, ensure, finding, violation};
 use serde_json::{Value, json};
+
+const WRONG_TOPOLOGY_CONSTRAINT: Code = Code::new("wrong-topology-constraint");
+const NO_WARNING: Code = Code::new("no-warning");
 
 /// KOORD-03.
 pub(crate) const CASE: Case = Case::new(
@@ -90,8 +94,11 @@ fn gathered(live: &Live, set: &str, layer: &str) -> Ruling {
     let spec: Value = serde_json::from_str(annotation.as_str().unwrap_or_default()).unwrap_or_default();
     let wanted = json!({"gatherStrategy": [{"layer": layer, "strategy": "MustGather"}]});
     ensure(spec == wanted, || {
-        violation(format!("PodGroup {name} has topology {annotation}, not {wanted}"))
-            .shown_by_object("it", found)
+        violation(
+            WRONG_TOPOLOGY_CONSTRAINT,
+            format!("PodGroup {name} has topology {annotation}, not {wanted}"),
+        )
+        .shown_by_object("it", found)
     })
 }
 
@@ -100,7 +107,10 @@ fn judge(history: &History) -> Vec<Finding> {
         let end = history.end();
         sets().try_for_each(|(set, layer)| gathered(&end, &set, layer))?;
         ensure(is_told(&end, &gang(NEAR), NEAR, OWN[2].1), || {
-            violation(format!("no Warning event says that the preferred level {} is left out", OWN[2].1))
+            violation(
+                NO_WARNING,
+                format!("no Warning event says that the preferred level {} is left out", OWN[2].1),
+            )
         })?;
         failed_closed(history, &gang(BY_ZONE), BY_ZONE, OWN[0].1)
     })]

@@ -3,6 +3,7 @@
 
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
 use conformance_driver::admission_attempts::template;
 use conformance_driver::case::{Case, Isolation};
 use conformance_driver::context::{Stop, TestContext};
@@ -10,12 +11,16 @@ use conformance_driver::control_plane;
 use conformance_driver::limits::{REACTION, RECOVERY};
 use conformance_driver::test_cluster::binding;
 use conformance_expect::schedulers::koordinator::POD_GROUP;
-use conformance_history::{History, Live};
+use conformance_history::{History, Live, MarkName};
 use conformance_judge::admission::{Attempt, admitted};
 use conformance_judge::configuration::{Flaw, stops_the_start};
 use conformance_judge::gang_groups::annotation;
 use conformance_judge::{Shown, finding, none, violation};
 use serde_json::{Value, json};
+
+const GANG_RESOURCE_MISSING: Code = Code::new("gang-resource-missing");
+const NOT_AS_ANNOTATED: Code = Code::new("not-as-annotated");
+const LABEL_MISSING: Code = Code::new("label-missing");
 
 /// KOORD-02, KOORD-06.
 pub(crate) const CASE: Case = Case::new(
@@ -33,7 +38,7 @@ const TUNED: &str = "tuned-0-tuned-0-worker";
 const KEY: &str = "example.com/row";
 const QOS: &str = "koordinator.sh/qosClass";
 /// Mark: from here on other values are tried.
-const SEEN: &str = "all values seen";
+const SEEN: MarkName = MarkName::of_case("all values seen");
 const KNOWN: &[Attempt] = &[admitted("a level of the case's own topology", |_| {})];
 
 const FLAWS: &[Flaw] = &[
@@ -96,7 +101,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 /// The PodGroup says all that the profile does.
 fn reached_the_pod_group(live: &Live) -> Ruling {
     let Some(found) = live.get(POD_GROUP, TUNED) else {
-        return Err(violation(format!("PodGroup {TUNED} does not exist")).into());
+        return Err(violation(GANG_RESOURCE_MISSING, format!("PodGroup {TUNED} does not exist")).into());
     };
     let topology = annotation(found, "network-topology-spec").as_str().unwrap_or_default();
     let topology: Value = serde_json::from_str(topology).unwrap_or_default();
@@ -108,7 +113,7 @@ fn reached_the_pod_group(live: &Live) -> Ruling {
     ];
     let wrong = values.into_iter().filter(|(_, found, wanted)| *found != wanted);
     none(wrong.map(|(field, value, wanted)| {
-        violation(format!("{field} became {value} in PodGroup {TUNED}, not {wanted}"))
+        violation(NOT_AS_ANNOTATED, format!("{field} became {value} in PodGroup {TUNED}, not {wanted}"))
             .shown_by_object("it", found)
     }))
 }
@@ -120,7 +125,8 @@ fn reached_the_pods(history: &History) -> Ruling {
         return Err(Broken::NotReached("there never was a pod".into()));
     }
     none(pods.filter(|version| version.label(QOS) != Some("LSR")).map(|version| {
-        violation(format!("{} has not got label {QOS}=LSR", version.name())).shown_by("it", version)
+        violation(LABEL_MISSING, format!("{} has not got label {QOS}=LSR", version.name()))
+            .shown_by("it", version)
     }))
 }
 

@@ -7,7 +7,7 @@ use conformance_driver::case::{Case, Isolation};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::schedulers;
-use conformance_history::History;
+use conformance_history::{History, MarkName};
 use conformance_judge::fail_closed::failed_closed;
 use conformance_judge::finding;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ const LAYER: &str = "hostLayer";
 const KIND: &str = "ClusterNetworkTopology";
 const NAME: &str = "default";
 /// Mark: from here on the layer is declared again.
-const DECLARED: &str = "layer declared";
+const DECLARED: MarkName = MarkName::of_case("layer declared");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let found = test.attempt(http::Method::GET, KIND, NAME, &Value::Null).await?;

@@ -4,14 +4,18 @@
 
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
 use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::schedulers::koordinator::POD_GROUP;
-use conformance_history::History;
+use conformance_history::{History, MarkName};
 use conformance_judge::fail_closed::is_told;
 use conformance_judge::{Shown, ensure, finding, foreign_fields, gang_groups, none, violation};
 use serde_json::{Value, json};
+
+const FOREIGN_OBJECT_TOUCHED: Code = Code::new("foreign-object-touched");
+const NO_WARNING: Code = Code::new("no-warning");
 
 /// KOORD-07.
 pub(crate) const CASE: Case = Case::new(
@@ -29,7 +33,7 @@ const KEPT: &str = "changing-changing-b";
 /// The PodGroup of somebody else.
 const FOREIGN: &str = "taken-taken-b";
 /// Mark: the PodGroups of `changing` are as its podgroups say.
-const AT_REST: &str = "at rest";
+const AT_REST: MarkName = MarkName::of_case("at rest");
 /// The podgroups of `changing` after each step.
 const STEPS: [&[&str]; 3] = [&["a", "b"], &["b", "c"], &["b", "c", "d"]];
 
@@ -111,12 +115,12 @@ fn never_overwritten(history: &History) -> Ruling {
     let first =
         versions.next().ok_or_else(|| Broken::NotReached(format!("there was no PodGroup {FOREIGN}")))?;
     none(versions.find(|version| said(version.object) != said(first.object)).map(|version| {
-        violation(format!("PodGroup {FOREIGN} of another controller was overwritten"))
+        violation(FOREIGN_OBJECT_TOUCHED, format!("PodGroup {FOREIGN} of another controller was overwritten"))
             .shown_by("as it was", first)
             .shown_by("overwritten", version)
     }))?;
     ensure(is_told(&history.end(), TAKEN, "", FOREIGN), || {
-        violation(format!("no Warning event says that the name {FOREIGN} is taken"))
+        violation(NO_WARNING, format!("no Warning event says that the name {FOREIGN} is taken"))
     })
 }
 

@@ -5,17 +5,23 @@
 use conformance_cluster::local::{ClusterSpec, Part};
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
 use conformance_driver::case::{Case, Isolation, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::control_plane::{self, API_SERVER_RESTARTED};
+use conformance_driver::control_plane;
 use conformance_driver::limits;
 use conformance_expect::Expected;
-use conformance_history::{History, Live, is_controlled_by};
-use conformance_judge::admission::{self, Attempt, CONTROLLER, admitted, answers, refused};
+use conformance_history::{History, Live, MarkName, SharedMark, is_controlled_by};
+use conformance_judge::admission::{self, Attempt, admitted, answers, refused};
 use conformance_judge::{ensure, finding, gang_resources, violation};
 use serde_json::Value;
 
 use super::mapping::ask_for;
+
+const COMPOSITE_MADE: Code = Code::new("composite-made");
+const WRONG_NUMBER_OF_GROUPS: Code = Code::new("wrong-number-of-groups");
+const NOT_FLAT: Code = Code::new("not-flat");
+const MAPPING_NOT_LOGGED: Code = Code::new("mapping-not-logged");
 
 /// KUBE-09.
 pub(crate) const CASE: Case = Case::new(
@@ -29,7 +35,7 @@ pub(crate) const CASE: Case = Case::new(
 .only(&[Target::KUBE_TREE]);
 
 const GATE: &str = "CompositePodGroup";
-const FLAT: &str = "before is flat";
+const FLAT: MarkName = MarkName::of_case("before is flat");
 const BEFORE: &str = "before-0";
 
 const WITHOUT: &[Attempt] = &[refused("a tree that is not served", &[GATE], |_| {})];
@@ -80,22 +86,24 @@ fn is_flat(live: &Live, pod_gang: &str) -> Ruling {
     let owner = owner.ok_or_else(|| Broken::NotReached(format!("there is no PodGang {pod_gang}")))?;
     let own = |kind: &'static str| live.of(kind).filter(move |object| is_controlled_by(object, owner));
     ensure(own("CompositePodGroup").next().is_none(), || {
-        violation(format!("PodGang {pod_gang} has a CompositePodGroup"))
+        violation(COMPOSITE_MADE, format!("PodGang {pod_gang} has a CompositePodGroup"))
     })?;
     let groups: Vec<_> = own("PodGroup").map(|group| &group["spec"]).collect();
-    ensure(groups.len() == 2, || violation(format!("PodGang {pod_gang} has {} PodGroups", groups.len())))?;
+    ensure(groups.len() == 2, || {
+        violation(WRONG_NUMBER_OF_GROUPS, format!("PodGang {pod_gang} has {} PodGroups", groups.len()))
+    })?;
     let is_whole = |spec: &&&Value| {
         spec["parentCompositePodGroupName"].is_null() && spec["workloadRef"]["workloadName"] == pod_gang
     };
     match groups.iter().find(|spec| !is_whole(spec)) {
         None => Ok(()),
-        Some(spec) => Err(violation(format!("a PodGroup of PodGang {pod_gang} is {spec}")).into()),
+        Some(spec) => Err(violation(NOT_FLAT, format!("a PodGroup of PodGang {pod_gang} is {spec}")).into()),
     }
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KUBE-09", || {
-        history.reached(API_SERVER_RESTARTED)?;
+        history.reached(SharedMark::ApiServerRestarted)?;
         answers(history, WITHOUT)?;
         let (flat, _) = history.reached(FLAT)?;
         is_flat(&history.before(flat), BEFORE)?;
@@ -115,12 +123,15 @@ fn judge(history: &History) -> Vec<Finding> {
 
 /// What the controller said at its start names the mapping.
 fn says_the_mapping(history: &History) -> Ruling {
-    let (_, controller) = history.reached(CONTROLLER)?;
+    let (_, controller) = history.reached(SharedMark::Controller)?;
     let lines = controller.detail["said"].as_array().map(Vec::as_slice).unwrap_or_default();
     let is_it = |line: &Value| {
         line.as_str().is_some_and(|line| line.contains("v1beta1") && line.contains("PodGroup"))
     };
     ensure(lines.iter().any(is_it), || {
-        violation("the controller's log does not say by which API and mapping gangs are made")
+        violation(
+            MAPPING_NOT_LOGGED,
+            "the controller's log does not say by which API and mapping gangs are made",
+        )
     })
 }

@@ -8,7 +8,7 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::{Expected, Gang};
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, gang_resources};
 
 /// KUBE-01.
@@ -42,7 +42,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KUBE-01", || {
-        history.reached("converged")?;
+        history.reached(SharedMark::Converged)?;
         let mut gangs = history.gangs(SET)?;
         gangs.push(Gang { name: LONG.into(), base: None, groups: Vec::new() });
         gang_resources::as_the_pod_gangs_say(history, &history.end(), &gangs)

@@ -3,10 +3,15 @@
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::scheduler::Scheduler;
+use conformance_contract::violation::Code;
 use conformance_expect::schedulers;
 use conformance_history::History;
 use conformance_judge::{Shown, ensure, none, violation};
 use serde_json::Value;
+
+const MADE_UNASKED: Code = Code::new("made-unasked");
+const NOT_LEFT_ALONE: Code = Code::new("not-left-alone");
+const NOT_LABELLED_EXTERNAL: Code = Code::new("not-labelled-external");
 
 /// No gang resource of any backend was ever there, but kube-scheduler's PodGroups of these names.
 ///
@@ -20,7 +25,9 @@ pub(crate) fn no_gang_resources(history: &History, but: &[&str]) -> Ruling {
         let foreign = move |name: &&str| !(kind == "PodGroup" && but.contains(name));
         history.names(kind).into_iter().filter(foreign).map(move |name| (kind, name))
     });
-    none(found.map(|(kind, name)| violation(format!("{kind} {name} was made, though nothing was to be"))))
+    none(found.map(|(kind, name)| {
+        violation(MADE_UNASKED, format!("{kind} {name} was made, though nothing was to be"))
+    }))
 }
 
 /// Every pod, in every version, was the backend's scheduler's and in this scheduling group, or in none.
@@ -39,7 +46,7 @@ pub(crate) fn pods_are_in(history: &History, group: Option<&str>) -> Ruling {
             .into_iter()
             .find(|(field, wanted)| spec[*field] != **wanted)
             .map(|(field, wanted)| format!("{} has {field} {}, not {wanted}", version.name(), spec[field]));
-        Some(violation(wrong?).shown_by("pod", version))
+        Some(violation(NOT_LEFT_ALONE, wrong?).shown_by("pod", version))
     }))
 }
 
@@ -55,8 +62,11 @@ pub(crate) fn marked_external(history: &History) -> Ruling {
     }
     gangs.try_for_each(|gang| {
         ensure(gang["metadata"]["labels"][names::EXTERNAL_WORKLOAD] == "true", || {
-            violation(format!("a PodGang is not labelled {}=true", names::EXTERNAL_WORKLOAD))
-                .shown_by_object("at the end", gang)
+            violation(
+                NOT_LABELLED_EXTERNAL,
+                format!("a PodGang is not labelled {}=true", names::EXTERNAL_WORKLOAD),
+            )
+            .shown_by_object("at the end", gang)
         })
     })
 }

@@ -7,7 +7,7 @@ use conformance_contract::target::{KUBE, Target};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::{Expected, Gang};
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, gang_resources};
 use serde_json::Value;
 
@@ -55,8 +55,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KUBE-09", || {
         let sets = sets(history.header.target);
-        history.waited_for("converged")?;
-        if history.marks("converged").count() < 2 * sets.len() {
+        history.waited_for(SharedMark::Converged)?;
+        if history.marks(SharedMark::Converged).count() < 2 * sets.len() {
             return Err(Broken::NotReached("not every PodCliqueSet was scaled".into()));
         }
         for (name, _) in sets {

@@ -6,7 +6,7 @@ use conformance_contract::target::KUBE;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, MarkName, SharedMark};
 use conformance_judge::{all, finding, gang_resources};
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ pub(crate) const CASE: Case = Case::new(
 
 const SET: &str = "kept";
 const POD_GANG: &str = "kept-0";
-const DONE: &str = "all of it was tried";
+const DONE: MarkName = MarkName::of_case("all of it was tried");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
@@ -60,7 +60,7 @@ fn larger_minimum(pcs: &Value) -> Value {
 
 /// There were gang resources that could have been reshaped.
 fn had_a_shape(history: &History) -> Ruling {
-    history.waited_for("converged")?;
+    history.waited_for(SharedMark::Converged)?;
     gang_resources::were_made(history, &history.gangs(SET)?)
 }
 
@@ -81,7 +81,7 @@ mod tests {
     fn converged(resources: &[(&str, &str)]) -> Story {
         let sent = Story::flat().submitted(one_clique(SET, 2)).added(its_gang(SET, 2));
         let made = sent.all_added(resources.iter().map(|(kind, name)| object(kind, name)));
-        made.mark("converged", Value::Null)
+        made.mark(SharedMark::Converged, Value::Null)
     }
 
     fn ruling(story: Story) -> Ruling {

@@ -8,7 +8,7 @@ use conformance_driver::case::{Case, Isolation, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane;
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::admission::{Attempt, answers, refused};
 use conformance_judge::{binding, finding};
 use serde_json::json;
@@ -44,7 +44,7 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("KUBE-13", || {
             // What is put back schedules gangs again.
-            let (until, _) = history.reached(control_plane::PUT_BACK)?;
+            let (until, _) = history.reached(SharedMark::PutBack)?;
             let without_gangs = history.upto(until);
             hands_off::pods_are_in(&without_gangs, None)?;
             hands_off::no_gang_resources(&without_gangs, &[])?;

@@ -10,9 +10,12 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
-use conformance_history::{History, Pod};
+use conformance_history::{History, MarkName, Pod, SharedMark};
 use conformance_judge::{binding, excess_pods, finding, gang_resources, placement};
 use serde_json::Value;
+
+const NO_ROOM: MarkName = MarkName::of_case("no rack has room");
+const OTHER_RACK: MarkName = MarkName::of_case("only the other rack has room");
 
 /// KUBE-08.
 pub(crate) const CASE: Case = Case::new(
@@ -33,12 +36,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit("scoped").await? {
         test.scheduler_passes_over(&gang).await?;
     }
-    test.mark("no rack has room", Value::Null);
+    test.mark(NO_ROOM, Value::Null);
     test.nodes_join(1).await?;
     test.until("surplus released", limits::SCHEDULING, |live| live.pods().all(|pod| pod.gates().is_empty()))
         .await?;
     test.canaries().await?;
-    test.mark("only the other rack has room", Value::Null);
+    test.mark(OTHER_RACK, Value::Null);
     test.nodes_join(2).await?;
     test.until_bound(5).await?;
 
@@ -68,14 +71,14 @@ fn judge(history: &History) -> Vec<Finding> {
         excess_pods::released_into_the_domain(history, scoped, RACK)?;
         placement::gang_in_one_domain(history, &scoped.name, RACK)?;
 
-        let (no_room, _) = history.reached("no rack has room")?;
+        let (no_room, _) = history.reached(NO_ROOM)?;
         binding::never(history, &history.units("scoped")?, Some(no_room))?;
-        let (other_rack, _) = history.reached("only the other rack has room")?;
+        let (other_rack, _) = history.reached(OTHER_RACK)?;
         let then = history.before(other_rack);
         binding::exactly(&then, "scoped-0-leader", 1)?;
         binding::exactly(&then, "scoped-0-worker", 2)?;
 
-        let (since, mark) = history.reached("pod lost")?;
+        let (since, mark) = history.reached(SharedMark::PodLost)?;
         let lost = mark.detail["name"].as_str().unwrap_or_default();
         binding::replaced(history, since, lost)?;
         binding::others_untouched(history, since, &[lost])?;

@@ -5,12 +5,16 @@ use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::KUBE;
+use conformance_contract::violation::Code;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_history::{History, Version};
+use conformance_history::{History, SharedMark, Version};
 use conformance_judge::{Shown, binding, finding, none, violation};
 use http::Method;
 use serde_json::{Value, json};
+
+const BOUND_BEFORE_GROUP: Code = Code::new("bound-before-group");
+const UNBOUND_WITH_GROUP: Code = Code::new("unbound-with-group");
 
 /// KUBE-14.
 pub(crate) const CASE: Case = Case::new(
@@ -73,15 +77,19 @@ fn bound_with_their_group(history: &History, passed: usize) -> Ruling {
     let bound: Vec<Version<'_>> = binding::bindings(history).collect();
     let early = bound.iter().filter(|version| version.index < passed);
     none(early.map(|version| {
-        violation(format!("{} was bound before there was a PodGroup {GROUP}", version.name()))
-            .shown_by("bound", *version)
+        violation(
+            BOUND_BEFORE_GROUP,
+            format!("{} was bound before there was a PodGroup {GROUP}", version.name()),
+        )
+        .shown_by("bound", *version)
     }))?;
     if history.named("PodGroup", GROUP).next().is_none() {
         return Err(Broken::NotReached(format!("there never was a PodGroup {GROUP}")));
     }
     let left = PODS.into_iter().filter(|name| bound.iter().all(|version| version.name() != *name));
     none(left.map(|name| {
-        let found = violation(format!("{name} was not bound when PodGroup {GROUP} appeared"));
+        let found =
+            violation(UNBOUND_WITH_GROUP, format!("{name} was not bound when PodGroup {GROUP} appeared"));
         let last = history.named("Pod", name).last();
         last.into_iter().fold(found, |found, version| found.shown_by("not bound", version))
     }))
@@ -89,7 +97,7 @@ fn bound_with_their_group(history: &History, passed: usize) -> Ruling {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KUBE-14", || {
-        let (passed, _) = history.reached("scheduler passed")?;
+        let (passed, _) = history.reached(SharedMark::SchedulerPassed)?;
         bound_with_their_group(history, passed)
     })]
 }
@@ -111,7 +119,7 @@ mod tests {
         let bind = |story: Story, count: usize| {
             PODS[..count].iter().fold(story, |story, name| story.modified(on(name, "n")))
         };
-        let passed = bind(waiting, early).mark("scheduler passed", Value::Null);
+        let passed = bind(waiting, early).mark(SharedMark::SchedulerPassed, Value::Null);
         let grouped = if has_group { passed.added(object("PodGroup", GROUP)) } else { passed };
         judge(&bind(grouped, late).end()).remove(0).ruling
     }
@@ -129,7 +137,7 @@ mod tests {
     fn that_they_are_deleted_at_the_end_changes_nothing() {
         let bound = PODS.map(|name| on(name, "n"));
         let waiting = Story::flat().all_added(PODS.map(|name| pod(name, "ns")));
-        let passed = waiting.mark("scheduler passed", Value::Null).added(object("PodGroup", GROUP));
+        let passed = waiting.mark(SharedMark::SchedulerPassed, Value::Null).added(object("PodGroup", GROUP));
         let story = bound.iter().cloned().fold(passed, Story::modified);
         let history = bound.into_iter().fold(story, Story::deleted).end();
         assert_eq!(judge(&history).remove(0).ruling, Ok(()));
@@ -140,7 +148,7 @@ mod tests {
         let mut theirs = on("brought-0-worker-x", "n");
         theirs["spec"]["schedulingGroup"] = Value::Null;
         let waiting = Story::flat().all_added(PODS.map(|name| pod(name, "ns")));
-        let passed = waiting.mark("scheduler passed", Value::Null).added(object("PodGroup", GROUP));
+        let passed = waiting.mark(SharedMark::SchedulerPassed, Value::Null).added(object("PodGroup", GROUP));
         let story = passed.added(theirs).all_added(PODS.map(|name| on(name, "n")));
         assert_eq!(judge(&story.end()).remove(0).ruling, Ok(()));
     }

@@ -7,14 +7,19 @@ use std::collections::BTreeMap;
 use conformance_contract::names;
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::{KUBE, Target};
+use conformance_contract::violation::Code;
 use conformance_driver::admission_attempts::{clique, group, required, template};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
-use conformance_history::{History, Live};
+use conformance_history::{History, Live, MarkName};
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::{ensure, finding, violation};
 use serde_json::Value;
+
+const WRONG_TOPOLOGY_KEYS: Code = Code::new("wrong-topology-keys");
+
+const MADE: MarkName = MarkName::of_case("PodGroups made");
 
 /// KUBE-07.
 pub(crate) const CASE: Case = Case::new(
@@ -122,7 +127,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         wanted(target).keys().all(|name| live.get("PodGroup", name).is_some())
     })
     .await?;
-    test.mark("PodGroups made", Value::Null);
+    test.mark(MADE, Value::Null);
     Ok(())
 }
 
@@ -134,7 +139,10 @@ fn keys(live: &Live, wanted: &BTreeMap<&str, Vec<&str>>) -> Ruling {
         let keys: Vec<_> =
             constraints["topology"].as_array().into_iter().flatten().map(|of| &of["key"]).collect();
         ensure(keys == *wanted, || {
-            violation(format!("PodGroup {name} has topology keys {keys:?}, not {wanted:?}"))
+            violation(
+                WRONG_TOPOLOGY_KEYS,
+                format!("PodGroup {name} has topology keys {keys:?}, not {wanted:?}"),
+            )
         })
     })
 }
@@ -143,7 +151,7 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KUBE-07", || {
         let target = history.header.target;
         table(target).iter().try_for_each(|(_, attempts)| answers(history, attempts))?;
-        history.reached("PodGroups made")?;
+        history.reached(MADE)?;
         keys(&history.end(), &wanted(target))
     })]
 }

@@ -8,7 +8,7 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::{Expected, Gang};
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, gang_resources, order};
 
 /// KUBE-10.
@@ -38,7 +38,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KUBE-10", || {
-        history.reached("converged")?;
+        history.reached(SharedMark::Converged)?;
         let mut gangs = history.gangs(SET)?;
         order::creation(history, &gangs)?;
         order::no_pod_before_its_group(history)?;

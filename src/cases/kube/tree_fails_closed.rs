@@ -3,12 +3,15 @@
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
 use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_history::History;
 use conformance_judge::fail_closed::failed_closed;
 use conformance_judge::{ensure, finding, violation};
+
+const GANG_RESOURCE_MISSING: Code = Code::new("gang-resource-missing");
 
 /// KUBE-12.
 pub(crate) const CASE: Case = Case::new(
@@ -37,7 +40,7 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KUBE-12", || {
         REFUSED.iter().try_for_each(|(name, about)| failed_closed(history, name, "", about))?;
         ensure(history.end().get("CompositePodGroup", PLAIN).is_some(), || {
-            violation(format!("PodGang {PLAIN}, which a tree can hold, got none"))
+            violation(GANG_RESOURCE_MISSING, format!("PodGang {PLAIN}, which a tree can hold, got none"))
         })
     })]
 }

@@ -8,7 +8,7 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_driver::test_cluster::TOPOLOGY;
 use conformance_expect::schedulers;
-use conformance_history::{History, Live};
+use conformance_history::{History, Live, MarkName};
 use conformance_judge::finding;
 use conformance_judge::topology_resources::{follow, is_in_sync};
 use serde_json::Value;
@@ -23,7 +23,11 @@ pub(crate) const CASE: Case = Case::new(
 .nodes(&[nodes(2).rack("a"), nodes(2).rack("b"), nodes(1).rack("late").joining(1)]);
 
 /// The points at which the topology resources must follow.
-const POINTS: [&str; 3] = ["as it is", "with a rack more", "with a rack less"];
+const POINTS: [MarkName; 3] = [
+    MarkName::of_case("as it is"),
+    MarkName::of_case("with a rack more"),
+    MarkName::of_case("with a rack less"),
+];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     until_it_follows(test, POINTS[0]).await?;
@@ -35,7 +39,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     until_it_follows(test, POINTS[2]).await
 }
 
-async fn until_it_follows(test: &TestContext, point: &str) -> Result<(), Stop> {
+async fn until_it_follows(test: &TestContext, point: MarkName) -> Result<(), Stop> {
     let backend = test.target.backend();
     let expectations = schedulers::of(test.target);
     let follows = |live: &Live| {

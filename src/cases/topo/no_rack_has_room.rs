@@ -6,7 +6,7 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, finding, premise};
 
 /// TOPO-02, TOPO-04.
@@ -33,7 +33,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("TOPO-02", || {
-            history.reached("scheduler passed")?;
+            history.reached(SharedMark::SchedulerPassed)?;
             binding::never(history, &history.units("constrained")?, None)
         }),
         finding("TOPO-04", || {
@@ -56,7 +56,8 @@ mod tests {
     fn rulings(constrained: usize, control: usize) -> [Ruling; 2] {
         let sets = [one_clique("constrained", 3), one_clique("unconstrained", 3)];
         let sent = sets.into_iter().fold(Story::flat(), Story::submitted);
-        let passed = sent.workers("constrained", 3, constrained).mark("scheduler passed", Value::Null);
+        let passed =
+            sent.workers("constrained", 3, constrained).mark(SharedMark::SchedulerPassed, Value::Null);
         let mut found = judge(&passed.workers("unconstrained", 3, control).end()).into_iter();
         [(); 2].map(|()| found.next().expect("two findings").ruling)
     }

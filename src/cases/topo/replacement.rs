@@ -8,7 +8,7 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, finding, placement};
 
 /// TOPO-01.
@@ -32,7 +32,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TOPO-01", || {
-        history.reached("pod lost")?;
+        history.reached(SharedMark::PodLost)?;
         placement::gang_in_one_domain(history, "replaced-0", RACK)?;
         binding::all(&history.end(), &history.gangs("replaced")?)
     })]

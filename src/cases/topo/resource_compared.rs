@@ -10,7 +10,7 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_driver::test_cluster::binding;
 use conformance_expect::domains::LEVELS;
-use conformance_history::{History, Live};
+use conformance_history::{History, Live, MarkName};
 use conformance_judge::finding;
 use conformance_judge::topology_resources::{
     BINDING, is_in_sync, names_reference, never_became, says_in_sync, says_out_of_sync, untouched,
@@ -27,9 +27,9 @@ pub(crate) const CASE: Case = Case::new(
 // To Volcano a binding without nodes has no domains, and nothing could become of it.
 .nodes(&[nodes(1).rack("a")]);
 
-const MISSING: &str = "it is missing";
-const SAME: &str = "it says the same";
-const OTHER: &str = "it says something else";
+const MISSING: MarkName = MarkName::of_case("it is missing");
+const SAME: MarkName = MarkName::of_case("it says the same");
+const OTHER: MarkName = MarkName::of_case("it says something else");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let theirs = test.domain("theirs");
@@ -56,7 +56,7 @@ fn name(namespace: &str) -> String {
     format!("{namespace}-compared")
 }
 
-async fn until(test: &TestContext, in_sync: bool, mark: &str, detail: Value) -> Result<(), Stop> {
+async fn until(test: &TestContext, in_sync: bool, mark: MarkName, detail: Value) -> Result<(), Stop> {
     let (name, backend) = (name(&test.namespace), test.target.backend());
     let said = |live: &Live| is_in_sync(live, &name, backend) == Some(in_sync);
     test.until_in_cluster(&format!("the binding's status, where {mark}"), REACTION, said).await?;

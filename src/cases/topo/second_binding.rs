@@ -8,7 +8,7 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_driver::test_cluster::{TOPOLOGY, binding};
 use conformance_expect::domains::LEVELS;
-use conformance_history::{History, Live};
+use conformance_history::{History, Live, MarkName};
 use conformance_judge::finding;
 use conformance_judge::topology_resources::{BINDING, follow, is_in_sync, never_became, says_out_of_sync};
 use serde_json::Value;
@@ -23,18 +23,18 @@ pub(crate) const CASE: Case = Case::new(
 .nodes(&[nodes(1).rack("a"), nodes(1).rack("b"), nodes(1).rack("late").joining(1)])
 .only(&[Target::VOLCANO]);
 
-const REFUSED: &str = "the second binding is refused";
-const FIRST: &str = "the first binding goes on";
+const REFUSED: MarkName = MarkName::of_case("the second binding is refused");
+const FIRST: MarkName = MarkName::of_case("the first binding goes on");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let (second, backend) = (name(&test.namespace), test.target.backend());
     test.create(BINDING, &binding(&second, &LEVELS[1..])).await?;
     let is_refused = |live: &Live| is_in_sync(live, &second, backend) == Some(false);
-    test.until_in_cluster(REFUSED, REACTION, is_refused).await?;
+    test.until_in_cluster(REFUSED.as_str(), REACTION, is_refused).await?;
     test.mark(REFUSED, Value::Null);
     test.nodes_join(1).await?;
     let follows = |live: &Live| is_in_sync(live, TOPOLOGY, backend) == Some(true);
-    test.until_in_cluster(FIRST, REACTION, follows).await?;
+    test.until_in_cluster(FIRST.as_str(), REACTION, follows).await?;
     test.mark(FIRST, Value::Null);
     Ok(())
 }

@@ -8,7 +8,7 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
-use conformance_history::History;
+use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, finding, placement};
 
 /// TOPO-11.
@@ -34,7 +34,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TOPO-11", || {
-        history.reached("scheduler passed")?;
+        history.reached(SharedMark::SchedulerPassed)?;
         placement::never_unlabelled(history, "edgy-0", RACK)?;
         placement::never_unlabelled(history, "homeless-0", RACK)?;
         let end = history.end();

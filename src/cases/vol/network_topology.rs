@@ -4,6 +4,7 @@
 use conformance_contract::names::{BLOCK, HOST, RACK};
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
 use conformance_driver::admission_attempts::{clique, group, required, template};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
@@ -16,6 +17,10 @@ use conformance_history::{History, Live};
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::{Shown, ensure, finding, violation};
 use serde_json::{Value, json};
+
+const HYPER_NODE_MISSING: Code = Code::new("hyper-node-missing");
+const TIERS_OUT_OF_ORDER: Code = Code::new("tiers-out-of-order");
+const WRONG_TOPOLOGY_CONSTRAINT: Code = Code::new("wrong-topology-constraint");
 
 /// VOL-05.
 pub(crate) const CASE: Case = Case::new("Required levels of the PodGang and of podgroups become hard networkTopology; what else there is, is refused", |test| Box::pin(drive(test)), judge)
@@ -63,7 +68,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 /// The tier of each level, of the HyperNodes that stand for its domains.
 fn tiers<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<(&'static str, &'a Value)>, Broken> {
-    let found = hyper_nodes::of_domains(live, domains).map_err(violation)?;
+    let found = hyper_nodes::of_domains(live, domains)
+        .map_err(|missing| violation(HYPER_NODE_MISSING, missing.to_string()))?;
     let tiers: Vec<_> = domains.iter().map(|domain| domain.key).zip(found).collect();
     let tier = |key: &str| {
         let mut of_level =
@@ -74,7 +80,10 @@ fn tiers<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<(&'static str
     let (host, rack, block) = (tier(HOST), tier(RACK), tier(BLOCK));
     let ascending = host.is_some() && host < rack && rack < block;
     ensure(ascending, || {
-        violation(format!("the tiers of host, rack and block are {host:?}, {rack:?} and {block:?}"))
+        violation(
+            TIERS_OUT_OF_ORDER,
+            format!("the tiers of host, rack and block are {host:?}, {rack:?} and {block:?}"),
+        )
     })?;
     Ok(tiers)
 }
@@ -111,8 +120,11 @@ fn kept_in(
     for (what, topology, key) in all {
         ensure(limits(topology, key, tiers), || {
             let wanted = key.map_or("none".to_owned(), |key| format!("hard up to {key}"));
-            violation(format!("networkTopology of {what} of {set} is {topology}, not {wanted}"))
-                .shown_by_object("it", found)
+            violation(
+                WRONG_TOPOLOGY_CONSTRAINT,
+                format!("networkTopology of {what} of {set} is {topology}, not {wanted}"),
+            )
+            .shown_by_object("it", found)
         })?;
     }
     Ok(())

@@ -4,6 +4,7 @@
 use conformance_contract::names::VOLCANO_QUEUE;
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
 use conformance_driver::admission_attempts::template;
 use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
@@ -13,6 +14,8 @@ use conformance_history::{History, Live};
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::{Shown, ensure, finding, violation};
 use serde_json::{Value, json};
+
+const WRONG_QUEUE: Code = Code::new("wrong-queue");
 
 /// VOL-03.
 pub(crate) const CASE: Case = Case::new(
@@ -130,8 +133,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn queued(live: &Live, set: &str, queue: &str) -> Ruling {
     let found = live.get(POD_GROUP, &format!("{set}-0")).unwrap_or(&Value::Null);
     ensure(found["spec"]["queue"] == queue, || {
-        violation(format!("PodGroup {set}-0 is in queue {}, not {queue:?}", found["spec"]["queue"]))
-            .shown_by_object("it", found)
+        violation(
+            WRONG_QUEUE,
+            format!("PodGroup {set}-0 is in queue {}, not {queue:?}", found["spec"]["queue"]),
+        )
+        .shown_by_object("it", found)
     })
 }
 

@@ -229,7 +229,7 @@ impl Plane<'_> {
             self.talk.line(&format!("{title}: the watch of {kind} was lost, times may be late ({reason})"));
         }
         let times = Times::of(&history)
-            .ok_or_else(|| ClusterError::Name(format!("{title}: the watches have shown no pod")))?;
+            .ok_or_else(|| ClusterError::NotSeen { during: title.clone(), what: "pod" })?;
         drop(history);
         deploy::delete_workloads(client, &namespace).await?;
         let gone = |live: &Live| live.all().all(cleanup::is_there_anyway);

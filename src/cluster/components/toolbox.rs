@@ -126,9 +126,12 @@ impl Toolbox {
     /// A program by name.
     ///
     /// # Errors
-    /// [`ClusterError::Name`] for a name that was not prepared.
+    /// [`ClusterError::NoProgram`] for a name that was not prepared.
     pub fn get(&self, name: &str) -> Result<&Program, ClusterError> {
-        self.programs.get(name).ok_or_else(|| ClusterError::Name(format!("no program {name:?} was prepared")))
+        self.programs.get(name).ok_or_else(|| ClusterError::NoProgram {
+            program: name.into(),
+            reason: "nothing was prepared that is called",
+        })
     }
 
     /// All of them, by name.

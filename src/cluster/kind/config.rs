@@ -3,7 +3,7 @@
 use conformance_contract::kubernetes::Kubernetes;
 use serde_json::{Value, json};
 
-use crate::ClusterError;
+use crate::error::{ClusterError, KindConfigError};
 
 /// The file as it is for the first version of Kubernetes.
 const ALL_BACKENDS: &str = include_str!("../../../kind-configs/all-backends.yaml");
@@ -32,15 +32,14 @@ const CGROUP_V1: &str = "kind: KubeletConfiguration\nfailCgroupV1: false\ncgroup
 /// The configuration for a host with this version of cgroups.
 ///
 /// # Errors
-/// [`ClusterError::Name`] if the text is no kind configuration.
+/// [`ClusterError::KindConfig`] if the text is no kind configuration.
 pub fn for_host(text: &str, cgroup_version: &str) -> Result<Value, ClusterError> {
-    let wrong = |reason: String| ClusterError::Name(format!("kind configuration: {reason}"));
-    let documents = grove_yaml::documents(text).map_err(|e| wrong(e.to_string()))?;
+    let documents = grove_yaml::documents(text).map_err(KindConfigError::from)?;
     let [document] = documents.as_slice() else {
-        return Err(wrong(format!("it holds {} documents, not one", documents.len())));
+        return Err(KindConfigError::Documents(documents.len()).into());
     };
     if document["kind"] != "Cluster" {
-        return Err(wrong(format!("kind is {}, expected Cluster", document["kind"])));
+        return Err(KindConfigError::Kind(document["kind"].clone()).into());
     }
     let mut config = document.clone();
     if cgroup_version == "1" {

@@ -160,7 +160,8 @@ pub(super) async fn install(
 fn plugin_objects(image: &str, faults: &[String]) -> Result<Vec<Value>, ClusterError> {
     let mut objects = Vec::new();
     for text in PLUGIN {
-        objects.extend(grove_yaml::documents(text).map_err(|e| ClusterError::Name(e.to_string()))?);
+        let wrong = |source| ClusterError::Manifest { path: "manifests/fake-gpu-plugin".into(), source };
+        objects.extend(grove_yaml::documents(text).map_err(wrong)?);
     }
     for object in objects.iter_mut().filter(|object| object["kind"] == "DaemonSet") {
         let container = &mut object["spec"]["template"]["spec"]["containers"][0];

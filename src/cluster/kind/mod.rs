@@ -85,16 +85,13 @@ impl KindCluster {
     /// kube-scheduler that does not come up does not fail it.
     ///
     /// # Errors
-    /// [`ClusterError::Name`] for a name that is taken; [`ClusterError::Command`] with kind's words;
+    /// [`ClusterError::NameTaken`]; [`ClusterError::NotOurs`]; [`ClusterError::Command`] with kind's words;
     /// [`ClusterError::NotReady`]. Nothing of it is left.
     pub async fn create(name: &str, spec: &KindSpec) -> Result<Self, ClusterError> {
         let home = ClusterHome::take(name)?;
         let name = format!("{PREFIX}{name}");
         if !containers(&name).await?.is_empty() {
-            return Err(ClusterError::Name(format!(
-                "there are containers of a kind cluster {name:?} that is not this program's; delete it with `kind delete \
-                 cluster --name {name}` or choose another name"
-            )));
+            return Err(ClusterError::NotOurs { name });
         }
         let begin = Instant::now();
         let config_file = home.path.join("kind.yaml");

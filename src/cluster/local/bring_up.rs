@@ -25,7 +25,7 @@ impl LocalCluster {
     /// [`LocalCluster::failed_schedulers`].
     ///
     /// # Errors
-    /// [`ClusterError::Name`], [`ClusterError::Disk`], [`ClusterError::Ports`] before anything runs;
+    /// [`ClusterError::InvalidName`], [`ClusterError::NameTaken`], [`ClusterError::Disk`], [`ClusterError::Ports`] before anything runs;
     /// [`ClusterError::Process`] with the log of a component that ended; [`ClusterError::NotReady`]. Whatever ran by
     /// then is killed.
     pub async fn start(name: &str, spec: ClusterSpec, programs: Programs) -> Result<Self, ClusterError> {

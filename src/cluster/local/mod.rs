@@ -187,7 +187,7 @@ impl LocalCluster {
     /// Starts a part as the specification says now.
     ///
     /// # Errors
-    /// [`ClusterError::Process`], [`ClusterError::File`]; [`ClusterError::Name`] if its program was not prepared.
+    /// [`ClusterError::Process`], [`ClusterError::File`]; [`ClusterError::NoProgram`] if its program was not prepared.
     pub async fn start_part(&self, part: Part) -> Result<(), ClusterError> {
         let spec = self.spec();
         let process = self.layout.process(part, &spec, &self.programs)?;
@@ -286,14 +286,12 @@ impl Drop for Processes {
 /// A client for a kubeconfig file.
 ///
 /// # Errors
-/// [`ClusterError::Api`] if the file cannot be used.
+/// [`ClusterError::Kubeconfig`] if the file cannot be used.
 pub async fn client(kubeconfig: &Path) -> Result<Client, ClusterError> {
-    let unusable =
-        |reason: String| ClusterError::Name(format!("kubeconfig {}: {reason}", kubeconfig.display()));
-    let file = Kubeconfig::read_from(kubeconfig).map_err(|e| unusable(e.to_string()))?;
-    let mut config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
-        .await
-        .map_err(|e| unusable(e.to_string()))?;
+    let unusable = |source| ClusterError::Kubeconfig { path: kubeconfig.into(), source: Box::new(source) };
+    let file = Kubeconfig::read_from(kubeconfig).map_err(unusable)?;
+    let mut config =
+        kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.map_err(unusable)?;
     // Watches stay open for minutes; a request that hangs is bounded by the wait it belongs to.
     config.read_timeout = None;
     Client::try_from(config).map_err(|source| ClusterError::api("connect", source))

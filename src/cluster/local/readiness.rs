@@ -75,7 +75,7 @@ impl LocalCluster {
 
 fn plain_client(port: u16) -> Result<Client, ClusterError> {
     let url = format!("http://127.0.0.1:{port}");
-    let url = url.parse().map_err(|_| ClusterError::Name(format!("{url} is no address")))?;
+    let url = url.parse().map_err(|source| ClusterError::Address { url, source })?;
     Client::try_from(kube::Config::new(url)).map_err(|source| ClusterError::api("connect", source))
 }
 

@@ -112,16 +112,19 @@ impl Layout {
     /// Where a scheduler's process lives.
     ///
     /// # Errors
-    /// [`ClusterError::Name`] for a part that the cluster was not made with.
+    /// [`ClusterError::NoProgram`] for a part that the cluster was not made with.
     pub(super) fn place(&self, part: Part) -> Result<&Place, ClusterError> {
-        let missing = || ClusterError::Name(format!("the cluster was made without {}", part.program()));
+        let missing = || ClusterError::NoProgram {
+            program: part.program().into(),
+            reason: "the cluster was made without",
+        };
         self.schedulers.get(&part).map(|(place, _)| place).ok_or_else(missing)
     }
 
     /// How a part is started; writes its configuration file if it has one.
     ///
     /// # Errors
-    /// [`ClusterError::File`]; [`ClusterError::Name`] for a program that was not prepared.
+    /// [`ClusterError::File`]; [`ClusterError::NoProgram`] for a program that was not prepared.
     pub(super) fn process(
         &self,
         part: Part,

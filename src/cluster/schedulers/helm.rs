@@ -67,6 +67,11 @@ impl fmt::Display for Chart {
     }
 }
 
+/// Words that name no chart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected CHART, CHART@VERSION or @VERSION")]
+pub struct NoChart;
+
 /// A chart that is to be installed.
 #[derive(Debug, Clone)]
 pub struct Release {
@@ -94,8 +99,8 @@ impl Release {
     /// that it was.
     ///
     /// # Errors
-    /// What was expected, in words.
-    pub fn with_chart(self, words: &str) -> Result<Self, String> {
+    /// [`NoChart`].
+    pub fn with_chart(self, words: &str) -> Result<Self, NoChart> {
         let (reference, version) = match words.rsplit_once('@') {
             // What follows is a digest, or the rest of a folder's name.
             Some((_, tail)) if tail.contains([':', '/']) => (words, None),
@@ -103,7 +108,7 @@ impl Release {
             None => (words, None),
         };
         let chart = match (reference, version) {
-            (_, Some("")) | ("", None) => return Err("expected CHART, CHART@VERSION or @VERSION".into()),
+            (_, Some("")) | ("", None) => return Err(NoChart),
             ("", Some(version)) => Chart { version: Some(version.to_owned()), ..self.chart },
             (reference, version) => Chart {
                 reference: reference.to_owned(),

@@ -63,7 +63,7 @@ fn versions_of_charts(#[case] words: &str, #[case] version: Option<&str>) {
 #[case("volcano@")]
 fn words_that_name_no_chart(#[case] words: &str) {
     let error = pinned(volcano::SCHEDULER).with_chart(words).expect_err("no chart");
-    assert_eq!(error, "expected CHART, CHART@VERSION or @VERSION");
+    assert_eq!(error.to_string(), "expected CHART, CHART@VERSION or @VERSION");
 }
 
 #[test]

@@ -228,6 +228,5 @@ impl ModuleCrds {
 /// The objects in a YAML file.
 pub(super) fn manifests(path: &Path) -> Result<Vec<Value>, ClusterError> {
     let text = std::fs::read_to_string(path).map_err(ClusterError::file(path))?;
-    grove_yaml::documents(&text)
-        .map_err(|e| ClusterError::Manifest { path: path.into(), reason: e.to_string() })
+    grove_yaml::documents(&text).map_err(|source| ClusterError::Manifest { path: path.into(), source })
 }

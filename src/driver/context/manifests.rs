@@ -4,6 +4,7 @@ use conformance_contract::names;
 use conformance_contract::target::Target;
 use conformance_expect as expect;
 use conformance_expect::{Gang, schedulers};
+use conformance_history::SharedMark;
 use serde_json::{Value, json};
 
 use super::{Stop, TestContext};
@@ -76,7 +77,7 @@ impl TestContext {
     pub async fn submit_value(&mut self, pcs: Value) -> Result<Vec<Gang>, Stop> {
         let name = pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         self.submitted.insert(name.clone(), pcs.clone());
-        self.mark("submitted", json!({"name": name}));
+        self.mark(SharedMark::Submitted, json!({"name": name}));
         self.create("PodCliqueSet", &pcs).await?;
         Ok(expect::gangs(&pcs))
     }

@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 
 use conformance_cluster::ClusterError;
-use conformance_history::Kind;
+use conformance_history::{Kind, SharedMark};
 use serde_json::{Value, json};
 
 use super::{Stop, TestContext};
@@ -121,7 +121,7 @@ impl TestContext {
     /// # Errors
     /// [`Stop::Refused`].
     pub async fn scale(&self, kind: &str, name: &str, replicas: u32) -> Result<(), Stop> {
-        self.mark("scaled", json!({"kind": kind, "name": name, "replicas": replicas}));
+        self.mark(SharedMark::Scaled, json!({"kind": kind, "name": name, "replicas": replicas}));
         self.patch(kind, name, json!({"spec": {"replicas": replicas}})).await.map(drop)
     }
 
@@ -130,7 +130,7 @@ impl TestContext {
     /// # Errors
     /// [`Stop::Refused`].
     pub async fn delete(&self, kind: &str, name: &str) -> Result<(), Stop> {
-        self.mark("deleted", json!({"kind": kind, "name": name}));
+        self.mark(SharedMark::Deleted, json!({"kind": kind, "name": name}));
         let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"});
         self.attempt(http::Method::DELETE, kind, name, &options)
             .await?
@@ -144,7 +144,7 @@ impl TestContext {
     /// [`Stop::Refused`].
     pub async fn lose_pod(&self, name: &str) -> Result<(), Stop> {
         let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0});
-        self.mark("pod lost", json!({"name": name}));
+        self.mark(SharedMark::PodLost, json!({"name": name}));
         self.attempt(http::Method::DELETE, "Pod", name, &options)
             .await?
             .accepted(format!("delete pod {name}"))

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use conformance_expect::Gang;
 use conformance_expect::schedulers::{self, Resource};
-use conformance_history::{Live, RAN_OUT};
+use conformance_history::{Live, SharedMark};
 use serde_json::json;
 
 use super::{Stop, TestContext};
@@ -77,7 +77,7 @@ impl TestContext {
         if let Err(error) = self.test_cluster.cluster.healthy().await {
             return error.into();
         }
-        self.mark(RAN_OUT, json!({"condition": condition}));
+        self.mark(SharedMark::WaitRanOut, json!({"condition": condition}));
         Stop::Wait {
             condition: condition.into(),
             limit: limit.name,

@@ -16,7 +16,7 @@ use serde_json::Value;
 pub use name::Name;
 
 use conformance_contract::target::Target;
-use conformance_history::{Live, Pod};
+use conformance_history::{Live, Pod, list, text};
 
 use crate::domains::Domain;
 use crate::{Gang, Group};
@@ -214,14 +214,6 @@ fn schedule_by(pcs: &mut Value, scheduler: &str) {
 /// What a field says other than it should, in words.
 fn differs(field: &str, found: &Value, wanted: &Value) -> Option<String> {
     (found != wanted).then(|| format!("{field} {found} instead of {wanted}"))
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
 #[cfg(test)]

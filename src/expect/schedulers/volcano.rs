@@ -102,7 +102,7 @@ impl Expectations for Volcano {
         let domains = domains(live.of("Node").filter(|node| node["metadata"]["labels"][names::POOL] == pool));
         let found = match hyper_nodes::of_domains(live, &domains) {
             Ok(found) => found,
-            Err(missing) => return vec![missing],
+            Err(missing) => return vec![missing.to_string()],
         };
         let mut faults = Vec::new();
         // From the widest level to the narrowest, as the domains are.

@@ -8,9 +8,10 @@ use conformance_contract::target::Target;
 use conformance_contract::verdict::Outcome;
 use conformance_contract::{clauses, names};
 use conformance_driver::case::{Case, Isolation};
-use conformance_driver::context::{STOPPED, Stop, TestContext};
+use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_driver::test_cluster::TestCluster;
+use conformance_history::SharedMark;
 use conformance_report::{CaseResult, Seconds};
 
 use super::{Environment, Origin};
@@ -52,7 +53,7 @@ impl Environment {
     }
 
     async fn attempt_here(&self, case: &'static Case, target: Target, attempt: usize) -> CaseResult {
-        let failed = |error: &ClusterError| {
+        let failed = |error: &dyn std::fmt::Display| {
             let clauses = verdict::judged_clauses(case, target);
             CaseResult::without_running(case.id, case.title, clauses, &Outcome::error(error.to_string()))
         };
@@ -82,7 +83,7 @@ impl Environment {
             Ok(test) => test,
             Err(stop) => {
                 let _ = test_cluster.cluster.node_pools().release(names::POOL, &namespace).await;
-                return failed(&cluster_error(stop));
+                return failed(&stop);
             }
         };
         let stop = tokio::select! {
@@ -99,7 +100,7 @@ impl Environment {
             })
         });
         if let Some(stop) = &stop {
-            test.mark(STOPPED, stop.detail());
+            test.mark(SharedMark::Stopped, stop.detail());
         }
         let history = test.history();
         let findings = (case.judge)(&history);
@@ -158,13 +159,6 @@ impl Environment {
             tracing::debug!(namespace = test.namespace, %error, "cleaning up");
         }
         test.test_cluster.recorder.forget(&test.namespace);
-    }
-}
-
-fn cluster_error(stop: Stop) -> ClusterError {
-    match stop {
-        Stop::Cluster(error) => error,
-        stop @ (Stop::Wait { .. } | Stop::Refused { .. }) => ClusterError::Name(stop.to_string()),
     }
 }
 

@@ -33,12 +33,13 @@ impl KaiDir {
     /// nearest to `path` is taken. CRDs are known by their names inside YAML files.
     ///
     /// # Errors
-    /// [`ClusterError::KaiDir`] naming everything that is missing; [`ClusterError::File`] if `path` is no folder.
+    /// [`ClusterError::KaiDir`] naming everything that is missing; [`ClusterError::NoKaiDir`] if `path` is no folder.
     pub fn open(path: &Path) -> Result<Self, ClusterError> {
-        let path = &path.canonicalize().map_err(ClusterError::file(path))?;
+        let no_folder = |source| ClusterError::NoKaiDir { path: path.into(), source };
+        let path = &path.canonicalize().map_err(no_folder)?;
         let mut files = Vec::new();
         // The first reading fails loudly; a folder below that cannot be read has nothing for us.
-        std::fs::read_dir(path).map_err(ClusterError::file(path))?;
+        std::fs::read_dir(path).map_err(no_folder)?;
         list(path, DEPTH, &mut files);
         files.sort_by_key(|file| (file.components().count(), file.clone()));
         let program = |name: &str| {

@@ -102,7 +102,7 @@ fn crds(folder: Option<&KaiDir>) -> Result<Vec<Value>, ClusterError> {
     match folder {
         Some(folder) => folder.crds(),
         None => grove_yaml::documents(include_str!("crds.yaml"))
-            .map_err(|e| ClusterError::Manifest { path: "crds.yaml".into(), reason: e.to_string() }),
+            .map_err(|source| ClusterError::Manifest { path: "crds.yaml".into(), source }),
     }
 }
 

@@ -1,0 +1,23 @@
+//! Fields of raw JSON, where one that is missing is as good as an empty one.
+
+use serde_json::Value;
+
+/// A text; empty if it is none.
+pub fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// A list; empty if it is none.
+pub fn list(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// A number of things, if it is one.
+pub fn count(value: &Value) -> Option<usize> {
+    value.as_u64().and_then(|count| usize::try_from(count).ok())
+}
+
+/// The name of an object.
+pub fn name(object: &Value) -> &str {
+    text(&object["metadata"]["name"])
+}

@@ -1,0 +1,133 @@
+//! The names of marks: what a driver writes into a history, and a judge finds there again.
+//!
+//! Both sides name a mark by the same value, so that a judge cannot look for one that nobody writes. A mark that
+//! drivers and judges share is a [`SharedMark`]; one that a single case writes and judges is a constant of that case.
+//! The file format knows the texts alone: a history that was saved is judged again by the same names.
+
+use std::fmt;
+
+/// The name of a mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct MarkName(&'static str);
+
+impl MarkName {
+    /// A mark that only one case writes and judges: a constant of its file.
+    pub const fn of_case(name: &'static str) -> Self {
+        Self(name)
+    }
+
+    /// As it is written into the file.
+    pub const fn as_str(self) -> &'static str {
+        self.0
+    }
+}
+
+impl fmt::Display for MarkName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl From<SharedMark> for MarkName {
+    fn from(mark: SharedMark) -> Self {
+        Self(mark.as_str())
+    }
+}
+
+/// The list is written once: variants, names in the file and [`SharedMark::ALL`] cannot differ.
+macro_rules! shared_marks {
+    ($($(#[$doc:meta])+ $variant:ident = $name:literal,)+) => {
+        /// The marks that more than one case's driver writes, or a judge that is not a case's own reads.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum SharedMark {
+            $($(#[$doc])+ $variant,)+
+        }
+
+        impl SharedMark {
+            /// Every one of them.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// As it is written into the file.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+        }
+    };
+}
+
+shared_marks! {
+    /// A PodCliqueSet was sent: `{"name"}`.
+    Submitted = "submitted",
+    /// All that a PodCliqueSet is to become is there, and its statuses say so: `{"name"}`.
+    Converged = "converged",
+    /// The barrier is behind the scheduler: until here a judge may say "never".
+    SchedulerPassed = "scheduler passed",
+    /// An object's replicas were changed: `{"kind", "name", "replicas"}`.
+    Scaled = "scaled",
+    /// An object was deleted, and the API server has confirmed it: `{"kind", "name"}`.
+    Deleted = "deleted",
+    /// A bound pod was taken away: `{"name"}`.
+    PodLost = "pod lost",
+    /// The next write is somebody else's, not the controller's: `{"kind", "name", "patch"}`, a JSON merge patch.
+    WrittenByOthers = "written by others",
+    /// All that was left of a deleted workload: a list of objects with kind and metadata.
+    LeftOver = "left over",
+    /// The wait for a deleted namespace ended, whatever came of it.
+    WaitedForNamespace = "waited for the namespace to go",
+    /// The end of a watch over what should not change: `{"seconds"}`.
+    WatchedForRest = "watched for rest",
+    /// A wait ran out: `{"condition"}`.
+    WaitRanOut = "wait ran out",
+    /// How a driver stopped before its end, so that a replay judges as the run did: `{"cluster", "reason"}`.
+    Stopped = "stopped",
+    /// An attempt at the API server: `{"title", "reply"}`.
+    Attempt = "attempt",
+    /// Another backend than the target's: `{"scheduler", "foreign"}`, or `{"asked": [{"scheduler", "reply"}], "foreign"}`
+    /// where there is none.
+    AnotherBackend = "another backend",
+    /// Which controller process runs, and what it says of itself: `{"pid", "readiness", "said"}`.
+    Controller = "controller",
+    /// How the controller started with a flawed configuration: `{"title", "code", "said"}`, the exit code null while it
+    /// ran on.
+    StartedWithFlaw = "started with a flawed configuration",
+    /// A part of the control plane was stopped: `{"part"}`.
+    PartTakenAway = "part taken away",
+    /// Behind it everything is put back. What that does to a workload is not the case's: its judge speaks about the
+    /// history up to here.
+    PutBack = "put back",
+    /// Explains gaps: the case itself has taken the API server away, and every watch had to list again. A judge of such
+    /// a case speaks only about what a list shows as well.
+    ApiServerRestarted = "API server restarted",
+    /// A CRD was deleted: `{"name"}`.
+    CrdTakenAway = "CRD taken away",
+    /// It is served again: `{"name"}`.
+    CrdPutBack = "CRD put back",
+    /// A queue of Volcano's was closed: `{"name"}`.
+    QueueClosed = "queue closed",
+    /// The API server's record of bindings: `{"bindings": [{"pod", "user"}], "users": {scheduler: user}, "stoodInFor":
+    /// [scheduler]}`. `users` is whom each scheduler binds as; the pods of those stood in for another one binds, because
+    /// they do not run.
+    BoundBy = "bound by",
+    /// All containers of the case that ran then: a list of `{"node", "pod", "container", "devices"}`, devices by their
+    /// ids.
+    Allocated = "allocated",
+    /// A version of the controller's lease: `{"resourceVersion", "spec"}`; no spec when it was deleted.
+    Lease = "lease",
+    /// Versions of the lease may be missing.
+    LeaseLost = "lease lost from sight",
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        let names: BTreeSet<_> = SharedMark::ALL.iter().map(|mark| mark.as_str()).collect();
+        assert_eq!(names.len(), SharedMark::ALL.len());
+    }
+}
