@@ -160,6 +160,23 @@ pub enum ClusterError {
         /// What it said.
         reason: String,
     },
+    /// A run needs rights that the user does not have.
+    #[error(
+        "the identity in the kubeconfig may not {}; a run needs all of these rights: give them to it, or run as one that has them",
+        missing.join(", ")
+    )]
+    Rights {
+        /// All that are missing: `VERB RESOURCE.GROUP` each.
+        missing: Vec<String>,
+    },
+    /// The suite itself is at fault.
+    #[error("a defect of the suite: {what} panicked: {message}")]
+    Defect {
+        /// Which part of it.
+        what: &'static str,
+        /// What it said.
+        message: String,
+    },
     /// The API server answered with an error.
     #[error("{action}: {source}")]
     Api {
