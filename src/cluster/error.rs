@@ -247,6 +247,18 @@ pub enum ClusterError {
         source: http::uri::InvalidUri,
     },
     /// An object could not be watched.
+    #[error("the watch of {kind} is lost since {seconds} s, after {failures} attempts: {last}")]
+    WatchLost {
+        /// Of this kind.
+        kind: &'static str,
+        /// For how long.
+        seconds: u64,
+        /// How often it was tried again.
+        failures: u32,
+        /// The last error.
+        last: String,
+    },
+    /// Something could not be watched.
     #[error("watching {what}: {source}")]
     Watch {
         /// What was watched.
@@ -274,6 +286,23 @@ pub enum ClusterError {
         action: String,
         /// What it said.
         reason: String,
+    },
+    /// A run needs rights that the user does not have.
+    #[error(
+        "the identity in the kubeconfig may not {}; a run needs all of these rights: give them to it, or run as one that has them",
+        missing.join(", ")
+    )]
+    Rights {
+        /// All that are missing: `VERB RESOURCE.GROUP` each.
+        missing: Vec<String>,
+    },
+    /// The suite itself is at fault.
+    #[error("a defect of the suite: {what} panicked: {message}")]
+    Defect {
+        /// Which part of it.
+        what: &'static str,
+        /// What it said.
+        message: String,
     },
     /// The API server answered with an error.
     #[error("{action}: {source}")]

@@ -4,18 +4,20 @@
 //! alone. What the identity in the kubeconfig may not do is said before the first test, all of it at once; so is a
 //! cluster on which Grove runs workloads that are not the run's.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use conformance_contract::scheduler::Scheduler;
-use futures::future::try_join_all;
+use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
 };
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, DynamicObject, ListParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
+use kube::discovery::{Discovery, Scope, verbs};
 use kube::{Client, ResourceExt};
 use serde_json::json;
 
@@ -23,28 +25,32 @@ use super::node_pools::NodePools;
 use super::provider::{Logs, Provider};
 use super::{ClusterError, deploy, local};
 
+/// Questions to the API server at a time.
+const AT_ONCE: usize = 16;
 /// KWOK takes a new node.
 const TAKEN: Duration = Duration::from_secs(15);
 /// Between two looks at its pod.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// What a run does there: verb, API group, resource.
-const NEEDED: [(&str, &str, &str); 14] = [
-    ("create", "", "namespaces"),
-    ("delete", "", "namespaces"),
-    ("list", "", "namespaces"),
-    ("create", "", "nodes"),
-    ("deletecollection", "", "nodes"),
-    ("patch", "", "nodes/status"),
-    ("create", "", "pods"),
-    ("delete", "", "pods"),
-    ("list", "", "pods"),
-    ("list", "", "services"),
-    ("create", "grove.io", "podcliquesets"),
-    ("patch", "grove.io", "podcliquesets"),
-    ("create", "grove.io", "clustertopologybindings"),
-    ("list", "scheduler.grove.io", "podgangs"),
-];
+/// Something that a run does there.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Right {
+    /// What, such as `list`.
+    pub verb: &'static str,
+    /// The API group; empty for Kubernetes' core.
+    pub group: String,
+    /// The plural, with its subresource if it is about one, such as `nodes/status`.
+    pub resource: String,
+    /// It is done only where one of these `GROUP/VERSION` is served; nothing, if it is done everywhere.
+    pub served_in: Vec<String>,
+}
+
+impl std::fmt::Display for Right {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { verb, group, resource, .. } = self;
+        if group.is_empty() { write!(f, "{verb} {resource}") } else { write!(f, "{verb} {resource}.{group}") }
+    }
+}
 
 /// Somebody else's cluster.
 #[derive(Debug)]
@@ -55,18 +61,20 @@ pub struct ExistingCluster {
 }
 
 impl ExistingCluster {
-    /// Connects, and looks whether the run may do there what it has to. `run` is the label of everything that it makes.
+    /// Connects, and looks whether the run may do there what it has to: what is `needed`, and to list every kind that a
+    /// namespace may hold, for that is how leftovers are found. `run` is the label of everything that it makes.
     ///
     /// # Errors
     /// [`ClusterError::Kubeconfig`]; [`ClusterError::ForeignWorkloads`] for a cluster with workloads of others unless
-    /// `beside_others`; [`ClusterError::Forbidden`] with everything that is not allowed.
+    /// `beside_others`; [`ClusterError::Rights`] with everything that is not allowed.
     pub async fn connect(
         kubeconfig: &Path,
         run: (&str, &str),
         beside_others: bool,
+        needed: Vec<Right>,
     ) -> Result<Self, ClusterError> {
         let client = local::client(kubeconfig).await?;
-        allowed(&client).await?;
+        allowed(&client, needed).await?;
         if !beside_others {
             no_others(&client, run.0).await?;
         }
@@ -126,45 +134,61 @@ impl ExistingCluster {
 }
 
 /// Asks the API server about everything that a run does.
-async fn allowed(client: &Client) -> Result<(), ClusterError> {
-    let reviews: Api<SelfSubjectAccessReview> = Api::all(client.clone());
-    let ask = |(verb, group, resource): (&'static str, &'static str, &'static str)| {
-        let reviews = reviews.clone();
-        async move {
-            let (resource, subresource) = match resource.split_once('/') {
-                Some((resource, subresource)) => (resource, Some(subresource.to_owned())),
-                None => (resource, None),
-            };
-            let attributes = ResourceAttributes {
-                verb: Some(verb.into()),
-                group: Some(group.into()),
-                resource: Some(resource.into()),
-                subresource,
-                ..ResourceAttributes::default()
-            };
-            let review = SelfSubjectAccessReview {
-                spec: SelfSubjectAccessReviewSpec {
-                    resource_attributes: Some(attributes),
-                    ..Default::default()
-                },
-                ..Default::default()
-            };
-            let answer = reviews
-                .create(&PostParams::default(), &review)
-                .await
-                .map_err(|source| ClusterError::api("ask what the kubeconfig's user may do", source))?;
-            let is_allowed = answer.status.is_some_and(|status| status.allowed);
-            Ok::<_, ClusterError>((!is_allowed).then(|| format!("{verb} {resource}")))
+async fn allowed(client: &Client, needed: Vec<Right>) -> Result<(), ClusterError> {
+    let failed = |source| ClusterError::api("discover the kinds of the API server", source);
+    let discovery = Discovery::new(client.clone()).run().await.map_err(failed)?;
+    let mut served = BTreeSet::new();
+    let mut rights = BTreeSet::new();
+    for group in discovery.groups() {
+        served.extend(group.versions().map(|version| match group.name() {
+            "" => version.to_owned(),
+            name => format!("{name}/{version}"),
+        }));
+        for (kind, able) in group.resources_by_stability() {
+            if able.scope == Scope::Namespaced && able.supports_operation(verbs::LIST) {
+                let (group, resource) = (kind.group, kind.plural);
+                rights.insert(Right { verb: "list", group, resource, served_in: Vec::new() });
+            }
         }
-    };
-    let missing: Vec<String> = try_join_all(NEEDED.map(ask)).await?.into_iter().flatten().collect();
-    if missing.is_empty() {
-        return Ok(());
     }
-    Err(ClusterError::Forbidden {
-        action: "let this user hold cases".into(),
-        reason: format!("it may not {}", missing.join(", ")),
-    })
+    let is_done = |right: &Right| {
+        right.served_in.is_empty() || right.served_in.iter().any(|version| served.contains(version))
+    };
+    let needed = needed.into_iter().filter(is_done);
+    rights.extend(needed.map(|right| Right { served_in: Vec::new(), ..right }));
+    let reviews: Api<SelfSubjectAccessReview> = Api::all(client.clone());
+    let answers = futures::stream::iter(rights).map(|right| is_missing(&reviews, right));
+    let missing: Vec<Option<String>> = answers.buffered(AT_ONCE).try_collect().await?;
+    let missing: Vec<String> = missing.into_iter().flatten().collect();
+    if missing.is_empty() { Ok(()) } else { Err(ClusterError::Rights { missing }) }
+}
+
+/// The right in words, unless the API server grants it.
+async fn is_missing(
+    reviews: &Api<SelfSubjectAccessReview>,
+    right: Right,
+) -> Result<Option<String>, ClusterError> {
+    let words = right.to_string();
+    let (resource, subresource) = match right.resource.split_once('/') {
+        Some((resource, subresource)) => (resource.to_owned(), Some(subresource.to_owned())),
+        None => (right.resource, None),
+    };
+    let attributes = ResourceAttributes {
+        verb: Some(right.verb.into()),
+        group: Some(right.group),
+        resource: Some(resource),
+        subresource,
+        ..ResourceAttributes::default()
+    };
+    let review = SelfSubjectAccessReview {
+        spec: SelfSubjectAccessReviewSpec { resource_attributes: Some(attributes), ..Default::default() },
+        ..Default::default()
+    };
+    let answer = reviews
+        .create(&PostParams::default(), &review)
+        .await
+        .map_err(|source| ClusterError::api("ask what the kubeconfig's user may do", source))?;
+    Ok((!answer.status.is_some_and(|status| status.allowed)).then_some(words))
 }
 
 /// Whether every PodCliqueSet there is a conformance run's.
@@ -221,5 +245,80 @@ impl Provider for ExistingCluster {
         let client = self.client();
         deploy::delete_nodes(&client, &self.run.0, &self.run.1).await?;
         deploy::delete_topology_bindings(&client, &self.run.0, &self.run.1).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{Request, Response};
+    use kube::client::Body;
+    use serde_json::Value;
+    use tower_test::mock;
+
+    use super::*;
+
+    /// An API server that serves pods and PodGangs, and grants what is not denied.
+    fn client(denied: &'static [&'static str]) -> Client {
+        let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
+        tokio::spawn(async move {
+            while let Some((request, send)) = handle.next_request().await {
+                let resources = |group_version: &str, plural: &str, kind: &str| {
+                    json!({"kind": "APIResourceList", "groupVersion": group_version, "resources": [
+                        {"name": plural, "singularName": "", "namespaced": true, "kind": kind, "verbs": ["list"]}]})
+                };
+                let path = request.uri().path().to_owned();
+                let body = match path.as_str() {
+                    "/apis" => json!({"kind": "APIGroupList", "groups": [{"name": "scheduler.grove.io",
+                        "versions": [{"groupVersion": "scheduler.grove.io/v1alpha1", "version": "v1alpha1"}]}]}),
+                    "/api" => {
+                        json!({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []})
+                    }
+                    "/api/v1" => resources("v1", "pods", "Pod"),
+                    "/apis/scheduler.grove.io/v1alpha1" => {
+                        resources("scheduler.grove.io/v1alpha1", "podgangs", "PodGang")
+                    }
+                    _ => {
+                        let raw = request.into_body().collect_bytes().await.unwrap();
+                        let mut review: Value = serde_json::from_slice(&raw).unwrap();
+                        let asked = &review["spec"]["resourceAttributes"];
+                        let part = |key: &str| asked[key].as_str().unwrap_or_default();
+                        let words = format!("{} {}/{}", part("verb"), part("resource"), part("subresource"));
+                        review["status"] = json!({"allowed": !denied.contains(&words.as_str())});
+                        review
+                    }
+                };
+                let body = Body::from(body.to_string().into_bytes());
+                send.send_response(Response::builder().status(200).body(body).unwrap());
+            }
+        });
+        Client::new(service, "default")
+    }
+
+    #[rstest::rstest]
+    #[case::all_granted(&[], &[])]
+    #[case::several(&["watch pods/", "patch nodes/status"], &["patch nodes/status", "watch pods"])]
+    #[case::leftovers_could_not_be_found(&["list podgangs/"], &["list podgangs.scheduler.grove.io"])]
+    #[case::not_served_there(&["watch hypernodes/"], &[])]
+    #[tokio::test]
+    async fn everything_that_is_missing_is_named(
+        #[case] denied: &'static [&'static str],
+        #[case] missing: &[&str],
+    ) {
+        let right = |verb: &'static str, group: &str, resource: &str, served_in: &[&str]| Right {
+            verb,
+            group: group.into(),
+            resource: resource.into(),
+            served_in: served_in.iter().map(|version| (*version).to_owned()).collect(),
+        };
+        let needed = vec![
+            right("watch", "", "pods", &["v1"]),
+            right("patch", "", "nodes/status", &[]),
+            right("watch", "topology.volcano.sh", "hypernodes", &["topology.volcano.sh/v1alpha1"]),
+        ];
+        match allowed(&client(denied), needed).await {
+            Ok(()) => assert!(missing.is_empty()),
+            Err(ClusterError::Rights { missing: found }) => assert_eq!(found, missing),
+            Err(other) => panic!("{other}"),
+        }
     }
 }

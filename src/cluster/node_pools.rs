@@ -78,7 +78,7 @@ impl NodePools {
     /// Waits until `count` nodes are free and keeps them for a pool.
     ///
     /// # Errors
-    /// [`ClusterError::TooFewNodes`] if there never will be so many.
+    /// As [`Workers::reserve`].
     pub async fn reserve(&self, pool: &str, count: usize) -> Result<(), ClusterError> {
         match self {
             Self::Simulated(_) => Ok(()),
@@ -126,7 +126,7 @@ impl NodePools {
     /// Takes a pool's nodes back. Simulated ones carry `label=pool`.
     ///
     /// # Errors
-    /// [`ClusterError::Api`].
+    /// [`ClusterError::Api`]; as [`Workers::release`].
     pub async fn release(&self, label: &str, pool: &str) -> Result<(), ClusterError> {
         match self {
             Self::Simulated(client) => deploy::delete_nodes(client, label, pool).await,

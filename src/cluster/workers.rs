@@ -9,12 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures::StreamExt;
 use futures::future::try_join_all;
+use futures::stream::FuturesUnordered;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{Api, ListParams, Patch, PatchParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Map, Value, json};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::nodes::NodeSpec;
 use super::{ClusterError, deploy};
@@ -29,6 +31,8 @@ const GPU: &str = "nvidia.com/gpu";
 const ADVERTISED: Duration = Duration::from_secs(30);
 /// The pods of an ended case go.
 const EMPTIED: Duration = Duration::from_secs(60);
+/// Other cases give enough nodes back: many times what the longest of them takes.
+const FREED: Duration = Duration::from_secs(30 * 60);
 /// Between two looks at what is still on a node; a watch on all pods would cost more than these few.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -43,14 +47,15 @@ struct Worker {
 /// What a pool has.
 #[derive(Debug)]
 struct Lent {
-    _permits: OwnedSemaphorePermit,
+    permits: OwnedSemaphorePermit,
     workers: Vec<(Worker, BTreeSet<String>)>,
 }
 
 /// The workers of a cluster.
 pub struct Workers {
     client: Client,
-    size: usize,
+    /// How many there are: fewer, once one was lost.
+    size: watch::Sender<usize>,
     seats: Arc<Semaphore>,
     free: Mutex<Vec<Worker>>,
     lent: Mutex<BTreeMap<String, Lent>>,
@@ -78,7 +83,7 @@ impl Workers {
         let size = free.len();
         Ok(Self {
             client,
-            size,
+            size: watch::Sender::new(size),
             seats: Arc::new(Semaphore::new(size)),
             free: Mutex::new(free),
             lent: Mutex::default(),
@@ -92,21 +97,37 @@ impl Workers {
 
     /// How many there are.
     pub fn size(&self) -> usize {
-        self.size
+        *self.size.borrow()
     }
 
     /// Waits until so many are free and keeps them for a pool. First come, first served: a case that asks for many is
     /// not passed by those that ask for few.
     ///
     /// # Errors
-    /// [`ClusterError::TooFewNodes`] if there never will be so many.
+    /// [`ClusterError::TooFewNodes`] if there never will be so many, also if some are lost meanwhile;
+    /// [`ClusterError::NotReady`] if others do not give them back.
     pub async fn reserve(&self, pool: &str, count: usize) -> Result<(), ClusterError> {
-        let wanted = u32::try_from(count).ok().filter(|_| count <= self.size);
-        let too_many = || ClusterError::TooFewNodes { wanted: count, there: self.size };
-        let seats = self.seats.clone();
+        let mut size = self.size.subscribe();
+        let wanted = u32::try_from(count).unwrap_or(u32::MAX);
+        let permits = tokio::select! {
+            biased;
+            _ = size.wait_for(|size| *size < count) => {
+                return Err(ClusterError::TooFewNodes { wanted: count, there: self.size() });
+            }
+            freed = tokio::time::timeout(FREED, self.seats.clone().acquire_many_owned(wanted)) => freed,
+        };
         // The semaphore is never closed.
-        let permits = seats.acquire_many_owned(wanted.ok_or_else(too_many)?).await.map_err(|_| too_many())?;
-        lock(&self.lent).insert(pool.into(), Lent { _permits: permits, workers: Vec::new() });
+        let Ok(Ok(permits)) = permits else {
+            let lent = lock(&self.lent);
+            let pools: Vec<_> =
+                lent.iter().map(|(pool, lent)| format!("{pool} has {}", lent.workers.len())).collect();
+            return Err(ClusterError::NotReady {
+                what: format!("{count} free nodes of {}", self.size()),
+                seconds: FREED.as_secs(),
+                last: format!("{} are free, {}", self.seats.available_permits(), pools.join(", ")),
+            });
+        };
+        lock(&self.lent).insert(pool.into(), Lent { permits, workers: Vec::new() });
         Ok(())
     }
 
@@ -121,15 +142,19 @@ impl Workers {
         scarce: bool,
     ) -> Result<Vec<NodeSpec>, ClusterError> {
         let mut taken = Vec::new();
-        for node in nodes {
-            let worker = lock(&self.free).pop();
-            let Some(worker) = worker else {
+        {
+            let (mut all, mut free) = (lock(&self.lent), lock(&self.free));
+            let reserved = all.get_mut(pool).filter(|lent| {
+                lent.workers.len() + nodes.len() <= lent.permits.num_permits() && nodes.len() <= free.len()
+            });
+            let Some(lent) = reserved else {
                 return Err(ClusterError::NotReserved { pool: pool.into() });
             };
-            if let Some(lent) = lock(&self.lent).get_mut(pool) {
+            for node in nodes {
+                let Some(worker) = free.pop() else { break };
                 lent.workers.push((worker.clone(), node.labels.keys().cloned().collect()));
+                taken.push((worker, node));
             }
-            taken.push((worker, node));
         }
         let made = taken.into_iter().map(|(worker, node)| self.dress(worker, node, scarce));
         try_join_all(made).await
@@ -200,24 +225,40 @@ impl Workers {
             .map_err(|source| ClusterError::api(format!("patch node {node}"), source))
     }
 
-    /// Takes a pool's nodes back once no pod of a case is on them.
+    /// Takes a pool's nodes back once no pod of a case is on them, each for itself: one that does not come back is lent to
+    /// nobody any more, and takes no other with it.
     ///
     /// # Errors
-    /// [`ClusterError::Api`]; [`ClusterError::NotReady`] if pods stay: such a node is lent to nobody any more.
+    /// Why the first of those was lost: [`ClusterError::Api`], or [`ClusterError::NotReady`] if pods stay.
     pub async fn release(&self, pool: &str) -> Result<(), ClusterError> {
-        let Some(lent) = lock(&self.lent).remove(pool) else { return Ok(()) };
-        let emptied = try_join_all(lent.workers.iter().map(|(worker, labels)| async move {
-            self.emptied(&worker.name, pool).await?;
-            self.undress(worker, labels).await
-        }));
-        emptied.await?;
-        lock(&self.free).extend(lent.workers.into_iter().map(|(worker, _)| worker));
-        Ok(())
+        let Some(Lent { permits, workers }) = lock(&self.lent).remove(pool) else { return Ok(()) };
+        let mut out =
+            Returning { to: self, permits, left: workers.iter().map(|(of, _)| of.name.clone()).collect() };
+        let coming = workers.into_iter().map(|(worker, labels)| async move {
+            let empty = self.emptied(&worker.name, pool).await;
+            let restored = match empty {
+                Ok(()) => self.undress(&worker, &labels).await,
+                stays => stays,
+            };
+            (worker, restored)
+        });
+        let mut coming: FuturesUnordered<_> = coming.collect();
+        let mut outcome = Ok(());
+        while let Some((worker, restored)) = coming.next().await {
+            match restored {
+                Ok(()) => out.is_back(worker),
+                Err(error) => {
+                    tracing::warn!(node = worker.name, pool, %error, "a node does not come back from its case");
+                    outcome = outcome.and(Err(error));
+                }
+            }
+        }
+        outcome
     }
 
     async fn emptied(&self, node: &str, namespace: &str) -> Result<(), ClusterError> {
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
-        let begin = std::time::Instant::now();
+        let begin = tokio::time::Instant::now();
         loop {
             let on_node = ListParams::default().fields(&format!("spec.nodeName={node}"));
             let left = pods
@@ -248,6 +289,160 @@ impl Workers {
     }
 }
 
+/// Nodes on their way back. Those that have not come when this is dropped, for an error or because nobody waits any more,
+/// are lost, and their permits with them: there are never more permits than nodes.
+struct Returning<'a> {
+    to: &'a Workers,
+    permits: OwnedSemaphorePermit,
+    left: BTreeSet<String>,
+}
+
+impl Returning<'_> {
+    fn is_back(&mut self, worker: Worker) {
+        self.left.remove(&worker.name);
+        lock(&self.to.free).push(worker);
+    }
+}
+
+impl Drop for Returning<'_> {
+    fn drop(&mut self) {
+        if self.left.is_empty() {
+            return;
+        }
+        if let Some(lost) = self.permits.split(self.left.len()) {
+            lost.forget();
+        }
+        self.to.size.send_modify(|size| *size = size.saturating_sub(self.left.len()));
+        let nodes = self.left.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        tracing::warn!(nodes, left = self.to.size(), "nodes are lost, and lent to nobody any more");
+    }
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{Method, Request, Response};
+    use kube::client::Body;
+    use tower_test::mock;
+
+    use super::*;
+
+    /// Workers of a made-up API server; pods stay on those that are named, and writes to those that are not fail.
+    fn workers(
+        names: &[&str],
+        occupied: &'static [&'static str],
+        broken: &'static [&'static str],
+    ) -> Workers {
+        let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
+        tokio::spawn(async move {
+            while let Some((request, send)) = handle.next_request().await {
+                let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
+                let (code, body) = if request.method() == Method::GET {
+                    let left =
+                        occupied.iter().any(|node| query.ends_with(&format!("spec.nodeName%3D{node}")));
+                    let items: &[Value] = if left { &[json!({"metadata": {"name": "p"}})] } else { &[] };
+                    (200, json!({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}))
+                } else if broken.iter().any(|node| path.contains(node)) {
+                    (500, json!({"kind": "Status", "status": "Failure", "code": 500, "message": "broken"}))
+                } else {
+                    (200, json!({"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n"}}))
+                };
+                let body = Body::from(body.to_string().into_bytes());
+                send.send_response(Response::builder().status(code).body(body).unwrap());
+            }
+        });
+        let worker =
+            |name: &&str| Worker { name: (*name).into(), labels: BTreeMap::new(), taints: Value::Null };
+        Workers {
+            client: Client::new(service, "default"),
+            size: watch::Sender::new(names.len()),
+            seats: Arc::new(Semaphore::new(names.len())),
+            free: Mutex::new(names.iter().map(worker).collect()),
+            lent: Mutex::default(),
+        }
+    }
+
+    /// Hands a pool so many of the nodes that it has reserved, as they are.
+    fn lend(workers: &Workers, pool: &str, count: usize) {
+        for _ in 0..count {
+            let worker = lock(&workers.free).pop().unwrap();
+            lock(&workers.lent).get_mut(pool).unwrap().workers.push((worker, BTreeSet::new()));
+        }
+    }
+
+    fn free(workers: &Workers) -> Vec<String> {
+        let mut names: Vec<_> = lock(&workers.free).iter().map(|worker| worker.name.clone()).collect();
+        names.sort();
+        names
+    }
+
+    #[rstest::rstest]
+    #[case::all(&[], &[], &["a", "b", "c"])]
+    #[case::one_cannot_be_restored(&[], &["b"], &["a", "c"])]
+    #[case::pods_stay_on_one(&["c"], &[], &["a", "b"])]
+    #[tokio::test]
+    async fn each_node_comes_back_for_itself(
+        #[case] occupied: &'static [&'static str],
+        #[case] broken: &'static [&'static str],
+        #[case] back: &[&str],
+    ) {
+        let workers = workers(&["a", "b", "c"], occupied, broken);
+        workers.reserve("ns", 3).await.unwrap();
+        lend(&workers, "ns", 3);
+        if !occupied.is_empty() {
+            tokio::time::pause();
+        }
+        assert_eq!(workers.release("ns").await.is_ok(), back.len() == 3);
+        assert_eq!(
+            (free(&workers), workers.size()),
+            (back.iter().map(|name| (*name).to_owned()).collect(), back.len())
+        );
+        assert_eq!(workers.seats.available_permits(), back.len(), "a permit for each node, and no more");
+        workers.reserve("next", back.len()).await.unwrap();
+        if back.len() < 3 {
+            assert!(workers.reserve("more", 3).await.is_err(), "there never will be so many");
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_nodes_that_are_lost() {
+        let workers = workers(&["a", "b"], &[], &["a", "b"]);
+        workers.reserve("ns", 2).await.unwrap();
+        lend(&workers, "ns", 2);
+        let (waits, _) = futures::join!(workers.reserve("next", 2), workers.release("ns"));
+        assert_eq!(waits.unwrap_err().to_string(), "2 nodes are needed, there are 0");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_for_nodes_has_a_limit() {
+        let workers = workers(&["a", "b"], &[], &[]);
+        workers.reserve("ns", 1).await.unwrap();
+        lend(&workers, "ns", 1);
+        let late = workers.reserve("next", 2).await.unwrap_err().to_string();
+        assert_eq!(late, "2 free nodes of 2 was not ready after 1800 s: 1 are free, ns has 1");
+    }
+
+    #[tokio::test]
+    async fn what_was_not_reserved_is_not_lent() {
+        let workers = workers(&["a", "b"], &[], &[]);
+        let node = || NodeSpec { name: "n".into(), labels: BTreeMap::new(), taint: None, gpus: 0, pods: 1 };
+        assert!(workers.add("ns", vec![node()], false).await.is_err());
+        workers.reserve("ns", 1).await.unwrap();
+        assert!(workers.add("ns", vec![node(), node()], false).await.is_err());
+        assert_eq!(free(&workers).len(), 2, "none is lost for it");
+    }
+
+    #[tokio::test]
+    async fn who_stops_waiting_for_nodes_to_come_back_loses_them() {
+        let workers = workers(&["a", "b"], &["a"], &[]);
+        workers.reserve("ns", 2).await.unwrap();
+        lend(&workers, "ns", 2);
+        let soon = tokio::time::timeout(Duration::from_millis(100), workers.release("ns")).await;
+        assert!(soon.is_err());
+        assert_eq!((free(&workers), workers.size()), (vec!["b".to_owned()], 1));
+        assert_eq!(workers.seats.available_permits(), 1);
+    }
 }

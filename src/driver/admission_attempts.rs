@@ -102,19 +102,15 @@ impl TestContext {
             loop {
                 let reply = self.ask(Method::POST, "?dryRun=All", &pcs).await?;
                 let wrong = attempt.wrong(&reply);
-                let late = begin.elapsed() > limit.length.mul_f64(self.scale);
+                let late = begin.elapsed() > self.length(limit);
                 if wrong.is_none() || late {
                     self.note(attempt, &reply);
                 }
                 match wrong {
                     None => break,
                     Some(wrong) if late => {
-                        return Err(Stop::Wait {
-                            condition: format!("{}: {wrong}", attempt.title),
-                            limit: limit.name,
-                            seconds: begin.elapsed().as_secs_f64(),
-                            situation: self.look(diagnostics::describe),
-                        });
+                        let condition = format!("{}: {wrong}", attempt.title);
+                        return Err(self.waited(condition, limit, begin, self.look(diagnostics::describe)));
                     }
                     Some(_) => tokio::time::sleep(PACE).await,
                 }

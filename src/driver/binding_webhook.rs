@@ -7,7 +7,7 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::extract::State;
 use axum::routing::post;
@@ -206,13 +206,9 @@ async fn within(
     condition: &str,
     reached: impl Future<Output = ()>,
 ) -> Result<(), Stop> {
-    let length = limit.length.mul_f64(test.scale);
-    tokio::time::timeout(length, reached).await.map_err(|_| Stop::Wait {
-        condition: condition.into(),
-        limit: limit.name,
-        seconds: length.as_secs_f64(),
-        situation: String::new(),
-    })
+    let begin = Instant::now();
+    let late = || test.waited(condition, limit, begin, String::new());
+    test.within(limit, reached).await.ok_or_else(late)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use conformance_cluster::ClusterError;
 use conformance_expect::Gang;
-use conformance_history::{Change, SharedMark, Version};
+use conformance_history::{SharedMark, Version};
 use conformance_judge::cleanup::is_there_anyway;
 use conformance_judge::ownership::belongs;
 use futures::future::try_join_all;
@@ -14,7 +14,8 @@ use kube::api::{DynamicObject, ListParams};
 use kube::discovery::{ApiResource, Discovery, Scope, verbs};
 use serde_json::{Value, json};
 
-use super::limits::{CLEANUP, NAMESPACE_END};
+use super::limits::{CLEANUP, NAMESPACE_END, NAMESPACE_QUIET};
+use super::namespace_end::Progress;
 use crate::context::{Stop, TestContext};
 
 impl TestContext {
@@ -25,14 +26,13 @@ impl TestContext {
     /// [`Stop::Cluster`] if the API server does not answer.
     pub async fn until_nothing_left(&self) -> Result<(), Stop> {
         let begin = Instant::now();
-        let limit = CLEANUP.length.mul_f64(self.scale);
         let kinds = self.listable().await?;
         let mut changes = self.test_cluster.recorder.follow(&self.namespace);
         loop {
             let left = self.leftovers(&kinds).await?;
             // The watches may tell of a deletion later than a list shows it.
             let unseen = self.look(|live| live.all().any(|object| !is_there_anyway(object)));
-            if (left.is_empty() && !unseen) || begin.elapsed() > limit {
+            if (left.is_empty() && !unseen) || begin.elapsed() > self.length(CLEANUP) {
                 self.test_cluster.cluster.healthy().await?;
                 self.mark(SharedMark::LeftOver, left.into());
                 return Ok(());
@@ -55,24 +55,40 @@ impl TestContext {
         .await
     }
 
-    /// Waits until the case's namespace itself is gone, or the limit has run out.
+    /// Waits until the case's namespace itself is gone, or is stuck: nothing of it has come further for longer than its
+    /// controller pauses.
     ///
     /// # Errors
-    /// [`Stop::Cluster`] if a part of the cluster has died meanwhile.
+    /// [`Stop::Cluster`] if a part of the cluster has died meanwhile; [`Stop::Wait`] if it still comes further after a
+    /// time in which any namespace ends.
     pub async fn until_namespace_gone(&self) -> Result<(), Stop> {
-        let limit = NAMESPACE_END.length.mul_f64(self.scale);
-        let mut changes = self.test_cluster.recorder.follow("");
-        let gone = || {
-            let history = self.history();
-            history
-                .named("Namespace", &self.namespace)
-                .last()
-                .is_some_and(|version| version.change == Change::Deleted)
+        let recorder = &self.test_cluster.recorder;
+        let (mut outside, mut inside) = (recorder.follow(""), recorder.follow(&self.namespace));
+        let progress = || {
+            let namespace = recorder.look("", |live| live.get("Namespace", &self.namespace).cloned());
+            self.look(|live| Progress::of(namespace.as_ref(), live))
         };
-        let wait = async { while !gone() && changes.changed().await.is_ok() {} };
-        let _ = tokio::time::timeout(limit, wait).await;
+        let begin = Instant::now();
+        let (mut last, mut since) = (Progress::default(), Instant::now());
+        let end = loop {
+            let Some(now) = progress() else { break "gone" };
+            if now.is_further_than(&last) {
+                since = Instant::now();
+                tracing::debug!(case = self.case.id, progress = now.describe(), "the namespace is ending");
+            }
+            last = now;
+            if begin.elapsed() > self.length(NAMESPACE_END) {
+                return Err(self.ran_out("the namespace gone", NAMESPACE_END, begin).await);
+            }
+            let Some(left) = self.length(NAMESPACE_QUIET).checked_sub(since.elapsed()) else { break "stuck" };
+            let changed = async {
+                tokio::select! { _ = outside.changed() => {}, _ = inside.changed() => {} }
+            };
+            let _ = tokio::time::timeout(left, changed).await;
+        };
         self.test_cluster.cluster.healthy().await?;
-        self.mark(SharedMark::WaitedForNamespace, Value::Null);
+        let detail = json!({"end": end, "seconds": begin.elapsed().as_secs_f64(), "last": last.describe()});
+        self.mark(SharedMark::WaitedForNamespace, detail);
         Ok(())
     }
 

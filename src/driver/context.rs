@@ -28,13 +28,14 @@ use conformance_expect::{hyper_nodes, schedulers};
 use conformance_history::{Header, History, Live, MarkName, SharedMark};
 
 use super::case::Case;
+use crate::recorder::Tracked;
 use crate::test_cluster::TestCluster;
 
 /// Why a driver stopped before its end.
 #[derive(Debug, thiserror::Error)]
 pub enum Stop {
     /// A named wait ran out: the judge decides whether that breaks a clause.
-    #[error("waited {seconds:.1} s ({limit}) for: {condition}\n{situation}")]
+    #[error("waited {seconds:.1} s ({limit}{}) for: {condition}\n{situation}", slowed(*slowness))]
     Wait {
         /// The condition's name.
         condition: String,
@@ -42,6 +43,8 @@ pub enum Stop {
         limit: &'static str,
         /// How long.
         seconds: f64,
+        /// By how much the limit was longer for the machine's sake.
+        slowness: f64,
         /// The namespace at that moment.
         situation: String,
     },
@@ -56,6 +59,11 @@ pub enum Stop {
     /// The cluster failed.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
+}
+
+/// A factor on a limit, where it is one.
+fn slowed(slowness: f64) -> String {
+    if slowness > 1.0 { format!(", × {slowness:.1} for a slow API server") } else { String::new() }
 }
 
 impl Stop {
@@ -87,6 +95,8 @@ pub struct TestContext {
     pub namespace: String,
     /// By how much its limits are longer than at scale 1.
     pub scale: f64,
+    /// Namespaces that are recorded until it ends.
+    tracked: Vec<Tracked>,
     submitted: BTreeMap<String, Value>,
     /// The nodes that it was given.
     pub nodes: Vec<NodeSpec>,
@@ -126,12 +136,14 @@ impl TestContext {
             test_cluster,
             namespace,
             scale,
+            tracked: Vec::new(),
             submitted: BTreeMap::new(),
             nodes: Vec::new(),
             of_the_cluster: Mutex::default(),
             overhead: Duration::ZERO,
             negative_verdict: None,
         };
+        test.track(test.namespace.clone());
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
             "name": test.namespace, "labels": {names::RUN: test.test_cluster.run}}});
         deploy::create_unless_there(&test.test_cluster.client, &namespace).await?;
@@ -172,19 +184,24 @@ impl TestContext {
         Ok(self.test_cluster.kind()?)
     }
 
+    /// Has what happens in a namespace recorded until the case ends: its own, and others that it makes. To be called before
+    /// the namespace is made.
+    pub fn track(&mut self, namespace: String) {
+        let pool = self.namespace.clone();
+        let belongs = move |object: &Value| match object["kind"].as_str().unwrap_or_default() {
+            "ClusterTopologyBinding" | "Topology" => true,
+            "HyperNode" => hyper_nodes::mentions(object, &pool),
+            _ => {
+                object["metadata"]["labels"][names::POOL] == pool.as_str()
+                    || object["metadata"]["name"] == pool.as_str()
+            }
+        };
+        self.tracked.push(self.test_cluster.recorder.track(&namespace, belongs));
+    }
+
     /// Everything that happened to the case so far.
     pub fn history(&self) -> History {
         let header = Header::new(self.case.id, self.target, &self.namespace, self.submitted.clone());
-        let pool = self.namespace.clone();
-        self.test_cluster.recorder.history(header, |object| {
-            match object["kind"].as_str().unwrap_or_default() {
-                "ClusterTopologyBinding" | "Topology" => true,
-                "HyperNode" => hyper_nodes::mentions(object, &pool),
-                _ => {
-                    object["metadata"]["labels"][names::POOL] == pool.as_str()
-                        || object["metadata"]["name"] == pool.as_str()
-                }
-            }
-        })
+        self.test_cluster.recorder.history(header)
     }
 }

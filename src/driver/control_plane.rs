@@ -28,7 +28,7 @@ pub async fn restored(
     let outcome = change(test).await;
     // A watch may be late after a restart; what has happened by now is to stand before the mark. One that stays away is
     // found out at the end of the test.
-    let _ = test.test_cluster.recorder.settle(&test.namespace, limits::SETTLE.length).await;
+    let _ = test.test_cluster.recorder.settle(&test.namespace, test.length(limits::SETTLE)).await;
     test.mark(SharedMark::PutBack, Value::Null);
     put_back(test.local()?, was).await?;
     outcome
@@ -193,12 +193,8 @@ impl TestContext {
         let begin = Instant::now();
         let wait = async { while !recorder.look("", seen) && changes.changed().await.is_ok() {} };
         let limit = limits::RECOVERY;
-        tokio::time::timeout(limit.length.mul_f64(self.scale), wait).await.map_err(|_| Stop::Wait {
-            condition: "the watches on the cluster's objects back".into(),
-            limit: limit.name,
-            seconds: begin.elapsed().as_secs_f64(),
-            situation: String::new(),
-        })
+        let late = || self.waited("the watches on the cluster's objects back", limit, begin, String::new());
+        self.within(limit, wait).await.ok_or_else(late)
     }
 }
 

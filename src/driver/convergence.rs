@@ -29,12 +29,13 @@ impl TestContext {
                 self.mark(SharedMark::Converged, serde_json::json!({"name": set}));
                 Ok(())
             }
-            Err(Stop::Wait { condition, limit, seconds, situation }) => {
+            Err(Stop::Wait { condition, limit, seconds, slowness, situation }) => {
                 let lack = self.look(|live| lacks(live, set, &gangs)).unwrap_or_default();
                 Err(Stop::Wait {
                     condition: format!("{condition} (it lacks {lack})"),
                     limit,
                     seconds,
+                    slowness,
                     situation,
                 })
             }

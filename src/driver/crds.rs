@@ -27,10 +27,8 @@ impl TestContext {
         self.crd(Method::DELETE, name).await?;
         let begin = Instant::now();
         while self.crd(Method::GET, name).await?.is_some() {
-            if begin.elapsed() > CLEANUP.length.mul_f64(self.scale) {
-                let seconds = begin.elapsed().as_secs_f64();
-                let (limit, situation) = (CLEANUP.name, String::new());
-                return Err(Stop::Wait { condition: format!("CRD {name} gone"), limit, seconds, situation });
+            if begin.elapsed() > self.length(CLEANUP) {
+                return Err(self.waited(format!("CRD {name} gone"), CLEANUP, begin, String::new()));
             }
             tokio::time::sleep(PACE).await;
         }

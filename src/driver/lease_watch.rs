@@ -88,9 +88,8 @@ impl LeaseWatch {
         holds: impl Fn(Option<&str>) -> bool,
     ) -> Result<(), Stop> {
         let begin = Instant::now();
-        let length = limit.length.mul_f64(test.scale);
         let reached = self.holder.wait_for(|holder| holds(holder.as_deref()));
-        if tokio::time::timeout(length, reached).await.is_ok_and(|seen| seen.is_ok()) {
+        if test.within(limit, reached).await.is_some_and(|seen| seen.is_ok()) {
             return Ok(());
         }
         Err(test.ran_out(condition, limit, begin).await)

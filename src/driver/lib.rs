@@ -2,7 +2,9 @@
 //!
 //! A driver acts and waits; it does not judge. [`case`] is what a case is, [`context`] one run of it on a target.
 //!
-//! - [`test_cluster`]: the cluster it runs on; [`recorder`]: the watches that write its history; [`limits`]: how long waits are;
+//! - [`test_cluster`]: the cluster it runs on; [`recorder`]: the watches that write its history; [`limits`]: how long waits are,
+//!   and [`speed`] by how much longer on this machine;
+//! - [`rights`]: what all that asks of somebody else's cluster;
 //! - [`barrier`]: the proof that nothing happened; [`quiescence`]: the one wait of fixed length; [`convergence`]: when a
 //!   PodCliqueSet has become all that it should be; [`cleanup`]: what is left of it;
 //! - [`admission_attempts`], [`mutations`], [`queues`], [`crds`], [`binding_webhook`]: what drivers do through the API;
@@ -25,7 +27,10 @@ pub mod kubelets;
 pub mod lease_watch;
 pub mod limits;
 pub mod mutations;
+mod namespace_end;
 pub mod queues;
 pub mod quiescence;
 pub mod recorder;
+pub mod rights;
+pub mod speed;
 pub mod test_cluster;

@@ -1,5 +1,5 @@
-//! How long the harness waits for what, in one place. Every limit is multiplied by the run's scale
-//! (`--timeout-scale`), for slow machines.
+//! How long the harness waits for what, in one place. Every limit is multiplied by the run's scale (`--timeout-scale`)
+//! and by the [speed](crate::speed) of the machine.
 
 use std::time::Duration;
 
@@ -24,8 +24,11 @@ pub const SCHEDULING: Limit = seconds("scheduling", 30);
 pub const RETRIES: Limit = seconds("retries", 90);
 /// Garbage collection ends.
 pub const CLEANUP: Limit = seconds("cleanup", 30);
-/// A namespace ends. Its controller looks again only after a pause that grows while pods and finalizers are left.
-pub const NAMESPACE_END: Limit = seconds("namespace end", 90);
+/// A namespace that is being deleted shows no progress. Its controller looks again only after a pause that grows to a
+/// minute while pods and finalizers are left: twice that, so that one try in vain is none too many.
+pub const NAMESPACE_QUIET: Limit = seconds("namespace quiet", 120);
+/// A namespace ends, whatever progress it shows: many times its controller's longest pause.
+pub const NAMESPACE_END: Limit = seconds("namespace end", 480);
 /// A restarted part is back and has caught up.
 pub const RECOVERY: Limit = seconds("recovery", 60);
 /// A scheduler, or the backend for it, takes in what domains new nodes are in; Koordinator looks every 10 s.

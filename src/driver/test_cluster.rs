@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use super::limits::SETTLE;
 use crate::recorder::Recorder;
+use crate::speed::Speed;
 
 /// A cluster with its recorder.
 pub struct TestCluster {
@@ -22,6 +23,8 @@ pub struct TestCluster {
     pub client: Client,
     /// What happens.
     pub recorder: Recorder,
+    /// How fast it is.
+    pub speed: Speed,
     /// Where it comes from, and what can be done to it.
     pub cluster: Arc<dyn Provider>,
     /// The run's id, on everything that cases create.
@@ -54,25 +57,21 @@ impl TestCluster {
     /// Starts recording on a cluster and creates what all cases share: the topology binding and the canaries' node.
     ///
     /// # Errors
-    /// [`ClusterError::Forbidden`], [`ClusterError::Api`].
+    /// [`ClusterError::Rights`], [`ClusterError::NotReady`] if it cannot be recorded; [`ClusterError::Forbidden`],
+    /// [`ClusterError::Api`].
     pub async fn prepare(
         cluster: Arc<dyn Provider>,
         schedulers: &BTreeSet<Scheduler>,
         run: &str,
     ) -> Result<Self, ClusterError> {
         let client = cluster.client();
-        let recorder = Recorder::start(client.clone(), schedulers, SETTLE.length).await.map_err(|what| {
-            ClusterError::NotReady {
-                what: format!("the list of {what}"),
-                seconds: SETTLE.length.as_secs(),
-                last: "the API server does not let this identity list it, or does not answer".into(),
-            }
-        })?;
+        let recorder = Recorder::start(client.clone(), schedulers, SETTLE.length).await?;
+        let speed = Speed::measure(client.clone()).await;
         let mut topology = binding(TOPOLOGY, &LEVELS);
         topology["metadata"]["labels"] = json!({(names::RUN): run});
         deploy::create_unless_there(&client, &topology).await?;
         cluster.node_pools().add_canary_node(names::CANARY, (names::RUN, run)).await?;
-        Ok(Self { client, recorder, cluster, run: run.into(), configured_by_others: false })
+        Ok(Self { client, recorder, speed, cluster, run: run.into(), configured_by_others: false })
     }
 
     /// The local control plane.

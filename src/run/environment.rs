@@ -24,6 +24,7 @@ use conformance_cluster::provider::Provider;
 use conformance_contract::names;
 use conformance_contract::target::{TARGETS, Target};
 use conformance_driver::case::Isolation;
+use conformance_driver::rights;
 use conformance_driver::test_cluster::TestCluster;
 
 /// The clusters of a run.
@@ -100,15 +101,16 @@ impl Environment {
     async fn bring_up_shared(&self) -> Result<TestCluster, ClusterError> {
         let (run, spec) = (&self.settings.run, &self.settings.spec);
         let label = (names::RUN, run.as_str());
+        let needed = rights::needed(&spec.schedulers);
         let existing = match &self.settings.origin {
             Origin::Local => return self.bring_up_local("shared", spec.clone()).await,
             Origin::Kind(kind) => {
                 let cluster = KindCluster::create(&format!("{run}-shared"), kind).await?;
                 return TestCluster::prepare(Arc::new(cluster), &spec.schedulers, run).await;
             }
-            Origin::Up(kubeconfig) => ExistingCluster::connect(kubeconfig, label, true).await?,
+            Origin::Up(kubeconfig) => ExistingCluster::connect(kubeconfig, label, true, needed).await?,
             Origin::Existing { kubeconfig, beside_others, .. } => {
-                ExistingCluster::connect(kubeconfig, label, *beside_others).await?
+                ExistingCluster::connect(kubeconfig, label, *beside_others, needed).await?
             }
         };
         let existing = Arc::new(existing);

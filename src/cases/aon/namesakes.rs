@@ -36,6 +36,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.scheduler_passes_over(&gang).await?;
     }
     let elsewhere = test.domain("elsewhere");
+    test.track(elsewhere.clone());
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
         "name": elsewhere, "labels": {names::RUN: test.test_cluster.run}}});
     test.create("Namespace", &namespace).await?;

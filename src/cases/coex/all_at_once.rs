@@ -68,7 +68,7 @@ async fn note_binders(test: &TestContext) -> Result<(), Stop> {
         let written = |pod: &str| bindings.iter().any(|binding| binding.pod == pod);
         let all =
             test.look(|live| live.pods().filter(|pod| pod.node().is_some()).all(|pod| written(pod.name())));
-        if all || begin.elapsed() > SETTLE.length.mul_f64(test.scale) {
+        if all || begin.elapsed() > test.length(SETTLE) {
             let bound: Vec<_> = bindings.iter().map(|b| json!({"pod": b.pod, "user": b.user})).collect();
             let users: BTreeMap<_, _> =
                 schedulers::all().map(|of| (of.name(), installation(of).user)).collect();

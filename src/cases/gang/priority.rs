@@ -74,7 +74,7 @@ async fn create_once_known(test: &TestContext, kind: &str, probe: &Value) -> Res
         let answer = test.attempt(http::Method::POST, kind, "probe", probe).await?;
         let unknown =
             matches!(&answer, Answer::Refused { message, .. } if message.contains("no PriorityClass"));
-        if !unknown || begin.elapsed() > REACTION.length.mul_f64(test.scale) {
+        if !unknown || begin.elapsed() > test.length(REACTION) {
             return answer.accepted(format!("create {kind} probe"));
         }
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -126,6 +126,7 @@ async fn timed(
     pcs: &Value,
     done: impl Fn(&Live) -> bool,
 ) -> Result<Duration, Failure> {
+    let _tracked = test_cluster.recorder.track("default", |_| false);
     let mut changes: watch::Receiver<usize> = test_cluster.recorder.follow("default");
     let begin = Instant::now();
     deploy::create_unless_there(&test_cluster.client, pcs).await?;

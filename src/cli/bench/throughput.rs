@@ -212,6 +212,7 @@ impl Plane<'_> {
         let (namespace, pods) = (cell.namespace(), cell.pods());
         let home = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
             "name": namespace, "labels": {(names::RUN): self.test_cluster.run}}});
+        let tracked = recorder.track(&namespace, |_| false);
         deploy::create_unless_there(client, &home).await?;
         let pcs = workload::pod_clique_set(cell.target, &namespace, cell.gangs, cell.rack);
         let sent = Timestamp::now();
@@ -223,7 +224,7 @@ impl Plane<'_> {
         };
         self.until(&namespace, &format!("{title}: the last bound pod"), bound, so_far).await?;
         let header = Header::new("bench", cell.target, &namespace, BTreeMap::new());
-        let history = recorder.history(header, |_| false);
+        let history = recorder.history(header);
         for gap in history.gaps() {
             let (kind, reason) = (&gap.kind, &gap.reason);
             self.talk.line(&format!("{title}: the watch of {kind} was lost, times may be late ({reason})"));
@@ -238,7 +239,7 @@ impl Plane<'_> {
             format!("{left} objects are left in namespace {namespace}")
         };
         self.until(&namespace, &format!("{title}: its removal"), gone, so_far).await?;
-        recorder.forget(&namespace);
+        drop(tracked);
         Ok(times.figures(sent, pods))
     }
 

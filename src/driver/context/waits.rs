@@ -1,6 +1,7 @@
 //! What a case waits for: by watching, never by asking again.
 
-use std::time::Instant;
+use std::pin::pin;
+use std::time::{Duration, Instant};
 
 use conformance_expect::Gang;
 use conformance_expect::schedulers::{self, Resource};
@@ -49,7 +50,6 @@ impl TestContext {
         limit: Limit,
         holds: impl Fn(&Live) -> bool,
     ) -> Result<(), Stop> {
-        let length = limit.length.mul_f64(self.scale);
         let begin = Instant::now();
         let recorder = &self.test_cluster.recorder;
         let mut changes = recorder.follow(namespace);
@@ -60,7 +60,7 @@ impl TestContext {
                 }
             }
         };
-        if tokio::time::timeout(length, wait).await.is_ok() {
+        if self.within(limit, wait).await.is_some() {
             tracing::debug!(
                 case = self.case.id,
                 condition,
@@ -77,13 +77,33 @@ impl TestContext {
         if let Err(error) = self.test_cluster.cluster.healthy().await {
             return error.into();
         }
-        self.mark(SharedMark::WaitRanOut, json!({"condition": condition}));
-        Stop::Wait {
-            condition: condition.into(),
-            limit: limit.name,
-            seconds: begin.elapsed().as_secs_f64(),
-            situation: self.look(diagnostics::describe),
-        }
+        let slowness = self.test_cluster.speed.factor();
+        self.mark(SharedMark::WaitRanOut, json!({"condition": condition, "slowness": slowness}));
+        self.waited(condition, limit, begin, self.look(diagnostics::describe))
+    }
+
+    /// A wait that ran out.
+    pub fn waited(
+        &self,
+        condition: impl Into<String>,
+        limit: Limit,
+        begin: Instant,
+        situation: String,
+    ) -> Stop {
+        let slowness = self.test_cluster.speed.factor();
+        let seconds = begin.elapsed().as_secs_f64();
+        Stop::Wait { condition: condition.into(), limit: limit.name, seconds, slowness, situation }
+    }
+
+    /// How long a limit is for this run, and on this machine as it is now.
+    pub fn length(&self, limit: Limit) -> Duration {
+        limit.length.mul_f64(self.scale * self.test_cluster.speed.factor())
+    }
+
+    /// Waits for something for as long as the limit is; `None` if it ran out. A machine that becomes slow meanwhile makes
+    /// the limit longer.
+    pub async fn within<T>(&self, limit: Limit, wait: impl Future<Output = T>) -> Option<T> {
+        within(|| self.length(limit), wait).await
     }
 
     /// Waits until so many pods of the workload are bound.
@@ -117,5 +137,36 @@ impl TestContext {
                 && !resources.iter().any(|wanted| is_held(live, wanted))
         })
         .await
+    }
+}
+
+/// Waits for something until `length`, which may change, has passed.
+async fn within<T>(length: impl Fn() -> Duration, wait: impl Future<Output = T>) -> Option<T> {
+    let begin = tokio::time::Instant::now();
+    let mut wait = pin!(wait);
+    loop {
+        let left = length().checked_sub(begin.elapsed()).filter(|left| !left.is_zero())?;
+        if let Ok(reached) = tokio::time::timeout(left, &mut wait).await {
+            return Some(reached);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_limit_grows_while_it_is_waited_for() {
+        let begin = tokio::time::Instant::now();
+        // Slow from the eighth second on.
+        let length = || Duration::from_secs(if begin.elapsed() < Duration::from_secs(8) { 10 } else { 30 });
+        let late = async { tokio::time::sleep(Duration::from_secs(25)).await };
+        assert_eq!(within(length, late).await, Some(()));
+        let begin = tokio::time::Instant::now();
+        assert_eq!(within(|| Duration::from_secs(10), pending::<()>()).await, None);
+        assert_eq!(begin.elapsed(), Duration::from_secs(10));
     }
 }

@@ -1,9 +1,12 @@
 //! The way of one test, from its namespace to its judgements.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use conformance_cluster::{ClusterError, deploy};
+use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Outcome;
 use conformance_contract::{clauses, names};
@@ -11,8 +14,9 @@ use conformance_driver::case::{Case, Isolation};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_driver::test_cluster::TestCluster;
-use conformance_history::SharedMark;
+use conformance_history::{History, SharedMark};
 use conformance_report::{CaseResult, Seconds};
+use futures::FutureExt;
 
 use super::{Environment, Origin};
 use crate::artifacts::Artifacts;
@@ -77,33 +81,30 @@ impl Environment {
         let namespace = format!("{}-{}-{number}", case.id.replace('/', "-"), self.settings.run);
         let artifacts = Artifacts::begin(&self.settings.out, case, target, &test_cluster, attempt);
         let test =
-            TestContext::begin(case, target, test_cluster.clone(), namespace.clone(), self.settings.scale)
-                .await;
-        let mut test = match test {
+            TestContext::begin(case, target, test_cluster.clone(), namespace.clone(), self.settings.scale);
+        let mut test = match caught("what begins a case", test).await {
             Ok(test) => test,
             Err(stop) => {
-                let _ = test_cluster.cluster.node_pools().release(names::POOL, &namespace).await;
+                give_back(&test_cluster, &namespace).await;
                 return failed(&stop);
             }
         };
         let stop = tokio::select! {
-            ended = (case.drive)(&mut test) => ended.err(),
+            ended = caught("the case's driver", (case.drive)(&mut test)) => ended.err(),
             death = death(&test_cluster, target) => Some(Stop::Cluster(death)),
         };
         let judging = Instant::now();
-        let settled = test.test_cluster.recorder.settle(&test.namespace, limits::SETTLE.length).await;
-        let stop = stop.or_else(|| {
-            (!settled).then(|| {
-                let what = "the watches".to_owned();
-                let last = "the history does not show all that the API server lists".to_owned();
-                Stop::Cluster(ClusterError::NotReady { what, seconds: limits::SETTLE.length.as_secs(), last })
-            })
-        });
+        let settled = test.test_cluster.recorder.settle(&test.namespace, test.length(limits::SETTLE)).await;
+        let stop = stop.or_else(|| settled.err().map(|unsettled| Stop::Cluster(unsettled.into())));
         if let Some(stop) = &stop {
             test.mark(SharedMark::Stopped, stop.detail());
         }
         let history = test.history();
-        let findings = (case.judge)(&history);
+        let (findings, stop) = match judged(case, &history) {
+            Ok(findings) => (findings, stop),
+            // Of no clause anything is known then.
+            Err(defect) => (unknown(case, target), Some(Stop::Cluster(defect))),
+        };
         let mut judgements = verdict::judgements(case, target, &history, &findings, stop.as_ref());
         if let Origin::Existing { one_etcd: false, .. } = self.settings.origin {
             let across = judgements.iter_mut().filter(|judgement| {
@@ -140,9 +141,8 @@ impl Environment {
     async fn clean(&self, test: &TestContext) {
         let (client, pool) = (&test.test_cluster.client, &test.namespace);
         if let Err(error) = test.clear_cluster().await {
-            tracing::debug!(namespace = test.namespace, %error, "cleaning up");
+            tracing::warn!(namespace = test.namespace, %error, "the case's objects of the cluster may be left");
         }
-        let cluster = &test.test_cluster.cluster;
         let gone = async {
             match self.settings.origin {
                 Origin::Local => deploy::delete_workloads(client, pool).await?,
@@ -152,22 +152,95 @@ impl Environment {
                 }
                 Origin::Up(_) | Origin::Existing { .. } => deploy::delete_namespace(client, pool).await?,
             }
-            cluster.node_pools().release(names::POOL, pool).await
+            Ok::<_, ClusterError>(())
         };
-        let gone = gone.await;
-        if let Err(error) = gone {
-            tracing::debug!(namespace = test.namespace, %error, "cleaning up");
+        if let Err(error) = gone.await {
+            tracing::warn!(namespace = test.namespace, %error, "the case's workloads may be left");
         }
-        test.test_cluster.recorder.forget(&test.namespace);
+        // Whatever is left, nodes must not be.
+        give_back(&test.test_cluster, pool).await;
     }
 }
 
-/// Returns when a part of the cluster that the target needs has ended by itself.
+async fn give_back(test_cluster: &TestCluster, pool: &str) {
+    if let Err(error) = test_cluster.cluster.node_pools().release(names::POOL, pool).await {
+        tracing::warn!(pool, %error, "not all nodes of a case came back");
+    }
+}
+
+/// Work of a case; a panic in it is the case's error, and what comes after it is done all the same.
+async fn caught<T>(what: &'static str, work: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
+    // What it leaves behind half done is looked at by nobody but the watches and the cleaning up.
+    let done = AssertUnwindSafe(work).catch_unwind().await;
+    done.unwrap_or_else(|panic| Err(Stop::Cluster(defect(what, &*panic))))
+}
+
+/// What the case's judge finds, unless it panics.
+fn judged(case: &Case, history: &History) -> Result<Vec<Finding>, ClusterError> {
+    // A judge has nothing but the history, which it cannot change.
+    let findings = catch_unwind(AssertUnwindSafe(|| (case.judge)(history)));
+    findings.map_err(|panic| defect("the case's judge", &*panic))
+}
+
+fn defect(what: &'static str, panic: &(dyn Any + Send)) -> ClusterError {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let message = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    ClusterError::Defect { what, message: message.unwrap_or_else(|| "no message".into()) }
+}
+
+/// Of each clause that nothing is known.
+fn unknown(case: &Case, target: Target) -> Vec<Finding> {
+    let ruling = || Err(Broken::NotReached("the judge panicked".into()));
+    let clauses = verdict::judged_clauses(case, target);
+    clauses.into_iter().map(|clause| Finding { clause, ruling: ruling() }).collect()
+}
+
+/// Returns when a part of the cluster that the target needs has ended by itself, or when nobody can see it any more.
 async fn death(test_cluster: &TestCluster, target: Target) -> ClusterError {
     loop {
-        if let Some(death) = test_cluster.cluster.dead().or_else(|| scheduler_failed(test_cluster, target)) {
-            return death;
+        let death = test_cluster.cluster.dead().or_else(|| scheduler_failed(test_cluster, target));
+        let blind = || test_cluster.recorder.failure().map(ClusterError::from);
+        if let Some(failure) = death.or_else(blind) {
+            return failure;
         }
         tokio::time::sleep(Duration::from_millis(250)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::verdict::Verdict;
+    use conformance_history::testing::Story;
+
+    use super::*;
+
+    fn a_case() -> &'static Case {
+        conformance_cases::all().find(|case| case.clauses.contains(&"DEL-07")).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_the_cases_error() {
+        let broken: Result<(), Stop> = caught("the case's driver", async { panic!("no {}", "way") }).await;
+        assert_eq!(
+            broken.unwrap_err().to_string(),
+            "a defect of the suite: the case's driver panicked: no way"
+        );
+        assert!(caught("the case's driver", async { Ok(7) }).await.is_ok_and(|number| number == 7));
+    }
+
+    #[test]
+    fn a_judge_that_panics_leaves_every_clause_an_error() {
+        let case = Case { judge: |_| panic!("at the disco"), ..*a_case() };
+        let history = Story::flat().end();
+        let defect = judged(&case, &history).unwrap_err();
+        let (target, stop) = (history.header.target, Stop::Cluster(defect));
+        let judgements = verdict::judgements(&case, target, &history, &unknown(&case, target), Some(&stop));
+        assert!(!judgements.is_empty());
+        for judgement in judgements {
+            assert_eq!(judgement.outcome.verdict, Verdict::Error, "{}", judgement.clause);
+            assert!(
+                judgement.outcome.reason().as_ref().is_some_and(|reason| reason.contains("at the disco"))
+            );
+        }
     }
 }

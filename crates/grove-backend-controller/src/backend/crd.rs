@@ -7,13 +7,14 @@
 //! An answer is remembered for a while, a negative one only briefly, so that CRDs installed later are found
 //! without a restart.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceDefinitionCondition, JSONSchemaProps, JSONSchemaPropsOrArray,
 };
 use kube::{Api, Client};
-use tokio::sync::Mutex;
+
+use super::remembered::Remembered;
 
 /// How long a good answer holds.
 const POSITIVE: Duration = Duration::from_secs(60);
@@ -36,13 +37,14 @@ pub(super) struct CrdDetection {
     client: Client,
     crds: &'static [Crd],
     release: &'static str,
-    last: Mutex<Option<(Instant, Result<(), String>)>>,
+    last: Remembered<Result<(), String>>,
 }
 
 impl CrdDetection {
     /// `release` is the oldest that has all of `crds`, such as `Volcano 1.14`, for the reader of a refusal.
     pub(super) fn new(client: Client, crds: &'static [Crd], release: &'static str) -> Self {
-        Self { client, crds, release, last: Mutex::new(None) }
+        let holds = |answer: &Result<(), String>| if answer.is_ok() { POSITIVE } else { NEGATIVE };
+        Self { client, crds, release, last: Remembered::new(holds, Err) }
     }
 
     /// Whether all CRDs are there now, or were a moment ago.
@@ -50,17 +52,13 @@ impl CrdDetection {
     /// # Errors
     /// The first that is missing or too old, by name, and the release that has it.
     pub(super) async fn readiness(&self) -> Result<(), String> {
-        let mut last = self.last.lock().await;
-        if let Some((asked, answer)) = &*last
-            && asked.elapsed() < if answer.is_ok() { POSITIVE } else { NEGATIVE }
-        {
-            return answer.clone();
-        }
-        let answer = missing(&self.client, self.crds)
-            .await
-            .map_or(Ok(()), |missing| Err(format!("{missing}: {} or newer is needed", self.release)));
-        *last = Some((Instant::now(), answer.clone()));
-        answer
+        let (client, crds, release) = (self.client.clone(), self.crds, self.release);
+        let look = async move {
+            missing(&client, crds)
+                .await
+                .map_or(Ok(()), |missing| Err(format!("{missing}: {release} or newer is needed")))
+        };
+        self.last.answer(look).await
     }
 }
 

@@ -12,6 +12,7 @@
 //! - `surplus`: the hard gang and what is beyond it
 //! - `names`: names that fit where an API wants them
 //! - `crd`: which CRDs of a scheduler are there
+//! - `remembered`: an answer of the API server that holds for a while
 //! - `objects`: one object in the API server, what differs from its plan, and the writes
 //! - `gang_objects`: gang resources that may be changed, created, repaired and pruned
 //! - `default_scheduler`: kube-scheduler through the Workload API
@@ -37,6 +38,7 @@ mod pod_spec;
 mod profiles;
 mod queue;
 mod registry;
+mod remembered;
 mod scheduler_backend;
 mod template;
 mod validation;

@@ -35,7 +35,8 @@ pub trait SchedulerBackend: Send + Sync {
     }
 
     /// Whether gangs can be served now; asks the API server again where the last answer was no, so that an
-    /// API installed later is found without a restart (KUBE-06).
+    /// API installed later is found without a restart (KUBE-06). Answers in seconds, whatever the API server does:
+    /// probes, admission and reconciles wait for it.
     ///
     /// # Errors
     /// What is missing, by name.

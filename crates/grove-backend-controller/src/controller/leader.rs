@@ -92,13 +92,28 @@ impl Candidate {
     }
 
     /// Takes or renews the lease if it may be. False if another one holds it.
+    ///
+    /// Anything that writes to the lease makes for a conflict, not only another candidate: what counts is who holds it
+    /// then, so it is read again, once. A second conflict in a row is no answer, and the next attempt's.
     async fn attempt(&mut self) -> Result<bool, kube::Error> {
+        match self.take_or_renew().await {
+            Err(kube::Error::Api(status)) if status.is_conflict() && !self.always => {
+                tracing::debug!(reason = status.message, "the lease was written meanwhile, reading it again");
+                self.take_or_renew().await
+            }
+            // See [`Faults::lease_always_taken`].
+            Err(kube::Error::Api(status)) if status.is_conflict() => Ok(true),
+            answered => answered,
+        }
+    }
+
+    async fn take_or_renew(&mut self) -> Result<bool, kube::Error> {
         let Some(mut lease) = self.leases.get_opt(LEASE_NAME).await? else {
             let lease = Lease {
                 metadata: ObjectMeta { name: Some(LEASE_NAME.to_owned()), ..ObjectMeta::default() },
                 spec: Some(renewed(None, &self.identity)),
             };
-            return self.won(self.leases.create(&PostParams::default(), &lease).await);
+            return self.leases.create(&PostParams::default(), &lease).await.map(|_| true);
         };
         let spec = lease.spec.clone().unwrap_or_default();
         if self.seen.as_ref().is_none_or(|(seen, _)| *seen != spec) {
@@ -109,16 +124,7 @@ impl Candidate {
             return Ok(false);
         }
         lease.spec = Some(renewed(Some(&spec), &self.identity));
-        self.won(self.leases.replace(LEASE_NAME, &PostParams::default(), &lease).await)
-    }
-
-    /// A conflict means that another one was faster.
-    fn won(&self, written: Result<Lease, kube::Error>) -> Result<bool, kube::Error> {
-        match written {
-            Ok(_) => Ok(true),
-            Err(kube::Error::Api(status)) if status.is_conflict() => Ok(self.always),
-            Err(error) => Err(error),
-        }
+        self.leases.replace(LEASE_NAME, &PostParams::default(), &lease).await.map(|_| true)
     }
 }
 
@@ -192,6 +198,53 @@ mod tests {
         });
         let mut candidate = candidate(Client::new(service, "default"), fault);
         assert_eq!(candidate.attempt().await.unwrap(), fault);
+    }
+
+    /// What an API server answers whose lease is held by `holders`, one after the other as it is read, and that takes no
+    /// write before it has refused so many.
+    async fn conflicts(
+        holders: &'static [&'static str],
+        mut refusals: usize,
+        mut handle: mock::Handle<Request<Body>, Response<Body>>,
+    ) {
+        let mut reads = 0;
+        while let Some((request, send)) = handle.next_request().await {
+            let holder = holders[reads.min(holders.len() - 1)];
+            let spec = json!({"holderIdentity": holder, "leaseDurationSeconds": 15});
+            let lease = json!({"metadata": {"name": LEASE_NAME, "resourceVersion": "1"}, "spec": spec});
+            let (code, body) = match *request.method() {
+                Method::GET => {
+                    reads += 1;
+                    (200, lease)
+                }
+                _ if refusals == 0 => (200, lease),
+                _ => {
+                    refusals -= 1;
+                    (409, json!({"kind": "Status", "status": "Failure", "reason": "Conflict", "code": 409}))
+                }
+            };
+            let body = Body::from(serde_json::to_vec(&body).unwrap());
+            send.send_response(Response::builder().status(code).body(body).unwrap());
+        }
+    }
+
+    /// `None` is no answer: a leader tries again.
+    #[rstest::rstest]
+    #[case::no_conflict(&["me"], 0, Some(true))]
+    #[case::still_the_holder(&["me"], 1, Some(true))]
+    #[case::not_the_holder_any_more(&["me", "other"], 1, Some(false))]
+    #[case::again_and_again(&["me"], 2, None)]
+    #[case::another_was_faster(&["", "other"], 1, Some(false))]
+    #[tokio::test]
+    async fn a_conflict_is_answered_by_who_holds_the_lease_then(
+        #[case] holders: &'static [&'static str],
+        #[case] refusals: usize,
+        #[case] leads: Option<bool>,
+    ) {
+        let (service, handle) = mock::pair::<Request<Body>, Response<Body>>();
+        tokio::spawn(conflicts(holders, refusals, handle));
+        let mut candidate = candidate(Client::new(service, "default"), false);
+        assert_eq!(candidate.attempt_within(GIVES_UP).await, leads);
     }
 
     #[rstest::rstest]

@@ -6,18 +6,19 @@
 //! process cannot be seen; they are declared in the profile. An answer is remembered for a while, a negative
 //! one only briefly, so that an API installed later is found without a restart.
 
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use kube::api::{Api, DynamicObject, PostParams, Resource};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::sync::Mutex;
 
 use super::GangScope;
 use super::config::SchedulerFeatureGates;
 use super::workload_api::{COMPOSITE_VERSION, GROUP, Version};
+use crate::backend::remembered::Remembered;
 
 /// How long a good answer holds.
 const POSITIVE: Duration = Duration::from_secs(60);
@@ -77,36 +78,38 @@ impl Support {
 
 /// Asks and remembers.
 pub(super) struct Detection {
-    client: Client,
-    namespace: String,
-    gates: SchedulerFeatureGates,
-    last: Mutex<Option<(Instant, Support)>>,
+    questions: Arc<Questions>,
+    last: Remembered<Support>,
 }
 
 impl Detection {
     /// Dry runs are made in `namespace`, which has to exist.
     pub(super) fn new(client: Client, namespace: String, gates: SchedulerFeatureGates) -> Self {
-        Self { client, namespace, gates, last: Mutex::new(None) }
+        let holds = |support: &Support| match (&support.gangs, &support.topology, &support.composite) {
+            (Ok(_), Ok(()), Ok(())) => POSITIVE,
+            (Ok(_), Ok(()), Err(Lack::Absent(_))) => WITHOUT_COMPOSITE,
+            _ => NEGATIVE,
+        };
+        let unanswered = |reason| Support::none(Lack::Unknown(reason));
+        let questions = Arc::new(Questions { client, namespace, gates });
+        Self { questions, last: Remembered::new(holds, unanswered) }
     }
 
     /// What is there now, or was a moment ago.
     pub(super) async fn support(&self) -> Support {
-        let mut last = self.last.lock().await;
-        if let Some((asked, support)) = &*last {
-            let holds = match (&support.gangs, &support.topology, &support.composite) {
-                (Ok(_), Ok(()), Ok(())) => POSITIVE,
-                (Ok(_), Ok(()), Err(Lack::Absent(_))) => WITHOUT_COMPOSITE,
-                _ => NEGATIVE,
-            };
-            if asked.elapsed() < holds {
-                return support.clone();
-            }
-        }
-        let support = self.ask().await;
-        *last = Some((Instant::now(), support.clone()));
-        support
+        let questions = Arc::clone(&self.questions);
+        self.last.answer(async move { questions.ask().await }).await
     }
+}
 
+/// What is asked of the API server.
+struct Questions {
+    client: Client,
+    namespace: String,
+    gates: SchedulerFeatureGates,
+}
+
+impl Questions {
     async fn ask(&self) -> Support {
         if let Some(gate) = self.gates.missing_for_gangs() {
             return Support::none(Lack::Absent(declared_off(gate)));

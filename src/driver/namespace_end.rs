@@ -1,0 +1,117 @@
+//! When a namespace that is being deleted is stuck, and when it only takes its time.
+//!
+//! kube-controller-manager empties a namespace in tries. After each that left something it waits longer, up to a minute,
+//! or for half of the longest grace that a pod there has; in between nothing happens. So what tells a namespace that is
+//! stuck is not how long it takes but that a try or two have changed nothing.
+
+use conformance_history::Live;
+use serde_json::Value;
+
+/// How far the end of a namespace has come.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// Objects in it. Events do not keep it, and are written by the very attempts that fail.
+    left: usize,
+    /// Those of them that nobody has begun to delete.
+    untouched: usize,
+    /// What holds them, and the namespace.
+    finalizers: usize,
+    /// What the namespace's controller says of it.
+    said: Vec<(String, String, String)>,
+    /// Whether it is being deleted at all.
+    ending: bool,
+}
+
+impl Progress {
+    /// Of a namespace with these contents; `None` once it is gone.
+    pub(crate) fn of(namespace: Option<&Value>, contents: &Live) -> Option<Self> {
+        let namespace = namespace?;
+        let objects = || contents.all().filter(|object| object["kind"] != "Event");
+        let is_ending = |object: &Value| object["metadata"]["deletionTimestamp"].is_string();
+        let count = |held: &Value| held.as_array().map_or(0, Vec::len);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let conditions = namespace["status"]["conditions"].as_array();
+        let said = |condition: &Value| {
+            (text(&condition["type"]), text(&condition["status"]), text(&condition["message"]))
+        };
+        Some(Self {
+            left: objects().count(),
+            untouched: objects().filter(|object| !is_ending(object)).count(),
+            finalizers: objects().map(|object| count(&object["metadata"]["finalizers"])).sum::<usize>()
+                + count(&namespace["metadata"]["finalizers"])
+                + count(&namespace["spec"]["finalizers"]),
+            said: conditions.into_iter().flatten().map(said).collect(),
+            ending: is_ending(namespace),
+        })
+    }
+
+    /// Whether it has come further than `before`.
+    pub(crate) fn is_further_than(&self, before: &Self) -> bool {
+        self.left < before.left
+            || self.untouched < before.untouched
+            || self.finalizers < before.finalizers
+            || self.said != before.said
+            || self.ending != before.ending
+    }
+
+    /// In words.
+    pub(crate) fn describe(&self) -> String {
+        let Self { left, untouched, finalizers, .. } = self;
+        format!("{left} objects left, {untouched} of them not being deleted, {finalizers} finalizers")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::{Change, Recorded};
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    fn live(objects: &[Value]) -> Live {
+        let mut live = Live::default();
+        for object in objects {
+            live.apply(&Recorded { change: Change::Added, object: object.clone().into() });
+        }
+        live
+    }
+
+    fn pod(name: &str, finalizers: &[&str], ending: bool) -> Value {
+        let at = ending.then_some("2026-01-01T00:00:00Z");
+        json!({"kind": "Pod", "metadata": {"name": name, "finalizers": finalizers, "deletionTimestamp": at}})
+    }
+
+    fn namespace(remaining: &str) -> Value {
+        json!({"kind": "Namespace",
+            "metadata": {"name": "ns", "resourceVersion": "1", "deletionTimestamp": "2026-01-01T00:00:00Z"},
+            "spec": {"finalizers": ["kubernetes"]},
+            "status": {"conditions": [
+                {"type": "NamespaceContentRemaining", "status": "True", "message": remaining}]}})
+    }
+
+    #[rstest]
+    #[case::nothing(namespace("2 pods"), &[pod("a", &["f"], true), pod("b", &[], false)], false)]
+    #[case::an_event(
+        namespace("2 pods"),
+        &[pod("a", &["f"], true), pod("b", &[], false), json!({"kind": "Event", "metadata": {"name": "e"}})],
+        false
+    )]
+    #[case::one_less(namespace("2 pods"), &[pod("a", &["f"], true)], true)]
+    #[case::one_more(
+        namespace("2 pods"),
+        &[pod("a", &["f"], true), pod("b", &[], false), pod("c", &[], false)],
+        false
+    )]
+    #[case::one_begun(namespace("2 pods"), &[pod("a", &["f"], true), pod("b", &[], true)], true)]
+    #[case::one_let_go(namespace("2 pods"), &[pod("a", &[], true), pod("b", &[], false)], true)]
+    #[case::another_try(namespace("1 pod"), &[pod("a", &["f"], true), pod("b", &[], false)], true)]
+    fn what_counts_as_progress(#[case] space: Value, #[case] objects: &[Value], #[case] further: bool) {
+        let before = live(&[pod("a", &["f"], true), pod("b", &[], false)]);
+        let before = Progress::of(Some(&namespace("2 pods")), &before).unwrap();
+        let after = Progress::of(Some(&space), &live(objects)).unwrap();
+        assert_eq!(after.is_further_than(&before), further);
+        assert_eq!(before.describe(), "2 objects left, 1 of them not being deleted, 2 finalizers");
+        assert_eq!(Progress::of(None, &live(objects)), None);
+    }
+}

@@ -1,0 +1,263 @@
+//! How the watches are: what each kind's lacks, said once, and what is so bad that a run must not go on.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use conformance_cluster::ClusterError;
+use conformance_history::Kind;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// So many refusals in a row are no accident of an API server that has just started.
+const REFUSALS: u32 = 3;
+/// A watch that has been away for so long does not come back by itself; an API server that a case restarts does.
+const LOST: Duration = Duration::from_secs(120);
+/// So many causes of one kind's trouble are logged, each once.
+const CAUSES: usize = 8;
+
+/// Why a cluster cannot be recorded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RecorderError {
+    /// Rights are missing: `VERB RESOURCE.GROUP` of each.
+    #[error("this identity may not {}: {reason}", rights.join(", "))]
+    Forbidden {
+        /// All that are known to be missing.
+        rights: Vec<String>,
+        /// What the API server said of the first.
+        reason: String,
+    },
+    /// Something could not be listed and watched in time.
+    #[error("{what} could not be listed and watched in {seconds} s: {last}")]
+    NotReady {
+        /// The kinds.
+        what: String,
+        /// The limit.
+        seconds: u64,
+        /// The last error.
+        last: String,
+    },
+    /// A watch has been away for too long.
+    #[error("the watch of {kind} is lost since {seconds} s, after {failures} attempts: {last}")]
+    Lost {
+        /// Of this kind.
+        kind: &'static str,
+        /// For how long.
+        seconds: u64,
+        /// How often it was tried again.
+        failures: u32,
+        /// The last error.
+        last: String,
+    },
+}
+
+impl From<RecorderError> for ClusterError {
+    fn from(error: RecorderError) -> Self {
+        match error {
+            RecorderError::Forbidden { rights, .. } => Self::Rights { missing: rights },
+            RecorderError::NotReady { what, seconds, last } => {
+                Self::NotReady { what: format!("the watch of {what}"), seconds, last }
+            }
+            RecorderError::Lost { kind, seconds, failures, last } => {
+                Self::WatchLost { kind, seconds, failures, last }
+            }
+        }
+    }
+}
+
+/// How a kind's watch fares.
+#[derive(Debug, Clone, Default)]
+struct State {
+    /// It was listed, and its watch was taken; or there is no such kind here.
+    begun: bool,
+    trouble: Option<Trouble>,
+    /// What was logged of it.
+    logged: BTreeSet<String>,
+}
+
+/// Attempts that failed, one after the other.
+#[derive(Debug, Clone)]
+struct Trouble {
+    verb: &'static str,
+    resource: String,
+    since: Instant,
+    failures: u32,
+    refusals: u32,
+    last: String,
+}
+
+/// How all of them are.
+#[derive(Clone)]
+pub(super) struct Health(watch::Sender<BTreeMap<&'static str, State>>);
+
+impl Health {
+    pub(super) fn new(kinds: &[Kind]) -> Self {
+        Self(watch::Sender::new(kinds.iter().map(|kind| (kind.name, State::default())).collect()))
+    }
+
+    /// It works; `begun` if it now gets events, or is known not to be served.
+    pub(super) fn is_well(&self, kind: &Kind, begun: bool) {
+        self.0.send_if_modified(|states| {
+            let state = states.entry(kind.name).or_default();
+            let recovered = begun.then(|| state.trouble.take()).flatten();
+            if let Some(Trouble { since, failures, .. }) = &recovered {
+                let seconds = since.elapsed().as_secs_f64();
+                tracing::info!(kind = kind.name, failures, seconds, "the watch is back");
+            }
+            let news = recovered.is_some() || (begun && !state.begun);
+            state.begun |= begun;
+            news
+        });
+    }
+
+    /// It does not work. How often it failed in a row.
+    pub(super) fn failed(&self, kind: &Kind, verb: &'static str, error: &kube::Error) -> u32 {
+        let (cause, last, forbidden) = match error {
+            kube::Error::Api(status) => {
+                let cause = format!("{} {}", status.code, status.reason);
+                (cause, status.message.clone(), status.code == 403)
+            }
+            error => (error.to_string(), error.to_string(), false),
+        };
+        self.trouble(kind, verb, cause, last, forbidden)
+    }
+
+    /// It got no answer. How often it failed in a row.
+    pub(super) fn unanswered(&self, kind: &Kind, verb: &'static str, limit: Duration) -> u32 {
+        let last = format!("no answer in {} s", limit.as_secs());
+        self.trouble(kind, verb, last.clone(), last, false)
+    }
+
+    fn trouble(&self, kind: &Kind, verb: &'static str, cause: String, last: String, forbidden: bool) -> u32 {
+        let mut failures = 0;
+        self.0.send_modify(|states| {
+            let state = states.entry(kind.name).or_default();
+            let trouble = state.trouble.get_or_insert_with(|| Trouble {
+                verb,
+                resource: resource(kind),
+                since: Instant::now(),
+                failures: 0,
+                refusals: 0,
+                last: String::new(),
+            });
+            trouble.verb = verb;
+            trouble.failures += 1;
+            trouble.refusals = if forbidden { trouble.refusals + 1 } else { 0 };
+            failures = trouble.failures;
+            if state.logged.len() < CAUSES && state.logged.insert(format!("{verb} {cause}")) {
+                tracing::warn!(kind = kind.name, verb, error = last, "cannot record this kind, trying again");
+            }
+            trouble.last = last;
+        });
+        failures
+    }
+
+    /// What is so bad that a run must not go on.
+    pub(super) fn failure(&self) -> Option<RecorderError> {
+        failure(&self.0.borrow())
+    }
+
+    /// Returns once every kind has begun.
+    ///
+    /// # Errors
+    /// [`RecorderError::Forbidden`] with all that is forbidden; [`RecorderError::NotReady`].
+    pub(super) async fn begun(&self, limit: Duration) -> Result<(), RecorderError> {
+        let is_decided = |states: &BTreeMap<&'static str, State>| {
+            states.values().all(|state| state.begun || state.trouble.as_ref().is_some_and(is_forbidden))
+        };
+        let mut states = self.0.subscribe();
+        let decided = tokio::time::timeout(limit, states.wait_for(is_decided)).await.is_ok();
+        let states = self.0.borrow();
+        match failure(&states) {
+            Some(failure) => Err(failure),
+            None if decided => Ok(()),
+            None => {
+                let late: Vec<_> = states.iter().filter(|(_, state)| !state.begun).collect();
+                let last =
+                    late.iter().find_map(|(_, state)| state.trouble.as_ref().map(|trouble| &trouble.last));
+                Err(RecorderError::NotReady {
+                    what: late.iter().map(|(name, _)| **name).collect::<Vec<_>>().join(", "),
+                    seconds: limit.as_secs(),
+                    last: last.cloned().unwrap_or_else(|| "the API server did not answer".into()),
+                })
+            }
+        }
+    }
+}
+
+fn failure(states: &BTreeMap<&'static str, State>) -> Option<RecorderError> {
+    let troubles = || states.iter().filter_map(|(kind, state)| Some((*kind, state.trouble.as_ref()?)));
+    let forbidden: Vec<_> =
+        troubles().map(|(_, trouble)| trouble).filter(|trouble| is_forbidden(trouble)).collect();
+    if let Some(first) = forbidden.first() {
+        let right = |trouble: &&Trouble| format!("{} {}", trouble.verb, trouble.resource);
+        let reason = first.last.clone();
+        return Some(RecorderError::Forbidden { rights: forbidden.iter().map(right).collect(), reason });
+    }
+    let (kind, lost) = troubles().find(|(_, trouble)| trouble.since.elapsed() >= LOST)?;
+    let seconds = lost.since.elapsed().as_secs();
+    Some(RecorderError::Lost { kind, seconds, failures: lost.failures, last: lost.last.clone() })
+}
+
+fn is_forbidden(trouble: &Trouble) -> bool {
+    trouble.refusals >= REFUSALS
+}
+
+/// A kind as RBAC knows it.
+fn resource(kind: &Kind) -> String {
+    match kind.api_version.split_once('/') {
+        Some((group, _)) => format!("{}.{group}", kind.plural),
+        None => kind.plural.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pod() -> Kind {
+        *Kind::named("Pod").unwrap()
+    }
+
+    fn answer(code: u16, reason: &str) -> kube::Error {
+        let status =
+            serde_json::json!({"code": code, "reason": reason, "message": reason, "status": "Failure"});
+        kube::Error::Api(serde_json::from_value(status).unwrap())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refusal_that_stays_is_fatal_and_one_that_goes_is_not() {
+        let health = Health::new(&[pod()]);
+        for _ in 1..REFUSALS {
+            health.failed(&pod(), "watch", &answer(403, "Forbidden"));
+        }
+        assert_eq!(health.failure(), None);
+        health.failed(&pod(), "watch", &answer(403, "Forbidden"));
+        let error = health.begun(Duration::from_secs(1)).await.unwrap_err();
+        assert_eq!(error.to_string(), "this identity may not watch pods: Forbidden");
+        assert_eq!(health.failure(), Some(error.clone()));
+        let shown = ClusterError::from(error).to_string();
+        assert!(shown.contains("watch pods"), "{shown}");
+        health.is_well(&pod(), true);
+        assert_eq!(health.failure(), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_that_stays_away_is_lost() {
+        let health = Health::new(&[pod()]);
+        health.failed(&pod(), "list", &answer(500, "InternalError"));
+        health.is_well(&pod(), false);
+        tokio::time::advance(LOST).await;
+        assert_eq!(health.failed(&pod(), "watch", &answer(500, "InternalError")), 2);
+        let lost = health.failure().unwrap().to_string();
+        assert_eq!(lost, "the watch of Pod is lost since 120 s, after 2 attempts: InternalError");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_does_not_begin_is_named_with_its_last_error() {
+        let health = Health::new(&[pod(), *Kind::named("Node").unwrap()]);
+        health.is_well(&pod(), true);
+        health.failed(Kind::named("Node").unwrap(), "list", &answer(503, "Overloaded"));
+        let error = health.begun(Duration::from_secs(7)).await.unwrap_err();
+        assert_eq!(error.to_string(), "Node could not be listed and watched in 7 s: Overloaded");
+    }
+}

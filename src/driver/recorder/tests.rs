@@ -1,0 +1,233 @@
+//! The recorder against an API server that is made up here.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use http::{Request, Response};
+use kube::client::Body;
+use rstest::rstest;
+use serde_json::json;
+use tower_test::mock;
+
+use conformance_contract::target::Target;
+use conformance_history::What;
+
+use super::*;
+
+/// One answer: its code and body. A watch that has no answer left stays open.
+type Answer = (u16, String);
+
+/// Answers by plural, to lists and to watches, one after the other; the last list stays.
+#[derive(Default)]
+struct Server {
+    lists: HashMap<&'static str, Vec<Answer>>,
+    watches: HashMap<&'static str, Vec<Answer>>,
+    asked: Vec<String>,
+}
+
+impl Server {
+    fn list(mut self, plural: &'static str, answers: Vec<Answer>) -> Self {
+        self.lists.insert(plural, answers);
+        self
+    }
+
+    fn watch(mut self, plural: &'static str, answers: Vec<Answer>) -> Self {
+        self.watches.insert(plural, answers);
+        self
+    }
+
+    /// The answer; `None` for a watch that stays open.
+    fn answer(&mut self, request: &Request<Body>) -> Option<Answer> {
+        let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
+        self.asked.push(format!("{path}?{query}"));
+        if path == "/apis" {
+            return Some((200, json!({"kind": "APIGroupList", "groups": []}).to_string()));
+        }
+        let plural = path.rsplit('/').next().unwrap_or_default();
+        let next = |answers: Option<&mut Vec<Answer>>, keeps: bool| {
+            let answers = answers?;
+            match answers.len() {
+                0 => None,
+                1 if keeps => answers.first().cloned(),
+                _ => Some(answers.remove(0)),
+            }
+        };
+        if !query.contains("watch=true") {
+            return next(self.lists.get_mut(plural), true).or_else(|| Some(listed(1, &[])));
+        }
+        // The first one of each kind is taken, as a real one is, and ends.
+        let plural = self.watches.entry(KINDS.iter().find(|kind| kind.plural == plural)?.plural);
+        next(Some(plural.or_insert_with(|| vec![told(&[])])), false)
+    }
+
+    fn start(self) -> (Client, Arc<Mutex<Self>>) {
+        let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
+        let server = Arc::new(Mutex::new(self));
+        let answers = server.clone();
+        tokio::spawn(async move {
+            let mut open = Vec::new();
+            while let Some((request, send)) = handle.next_request().await {
+                let answer = answers.lock().unwrap().answer(&request);
+                match answer {
+                    Some((code, body)) => {
+                        let body = Body::from(body.into_bytes());
+                        send.send_response(Response::builder().status(code).body(body).unwrap());
+                    }
+                    None => open.push(send),
+                }
+            }
+        });
+        (Client::new(service, "default"), server)
+    }
+}
+
+fn pod(name: &str, version: u64) -> Value {
+    json!({"metadata": {"namespace": "ns", "name": name, "resourceVersion": version.to_string()}})
+}
+
+fn listed(version: u64, items: &[Value]) -> Answer {
+    let metadata = json!({"resourceVersion": version.to_string()});
+    (200, json!({"metadata": metadata, "items": items}).to_string())
+}
+
+fn told(events: &[(&str, Value)]) -> Answer {
+    let line =
+        |(change, object): &(&str, Value)| json!({"type": change, "object": object}).to_string() + "\n";
+    (200, events.iter().map(line).collect())
+}
+
+fn refused(code: u16, reason: &str) -> Answer {
+    (code, json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": reason}).to_string())
+}
+
+const LIMIT: Duration = Duration::from_secs(20);
+
+async fn recorder(server: Server) -> (Recorder, Tracked) {
+    let recorder = Recorder::start(server.start().0, &BTreeSet::new(), LIMIT).await.unwrap();
+    let tracked = recorder.track("ns", |_| false);
+    (recorder, tracked)
+}
+
+fn lines(recorder: &Recorder) -> Vec<String> {
+    let header = Header::new("test/case", Target::KUBE_POD_GROUP, "ns", Default::default());
+    let line = |entry: &Entry| match &entry.what {
+        What::Object(recorded) => {
+            format!("{:?} {}", recorded.change, recorded.object["metadata"]["name"].as_str().unwrap())
+        }
+        What::Gap(gap) => format!("gap of {}: {}", gap.kind, gap.reason),
+        What::Mark(mark) => mark.name.clone(),
+    };
+    recorder.history(header).entries.iter().map(line).collect()
+}
+
+/// Waits until the log is so long.
+async fn until(recorder: &Recorder, length: usize) -> Vec<String> {
+    let mut changes = recorder.follow("ns");
+    tokio::time::timeout(LIMIT, changes.wait_for(|now| *now >= length)).await.expect("in time").unwrap();
+    lines(recorder)
+}
+
+#[rstest]
+#[case::list(
+    Server::default().list("pods", vec![refused(403, "no")]).list("nodes", vec![refused(403, "no")]),
+    "this identity may not list nodes, list pods: no"
+)]
+#[case::watch(
+    Server::default().watch("podgangs", vec![refused(403, "no"), refused(403, "no"), refused(403, "no")]),
+    "this identity may not watch podgangs.scheduler.grove.io: no"
+)]
+#[tokio::test(start_paused = true)]
+async fn every_right_that_is_missing_is_named(#[case] server: Server, #[case] message: &str) {
+    let error = Recorder::start(server.start().0, &BTreeSet::new(), LIMIT).await.err().unwrap();
+    assert_eq!(error.to_string(), message);
+}
+
+#[rstest]
+#[case::refused_once(vec![refused(403, "not yet"), listed(1, &[])])]
+#[case::not_served(vec![refused(404, "NotFound")])]
+#[case::late(vec![refused(500, "InternalError"), refused(503, "Overloaded"), listed(1, &[])])]
+#[tokio::test(start_paused = true)]
+async fn what_passes_is_no_failure(#[case] lists: Vec<Answer>) {
+    let (recorder, _tracked) = recorder(Server::default().list("podgangs", lists)).await;
+    assert_eq!(recorder.failure(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_cannot_be_listed_is_named() {
+    let server = Server::default().list("services", vec![refused(500, "InternalError")]);
+    let error = Recorder::start(server.start().0, &BTreeSet::new(), LIMIT).await.err().unwrap();
+    assert_eq!(error.to_string(), "Service could not be listed and watched in 20 s: InternalError");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_goes_on_where_it_was() {
+    let events = vec![
+        told(&[]),
+        told(&[
+            ("ADDED", pod("p", 5)),
+            ("BOOKMARK", json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"resourceVersion": "8"}})),
+        ]),
+        refused(500, "InternalError"),
+        told(&[("DELETED", pod("p", 9))]),
+    ];
+    let (client, server) = Server::default().watch("pods", events).start();
+    // The first watch ends at once, and the second is not asked for before the namespace is followed: nothing here waits.
+    let recorder = Recorder::start(client, &BTreeSet::new(), LIMIT).await.unwrap();
+    let _tracked = recorder.track("ns", |_| false);
+    let log = until(&recorder, 1).await;
+    assert_eq!(log.last().map(String::as_str), Some("Deleted p"), "{log:?}");
+    let asked = server.lock().unwrap().asked.clone();
+    let from = |version: u64| format!("timeoutSeconds=290&resourceVersion={version}");
+    for version in [1, 8] {
+        let wanted = from(version);
+        assert!(
+            asked.iter().any(|path| path.contains("/pods?watch") && path.ends_with(&wanted)),
+            "{asked:#?}"
+        );
+    }
+    assert_eq!(recorder.failure(), None);
+}
+
+#[rstest]
+#[case::refused(refused(410, "too old"))]
+#[case::told(told(&[("ERROR", json!({"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old"}))]))]
+#[tokio::test(start_paused = true)]
+async fn what_a_lost_watch_may_have_missed_is_a_gap(#[case] lost: Answer) {
+    let lists = vec![listed(5, &[]), listed(9, &[pod("new", 7)])];
+    let pods = vec![told(&[]), refused(500, "away"), lost];
+    let (recorder, _tracked) = recorder(Server::default().list("pods", lists).watch("pods", pods)).await;
+    assert_eq!(until(&recorder, 2).await, ["gap of Pod: too old", "Added new"]);
+}
+
+#[rstest]
+#[case::nothing_there(vec![listed(1, &[])], None)]
+#[case::behind(
+    vec![listed(1, &[]), listed(9, &[pod("p", 7)])],
+    Some("the watches have not told of Pod p at resourceVersion 7 in 20 s")
+)]
+#[case::refused(vec![listed(1, &[]), refused(500, "broken")], Some("Pod could not be listed to compare: "))]
+#[tokio::test(start_paused = true)]
+async fn why_a_log_is_not_whole(#[case] lists: Vec<Answer>, #[case] reason: Option<&str>) {
+    let (recorder, _tracked) = recorder(Server::default().list("pods", lists)).await;
+    let settled = recorder.settle("ns", LIMIT).await.map_err(|error| error.to_string());
+    match reason {
+        None => assert_eq!(settled, Ok(())),
+        Some(reason) => {
+            assert!(settled.as_ref().is_err_and(|error| error.starts_with(reason)), "{settled:?}")
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_list_is_asked_for_in_pages() {
+    let more = json!({"metadata": {"resourceVersion": "5", "continue": "more"}, "items": [pod("a", 3)]});
+    let (client, server) =
+        Server::default().list("pods", vec![(200, more.to_string()), listed(5, &[pod("b", 4)])]).start();
+    let (version, items) = list(&client, Kind::named("Pod").unwrap(), Some("ns")).await.unwrap();
+    assert_eq!((version.as_str(), items.len()), ("5", 2));
+    let asked = server.lock().unwrap().asked.clone();
+    assert_eq!(
+        asked,
+        ["/api/v1/namespaces/ns/pods?limit=500", "/api/v1/namespaces/ns/pods?limit=500&continue=more"]
+    );
+}

@@ -1,0 +1,190 @@
+//! One kind's list and watch, for ever.
+//!
+//! Not kube's `watcher`: that one lists again by itself when a watch is lost, and a history has to know that it was.
+
+use std::collections::BTreeSet;
+use std::pin::pin;
+use std::time::Duration;
+
+use conformance_history::{Change, Kind};
+use futures::TryStreamExt;
+use kube::Client;
+use kube::core::WatchEvent;
+use serde_json::Value;
+use tokio::time::{sleep, timeout};
+
+use super::health::Health;
+use super::logs::Logs;
+
+/// Before the next attempt, at first: an API server that restarts is back soon.
+const SOON: Duration = Duration::from_millis(200);
+/// Before the next attempt, once it has failed so often.
+const LATER: (u32, Duration) = (50, Duration::from_secs(1));
+/// The API server answers a list.
+const LIST: Duration = Duration::from_secs(30);
+/// Objects in one answer: a list of everything of a large cluster at once would be hundreds of MiB.
+const PAGE: u32 = 500;
+
+/// What all watches share.
+#[derive(Clone)]
+pub(super) struct Watching {
+    pub client: Client,
+    pub logs: Logs,
+    pub health: Health,
+}
+
+/// How to go on after a watch has ended.
+enum Resume {
+    /// From here.
+    At(String),
+    /// From here, but not at once: the API server did not answer, for so many times.
+    Retry(String, u32),
+    /// By listing again: what lies between is lost.
+    Relist(String),
+}
+
+impl Watching {
+    /// Lists and watches a kind for ever.
+    pub(super) async fn follow(self, kind: Kind) {
+        let mut from: Option<String> = None;
+        let mut lost: Option<String> = None;
+        loop {
+            let version = match from.take() {
+                Some(version) => version,
+                None => match timeout(LIST, list(&self.client, &kind, None)).await {
+                    Ok(Ok((version, items))) => {
+                        self.logs.relist(kind.name, items, &version, lost.take().as_deref());
+                        self.health.is_well(&kind, false);
+                        version
+                    }
+                    // It may come to be served later.
+                    Ok(Err(kube::Error::Api(status))) if status.code == 404 => {
+                        self.health.is_well(&kind, true);
+                        sleep(SOON).await;
+                        continue;
+                    }
+                    Ok(Err(error)) => {
+                        pause(self.health.failed(&kind, "list", &error)).await;
+                        continue;
+                    }
+                    Err(_) => {
+                        pause(self.health.unanswered(&kind, "list", LIST)).await;
+                        continue;
+                    }
+                },
+            };
+            match self.watch_from(&kind, version).await {
+                Resume::At(version) => from = Some(version),
+                Resume::Retry(version, failures) => {
+                    from = Some(version);
+                    pause(failures).await;
+                }
+                Resume::Relist(reason) => {
+                    tracing::warn!(kind = kind.name, reason, "the watch is lost, listing again");
+                    lost = Some(reason);
+                }
+            }
+        }
+    }
+
+    async fn watch_from(&self, kind: &Kind, mut version: String) -> Resume {
+        let path = format!(
+            "{}?watch=true&allowWatchBookmarks=true&timeoutSeconds=290&resourceVersion={version}",
+            kind.path(None)
+        );
+        let stream = match http::Request::get(path).body(Vec::new()).map_err(kube::Error::HttpError) {
+            Ok(request) => self.client.request_events::<Value>(request).await,
+            Err(error) => Err(error),
+        };
+        let mut stream = match stream {
+            Ok(stream) => pin!(stream),
+            Err(kube::Error::Api(status)) if status.code == 410 => {
+                return Resume::Relist(status.message.clone());
+            }
+            // The kind is not served any more; its objects went before it did.
+            Err(kube::Error::Api(status)) if status.code == 404 => {
+                self.health.is_well(kind, true);
+                return Resume::Retry(version, 0);
+            }
+            Err(error) => return Resume::Retry(version, self.health.failed(kind, "watch", &error)),
+        };
+        self.health.is_well(kind, true);
+        loop {
+            let (change, object) = match stream.try_next().await {
+                Ok(Some(WatchEvent::Added(object))) => (Change::Added, object),
+                Ok(Some(WatchEvent::Modified(object))) => (Change::Modified, object),
+                Ok(Some(WatchEvent::Deleted(object))) => (Change::Deleted, object),
+                Ok(Some(WatchEvent::Bookmark(bookmark))) => {
+                    version = bookmark.metadata.resource_version;
+                    self.logs.reached(kind.name, &version);
+                    continue;
+                }
+                Ok(Some(WatchEvent::Error(status))) if status.code == 410 => {
+                    return Resume::Relist(status.message.clone());
+                }
+                Ok(Some(WatchEvent::Error(status))) => {
+                    return Resume::Retry(
+                        version,
+                        self.health.failed(kind, "watch", &kube::Error::Api(status)),
+                    );
+                }
+                Err(error) => return Resume::Retry(version, self.health.failed(kind, "watch", &error)),
+                Ok(None) => return Resume::At(version),
+            };
+            if let Some(at) = object["metadata"]["resourceVersion"].as_str() {
+                version = at.to_owned();
+            }
+            self.logs.record(kind.name, change, named(object, kind));
+        }
+    }
+}
+
+async fn pause(failures: u32) {
+    sleep(if failures < LATER.0 { SOON } else { LATER.1 }).await;
+}
+
+/// Every `GROUP/VERSION` that is served, asked for until the API server answers. `last` is why it did not.
+pub(super) async fn api_versions(client: &Client, last: &mut String) -> BTreeSet<String> {
+    loop {
+        match client.list_api_groups().await {
+            Ok(groups) => {
+                let versions = groups.groups.into_iter().flat_map(|group| group.versions);
+                return versions.map(|version| version.group_version).collect();
+            }
+            Err(error) => {
+                *last = error.to_string();
+                sleep(SOON).await;
+            }
+        }
+    }
+}
+
+/// Lists a kind: the list's resourceVersion and its items, with their kind filled in.
+pub(super) async fn list(
+    client: &Client,
+    kind: &Kind,
+    namespace: Option<&str>,
+) -> kube::Result<(String, Vec<Value>)> {
+    let mut all = Vec::new();
+    let mut from = String::new();
+    loop {
+        let path = format!("{}?limit={PAGE}{from}", kind.path(namespace));
+        let request = http::Request::get(path).body(Vec::new()).map_err(kube::Error::HttpError)?;
+        let mut list: Value = client.request(request).await?;
+        if let Value::Array(items) = list["items"].take() {
+            all.extend(items.into_iter().map(|item| named(item, kind)));
+        }
+        let metadata = &list["metadata"];
+        match metadata["continue"].as_str().filter(|more| !more.is_empty()) {
+            Some(more) => from = format!("&continue={more}"),
+            None => return Ok((metadata["resourceVersion"].as_str().unwrap_or_default().to_owned(), all)),
+        }
+    }
+}
+
+/// Items of a list do not carry their kind, and kinds of several groups are told apart by their group.
+fn named(mut item: Value, kind: &Kind) -> Value {
+    item["kind"] = kind.name.into();
+    item["apiVersion"] = kind.api_version.into();
+    item
+}
