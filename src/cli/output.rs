@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use conformance_cluster::components::{Component, Progress};
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Verdict;
-use conformance_report::CaseResult;
+use conformance_report::{CaseResult, StoreError};
 use conformance_run::runner::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -115,6 +115,10 @@ impl Progress for Talk {
 }
 
 impl Observer for Talk {
+    fn unwritten(&self, error: &StoreError) {
+        self.line(&format!("results cannot be kept for the case that this run is killed: {error}"));
+    }
+
     fn ended(&self, target: Target, result: &CaseResult) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         let total = self.total.load(Ordering::Relaxed);

@@ -29,9 +29,13 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
             select::unknown("case", id, &all, "")
         })?,
     };
-    let findings = (case.judge)(&history);
-    let stop = Stop::recorded(&history);
-    let judgements = verdict::judgements(case, history.header.target, &history, &findings, stop.as_ref());
+    let judgements = if history.marks(verdict::INTERRUPTED).next().is_some() {
+        verdict::interrupted(case, history.header.target)
+    } else {
+        let findings = (case.judge)(&history);
+        let stop = Stop::recorded(&history);
+        verdict::judgements(case, history.header.target, &history, &findings, stop.as_ref())
+    };
     let result = CaseResult::new(case.id, case.title, judgements);
     output::data(&format!("{} on {}: {}", case.id, history.header.target, result.outcome.verdict));
     for judgement in &result.clauses {

@@ -21,6 +21,7 @@ use serde_json::json;
 
 use super::node_pools::NodePools;
 use super::provider::{Logs, Provider};
+use super::sweep::{self, RunLabel};
 use super::{ClusterError, deploy, local};
 
 /// KWOK takes a new node.
@@ -29,12 +30,14 @@ const TAKEN: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// What a run does there: verb, API group, resource.
-const NEEDED: [(&str, &str, &str); 14] = [
+const NEEDED: [(&str, &str, &str); 18] = [
     ("create", "", "namespaces"),
     ("delete", "", "namespaces"),
     ("list", "", "namespaces"),
     ("create", "", "nodes"),
+    ("delete", "", "nodes"),
     ("deletecollection", "", "nodes"),
+    ("list", "", "nodes"),
     ("patch", "", "nodes/status"),
     ("create", "", "pods"),
     ("delete", "", "pods"),
@@ -43,6 +46,8 @@ const NEEDED: [(&str, &str, &str); 14] = [
     ("create", "grove.io", "podcliquesets"),
     ("patch", "grove.io", "podcliquesets"),
     ("create", "grove.io", "clustertopologybindings"),
+    ("delete", "grove.io", "clustertopologybindings"),
+    ("list", "grove.io", "clustertopologybindings"),
     ("list", "scheduler.grove.io", "podgangs"),
 ];
 
@@ -222,8 +227,6 @@ impl Provider for ExistingCluster {
     }
 
     async fn end(&self, _: bool) -> Result<(), ClusterError> {
-        let client = self.client();
-        deploy::delete_nodes(&client, &self.run.0, &self.run.1).await?;
-        deploy::delete_topology_bindings(&client, &self.run.0, &self.run.1).await
+        sweep::remove_all(&self.client(), RunLabel { key: &self.run.0, run: Some(&self.run.1) }).await
     }
 }
