@@ -121,8 +121,7 @@ mod tests {
 
     /// A target without gang resources: they are not what this is about.
     fn begin() -> Story {
-        let manifests =
-            grove_yaml::documents(crate::manifest("klt/controller-rolled")).expect("the manifest");
+        let manifests = grove_yaml::documents(crate::manifest("klt/controller-rolled")).expect("the manifest");
         manifests.into_iter().fold(Story::on(Target::External), Story::submitted)
     }
 

@@ -79,8 +79,7 @@ mod tests {
 
     /// Until the kubelet has restarted.
     fn begin() -> Story {
-        let manifests =
-            grove_yaml::documents(crate::manifest("klt/kubelet-restarted")).expect("the manifest");
+        let manifests = grove_yaml::documents(crate::manifest("klt/kubelet-restarted")).expect("the manifest");
         let story = manifests.into_iter().fold(Story::flat(), Story::submitted).added(node("n", 4));
         story
             .all_added([0, 1].map(|i| pod(RUNNING, i)))
