@@ -1,9 +1,8 @@
 //! The only place that prints: data to standard output, talk to standard error. On a terminal the talk is one line that
-//! moves; elsewhere (CI) it is plain lines.
+//! moves; elsewhere (CI) it is plain lines. A reader that has gone (`| head`, a terminal that was closed) wants no more:
+//! that is no reason to end.
 
-#![allow(clippy::print_stdout, clippy::print_stderr)]
-
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,12 +16,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Prints data.
 pub(crate) fn data(text: &str) {
-    println!("{}", text.trim_end());
+    let _ = writeln!(std::io::stdout(), "{}", text.trim_end());
 }
 
 /// Prints talk.
 pub(crate) fn say(text: &str) {
-    eprintln!("{text}");
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Builds and cases as they go.
