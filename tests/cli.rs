@@ -110,6 +110,12 @@ fn stdout(output: &Output) -> String {
 #[case(&["down", "nowhere"], "no cluster \"nowhere\" is up")]
 #[case(&["replay", "nowhere.jsonl"], "nowhere.jsonl")]
 #[case(&["report", "merge", "--report-dir", "merged"], "<FILE>")]
+#[case(&["report", "recover"], "<DIR>")]
+#[case(&["clean", "--run", "1f2e3d"], "--kubeconfig <FILE>")]
+#[case(&["clean", "--dry-run"], "--kubeconfig <FILE>")]
+#[case(&["clean", "--kubeconfig", "nowhere"], "--kubeconfig nowhere: no such file")]
+#[case(&["clean", "--kubeconfig", "nowhere", "--components"], "cannot be used with")]
+#[case(&["list", "--format", "xml"], "[possible values: table, json]")]
 #[case(&["report", "merge", "nowhere.yaml", "--report-dir", "merged"], "nowhere.yaml: No such file")]
 fn words_that_do_not_serve_are_usage_errors(#[case] args: &[&str], #[case] says: &str) {
     let output = Cli::new().run(args);
@@ -200,6 +206,117 @@ fn helm_that_is_not_there_is_infrastructure() {
     for says in ["`helm version --short` failed", "put `helm` on PATH", "--install manifests"] {
         assert!(stderr(&output).contains(says), "{says}: {}", stderr(&output));
     }
+}
+
+/// The first cases only: the shape is what programs rely on.
+#[test]
+fn the_list_of_cases_as_json() {
+    let output = Cli::new().run(&["list", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let all: Vec<serde_json::Value> = serde_json::from_str(&stdout(&output)).expect("it is JSON");
+    let shown: Vec<_> = ["adm/", "aon/", "klt/", "coex/"]
+        .into_iter()
+        .filter_map(|group| {
+            all.iter().find(|case| case["id"].as_str().is_some_and(|id| id.starts_with(group)))
+        })
+        .collect();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&shown).expect("it is JSON"));
+    let keys = |case: &serde_json::Value| {
+        case.as_object().map(|fields| fields.keys().cloned().collect::<Vec<_>>()).unwrap_or_default()
+    };
+    assert!(all.iter().all(|case| keys(case) == keys(&all[0])), "every case has every field");
+}
+
+#[test]
+fn a_folder_without_results_is_not_recovered() {
+    let cli = Cli::new();
+    let output = cli.run(&["report", "recover", "nowhere"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("nowhere/results.jsonl: No such file"), "{}", stderr(&output));
+    std::fs::create_dir(cli.home.path().join("killed")).expect("a folder can be made");
+    cli.file("killed/results.jsonl", "");
+    let output = cli.run(&["report", "recover", "killed"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("killed before its first case"), "{}", stderr(&output));
+}
+
+/// Starts a run of a few cases, waits until one has passed, and sends it these signals, one after the other. What it
+/// said, and its exit code.
+fn interrupted(cli: &Cli, signals: &[&str]) -> (String, Option<i32>) {
+    let run = ["run", "--case", "aon", "--scope", "PodGroup", "--concurrency", "2", "--report-dir", "report"];
+    let child = cli
+        .command(&run)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the program runs");
+    let results = cli.home.path().join("report/results.jsonl");
+    let begin = Instant::now();
+    let has_passed =
+        || std::fs::read_to_string(&results).is_ok_and(|text| text.contains(r#""verdict":"pass""#));
+    while !has_passed() {
+        assert!(begin.elapsed() < Duration::from_secs(120), "no case passed");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    for signal in signals {
+        let sent = Command::new("kill").args([*signal, &child.id().to_string()]).status().expect("kill runs");
+        assert!(sent.success());
+    }
+    let output = child.wait_with_output().expect("it ends");
+    (format!("{}{}", stdout(&output), stderr(&output)), output.status.code())
+}
+
+/// Needs the components, and with them Go once.
+#[rstest::rstest]
+#[case("-INT", "interrupted: finishing", "SIGINT")]
+#[case("-TERM", "terminated: finishing", "SIGTERM")]
+fn an_interrupted_run_cleans_up_and_writes_an_incomplete_report(
+    #[case] signal: &str,
+    #[case] says: &str,
+    #[case] cause: &str,
+) {
+    let cli = Cli::new();
+    let (said, code) = interrupted(&cli, &[signal]);
+    assert_eq!(code, Some(3), "{said}");
+    for text in [says, &format!("Incomplete: interrupted ({cause});"), "wrote report/report.yaml"] {
+        assert!(said.contains(text), "{text}: {said}");
+    }
+    assert_eq!(processes_of(&cli.home.path().join("state")), 0, "processes are left");
+    let report = std::fs::read_to_string(cli.home.path().join("report/report.json")).expect("it is written");
+    let report: serde_json::Value = serde_json::from_str(&report).expect("it is JSON");
+    assert_eq!(report["incomplete"], true);
+    let cases = report["profiles"][0]["cases"].as_array().expect("it lists cases");
+    let of = |verdict: &str| cases.iter().filter(|case| case["verdict"] == verdict).count();
+    assert!(of("pass") >= 1, "what had ended is kept");
+    let cut = |case: &&serde_json::Value| case["reason"] == "interrupted" && case["attempts"] == 1;
+    let cut: Vec<_> = cases.iter().filter(cut).collect();
+    for case in &cut {
+        let history = format!("report/{}/history.jsonl", case["artifacts"].as_str().expect("it is kept"));
+        let replayed = cli.run(&["replay", &history]);
+        assert_eq!(replayed.status.code(), Some(3), "{}", stdout(&replayed));
+        assert!(stdout(&replayed).contains("not-run"), "{}", stdout(&replayed));
+    }
+    assert!(of("not-run") > cut.len(), "no case began after the signal");
+    let merged = cli.run(&["report", "merge", "report/report.yaml", "--report-dir", "merged"]);
+    assert_eq!(merged.status.code(), Some(3), "{}", stderr(&merged));
+}
+
+/// Needs the components, and with them Go once.
+#[test]
+fn a_killed_run_leaves_its_results_and_they_make_a_report() {
+    let cli = Cli::new();
+    let (said, code) = interrupted(&cli, &["-KILL"]);
+    assert_eq!(code, None, "{said}");
+    assert!(!cli.home.path().join("report/report.yaml").exists());
+    let output = cli.run(&["report", "recover", "report"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(stdout(&output).contains("Incomplete: the run was killed;"), "{}", stdout(&output));
+    let report = std::fs::read_to_string(cli.home.path().join("report/report.json")).expect("it is written");
+    let report: serde_json::Value = serde_json::from_str(&report).expect("it is JSON");
+    let cases = report["profiles"][0]["cases"].as_array().expect("it lists cases");
+    assert!(cases.iter().any(|case| case["verdict"] == "pass"), "the case that had passed: {cases:?}");
+    let again = cli.run(&["report", "recover", "report"]);
+    assert_eq!(again.status.code(), Some(3), "{}", stderr(&again));
 }
 
 /// A recording as kubectl makes it, of a gang of two of which one pod is bound before the barrier.

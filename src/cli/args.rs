@@ -16,7 +16,8 @@ use conformance_report::Shard;
     about,
     long_about = "Runs Grove PodCliqueSets against a real API server and a real gang scheduler and says, clause by \
                   clause, whether the backend keeps its promises.\n\nExit codes: 0 conformant; 1 a clause failed, was \
-                  flaky, or a known deviation passed; 2 usage; 3 infrastructure (nothing is known about the clauses).",
+                  flaky, or a known deviation passed; 2 usage; 3 infrastructure (nothing is known about the clauses), or \
+                  the run was interrupted (its report is incomplete).",
     max_term_width = 110
 )]
 pub(crate) struct Cli {
@@ -37,7 +38,7 @@ pub(crate) enum Verb {
     List(ListArgs),
     /// Judge a saved history again, offline.
     Replay(ReplayArgs),
-    /// Make one report of several.
+    /// Make one report of several, or one of what a killed run left.
     Report(ReportArgs),
     /// Run the negative controls: broken clusters and controllers on which given clauses must turn red.
     Controls(ControlsArgs),
@@ -252,6 +253,18 @@ pub(crate) struct ListArgs {
     /// By clause instead of by case.
     #[arg(long)]
     pub clauses: bool,
+    /// A table for people, or a JSON array for programs.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "table")]
+    pub format: ListFormat,
+}
+
+/// How `list` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListFormat {
+    /// Columns.
+    Table,
+    /// An array of objects.
+    Json,
 }
 
 /// Arguments of `replay`.
@@ -292,6 +305,16 @@ pub(crate) struct ReportArgs {
 pub(crate) enum ReportVerb {
     /// Merge the reports of shards, or of runs of different backends; the exit code is the merged report's.
     Merge(MergeArgs),
+    /// Make an incomplete report of the results that a killed run left in its folder, and write it there.
+    Recover(RecoverArgs),
+}
+
+/// Arguments of `report recover`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RecoverArgs {
+    /// The folder of the run's report, with its results.jsonl.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
 }
 
 /// Arguments of `report merge`.
@@ -388,6 +411,16 @@ pub(crate) struct CleanArgs {
     /// Remove the built programs as well.
     #[arg(long)]
     pub components: bool,
+    /// Instead of this machine, clean this cluster: everything in it that carries the label of a run, and nothing else.
+    /// A run that is going on there loses its objects too.
+    #[arg(long, value_name = "FILE", conflicts_with = "components")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Only what this run has made.
+    #[arg(long, value_name = "ID", requires = "kubeconfig")]
+    pub run: Option<String>,
+    /// Only list what would be removed.
+    #[arg(long, requires = "kubeconfig")]
+    pub dry_run: bool,
 }
 
 /// Arguments of `bench`.

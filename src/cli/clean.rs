@@ -1,6 +1,11 @@
-//! `clean`: removes what killed runs left behind. Nothing that a live process holds is touched.
+//! `clean`: removes what killed runs left behind, on this machine or in a cluster. On this machine nothing is touched that
+//! a live process holds. In a cluster nobody can tell a killed run from one that goes on elsewhere: `--run` does.
 
-use conformance_cluster::{home, kind};
+use std::path::Path;
+
+use conformance_cluster::sweep::{self, RunLabel};
+use conformance_cluster::{home, kind, local};
+use conformance_contract::names;
 use conformance_report::Exit;
 
 use super::args::CleanArgs;
@@ -9,8 +14,11 @@ use super::{Failure, output};
 /// Cleans.
 ///
 /// # Errors
-/// [`Failure::Infrastructure`] for a folder that cannot be removed.
+/// [`Failure::Infrastructure`] for what cannot be removed; [`Failure::Usage`] for a kubeconfig that is not there.
 pub(crate) async fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
+    if let Some(kubeconfig) = &args.kubeconfig {
+        return clean_cluster(kubeconfig, args.run.as_deref(), args.dry_run).await;
+    }
     // Before the folders, by which live clusters are known.
     for name in kind::remove_abandoned().await? {
         output::data(&format!("removed the containers and volumes of kind cluster {name}"));
@@ -33,4 +41,28 @@ pub(crate) async fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
         }
     }
     Ok(Exit::Conformant)
+}
+
+/// Removes what runs have left in a cluster. What cannot be removed is said, and keeps nothing else from being.
+async fn clean_cluster(kubeconfig: &Path, run: Option<&str>, dry_run: bool) -> Result<Exit, Failure> {
+    if !kubeconfig.is_file() {
+        return Err(Failure::Usage(format!("--kubeconfig {}: no such file", kubeconfig.display())));
+    }
+    let client = local::client(kubeconfig).await?;
+    let left = sweep::left(&client, RunLabel { key: names::RUN, run }).await?;
+    if left.is_empty() {
+        output::say("nothing in the cluster carries the label of a run");
+    }
+    let mut failed = None;
+    for object in left {
+        if dry_run {
+            output::data(&format!("would remove {object}"));
+            continue;
+        }
+        match object.remove().await {
+            Ok(()) => output::data(&format!("removed {object}")),
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    failed.map_or(Ok(Exit::Conformant), |error| Err(error.into()))
 }

@@ -20,6 +20,7 @@ mod select;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser;
@@ -32,11 +33,14 @@ use conformance_cluster::schedulers::{self, KaiDir, kai};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
 use conformance_report::Exit;
+use conformance_run::interruption::Interruption;
 
 use self::args::{Cli, ClusterArgs, Verb};
 
 /// The client reports every refused connection as an error; while a control plane starts they are no news.
 const QUIET: &str = "warn,kube_client=off";
+/// The same, and everything that the suite's crates say.
+const VERBOSE: &str = "warn,kube_client=off,conformance=debug";
 
 /// Why a verb ended without a result.
 #[derive(Debug, thiserror::Error)]
@@ -83,7 +87,7 @@ impl Failure {
 pub fn main() -> Exit {
     let cli = Cli::parse();
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| if cli.verbose { "grove_conformance=debug".into() } else { QUIET.into() });
+        .unwrap_or_else(|_| if cli.verbose { VERBOSE.into() } else { QUIET.into() });
     let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
     tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
     let ended = tokio::runtime::Builder::new_multi_thread()
@@ -97,10 +101,10 @@ pub fn main() -> Exit {
     })
 }
 
-async fn dispatch(verb: Verb) -> Result<Exit, Failure> {
+async fn dispatch(verb: Verb, interruption: Arc<Interruption>) -> Result<Exit, Failure> {
     match verb {
-        Verb::Run(args) => run::run(&args).await,
-        Verb::List(args) => Ok(list::list(&args)),
+        Verb::Run(args) => run::run(&args, &interruption).await,
+        Verb::List(args) => list::list(&args),
         Verb::Replay(args) => replay::replay(&args),
         Verb::Report(args) => report::report(&args),
         Verb::Controls(args) => controls::controls(&args).await,
@@ -115,22 +119,48 @@ async fn dispatch(verb: Verb) -> Result<Exit, Failure> {
     }
 }
 
-/// Ctrl-C and SIGTERM drop the verb: every cluster that it owns is killed by being dropped.
+/// The first Ctrl-C or SIGTERM lets a run that has clusters end in order. A second one, and the first of any other verb,
+/// drops the verb: every cluster that it owns is killed by being dropped.
 async fn interruptible(verb: Verb) -> Result<Exit, Failure> {
     use tokio::signal::unix::{SignalKind, signal};
     let listen =
         |kind| signal(kind).map_err(|e| Failure::Infrastructure(format!("cannot listen to signals: {e}")));
     let (mut interrupt, mut terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
-    let ended = tokio::select! {
-        ended = dispatch(verb) => return ended,
-        _ = interrupt.recv() => "interrupted",
-        _ = terminate.recv() => "terminated",
+    let interruption = Arc::new(Interruption::default());
+    let mut verb = Box::pin(dispatch(verb, interruption.clone()));
+    let ended = loop {
+        let (cause, ended) = tokio::select! {
+            ended = &mut verb => return ended,
+            _ = interrupt.recv() => ("SIGINT", "interrupted"),
+            _ = terminate.recv() => ("SIGTERM", "terminated"),
+        };
+        match interruption.request(cause) {
+            Some(running) => output::say(&finishing(ended, running)),
+            None => break ended,
+        }
     };
+    drop(verb);
     let gone = conformance_cluster::process::all_ended(Duration::from_secs(10)).await;
     // The folders of the clusters that were dropped are nobody's now.
     let _ = conformance_cluster::home::remove_abandoned();
     let left = if gone { "nothing is left running" } else { "its processes end with this one" };
-    Err(Failure::Infrastructure(format!("{ended}; {left}")))
+    Err(Failure::Infrastructure(match interruption.is_requested() {
+        false => format!("{ended}; {left}"),
+        true => format!(
+            "{ended} again, killed; {left}\nwhat ended before is in results.jsonl: `grove-conformance report recover \
+             DIR`; what was made in a cluster of your own stays: `grove-conformance clean --kubeconfig FILE`"
+        ),
+    }))
+}
+
+/// What a run does after the first signal.
+fn finishing(ended: &str, running: usize) -> String {
+    let finishing = match running {
+        0 => "cleaning up".to_owned(),
+        1 => "finishing 1 running case".to_owned(),
+        running => format!("finishing {running} running cases"),
+    };
+    format!("{ended}: {finishing}; press Ctrl-C again to kill")
 }
 
 /// A cluster of that version with these schedulers, as the command line wants it.
@@ -198,4 +228,17 @@ fn run_id() -> String {
 pub fn launcher_failed(reason: &str) -> std::process::ExitCode {
     output::say(reason);
     Exit::Inconclusive.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::finishing;
+
+    #[rstest::rstest]
+    #[case(0, "interrupted: cleaning up; press Ctrl-C again to kill")]
+    #[case(1, "interrupted: finishing 1 running case; press Ctrl-C again to kill")]
+    #[case(10, "interrupted: finishing 10 running cases; press Ctrl-C again to kill")]
+    fn the_first_signal_says_what_is_finished(#[case] running: usize, #[case] says: &str) {
+        assert_eq!(finishing("interrupted", running), says);
+    }
 }

@@ -1,17 +1,105 @@
-//! `list`: cases and the clauses they judge, or clauses and the cases that judge them.
+//! `list`: cases and the clauses they judge, or clauses and the cases that judge them; for people, or for programs.
 
 use comfy_table::{ContentArrangement, Table, presets};
 use conformance_cases as cases;
-use conformance_contract::clauses::CLAUSES;
+use conformance_contract::clauses::{self, CLAUSES, Level, Tier};
+use conformance_contract::target::TARGETS;
+use conformance_driver::case::{Case, Isolation, Need};
 use conformance_report::Exit;
+use serde::Serialize;
 
-use super::args::ListArgs;
-use super::output;
+use super::args::{ListArgs, ListFormat};
+use super::{Failure, output};
 
-/// Prints the table.
-pub(crate) fn list(args: &ListArgs) -> Exit {
-    output::data(&if args.clauses { by_clause() } else { by_case() });
-    Exit::Conformant
+/// Prints the list.
+///
+/// # Errors
+/// [`Failure::Infrastructure`] if it cannot be written as JSON.
+pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
+    let written = match (args.format, args.clauses) {
+        (ListFormat::Table, true) => Ok(by_clause()),
+        (ListFormat::Table, false) => Ok(by_case()),
+        (ListFormat::Json, true) => {
+            serde_json::to_string_pretty(&CLAUSES.iter().map(ListedClause::of).collect::<Vec<_>>())
+        }
+        (ListFormat::Json, false) => {
+            serde_json::to_string_pretty(&cases::all().map(ListedCase::of).collect::<Vec<_>>())
+        }
+    };
+    output::data(&written.map_err(|error| Failure::Infrastructure(error.to_string()))?);
+    Ok(Exit::Conformant)
+}
+
+/// A case as programs read it. Fields are only ever added.
+#[derive(Debug, Serialize)]
+struct ListedCase {
+    id: &'static str,
+    group: &'static str,
+    title: &'static str,
+    clauses: &'static [&'static str],
+    /// `scheduling` if a clause of it is judged on what a scheduler did, else `contract`.
+    tier: Tier,
+    /// The columns of a report that it is in, as folders of artifacts are called.
+    targets: Vec<String>,
+    isolation: &'static str,
+    needs: Vec<&'static str>,
+}
+
+impl ListedCase {
+    fn of(case: &Case) -> Self {
+        let clauses = || case.clauses.iter().filter_map(|id| clauses::clause(id));
+        let schedules = clauses().any(|clause| clause.tier == Tier::Scheduling);
+        Self {
+            id: case.id,
+            group: case.group(),
+            title: case.title,
+            clauses: case.clauses,
+            tier: if schedules { Tier::Scheduling } else { Tier::Contract },
+            targets: TARGETS
+                .into_iter()
+                .filter(|target| case.is_for(*target) && !case.clauses_on(*target).is_empty())
+                .map(|target| target.slug())
+                .collect(),
+            isolation: match case.isolation {
+                Isolation::Shared => "shared",
+                Isolation::Dedicated => "dedicated",
+                Isolation::Exclusive => "exclusive",
+            },
+            needs: case.needs.iter().map(|need| named(*need)).collect(),
+        }
+    }
+}
+
+fn named(need: Need) -> &'static str {
+    match need {
+        Need::Kubelets => "kubelets",
+        Need::AuditLog => "auditLog",
+        Need::SeveralSchedulers => "severalSchedulers",
+        Need::PodGrouper => "podGrouper",
+    }
+}
+
+/// A clause as programs read it. Fields are only ever added.
+#[derive(Debug, Serialize)]
+struct ListedClause {
+    id: &'static str,
+    tier: Tier,
+    level: Level,
+    text: &'static str,
+    cases: Vec<&'static str>,
+}
+
+impl ListedClause {
+    fn of(clause: &clauses::Clause) -> Self {
+        let judging = cases::all().filter(|case| case.clauses.contains(&clause.id));
+        Self {
+            id: clause.id,
+            tier: clause.tier,
+            level: clause.level,
+            text: clause.text,
+            cases: judging.map(|case| case.id).collect(),
+        }
+    }
 }
 
 fn table(header: [&str; 3]) -> Table {

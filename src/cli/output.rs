@@ -1,9 +1,8 @@
 //! The only place that prints: data to standard output, talk to standard error. On a terminal the talk is one line that
-//! moves; elsewhere (CI) it is plain lines.
+//! moves; elsewhere (CI) it is plain lines. A reader that has gone (`| head`, a terminal that was closed) wants no more:
+//! that is no reason to end.
 
-#![allow(clippy::print_stdout, clippy::print_stderr)]
-
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,18 +10,18 @@ use std::time::{Duration, Instant};
 use conformance_cluster::components::{Component, Progress};
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Verdict;
-use conformance_report::CaseResult;
+use conformance_report::{CaseResult, StoreError};
 use conformance_run::runner::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Prints data.
 pub(crate) fn data(text: &str) {
-    println!("{}", text.trim_end());
+    let _ = writeln!(std::io::stdout(), "{}", text.trim_end());
 }
 
 /// Prints talk.
 pub(crate) fn say(text: &str) {
-    eprintln!("{text}");
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Builds and cases as they go.
@@ -150,6 +149,10 @@ impl Progress for Talk {
 }
 
 impl Observer for Talk {
+    fn unwritten(&self, error: &StoreError) {
+        self.line(&format!("results cannot be kept for the case that this run is killed: {error}"));
+    }
+
     fn ended(&self, target: Target, result: &CaseResult) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         let total = self.total.load(Ordering::Relaxed);

@@ -6,7 +6,7 @@ use std::io::BufReader;
 
 use conformance_cases as cases;
 use conformance_driver::context::Stop;
-use conformance_history::{Header, History};
+use conformance_history::{Header, History, SharedMark};
 use conformance_report::{CaseResult, Exit, exit_code};
 use conformance_run::{verdict, workload};
 
@@ -29,9 +29,13 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
             select::unknown("case", id, &all, "")
         })?,
     };
-    let findings = (case.judge)(&history);
-    let stop = Stop::recorded(&history);
-    let judgements = verdict::judgements(case, history.header.target, &history, &findings, stop.as_ref());
+    let judgements = if history.marks(SharedMark::Interrupted).next().is_some() {
+        verdict::interrupted(case, history.header.target)
+    } else {
+        let findings = (case.judge)(&history);
+        let stop = Stop::recorded(&history);
+        verdict::judgements(case, history.header.target, &history, &findings, stop.as_ref())
+    };
     let result = CaseResult::new(case.id, case.title, judgements);
     output::data(&format!("{} on {}: {}", case.id, history.header.target, result.outcome.verdict));
     for judgement in &result.clauses {

@@ -1,4 +1,5 @@
-//! `report`: what is done with reports that were written before. `report merge` makes one of several.
+//! `report`: what is done with reports that were written before. `report merge` makes one of several, `report recover` one
+//! of the results of a run that was killed before it wrote its own.
 //!
 //! What may be merged, and how, is [`conformance_report::merge`]'s to say. Here are the files: reports are read, the way
 //! from the merged one to each of them is found, for that is where their artifacts stay, and the merged one is written
@@ -10,7 +11,7 @@ use conformance_report as report;
 use conformance_report::{Exit, Report, Source};
 
 use super::Failure;
-use super::args::{MergeArgs, ReportArgs, ReportVerb};
+use super::args::{MergeArgs, RecoverArgs, ReportArgs, ReportVerb};
 use super::run::{command, write};
 
 /// Does what the verb says.
@@ -21,6 +22,7 @@ use super::run::{command, write};
 pub(crate) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     match &args.verb {
         ReportVerb::Merge(args) => merge(args),
+        ReportVerb::Recover(args) => recover(args),
     }
 }
 
@@ -33,6 +35,20 @@ fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
     let merged = report::merge(&sources, command()).map_err(|error| Failure::Usage(error.to_string()))?;
     write(&args.report_dir, &merged)?;
     Ok(merged.exit())
+}
+
+/// Writes the report that the folder's run did not come to write.
+fn recover(args: &RecoverArgs) -> Result<Exit, Failure> {
+    let recovered = report::recover(&args.folder).map_err(|error| Failure::Usage(error.to_string()))?;
+    // A report of an earlier run may be there; one of this run says more than its results.
+    let file = args.folder.join("report.yaml");
+    if let Some(written) = report::read(&file).ok().filter(|report| !report.incomplete)
+        && written.date >= recovered.date
+    {
+        return Err(Failure::Usage(format!("{}: the run has written its report", file.display())));
+    }
+    write(&args.folder, &recovered)?;
+    Ok(recovered.exit())
 }
 
 /// A report that was read, and where it lies as seen from the folder that the merged one goes to.

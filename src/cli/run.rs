@@ -8,9 +8,10 @@ use std::time::Instant;
 use conformance_contract::clauses::CLAUSES;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_report as report;
-use conformance_report::{Exit, Report, Source};
+use conformance_report::{Exit, Report, Source, StoreError};
 use conformance_run::environment::{Environment, Settings};
-use conformance_run::runner::{self, Clock, Observer, Plan};
+use conformance_run::interruption::Interruption;
+use conformance_run::runner::{self, Clock, Observer, Plan, Results};
 use conformance_run::workload;
 
 use super::args::{ImplementationOrigin, Install, ProviderArgs, ProviderName, RunArgs, Versions};
@@ -22,19 +23,23 @@ use super::{Failure, cluster_spec, provider, run_id, select};
 /// # Errors
 /// [`Failure::Usage`] for words and files that do not serve; [`Failure::Infrastructure`] before the first test. What
 /// fails later is in the report.
-pub(crate) async fn run(args: &RunArgs) -> Result<Exit, Failure> {
+pub(crate) async fn run(args: &RunArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
     let usual = || Versions::from(select::version_for(scope(args).as_deref()));
     let versions = args.kubernetes.unwrap_or_else(usual);
     let report = match versions.all().as_slice() {
-        [version] => run_on(*version, plan(*version, args)?, args, &args.report_dir).await?,
-        versions => run_on_all(versions, args).await?,
+        [version] => run_on(*version, plan(*version, args)?, args, &args.report_dir, interruption).await?,
+        versions => run_on_all(versions, args, interruption).await?,
     };
     Ok(report.exit())
 }
 
 /// Runs on one version after the other, each in a folder of its name, and makes one report of all. Backends that bring
 /// a scheduler of their own are judged on the first.
-async fn run_on_all(versions: &[Kubernetes], args: &RunArgs) -> Result<Report, Failure> {
+async fn run_on_all(
+    versions: &[Kubernetes],
+    args: &RunArgs,
+    interruption: &Arc<Interruption>,
+) -> Result<Report, Failure> {
     if args.provider.provider == ProviderName::Existing || args.cluster.is_some() {
         return Err(Failure::Usage(
             "--kubernetes all makes its clusters itself: a cluster has one version".into(),
@@ -52,15 +57,22 @@ async fn run_on_all(versions: &[Kubernetes], args: &RunArgs) -> Result<Report, F
             plans.push((version, plan));
         }
     }
-    let mut sources = Vec::new();
+    let (mut sources, planned) = (Vec::new(), plans.len());
     for (version, plan) in plans {
+        if interruption.is_requested() {
+            break;
+        }
         let folder = args.report_dir.join(version.minor());
         output::say(&format!("Kubernetes {version}"));
-        let report = run_on(*version, plan, args, &folder).await?;
+        let report = run_on(*version, plan, args, &folder, interruption).await?;
         sources.push(Source { file: folder.join("report.yaml"), folder: version.minor().into(), report });
     }
-    let merged =
+    let mut merged =
         report::merge(&sources, command()).map_err(|error| Failure::Infrastructure(error.to_string()))?;
+    if let Some(cause) = interruption.cause().filter(|_| sources.len() < planned) {
+        let (ran, reason) = (sources.len(), format!("interrupted ({cause})"));
+        merged = merged.incomplete(format!("{reason}, {ran} of {planned} versions of Kubernetes were begun"));
+    }
     write(&args.report_dir, &merged)?;
     Ok(merged)
 }
@@ -70,6 +82,7 @@ async fn run_on(
     plan: Plan,
     args: &RunArgs,
     report_dir: &Path,
+    interruption: &Arc<Interruption>,
 ) -> Result<Report, Failure> {
     let begin = Instant::now();
     select::external_needs_existing(&plan.targets, args.provider.provider == ProviderName::Existing)?;
@@ -99,14 +112,13 @@ async fn run_on(
         keep: args.keep,
         reproduce: reproduce(kubernetes, args),
     };
-    let environment = Arc::new(Environment::new(settings));
+    let environment = Arc::new(Environment::new(settings).interrupted_by(interruption.clone()));
+    let _heeded = interruption.heed();
     if let (Some(file), [case]) = (&args.workload, plan.chosen.as_slice()) {
-        let test_cluster = environment
-            .test_cluster(case.isolation, plan.targets[0])
-            .await
-            .map_err(|error| Failure::from(&*error))?;
-        let admitted = workload::admitted(&test_cluster, case, &plan.targets).await;
-        drop(test_cluster);
+        let admitted = match environment.test_cluster(case.isolation, plan.targets[0]).await {
+            Ok(test_cluster) => workload::admitted(&test_cluster, case, &plan.targets).await,
+            Err(error) => Err(workload::Unusable::Unasked(error.to_string())),
+        };
         if let Err(reason) = admitted {
             close(environment).await;
             return Err(match reason {
@@ -115,12 +127,13 @@ async fn run_on(
             });
         }
     }
-    let report = execute(&environment, &plan, &talk, clock).await?;
+    let report = execute(&environment, &plan, &talk, clock).await;
     talk.end();
-    // Written before anything is ended: whatever goes wrong with the clusters now, the verdicts are not lost.
-    write(report_dir, &report)?;
+    // Written before anything is ended: whatever goes wrong with the clusters now, the verdicts are not lost. Ended
+    // whatever went wrong before: a disk that is full is no reason to leave nodes in somebody's cluster.
+    let written = report.and_then(|report| write(report_dir, &report).map(|()| report));
     close(environment).await;
-    Ok(report)
+    written
 }
 
 /// Writes a report and prints it.
@@ -128,12 +141,18 @@ async fn run_on(
 /// # Errors
 /// [`Failure::Infrastructure`] if it cannot be written.
 pub(crate) fn write(folder: &Path, report: &Report) -> Result<(), Failure> {
-    let files = report::write_all(folder, report).map_err(|e| Failure::Infrastructure(e.to_string()))?;
+    let files = report::write_all(folder, report);
+    // What cannot be written can still be read here.
     output::data(&report::terminal(report));
-    for file in files {
+    for file in files.map_err(unwritten)? {
         output::say(&format!("wrote {}", file.display()));
     }
     Ok(())
+}
+
+/// The failure of a run whose report, or a part of it, cannot be written.
+fn unwritten(error: StoreError) -> Failure {
+    Failure::Infrastructure(format!("the report cannot be written: {error}"))
 }
 
 /// The gang scope that is meant: a workload that names its own is judged by that one.
@@ -190,7 +209,8 @@ pub(crate) async fn execute(
     talk.expect(plan.chosen.len() * plan.targets.len());
     talk.now("starting a control plane");
     let observer: Arc<dyn Observer> = talk.clone();
-    let results = runner::hold_all(environment, plan, &observer).await;
+    let results = Results::begin(environment, plan, clock, command(), observer.clone()).await;
+    let results = runner::hold_all(environment, plan, &observer, results.map_err(unwritten)?).await;
     Ok(runner::report(environment, plan, results, clock, command()).await?)
 }
 

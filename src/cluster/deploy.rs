@@ -136,23 +136,6 @@ pub async fn delete_pods(client: &Client, namespace: &str, label: &str) -> Resul
         .map_err(|source| ClusterError::api(format!("delete the pods {label} of {namespace}"), source))
 }
 
-/// Deletes the ClusterTopologyBindings that carry `label=value`.
-///
-/// # Errors
-/// [`ClusterError::Api`].
-pub async fn delete_topology_bindings(client: &Client, label: &str, value: &str) -> Result<(), ClusterError> {
-    let kind = GroupVersionKind::gvk("grove.io", "v1alpha1", "ClusterTopologyBinding");
-    let bindings: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
-    bindings
-        .delete_collection(
-            &DeleteParams::background(),
-            &ListParams::default().labels(&format!("{label}={value}")),
-        )
-        .await
-        .map(drop)
-        .map_err(|source| ClusterError::api(format!("delete the topology bindings {label}={value}"), source))
-}
-
 /// Merge-patches a node's status.
 ///
 /// # Errors

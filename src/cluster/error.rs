@@ -246,7 +246,15 @@ pub enum ClusterError {
         /// What is wrong with it.
         source: http::uri::InvalidUri,
     },
-    /// An object could not be watched.
+    /// An object without the label by which it was selected.
+    #[error("the API server returned {object} for {label}, which it does not carry: nothing is removed")]
+    Unlabelled {
+        /// Its kind and name.
+        object: String,
+        /// What was selected.
+        label: String,
+    },
+    /// A watch has been away for too long.
     #[error("the watch of {kind} is lost since {seconds} s, after {failures} attempts: {last}")]
     WatchLost {
         /// Of this kind.
@@ -320,6 +328,9 @@ pub enum ClusterError {
         /// The system's error.
         source: std::io::Error,
     },
+    /// The run was interrupted before a cluster was up.
+    #[error("the run was interrupted")]
+    Interrupted,
     /// Certificates could not be made.
     #[error("cannot make certificates: {0}")]
     Certificates(String),

@@ -23,6 +23,7 @@ use serde_json::json;
 
 use super::node_pools::NodePools;
 use super::provider::{Logs, Provider};
+use super::sweep::{self, RunLabel};
 use super::{ClusterError, deploy, local};
 
 /// Questions to the API server at a time.
@@ -242,9 +243,7 @@ impl Provider for ExistingCluster {
     }
 
     async fn end(&self, _: bool) -> Result<(), ClusterError> {
-        let client = self.client();
-        deploy::delete_nodes(&client, &self.run.0, &self.run.1).await?;
-        deploy::delete_topology_bindings(&client, &self.run.0, &self.run.1).await
+        sweep::remove_all(&self.client(), RunLabel { key: &self.run.0, run: Some(&self.run.1) }).await
     }
 }
 

@@ -13,6 +13,7 @@
 //! - [`own_program`] is the reference implementation, of which it knows command lines;
 //! - [`docker`] is the Docker engine;
 //! - [`deploy`] installs the controller under test, and what schedulers need, through the API;
+//! - [`sweep`] finds and removes what runs have left in a cluster that stays;
 //! - [`home`] says where caches and state live, and finds what killed runs left.
 //!
 //! Data goes on to `suite`, which only sees an API server and, for a few cases, [`local::LocalCluster`]'s
@@ -34,6 +35,7 @@ pub mod preflight;
 pub mod process;
 pub mod provider;
 pub mod schedulers;
+pub mod sweep;
 pub mod workers;
 
 pub use error::{ClusterError, KindConfigError};

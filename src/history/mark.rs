@@ -82,6 +82,8 @@ shared_marks! {
     WaitRanOut = "wait ran out",
     /// How a driver stopped before its end, so that a replay judges as the run did: `{"cluster", "reason"}`.
     Stopped = "stopped",
+    /// The run was interrupted: nothing that the case was to show is known.
+    Interrupted = "interrupted",
     /// An attempt at the API server: `{"title", "reply"}`.
     Attempt = "attempt",
     /// Another backend than the target's: `{"scheduler", "foreign"}`, or `{"asked": [{"scheduler", "reply"}], "foreign"}`

@@ -157,6 +157,25 @@ impl ProfileReport {
         self.concluded(unjudged, cases)
     }
 
+    /// The profile of a document with other cases in the place of its own.
+    pub(super) fn concluded_of(self, cases: Vec<CaseResult>) -> Self {
+        let without = |clause: &ClauseResult| ClauseResult { violations: Vec::new(), ..clause.clone() };
+        let promised = self.clauses.iter().map(without).collect();
+        self.concluded(promised, cases)
+    }
+
+    /// A case of a document as it was before it was concluded, with its violations.
+    pub(super) fn observed(&self, case: &CaseResult) -> CaseResult {
+        let mut observed = case.clone();
+        for judgement in &mut observed.clauses {
+            let clause = self.clauses.iter().find(|clause| clause.id == judgement.clause);
+            let violations = clause.into_iter().flat_map(|clause| &clause.violations);
+            judgement.violations =
+                violations.filter(|violation| violation.case == case.id).cloned().collect();
+        }
+        observed
+    }
+
     /// The same for clauses as a document has them, without their violations: only what they promise is taken from it.
     pub(super) fn concluded(mut self, promised: Vec<ClauseResult>, mut cases: Vec<CaseResult>) -> Self {
         self.clauses = promised.iter().map(|clause| clause.judged_by(&self.features, &cases)).collect();

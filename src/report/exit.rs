@@ -11,7 +11,7 @@ use super::Report;
 pub enum Exit {
     /// 0: every clause that was judged holds.
     Conformant,
-    /// 3: a clause ended in error, or was not run though nobody asked for that.
+    /// 3: a clause ended in error, or was not run though nobody asked for that, or the run was interrupted.
     Inconclusive,
     /// 1: a clause failed or was flaky, or a known deviation passed unexpectedly.
     NotConformant,
@@ -61,8 +61,12 @@ pub fn exit_code<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Exit {
 }
 
 impl Report {
-    /// The exit of the run this document describes: its worst profile's.
+    /// The exit of the run this document describes: its worst profile's. One that was interrupted has no verdict, good
+    /// or bad, whatever its cases had found by then.
     pub fn exit(&self) -> Exit {
+        if self.incomplete {
+            return Exit::Inconclusive;
+        }
         let profiles = self.profiles.iter();
         profiles
             .map(|profile| exit_code(profile.clauses.iter().map(|clause| &clause.outcome)))
@@ -107,6 +111,15 @@ mod tests {
         assert_eq!(report.exit().code(), 3, "Koordinator's scheduler died");
         report.profiles.retain(|profile| profile.backend != "koord-scheduler");
         assert_eq!(report.exit().code(), 0, "KAI's was announced as not there");
+    }
+
+    #[test]
+    fn an_interrupted_run_is_inconclusive_whatever_it_found() {
+        let report = fixture::interrupted();
+        assert_eq!(verify(&report), Ok(()));
+        let failed = |clause: &crate::ClauseResult| clause.outcome.verdict == Verdict::Fail;
+        assert!(report.profiles[0].clauses.iter().any(failed), "the fixture fails a clause");
+        assert_eq!(report.exit().code(), 3);
     }
 
     #[test]

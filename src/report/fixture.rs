@@ -7,6 +7,7 @@ use conformance_contract::clauses::{Clause, Feature, Tier, clause};
 use conformance_contract::verdict::Outcome;
 use conformance_contract::violation::{Code, Proof, Violation};
 
+use super::left_out::interrupted as interrupted_outcome;
 use super::{
     API_VERSION, CaseResult, Component, ComponentSource, Features, Implementation, Judgement, KIND,
     ProfileReport, Provider, Report, Seconds, Settings, Suite, Timings, UnsupportedFeature,
@@ -37,6 +38,8 @@ pub(super) fn report() -> Report {
         date: time("2026-12-01T10:00:42Z"),
         suite: Suite { version: env!("CARGO_PKG_VERSION").to_owned() },
         command: "grove-conformance run --backend default-scheduler".to_owned(),
+        incomplete: false,
+        incomplete_reason: None,
         implementation: Implementation {
             name: "grove-backend-controller".to_owned(),
             version: "0.1.0".to_owned(),
@@ -78,6 +81,23 @@ pub(super) fn all_backends() -> Report {
         clean("external:my-scheduler", "v0.3.0", &[]),
     ]);
     report
+}
+
+/// The same run, interrupted before one of its cases had ended.
+pub(super) fn interrupted() -> Report {
+    let mut report = report();
+    let profile = report.profiles[0].clone();
+    let cut = |case: &CaseResult| {
+        let clauses = case.clauses.iter().map(|judgement| judgement.clause.clone());
+        CaseResult::without_running(case.id.clone(), case.title.clone(), clauses, &interrupted_outcome())
+    };
+    let cases = profile.cases.iter().map(|case| match case.id.as_str() {
+        "aon/fits" => cut(case),
+        _ => profile.observed(case),
+    });
+    let cases = cases.collect();
+    report.profiles[0] = profile.concluded_of(cases);
+    report.incomplete("interrupted (SIGINT)")
 }
 
 /// One violation, proven by two binds.

@@ -32,6 +32,9 @@ fn suite(report: &Report, profile: &ProfileReport) -> TestSuite {
         Property::new("scheduler", profile.version.as_str()),
         Property::new("suite", report.suite.version.as_str()),
     ]);
+    if let Some(incomplete) = report.incompleteness() {
+        suite.add_property(Property::new("incomplete", incomplete));
+    }
     let time = profile.cases.iter().map(|case| Duration::from(case.duration_seconds)).sum();
     suite.set_time(time);
     suite.add_test_cases(profile.cases.iter().map(|case| test_case(profile, case)));

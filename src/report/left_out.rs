@@ -1,17 +1,22 @@
 //! What a run leaves out because it was asked to: cases that a filter does not select, and those that another shard
-//! holds.
+//! holds; and what it did not come to, because it was interrupted.
 //!
 //! Such a case is in the report as not run, announced, so that nothing is dropped in silence. Its reason is all that
 //! tells it from a case that was announced for want of something, and `merge` goes by it: any report that says more of
-//! the case is to be believed before one that was not asked.
+//! the case is to be believed before one that was not asked. A case that was interrupted is not announced: nobody wanted
+//! it left out. It too gives way to any report that says more.
 
 use std::fmt;
 use std::str::FromStr;
 
 use conformance_contract::verdict::Outcome;
 
+use super::CaseResult;
+
 /// The reason of a case that a filter does not select.
 const NOT_SELECTED: &str = "not selected";
+/// The reason of a case that had not ended when its run was interrupted.
+const INTERRUPTED: &str = "interrupted";
 /// How the reason of a case of another shard ends.
 const ELSEWHERE: &str = "does not hold it";
 
@@ -60,6 +65,18 @@ pub struct NoShard;
 /// The outcome of what a filter does not select.
 pub fn not_selected() -> Outcome {
     Outcome::not_run_announced(NOT_SELECTED)
+}
+
+/// The outcome of what had not ended, or not begun, when the run was interrupted.
+pub fn interrupted() -> Outcome {
+    Outcome::not_run(INTERRUPTED)
+}
+
+impl CaseResult {
+    /// Whether the run was interrupted before the case ended.
+    pub fn is_interrupted(&self) -> bool {
+        self.clauses.iter().any(|judgement| judgement.outcome == interrupted())
+    }
 }
 
 /// Whether nobody asked this run about it: [`not_selected`], or [judged elsewhere](Shard::elsewhere).

@@ -12,7 +12,7 @@
 //! - `left_out`: what a run was asked to leave out, shards included; `merge`: one document of several; `declared`:
 //!   the clause that follows from others.
 //! - `matrix`, `reasons`, `overview`: what the texts share; `markdown`, `terminal`, `junit`: renderings.
-//! - `schema`: the published JSON Schema; `store`: the files.
+//! - `schema`: the published JSON Schema; `store`: the files; `results`: what is written while a run goes on.
 //!
 //! The module knows no judge, no cluster and no backend: of the suite it reads the clause table only.
 
@@ -29,6 +29,7 @@ mod merge;
 mod model;
 mod overview;
 mod reasons;
+mod results;
 mod schema;
 mod seconds;
 mod store;
@@ -40,13 +41,14 @@ pub use conformance_contract::verdict::{Outcome, Verdict};
 pub use conformance_contract::violation::{Proof, Violation};
 pub use exit::{Exit, exit_code};
 pub use junit::junit;
-pub use left_out::{NoShard, Shard, not_selected};
+pub use left_out::{NoShard, Shard, interrupted, not_selected};
 pub use markdown::markdown;
 pub use merge::{MergeError, Pair, Source, merge};
 pub use model::{
     API_VERSION, CaseResult, ClauseResult, Component, ComponentSource, Features, Implementation, Judgement,
     KIND, ProfileReport, Provider, Report, Settings, Suite, Timings, UnsupportedFeature,
 };
+pub use results::{RESULTS, ResultsFile, recover};
 pub use schema::schema;
 pub use seconds::Seconds;
 pub use store::{StoreError, read, write_all};

@@ -42,6 +42,9 @@ fn write_head(out: &mut String, report: &Report) -> fmt::Result {
         report.date,
         report.suite.version
     )?;
+    if let Some(incomplete) = report.incompleteness() {
+        writeln!(out, "**{}.**", escaped(&incomplete))?;
+    }
     if implementation.ours {
         let own = "The implementation is this project's reference controller: its results are not Grove's.";
         writeln!(out, "{own}")?;
@@ -232,6 +235,19 @@ mod tests {
     fn the_text_of_all_backends() {
         let _redacted = fixture::redacted();
         insta::assert_snapshot!(markdown(&fixture::all_backends()));
+    }
+
+    #[test]
+    fn an_interrupted_run_says_so_at_its_head() {
+        let _redacted = fixture::redacted();
+        let text = markdown(&fixture::interrupted());
+        insta::assert_snapshot!(text.lines().take(5).collect::<Vec<_>>().join("\n"), @r"
+        # Conformance of grove-backend-controller 0.1.0
+
+        **Inconclusive** (exit code 3), 2026-12-01T10:00:42Z, suite [suite version].
+        **Incomplete: interrupted (SIGINT); 1 of 10 cases did not end.**
+        The implementation is this project's reference controller: its results are not Grove's.
+        ");
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! The documents must be about the same thing (suite, implementation, provider and, where they share a profile, its
 //! Kubernetes, programs, scheduler and features), and each must [verify](super::verify()). Profiles are matched by backend and variant. Of a
 //! case that several documents have, the one that held it is taken; where nobody did, one that says what it lacked
-//! before one that was not asked. Two documents that both held a case may differ, and a verdict is not to be chosen, so
+//! before one that was interrupted, and that before one that was not asked. A merged report is incomplete as long as a
+//! case that was interrupted is in no other. Two documents that both held a case may differ, and a verdict is not to be chosen, so
 //! they do not merge.
 //!
 //! The contract is not needed: a document lists every clause with its promise. What the documents say of a clause's
@@ -100,7 +101,32 @@ pub fn merge(sources: &[Source], command: String) -> Result<Report, MergeError> 
     let (settings, timings) = (settings(sources), timings(sources));
     let (components, profiles) = (components(sources), profiles(sources)?);
     let other_providers = other_providers(sources);
-    Ok(Report { date, command, other_providers, components, settings, profiles, timings, ..report })
+    let merged = Report {
+        date,
+        command,
+        incomplete: false,
+        incomplete_reason: None,
+        other_providers,
+        components,
+        settings,
+        profiles,
+        timings,
+        ..report
+    };
+    Ok(match incomplete_reason(sources, &merged) {
+        Some(reason) => merged.incomplete(reason),
+        None => merged,
+    })
+}
+
+/// Why the merged report is incomplete: a case that was interrupted is in no other report, or a document is incomplete
+/// for another reason than its cases.
+fn incomplete_reason(sources: &[Source], merged: &Report) -> Option<String> {
+    let mut incomplete = sources.iter().filter(|source| source.report.incomplete);
+    let is_left = !merged.interrupted().is_empty();
+    let decisive = incomplete.find(|source| is_left || source.report.interrupted().is_empty())?;
+    let reason = decisive.report.incomplete_reason.as_deref().unwrap_or("no reason is given");
+    Some(format!("{}: {reason}", decisive.file.display()))
 }
 
 /// Something of a whole document that must be the same in all.
@@ -282,6 +308,8 @@ fn cases(parts: &[Part<'_>]) -> Result<Vec<CaseResult>, MergeError> {
 enum Knowledge {
     /// Its run was not asked for it.
     LeftOut,
+    /// Its run was interrupted before it ended.
+    Interrupted,
     /// Its run was asked for it, and says why it did not begin: unsupported, or announced.
     NotBegun,
     /// It was held, or should have been.
@@ -292,6 +320,7 @@ impl Knowledge {
     fn of(case: &CaseResult) -> Self {
         let all = |is: fn(&Outcome) -> bool| case.clauses.iter().all(|judgement| is(&judgement.outcome));
         match case.attempts {
+            _ if case.is_interrupted() => Self::Interrupted,
             0 if all(is_left_out) => Self::LeftOut,
             0 if all(|outcome| outcome.announced || outcome.verdict == Verdict::Unsupported) => {
                 Self::NotBegun
@@ -304,13 +333,7 @@ impl Knowledge {
 impl Part<'_> {
     /// A case of this document as it was before it was concluded, its folder as seen from the merged report.
     fn taken(&self, case: &CaseResult) -> CaseResult {
-        let mut taken = case.clone();
-        for judgement in &mut taken.clauses {
-            let clause = self.profile.clauses.iter().find(|clause| clause.id == judgement.clause);
-            let violations = clause.into_iter().flat_map(|clause| &clause.violations);
-            judgement.violations =
-                violations.filter(|violation| violation.case == case.id).cloned().collect();
-        }
+        let mut taken = self.profile.observed(case);
         let folder = |inner: &String| self.source.folder.join(inner).display().to_string();
         taken.artifacts = case.artifacts.as_ref().map(folder);
         taken

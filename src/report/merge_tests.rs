@@ -193,3 +193,30 @@ fn folders_are_seen_from_the_merged_report() {
     assert_eq!(clause.artifacts.as_deref(), Some(folder));
     assert_eq!(verify(&merged), Ok(()));
 }
+
+#[test]
+fn what_one_run_was_interrupted_in_another_completes() {
+    let (whole, cut) = (fixture::report(), fixture::interrupted());
+    // Of the second run only what the first did not come to is wanted.
+    let mut rest = share(&whole, "1/1");
+    rest.file = "rest/report.yaml".into();
+    let mut profiles = Vec::new();
+    for profile in &rest.report.profiles {
+        let left_out = |case: &CaseResult| {
+            let clauses = case.clauses.iter().map(|judgement| judgement.clause.clone());
+            CaseResult::without_running(case.id.clone(), case.title.clone(), clauses, &crate::not_selected())
+        };
+        let is_first = profile.title() == whole.profiles[0].title();
+        let cases = profile.cases.iter().map(|case| match is_first && case.id == "aon/fits" {
+            true => profile.observed(case),
+            false => left_out(case),
+        });
+        profiles.push(profile.clone().concluded_of(cases.collect()));
+    }
+    rest.report.profiles = profiles;
+    let merged = merged(&[source("", cut.clone()), rest]);
+    assert_eq!(merged.profiles, whole.profiles);
+    assert_eq!((merged.incomplete, verify(&merged)), (false, Ok(())));
+    let alone = self::merged(&[source("cut/report.yaml", cut)]);
+    assert_eq!(alone.incomplete_reason.as_deref(), Some("cut/report.yaml: interrupted (SIGINT)"));
+}

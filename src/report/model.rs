@@ -38,6 +38,12 @@ pub struct Report {
     pub suite: Suite,
     /// The command line of the run, quoted for a shell.
     pub command: String,
+    /// Whether the run ended before all its cases did; its exit code is 3 then, whatever the others found.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub incomplete: bool,
+    /// Why, of a run that is incomplete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incomplete_reason: Option<String>,
     /// The operator under test.
     pub implementation: Implementation,
     /// Where the cluster came from.
@@ -53,6 +59,14 @@ pub struct Report {
     pub profiles: Vec<ProfileReport>,
     /// Where the run's time went.
     pub timings: Timings,
+}
+
+impl Report {
+    /// The same, of a run that ended before all its cases did.
+    #[must_use]
+    pub fn incomplete(self, reason: impl Into<String>) -> Self {
+        Self { incomplete: true, incomplete_reason: Some(reason.into()), ..self }
+    }
 }
 
 /// The suite that judged.

@@ -32,6 +32,23 @@ impl ProfileReport {
     }
 }
 
+impl Report {
+    /// The cases that had not ended when the run was interrupted, with their profiles.
+    pub fn interrupted(&self) -> Vec<(&ProfileReport, &CaseResult)> {
+        let profiles = self.profiles.iter();
+        let cases = profiles.flat_map(|profile| profile.cases.iter().map(move |case| (profile, case)));
+        cases.filter(|(_, case)| case.is_interrupted()).collect()
+    }
+
+    /// That the report is incomplete and why, as a sentence without its full stop; `None` of a complete one.
+    pub(super) fn incompleteness(&self) -> Option<String> {
+        let reason = self.incomplete_reason.as_deref().unwrap_or("no reason is given");
+        let all: usize = self.profiles.iter().map(|profile| profile.cases.len()).sum();
+        let left = self.interrupted().len();
+        self.incomplete.then(|| format!("Incomplete: {reason}; {left} of {all} cases did not end"))
+    }
+}
+
 impl ClauseResult {
     /// The reason, where no violation says the same.
     pub(super) fn reason_beyond_violations(&self) -> Option<String> {

@@ -1,4 +1,5 @@
-//! The files of a report: `report.yaml`, `report.json`, `junit.xml`, `report.md`.
+//! The files of a report: `report.yaml`, `report.json`, `junit.xml`, `report.md`. What is written while the run goes on
+//! is in `results`.
 //!
 //! Each file appears whole or not at all: it is written beside its place under a temporary name and renamed.
 //! Reading takes the YAML or the JSON document and refuses what is not one of ours before anything else, so
@@ -41,6 +42,12 @@ pub enum StoreError {
         path: PathBuf,
         /// Field, line and column, as far as they are known.
         message: String,
+    },
+    /// The run was killed before it had said what it runs.
+    #[error("{}: there is nothing to recover, the run was killed before its first case", .path.display())]
+    NoRun {
+        /// The file.
+        path: PathBuf,
     },
     /// Another kind of document, or another version of this one.
     #[error(

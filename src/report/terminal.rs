@@ -31,6 +31,9 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
         writeln!(out, "{:>9}  {}  {}", case.duration_seconds.to_string(), case.id, profile.title())?;
     }
     write_counts(out, report)?;
+    if let Some(incomplete) = report.incompleteness() {
+        writeln!(out, "{incomplete}")?;
+    }
     let exit = report.exit();
     let implementation = &report.implementation;
     writeln!(
@@ -158,6 +161,19 @@ mod tests {
     fn the_text_of_all_backends() {
         let _redacted = fixture::redacted();
         insta::assert_snapshot!(terminal(&fixture::all_backends()));
+    }
+
+    #[test]
+    fn the_text_of_an_interrupted_run() {
+        let text = terminal(&fixture::interrupted());
+        let end = text.lines().rev().take(2).collect::<Vec<_>>();
+        assert_eq!(
+            end,
+            [
+                "grove-backend-controller 0.1.0: inconclusive (exit code 3) in 41.2 s",
+                "Incomplete: interrupted (SIGINT); 1 of 10 cases did not end",
+            ]
+        );
     }
 
     #[test]

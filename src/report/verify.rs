@@ -37,7 +37,7 @@ pub struct Discrepancy {
 /// [`HandEdited`] with everything that differs.
 pub fn verify(report: &Report) -> Result<(), HandEdited> {
     let same_contract = report.suite.version == env!("CARGO_PKG_VERSION");
-    let discrepancies: Vec<Discrepancy> = report
+    let mut discrepancies: Vec<Discrepancy> = report
         .profiles
         .iter()
         .flat_map(|profile| {
@@ -45,6 +45,10 @@ pub fn verify(report: &Report) -> Result<(), HandEdited> {
             what.map(|what| Discrepancy { profile: profile.title(), what })
         })
         .collect();
+    if let Some((profile, _)) = report.interrupted().first().filter(|_| !report.incomplete) {
+        let what = "cases were interrupted, and the report does not say that it is incomplete".to_owned();
+        discrepancies.push(Discrepancy { profile: profile.title(), what });
+    }
     if discrepancies.is_empty() { Ok(()) } else { Err(HandEdited(discrepancies)) }
 }
 
@@ -208,6 +212,15 @@ mod tests {
         edit(&mut report);
         let found = verify(&report).unwrap_err().to_string();
         assert!(found.contains(message), "{found}");
+    }
+
+    #[test]
+    fn an_interrupted_report_is_not_made_complete_by_hand() {
+        let mut report = fixture::interrupted();
+        assert_eq!(verify(&report), Ok(()));
+        report.incomplete = false;
+        let found = verify(&report).unwrap_err().to_string();
+        assert!(found.contains("does not say that it is incomplete"), "{found}");
     }
 
     #[test]

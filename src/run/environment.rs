@@ -1,6 +1,8 @@
 //! Where cases are held: the cluster that they share, and the one for cases that must be alone. The way of one test,
 //! from its namespace to its judgements, is in `arena/hold.rs`.
 //!
+//! A run that is interrupted starts no case and no cluster any more; [`Environment::close`] ends what there is.
+//!
 //! Clusters are brought up when the first case needs them, so `list` and a filter that leaves nothing cost nothing.
 
 mod execute;
@@ -27,6 +29,8 @@ use conformance_driver::case::Isolation;
 use conformance_driver::rights;
 use conformance_driver::test_cluster::TestCluster;
 
+use crate::interruption::Interruption;
+
 /// The clusters of a run.
 #[derive(Debug)]
 pub struct Environment {
@@ -35,6 +39,7 @@ pub struct Environment {
     shared: Place,
     alone: BTreeMap<Target, Place>,
     cases: AtomicU32,
+    interruption: Arc<Interruption>,
 }
 
 /// A cluster to be, and how many cases it holds at a time.
@@ -56,7 +61,18 @@ impl Environment {
     pub fn new(settings: Settings) -> Self {
         let shared = Place::new(u32::try_from(settings.concurrency).unwrap_or(u32::MAX));
         let alone = TARGETS.into_iter().map(|target| (target, Place::new(1))).collect();
-        Self { settings, shared, alone, cases: AtomicU32::new(0) }
+        Self { settings, shared, alone, cases: AtomicU32::new(0), interruption: Arc::default() }
+    }
+
+    /// The same, for a run that may be interrupted.
+    #[must_use]
+    pub fn interrupted_by(self, interruption: Arc<Interruption>) -> Self {
+        Self { interruption, ..self }
+    }
+
+    /// What may interrupt the run.
+    pub fn interruption(&self) -> &Interruption {
+        &self.interruption
     }
 
     /// Where a case is held on a target: with all others, or on the target's own cluster for cases that are alone.
@@ -78,15 +94,23 @@ impl Environment {
     ) -> Result<Arc<TestCluster>, Arc<ClusterError>> {
         let settings = &self.settings;
         let bring_up = || async move {
-            let made = match lane {
-                Isolation::Shared | Isolation::Exclusive => self.bring_up_shared().await,
-                Isolation::Dedicated => {
-                    let spec = settings.spec.clone().narrowed_to(target.scheduler());
-                    let spec = ClusterSpec { watch_cache: false, ..spec };
-                    self.bring_up_local(&format!("alone-{}", target.slug()), spec).await
+            let making = async {
+                match lane {
+                    Isolation::Shared | Isolation::Exclusive => self.bring_up_shared().await,
+                    Isolation::Dedicated => {
+                        let spec = settings.spec.clone().narrowed_to(target.scheduler());
+                        let spec = ClusterSpec { watch_cache: false, ..spec };
+                        self.bring_up_local(&format!("alone-{}", target.slug()), spec).await
+                    }
                 }
             };
-            made.map(Arc::new).map_err(Arc::new)
+            let made = match settings.origin {
+                // What is half made goes when it is dropped.
+                Origin::Local | Origin::Kind(_) => self.interruption.unless_requested(making).await,
+                // What is half made is in somebody's cluster: it sees to that itself.
+                Origin::Up(_) | Origin::Existing { .. } => Some(making.await),
+            };
+            made.unwrap_or(Err(ClusterError::Interrupted)).map(Arc::new).map_err(Arc::new)
         };
         self.place(lane, target).test_cluster.get_or_init(bring_up).await.clone()
     }
@@ -120,7 +144,8 @@ impl Environment {
             let configured_by_others = matches!(self.settings.origin, Origin::Existing { .. });
             Ok(TestCluster { configured_by_others, ..test_cluster })
         };
-        let prepared = prepared.await;
+        let prepared = self.interruption.unless_requested(prepared).await;
+        let prepared = prepared.unwrap_or(Err(ClusterError::Interrupted));
         if prepared.is_err() {
             // What it has made by then is nobody's any more.
             existing.end(false).await?;

@@ -15,13 +15,17 @@ use conformance_contract::verdict::{Outcome, Verdict};
 use conformance_driver::case::{Case, Isolation};
 use conformance_report::{
     API_VERSION, CaseResult, Component, ComponentSource, Features, Implementation, KIND, ProfileReport,
-    Provider, Report, Seconds, Settings, Shard, Suite, Timings, UnsupportedFeature,
+    Provider, Report, ResultsFile, Seconds, Settings, Shard, StoreError, Suite, Timings, UnsupportedFeature,
 };
 use jiff::Timestamp;
 use tokio::task::JoinSet;
+use tracing::Instrument;
 
-use super::verdict::{judged_clauses, not_held};
+use super::verdict::not_held;
 use crate::environment::{Environment, Origin};
+
+/// A healthy API server says its version.
+const ANSWER: Duration = Duration::from_secs(5);
 
 /// What is run.
 #[derive(Debug, Clone)]
@@ -76,17 +80,21 @@ impl Plan {
 
 /// Told how a run goes on.
 pub trait Observer: Send + Sync {
-    /// A case ended.
+    /// A case ended. Of one that an interruption kept from beginning nothing is told.
     fn ended(&self, target: Target, result: &CaseResult);
+    /// A result could not be written where a killed run would find it. Told once; the run goes on.
+    fn unwritten(&self, error: &StoreError);
 }
 
 /// Runs the plan; per target the results in the order of the plan.
 ///
-/// Cases that are alone begin first: they are one behind the other, and the rest fills the time beside them.
+/// Cases that are alone begin first: they are one behind the other, and the rest fills the time beside them. Each
+/// result is written when it is there ([`ResultsFile`]).
 pub async fn hold_all(
     environment: &Arc<Environment>,
     plan: &Plan,
     observer: &Arc<dyn Observer>,
+    mut results_file: Results<'_>,
 ) -> BTreeMap<Target, Vec<CaseResult>> {
     let mut cases = JoinSet::new();
     let mut in_order = plan.chosen.clone();
@@ -94,11 +102,16 @@ pub async fn hold_all(
     for case in in_order {
         for target in plan.targets.iter().copied().filter(|target| case.is_for(*target)) {
             let (environment, observer) = (environment.clone(), observer.clone());
-            cases.spawn(async move {
+            // A span of the level that is logged by default: lines of cases that run side by side are told apart by it.
+            let span = tracing::warn_span!("case", case = case.id, %target);
+            let running = async move {
                 let result = environment.execute(case, target).await;
-                observer.ended(target, &result);
+                if !never_began(&result) {
+                    observer.ended(target, &result);
+                }
                 (target, result)
-            });
+            };
+            cases.spawn(running.instrument(span));
         }
     }
     let mut results: BTreeMap<Target, Vec<CaseResult>> =
@@ -106,27 +119,109 @@ pub async fn hold_all(
     while let Some(ended) = cases.join_next().await {
         // A judge that panics is a defect of the suite; it must not look like a case that was never there.
         match ended {
-            Ok((target, result)) => results.entry(target).or_default().push(result),
+            Ok((target, result)) => {
+                if !never_began(&result) {
+                    results_file.case(target, &result).await;
+                }
+                results.entry(target).or_default().push(result);
+            }
             Err(error) => tracing::error!(%error, "a case broke off"),
         }
     }
-    for (target, of_target) in &mut results {
-        let is_missing =
-            |case: &&&Case| case.is_for(*target) && of_target.iter().all(|result| result.id != case.id);
-        let missing = plan.chosen.iter().filter(is_missing);
-        let broken: Vec<_> = missing
-            .map(|case| {
-                let outcome = Outcome::error("the case broke off; the log says why");
-                CaseResult::without_running(case.id, case.title, judged_clauses(case, *target), &outcome)
-            })
-            .collect();
-        of_target.extend(broken);
-        let others = plan.not_held().filter(|(case, _)| case.is_for(*target));
-        of_target.extend(others.map(|(case, outcome)| not_held(case, *target, &outcome)));
-        let place = |id: &str| conformance_cases::all().position(|case| case.id == id);
-        of_target.sort_by_key(|result| place(&result.id));
-    }
+    plan.fill(&mut results, &Outcome::error("the case broke off; the log says why"));
     results
+}
+
+/// Whether an interruption kept a case from beginning.
+fn never_began(result: &CaseResult) -> bool {
+    result.attempts == 0 && result.is_interrupted()
+}
+
+impl Plan {
+    /// Adds what the results lack, in the order of the suite: the cases that are not run by choice, and those that should
+    /// have been, with this outcome.
+    fn fill(&self, results: &mut BTreeMap<Target, Vec<CaseResult>>, lacking: &Outcome) {
+        for target in &self.targets {
+            let of_target = results.entry(*target).or_default();
+            let is_missing =
+                |case: &&&Case| case.is_for(*target) && of_target.iter().all(|result| result.id != case.id);
+            let missing: Vec<_> = self.chosen.iter().filter(is_missing).collect();
+            of_target.extend(missing.into_iter().map(|case| not_held(case, *target, lacking)));
+            let others = self.not_held().filter(|(case, _)| case.is_for(*target));
+            of_target.extend(others.map(|(case, outcome)| not_held(case, *target, &outcome)));
+            let place = |id: &str| conformance_cases::all().position(|case| case.id == id);
+            of_target.sort_by_key(|result| place(&result.id));
+        }
+    }
+}
+
+/// The results of a run that goes on, where a killed one leaves them.
+pub struct Results<'a> {
+    file: ResultsFile,
+    environment: &'a Environment,
+    plan: &'a Plan,
+    clock: Clock,
+    command: String,
+    observer: Arc<dyn Observer>,
+    has_cluster: bool,
+    is_told: bool,
+}
+
+impl<'a> Results<'a> {
+    /// Begins the file in the run's folder, with what is run.
+    ///
+    /// # Errors
+    /// [`StoreError`] if there cannot be such a file.
+    pub async fn begin(
+        environment: &'a Environment,
+        plan: &'a Plan,
+        clock: Clock,
+        command: String,
+        observer: Arc<dyn Observer>,
+    ) -> Result<Self, StoreError> {
+        let file = ResultsFile::begin(&environment.settings.out)?;
+        let mut results =
+            Self { file, environment, plan, clock, command, observer, has_cluster: false, is_told: false };
+        results.run().await;
+        Ok(results)
+    }
+
+    /// Writes the report as it would be if no case had ended.
+    async fn run(&mut self) {
+        let mut planned = BTreeMap::new();
+        self.plan.fill(&mut planned, &conformance_report::interrupted());
+        let planned = report(self.environment, self.plan, planned, self.clock, self.command.clone()).await;
+        let written = match planned {
+            Ok(planned) => self.file.run(&planned.incomplete("the run was killed")),
+            // The run's own report will not do better, and says why.
+            Err(error) => return tracing::warn!(%error, "what a killed run would leave is not complete"),
+        };
+        self.tell(written);
+    }
+
+    async fn case(&mut self, target: Target, result: &CaseResult) {
+        // What the cluster is made of is known now.
+        if !self.has_cluster && self.environment.shared().is_some() {
+            self.has_cluster = true;
+            self.run().await;
+        }
+        let written = self.file.case(empty_profile(target).title(), result);
+        self.tell(written);
+    }
+
+    fn tell(&mut self, written: Result<(), StoreError>) {
+        if let Err(error) = written
+            && !std::mem::replace(&mut self.is_told, true)
+        {
+            self.observer.unwritten(&error);
+        }
+    }
+}
+
+/// The profile of a target, of which nothing is known yet.
+fn empty_profile(target: Target) -> ProfileReport {
+    let variant = target.scope().map(|scope| format!("{scope} scope"));
+    ProfileReport::new(target.name(), variant, "", Features::default())
 }
 
 /// When a run began, and what it did before its first test.
@@ -141,7 +236,7 @@ pub struct Clock {
 /// Writes the results down.
 ///
 /// # Errors
-/// [`ClusterError::Api`] if the API server does not say its version.
+/// [`ClusterError::File`] for a program of KAI's that cannot be read.
 pub async fn report(
     environment: &Environment,
     plan: &Plan,
@@ -150,16 +245,15 @@ pub async fn report(
     command: String,
 ) -> Result<Report, ClusterError> {
     let settings = &environment.settings;
-    let provider = provider(environment).await?;
+    let provider = provider(environment).await;
     let shared = environment.shared();
     let kind = shared.as_ref().and_then(|test_cluster| test_cluster.kind().ok());
     let installed = kind.map_or(&[][..], |kind| kind.installed());
     let profile = |(target, cases): (Target, Vec<CaseResult>)| -> Result<_, ClusterError> {
-        let variant = target.scope().map(|scope| format!("{scope} scope"));
         let version = version(settings, target, &provider, installed)?;
         let clauses = plan.clauses.iter().filter(|clause| target.concerns(clause));
-        Ok(ProfileReport::new(target.name(), variant, &version, features(target, &cases))
-            .conclude(clauses, cases))
+        let profile = ProfileReport { version, features: features(target, &cases), ..empty_profile(target) };
+        Ok(profile.conclude(clauses, cases))
     };
     let profiles = results.into_iter().map(profile).collect::<Result<_, _>>()?;
     let components = settings
@@ -180,12 +274,14 @@ pub async fn report(
         .chain(installed.iter().map(of_chart))
         .collect();
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    Ok(Report {
+    let report = Report {
         api_version: API_VERSION.into(),
         kind: KIND.into(),
         date: Timestamp::now(),
         suite: Suite { version: version.clone() },
         command,
+        incomplete: false,
+        incomplete_reason: None,
         implementation: settings.implementation.clone().unwrap_or_else(|| Implementation {
             name: "grove-backend-controller".into(),
             version,
@@ -203,6 +299,13 @@ pub async fn report(
             cluster_ready_seconds: Seconds::from(environment.cluster_ready().unwrap_or_default()),
             total_seconds: Seconds::from(clock.begin.elapsed()),
         },
+    };
+    Ok(match environment.interruption().cause() {
+        // A run that was asked to end when its last case had ended is whole.
+        Some(cause) if !report.interrupted().is_empty() => {
+            report.incomplete(format!("interrupted ({cause})"))
+        }
+        _ => report,
     })
 }
 
@@ -265,7 +368,8 @@ fn version(
 }
 
 /// Where the shared cluster came from. One that did not come up has the version that it would have had.
-async fn provider(environment: &Environment) -> Result<Provider, ClusterError> {
+/// One that does not answer (any more) keeps nobody from a report of what was found before.
+async fn provider(environment: &Environment) -> Provider {
     let settings = &environment.settings;
     let (name, gates) = match &settings.origin {
         Origin::Local | Origin::Up(_) => ("local", settings.spec.scheduler_gates.0.clone()),
@@ -277,14 +381,21 @@ async fn provider(environment: &Environment) -> Result<Provider, ClusterError> {
     let kubernetes_version = match (built, environment.shared()) {
         (Ok(version), _) => version,
         (Err(_), Some(test_cluster)) => {
-            let version = test_cluster.client.apiserver_version().await;
-            version
-                .map_err(|source| ClusterError::api("ask the API server for its version", source))?
-                .git_version
+            match tokio::time::timeout(ANSWER, test_cluster.client.apiserver_version()).await {
+                Ok(Ok(version)) => version.git_version,
+                Ok(Err(error)) => unknown(&error),
+                Err(elapsed) => unknown(&elapsed),
+            }
         }
         (Err(_), None) => "unknown".into(),
     };
-    Ok(Provider { name: name.into(), kubernetes_version, feature_gates: gates })
+    Provider { name: name.into(), kubernetes_version, feature_gates: gates }
+}
+
+/// The version of an API server that does not say it.
+fn unknown(error: &dyn std::fmt::Display) -> String {
+    tracing::warn!(%error, "the API server does not say its version; the report says \"unknown\"");
+    "unknown".into()
 }
 
 fn features(target: Target, cases: &[CaseResult]) -> Features {

@@ -89,6 +89,16 @@ pub fn not_held(case: &Case, target: Target, outcome: &Outcome) -> CaseResult {
     unsupported(case, target)
 }
 
+/// What is said of such a case, in its run and when its history is judged again.
+pub fn interrupted(case: &Case, target: Target) -> Vec<Judgement> {
+    let judgement = |clause: &'static str| Judgement {
+        clause: clause.into(),
+        outcome: conformance_report::interrupted(),
+        violations: Vec::new(),
+    };
+    judged_clauses(case, target).into_iter().map(judgement).collect()
+}
+
 /// A case that shows nothing that the target promises: each clause unsupported, for its own feature's reason.
 pub fn unsupported(case: &Case, target: Target) -> CaseResult {
     let known = case.clauses.iter().filter_map(|id| clauses::clause(id));

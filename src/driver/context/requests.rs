@@ -3,6 +3,7 @@
 use std::sync::PoisonError;
 
 use conformance_cluster::ClusterError;
+use conformance_contract::names;
 use conformance_history::{Kind, SharedMark};
 use serde_json::{Value, json};
 
@@ -63,10 +64,16 @@ impl TestContext {
     /// [`Stop::Refused`].
     pub async fn create(&self, kind: &str, object: &Value) -> Result<Value, Stop> {
         let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-        let made = self.attempt(http::Method::POST, kind, &name, object).await?;
+        let is_of_the_cluster = Kind::named(kind).is_some_and(|kind| !kind.namespaced);
+        let mut labelled = object.clone();
+        if is_of_the_cluster {
+            // A run that is killed leaves it behind; by the label it is found.
+            labelled["metadata"]["labels"][names::RUN] = self.test_cluster.run.clone().into();
+        }
+        let made = self.attempt(http::Method::POST, kind, &name, &labelled).await?;
         let mut made = made.accepted(format!("create {kind} {name}"))?;
         made["kind"] = kind.into();
-        if Kind::named(kind).is_some_and(|kind| !kind.namespaced) {
+        if is_of_the_cluster {
             self.of_the_cluster.lock().unwrap_or_else(PoisonError::into_inner).push(made.clone());
         }
         Ok(made)

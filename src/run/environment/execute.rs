@@ -27,6 +27,7 @@ impl Environment {
     /// Holds a case on a target, with the retries that the settings allow.
     pub async fn execute(&self, case: &'static Case, target: Target) -> CaseResult {
         let clauses = verdict::judged_clauses(case, target);
+        let interrupted = || verdict::not_held(case, target, &conformance_report::interrupted());
         let absent = || self.absent(target).filter(|_| !clauses.iter().any(|id| verdict::is_contract(id)));
         if let Some(reason) = self.lacks(case, target).or_else(absent) {
             let outcome = Outcome::not_run_announced(reason);
@@ -36,30 +37,46 @@ impl Environment {
             return verdict::unsupported(case, target);
         }
         let mut attempts: Vec<CaseResult> = Vec::new();
+        // Of a case that is interrupted while it is tried again, the attempts that ended are what is known.
         loop {
-            let result = self.attempt(case, target, attempts.len()).await;
+            let waiting = self.seats(case, target);
+            let Some(_seats) = self.interruption.unless_requested(waiting).await else {
+                break if attempts.is_empty() { interrupted() } else { verdict::of_attempts(attempts) };
+            };
+            let result = {
+                let _running = self.interruption.running();
+                self.attempt_here(case, target, attempts.len()).await
+            };
+            if result.is_interrupted() {
+                break if attempts.is_empty() { result } else { verdict::of_attempts(attempts) };
+            }
             let passed = verdict::is_expected(result.outcome.verdict);
             attempts.push(result);
             if passed || attempts.len() > self.settings.retries as usize {
-                return verdict::of_attempts(attempts);
+                break verdict::of_attempts(attempts);
             }
         }
     }
 
-    async fn attempt(&self, case: &'static Case, target: Target, attempt: usize) -> CaseResult {
-        // The semaphore is never closed.
+    /// Waits for its turn.
+    async fn seats(
+        &self,
+        case: &Case,
+        target: Target,
+    ) -> Result<tokio::sync::SemaphorePermit<'_>, tokio::sync::AcquireError> {
         let place = self.place(case.isolation, target);
-        let _seats = place
-            .seats
-            .acquire_many(if case.isolation == Isolation::Exclusive { place.all } else { 1 })
-            .await;
-        self.attempt_here(case, target, attempt).await
+        // The semaphore is never closed.
+        place.seats.acquire_many(if case.isolation == Isolation::Exclusive { place.all } else { 1 }).await
     }
 
     async fn attempt_here(&self, case: &'static Case, target: Target, attempt: usize) -> CaseResult {
         let failed = |error: &dyn std::fmt::Display| {
             let clauses = verdict::judged_clauses(case, target);
-            CaseResult::without_running(case.id, case.title, clauses, &Outcome::error(error.to_string()))
+            let outcome = match self.interruption.is_requested() {
+                true => conformance_report::interrupted(),
+                false => Outcome::error(error.to_string()),
+            };
+            CaseResult::without_running(case.id, case.title, clauses, &outcome)
         };
         let test_cluster = match self.test_cluster(case.isolation, target).await {
             Ok(test_cluster) => test_cluster,
@@ -80,22 +97,36 @@ impl Environment {
         let number = self.cases.fetch_add(1, Ordering::Relaxed);
         let namespace = format!("{}-{}-{number}", case.id.replace('/', "-"), self.settings.run);
         let artifacts = Artifacts::begin(&self.settings.out, case, target, &test_cluster, attempt);
-        let test =
+        let beginning =
             TestContext::begin(case, target, test_cluster.clone(), namespace.clone(), self.settings.scale);
-        let mut test = match caught("what begins a case", test).await {
-            Ok(test) => test,
-            Err(stop) => {
-                give_back(&test_cluster, &namespace).await;
+        let beginning = caught("what begins a case", beginning);
+        let begun = match self.settings.origin {
+            Origin::Local | Origin::Kind(_) => self.interruption.unless_requested(beginning).await,
+            // A request that is dropped may still be served: in somebody's cluster the case is made, and removed.
+            Origin::Up(_) | Origin::Existing { .. } => Some(beginning.await),
+        };
+        let mut test = match begun {
+            Some(Ok(test)) => test,
+            Some(Err(stop)) => {
+                self.release(&test_cluster, &namespace).await;
                 return failed(&stop);
             }
+            None => return verdict::not_held(case, target, &conformance_report::interrupted()),
         };
         let stop = tokio::select! {
+            biased;
+            () = self.interruption.requested() => return self.interrupted(test, &artifacts, begin).await,
             ended = caught("the case's driver", (case.drive)(&mut test)) => ended.err(),
             death = death(&test_cluster, target) => Some(Stop::Cluster(death)),
         };
         let judging = Instant::now();
         let settled = test.test_cluster.recorder.settle(&test.namespace, test.length(limits::SETTLE)).await;
-        let stop = stop.or_else(|| settled.err().map(|unsettled| Stop::Cluster(unsettled.into())));
+        let stop = match (stop, settled) {
+            (Some(Stop::Cluster(error)), _) => Some(Stop::Cluster(error)),
+            (stop, Ok(())) => stop,
+            // Whatever the driver waited for in vain, the API server may have shown it to nobody.
+            (_, Err(unsettled)) => Some(Stop::Cluster(unsettled.into())),
+        };
         if let Some(stop) = &stop {
             test.mark(SharedMark::Stopped, stop.detail());
         }
@@ -136,13 +167,34 @@ impl Environment {
         result
     }
 
+    /// What is said of a case that the interruption has ended. It is not judged: what it had not come to would look as if
+    /// it had not happened. Its history is kept.
+    async fn interrupted(&self, test: TestContext, artifacts: &Artifacts, begin: Instant) -> CaseResult {
+        test.mark(SharedMark::Interrupted, serde_json::Value::Null);
+        let history = test.history();
+        let judgements = verdict::interrupted(test.case, test.target);
+        let mut result = CaseResult::new(test.case.id, test.case.title, judgements);
+        result.artifacts = artifacts.keep(&history, &result, None).await;
+        // The others end with the run.
+        if let Origin::Up(_) | Origin::Existing { .. } = self.settings.origin {
+            self.clean(&test).await;
+        }
+        result.duration_seconds = Seconds::from(begin.elapsed());
+        result
+    }
+
     /// Lets the case's objects go without waiting for it: the next case has names and nodes of its own. On a cluster
     /// that ends with the run the namespace stays; its deletion costs the API server more than most cases.
     async fn clean(&self, test: &TestContext) {
-        let (client, pool) = (&test.test_cluster.client, &test.namespace);
         if let Err(error) = test.clear_cluster().await {
             tracing::warn!(namespace = test.namespace, %error, "the case's objects of the cluster may be left");
         }
+        self.release(&test.test_cluster, &test.namespace).await;
+    }
+
+    /// Lets a namespace's objects and nodes go.
+    async fn release(&self, test_cluster: &TestCluster, pool: &str) {
+        let client = &test_cluster.client;
         let gone = async {
             match self.settings.origin {
                 Origin::Local => deploy::delete_workloads(client, pool).await?,
@@ -155,10 +207,10 @@ impl Environment {
             Ok::<_, ClusterError>(())
         };
         if let Err(error) = gone.await {
-            tracing::warn!(namespace = test.namespace, %error, "the case's workloads may be left");
+            tracing::warn!(namespace = pool, %error, "the case's workloads may be left");
         }
         // Whatever is left, nodes must not be.
-        give_back(&test.test_cluster, pool).await;
+        give_back(test_cluster, pool).await;
     }
 }
 

@@ -1,0 +1,183 @@
+//! What runs have left in a cluster that stays: everything that carries a run's label, found and removed.
+//!
+//! A run removes what it made when it ends, however it ends, unless it is killed. `clean --kubeconfig` does it then. The
+//! label is the only thing that tells a run's objects from anybody else's, so it is asked for twice, of the API server
+//! and of each object that it gives, and an object goes only as the one that was seen: by its UID.
+//!
+//! A node that KWOK simulates was made by a run, and is deleted. Any other node was lent to one: it loses the run's
+//! labels and taints, and stays. What its topology labels were before is known to nobody; they are removed where their
+//! value is a domain of the case, which no other pod asks for.
+
+use std::fmt;
+
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, Preconditions};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::{Api, Client, ResourceExt};
+use serde_json::{Map, Value, json};
+
+use super::ClusterError;
+
+/// How the labels and taints of runs begin.
+const OURS: &str = "conformance.grove.io/";
+/// Labels of the topology levels that a case sets on its nodes.
+const DOMAINS: &str = "topology.kubernetes.io/";
+/// Marks a node that KWOK simulates.
+const SIMULATED: &str = "kwok.x-k8s.io/node";
+
+/// What a run makes that lies in no namespace, in the order in which it is removed: nodes after what has pods on them.
+const KINDS: [(&str, &str, &str); 7] = [
+    ("", "v1", "Namespace"),
+    ("grove.io", "v1alpha1", "ClusterTopologyBinding"),
+    ("scheduling.volcano.sh", "v1beta1", "Queue"),
+    ("topology.volcano.sh", "v1alpha1", "HyperNode"),
+    ("scheduling.koordinator.sh", "v1alpha1", "ClusterNetworkTopology"),
+    ("kai.scheduler", "v1alpha1", "Topology"),
+    ("", "v1", "Node"),
+];
+
+/// The label that a run puts on everything it makes.
+#[derive(Debug, Clone, Copy)]
+pub struct RunLabel<'a> {
+    /// Its key.
+    pub key: &'a str,
+    /// The run's id; every run's if there is none.
+    pub run: Option<&'a str>,
+}
+
+impl RunLabel<'_> {
+    fn selector(&self) -> String {
+        match self.run {
+            Some(run) => format!("{}={run}", self.key),
+            None => self.key.to_owned(),
+        }
+    }
+
+    fn is_on(&self, object: &DynamicObject) -> bool {
+        object.labels().get(self.key).is_some_and(|value| self.run.is_none_or(|run| run == value))
+    }
+}
+
+/// An object of a run.
+#[derive(Debug)]
+pub struct Left {
+    api: Api<DynamicObject>,
+    kind: &'static str,
+    object: DynamicObject,
+    run: String,
+}
+
+/// Such as `Namespace aon-fits-whole-1f2e3d-4 of run 1f2e3d`.
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lent = if self.is_lent() { " (labels and taints only)" } else { "" };
+        write!(f, "{} {} of run {}{lent}", self.kind, self.object.name_any(), self.run)
+    }
+}
+
+/// Everything in a cluster that carries the label, and is not on its way out already.
+///
+/// # Errors
+/// [`ClusterError::Api`], [`ClusterError::Forbidden`]; [`ClusterError::Name`] if the API server gives an object that
+/// does not carry it.
+pub async fn left(client: &Client, label: RunLabel<'_>) -> Result<Vec<Left>, ClusterError> {
+    let mut left = Vec::new();
+    for (group, version, kind) in KINDS {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+        let found = match api.list(&ListParams::default().labels(&label.selector())).await {
+            Ok(found) => found,
+            // A scheduler that is not there has left nothing. Of a group that is not served the API server says so in plain
+            // text, which has a code and no reason.
+            Err(kube::Error::Api(status)) if status.code == 404 => continue,
+            // A user who may not look at a scheduler's own kinds has not made any.
+            Err(kube::Error::Api(status)) if status.is_forbidden() && !["", "grove.io"].contains(&group) => {
+                continue;
+            }
+            Err(source) => {
+                return Err(ClusterError::api(
+                    format!("list what carries {}: {kind}", label.selector()),
+                    source,
+                ));
+            }
+        };
+        for object in found {
+            if !label.is_on(&object) {
+                return Err(ClusterError::Unlabelled {
+                    object: format!("{kind} {}", object.name_any()),
+                    label: label.selector(),
+                });
+            }
+            if object.metadata.deletion_timestamp.is_none() {
+                let run = object.labels().get(label.key).cloned().unwrap_or_default();
+                left.push(Left { api: api.clone(), kind, object, run });
+            }
+        }
+    }
+    Ok(left)
+}
+
+/// Removes everything that carries the label. What cannot be removed keeps nothing else from being.
+///
+/// # Errors
+/// The first thing that went wrong.
+pub async fn remove_all(client: &Client, label: RunLabel<'_>) -> Result<(), ClusterError> {
+    let mut removed = Ok(());
+    for left in left(client, label).await? {
+        removed = removed.and(left.remove().await);
+    }
+    removed
+}
+
+impl Left {
+    /// Whether it is a node that was there before the run.
+    fn is_lent(&self) -> bool {
+        self.kind == "Node" && !self.object.annotations().contains_key(SIMULATED)
+    }
+
+    /// Removes it, without waiting for its end; of a node that was lent, what the run has put on it.
+    ///
+    /// # Errors
+    /// [`ClusterError::Api`], [`ClusterError::Forbidden`].
+    pub async fn remove(&self) -> Result<(), ClusterError> {
+        let name = self.object.name_any();
+        let done = if self.is_lent() {
+            let patch = Patch::Merge(given_back(&self.object));
+            self.api.patch(&name, &PatchParams::default(), &patch).await.map(drop)
+        } else {
+            let seen = Preconditions { uid: self.object.uid(), resource_version: None };
+            self.api.delete(&name, &DeleteParams::background().preconditions(seen)).await.map(drop)
+        };
+        match done {
+            // Somebody else was quicker; a conflict is another object of that name.
+            Err(kube::Error::Api(status))
+                if status.is_not_found() || status.is_conflict() && !self.is_lent() =>
+            {
+                Ok(())
+            }
+            done => done.map_err(|source| ClusterError::api(format!("remove {} {name}", self.kind), source)),
+        }
+    }
+}
+
+/// The merge patch that takes a run's labels and taints off a node. It holds the node's resourceVersion: taints are a
+/// list, which is replaced whole.
+fn given_back(node: &DynamicObject) -> Value {
+    let pool = node.labels().get(&format!("{OURS}pool"));
+    let is_of_pool = |value: &str| pool.is_some_and(|pool| value.starts_with(&format!("{pool}-")));
+    let ours = node
+        .labels()
+        .iter()
+        .filter(|(key, value)| key.starts_with(OURS) || key.starts_with(DOMAINS) && is_of_pool(value));
+    let labels: Map<String, Value> = ours.map(|(key, _)| (key.clone(), Value::Null)).collect();
+    let is_ours = |taint: &&Value| taint["key"].as_str().is_some_and(|key| key.starts_with(OURS));
+    let taints = node.data["spec"]["taints"].as_array().into_iter().flatten();
+    let taints: Vec<_> = taints.filter(|taint| !is_ours(taint)).cloned().collect();
+    json!({
+        "metadata": {"resourceVersion": node.metadata.resource_version, "labels": labels},
+        "spec": {"taints": taints},
+    })
+}
+
+#[cfg(test)]
+#[path = "sweep_tests.rs"]
+mod tests;
