@@ -146,6 +146,30 @@ fn help_is_whole() {
     insta::assert_snapshot!(stdout(&Cli::new().run(&["run", "--help"])));
 }
 
+/// What a shell and `man` read first; the rest is the words of the help, which have snapshots of their own.
+#[rstest::rstest]
+#[case::bash("completions_of_bash", &["completions", "bash"])]
+#[case::man("manual_page", &["man"])]
+fn shells_and_man_get_the_command_line(#[case] name: &str, #[case] args: &[&str]) {
+    let output = Cli::new().run(args);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let first: Vec<_> = stdout(&output).lines().take(20).map(str::to_owned).collect();
+    insta::assert_snapshot!(name, first.join("\n"));
+}
+
+#[test]
+fn every_visible_verb_has_a_manual_page() {
+    let cli = Cli::new();
+    let output = cli.run(&["man", "--dir", "man1"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let mut pages: Vec<_> = std::fs::read_dir(cli.home.path().join("man1"))
+        .expect("the folder was made")
+        .map(|entry| entry.expect("it can be read").file_name().into_string().expect("names are UTF-8"))
+        .collect();
+    pages.sort();
+    insta::assert_snapshot!(pages.join("\n"));
+}
+
 #[test]
 fn the_list_of_cases_is_whole() {
     let output = Cli::new().run(&["list"]);

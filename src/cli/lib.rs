@@ -17,6 +17,7 @@ mod replay;
 mod report;
 mod run;
 mod select;
+mod shell;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -99,6 +100,8 @@ async fn dispatch(verb: Verb) -> Result<Exit, Failure> {
         Verb::Doctor => doctor::doctor().await,
         Verb::Clean(args) => clean::clean(&args).await,
         Verb::Bench(args) => bench::bench(&args).await,
+        Verb::Completions(args) => Ok(shell::completions(args.shell)),
+        Verb::Man(args) => shell::man(args.dir.as_deref()),
         Verb::Supervise(args) => clusters::supervise(&args).await,
     }
 }
