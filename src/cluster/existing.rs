@@ -162,7 +162,7 @@ async fn allowed(client: &Client) -> Result<(), ClusterError> {
         return Ok(());
     }
     Err(ClusterError::Forbidden {
-        action: "let this user hold cases".into(),
+        action: "grant this user the permissions to run cases".into(),
         reason: format!("it may not {}", missing.join(", ")),
     })
 }

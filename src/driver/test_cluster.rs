@@ -88,6 +88,6 @@ impl TestCluster {
     /// # Errors
     /// [`ClusterError::Name`] on a cluster of another provider.
     pub fn kind(&self) -> Result<&KindCluster, ClusterError> {
-        self.cluster.kind().ok_or_else(|| ClusterError::Name("the cluster is none of kind's".into()))
+        self.cluster.kind().ok_or_else(|| ClusterError::Name("this is not a kind cluster".into()))
     }
 }

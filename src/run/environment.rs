@@ -36,7 +36,7 @@ pub struct Environment {
     cases: AtomicU32,
 }
 
-/// A cluster to be, and how many cases it holds at a time.
+/// The specification of a cluster, and how many cases run on it at a time.
 #[derive(Debug)]
 struct Place {
     test_cluster: OnceCell<Result<Arc<TestCluster>, Arc<ClusterError>>>,

@@ -1,4 +1,4 @@
-//! The way of one test, from its namespace to its judgements.
+//! Runs one case on one target, from its namespace to its judgements.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ use crate::verdict;
 const ACROSS_KINDS: [&str; 1] = ["GANG-07"];
 
 impl Environment {
-    /// Holds a case on a target, with the retries that the settings allow.
+    /// Runs a case on a target, with the retries that the settings allow.
     pub async fn execute(&self, case: &'static Case, target: Target) -> CaseResult {
         let clauses = verdict::judged_clauses(case, target);
         let absent = || self.absent(target).filter(|_| !clauses.iter().any(|id| verdict::is_contract(id)));
@@ -112,7 +112,7 @@ impl Environment {
                 judgements.iter_mut().filter(|judgement| ACROSS_KINDS.contains(&judgement.clause.as_str()));
             for judgement in across {
                 judgement.outcome = Outcome::not_run_announced(
-                    "the order across kinds is told by resourceVersions of one etcd: say --one-etcd where it is so",
+                    "cross-kind order needs a single etcd; pass --one-etcd if that is the case",
                 );
                 judgement.violations.clear();
             }

@@ -52,7 +52,7 @@ impl<K> Change<K> {
     }
 }
 
-/// Told of every change.
+/// Called on every change.
 type Listener<K> = Box<dyn Fn(&Change<K>) + Send + Sync>;
 
 type Index<K> = Arc<RwLock<HashMap<String, BTreeMap<String, Arc<K>>>>>;
