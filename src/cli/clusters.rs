@@ -1,8 +1,8 @@
 //! `up`, `down`, `status`: a cluster that outlives the command, for a quick development loop.
 //!
-//! `up` hands the cluster to a supervisor process of its own (`__supervise`), which starts it, writes `cluster.json`
-//! into the cluster's folder when it is ready, and holds it until `down` ends it. The cluster's processes die with
-//! their supervisor as they die with any run.
+//! `up` hands the cluster to a supervisor process (`__supervise`), which starts it, writes `cluster.json` into the
+//! cluster's folder when it is ready, and owns it until `down` stops it. The cluster's processes die with their
+//! supervisor, as they die with any run.
 
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;

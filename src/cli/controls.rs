@@ -1,5 +1,5 @@
-//! `controls`: runs the suite on broken clusters and controllers, and says whether it saw what is broken. Those of
-//! kubelets are run when kind is asked for, each in a cluster of its own, the others on local processes.
+//! `controls`: runs the suite on broken clusters and controllers, and reports whether it detected the defect. The
+//! controls of kubelets run with `--provider kind`, each in its own cluster, the others on local processes.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
-//! The command line: one file per verb, arguments in [`args`], everything that is printed in [`output`].
+//! The command line: one file per verb; arguments are in `args`, everything that is printed is in `output`.
 //!
-//! Verbs turn words into plans, hand them to `cluster` and `suite`, and turn what comes back into text and an exit
+//! Verbs turn arguments into plans, hand them to `cluster` and `run`, and turn the results into text and an exit
 //! code: 0 and 1 follow from the report, 2 is [`Failure::Usage`], 3 is [`Failure::Infrastructure`].
 
 mod args;

@@ -1,5 +1,5 @@
-//! The only place that prints: data to standard output, talk to standard error. On a terminal the talk is one line that
-//! moves; elsewhere (CI) it is plain lines.
+//! The only place that prints: data to standard output, progress to standard error. On a terminal, progress is a
+//! single line that is overwritten; elsewhere (CI) it is plain lines.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 

@@ -1,4 +1,4 @@
-//! From the words of `run` to the cluster that cases are held on: local processes, kind, or somebody else's.
+//! From the options of `run` to the cluster that cases run on: local processes, kind, or an existing cluster.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `run`: the suite, or one's own workload, against a cluster; the report; the exit code.
+//! `run`: the suite, or your own workload, on a cluster; the report; the exit code.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! From words to cases and targets. A word that means nothing is a usage error that names what comes nearest.
+//! From arguments to cases and targets. An unknown name is a usage error that suggests the closest match.
 
 use conformance_cases as cases;
 use conformance_contract::clauses::{CLAUSES, EXTERNAL, Feature};

@@ -1,4 +1,4 @@
-//! `completions` and `man`: the command line as shells and manual readers take it, generated from `args`.
+//! `completions` and `man`: completion scripts and manual pages, generated from `args`.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The Kubernetes versions that control planes are made of, and what of the Workload API each has to be told to serve.
+//! The supported Kubernetes versions, and which parts of the Workload API each has to be configured to serve.
 //!
 //! A new version is a line in each function here, a folder in `components/`, and its module in the catalogue.
 

@@ -1,5 +1,5 @@
-//! The schedulers that the suite has descriptions of, by name alone. What each needs of a cluster is in
-//! `cluster/schedulers/`, what is expected of it in `expect/schedulers/`.
+//! The schedulers that the suite supports, by name only. What each needs of a cluster is in `cluster/schedulers/`,
+//! what is expected of it in `expect/schedulers/`.
 
 /// A second scheduler that the controller is told of beside the default: an External one, of which there is no process.
 pub const EXTERNAL_SCHEDULER: &str = "conformance-external";

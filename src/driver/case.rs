@@ -1,5 +1,5 @@
-//! What a conformance case is: data that says what it needs, a driver that acts on a cluster, and a judge that reads
-//! the history afterwards.
+//! What a conformance case is: data that states what it needs, a driver that acts on a cluster, and a judge that
+//! reads the history afterwards.
 
 use conformance_cluster::nodes::PODS;
 use conformance_contract::clauses::{self, Clause};

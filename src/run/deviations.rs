@@ -1,5 +1,5 @@
-//! Known deviations: clauses that a real scheduler breaks, each with its reason. They stay visible in every report; one
-//! that passes unexpectedly turns the run red, because then this table no longer tells the truth.
+//! Known deviations: clauses that a real scheduler violates, each with its reason. They stay visible in every
+//! report; one that passes unexpectedly fails the run, because its entry is then out of date.
 
 use conformance_contract::target::Target;
 use conformance_contract::violation::Violation;

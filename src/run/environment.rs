@@ -1,7 +1,7 @@
-//! Where cases are held: the cluster that they share, and the one for cases that must be alone. The way of one test,
-//! from its namespace to its judgements, is in `arena/hold.rs`.
+//! Where cases run: the shared cluster, and the one for dedicated cases. `execute` runs one case, from its
+//! namespace to its verdicts.
 //!
-//! Clusters are brought up when the first case needs them, so `list` and a filter that leaves nothing cost nothing.
+//! Clusters are started when the first case needs them, so `list` and a filter that selects nothing cost nothing.
 
 mod execute;
 mod requirements;

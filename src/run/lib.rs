@@ -1,8 +1,9 @@
-//! A run: chosen cases on chosen targets, executed as concurrently as their isolation allows, written down as a report.
+//! A run: selected cases on selected targets, executed as concurrently as their isolation allows, written down as a
+//! report.
 //!
-//! [`runner`] is the way of a run, [`environment`] brings clusters up and executes cases on them; [`verdict`] turns findings
-//! into outcomes, [`deviations`] is what real schedulers are known to do wrong. [`workload`] makes a case of a user's own
-//! PodCliqueSet; `artifacts` is what a case leaves behind.
+//! [`runner`] plans and runs, [`environment`] starts clusters and executes cases on them; [`verdict`] turns
+//! findings into outcomes, [`deviations`] lists what real schedulers are known to do wrong. [`workload`] makes a
+//! case from a user's own PodCliqueSet; `artifacts` is what a case leaves behind.
 
 mod artifacts;
 pub mod deviations;

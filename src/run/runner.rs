@@ -1,4 +1,5 @@
-//! A run: chosen cases on chosen targets, held as concurrently as their lanes allow, written down as a report.
+//! A run: selected cases on selected targets, executed as concurrently as their isolation allows, written down as a
+//! report.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

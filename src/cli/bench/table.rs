@@ -1,5 +1,5 @@
-//! How the figures of `bench --throughput` are laid out: a row a mapping and version, without topology beside with a
-//! required rack.
+//! The layout of `bench --throughput`: a row per mapping and version, without topology and with a required rack
+//! side by side.
 
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::Target;

@@ -1,4 +1,4 @@
-//! What the clusters of a run lack for a case, in words for the report.
+//! What the clusters of a run lack for a case, worded for the report.
 
 use conformance_cluster::ClusterError;
 use conformance_cluster::local::Part;

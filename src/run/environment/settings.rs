@@ -1,4 +1,4 @@
-//! How the cases of a run are held, and where its clusters come from.
+//! How the cases of a run are executed, and where its clusters come from.
 
 use std::path::PathBuf;
 
