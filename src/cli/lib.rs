@@ -68,7 +68,7 @@ impl Failure {
     }
 }
 
-/// Reads the command line, does what it says, returns the process's exit.
+/// Parses the command line, runs the verb, and returns the process's exit status.
 pub fn main() -> Exit {
     let cli = Cli::parse();
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()

@@ -49,7 +49,7 @@ pub(crate) async fn origin(
         }
         (ProviderName::Kind, ..) => {
             return Err(Failure::Usage(
-                "--provider kind makes its own cluster: no --cluster, no --kubeconfig".into(),
+                "--provider kind creates its own cluster: omit --cluster and --kubeconfig".into(),
             ));
         }
         (ProviderName::Local, ..) => {
@@ -83,8 +83,7 @@ pub(crate) fn implementation(args: &ProviderArgs) -> Result<Option<Implementatio
             ours: false,
         })),
         (ImplementationOrigin::Existing, _) => Err(Failure::Usage(
-            "--implementation existing is what runs in a cluster of your own: give --provider existing"
-                .into(),
+            "--implementation existing judges what runs in your own cluster: pass --provider existing".into(),
         )),
     }
 }
@@ -99,7 +98,7 @@ fn releases(args: &RunArgs, schedulers: &BTreeSet<Scheduler>) -> Result<Vec<Rele
     match (args.provider.install, args.provider.provider) {
         (Install::Manifests, _) if charts.is_empty() => return Ok(Vec::new()),
         (Install::Manifests, _) => {
-            return usage("--chart names a chart that helm installs: give --install helm".into());
+            return usage("--chart selects a chart for Helm to install: pass --install helm".into());
         }
         (Install::Helm, ProviderName::Kind) => {}
         (Install::Helm, _) => {
@@ -127,7 +126,7 @@ fn releases(args: &RunArgs, schedulers: &BTreeSet<Scheduler>) -> Result<Vec<Rele
         let is_its = |release: &&Release| purpose == Some(Purpose::Scheduler(release.scheduler));
         if let Some(release) = releases.iter().find(is_its) {
             return usage(format!(
-                "--bin {name}: with --install helm, {} comes by its chart {}",
+                "--bin {name}: with --install helm, {} is installed from its chart {}",
                 release.scheduler.name(),
                 release.chart
             ));
@@ -161,7 +160,7 @@ pub(crate) async fn kind(
     let by_chart = words.releases.iter().any(|release| release.scheduler == Scheduler::Kai);
     if !by_chart && schedulers.remove(&Scheduler::Kai) {
         output::say(
-            "KAI comes by its chart only, which this run does not install (--install helm does): its clauses are not \
+            "KAI is installed only from its chart, which needs --install helm: its clauses are not \
              run",
         );
     }

@@ -37,11 +37,11 @@ pub(crate) async fn run(args: &RunArgs) -> Result<Exit, Failure> {
 async fn run_on_all(versions: &[Kubernetes], args: &RunArgs) -> Result<Report, Failure> {
     if args.provider.provider == ProviderName::Existing || args.cluster.is_some() {
         return Err(Failure::Usage(
-            "--kubernetes all makes its clusters itself: a cluster has one version".into(),
+            "--kubernetes all creates its own clusters, because a cluster has one version".into(),
         ));
     }
     if args.scope.is_some() {
-        return Err(Failure::Usage("--kubernetes all holds every gang scope: give no --scope".into()));
+        return Err(Failure::Usage("--kubernetes all runs every gang scope: omit --scope".into()));
     }
     // All of them before the first cluster: what does not serve is said at once.
     let mut plans = Vec::new();

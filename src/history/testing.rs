@@ -1,7 +1,7 @@
-//! Histories written by hand, for the tests of judges: a story is told entry by entry and becomes a [`History`].
+//! Histories written by hand, for the tests of judges: a story is built entry by entry and becomes a [`History`].
 //!
-//! Every entry gets the next resourceVersion, and an object that says no uid gets one made of its kind and name, so
-//! that a test states only what its sentence is about.
+//! Every entry gets the next resourceVersion, and an object without a uid gets one derived from its kind and name,
+//! so that a test states only what it is about.
 
 use std::collections::BTreeMap;
 

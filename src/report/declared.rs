@@ -1,11 +1,11 @@
-//! EXT-03, the clause that no case judges: what an external scheduler declares is so.
+//! EXT-03, the clause that no case judges: an external scheduler has the features it declares.
 //!
-//! It follows from what cases found about the clauses that the declaration rests on: all-or-nothing, and those of every
-//! feature that is declared. It is concluded with the other clauses and from the same judgements, so that a document
-//! verifies, and the shards of a run merge, as they do without it. The worst of its evidence stands, by the order of
-//! all verdicts. A core clause that was announced as not run, as those are that stop a scheduler whose process is not
-//! the harness's own, does not count beside others that were judged; one of a declared feature does, because a
-//! declaration without evidence is none.
+//! It follows from what cases found about the clauses behind the declaration: all-or-nothing, and those of every
+//! declared feature. It is concluded together with the other clauses and from the same judgements, so documents
+//! verify, and shards merge, as they do without it. The worst of its evidence decides, by the order of all
+//! verdicts. A core clause that was announced as not run, such as those that stop a scheduler that the suite did
+//! not start, does not count if others were judged; one of a declared feature does, because a declaration without
+//! evidence proves nothing.
 
 use conformance_contract::clauses::{Feature, clause};
 use conformance_contract::verdict::{Outcome, Verdict};

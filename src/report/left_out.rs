@@ -1,9 +1,8 @@
-//! What a run leaves out because it was asked to: cases that a filter does not select, and those that another shard
-//! holds.
+//! What a run leaves out on request: cases that a filter does not select, and those of other shards.
 //!
-//! Such a case is in the report as not run, announced, so that nothing is dropped in silence. Its reason is all that
-//! tells it from a case that was announced for want of something, and `merge` goes by it: any report that says more of
-//! the case is to be believed before one that was not asked.
+//! Such a case is in the report as not run, announced, so that nothing is dropped silently. Only its reason
+//! distinguishes it from a case that was announced because something was missing, and `merge` relies on it: any
+//! report that contains more about the case takes precedence.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,18 +1,19 @@
-//! One report of several: of the shards of a run, or of runs of different backends against the same implementation.
+//! One report from several: from the shards of a run, or from runs of different backends against the same
+//! implementation.
 //!
 //! The documents must be about the same thing (suite, implementation, provider and, where they share a profile, its
-//! Kubernetes, programs, scheduler and features), and each must [verify](super::verify()). Profiles are matched by backend and variant. Of a
-//! case that several documents have, the one that held it is taken; where nobody did, one that says what it lacked
-//! before one that was not asked. Two documents that both held a case may differ, and a verdict is not to be chosen, so
-//! they do not merge.
+//! Kubernetes, programs, scheduler and features), and each must [verify](super::verify()). Profiles are matched by
+//! backend and variant. If several documents contain a case, the one that ran it is taken; if none did, one that
+//! states what it lacked takes precedence over one that was not asked to run it. Two documents that both ran a case
+//! may differ, and a verdict must not be chosen, so they do not merge.
 //!
-//! The contract is not needed: a document lists every clause with its promise. What the documents say of a clause's
-//! verdict is not looked at; it is concluded from the merged cases by [`ProfileReport::concluded`], which concludes a
-//! run's, and the merged document verifies as theirs do. The proofs of a broken clause come along with their case.
+//! The contract is not needed: a document lists every clause with its promise. The documents' verdicts of clauses
+//! are not read; they are concluded from the merged cases by [`ProfileReport::concluded`], as for a run, so the
+//! merged document verifies as they do. The proofs of a violation come along with their case.
 //!
-//! What is said of a whole run is added up as far as it means anything: building and total times are sums over the
-//! machines' work, the time to a ready cluster and the settings are the greatest, the date is the latest. Nothing is
-//! copied: folders of artifacts are named where they are, as seen from the merged report.
+//! Facts about a whole run are combined as far as that makes sense: building and total times are summed over the
+//! machines, the time to a ready cluster and the settings are the maximum, the date is the latest. Nothing is
+//! copied: artifact folders are named where they are, relative to the merged report.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! Counts of clauses: what a profile keeps, in numbers.
 //!
-//! Pure, so that `verify` can count again. Clauses are counted three times over, once by each question a reader
-//! may have: who owes them, whose promise they are, and what their verdict depends on.
+//! Pure, so that `verify` can recount. Clauses are counted three times, once for each question a reader may have:
+//! who owes them, whose promise they are, and what their verdict depends on.
 
 use std::fmt;
 use std::ops::Add;

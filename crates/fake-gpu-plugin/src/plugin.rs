@@ -1,8 +1,8 @@
 //! The plugin's life: serve, register, and both again when the kubelet restarts.
 //!
-//! A session is one server at one socket and one registration. It begins when the kubelet's socket is there, and ends
-//! when a restarted kubelet has made it worthless; then the next one begins. Nothing that a kubelet does or says ends
-//! the plugin, only its being told to.
+//! A session is one server at one socket and one registration. It begins when the kubelet's socket exists, and ends
+//! when a restarted kubelet has made it worthless; then the next one begins. Nothing that a kubelet does ends the
+//! plugin, only a request to shut down.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! From the command line to a running plugin, and back down.
 //!
-//! Where a node is watched, the plugin waits for the first sight of it: a plugin that restarts and offers the wrong
-//! number of GPUs for a moment would take capacity away from a node whose pods run on. What the kubelet does, and
-//! whether it is there at all, ends nothing.
+//! Where a node is watched, the plugin waits until it has seen it once: a plugin that restarts and briefly offers
+//! the wrong number of GPUs would take capacity away from a node with running pods. Whatever the kubelet does, and
+//! whether it runs at all, does not end the plugin.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

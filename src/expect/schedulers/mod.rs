@@ -1,6 +1,6 @@
-//! What the suite expects of each backend: the gang resources that a PodGang should have, what a pod says to join them,
-//! and how a canary looks to the scheduler. One file per scheduler, stated from the contract and shared with no
-//! controller; judges speak through [`Expectations`] and name no scheduler.
+//! What the suite expects of each backend: the gang resources that a PodGang should have, how a pod joins them, and
+//! what a canary looks like to the scheduler. One file per scheduler, derived from the contract and shared with no
+//! controller; judges use [`Expectations`] and name no scheduler.
 
 pub mod external;
 pub mod kai;

@@ -1,8 +1,8 @@
 //! From the command line to a running controller, and back down.
 //!
-//! Order of the start: configuration, CRDs, backends, caches, certificate, webhooks and health, leadership,
-//! reconcilers. Whatever is missing on the way says what to do about it. Signals to end are heeded from the
-//! beginning: they do not end the first process of a container unless it listens.
+//! Order of startup: configuration, CRDs, backends, caches, certificate, webhooks and health, leadership,
+//! reconcilers. Startup errors say how to fix them. SIGTERM is handled from the beginning: the first process of a
+//! container ignores it unless it installs a handler.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
