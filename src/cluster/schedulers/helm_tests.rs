@@ -1,4 +1,4 @@
-//! What helm is called with and told, whole, and what is made of what it says. helm itself is a script.
+//! Helm's complete arguments and values, and the parsing of its output. Helm itself is a script here.
 
 use rstest::rstest;
 

@@ -1,8 +1,10 @@
-//! Koordinator's koord-scheduler: gangs by its Coscheduling plugin, topology by the ClusterNetworkTopology `default`.
+//! Koordinator's koord-scheduler: gangs by its Coscheduling plugin, topology by the ClusterNetworkTopology
+//! `default`.
 //!
-//! Its manager (webhooks, SLOs) is not needed: the scheduler keeps the PodGroups' status itself. A gang that does not fit
-//! goes to the backoff queue, from which Kubernetes pops pods early when it has nothing else to do: it is tried without
-//! end. The gate that does so (SchedulerPopFromBackoffQ) is left as users have it; the log is kept short.
+//! Its manager (webhooks, SLOs) is not needed: the scheduler maintains the PodGroups' status itself. A gang that
+//! does not fit goes to the backoff queue, from which Kubernetes pops pods early when it has nothing else to do, so
+//! it is retried continuously. The gate for that (SchedulerPopFromBackoffQ) keeps its default; the log is kept
+//! short.
 
 use std::path::Path;
 

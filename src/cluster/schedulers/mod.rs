@@ -1,15 +1,14 @@
-//! The schedulers that a cluster can have beside each other, one file each: configuration, arguments, CRDs and
-//! objects that it needs to work. A new one is a file here, an entry in [`Scheduler`], and its processes in
-//! [`Part`].
+//! The schedulers that a cluster can run side by side, one file each: configuration, arguments, CRDs and objects
+//! that it needs to work. A new one is a file here, an entry in [`Scheduler`], and its processes in [`Part`].
 //!
 //! - [`kube_scheduler`], [`volcano`], [`koord_scheduler`] are built from pinned modules, from which their CRDs are
 //!   read too;
-//! - [`kai`] comes from a folder that the user names; without one its API stands and a stand-in binds its pods.
+//! - [`kai`] comes from a folder that the user names; without one, its API exists and a stand-in binds its pods.
 //!
-//! In clusters with real nodes they are Deployments ([`in_cluster`]), or come by their charts ([`helm`]).
+//! In clusters with real nodes they are Deployments ([`in_cluster`]), or installed from their charts ([`helm`]).
 //!
-//! Each has a user of its own, so that the audit log tells who has bound a pod, with the rights that its file lists
-//! ([`rbac`]). How processes are started, watched and given up is [`crate::local`]'s business.
+//! Each has its own user, so that the audit log shows who bound a pod, with the rights listed in its file
+//! ([`rbac`]). How processes are started, watched and given up is in [`crate::local`].
 
 pub mod helm;
 pub mod in_cluster;

@@ -1,7 +1,7 @@
 //! Volcano's vc-scheduler, without its controllers and webhooks: plain pods and PodGroups need neither.
 //!
-//! Plugins that look at queues' shares (`proportion`, `capacity`) are left out: they hold gangs back for reasons that
-//! are no clause's. What a queue controller would do, the harness does once: the queues are Open from the start.
+//! Plugins for queue shares (`proportion`, `capacity`) are left out: they hold gangs back for reasons that no
+//! clause is about. What a queue controller would do, the suite does once: the queues are Open from the start.
 
 use std::path::Path;
 

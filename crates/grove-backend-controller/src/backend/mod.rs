@@ -1,17 +1,17 @@
-//! The schedulers Grove can hand gangs to, one module each, behind [`SchedulerBackend`].
+//! The schedulers Grove supports, one module each, behind [`SchedulerBackend`].
 //!
 //! - `scheduler_backend`: the contract
-//! - `validation`: what a check of a PodCliqueSet finds
+//! - `validation`: the result of checking a PodCliqueSet
 //! - `profiles`: from the configuration file to a backend
-//! - `registry`: which backends are enabled and who serves what
-//! - `template`: what admission rules ask of a template
+//! - `registry`: which backends are enabled and what each serves
+//! - `template`: what admission rules look up in a template
 //! - `queue`: the queue of a PodCliqueSet
 //! - `pod_spec`: what a pod gets before it is created
 //! - `affinity`: required node affinity of pods
 //! - `domain`: the topology of a gang, and the domain it is in
-//! - `surplus`: the hard gang and what is beyond it
-//! - `names`: names that fit where an API wants them
-//! - `crd`: which CRDs of a scheduler are there
+//! - `excess_pods`: the hard gang and what is beyond it
+//! - `names`: names that fit an API's limits
+//! - `crd`: which CRDs of a scheduler are installed
 //! - `objects`: one object in the API server, what differs from its plan, and the writes
 //! - `gang_objects`: gang resources that may be changed, created, repaired and pruned
 //! - `default_scheduler`: kube-scheduler through the Workload API

@@ -1,4 +1,4 @@
-//! What every reconciler has at hand.
+//! What reconcilers share.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

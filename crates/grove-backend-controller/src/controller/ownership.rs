@@ -1,9 +1,9 @@
-//! Who owns what, and whether the owner still stands.
+//! Who owns what, and whether the owner still exists.
 //!
-//! Deletion is owner references and the garbage collector, nothing else. Upstream has finalizers of its own
-//! on three kinds; without them nothing can get stuck on a controller that is down or gone (DEL-06, DEL-07).
-//! The price is that a cache may still show objects of a deleted predecessor of the same name (DEL-08), so
-//! every relation is checked by uid, and nothing is created for a PodCliqueSet that is gone or going.
+//! Deletion relies on owner references and the garbage collector alone. Upstream has its own finalizers on three
+//! kinds; without them nothing can get stuck while a controller is down or uninstalled (DEL-06, DEL-07). The price
+//! is that a cache may still show objects of a deleted predecessor of the same name (DEL-08), so every relation is
+//! checked by uid, and nothing is created for a PodCliqueSet that is deleted or being deleted.
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! A folder with KAI's programs and CRDs, as unpacked or built by the user: nothing is asked of it but that the files
-//! are somewhere below.
+//! A folder with KAI's programs and CRDs, as unpacked or built by the user: the files may be anywhere below it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,8 @@
-//! What of a PodGang's topology Koordinator can keep: one hard layer for the whole GangGroup (KOORD-03).
+//! Which part of a PodGang's topology Koordinator can honour: one required layer for the whole GangGroup
+//! (KOORD-03).
 //!
-//! Pure. Refuses what would be ignored, so that a PodGang that did not come through our admission fails closed:
-//! no PodGroups, and therefore no pod ever ungated (KOORD-05).
+//! Pure. Refuses what would be ignored, so that a PodGang that did not come through our admission fails closed: no
+//! PodGroups, and therefore no ungated pod (KOORD-05).
 
 use std::collections::BTreeSet;
 
