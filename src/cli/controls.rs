@@ -161,7 +161,8 @@ mod tests {
         let said = |place, name| is_run_at(place, name).map_err(|failure| failure.to_string());
         assert_eq!(said(Place::Local, "restless"), Ok(()));
         assert_eq!(said(Place::Kind, "every-replica-leads"), Ok(()));
-        let elsewhere = "control every-replica-leads is not run with --provider local: pass --provider kind";
+        let elsewhere =
+            "control every-replica-leads does not run with --provider local: pass --provider kind";
         assert_eq!(said(Place::Local, "every-replica-leads"), Err(elsewhere.to_owned()));
         let unknown = said(Place::Local, "every-replica-lead").unwrap_err();
         assert!(unknown.contains("did you mean \"every-replica-leads\"?"), "{unknown}");

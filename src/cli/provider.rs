@@ -135,7 +135,7 @@ fn releases(args: &RunArgs, schedulers: &BTreeSet<Scheduler>) -> Result<Vec<Rele
     Ok(releases)
 }
 
-/// What is said of a kind cluster; by default nothing is.
+/// Options of a kind cluster; none by default.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct KindWords<'a> {
     /// kind's configuration, instead of the one of the cluster's version.

@@ -146,7 +146,7 @@ fn scope(args: &RunArgs) -> Option<String> {
     own().or_else(|| args.scope.clone())
 }
 
-/// Cases at a time, unless it is said otherwise: as many as two cores bear.
+/// Default number of cases at a time: as many as two cores can run.
 fn concurrency(args: &RunArgs) -> usize {
     let usual = if args.provider.provider == ProviderName::Kind { 4 } else { 10 };
     args.concurrency.unwrap_or(usual).max(1)
@@ -194,7 +194,7 @@ pub(crate) async fn execute(
     Ok(runner::report(environment, plan, results, clock, command()).await?)
 }
 
-/// Ends the run's clusters. What goes wrong is said; it changes no verdict.
+/// Ends the run's clusters. Failures are reported, and change no verdict.
 pub(crate) async fn close(environment: Arc<Environment>) {
     if let Some(environment) = Arc::into_inner(environment) {
         for error in environment.close().await {

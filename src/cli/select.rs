@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(tree, [Target::KubeTree]);
         let failure =
             targets_on(Kubernetes::V1_36, "default-scheduler", Some("Tree")).unwrap_err().to_string();
-        assert!(failure.contains("give --kubernetes 1.37, not 1.36"), "{failure}");
+        assert!(failure.contains("pass --kubernetes 1.37, not 1.36"), "{failure}");
     }
 
     #[rstest::rstest]
@@ -341,7 +341,7 @@ mod tests {
     #[rstest::rstest]
     #[case(&["aon/one-pod-shrt"], &[], r#"unknown case "aon/one-pod-shrt"; did you mean "aon/one-pod-short"?"#)]
     #[case(&[], &["TOPO-3"], r#"unknown clause "TOPO-3"; did you mean "TOPO-03"?"#)]
-    #[case(&["aon/one-pod-short"], &["ADM-01"], "no case is left by")]
+    #[case(&["aon/one-pod-short"], &["ADM-01"], "aon/one-pod-short, ADM-01: no selected case judges")]
     fn words_that_mean_nothing(#[case] cases: &[&str], #[case] clauses: &[&str], #[case] message: &str) {
         let own = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let failure = plan(words(&own(cases), &own(clauses))).unwrap_err();

@@ -35,7 +35,7 @@ impl Logs {
     }
 }
 
-/// A cluster that cases are held on.
+/// A cluster that cases run on.
 #[async_trait]
 pub trait Provider: std::fmt::Debug + Send + Sync {
     /// Its name in reports: `local`, `kind` or `existing`.

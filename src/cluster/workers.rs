@@ -21,7 +21,7 @@ use super::{ClusterError, deploy};
 
 /// Node label that the fake GPU plugin reads the number of its GPUs from.
 pub const GPUS: &str = "conformance.grove.io/gpus";
-/// Extended resource that stands for a node's `pods`.
+/// Extended resource that represents a node's `pods`.
 pub const SLOTS: &str = "conformance.grove.io/pods";
 /// The GPUs' resource.
 const GPU: &str = "nvidia.com/gpu";

@@ -130,7 +130,7 @@ impl Outcome {
     }
 
     /// One outcome from the attempts at one judgement, oldest first; `None` without attempts. A pass after
-    /// anything else is flaky; otherwise the worst attempt stands.
+    /// anything else is flaky; otherwise the worst attempt applies.
     pub fn of_attempts(attempts: &[Outcome]) -> Option<Outcome> {
         let worst = Self::fold(attempts)?;
         let last = attempts.last()?;

@@ -61,7 +61,7 @@ struct Logs {
     by_namespace: HashMap<String, Log>,
 }
 
-/// The watches and what they have told so far.
+/// The watches and what they have delivered so far.
 pub struct Recorder {
     client: Client,
     kinds: Vec<Kind>,
@@ -229,7 +229,7 @@ fn named(mut item: Value, kind: &Kind) -> Value {
     item
 }
 
-/// Lists and watches a kind for ever.
+/// Lists and watches a kind, without end.
 async fn follow(client: Client, kind: Kind, logs: Arc<RwLock<Logs>>, listed: watch::Sender<bool>) {
     let mut from: Option<String> = None;
     let mut lost: Option<String> = None;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::log::{API_VERSION, Change, Entry, Gap, Header, History, Mark, Recorded, What};
 
-/// A history that is being told.
+/// A history under construction.
 #[derive(Debug)]
 pub struct Story {
     history: History,

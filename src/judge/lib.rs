@@ -112,7 +112,7 @@ pub fn premise(clause: &'static str, sentence: Ruling) -> Ruling {
     })
 }
 
-/// All of these sentences, each of which is told whether the others hold or not.
+/// All of these rulings, each of which is given whether or not the others are kept.
 ///
 /// # Errors
 /// Of those that do not hold the first violation; else the first broken premise; else what was not reached, or not

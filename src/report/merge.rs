@@ -62,7 +62,7 @@ pub enum MergeError {
         /// What they say, in the order of the files.
         found: String,
     },
-    /// Two have held the same case.
+    /// Two have run the same case.
     #[error("{files} both hold {case} on {profile}, and a verdict is not to be chosen")]
     HeldTwice {
         /// The files.
@@ -285,7 +285,7 @@ enum Knowledge {
     LeftOut,
     /// Its run was asked for it, and says why it did not begin: unsupported, or announced.
     NotBegun,
-    /// It was held, or should have been.
+    /// It was run, or should have been.
     Held,
 }
 

@@ -50,7 +50,7 @@ pub struct Counts {
     pub unsupported: usize,
     /// Not looked at.
     pub not_run: usize,
-    /// Could not be told.
+    /// Could not be judged.
     pub error: usize,
     /// Kept on a retry only.
     pub flaky: usize,

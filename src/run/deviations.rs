@@ -91,7 +91,7 @@ const fn koordinator_starves(clause: &'static str, case: &'static str, shows: &'
         version: "v1.8.0",
         always: false,
         reason: "koord-scheduler 1.8 tries a gang that does not fit again and again, and each time holds what room there \
-                 is for the pods that would fit; a smaller gang that comes later finds it taken, by luck for long",
+                 is for the pods that would fit; a smaller gang that comes later finds it taken, possibly indefinitely",
     }
 }
 

@@ -29,7 +29,7 @@ use conformance_driver::test_cluster::TestCluster;
 /// The clusters of a run.
 #[derive(Debug)]
 pub struct Environment {
-    /// How cases are held.
+    /// How cases are run.
     pub settings: Settings,
     shared: Place,
     alone: BTreeMap<Target, Place>,
@@ -58,7 +58,7 @@ impl Environment {
         Self { settings, shared, alone, cases: AtomicU32::new(0) }
     }
 
-    /// Where a case is held on a target: with all others, or on the target's own cluster for cases that are alone.
+    /// Where a case runs on a target: with all others, or on the target's own cluster for cases that are alone.
     fn place(&self, lane: Isolation, target: Target) -> &Place {
         match lane {
             Isolation::Shared | Isolation::Exclusive => &self.shared,

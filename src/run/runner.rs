@@ -64,7 +64,7 @@ impl Plan {
         Self { chosen, share: Some(Share { shard, elsewhere }), ..self }
     }
 
-    /// Every case that is not held, with what is said of it.
+    /// Every case that is not run, with the reason.
     fn not_held(&self) -> impl Iterator<Item = (&'static Case, Outcome)> {
         let left_out = self.left_out.iter().map(|case| (*case, conformance_report::not_selected()));
         let elsewhere = self.share.iter().flat_map(|share| {

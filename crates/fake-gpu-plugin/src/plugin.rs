@@ -23,7 +23,7 @@ use super::v1beta1::RegisterRequest;
 use super::v1beta1::device_plugin_server::DevicePluginServer;
 use crate::shutdown::told;
 
-/// Where a kubelet has its plugins, unless it is told otherwise.
+/// A kubelet's default plugin folder.
 pub const PLUGINS_DIR: &str = "/var/lib/kubelet/device-plugins";
 
 /// File name of the kubelet's socket.
@@ -70,7 +70,7 @@ enum Failure {
 
 /// How a session ended that was fit to go on.
 enum Ended {
-    /// The plugin has been told to end.
+    /// The plugin has been told to shut down.
     Told,
     /// Something has happened to the sockets.
     Lost(&'static str),

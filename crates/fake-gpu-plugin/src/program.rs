@@ -49,12 +49,12 @@ pub enum PluginError {
     /// The probes cannot be answered.
     #[error(transparent)]
     Health(#[from] HealthError),
-    /// A task that should run for ever has ended.
+    /// A task that should run forever has ended.
     #[error("{0} ended unexpectedly")]
     Ended(&'static str),
 }
 
-/// Runs until the process is told to end.
+/// Runs until the process is told to shut down.
 ///
 /// # Errors
 /// The start failed, or a part of the program did.

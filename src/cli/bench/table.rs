@@ -39,7 +39,7 @@ impl Row {
     }
 }
 
-/// What stands above the table.
+/// The heading of the table.
 const LEGEND: &str = "\
 seconds:     from the PodCliqueSet's request to the last pod bound
 pods/s:      from the first pod released to the scheduler (its scheduling gates are gone) to the last one bound

@@ -269,7 +269,7 @@ impl Plane<'_> {
     }
 }
 
-/// When the pods of a history were released and bound, as the watches told.
+/// When the pods of a history were released and bound, as the watches delivered it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Times {
     first_released: Timestamp,

@@ -37,7 +37,7 @@ pub struct Package {
     pub repository: Option<&'static str>,
     /// The chart's version.
     pub version: &'static str,
-    /// What the chart is told.
+    /// The chart's values.
     pub values: fn() -> Value,
     /// Where what the chart makes is found.
     pub deployed: Deployed,

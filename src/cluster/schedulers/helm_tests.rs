@@ -13,7 +13,7 @@ fn argv(release: &Release) -> String {
     release.args(Path::new("DIR/kubeconfig"), Path::new(&values)).join(" ")
 }
 
-/// What a scheduler's chart is told.
+/// The values of a scheduler's chart.
 fn told(scheduler: Scheduler) -> String {
     format!("{:#}", (pinned(scheduler).package.values)())
 }

@@ -38,7 +38,7 @@ pub const COSCHEDULING: &str = "Coscheduling";
 /// Argument of that plugin that makes gangs honour topology.
 pub const NETWORK_TOPOLOGY: &str = "awareNetworkTopology";
 
-/// Without one of these it waits for ever.
+/// Without one of these it waits forever.
 pub(super) const CRDS: ModuleCrds = ModuleCrds {
     program: "koord-scheduler",
     folder: "config/crd/bases",
@@ -152,7 +152,7 @@ pub static PACKAGE: Package = Package {
     deployed: Deployed::alone("koordinator-system", &[NAME]),
 };
 
-/// What its chart is told: the scheduler alone, once. The chart has no values for the scheduler's configuration and for
+/// Its chart's values: the scheduler alone, once. The chart has no values for the scheduler's configuration and for
 /// most of its flags: more plugins run than with [`configuration`], preemption among them, and unschedulable pods are
 /// flushed after five minutes.
 fn values() -> Value {

@@ -35,7 +35,7 @@ pub const GANG: &str = "gang";
 /// Plugin that honours `networkTopology`.
 pub const NETWORK_TOPOLOGY: &str = "network-topology-aware";
 
-/// Without one of these it waits for ever.
+/// Without one of these it waits forever.
 pub(super) const CRDS: ModuleCrds = ModuleCrds {
     program: "vc-scheduler",
     folder: "config/crd/volcano/bases",
@@ -130,7 +130,7 @@ pub static PACKAGE: Package = Package {
     deployed: Deployed::alone("volcano-system", &["volcano-scheduler"]),
 };
 
-/// What its chart is told: the scheduler alone, with the flags of [`flags`] that the chart has values for. It has none to
+/// Its chart's values: the scheduler alone, with the flags of [`flags`] that the chart has values for. It has none to
 /// refuse an invalid configuration.
 fn values() -> Value {
     json!({

@@ -10,7 +10,7 @@ use std::fmt;
 pub struct Validation {
     /// Findings that refuse the object, in the order of its fields.
     pub errors: Vec<FieldError>,
-    /// Findings that are only told to the user, as AdmissionReview warnings.
+    /// Findings that are only reported to the user, as AdmissionReview warnings.
     pub warnings: Vec<String>,
 }
 

@@ -36,21 +36,21 @@ fn stands(object: &impl ResourceExt) -> bool {
 }
 
 impl Caches {
-    /// The PodCliqueSet that controls a scaling group or a PodGang, if it stands.
+    /// The PodCliqueSet that controls a scaling group or a PodGang, if it exists.
     pub(super) fn set_of(&self, object: &impl ResourceExt) -> Option<Arc<PodCliqueSet>> {
         let owner = controller(object)?;
         let pcs = self.pod_clique_sets.get(object.namespace().as_deref(), &owner.name)?;
         (stands(&*pcs) && is_controlled_by(object, &*pcs)).then_some(pcs)
     }
 
-    /// The scaling group that controls a PodClique, if it stands.
+    /// The scaling group that controls a PodClique, if it exists.
     pub(super) fn group_of(&self, pclq: &PodClique) -> Option<Arc<PodCliqueScalingGroup>> {
         let owner = controller(pclq)?;
         let pcsg = self.scaling_groups.get(pclq.namespace().as_deref(), &owner.name)?;
         (stands(&*pcsg) && is_controlled_by(pclq, &*pcsg)).then_some(pcsg)
     }
 
-    /// The PodCliqueSet at the root of a PodClique, if every owner on the way stands.
+    /// The PodCliqueSet at the root of a PodClique, if every owner on the way exists.
     pub(super) fn root_of(&self, pclq: &PodClique) -> Option<Arc<PodCliqueSet>> {
         match controller(pclq)?.kind == PodCliqueSet::kind(&()) {
             true => self.set_of(pclq),

@@ -9,7 +9,7 @@ use super::crds_of;
 use crate::local::Part;
 use crate::{ClusterError, components};
 
-/// Names of the CRDs that the scheduler needs; without one it waits for ever.
+/// Names of the CRDs that the scheduler needs; without one it waits forever.
 const CRDS: [&str; 4] = [
     "podgroups.scheduling.run.ai",
     "queues.scheduling.run.ai",

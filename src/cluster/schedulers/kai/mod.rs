@@ -166,7 +166,7 @@ pub static PACKAGE: Package = Package {
     ),
 };
 
-/// What its chart is told: the programs that a folder has, the action `allocate` alone, and no queues, which are
+/// Its chart's values: the programs that a folder has, the action `allocate` alone, and no queues, which are
 /// [`objects`]. Plugins are the chart's; the binder's rates are not to be set.
 fn values() -> Value {
     let off = || json!({"enabled": false});

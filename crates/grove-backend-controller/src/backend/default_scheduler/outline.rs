@@ -38,7 +38,7 @@ pub(super) struct Composite {
     pub members: Vec<Member>,
 }
 
-/// What stands for a PodGang.
+/// What represents a PodGang.
 pub(super) enum Outline {
     /// PodGroups that know nothing of each other.
     Flat(Vec<Member>),

@@ -29,7 +29,7 @@ impl Gather {
     /// The same, as far as `declared` has the layers.
     ///
     /// # Errors
-    /// The required layer is not declared: Koordinator would leave the gang pending for ever.
+    /// The required layer is not declared: Koordinator would leave the gang pending forever.
     pub(super) fn within(&self, declared: &BTreeSet<String>) -> Result<Self, String> {
         let mut gather = self.clone();
         let undeclared = |layer: &Layer| !declared.contains(layer.as_str());

@@ -43,7 +43,7 @@ pub(crate) struct Keeper {
     tls: RustlsConfig,
     served: Option<Content>,
     state: watch::Sender<Result<(), String>>,
-    /// The failure that was told of last, until all is well again.
+    /// The failure that was last reported, until everything is in order again.
     told: Option<String>,
 }
 
