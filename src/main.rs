@@ -1,5 +1,5 @@
-//! The program. It is the suite's command line, and each of the programs that a cluster runs beside the suite: this file is
-//! the only place that knows both.
+//! The program: the suite's command line, and each of the programs of this project that a cluster runs. This file
+//! is the only place that knows both.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

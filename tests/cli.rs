@@ -74,13 +74,13 @@ fn stdout(output: &Output) -> String {
 #[case(&["run", "--workload", "w.yaml", "--nodes", "8x8", "--shard", "1/2"], "cannot be used with")]
 #[case(&["run", "--features", "AtomicPodGang"], "what default-scheduler declares is known")]
 #[case(&["run", "--backend", "external:mine", "--features", "Atomic"], "did you mean \"AtomicPodGang\"?")]
-#[case(&["run", "--backend", "external:mine"], "give --provider existing")]
-#[case(&["run", "--implementation", "existing"], "give --provider existing")]
+#[case(&["run", "--backend", "external:mine"], "pass --provider existing")]
+#[case(&["run", "--implementation", "existing"], "pass --provider existing")]
 #[case(&["run", "--implementation", "mine"], "[possible values: reference, existing]")]
 #[case(&["up", "--implementation", "mine"], "[possible values: reference, existing]")]
 #[case(&["run", "--install", "helm"], "--install helm is for --provider kind")]
 #[case(&["run", "--chart", "volcano"], "expected NAME=CHART[@VERSION]")]
-#[case(&["run", "--provider", "kind", "--chart", "volcano=@1.14.4"], "give --install helm")]
+#[case(&["run", "--provider", "kind", "--chart", "volcano=@1.14.4"], "pass --install helm")]
 #[case(
     &["run", "--provider", "kind", "--install", "helm", "--chart", "volcanoo=@1.14.4"],
     "did you mean \"volcano\"?"
@@ -91,9 +91,9 @@ fn stdout(output: &Output) -> String {
 )]
 #[case(
     &["run", "--provider=kind", "--install=helm", "--backend=volcano", "--bin=vc-scheduler=/bin/true"],
-    "volcano comes by its chart volcano@1.14.1 of https://"
+    "volcano is installed from its chart volcano@1.14.1 of https://"
 )]
-#[case(&["run", "--cluster", "nowhere"], "no cluster \"nowhere\" is up")]
+#[case(&["run", "--cluster", "nowhere"], "no cluster \"nowhere\" is running")]
 #[case(&["run", "--workload", "nowhere.yaml", "--nodes", "8x8"], "nowhere.yaml")]
 #[case(&["run", "--workload", "w.yaml"], "--nodes")]
 #[case(&["run", "--bin", "kubelet=/bin/true"], "no component has that name")]
@@ -104,10 +104,10 @@ fn stdout(output: &Output) -> String {
 #[case(&["bench", "--throughput", "--gangs", "0"], "'--gangs <N>'")]
 #[case(&["bench", "--throughput", "--nodes", "8"], "expected NODESxGPUS")]
 #[case(&["bench", "--throughput", "--gangs", "7", "--nodes", "8x8"], "racks of 40 nodes of 8 GPUs hold 6")]
-#[case(&["controls", "every-replica-leads"], "give --provider kind")]
-#[case(&["controls", "--provider", "kind", "restless"], "give --provider local")]
-#[case(&["controls", "--provider", "existing"], "controls break clusters that they make themselves")]
-#[case(&["down", "nowhere"], "no cluster \"nowhere\" is up")]
+#[case(&["controls", "every-replica-leads"], "pass --provider kind")]
+#[case(&["controls", "--provider", "kind", "restless"], "pass --provider local")]
+#[case(&["controls", "--provider", "existing"], "controls break clusters that they create themselves")]
+#[case(&["down", "nowhere"], "no cluster \"nowhere\" is running")]
 #[case(&["replay", "nowhere.jsonl"], "nowhere.jsonl")]
 #[case(&["report", "merge", "--report-dir", "merged"], "<FILE>")]
 #[case(&["report", "recover"], "<DIR>")]
@@ -150,6 +150,30 @@ fn what_is_no_report_is_not_merged() {
 fn help_is_whole() {
     insta::assert_snapshot!(stdout(&Cli::new().run(&["--help"])));
     insta::assert_snapshot!(stdout(&Cli::new().run(&["run", "--help"])));
+}
+
+/// What a shell and `man` read first; the rest is the words of the help, which have snapshots of their own.
+#[rstest::rstest]
+#[case::bash("completions_of_bash", &["completions", "bash"])]
+#[case::man("manual_page", &["man"])]
+fn shells_and_man_get_the_command_line(#[case] name: &str, #[case] args: &[&str]) {
+    let output = Cli::new().run(args);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let first: Vec<_> = stdout(&output).lines().take(20).map(str::to_owned).collect();
+    insta::assert_snapshot!(name, first.join("\n"));
+}
+
+#[test]
+fn every_visible_verb_has_a_manual_page() {
+    let cli = Cli::new();
+    let output = cli.run(&["man", "--dir", "man1"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let mut pages: Vec<_> = std::fs::read_dir(cli.home.path().join("man1"))
+        .expect("the folder was made")
+        .map(|entry| entry.expect("it can be read").file_name().into_string().expect("names are UTF-8"))
+        .collect();
+    pages.sort();
+    insta::assert_snapshot!(pages.join("\n"));
 }
 
 #[test]

@@ -1,8 +1,9 @@
-//! The conformance cases as `cargo test` sees them: one test per case and target, on clusters brought up once.
-//! `GROVE_CONFORMANCE_KAI_DIR` names a folder with KAI's programs; without, its scheduling clauses are no tests.
+//! The conformance cases under `cargo test`: one test per case and target, on clusters that are started once.
+//! `GROVE_CONFORMANCE_KAI_DIR` names a folder with KAI's programs; without it, KAI's scheduling clauses are not
+//! tested.
 //!
-//! `cargo test --test conformance -- aon` filters by name, as with any test. Without Go (and without built components)
-//! every test fails with the reason; nothing is skipped silently.
+//! `cargo test --test conformance -- aon` filters by name, as with any test. Without Go (and without built
+//! components) every test fails with the reason; nothing is skipped silently.
 
 mod lane;
 #[path = "lane/local.rs"]

@@ -1,8 +1,8 @@
-//! A kind cluster with real kubelets, as `cargo test` sees it: the cases that show most, on kube-scheduler and Volcano. The
-//! whole suite on kind is `run --provider kind`.
+//! A kind cluster with real kubelets, under `cargo test`: the most telling cases, on kube-scheduler and Volcano.
+//! The whole suite on kind is `run --provider kind`.
 //!
-//! On a machine that cannot hold a kind cluster the tests are *ignored*, and the reason is printed; nothing of them is
-//! green.
+//! On a machine that cannot run a kind cluster the tests are *ignored*, and the reason is printed; none of them is
+//! reported as passed.
 
 mod lane;
 

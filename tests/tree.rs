@@ -1,5 +1,5 @@
-//! A smoke of Kubernetes 1.37 as `cargo test` sees it: a PodGang as a tree of CompositePodGroups on a real kube-scheduler.
-//! `run --kubernetes 1.37` holds every case.
+//! A smoke test of Kubernetes 1.37 under `cargo test`: a PodGang as a tree of CompositePodGroups on a real
+//! kube-scheduler. `run --kubernetes 1.37` runs every case.
 
 mod lane;
 #[path = "lane/local.rs"]

@@ -1,5 +1,5 @@
-//! The cases, one file each with its manifest beside it, a folder per group of clauses. A new one is these two files and
-//! its `mod` line; the build script registers it by the name of its file.
+//! The conformance cases: one `.rs` file each with its manifest beside it, in a folder per group of clauses. A new
+//! case is these two files and a `mod` line; the build script registers it under the name of its file.
 
 mod adm;
 mod aon;

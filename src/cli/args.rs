@@ -1,10 +1,11 @@
-//! The command line, as clap reads it. What the words mean is checked by the verbs.
+//! The command line, as clap parses it. The verbs check what the values mean.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_report::Shard;
 
@@ -13,15 +14,14 @@ use conformance_report::Shard;
 #[command(
     name = "grove-conformance",
     version,
-    about,
-    long_about = "Runs Grove PodCliqueSets against a real API server and a real gang scheduler and says, clause by \
-                  clause, whether the backend keeps its promises.\n\nExit codes: 0 conformant; 1 a clause failed, was \
+    long_about = "Runs Grove PodCliqueSets against a real API server and a real gang scheduler and reports, clause \
+                  by clause, whether the backend keeps its promises.\n\nExit codes: 0 conformant; 1 a clause failed, was \
                   flaky, or a known deviation passed; 2 usage; 3 infrastructure (nothing is known about the clauses), or \
                   the run was interrupted (its report is incomplete).",
     max_term_width = 110
 )]
 pub(crate) struct Cli {
-    /// Log what the program does, to standard error (or set RUST_LOG).
+    /// Log to standard error (or set RUST_LOG).
     #[arg(long, global = true)]
     pub verbose: bool,
     /// What to do.
@@ -32,31 +32,35 @@ pub(crate) struct Cli {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Run the conformance suite (or one's own workload) and write a report.
+    /// Run the conformance suite (or your own workload) and write a report.
     Run(Box<RunArgs>),
     /// List the cases and the clauses they judge.
     List(ListArgs),
     /// Judge a saved history again, offline.
     Replay(ReplayArgs),
-    /// Make one report of several, or one of what a killed run left.
+    /// Merge several reports into one, or recover one from what a killed run left.
     Report(ReportArgs),
-    /// Run the negative controls: broken clusters and controllers on which given clauses must turn red.
+    /// Run the negative controls: deliberately broken clusters on which given clauses must fail.
     Controls(ControlsArgs),
-    /// Bring a cluster up and leave it running.
+    /// Start a cluster and leave it running.
     Up(UpArgs),
-    /// End a cluster that `up` left running.
+    /// Stop a cluster that `up` started.
     Down(NameArgs),
-    /// Say which clusters there are.
+    /// List clusters.
     Status,
-    /// List, build or verify the programs that clusters are made of.
+    /// List, build or verify the programs that make up a cluster.
     Components(ComponentsArgs),
-    /// Say whether this machine can run the suite, and what is missing.
+    /// Check whether this machine can run the suite.
     Doctor,
     /// Remove what killed runs left behind.
     Clean(CleanArgs),
-    /// Measure: cluster start, controller throughput and memory, latency of a small gang, pods bound per second.
+    /// Measure cluster start, gang latency, throughput and memory.
     Bench(BenchArgs),
-    /// Owns a cluster that `up` started.
+    /// Print the completion script of a shell.
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write one page per command.
+    Man(ManArgs),
+    /// Own a cluster that `up` started.
     #[command(name = "__supervise", hide = true)]
     Supervise(UpArgs),
 }
@@ -67,7 +71,7 @@ pub(crate) struct ClusterArgs {
     /// Use this program instead of building it, e.g. kube-scheduler=./my-scheduler. May be repeated.
     #[arg(long = "bin", value_name = "NAME=PATH", value_parser = name_and_path)]
     pub bins: Vec<(String, PathBuf)>,
-    /// A folder with KAI's programs (kai-scheduler, kai-binder, and kai-podgrouper if there is one) and its four CRDs.
+    /// Folder with KAI's programs (kai-scheduler, kai-binder and, optionally, kai-podgrouper) and its four CRDs.
     #[arg(long, value_name = "DIR", env = "GROVE_CONFORMANCE_KAI_DIR", hide_env_values = true)]
     pub kai_dir: Option<PathBuf>,
 }
@@ -112,7 +116,7 @@ impl From<Kubernetes> for Versions {
 }
 
 impl Versions {
-    /// Those that are meant.
+    /// The versions selected.
     pub(crate) fn all(self) -> Vec<Kubernetes> {
         match self {
             Self::One(version) => vec![version],
@@ -124,68 +128,69 @@ impl Versions {
 /// Where clusters come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProviderName {
-    /// Local processes, nodes simulated by KWOK; no Docker.
+    /// Local processes and nodes simulated by KWOK; no Docker.
     Local,
     /// Containers with real kubelets and fake GPUs; needs Docker.
     Kind,
-    /// A cluster of your own, by --kubeconfig.
+    /// Your own cluster, given by --kubeconfig.
     Existing,
 }
 
-/// Whose controller there is.
+/// Which controller is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ImplementationOrigin {
     /// This project's reference controller.
     Reference,
-    /// What runs in a cluster of your own.
+    /// The operator that runs in your own cluster.
     Existing,
 }
 
 /// How the schedulers of a kind cluster are installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Install {
-    /// Built here, an image of each; without KAI.
+    /// From images built here; without KAI.
     Manifests,
-    /// By their charts, KAI too; needs Helm, and registries that answer.
+    /// From their Helm charts, KAI included; needs Helm and registry access.
     Helm,
 }
 
-/// Where the cluster of a run comes from, and whose controller is judged.
+/// Where a run's cluster comes from, and which controller is judged.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ProviderArgs {
     /// Where the cluster comes from.
     #[arg(long, value_enum, default_value = "local")]
     pub provider: ProviderName,
-    /// The nodes' image of a kind cluster, instead of the published one or the one that is built here.
+    /// Node image for kind, instead of the published one or one built here.
     #[arg(long, value_name = "IMAGE")]
     pub node_image: Option<String>,
-    /// kind's configuration, instead of kind-configs/all-backends.yaml.
+    /// kind configuration, instead of kind-configs/all-backends.yaml.
     #[arg(long, value_name = "FILE")]
     pub kind_config: Option<PathBuf>,
-    /// How Volcano, Koordinator and KAI come into a kind cluster.
+    /// How Volcano, Koordinator and KAI are installed in a kind cluster.
     #[arg(long, value_enum, default_value = "manifests")]
     pub install: Install,
-    /// With --install helm, the chart of volcano, koord-scheduler or kai-scheduler instead of the pinned one: an OCI
-    /// reference, a chart of a repository that helm knows, or a path. @VERSION alone is another version of the pinned
-    /// one. May be repeated.
+    /// With --install helm, use this chart for volcano, koord-scheduler or kai-scheduler instead of the pinned one: an
+    /// OCI reference, REPOSITORY/CHART, or a path. @VERSION alone selects another version of the pinned chart. May be
+    /// repeated.
     #[arg(long = "chart", value_name = "NAME=CHART[@VERSION]", value_parser = name_and_chart)]
     pub charts: Vec<(String, String)>,
-    /// A cluster of your own. Nothing is installed in it; it needs KWOK for nodes annotated kwok.x-k8s.io/node=fake.
+    /// Kubeconfig of your own cluster. Nothing is installed in it; it must run KWOK for nodes annotated
+    /// kwok.x-k8s.io/node=fake.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// Run although the cluster has PodCliqueSets that are not a conformance run's.
+    /// Run even if the cluster has PodCliqueSets that no conformance run created.
     #[arg(long)]
     pub beside_foreign_workloads: bool,
-    /// The cluster keeps all kinds in one etcd: clauses on the order across kinds can be judged.
+    /// The cluster stores all kinds in one etcd, so clauses about the order of writes across kinds can be judged.
     #[arg(long)]
     pub one_etcd: bool,
-    /// Whose controller is judged.
+    /// Which controller is judged.
     #[arg(long, value_enum, default_value = "reference")]
     pub implementation: ImplementationOrigin,
-    /// Its name in the report, with --implementation existing.
+    /// Name of that controller in the report, with --implementation existing.
     #[arg(long, value_name = "NAME", default_value = "unnamed")]
     pub implementation_name: String,
-    /// Its version in the report.
+    /// Version of that controller in the report.
     #[arg(long, value_name = "VERSION", default_value = "unknown")]
     pub implementation_version: String,
 }
@@ -193,50 +198,50 @@ pub(crate) struct ProviderArgs {
 /// Arguments of `run`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
-    /// This backend (default-scheduler, volcano, koord-scheduler, kai-scheduler, external), or all of them in one control
-    /// plane; or external:NAME, a scheduler of your own that reads PodGangs.
+    /// Backend to judge (default-scheduler, volcano, koord-scheduler, kai-scheduler, external); all of them in one
+    /// control plane (all); or your own scheduler that reads PodGangs (external:NAME).
     #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
     pub backend: String,
-    /// What the scheduler of --backend external:NAME declares, which is judged then (AtomicPodGang,TopologyRequired).
+    /// Features that the scheduler of --backend external:NAME declares, to be judged (AtomicPodGang,TopologyRequired).
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub features: Vec<String>,
-    /// Only this gang scope of kube-scheduler: PodGroup or PodGang, or Tree on Kubernetes 1.37.
+    /// Judge only this gang scope of kube-scheduler: PodGroup or PodGang, or Tree on Kubernetes 1.37.
     #[arg(long, value_name = "SCOPE")]
     pub scope: Option<String>,
-    /// The version of Kubernetes; 1.36, or the one that --scope needs.
+    /// Kubernetes version [default: 1.36, or the version that --scope requires].
     #[arg(long, value_enum, value_name = "VERSION")]
     pub kubernetes: Option<Versions>,
-    /// Only cases of this id, or of this group (aon/one-pod-short, aon). May be repeated.
+    /// Run only the case or group of this id (aon/one-pod-short, aon). May be repeated.
     #[arg(long = "case", value_name = "ID")]
     pub cases: Vec<String>,
-    /// Only cases that judge this clause (AON-02). May be repeated.
+    /// Run only cases that judge this clause (AON-02). May be repeated.
     #[arg(long = "clause", value_name = "ID")]
     pub clauses: Vec<String>,
-    /// Only the Ith of N shares of the chosen cases; `report merge` makes one report of all.
+    /// Run only the Ith of N shares of the selected cases; `report merge` combines the reports.
     #[arg(long, value_name = "I/N", conflicts_with = "workload")]
     pub shard: Option<Shard>,
     /// Judge your own PodCliqueSet instead of the suite's cases.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "clauses"], requires = "nodes")]
     pub workload: Option<PathBuf>,
-    /// Nodes for --workload: how many, and GPUs of each (8x8 is 8 nodes of 8 GPUs).
+    /// Nodes for --workload: how many, and GPUs per node (8x8 is 8 nodes with 8 GPUs each).
     #[arg(long, value_name = "NODESxGPUS", requires = "workload")]
     pub nodes: Option<String>,
-    /// Where the report, histories and artifacts go.
+    /// Folder for the report, histories and artifacts.
     #[arg(long, value_name = "DIR", default_value = "conformance-report")]
     pub report_dir: PathBuf,
-    /// Run on a cluster that `up` left running (cases that stop parts still get one of their own).
+    /// Run on a cluster started by `up` (cases that stop components still get their own cluster).
     #[arg(long, value_name = "NAME")]
     pub cluster: Option<String>,
-    /// Cases at a time on the shared cluster; 10, or 4 on kind, where containers really start.
+    /// Maximum number of cases running at once on the shared cluster [default: 10; 4 on kind].
     #[arg(long, value_name = "N")]
     pub concurrency: Option<usize>,
-    /// Factor on every limit, for slow machines.
+    /// Multiply every time limit by this factor, for slow machines.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
     pub timeout_scale: f64,
-    /// Try a failed case again so often; one that passes then is reported as flaky.
+    /// Retry a failed case up to N times; a pass on retry is reported as flaky.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub retries: u32,
-    /// Leave cluster folders (logs, etcd data) behind.
+    /// Keep the cluster folders (logs, etcd data).
     #[arg(long)]
     pub keep: bool,
     /// Where the cluster comes from.
@@ -250,7 +255,7 @@ pub(crate) struct RunArgs {
 /// Arguments of `list`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ListArgs {
-    /// By clause instead of by case.
+    /// List by clause instead of by case.
     #[arg(long)]
     pub clauses: bool,
     /// A table for people, or a JSON array for programs.
@@ -270,24 +275,24 @@ pub(crate) enum ListFormat {
 /// Arguments of `replay`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ReplayArgs {
-    /// A history: JSON lines, as a run saves them or as `kubectl get --watch --output-watch-events -o json` prints them.
+    /// History in JSON lines, as saved by a run or printed by `kubectl get --watch --output-watch-events -o json`.
     pub history: PathBuf,
-    /// The case to judge by, for a recording of one's own.
+    /// Case to judge by, for your own recording.
     #[arg(long, value_name = "ID", requires_all = ["manifest", "namespace"])]
     pub case: Option<String>,
-    /// The PodCliqueSet of the recording.
+    /// Manifest of the recording's PodCliqueSet.
     #[arg(long, value_name = "FILE")]
     pub manifest: Option<PathBuf>,
-    /// Its namespace.
+    /// Namespace of the recording.
     #[arg(long, value_name = "NAME")]
     pub namespace: Option<String>,
-    /// The backend it is judged by.
+    /// Backend to judge.
     #[arg(long, value_name = "NAME", default_value = "default-scheduler")]
     pub backend: String,
-    /// What the scheduler of --backend external:NAME declares.
+    /// Features that the scheduler of --backend external:NAME declares.
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub features: Vec<String>,
-    /// Its gang scope, for default-scheduler: PodGroup (default), PodGang or Tree.
+    /// Gang scope of default-scheduler: PodGroup (default), PodGang or Tree.
     #[arg(long, value_name = "SCOPE")]
     pub scope: Option<String>,
 }
@@ -303,7 +308,7 @@ pub(crate) struct ReportArgs {
 /// Verbs of `report`.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum ReportVerb {
-    /// Merge the reports of shards, or of runs of different backends; the exit code is the merged report's.
+    /// Merge the reports of shards, or of runs of different backends, and exit with the code of the merged report.
     Merge(MergeArgs),
     /// Make an incomplete report of the results that a killed run left in its folder, and write it there.
     Recover(RecoverArgs),
@@ -320,10 +325,10 @@ pub(crate) struct RecoverArgs {
 /// Arguments of `report merge`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MergeArgs {
-    /// A report.yaml or report.json of each run.
+    /// The report.yaml or report.json of each run.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Where the merged report goes.
+    /// Folder for the merged report.
     #[arg(long, value_name = "DIR")]
     pub report_dir: PathBuf,
 }
@@ -331,16 +336,16 @@ pub(crate) struct MergeArgs {
 /// Arguments of `controls`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ControlsArgs {
-    /// Only this control. May be repeated.
+    /// Run only these controls.
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
-    /// Where the clusters come from: the controls of local processes, or those of kubelets on kind.
+    /// Provider of the clusters: local processes, or kind for the controls of kubelets.
     #[arg(long, value_enum, default_value = "local")]
     pub provider: ProviderName,
-    /// Where the reports go.
+    /// Folder for the reports.
     #[arg(long, value_name = "DIR", default_value = "conformance-report/controls")]
     pub report_dir: PathBuf,
-    /// Factor on every limit, for slow machines; 1, or 2 on kind, where containers really start.
+    /// Multiply every time limit by this factor, for slow machines [default: 1; 2 on kind].
     #[arg(long, value_name = "FACTOR", value_parser = factor)]
     pub timeout_scale: Option<f64>,
     /// How clusters are made.
@@ -354,17 +359,17 @@ pub(crate) struct UpArgs {
     /// The cluster's name.
     #[arg(default_value = "dev")]
     pub name: String,
-    /// The backends whose schedulers run in it: one of `run --backend`, or all.
+    /// Backend whose scheduler runs in the cluster, as for `run --backend`, or all.
     #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
     pub backend: String,
-    /// The version of Kubernetes.
+    /// Kubernetes version.
     #[arg(long, value_parser = version(), value_name = "VERSION", default_value = Kubernetes::default().minor())]
     pub kubernetes: Kubernetes,
-    /// Whose controller runs in it. With existing the cluster is without the reference controller and its CRDs: for an
-    /// operator of your own, which `run --provider existing --kubeconfig FILE --implementation existing` judges.
+    /// Which controller runs in the cluster. With `existing`, the reference controller and its CRDs are left out: install
+    /// your own operator and judge it with `run --provider existing --kubeconfig FILE --implementation existing`.
     #[arg(long, value_enum, default_value = "reference")]
     pub implementation: ImplementationOrigin,
-    /// Nodes to begin with: how many, and GPUs of each (8x8 is 8 nodes of 8 GPUs, 4 to a rack, 8 to a block).
+    /// Initial nodes: how many, and GPUs per node (8x8 is 8 nodes with 8 GPUs each, 4 per rack, 8 per block).
     #[arg(long, value_name = "NODESxGPUS")]
     pub nodes: Option<String>,
     /// How clusters are made.
@@ -386,7 +391,7 @@ pub(crate) struct ComponentsArgs {
     /// What to do with them.
     #[command(subcommand)]
     pub verb: ComponentsVerb,
-    /// The version of Kubernetes.
+    /// Kubernetes version.
     #[arg(long, value_enum, value_name = "VERSION", default_value = "all", global = true)]
     pub kubernetes: Versions,
     /// How clusters are made.
@@ -397,11 +402,11 @@ pub(crate) struct ComponentsArgs {
 /// Verbs of `components`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
 pub(crate) enum ComponentsVerb {
-    /// Say what there is, in which version, and whether it is built.
+    /// List components with their versions, and whether they are built.
     List,
-    /// Build what is missing.
+    /// Build missing components.
     Build,
-    /// Recompute digests and have every program say its version.
+    /// Recompute digests and compare the version that each program reports.
     Verify,
 }
 
@@ -426,17 +431,17 @@ pub(crate) struct CleanArgs {
 /// Arguments of `bench`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct BenchArgs {
-    /// The version of Kubernetes; 1.36, or with --throughput all.
+    /// Kubernetes version [default: 1.36; all with --throughput].
     #[arg(long, value_enum, value_name = "VERSION")]
     pub kubernetes: Option<Versions>,
-    /// The backends whose schedulers run: one of `run --backend`, or all.
+    /// Backend whose scheduler is measured, as for `run --backend`, or all.
     #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
     pub backend: String,
     /// Measure kube-scheduler's throughput instead: pods bound per second in each of its mappings, without topology and
     /// with a required rack.
     #[arg(long, conflicts_with = "backend")]
     pub throughput: bool,
-    /// Gangs of 10 pods of 1 GPU, with --throughput.
+    /// With --throughput, the number of gangs of 10 one-GPU pods.
     #[arg(
         long,
         value_name = "N",
@@ -445,12 +450,27 @@ pub(crate) struct BenchArgs {
         requires = "throughput"
     )]
     pub gangs: u32,
-    /// Nodes, with --throughput: how many, and GPUs of each (64x8 is 64 nodes of 8 GPUs, 40 to a rack).
+    /// With --throughput, the nodes: how many, and GPUs per node (64x8 is 64 nodes with 8 GPUs each, 40 per rack).
     #[arg(long, value_name = "NODESxGPUS", default_value = "1000x8", requires = "throughput")]
     pub nodes: String,
     /// How clusters are made.
     #[command(flatten)]
     pub cluster_args: ClusterArgs,
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CompletionsArgs {
+    /// Shell to print the script for.
+    pub shell: Shell,
+}
+
+/// Arguments of `man`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ManArgs {
+    /// Write a page for the program and for each of its commands into this folder instead.
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
 }
 
 fn name_and_path(raw: &str) -> Result<(String, PathBuf), String> {

@@ -1,8 +1,8 @@
 //! `up`, `down`, `status`: a cluster that outlives the command, for a quick development loop.
 //!
-//! `up` hands the cluster to a supervisor process of its own (`__supervise`), which starts it, writes `cluster.json`
-//! into the cluster's folder when it is ready, and holds it until `down` ends it. The cluster's processes die with
-//! their supervisor as they die with any run.
+//! `up` hands the cluster to a supervisor process (`__supervise`), which starts it, writes `cluster.json` into the
+//! cluster's folder when it is ready, and owns it until `down` stops it. The cluster's processes die with their
+//! supervisor, as they die with any run.
 
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -59,12 +59,12 @@ pub(crate) fn kubeconfig(name: &str, kubernetes: Kubernetes) -> Result<PathBuf, 
     }
     if let Some(card) = there.as_ref().filter(|card| card.kubernetes != kubernetes) {
         return Err(Failure::Usage(format!(
-            "cluster {name:?} is of Kubernetes {0}: give --kubernetes {0}",
+            "cluster {name:?} runs Kubernetes {0}: pass --kubernetes {0}",
             card.kubernetes
         )));
     }
     there.map(|card| card.kubeconfig).ok_or_else(|| {
-        Failure::Usage(format!("no cluster {name:?} is up; start it with `grove-conformance up {name}`"))
+        Failure::Usage(format!("no cluster {name:?} is running; start it with `grove-conformance up {name}`"))
     })
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn kubeconfig(name: &str, kubernetes: Kubernetes) -> Result<PathBuf, 
 pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
     if is_live(&args.name)? {
         return Err(Failure::Usage(format!(
-            "cluster {:?} is up already; end it with `grove-conformance down {0}`",
+            "cluster {:?} is already running; stop it with `grove-conformance down {0}`",
             args.name
         )));
     }
@@ -124,7 +124,7 @@ pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
         }
         if let Ok(Some(status)) = supervisor.try_wait() {
             let said = home::tail(&log, 20);
-            return Err(Failure::Infrastructure(format!("the cluster did not come up ({status}):\n{said}")));
+            return Err(Failure::Infrastructure(format!("the cluster did not start ({status}):\n{said}")));
         }
         if begin.elapsed() > Duration::from_secs(120) {
             let _ = supervisor.kill();
@@ -216,7 +216,7 @@ pub(crate) async fn down(name: &str) -> Result<Exit, Failure> {
     let card = if is_live(name)? { read_card(name) } else { None };
     let Some(card) = card else {
         return Err(Failure::Usage(format!(
-            "no cluster {name:?} is up; `grove-conformance status` lists them"
+            "no cluster {name:?} is running; `grove-conformance status` lists them"
         )));
     };
     let supervisor = i32::try_from(card.supervisor).ok().and_then(Pid::from_raw);
@@ -228,12 +228,12 @@ pub(crate) async fn down(name: &str) -> Result<Exit, Failure> {
     let begin = Instant::now();
     while is_live(name)? {
         if begin.elapsed() > Duration::from_secs(20) {
-            return Err(Failure::Infrastructure(format!("cluster {name:?} did not end in 20 s")));
+            return Err(Failure::Infrastructure(format!("cluster {name:?} did not stop within 20 s")));
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     home::remove_abandoned()?;
-    output::say(&format!("cluster {name:?} is gone"));
+    output::say(&format!("cluster {name:?} is stopped"));
     Ok(Exit::Conformant)
 }
 
@@ -244,7 +244,7 @@ pub(crate) async fn down(name: &str) -> Result<Exit, Failure> {
 pub(crate) fn status() -> Result<Exit, Failure> {
     let found = home::clusters()?;
     if found.is_empty() {
-        output::say("no cluster is up");
+        output::say("no cluster is running");
     }
     for cluster in found {
         let state = match (cluster.live, read_card(&cluster.name)) {

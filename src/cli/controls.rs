@@ -1,5 +1,5 @@
-//! `controls`: runs the suite on broken clusters and controllers, and says whether it saw what is broken. Those of
-//! kubelets are run when kind is asked for, each in a cluster of its own, the others on local processes.
+//! `controls`: runs the suite on broken clusters and controllers, and reports whether it detected the defect. The
+//! controls of kubelets run with `--provider kind`, each in its own cluster, the others on local processes.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -46,7 +46,7 @@ fn place(provider: ProviderName) -> Result<Place, Failure> {
         ProviderName::Local => Ok(Place::Local),
         ProviderName::Kind => Ok(Place::Kind),
         ProviderName::Existing => Err(Failure::Usage(
-            "controls break clusters that they make themselves: give --provider local or --provider kind"
+            "controls break clusters that they create themselves: pass --provider local or --provider kind"
                 .into(),
         )),
     }
@@ -57,7 +57,7 @@ fn is_run_at(place: Place, name: &str) -> Result<(), Failure> {
     match found {
         Some(found) if found == place => Ok(()),
         Some(found) => Err(Failure::Usage(format!(
-            "control {name} is not run with --provider {}: give --provider {}",
+            "control {name} does not run with --provider {}: pass --provider {}",
             place.name(),
             found.name()
         ))),
@@ -121,18 +121,18 @@ async fn run_one(control: &'static Control, place: Place, args: &ControlsArgs) -
         control.title,
         begin.elapsed().as_secs_f64()
     ));
-    output::data(&format!("      red: {}", outcome.red.join(" ")));
+    output::data(&format!("      failed: {}", outcome.red.join(" ")));
     for set in &outcome.missing {
-        output::data(&format!("      should be red and is not: {}", set.join(" or ")));
+        output::data(&format!("      should have failed and did not: {}", set.join(" or ")));
     }
     if !outcome.proven.is_empty() {
-        output::data(&format!("      kept, and cannot be: {}", outcome.proven.join(" ")));
+        output::data(&format!("      reported as kept, which it cannot be: {}", outcome.proven.join(" ")));
     }
     if outcome.unexplained {
-        output::data("      what is broken should have ended the scheduler, and has not");
+        output::data("      the defect should have crashed the scheduler, but did not");
     }
     if !outcome.unexpected.is_empty() {
-        output::data(&format!("      red, and should not be: {}", outcome.unexpected.join(" ")));
+        output::data(&format!("      failed unexpectedly: {}", outcome.unexpected.join(" ")));
     }
     Ok(outcome.is_sound())
 }
@@ -161,7 +161,8 @@ mod tests {
         let said = |place, name| is_run_at(place, name).map_err(|failure| failure.to_string());
         assert_eq!(said(Place::Local, "restless"), Ok(()));
         assert_eq!(said(Place::Kind, "every-replica-leads"), Ok(()));
-        let elsewhere = "control every-replica-leads is not run with --provider local: give --provider kind";
+        let elsewhere =
+            "control every-replica-leads does not run with --provider local: pass --provider kind";
         assert_eq!(said(Place::Local, "every-replica-leads"), Err(elsewhere.to_owned()));
         let unknown = said(Place::Local, "every-replica-lead").unwrap_err();
         assert!(unknown.contains("did you mean \"every-replica-leads\"?"), "{unknown}");

@@ -10,7 +10,7 @@ use conformance_report::Exit;
 
 use super::{Failure, output};
 
-/// Checks, and says for everything that is wrong what to do.
+/// Checks the machine, and prints what to do about everything that is wrong.
 ///
 /// # Errors
 /// None: what is wrong is printed, and the exit is 3.

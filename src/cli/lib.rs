@@ -1,6 +1,6 @@
-//! The command line: one file per verb, arguments in [`args`], everything that is printed in [`output`].
+//! The command line: one file per verb; arguments are in `args`, everything that is printed is in `output`.
 //!
-//! Verbs turn words into plans, hand them to `cluster` and `suite`, and turn what comes back into text and an exit
+//! Verbs turn arguments into plans, hand them to `cluster` and `run`, and turn the results into text and an exit
 //! code: 0 and 1 follow from the report, 2 is [`Failure::Usage`], 3 is [`Failure::Infrastructure`].
 
 mod args;
@@ -17,6 +17,7 @@ mod replay;
 mod report;
 mod run;
 mod select;
+mod shell;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -83,7 +84,7 @@ impl Failure {
     }
 }
 
-/// Reads the command line, does what it says, returns the process's exit.
+/// Parses the command line, runs the verb, and returns the process's exit status.
 pub fn main() -> Exit {
     let cli = Cli::parse();
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
@@ -115,6 +116,8 @@ async fn dispatch(verb: Verb, interruption: Arc<Interruption>) -> Result<Exit, F
         Verb::Doctor => doctor::doctor().await,
         Verb::Clean(args) => clean::clean(&args).await,
         Verb::Bench(args) => bench::bench(&args).await,
+        Verb::Completions(args) => Ok(shell::completions(args.shell)),
+        Verb::Man(args) => shell::man(args.dir.as_deref()),
         Verb::Supervise(args) => clusters::supervise(&args).await,
     }
 }

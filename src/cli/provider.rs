@@ -1,4 +1,4 @@
-//! From the words of `run` to the cluster that cases are held on: local processes, kind, or somebody else's.
+//! From the options of `run` to the cluster that cases run on: local processes, kind, or an existing cluster.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -50,7 +50,7 @@ pub(crate) async fn origin(
         }
         (ProviderName::Kind, ..) => {
             return Err(Failure::Usage(
-                "--provider kind makes its own cluster: no --cluster, no --kubeconfig".into(),
+                "--provider kind creates its own cluster: omit --cluster and --kubeconfig".into(),
             ));
         }
         (ProviderName::Local, ..) => {
@@ -84,8 +84,7 @@ pub(crate) fn implementation(args: &ProviderArgs) -> Result<Option<Implementatio
             ours: false,
         })),
         (ImplementationOrigin::Existing, _) => Err(Failure::Usage(
-            "--implementation existing is what runs in a cluster of your own: give --provider existing"
-                .into(),
+            "--implementation existing judges what runs in your own cluster: pass --provider existing".into(),
         )),
     }
 }
@@ -100,7 +99,7 @@ fn releases(args: &RunArgs, schedulers: &BTreeSet<Scheduler>) -> Result<Vec<Rele
     match (args.provider.install, args.provider.provider) {
         (Install::Manifests, _) if charts.is_empty() => return Ok(Vec::new()),
         (Install::Manifests, _) => {
-            return usage("--chart names a chart that helm installs: give --install helm".into());
+            return usage("--chart selects a chart for Helm to install: pass --install helm".into());
         }
         (Install::Helm, ProviderName::Kind) => {}
         (Install::Helm, _) => {
@@ -128,7 +127,7 @@ fn releases(args: &RunArgs, schedulers: &BTreeSet<Scheduler>) -> Result<Vec<Rele
         let is_its = |release: &&Release| purpose == Some(Purpose::Scheduler(release.scheduler));
         if let Some(release) = releases.iter().find(is_its) {
             return usage(format!(
-                "--bin {name}: with --install helm, {} comes by its chart {}",
+                "--bin {name}: with --install helm, {} is installed from its chart {}",
                 release.scheduler.name(),
                 release.chart
             ));
@@ -137,7 +136,7 @@ fn releases(args: &RunArgs, schedulers: &BTreeSet<Scheduler>) -> Result<Vec<Rele
     Ok(releases)
 }
 
-/// What is said of a kind cluster; by default nothing is.
+/// Options of a kind cluster; none by default.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct KindWords<'a> {
     /// kind's configuration, instead of the one of the cluster's version.

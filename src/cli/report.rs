@@ -1,9 +1,9 @@
 //! `report`: what is done with reports that were written before. `report merge` makes one of several, `report recover` one
 //! of the results of a run that was killed before it wrote its own.
 //!
-//! What may be merged, and how, is [`conformance_report::merge`]'s to say. Here are the files: reports are read, the way
-//! from the merged one to each of them is found, for that is where their artifacts stay, and the merged one is written
-//! and told as `run` does.
+//! [`conformance_report::merge`] decides what may be merged, and how. This file handles the files: it reads the
+//! reports, finds the path from the merged report to each of them (their artifacts stay there), and writes and
+//! prints the result as `run` does.
 
 use std::path::{Component, Path, PathBuf};
 

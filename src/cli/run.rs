@@ -1,4 +1,4 @@
-//! `run`: the suite, or one's own workload, against a cluster; the report; the exit code.
+//! `run`: the suite, or your own workload, on a cluster; the report; the exit code.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -42,11 +42,11 @@ async fn run_on_all(
 ) -> Result<Report, Failure> {
     if args.provider.provider == ProviderName::Existing || args.cluster.is_some() {
         return Err(Failure::Usage(
-            "--kubernetes all makes its clusters itself: a cluster has one version".into(),
+            "--kubernetes all creates its own clusters, because a cluster has one version".into(),
         ));
     }
     if args.scope.is_some() {
-        return Err(Failure::Usage("--kubernetes all holds every gang scope: give no --scope".into()));
+        return Err(Failure::Usage("--kubernetes all runs every gang scope: omit --scope".into()));
     }
     // All of them before the first cluster: what does not serve is said at once.
     let mut plans = Vec::new();
@@ -165,7 +165,7 @@ fn scope(args: &RunArgs) -> Option<String> {
     own().or_else(|| args.scope.clone())
 }
 
-/// Cases at a time, unless it is said otherwise: as many as two cores bear.
+/// Default number of cases at a time: as many as two cores can run.
 fn concurrency(args: &RunArgs) -> usize {
     let usual = if args.provider.provider == ProviderName::Kind { 4 } else { 10 };
     args.concurrency.unwrap_or(usual).max(1)
@@ -214,7 +214,7 @@ pub(crate) async fn execute(
     Ok(runner::report(environment, plan, results, clock, command()).await?)
 }
 
-/// Ends the run's clusters. What goes wrong is said; it changes no verdict.
+/// Ends the run's clusters. Failures are reported, and change no verdict.
 pub(crate) async fn close(environment: Arc<Environment>) {
     if let Some(environment) = Arc::into_inner(environment) {
         for error in environment.close().await {

@@ -1,4 +1,4 @@
-//! From words to cases and targets. A word that means nothing is a usage error that names what comes nearest.
+//! From arguments to cases and targets. An unknown name is a usage error that suggests the closest match.
 
 use conformance_cases as cases;
 use conformance_contract::clauses::{CLAUSES, EXTERNAL, Feature};
@@ -60,13 +60,11 @@ pub(crate) fn plan(words: Words<'_>) -> Result<Plan, Failure> {
     });
     if chosen.is_empty() {
         let what = [words.cases, words.clauses].concat().join(", ");
-        return Err(Failure::Usage(format!(
-            "no case is left by {what}: no chosen case judges the chosen clauses"
-        )));
+        return Err(Failure::Usage(format!("{what}: no selected case judges the selected clauses")));
     }
     if !chosen.iter().any(|case: &&Case| targets.iter().any(|target| case.is_for(*target))) {
         let what = [words.cases, words.clauses].concat().join(", ");
-        return Err(Failure::Usage(format!("{what}: nothing of it is for backend {}", words.backend)));
+        return Err(Failure::Usage(format!("{what}: nothing selected applies to backend {}", words.backend)));
     }
     let plan = Plan { targets, chosen, left_out, share: None, clauses: CLAUSES.to_vec() };
     Ok(match words.shard {
@@ -90,7 +88,7 @@ pub(crate) fn targets(backend: &str, scope: Option<&str>) -> Result<Vec<Target>,
     let all: Vec<_> = of_backend.iter().filter_map(|target| target.scope()).collect();
     if all.is_empty() {
         return Err(Failure::Usage(format!(
-            "backend {backend} has no gang scopes; --scope is default-scheduler's"
+            "backend {backend} has no gang scopes; --scope applies to default-scheduler only"
         )));
     }
     if !all.contains(&scope) {
@@ -124,7 +122,7 @@ pub(crate) fn on(
     let elsewhere = targets.iter().find(|target| scope.is_some() && !target.is_on(kubernetes));
     if let (Some(scope), Some(version)) = (scope, elsewhere.and_then(|target| target.kubernetes())) {
         return Err(Failure::Usage(format!(
-            "gang scope {scope} is Kubernetes {version}'s: give --kubernetes {version}, not {kubernetes}"
+            "gang scope {scope} requires Kubernetes {version}: pass --kubernetes {version}, not {kubernetes}"
         )));
     }
     Ok(targets.into_iter().filter(|target| target.is_on(kubernetes)).collect())
@@ -156,7 +154,7 @@ pub(crate) fn targets_declaring(
     };
     if let Some(scope) = scope {
         return Err(Failure::Usage(format!(
-            "backend {backend} has no gang scopes; --scope {scope} is default-scheduler's"
+            "backend {backend} has no gang scopes; --scope {scope} applies to default-scheduler only"
         )));
     }
     let names: Vec<String> = DECLARABLE.iter().map(ToString::to_string).collect();
@@ -179,7 +177,7 @@ pub(crate) fn external_needs_existing(targets: &[Target], existing: bool) -> Res
     let external = targets.iter().find(|target| target.is_named_by_its_user());
     match external {
         Some(target) if !existing => Err(Failure::Usage(format!(
-            "--backend {target} is judged on a cluster of your own, which has the scheduler: give --provider existing"
+            "--backend {target} is judged on your own cluster, where the scheduler runs: pass --provider existing"
         ))),
         _ => Ok(()),
     }
@@ -259,7 +257,7 @@ mod tests {
         assert_eq!(tree, [Target::KUBE_TREE]);
         let failure =
             targets_on(Kubernetes::V1_36, "default-scheduler", Some("Tree")).unwrap_err().to_string();
-        assert!(failure.contains("give --kubernetes 1.37, not 1.36"), "{failure}");
+        assert!(failure.contains("pass --kubernetes 1.37, not 1.36"), "{failure}");
     }
 
     #[rstest::rstest]
@@ -343,7 +341,7 @@ mod tests {
     #[rstest::rstest]
     #[case(&["aon/one-pod-shrt"], &[], r#"unknown case "aon/one-pod-shrt"; did you mean "aon/one-pod-short"?"#)]
     #[case(&[], &["TOPO-3"], r#"unknown clause "TOPO-3"; did you mean "TOPO-03"?"#)]
-    #[case(&["aon/one-pod-short"], &["ADM-01"], "no case is left by")]
+    #[case(&["aon/one-pod-short"], &["ADM-01"], "aon/one-pod-short, ADM-01: no selected case judges")]
     fn words_that_mean_nothing(#[case] cases: &[&str], #[case] clauses: &[&str], #[case] message: &str) {
         let own = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let failure = plan(words(&own(cases), &own(clauses))).unwrap_err();

@@ -96,7 +96,7 @@ fn api_of(client: &Client, object: &Value) -> (Api<DynamicObject>, String, Strin
     (api, kind, name)
 }
 
-/// Lets a namespace go, without waiting.
+/// Deletes a namespace without waiting.
 ///
 /// # Errors
 /// [`ClusterError::Api`].

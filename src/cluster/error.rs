@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-/// Why a cluster, or a part of one, could not be had.
+/// Why a cluster, or a component of one, is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
-    /// No Go toolchain, or one that cannot serve the component's `go.mod`.
+    /// No Go toolchain, or one that is too old for the component's `go.mod`.
     #[error(
         "{reason}\nGo builds the components once; install Go {needed} or newer and put it on PATH, or give every program with --bin NAME=PATH"
     )]
@@ -22,7 +22,7 @@ pub enum ClusterError {
         /// Everything that is missing, each with what to do.
         missing: Vec<String>,
     },
-    /// A component does not compile or its modules cannot be had.
+    /// A component does not compile, or its modules cannot be downloaded.
     #[error("building {component} {version} failed; log: {}\n{tail}", log.display())]
     Build {
         /// Program name.
@@ -63,7 +63,7 @@ pub enum ClusterError {
         name: String,
         /// Path behind it.
         path: PathBuf,
-        /// Why it does not serve.
+        /// Why it cannot be used.
         reason: String,
     },
     /// A folder given with `--kai-dir` that lacks something.
@@ -71,7 +71,7 @@ pub enum ClusterError {
     KaiDir {
         /// The folder.
         path: PathBuf,
-        /// Everything that is not below it.
+        /// Everything that was not found in it.
         missing: Vec<String>,
     },
     /// A `--kai-dir` that cannot be read.
@@ -82,7 +82,7 @@ pub enum ClusterError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// A manifest that is no YAML.
+    /// A manifest that is not YAML.
     #[error("{}: {source}", path.display())]
     Manifest {
         /// Which file.
@@ -112,17 +112,17 @@ pub enum ClusterError {
         /// The last answer.
         last: String,
     },
-    /// No Docker engine that can be used.
+    /// No usable Docker engine.
     #[error(
-        "{reason}\nkind clusters are containers: start a Docker engine (on Debian: apt-get install docker.io), or run with --provider local, which needs none"
+        "{reason}\nkind clusters are containers: start a Docker engine (on Debian: apt-get install docker.io), or use --provider local, which does not need it"
     )]
     Docker {
         /// What is in the way.
         reason: String,
     },
-    /// No Helm that can be used.
+    /// No usable Helm.
     #[error(
-        "{reason}\n--install helm needs Helm 3.8 or newer: put `helm` on PATH (https://helm.sh/docs/intro/install), or run with --install manifests, which needs none and is without KAI"
+        "{reason}\n--install helm needs Helm 3.8 or newer: put `helm` on PATH (https://helm.sh/docs/intro/install), or run with --install manifests, which does not need it and leaves out KAI"
     )]
     Helm {
         /// What is in the way.
@@ -131,22 +131,22 @@ pub enum ClusterError {
     /// A command of another program failed.
     #[error("`{command}` failed: {reason}")]
     Command {
-        /// Its words.
+        /// The command line.
         command: String,
         /// What it said.
         reason: String,
     },
     /// A program that cannot be put into an image.
     #[error(
-        "{program} cannot be put into an image, which holds no shared libraries: {reason}\nlink it with `cargo rustc --release --bin {program} -- -C target-feature=+crt-static` and give it with --bin {program}=PATH"
+        "{program} cannot be put into an image, which contains no shared libraries: {reason}\nlink it with `cargo rustc --release --bin {program} -- -C target-feature=+crt-static` and give it with --bin {program}=PATH"
     )]
     Static {
         /// Its name.
         program: String,
-        /// Why there is no static one.
+        /// Why it is not linked statically.
         reason: String,
     },
-    /// This machine cannot hold a kind cluster.
+    /// This machine cannot run a kind cluster.
     #[error("{what}: {found}; {advice}")]
     Host {
         /// What was looked at.
@@ -158,7 +158,7 @@ pub enum ClusterError {
     },
     /// No free loopback port could be reserved.
     #[error(
-        "no free port on 127.0.0.1 could be reserved: {0}; stop what holds the ports or run `grove-conformance clean`"
+        "no free port on 127.0.0.1 could be reserved: {0}; stop the programs that use them or run `grove-conformance clean`"
     )]
     Ports(String),
     /// A cluster name that is none.

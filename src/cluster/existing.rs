@@ -1,8 +1,9 @@
-//! A cluster that is somebody else's: nothing is installed in it, and everything that a run makes there is removed.
+//! A cluster that someone else runs: nothing is installed in it, and everything that a run creates there is
+//! removed.
 //!
-//! Cases get nodes that KWOK simulates, with a taint of their own, so that the cluster's own nodes and workloads are left
-//! alone. What the identity in the kubeconfig may not do is said before the first test, all of it at once; so is a
-//! cluster on which Grove runs workloads that are not the run's.
+//! Cases get nodes that KWOK simulates, with their own taint, so that the cluster's own nodes and workloads are
+//! left alone. Before the first case, all permissions that the kubeconfig's identity lacks are reported together,
+//! and so are Grove workloads that are not the run's.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -92,7 +92,7 @@ pub fn require_space(
     Ok(())
 }
 
-/// A cluster folder, held for as long as its owner lives.
+/// A cluster folder, locked for as long as its owner lives.
 ///
 /// The lock is the kernel's, so it goes with the process however that ends: a folder that nobody holds is
 /// what a killed run left behind.

@@ -1,7 +1,8 @@
-//! Images of single programs, made without a registry: one static program on `scratch`, named by the program's digest.
+//! Images of single programs, built without a registry: one static program on `scratch`, named by the program's
+//! digest.
 //!
-//! Components are built statically anyway. Our own programs are linked dynamically by default; where only such a one is
-//! there, it is linked once more, statically: the libraries it is made of are those that were compiled already.
+//! Components are built statically anyway. This project's own programs are linked dynamically by default; if there
+//! is only such a one, it is linked again, statically, from the libraries that are already compiled.
 
 use std::path::{Path, PathBuf};
 

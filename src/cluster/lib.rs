@@ -3,21 +3,21 @@
 //! - [`components`] builds etcd, Kubernetes, KWOK and the schedulers from pinned Go modules and caches the programs;
 //! - [`preflight`] looks at what this machine lacks for them, before anything is built;
 //! - [`process`] starts them so that none outlives its owner;
-//! - [`provider`] says what cases need of a cluster;
-//! - [`local`] makes one control plane of them, with KWOK nodes, on loopback ports of its own;
-//! - [`kind`] makes one of containers, with real kubelets; [`images`] puts programs into images for it;
-//! - [`existing`] takes one that is somebody else's;
-//! - [`node_pools`] gives cases nodes of their own, [`workers`] lends them real ones;
-//! - [`schedulers`] holds, one file per scheduler, how each is configured and started, and what it needs of the API;
+//! - [`provider`] is what cases need of a cluster;
+//! - [`local`] starts a control plane from them, with KWOK nodes, on its own loopback ports;
+//! - [`kind`] starts one from containers, with real kubelets; [`images`] puts programs into images for it;
+//! - [`existing`] uses a cluster that someone else runs;
+//! - [`node_pools`] gives cases their own nodes, [`workers`] leases them real ones;
+//! - [`schedulers`] has, one file per scheduler, how each is configured and started, and what it needs of the API;
 //! - [`nodes`] describes the nodes a case asks for;
-//! - [`own_program`] is the reference implementation, of which it knows command lines;
+//! - [`own_program`] has the command lines of the reference implementation;
 //! - [`docker`] is the Docker engine;
 //! - [`deploy`] installs the controller under test, and what schedulers need, through the API;
 //! - [`sweep`] finds and removes what runs have left in a cluster that stays;
 //! - [`home`] says where caches and state live, and finds what killed runs left.
 //!
-//! Data goes on to `suite`, which only sees an API server and, for a few cases, [`local::LocalCluster`]'s
-//! switches to stop and restart a part. Nothing here knows what a clause is.
+//! Clusters go on to `driver`, which sees an API server and, for a few cases, [`local::LocalCluster`]'s switches to
+//! stop and restart a component. Nothing here knows what a clause is.
 
 pub mod components;
 pub mod deploy;

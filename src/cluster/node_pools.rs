@@ -1,8 +1,8 @@
-//! How cases get nodes of their own: made for them (simulated ones), or lent to them (real ones).
+//! How cases get their own nodes: created for them (simulated nodes), or leased to them (real nodes).
 //!
-//! A pool is the nodes of one test, by a label that they all carry. Simulated nodes are API objects that KWOK plays the
-//! kubelet of: there are as many as are asked for. Real nodes ([`Workers`]) are few; a case reserves all that it will
-//! ever need before it begins, so that two cases never wait for each other's.
+//! A pool is the nodes of one case, identified by a label. Simulated nodes are API objects for which KWOK plays the
+//! kubelet: there are as many as requested. Real nodes ([`Workers`]) are few; a case reserves all that it will ever
+//! need before it begins, so that two cases never wait for each other's.
 
 use futures::future::try_join_all;
 use kube::Client;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// The pods that a node takes unless it is said otherwise; a kubelet's default.
+/// The pods that a node takes by default, as with a kubelet.
 pub const PODS: u32 = 110;
 
 /// One node.

@@ -1,7 +1,7 @@
 //! The reference implementation as programs: their names and command lines are all that the suite knows of them.
 //!
-//! The program that people install is each of them when its first argument is that name, so one file is enough on a fresh
-//! machine. A program of its own, given with `--bin`, is run as it is.
+//! The program that people install acts as each of them if its first argument is that name, so one file is enough
+//! on a fresh machine. A separate program given with `--bin` is run instead.
 
 use std::path::{Path, PathBuf};
 

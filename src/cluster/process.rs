@@ -1,10 +1,10 @@
 //! Child processes that never outlive their owner.
 //!
-//! Every child starts through a tiny launcher (the hidden `__exec` verb of `grove-conformance`): it asks the
-//! kernel to be killed when its parent dies, checks that the parent still is who it should be, and becomes the
-//! program. The request follows the *thread* that spawned the child, so each child has a thread of its own here,
-//! which spawns it, waits for its end and reports it: it lives exactly as long as the child.
-//! Children are in a process group of their own, so that Ctrl-C reaches the owner alone, which stops them in order.
+//! Every child starts through a tiny launcher (the hidden `__exec` verb of `grove-conformance`): it asks the kernel
+//! to kill it when its parent dies, checks that its parent is still the expected one, and executes the program. The
+//! parent-death signal is tied to the *thread* that spawned the child, so each child has its own thread here, which
+//! spawns it, waits for it and reports its end: it lives exactly as long as the child. Each child has its own
+//! process group, so that Ctrl-C reaches only the owner, which stops them in order.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt;

@@ -1,8 +1,9 @@
-//! What cases need of a cluster, wherever it comes from: an API server, nodes, and a word about its health.
+//! What cases need of a cluster, wherever it comes from: an API server, nodes, and its health.
 //!
-//! [`super::local`] makes one of processes with simulated nodes, [`super::kind`] one of containers with real kubelets,
-//! [`super::existing`] takes one that is somebody else's. What only one of them can do (stop a scheduler, restart a
-//! kubelet) is asked for by [`Provider::local`] and [`Provider::kind`]; a case that needs it is not run elsewhere.
+//! [`super::local`] starts one from processes with simulated nodes, [`super::kind`] one from containers with real
+//! kubelets, [`super::existing`] uses one that someone else runs. What only one of them can do (stop a scheduler,
+//! restart a kubelet) is available through [`Provider::local`] and [`Provider::kind`]; a case that needs it is not
+//! run elsewhere.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -34,7 +35,7 @@ impl Logs {
     }
 }
 
-/// A cluster that cases are held on.
+/// A cluster that cases run on.
 #[async_trait]
 pub trait Provider: std::fmt::Debug + Send + Sync {
     /// Its name in reports: `local`, `kind` or `existing`.

@@ -1,9 +1,9 @@
-//! Real nodes, lent to one case at a time.
+//! Real nodes, leased to one case at a time.
 //!
 //! What a case asks for is written on the node: its labels and taint; the number of GPUs, which the fake GPU plugin
-//! reads off a label and the kubelet then advertises; and, where the number of pods matters, an extended resource
-//! [`SLOTS`], for a kubelet's own `pods` cannot be set from outside. When a case ends, its pods have to be gone from the
-//! node before the next one gets it, and everything is written back as it was.
+//! reads from a label and the kubelet then advertises; and, where the number of pods matters, an extended resource
+//! [`SLOTS`], because a kubelet's own `pods` cannot be set from outside. When a case ends, its pods must be gone
+//! from the node before the next case gets it, and everything is restored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +23,7 @@ use super::{ClusterError, deploy};
 
 /// Node label that the fake GPU plugin reads the number of its GPUs from.
 pub const GPUS: &str = "conformance.grove.io/gpus";
-/// Extended resource that stands for a node's `pods`.
+/// Extended resource that represents a node's `pods`.
 pub const SLOTS: &str = "conformance.grove.io/pods";
 /// The GPUs' resource.
 const GPU: &str = "nvidia.com/gpu";

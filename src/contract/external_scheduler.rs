@@ -1,14 +1,14 @@
-//! A scheduler that reads PodGangs itself, by the name and the features that its user declares (EXT-03).
+//! A scheduler that reads PodGangs itself, with the name and features that its user declares (EXT-03).
 //!
-//! The suite has no process of it and knows nothing of its insides: it is on a cluster of the user's, where the
-//! operator under test has a profile of its name and type External. What it is told by the command line is all there
-//! is, and a [target](super::target::Target) must carry it into every judge, and into the header of every history, so
-//! that a replay judges as the run did. Targets are copied everywhere, so this lives as long as the program does: one
-//! leaked allocation for each scheduler that the command line, or a history that is read, names.
+//! The suite does not run it and knows nothing of its internals: it runs on the user's cluster, where the operator
+//! under test has a profile with its name and type External. All that is known comes from the command line, and a
+//! [target](super::target::Target) must carry it to every judge and into the header of every history, so that a
+//! replay judges as the run did. Targets are copied everywhere, so this lives as long as the program: one leaked
+//! allocation per scheduler that the command line, or a history, names.
 //!
-//! It is judged by what a scheduler can be judged by: gang creation as far as it is what the scheduler reads (GANG),
-//! all-or-nothing (AON), topology by the declared features (TOPO), deletion (DEL), and admission where it is the same
-//! for every backend (ADM). Clauses about gang resources say nothing of a backend that makes none.
+//! It is judged by what applies to a scheduler: gang creation as far as the scheduler reads it (GANG),
+//! all-or-nothing (AON), topology by the declared features (TOPO), deletion (DEL), and admission where it is the
+//! same for every backend (ADM). Clauses about gang resources do not apply to a backend that creates none.
 
 use serde::{Deserialize, Serialize};
 

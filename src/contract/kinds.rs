@@ -1,4 +1,4 @@
-//! The kinds that a history holds, and in which version of its API each is served.
+//! The kinds that a history records, and the API versions in which each is served.
 
 use std::collections::BTreeSet;
 

@@ -1,13 +1,13 @@
-//! The contract: what a Grove backend promises, on whom it is asked, and the words in which the answer is given.
+//! The contract: what a Grove backend promises, to whom each promise applies, and the vocabulary of verdicts.
 //!
-//! A leaf: everything else of the suite builds on it, and it knows no cluster, no history and no judge.
+//! A leaf: everything else in the suite builds on it, and it knows no cluster, no history and no judge.
 //!
 //! - [`clauses`]: the numbered promises, with tier, level, feature and source;
 //! - [`target`]: a backend in one of its mappings, a column of the report; each is described in `columns/`, by scheduler;
 //!   [`external_scheduler`]: one that the user names; [`kinds`]: what histories hold;
 //! - [`scheduler`], [`kubernetes`]: which there are;
 //! - [`names`]: Grove's and Kubernetes' names as this suite expects them;
-//! - [`ruling`], [`violation`]: what a judge says; [`verdict`]: what becomes of it.
+//! - [`ruling`], [`violation`]: what a judge concludes; [`verdict`]: how that is reported.
 
 pub mod clauses;
 mod columns;

@@ -1,4 +1,4 @@
-//! What a judge says of a clause: that it holds, or why it cannot be said to.
+//! What a judge concludes about a clause: that it is kept, or why that cannot be concluded.
 
 use crate::violation::Violation;
 

@@ -1,8 +1,8 @@
-//! Verdicts, and how several of them become one.
+//! Verdicts, and how several of them are combined.
 //!
-//! A judge gives an [`Outcome`] per clause and attempt. Attempts of one case, cases of one clause and clauses
-//! of one case are all folded by the same order of precedence ([`Outcome::fold`]), which follows the exit
-//! code: what would make the run red is never hidden by something milder.
+//! A judge gives an [`Outcome`] per clause and attempt. Attempts of a case, cases of a clause and clauses of a case
+//! are all folded by the same order of precedence ([`Outcome::fold`]), which follows the exit code: what makes a
+//! run fail is never hidden by something milder.
 
 use std::fmt;
 
@@ -152,7 +152,7 @@ impl Outcome {
     }
 
     /// One outcome from the attempts at one judgement, oldest first; `None` without attempts. A pass after
-    /// anything else is flaky; otherwise the worst attempt stands.
+    /// anything else is flaky; otherwise the worst attempt applies.
     pub fn of_attempts(attempts: &[Outcome]) -> Option<Outcome> {
         let worst = Self::fold(attempts)?;
         let last = attempts.last()?;

@@ -1,4 +1,4 @@
-//! What breaks a clause, and the observations that prove it.
+//! What violates a clause, and the observations that prove it.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,8 +1,8 @@
-//! Controls on clusters of containers: what only real kubelets show. The controller has a fault, or the plugin from which
-//! kubelets have their GPUs.
+//! Controls on clusters of containers: what only real kubelets show. The fault is in the controller, or in the
+//! plugin that provides the kubelets' GPUs.
 //!
-//! Each makes a cluster of its own, so of the cases only those are run on which it must show. Where the controller or the
-//! plugin does not do what a case waits for, the wait runs out, and what was waited for in vain is judged there.
+//! Each control creates its own cluster, so it runs only the cases that must detect the fault. If the controller or
+//! the plugin does not do what a case waits for, the wait times out, and the judge reports what did not happen.
 
 use conformance_cluster::local::ClusterSpec;
 use conformance_contract::target::Target;

@@ -1,9 +1,9 @@
-//! Negative controls: a cluster or a controller is broken on purpose, and the clauses that this must break turn red.
+//! Negative controls: a cluster or a controller is broken on purpose, and certain clauses must fail.
 //!
-//! A suite that stays green on a broken backend is worth nothing, and one that turns red elsewhere cannot be
-//! believed: each control names what must turn red and what may; anything else that does, is a defect of the suite.
+//! A suite that passes on a broken backend is worthless, and one that fails on unrelated clauses cannot be trusted:
+//! each control lists the clauses that must fail and those that may; if any other fails, the suite is defective.
 //!
-//! What is broken is in the folder beside this file, by where it is run: local processes, or containers with kubelets.
+//! The controls are in the files beside this one, by provider: local processes, or containers with kubelets.
 
 mod kind;
 mod local;

@@ -1,5 +1,5 @@
-//! How drivers ask admission: every [`Attempt`] is sent for what it is, and whatever comes back goes into the history
-//! as a mark. Whether it is the right answer is the judge's to say.
+//! How drivers test admission: every [`Attempt`] is sent as it is, and the answer is recorded as a mark. Whether it
+//! is the right answer is up to the judge.
 
 use std::time::{Duration, Instant};
 

@@ -1,13 +1,15 @@
 //! The proof that a scheduler has decided *not* to bind: no sleep, but two canary gangs.
 //!
-//! Once the pending pods are in the scheduler's hands (ungated), a gang of one pod is sent through the same scheduler
-//! to a node of its own, and when it is bound a second one. The queue is first in, first out: the pending gang was
-//! in it before the first canary, so it has been tried by the time the first is bound; bindings that its attempt
-//! started are in flight no longer than the second canary's whole way. A scheduler that works in sessions (Volcano, KAI)
-//! has had the pending gang in the session in which the first canary is bound, and one more for the second.
+//! Once the pending pods are released to the scheduler (ungated), a gang of one pod is sent through the same
+//! scheduler to a node of its own, and when it is bound a second one. The queue is first in, first out: the pending
+//! gang was in it before the first canary, so it has been tried by the time the first is bound; bindings that this
+//! attempt started are not in flight longer than the second canary takes. A scheduler that works in sessions
+//! (Volcano, KAI) has had the pending gang in the session in which the first canary is bound, and in one more for
+//! the second.
 //!
-//! A canary is made without the controller under test, so that it measures the scheduler alone. A scheduler that reads
-//! PodGangs leaves no choice: there it is a PodCliqueSet of one pod, on its way through the operator.
+//! A canary is created without the controller under test, so that it measures the scheduler alone. For a scheduler
+//! that reads PodGangs this is not possible: there it is a PodCliqueSet of one pod, which goes through the
+//! operator.
 
 use std::time::Instant;
 

@@ -1,8 +1,9 @@
-//! A gate on `pods/binding`, so that a scheduler can be caught between two bindings of one gang (AON-12).
+//! A gate on `pods/binding`, so that a scheduler can be stopped between two bindings of one gang (AON-12).
 //!
-//! A validating webhook of the harness on the case's namespace lets the first bindings of the workload pass and holds
-//! the rest. Once the scheduler is gone, what it asked for last is refused: nobody is left who would know that it was
-//! granted. Failure policy `Fail`, for the same reason: a binding that the API server could not ask about is none.
+//! A validating webhook of the suite on the case's namespace admits the first bindings of the workload and holds
+//! back the rest. Once the scheduler is gone, its last request is refused: there is no process left that would know
+//! it was granted. The failure policy is `Fail` for the same reason: a binding that the API server could not ask
+//! about must not succeed.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! What a conformance case is: data that says what it needs, a driver that acts on a cluster, and a judge that reads
-//! the history afterwards.
+//! What a conformance case is: data that states what it needs, a driver that acts on a cluster, and a judge that
+//! reads the history afterwards.
 
 use conformance_cluster::nodes::PODS;
 use conformance_contract::clauses::{self, Clause};
@@ -62,7 +62,7 @@ pub enum Isolation {
     /// Nobody: the case stops, restarts or reconfigures a part of the control plane. It runs on a second cluster,
     /// one case at a time, and only where the harness makes clusters of local processes.
     Dedicated,
-    /// Nobody while it is on: it needs the cluster that the others share, but not their load.
+    /// Nobody: the case runs exclusively on the shared cluster, without the load of others.
     Exclusive,
 }
 

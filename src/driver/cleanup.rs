@@ -1,5 +1,5 @@
-//! What is left in a case's namespace, of any kind that the API server lists there: a history holds the kinds that
-//! cases are about, but a controller may leave a Role or a Secret behind as well (DEL-01).
+//! What is left in a case's namespace, of any kind that the API server lists there: a history contains the kinds
+//! that cases are about, but a controller may also leave a Role or a Secret behind (DEL-01).
 
 use std::time::Instant;
 

@@ -1,10 +1,10 @@
-//! One run of a case on a target: its namespace, its nodes, and the verbs in which drivers speak.
+//! One run of a case on a target: its namespace, its nodes, and the operations that drivers use.
 //!
-//! A driver acts and waits; it does not judge. What it learns that the API server does not keep (an admission answer,
-//! "the barrier has passed") goes into the history as a mark. A wait that runs out stops the driver with everything
-//! that is known about the moment; the judge still speaks about what happened until then.
+//! A driver acts and waits; it does not judge. What it learns that the API server does not store (an admission
+//! answer, "the barrier has passed") is recorded as a mark. A wait that times out stops the driver and records
+//! everything known at that moment; the judge still judges what happened until then.
 //!
-//! The verbs that every case needs are in the folder beside this file: nodes, manifests, requests and waits.
+//! The operations that every case needs are in the folder beside this file: nodes, manifests, requests and waits.
 
 mod manifests;
 mod nodes;

@@ -1,5 +1,5 @@
-//! What cases do to the control plane when they have it to themselves ([`super::case::Isolation::Dedicated`]): parts taken away,
-//! or started otherwise, and the promise that the next case finds everything as it was.
+//! What dedicated cases ([`super::case::Isolation::Dedicated`]) do to their control plane: they stop components, or
+//! start them with other settings, and everything is restored for the next case.
 
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
-//! When a PodCliqueSet has become all that it should be: every wanted object is there and nobody has work left.
+//! When a PodCliqueSet has converged: every wanted object exists and no controller has work left.
 //!
-//! Statuses count, because a judge who asks "was anything else touched?" takes the converged state as its baseline,
-//! and a status that comes late would look like a touch.
+//! Statuses count, because a judge that asks "was anything else touched?" takes the converged state as its
+//! baseline, and a late status update would look like a touch.
 
 use conformance_contract::names;
 use conformance_expect::{Gang, Group, scaling, schedulers};

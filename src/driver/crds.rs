@@ -1,4 +1,4 @@
-//! CRDs taken away from a cluster and put back, for cases that have it to themselves.
+//! CRDs removed from a cluster and restored, for dedicated cases.
 
 use std::time::{Duration, Instant};
 

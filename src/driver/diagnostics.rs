@@ -1,4 +1,4 @@
-//! A namespace in words: what a wait that ran out shows.
+//! A namespace described in words: what a wait that timed out reports.
 
 use std::fmt::Write;
 

@@ -1,7 +1,7 @@
-//! Topology domains: which nodes stand in which host, rack and block, and when a scheduler knows it.
+//! Topology domains: which host, rack and block each node is in, and when a scheduler knows about it.
 //!
-//! Schedulers that keep a picture of the topology of their own take new nodes in some time after they are there. A gang
-//! that comes earlier is not placed at once, and the wait for it would measure that picture's age.
+//! Schedulers that keep their own model of the topology notice new nodes with a delay. A gang that is submitted
+//! earlier is not placed at once, and waiting for it would measure that delay.
 
 use conformance_expect::domains::domains;
 use conformance_expect::schedulers;

@@ -1,7 +1,7 @@
-//! What cases do to real nodes and their kubelets, and what they read there that no object says. Nodes are containers
-//! here: elsewhere nobody would let a test suite stop a kubelet.
+//! What cases do to real nodes and their kubelets, and what they read there that no API object shows. Nodes are
+//! containers here: nobody would let a test suite stop kubelets elsewhere.
 //!
-//! Whatever a case has done to its nodes is undone by [`mended`], for the next case is lent them.
+//! Whatever a case does to its nodes is undone by [`mended`], because the next case gets the same nodes.
 
 use conformance_cluster::ClusterError;
 use conformance_cluster::kind::KindCluster;

@@ -1,6 +1,6 @@
 //! Volcano's queues, as far as a case needs one of its own.
 //!
-//! A queue is open once its status says so, which is the word of Volcano's own controller. The harness runs none and
+//! A queue is open once its status says so, which Volcano's own controller writes. The harness runs none and
 //! says it itself.
 
 use conformance_history::SharedMark;

@@ -27,7 +27,7 @@ pub use self::logs::Tracked;
 use self::logs::{Listed, Logs};
 use self::watching::{Watching, api_versions, list};
 
-/// The watches and what they have told so far.
+/// The watches and what they have delivered so far.
 pub struct Recorder {
     client: Client,
     kinds: Vec<Kind>,

@@ -1,5 +1,5 @@
-//! Topology domains: which nodes are in which host, rack and block, and what schedulers that keep a picture of their own
-//! should know of them.
+//! Topology domains: which host, rack and block each node is in, and what schedulers that keep their own model of
+//! the topology should know of them.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,6 @@
-//! Volcano's HyperNodes as a tree: which nodes one holds, down through the HyperNodes that are its members, and which
-//! of them stand for the domains of a topology. Their names are the backend's own; they are known by their nodes.
+//! Volcano's HyperNodes as a tree: which nodes each contains, through the HyperNodes that are its members, and
+//! which of them represent the domains of a topology. Their names are up to the backend; they are recognised by
+//! their nodes.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,8 +1,8 @@
-//! What a PodCliqueSet should become, by the contract alone: the suite's own arithmetic and names, shared with no
-//! controller.
+//! What a PodCliqueSet should become, derived from the contract alone: the suite's own arithmetic and names, shared
+//! with no controller.
 //!
 //! - `gangs`: its PodGangs and their podgroups; [`scaling`]: after it was scaled;
-//! - [`schedulers`]: what each backend should make of a PodGang, one file per scheduler;
+//! - [`schedulers`]: what each backend should create for a PodGang, one file per scheduler;
 //! - [`domains`], [`hyper_nodes`]: topology domains of nodes, and Volcano's tree of them.
 
 pub mod domains;

@@ -1,7 +1,7 @@
 //! What a PodCliqueSet should be after it was scaled: its manifest with every `scaled` mark of the history applied.
 //!
-//! A scaling group or a PodClique that exists keeps its own replicas; the template's count again for objects that are
-//! created anew, as when a PodCliqueSet is scaled in and out again.
+//! An existing scaling group or PodClique keeps its own replicas; objects that are recreated, as when a
+//! PodCliqueSet is scaled in and out again, take those of the template.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
-//! What happened, in order: every version of every object of a case, as the API server's watches told it.
+//! What happened, in order: every version of every object of a case, as the API server's watches delivered it.
 //!
-//! The driver's recorder keeps one watch per kind on the whole cluster and appends to one log per namespace; [`log`] is
-//! the part of it that belongs to one case, saved as JSON lines and read again by `replay`; [`query`] is the language
-//! in which judges ask, [`reached`] says how far the case got. A history is append-only: nothing here knows what should
-//! have happened. [`testing`] has histories written by hand, for the tests of judges.
+//! The driver's recorder keeps one watch per kind on the whole cluster and appends to one log per namespace;
+//! [`log`] is the part of it that belongs to one case, saved as JSON lines and read again by `replay`; [`query`] is
+//! how judges read it, [`reached`] shows how far the case got. A history is append-only: nothing here knows what
+//! should have happened. [`testing`] builds histories by hand, for the tests of judges.
 
 mod fields;
 mod live;

@@ -1,4 +1,4 @@
-//! The objects of a namespace as they are now: what a history adds up to.
+//! The current objects of a namespace: what a history adds up to.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! A case's history and its file format.
 //!
 //! One JSON document per line. The first is the [`Header`]; every other is a watch event as `kubectl get --watch
-//! --output-watch-events -o json` prints it (`{"type":"ADDED","object":{…}}`, with the time of its arrival in `at`),
-//! a mark of the harness (`"type":"MARK"`), or a gap (`"type":"GAP"`: a watch was lost and had to list again, so
+//! --output-watch-events -o json` prints it (`{"type":"ADDED","object":{…}}`, with its arrival time in `at`), a
+//! mark of the driver (`"type":"MARK"`), or a gap (`"type":"GAP"`: a watch was lost and had to list again, so
 //! versions may be missing). A recording that a user made with kubectl is judged by naming its case to `replay`.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! The language in which judges ask a history.
+//! Queries: how judges read a history.
 
 use std::collections::BTreeSet;
 

@@ -18,7 +18,7 @@ impl History {
     }
 
     /// Where the case reached a mark, or where its last wait ran out instead: what a driver waits for is judged there, for
-    /// one that it waited for in vain is not merely unknown. Then the mark itself is to be [reached](History::reached).
+    /// if the wait timed out, the state is known to be absent, not unknown. Then the mark itself is to be [reached](History::reached).
     ///
     /// # Errors
     /// [`Broken::NotReached`] if it stopped for another reason.

@@ -1,7 +1,7 @@
-//! Histories written by hand, for the tests of judges: a story is told entry by entry and becomes a [`History`].
+//! Histories written by hand, for the tests of judges: a story is built entry by entry and becomes a [`History`].
 //!
-//! Every entry gets the next resourceVersion, and an object that says no uid gets one made of its kind and name, so
-//! that a test states only what its sentence is about.
+//! Every entry gets the next resourceVersion, and an object without a uid gets one derived from its kind and name,
+//! so that a test states only what it is about.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::log::{API_VERSION, Change, Entry, Gap, Header, History, Mark, Recorded, What};
 use super::mark::MarkName;
 
-/// A history that is being told.
+/// A history under construction.
 #[derive(Debug)]
 pub struct Story {
     history: History,

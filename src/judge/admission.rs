@@ -1,8 +1,8 @@
 //! What admission answered, and what its refusals left behind.
 //!
 //! A case states its attempts as data ([`Attempt`]): variations of a PodCliqueSet, each with the answer that the
-//! contract demands. The driver sends them and leaves a mark with each [`Reply`]; the sentences here hold the marks
-//! against the same data. An attempt without a mark was not made, and nothing is said about it.
+//! contract requires. The driver sends them and records a mark with each [`Reply`]; the functions here compare the
+//! marks with the same data. An attempt without a mark was not made, and nothing is concluded about it.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Histories on which the sentences hold, and the least that breaks each.
+//! Histories that satisfy each ruling, and the smallest change that violates it.
 
 use conformance_contract::ruling::Broken;
 use conformance_history::testing::{Story, object};

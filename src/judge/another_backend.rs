@@ -1,8 +1,9 @@
-//! Another enabled backend than the one that is judged: some clauses speak of two (ADM-02, ADM-03, ADM-06, GANG-04).
+//! A second enabled backend besides the one that is judged: some clauses are about two (ADM-02, ADM-03, ADM-06,
+//! GANG-04).
 //!
-//! Where the harness has written the operator's configuration there always is one, the profile `conformance-external`. An
-//! operator that somebody else has configured need not have it, nor any other: the driver asks, and a mark tells what it
-//! found, so that a replay judges as the run did. Where there is none, what takes one is not asked.
+//! A configuration written by the suite always has one, the profile `conformance-external`. An operator that
+//! someone else configured need not have it, or any other: the driver probes admission and records the result as a
+//! mark, so that a replay judges as the run did. If there is none, whatever needs one is not asked.
 
 use conformance_contract::ruling::Broken;
 use conformance_history::{History, SharedMark};

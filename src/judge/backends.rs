@@ -1,4 +1,4 @@
-//! Which scheduler a PodCliqueSet's objects are for, also where it is not the target's.
+//! Which scheduler a PodCliqueSet's objects are for, even if it is not the target's.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Several backends beside each other: who has bound a pod, and whose gang resources are made for which PodGang.
+//! Several backends in one cluster: who bound a pod, and which backend created gang resources for which PodGang.
 
 use std::collections::{BTreeMap, BTreeSet};
 

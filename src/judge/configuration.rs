@@ -1,4 +1,4 @@
-//! Configuration files that stop the controller's start.
+//! Configuration files that prevent the controller from starting.
 
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;

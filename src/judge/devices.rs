@@ -1,5 +1,5 @@
-//! Which GPUs the containers on a case's nodes got, by what the nodes' runtimes say: that is the kubelets' own account,
-//! and the API server has none.
+//! Which GPUs the containers on a case's nodes got, according to the nodes' container runtimes; the API server does
+//! not record it.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,8 +1,8 @@
 //! Whether two PodCliqueSets of one template ended up the same (AON-13).
 //!
-//! What a PodCliqueSet became is written down without what may differ: the set's own name, uids, times, generations,
-//! the random ends of pod names, the text of conditions, and what schedulers, kubelets and the API server wrote. Two
-//! such pictures are compared, and the first difference is named.
+//! What a PodCliqueSet became is described without what may differ: its own name, uids, times, generations, the
+//! random suffixes of pod names, the text of conditions, and what schedulers, kubelets and the API server wrote.
+//! The two descriptions are compared, and the first difference is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 

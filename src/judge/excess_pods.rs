@@ -1,5 +1,5 @@
-//! The hard gang and its surplus, where one PodGroup holds the hard gang of a whole PodGang (KUBE-08): which pods are
-//! in it, when the others are released, and where they may go. The PodGroup itself is a matter of
+//! The hard gang and its surplus, where one PodGroup holds the hard gang of a whole PodGang (KUBE-08): which pods
+//! are in it, when the others are released, and where they may go. The PodGroup itself is covered by
 //! [`super::gang_resources`].
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,5 @@
-//! PodGangs that no gang resource may be made for: of somebody else's scheduler, or what the backend cannot express.
+//! PodGangs for which no gang resource may be created: those of another scheduler, or those that the backend cannot
+//! express.
 
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;

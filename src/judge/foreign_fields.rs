@@ -1,4 +1,4 @@
-//! What others write into an object that a backend keeps in order, and the backend has to leave there.
+//! What others write into an object that a backend maintains, and the backend has to leave alone.
 
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;

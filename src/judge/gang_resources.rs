@@ -1,7 +1,7 @@
-//! What the target's backend made of the PodGangs: its gang resources.
+//! What the target's backend created for the PodGangs: its gang resources.
 //!
-//! The PodGang is the measure, as it was created, and not the PodCliqueSet: a backend that was given too little is not
-//! to blame for it.
+//! They are compared with the PodGang as it was created, not with the PodCliqueSet: a backend that was given too
+//! little is not to blame for it.
 
 use std::collections::BTreeMap;
 

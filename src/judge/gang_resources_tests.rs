@@ -1,4 +1,4 @@
-//! Gang resources as they should be in both scopes, and spoilt one way at a time.
+//! Correct gang resources in both scopes, and variations that each break one thing.
 
 use conformance_expect as expect;
 use conformance_history::SharedMark;

@@ -1,4 +1,4 @@
-//! What a PodCliqueSet became: its PodGangs, who owns them, what is in them, and what they say about their pods.
+//! What a PodCliqueSet became: its PodGangs, their owners, their contents, and what they report about their pods.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! One history on which each sentence holds, and its spoilt neighbours.
+//! One history that satisfies every ruling, and variations that each violate one.
 
 use conformance_contract::ruling::Broken;
 use conformance_contract::target::TARGETS;

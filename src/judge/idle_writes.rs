@@ -1,4 +1,4 @@
-//! What changed that should not have: quiet at rest, unrelated objects left alone.
+//! What changed that should not have: writes at rest, and writes to unrelated objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
-//! What kubelets made of the pods that were bound to their nodes, and what Grove's statuses say of it.
+//! What kubelets did with the pods that were bound to their nodes, and what Grove's statuses report about it.
 //!
-//! A pod runs when its phase says so and each of its containers does. What is disturbed is judged on every version of
-//! a pod, not on its last: a container that was started again looks at the end as if nothing had happened.
+//! A pod runs if its phase says so and each of its containers runs. Disturbances are judged on every version of a
+//! pod, not on its last: a restarted container looks in the end as if nothing had happened.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
-//! Which replica of the controller led, by the lease that they stand for: `coordination.k8s.io/v1`, version by version.
+//! Which replica of the controller led, according to its lease (`coordination.k8s.io/v1`), version by version.
 //!
-//! A lease names one holder at a time whatever replicas do; what shows is how it went from one to another. It may when
-//! the former holder has given it up, or has not renewed it for as long as it holds. A process that lost the lease ends,
-//! so a holder that comes back has never stopped.
+//! A lease names one holder at a time whatever replicas do; what can be judged is how it passed from one to
+//! another. It may when the former holder has released it, or has not renewed it for the lease duration. A process
+//! that lost the lease exits, so a holder that comes back never stopped.
 
 use std::collections::BTreeSet;
 

@@ -1,15 +1,16 @@
 //! Judges: pure functions from a history to findings.
 //!
-//! A case's judge states, per clause, a ruling: [`finding`] wraps it. Rulings are built from the sentences of
-//! [`binding`] (what was bound, when), [`backends`] (whose scheduler's it is), [`another_backend`] (which one there is
-//! beside the target's), [`gangs`] (what a PodCliqueSet became), [`gang_resources`] (what the backend made
-//! of it), [`pods`] (how pods were created), [`order`] (what came before what), [`placement`] (where pods are), [`idle_writes`]
-//! (what changed that should not), [`foreign_fields`] (what others wrote and is kept), [`gang_groups`] (Koordinator's
-//! GangGroups), [`fail_closed`] (what nothing may be made for), [`configuration`] (what stops the controller's start),
-//! [`topology_resources`] (what a ClusterTopologyBinding became), [`cleanup`] (what is left),
-//! [`coexistence`] (whose is whose where there are several backends), [`kubelets`] (what runs on real nodes, and what
-//! statuses say of it), [`devices`] (which GPUs containers got) and [`leadership`] (which replica of the controller led).
-//! A judge never looks at a cluster, a clock or another judge; what it says holds for the same history for ever.
+//! A case's judge gives one ruling per clause, wrapped by [`finding`]. Rulings are composed of the functions in
+//! [`binding`] (what was bound, when), [`backends`] (which scheduler an object is for), [`another_backend`] (a
+//! second backend besides the target's), [`gangs`] (what a PodCliqueSet became), [`gang_resources`] (what the
+//! backend created for it), [`pods`] (how pods were created), [`order`] (what came before what), [`placement`]
+//! (where pods are), [`idle_writes`] (what changed that should not), [`foreign_fields`] (what others wrote and must
+//! be kept), [`gang_groups`] (Koordinator's GangGroups), [`fail_closed`] (what nothing may be created for),
+//! [`configuration`] (what prevents the controller from starting), [`topology_resources`] (what a
+//! ClusterTopologyBinding became), [`cleanup`] (what is left), [`coexistence`] (several backends in one cluster),
+//! [`kubelets`] (what runs on real nodes, and what statuses report about it), [`devices`] (which GPUs containers
+//! got) and [`leadership`] (which replica of the controller led). A judge never looks at a cluster, a clock or
+//! another judge; for the same history its result is always the same.
 
 pub mod admission;
 pub mod another_backend;
@@ -111,7 +112,7 @@ pub fn premise(clause: &'static str, sentence: Ruling) -> Ruling {
     })
 }
 
-/// All of these sentences, each of which is told whether the others hold or not.
+/// All of these rulings, each of which is given whether or not the others are kept.
 ///
 /// # Errors
 /// Of those that do not hold the first violation; else the first broken premise; else what was not reached, or not

@@ -1,7 +1,8 @@
 //! Where pods are: domains of a topology level.
 //!
-//! A level is a node-label key, a domain one of its values. Domains come from the Node objects of the history alone;
-//! a node without the label is in no domain. What is judged is every binding that ever was, not where pods ended up.
+//! A level is a node-label key, a domain one of its values. Domains are derived only from the Node objects of the
+//! history; a node without the label is in no domain. Every binding that ever happened is judged, not just where
+//! pods ended up.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
-//! What became of a ClusterTopologyBinding in the schedulers' own terms: its topology resources, and how its status
-//! says that they stand to it.
+//! What became of a ClusterTopologyBinding in the schedulers' own terms: its topology resources, and what its
+//! status reports about them.
 //!
-//! A status speaks of every scheduler with topology resources that the cluster has; what is judged is the target's part
-//! of it, and the condition only where that part alone decides it.
+//! A status covers every scheduler with topology resources in the cluster; only the target's part of it is judged,
+//! and the condition only where that part alone determines it.
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};

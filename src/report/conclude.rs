@@ -1,6 +1,6 @@
-//! From what cases found to what a profile keeps.
+//! From the findings of cases to the clauses of a profile.
 //!
-//! Pure: the same cases give the same clauses and counts, which is what `verify` relies on.
+//! Pure: the same cases give the same clauses and counts, which `verify` relies on.
 
 use conformance_contract::clauses::{Clause, Feature, OWN};
 use conformance_contract::verdict::{Outcome, Verdict};

@@ -1,4 +1,4 @@
-//! EXT-03, the clause that no case judges: what an external scheduler declares is so.
+//! EXT-03, the clause that no case judges: an external scheduler has the features it declares.
 //!
 //! It follows from what cases found about the clauses that the declaration rests on: the part of the contract that its
 //! entry names, all-or-nothing, and those of every feature that is declared. It is concluded with the other clauses and from the same judgements, so that a document

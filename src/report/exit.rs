@@ -6,7 +6,7 @@ use conformance_contract::verdict::{Outcome, Verdict};
 
 use super::Report;
 
-/// How a run ends for whoever started it; of several ends the greatest stands.
+/// How a run ends for its caller; the greatest of several applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
     /// 0: every clause that was judged holds.

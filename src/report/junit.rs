@@ -1,8 +1,8 @@
 //! JUnit XML, for CI systems: one testsuite per profile, one testcase per case.
 //!
-//! Its colours agree with the exit code: what sets 1 is a failure, what sets 3 an error, and the rest that is
-//! not a pass is skipped with its reason. A testcase names its clauses as properties `clause`. A clause that
-//! should have had a case and had none is a testcase of its own, or its error would not show.
+//! It agrees with the exit code: what leads to 1 is a failure, what leads to 3 an error, and everything else that
+//! is not a pass is skipped with its reason. A testcase lists its clauses as properties `clause`. A clause that
+//! should have had a case but had none is a testcase of its own, so that its error is visible.
 
 use std::time::Duration;
 

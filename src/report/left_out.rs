@@ -28,7 +28,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Whether it holds what stands at a place, counted from 0. Every place is held by exactly one shard of a count.
+    /// Whether it contains the case at an index, from 0. Every index is in exactly one shard.
     pub fn holds(self, place: usize) -> bool {
         place % self.count == self.number - 1
     }

@@ -1,10 +1,10 @@
 //! What a run found, written down.
 //!
-//! The runner hands over [`CaseResult`]s: which case judged which clause, with what [`Outcome`] and on what
-//! [`Violation`]s. Everything else follows from them by pure functions, so that no number is ever written by
-//! hand: [`ProfileReport::conclude`] gives one [`ClauseResult`] per clause of the contract, [`summarize`] the
-//! counts, [`exit_code`] the process's exit status, and [`verify()`] says whether a document still agrees
-//! with itself. [`write_all`] stores the [`Report`] as YAML and JSON, and JUnit XML and Markdown with it.
+//! The runner passes [`CaseResult`]s: which case judged which clause, with what [`Outcome`] and which
+//! [`Violation`]s. Everything else follows from them by pure functions, so that no number is ever written by hand:
+//! [`ProfileReport::conclude`] gives one [`ClauseResult`] per clause of the contract, [`summarize`] the counts,
+//! [`exit_code`] the process's exit status, and [`verify()`] checks whether a document is consistent with itself.
+//! [`write_all`] stores the [`Report`] as YAML and JSON, together with JUnit XML and Markdown.
 //!
 //! - `model` and `seconds`: the versioned document; `verdict`: outcomes, and how several become one;
 //!   `conclude`: from cases to clauses; `summary`: their counts; `exit`: the exit code table; `verify`: the
@@ -14,7 +14,7 @@
 //! - `matrix`, `reasons`, `overview`: what the texts share; `markdown`, `terminal`, `junit`: renderings.
 //! - `schema`: the published JSON Schema; `store`: the files; `results`: what is written while a run goes on.
 //!
-//! The module knows no judge, no cluster and no backend: of the suite it reads the clause table only.
+//! The crate knows no judge, no cluster and no backend: of the suite it reads only the contract.
 
 mod conclude;
 mod declared;

@@ -1,5 +1,5 @@
-//! Markdown, for people who read the report where it is stored: the matrix first, then what is broken with
-//! its proof, what is missing with its reason, and how it was run.
+//! Markdown, for people who read the report where it is stored: first the matrix, then violations with their proof,
+//! what is missing with its reason, and how it was run.
 
 use std::fmt::{self, Write};
 

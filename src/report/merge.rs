@@ -1,4 +1,5 @@
-//! One report of several: of the shards of a run, or of runs of different backends against the same implementation.
+//! One report from several: from the shards of a run, or from runs of different backends against the same
+//! implementation.
 //!
 //! The documents must be about the same thing (suite, implementation, provider and, where they share a profile, its
 //! Kubernetes, programs, scheduler and features), and each must [verify](super::verify()). Profiles are matched by backend and variant. Of a
@@ -7,13 +8,13 @@
 //! case that was interrupted is in no other. Two documents that both held a case may differ, and a verdict is not to be chosen, so
 //! they do not merge.
 //!
-//! The contract is not needed: a document lists every clause with its promise. What the documents say of a clause's
-//! verdict is not looked at; it is concluded from the merged cases by [`ProfileReport::concluded`], which concludes a
-//! run's, and the merged document verifies as theirs do. The proofs of a broken clause come along with their case.
+//! The contract is not needed: a document lists every clause with its promise. The documents' verdicts of clauses
+//! are not read; they are concluded from the merged cases by [`ProfileReport::concluded`], as for a run, so the
+//! merged document verifies as they do. The proofs of a violation come along with their case.
 //!
-//! What is said of a whole run is added up as far as it means anything: building and total times are sums over the
-//! machines' work, the time to a ready cluster and the settings are the greatest, the date is the latest. Nothing is
-//! copied: folders of artifacts are named where they are, as seen from the merged report.
+//! Facts about a whole run are combined as far as that makes sense: building and total times are summed over the
+//! machines, the time to a ready cluster and the settings are the maximum, the date is the latest. Nothing is
+//! copied: artifact folders are named where they are, relative to the merged report.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -62,7 +63,7 @@ pub enum MergeError {
         /// What they say, in the order of the files.
         found: String,
     },
-    /// Two have held the same case.
+    /// Two have run the same case.
     #[error("{files} both hold {case} on {profile}, and a verdict is not to be chosen")]
     HeldTwice {
         /// The files.
@@ -312,7 +313,7 @@ enum Knowledge {
     Interrupted,
     /// Its run was asked for it, and says why it did not begin: unsupported, or announced.
     NotBegun,
-    /// It was held, or should have been.
+    /// It was run, or should have been.
     Held,
 }
 

@@ -1,4 +1,4 @@
-//! What the readable renderings share besides the matrix and the reasons: titles, counts and lists.
+//! What the readable renderings share besides matrix and reasons: titles, counts and lists.
 
 use conformance_contract::verdict::Verdict;
 

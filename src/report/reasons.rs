@@ -1,4 +1,4 @@
-//! Why a clause is not judged, not promised or known to be broken: each reason once, with every place it holds.
+//! Why a clause is not judged, not promised or a known deviation: each reason once, with everything it applies to.
 
 use conformance_contract::verdict::{Outcome, Verdict};
 

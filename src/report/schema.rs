@@ -1,7 +1,7 @@
 //! The published JSON Schema of the document, derived from `model`.
 //!
-//! It is committed as `docs/report.schema.json` so that consumers can read it without this program; a test
-//! holds the two together. To write it anew: `UPDATE_SCHEMA=1 cargo test published_schema`.
+//! It is committed as `docs/report.schema.json` so that consumers can read it without this program; a test compares
+//! the two. To update it: `UPDATE_SCHEMA=1 cargo test published_schema`.
 
 use schemars::schema_for;
 

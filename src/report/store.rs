@@ -1,9 +1,8 @@
 //! The files of a report: `report.yaml`, `report.json`, `junit.xml`, `report.md`. What is written while the run goes on
 //! is in `results`.
 //!
-//! Each file appears whole or not at all: it is written beside its place under a temporary name and renamed.
-//! Reading takes the YAML or the JSON document and refuses what is not one of ours before anything else, so
-//! that the message names the real mistake.
+//! Each file is written atomically: under a temporary name in the same folder, then renamed. Reading takes the YAML
+//! or JSON document and first rejects anything that is not a report, so that the message names the real mistake.
 
 use std::{
     fs, io,

@@ -1,7 +1,7 @@
 //! Counts of clauses: what a profile keeps, in numbers.
 //!
-//! Pure, so that `verify` can count again. Clauses are counted three times over, once by each question a reader
-//! may have: who owes them, whose promise they are, and what their verdict depends on.
+//! Pure, so that `verify` can recount. Clauses are counted three times, once for each question a reader may have:
+//! who owes them, whose promise they are, and what their verdict depends on.
 
 use std::fmt;
 use std::ops::Add;
@@ -50,7 +50,7 @@ pub struct Counts {
     pub unsupported: usize,
     /// Not looked at.
     pub not_run: usize,
-    /// Could not be told.
+    /// Could not be judged.
     pub error: usize,
     /// Kept on a retry only.
     pub flaky: usize,

@@ -1,5 +1,5 @@
-//! Plain text for the terminal and for CI logs. Verdicts are words, so that nothing hangs on colour; the last
-//! lines say what matters most: counts and the result.
+//! Plain text for the terminal and for CI logs. Verdicts are words, so that nothing depends on colour; the last
+//! lines have what matters most: counts and the result.
 
 use std::fmt::{self, Write};
 

@@ -1,9 +1,9 @@
-//! Whether a document still says what its cases say.
+//! Whether a document is consistent with its cases.
 //!
-//! A report is evidence only if nobody turned a verdict by hand. Everything that follows from the cases is
-//! computed again and compared; the contract's own words are compared with the clause table where the
-//! document was written by this version of the suite. What cannot be recomputed (a case's own judgements) is
-//! what `replay` judges again from the recorded history.
+//! A report is evidence only if nobody changed a verdict by hand. Everything that follows from the cases is
+//! recomputed and compared; the contract's text is compared with the clause table if the document was written by
+//! this version of the suite. What cannot be recomputed (a case's own judgements) is what `replay` judges again
+//! from the recorded history.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Known deviations: clauses that a real scheduler breaks, each with its reason. They stay visible in every report; one
-//! that passes unexpectedly turns the run red, because then this table no longer tells the truth.
+//! Known deviations: clauses that a real scheduler violates, each with its reason. They stay visible in every
+//! report; one that passes unexpectedly fails the run, because its entry is then out of date.
 
 use conformance_contract::target::Target;
 use conformance_contract::violation::{Code, Violation};
@@ -97,7 +97,7 @@ const fn koordinator_starves(clause: &'static str, case: &'static str) -> Deviat
         version: "v1.8.0",
         always: false,
         reason: "koord-scheduler 1.8 tries a gang that does not fit again and again, and each time holds what room there \
-                 is for the pods that would fit; a smaller gang that comes later finds it taken, by luck for long",
+                 is for the pods that would fit; a smaller gang that comes later finds it taken, possibly indefinitely",
     }
 }
 

@@ -1,5 +1,5 @@
-//! Where cases are held: the cluster that they share, and the one for cases that must be alone. The way of one test,
-//! from its namespace to its judgements, is in `arena/hold.rs`.
+//! Where cases run: the shared cluster, and the one for dedicated cases. `execute` runs one case, from its
+//! namespace to its verdicts.
 //!
 //! A run that is interrupted starts no case and no cluster any more; [`Environment::close`] ends what there is.
 //!
@@ -34,7 +34,7 @@ use crate::interruption::Interruption;
 /// The clusters of a run.
 #[derive(Debug)]
 pub struct Environment {
-    /// How cases are held.
+    /// How cases are run.
     pub settings: Settings,
     shared: Place,
     alone: BTreeMap<Target, Place>,
@@ -42,7 +42,7 @@ pub struct Environment {
     interruption: Arc<Interruption>,
 }
 
-/// A cluster to be, and how many cases it holds at a time.
+/// The specification of a cluster, and how many cases run on it at a time.
 #[derive(Debug)]
 struct Place {
     test_cluster: OnceCell<Result<Arc<TestCluster>, Arc<ClusterError>>>,
@@ -75,7 +75,7 @@ impl Environment {
         &self.interruption
     }
 
-    /// Where a case is held on a target: with all others, or on the target's own cluster for cases that are alone.
+    /// Where a case runs on a target: with all others, or on the target's own cluster for cases that are alone.
     fn place(&self, lane: Isolation, target: Target) -> &Place {
         match lane {
             Isolation::Shared | Isolation::Exclusive => &self.shared,

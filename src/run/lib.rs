@@ -1,4 +1,5 @@
-//! A run: chosen cases on chosen targets, executed as concurrently as their isolation allows, written down as a report.
+//! A run: selected cases on selected targets, executed as concurrently as their isolation allows, written down as a
+//! report.
 //!
 //! [`runner`] is the way of a run, [`environment`] brings clusters up and executes cases on them; [`verdict`] turns findings
 //! into outcomes, [`deviations`] is what real schedulers are known to do wrong. [`workload`] makes a case of a user's own

@@ -1,4 +1,5 @@
-//! A run: chosen cases on chosen targets, held as concurrently as their lanes allow, written down as a report.
+//! A run: selected cases on selected targets, executed as concurrently as their isolation allows, written down as a
+//! report.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -67,7 +68,7 @@ impl Plan {
         Self { chosen, share: Some(Share { shard, elsewhere }), ..self }
     }
 
-    /// Every case that is not held, with what is said of it.
+    /// Every case that is not run, with the reason.
     fn not_held(&self) -> impl Iterator<Item = (&'static Case, Outcome)> {
         let left_out = self.left_out.iter().map(|case| (*case, conformance_report::not_selected()));
         let elsewhere = self.share.iter().flat_map(|share| {

@@ -79,7 +79,7 @@ pub fn judged_clauses(case: &Case, target: Target) -> Vec<&'static str> {
         .collect()
 }
 
-/// A case that is not held on a target: this outcome of every clause that it would judge there, or *unsupported*, which
+/// A case that is not run on a target: this outcome of every clause that it would judge there, or *unsupported*, which
 /// it is whoever holds it, where it would judge none.
 pub fn not_held(case: &Case, target: Target, outcome: &Outcome) -> CaseResult {
     let judged = judged_clauses(case, target);

@@ -1,8 +1,8 @@
-//! Your own workload: any PodCliqueSet that admission accepts, on the nodes asked for, judged by the clauses that need
-//! no knowledge of it.
+//! Your own workload: any PodCliqueSet that admission accepts, on the requested nodes, judged by the clauses that
+//! need no knowledge of it.
 //!
-//! The arithmetic is the workload's own: N nodes x G GPUs; the hard gangs of all its PodGangs are P pods. The nodes are
-//! given room (allocatable `pods`) for P - 1 of them at first, so that at least one unit is one pod short, with or
+//! The arithmetic is the workload's own: N nodes x G GPUs; the hard gangs of all its PodGangs are P pods. At first
+//! the nodes have room (allocatable `pods`) for P - 1 of them, so that at least one unit is one pod short, with or
 //! without GPUs; then for one more, and everything must be bound; then it is deleted, and nothing may be left.
 
 use conformance_cluster::nodes::PODS;

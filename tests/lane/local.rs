@@ -1,4 +1,4 @@
-//! The environment of a test program that holds its trials on local processes.
+//! The environment of a test program whose cases run on local processes.
 
 use conformance_cluster::ClusterError;
 use conformance_cluster::components::{Overrides, Toolbox, components_for};

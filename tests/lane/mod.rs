@@ -1,4 +1,4 @@
-//! What test programs that hold trials share: progress of builds, and a trial as a test.
+//! What test programs that run cases share: progress of builds, and a case as a test.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! The fake GPU plugin as a program: arguments, logs, exit code. What it does is `device_plugin`'s.
+//! The fake GPU plugin as a program: arguments, logs, exit code.
 
 use std::ffi::OsString;
 use std::io::Write;

@@ -1,7 +1,7 @@
-//! The GPUs that are not there: how many, and which of them are broken.
+//! The fake GPUs: how many, and which of them are unhealthy.
 //!
-//! Pure state and the texts it is made of. Who may change it, and who is told, is decided elsewhere; who holds a GPU is
-//! the kubelet's knowledge alone, and not kept here.
+//! Pure state and its textual form. Who may change it, and who is notified, is decided elsewhere; who uses a GPU is
+//! known only to the kubelet, and not stored here.
 
 use std::collections::BTreeSet;
 use std::fmt;

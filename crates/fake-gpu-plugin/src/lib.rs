@@ -1,14 +1,15 @@
-//! A kubelet device plugin that advertises GPUs which are not there, so that real kubelets can be tested without any.
+//! A kubelet device plugin that advertises GPUs that do not exist, so that real kubelets can be tested without any.
 //!
-//! The node object says how many GPUs there are and which of them are broken; the kubelet is told, and told again when
-//! that changes. What a container gets is an environment variable with its device ids, and nothing to compute with.
+//! The node object says how many GPUs there are and which of them are unhealthy; the kubelet is notified, and again
+//! whenever that changes. A container gets an environment variable with its device ids, and nothing to compute
+//! with.
 //!
-//! - `program`: start and end; `ending`: how its parts learn of the end; `health`: `/healthz` and `/readyz`
+//! - `program`: start and end; `shutdown`: how its parts learn of the end; `health`: `/healthz` and `/readyz`
 //! - `devices`: the pure state; `node`: who writes it; `service`: who answers the kubelet from it
 //! - `plugin`: serving, registering, and both again when the kubelet restarts; `kubelet`: registering once;
 //!   `socket`: socket files
-//! - `resource_name`: what is advertised; `reasons`: every reason logged once
-//! - `faults`: promises that are broken on purpose, for negative controls
+//! - `resource_name`: what is advertised; `reasons`: logs every reason once
+//! - `faults`: deliberately broken promises, for negative controls
 //! - `v1beta1`: the kubelet's API, generated
 //!
 //! Arrows: `node` -> `devices` (a watch channel) -> `service` -> the kubelet. Nothing here knows of Grove.

@@ -1,7 +1,7 @@
-//! What the node object says of its GPUs: a label how many, an annotation which are broken.
+//! What the node object says of its GPUs: a label how many, an annotation which are unhealthy.
 //!
-//! Only the node's metadata is watched. A value that means nothing is logged and changes nothing; a node object that
-//! has gone changes nothing either, for the GPUs of a machine do not go with it. Nothing is ever written to the node.
+//! Only the node's metadata is watched. An invalid value is logged and changes nothing; nor does the deletion of
+//! the node object, because the GPUs of a machine do not disappear with it. Nothing is ever written to the node.
 
 use std::path::PathBuf;
 

@@ -1,8 +1,8 @@
 //! The plugin's life: serve, register, and both again when the kubelet restarts.
 //!
-//! A session is one server at one socket and one registration. It begins when the kubelet's socket is there, and ends
-//! when a restarted kubelet has made it worthless; then the next one begins. Nothing that a kubelet does or says ends
-//! the plugin, only its being told to.
+//! A session is one server at one socket and one registration. It begins when the kubelet's socket exists, and ends
+//! when a restarted kubelet has made it worthless; then the next one begins. Nothing that a kubelet does ends the
+//! plugin, only a request to shut down.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use super::v1beta1::RegisterRequest;
 use super::v1beta1::device_plugin_server::DevicePluginServer;
 use crate::shutdown::told;
 
-/// Where a kubelet has its plugins, unless it is told otherwise.
+/// A kubelet's default plugin folder.
 pub const PLUGINS_DIR: &str = "/var/lib/kubelet/device-plugins";
 
 /// File name of the kubelet's socket.
@@ -70,7 +70,7 @@ enum Failure {
 
 /// How a session ended that was fit to go on.
 enum Ended {
-    /// The plugin has been told to end.
+    /// The plugin has been told to shut down.
     Told,
     /// Something has happened to the sockets.
     Lost(&'static str),

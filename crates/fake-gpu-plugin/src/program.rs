@@ -1,8 +1,8 @@
 //! From the command line to a running plugin, and back down.
 //!
-//! Where a node is watched, the plugin waits for the first sight of it: a plugin that restarts and offers the wrong
-//! number of GPUs for a moment would take capacity away from a node whose pods run on. What the kubelet does, and
-//! whether it is there at all, ends nothing.
+//! Where a node is watched, the plugin waits until it has seen it once: a plugin that restarts and briefly offers
+//! the wrong number of GPUs would take capacity away from a node with running pods. Whatever the kubelet does, and
+//! whether it runs at all, does not end the plugin.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -49,12 +49,12 @@ pub enum PluginError {
     /// The probes cannot be answered.
     #[error(transparent)]
     Health(#[from] HealthError),
-    /// A task that should run for ever has ended.
+    /// A task that should run forever has ended.
     #[error("{0} ended unexpectedly")]
     Ended(&'static str),
 }
 
-/// Runs until the process is told to end.
+/// Runs until the process is told to shut down.
 ///
 /// # Errors
 /// The start failed, or a part of the program did.

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-/// The reasons told since things were last in order.
+/// The reasons logged since everything was last in order.
 #[derive(Debug, Default)]
 pub(crate) struct Reasons {
     told: BTreeSet<String>,
 }
 
 impl Reasons {
-    /// Whether `reason` has not been told yet. From now on it has.
+    /// Whether `reason` has not been logged yet. From now on it counts as logged.
     pub(crate) fn is_new(&mut self, reason: &str) -> bool {
         self.told.insert(reason.to_owned())
     }

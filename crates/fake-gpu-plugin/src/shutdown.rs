@@ -1,7 +1,6 @@
-//! How the process is told to end, and how its parts are.
+//! How the process and its parts are told to shut down.
 //!
-//! The process gets a signal; its parts share a flag that turns true once and stays so. What a part does about it is
-//! its own matter.
+//! The process gets a signal; its parts share a flag that turns true once and stays so.
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;

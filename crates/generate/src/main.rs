@@ -1,8 +1,8 @@
-//! `cargo run -p generate` writes the files of this repository that are made from others; with `--check` it says which are
-//! out of date, and ends with 1.
+//! `cargo run -p generate` writes the generated files of this repository; with `--check` it reports which are out
+//! of date, and exits with 1.
 //!
-//! They are committed because what makes them is slow to build: the schemas of all of Kubernetes' types, and a compiler of
-//! `.proto` files. Nobody needs this program who does not change Grove's types or the kubelet's API.
+//! They are committed because generating them is slow to build: it takes the schemas of all of Kubernetes' types,
+//! and a compiler of `.proto` files. Only a change of Grove's types or of the kubelet's API needs this program.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

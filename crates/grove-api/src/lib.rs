@@ -1,15 +1,15 @@
 //! Grove's resources: types, CustomResourceDefinitions, names.
 //!
 //! - `pod_clique_set`, `pod_clique`, `pod_clique_scaling_group`, `cluster_topology_binding` (group `grove.io`) and
-//!   `pod_gang` (group `scheduler.grove.io`): one file per kind (PodCliqueSet has its status in another).
+//!   `pod_gang` (group `scheduler.grove.io`): one file per kind (PodCliqueSet's status is in another).
 //! - `topology`, `autoscaling`, `resource_sharing`, `pod_spec`: what several kinds share.
-//! - `schema`, `core_schema`, `crds`: from the types to CustomResourceDefinitions an API server takes, with the feature
-//!   `schema` alone: the schemas of all of Kubernetes are a minute of compilation, and `manifests/controller/crds.yaml` is
-//!   what programs read.
+//! - `schema`, `core_schema`, `crds`: from the types to CustomResourceDefinitions that an API server accepts, only
+//!   with the feature `schema`: the schemas of all of Kubernetes take a minute to compile, and programs read
+//!   `manifests/controller/crds.yaml`.
 //! - `names`: how Grove names and labels what it creates.
 //!
-//! Type names are upstream's Go names, fields are the JSON names in snake case. The suite must not import this module:
-//! it restates the names it judges.
+//! Type names are upstream's Go names, fields are the JSON names in snake case. The suite does not depend on this
+//! crate: it restates the names it judges.
 
 mod autoscaling;
 mod cluster_topology_binding;

@@ -26,7 +26,7 @@ const CLIQUES: &[Attempt] = &[
     }),
     // The other way round, a member of the scaling group would be missing.
     refused("two cliques of one name", &[], |pcs| clique(pcs, 0)["name"] = "worker".into()),
-    refused("a clique's name that is none for DNS", &[], |pcs| clique(pcs, 0)["name"] = "Front_End".into()),
+    refused("a clique name that is not a DNS label", &[], |pcs| clique(pcs, 0)["name"] = "Front_End".into()),
     admitted("a clique's name that is one for DNS", |pcs| clique(pcs, 0)["name"] = "front-end".into()),
     refused("a clique of less than no pods", &[], |pcs| clique(pcs, 0)["spec"]["replicas"] = (-1).into()),
     refused("a clique's minAvailable of 0", &[], |pcs| clique(pcs, 0)["spec"]["minAvailable"] = 0.into()),
@@ -45,7 +45,7 @@ const CLIQUES: &[Attempt] = &[
 const GROUPS: &[Attempt] = &[
     refused("two scaling groups of one name", &[], |pcs| add_group(pcs, "model")),
     admitted("two scaling groups of two names", |pcs| add_group(pcs, "edge")),
-    refused("a scaling group's name that is none for DNS", &[], |pcs| {
+    refused("a scaling-group name that is not a DNS label", &[], |pcs| {
         group(pcs, 0)["name"] = "Model_A".into();
     }),
     refused("a scaling group of no replica", &[], |pcs| group(pcs, 0)["replicas"] = 0.into()),

@@ -22,7 +22,7 @@ pub(crate) const CASE: Case = Case::new(
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("uneven-groups").await?;
-    // kube-scheduler 1.37 tosses a coin at each attempt: either rack is as good to the first group, which is placed
+    // kube-scheduler 1.37 breaks the tie at random on each attempt: either rack is as good to the first group, which is placed
     // before the second is looked at, and no choice is taken back within an attempt.
     test.until("4 pods bound", limits::RETRIES, |live| live.bound() >= 4).await
 }

@@ -1,11 +1,11 @@
-//! `bench`: the figures that users ask for, measured on this machine.
+//! `bench`: figures that users ask for, measured on this machine.
 //!
 //! - [`figures`]: the suite's and the controller's: cluster start, latency of a small gang, memory;
-//! - [`throughput`] (`--throughput`): kube-scheduler's, for each way in which a PodGang can be given to it;
-//!   [`workload`] is what it is given, [`table`] how the result is laid out.
+//! - [`throughput`] (`--throughput`): kube-scheduler's, for each mapping of a PodGang; [`workload`] is its input,
+//!   [`table`] its output.
 //!
-//! Every figure is taken from the same watches that judge cases, on control planes of its own. Simulated nodes, real
-//! API server, real scheduler.
+//! Every figure comes from the same watches that judge cases, on dedicated control planes: simulated nodes, a real
+//! API server, a real scheduler.
 
 mod figures;
 mod table;

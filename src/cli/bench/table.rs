@@ -1,5 +1,5 @@
-//! How the figures of `bench --throughput` are laid out: a row a mapping and version, without topology beside with a
-//! required rack.
+//! The layout of `bench --throughput`: a row per mapping and version, without topology and with a required rack
+//! side by side.
 
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::Target;
@@ -39,7 +39,7 @@ impl Row {
     }
 }
 
-/// What stands above the table.
+/// The heading of the table.
 const LEGEND: &str = "\
 seconds:     from the PodCliqueSet's request to the last pod bound
 pods/s:      from the first pod released to the scheduler (its scheduling gates are gone) to the last one bound

@@ -1,16 +1,16 @@
-//! kube-scheduler's throughput: pods bound per second for each way in which a PodGang can be given to it, without
-//! topology and with a required rack.
+//! kube-scheduler's throughput: pods bound per second in each mapping of a PodGang, without topology and with a
+//! required rack.
 //!
 //! There is a control plane per version of Kubernetes and set of gates. A version that has trees has two: with the gate
 //! CompositePodGroup off it has the mappings of one without, so that what the version changes can be told from what the
 //! tree changes.
 //!
-//! A cell of the table is one PodCliqueSet. It has a namespace of its own, which the recorder forgets afterwards (2,000
-//! pods in seven versions each are a lot of memory), and is deleted to its last object before the next one comes:
-//! every cell finds the same empty nodes, no rack taken in part, and an API server with nothing else to do.
+//! A cell of the table is one PodCliqueSet. It has its own namespace, which the recorder forgets afterwards (2,000
+//! pods in seven versions each take a lot of memory), and is deleted completely before the next one is created:
+//! every cell starts with the same empty nodes, no partly used rack, and an otherwise idle API server.
 //!
-//! No mapping is faster than the controller releases its pods, which shares the machine with the scheduler: the table
-//! has both rates.
+//! No mapping can be faster than the controller releases its pods, and the controller shares the machine with the
+//! scheduler: the table has both rates.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -271,7 +271,7 @@ impl Plane<'_> {
     }
 }
 
-/// When the pods of a history were released and bound, as the watches told.
+/// When the pods of a history were released and bound, as the watches delivered it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Times {
     first_released: Timestamp,

@@ -1,7 +1,7 @@
-//! What `bench --throughput` puts on a control plane: nodes in racks, and a PodCliqueSet of many gangs.
+//! The input of `bench --throughput`: nodes in racks, and a PodCliqueSet of many gangs.
 //!
-//! Each gang is two cliques of five pods of one GPU, so that every mapping has something to say: flat there are two
-//! PodGroups, in PodGang scope one, as a tree one above two.
+//! Each gang is two cliques of five one-GPU pods, so that the mappings differ: flat there are two PodGroups, in
+//! PodGang scope one, as a tree one above two.
 
 use conformance_cluster::nodes::{NodeSpec, PODS};
 use conformance_contract::names;

@@ -1,4 +1,4 @@
-//! Whether this machine can hold a kind cluster. What is missing is said before anything is made.
+//! Whether this machine can run a kind cluster. What is missing is reported before anything is created.
 
 use std::path::Path;
 

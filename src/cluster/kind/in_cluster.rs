@@ -1,4 +1,4 @@
-//! What is installed in a kind cluster, and when it works.
+//! What is installed in a kind cluster, and when it is ready.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,5 +1,4 @@
-//! What can be done to what runs in a kind cluster, for cases that are about it: to a node's kubelet, and to the
-//! controller's replicas.
+//! Operations on what runs in a kind cluster, for cases about it: a node's kubelet, and the controller's replicas.
 
 use std::time::Duration;
 

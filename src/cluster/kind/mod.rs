@@ -1,9 +1,10 @@
-//! A kind cluster: nodes are containers, with real kubelets and a fake GPU plugin; controller and schedulers run in it.
+//! A kind cluster: nodes are containers, with real kubelets and a fake GPU plugin; controller and schedulers run in
+//! it.
 //!
-//! [`host`] says whether this machine can hold one, [`node_image`] where the nodes' image comes from, [`config`] what
-//! kind is told, [`prepare`] what it is made of, [`in_cluster`] what is installed: schedulers that are built, or charts
-//! ([`super::schedulers::helm`]). Cases are lent the cluster's workers ([`super::workers`]). Clusters are on a Docker
-//! network of their own, and are found by their names when the harness that made them was killed:
+//! [`host`] checks whether this machine can run one, [`node_image`] provides the node image, [`config`] kind's
+//! configuration, [`prepare`] the programs and images, [`in_cluster`] what is installed: schedulers built here, or
+//! charts ([`super::schedulers::helm`]). Cases lease the cluster's workers ([`super::workers`]). Clusters have
+//! their own Docker network, and are found by their names if the process that created them was killed:
 //! [`remove_abandoned`].
 
 pub mod config;

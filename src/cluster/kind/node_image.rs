@@ -1,7 +1,8 @@
-//! The image of kind's nodes: the published one where a registry answers, else one that is built here.
+//! The node image for kind: the published one if a registry provides it, else one that is built here.
 //!
-//! What is built is Debian with systemd and containerd, the pinned kubelet and kubeadm, and the control plane's images in
-//! containerd's store: `images/node/Dockerfile` says how. It is named by a hash of everything that went into it.
+//! The built image is Debian with systemd and containerd, the pinned kubelet and kubeadm, and the control plane's
+//! images in containerd's store, as defined by `images/node/Dockerfile`. It is named by a hash of everything that
+//! went into it.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

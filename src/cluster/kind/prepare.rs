@@ -1,4 +1,4 @@
-//! Everything that a kind cluster is made of, built or found: kind itself, the nodes' image, and an image for each program
+//! Everything that a kind cluster needs, built or found: kind itself, the node image, and an image for each program
 //! that runs in it.
 
 use std::collections::BTreeSet;

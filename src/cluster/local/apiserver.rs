@@ -1,4 +1,4 @@
-//! kube-apiserver: RBAC, client certificates, the Workload API as far as the cluster's gates say.
+//! kube-apiserver: RBAC, client certificates, and the Workload API as far as the cluster's gates enable it.
 
 use std::path::Path;
 

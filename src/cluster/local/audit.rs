@@ -1,7 +1,7 @@
-//! Who has bound which pod: the API server writes an audit log of bindings, and of nothing else.
+//! Who bound which pod: the API server writes an audit log of bindings, and of nothing else.
 //!
-//! The history shows that a pod got a node, the audit log whose request gave it; each scheduler has a user of its
-//! own. A line is written when the request is answered, moments after a watch has shown the pod.
+//! The history shows that a pod got a node, the audit log who requested it; each scheduler has its own user. A line
+//! is written when the request is answered, moments after a watch has shown the pod.
 
 use std::path::Path;
 

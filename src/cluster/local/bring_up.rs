@@ -1,8 +1,8 @@
-//! The order in which a control plane comes up, and what happens to a scheduler that does not.
+//! The order in which a control plane starts, and what happens to a scheduler that does not.
 //!
-//! Two things decide the order. A scheduler whose CRDs are missing waits for ever, so they come first, all of them
-//! and the controller's at once. And the garbage collector looks for new kinds only every 30 s, so it comes after
-//! them. The rest goes side by side: the controller, and each scheduler with the objects it needs.
+//! Two things determine the order. A scheduler whose CRDs are missing waits forever, so all CRDs come first,
+//! including the controller's. And the garbage collector looks for new kinds only every 30 s, so it comes after
+//! them. The rest starts concurrently: the controller, and each scheduler with the objects it needs.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};

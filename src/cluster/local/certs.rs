@@ -1,4 +1,4 @@
-//! One certificate authority per cluster, and an identity for each component: nobody talks with a shared token.
+//! One certificate authority per cluster, and one identity per component: there are no shared tokens.
 
 use std::path::{Path, PathBuf};
 

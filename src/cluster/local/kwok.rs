@@ -1,5 +1,5 @@
-//! KWOK plays the kubelets: it keeps node leases, runs pods that are bound and lets deleted ones go.
-//! Nodes are created Ready (see [`crate::nodes`]), so no stage has to make them so.
+//! KWOK plays the kubelets: it keeps node leases, runs bound pods and completes the deletion of deleted ones. Nodes
+//! are created Ready (see [`crate::nodes`]), so no stage has to make them so.
 
 use std::path::Path;
 

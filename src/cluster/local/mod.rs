@@ -1,12 +1,12 @@
-//! One control plane of local processes: etcd, kube-apiserver, kube-controller-manager, the schedulers, KWOK and the
-//! controller under test, on loopback ports of its own, with a CA, credentials and a folder of its own.
+//! One control plane of local processes: etcd, kube-apiserver, kube-controller-manager, the schedulers, KWOK and
+//! the controller under test, with its own loopback ports, CA, credentials and folder.
 //!
-//! One file per component says how it is started, `bring_up` knows the order, `readiness` when a part works. Everything
-//! a case may want to break is a [`Part`]: it can be stopped, started again, or started otherwise, and
-//! [`LocalCluster::dead`] tells a part that ended by itself from one that was stopped on purpose.
+//! One file per component defines how it is started, `bring_up` the order, `readiness` when it works. Everything a
+//! case may want to break is a [`Part`]: it can be stopped, started again, or started with other settings, and
+//! [`LocalCluster::dead`] distinguishes a part that exited by itself from one that was stopped on purpose.
 //!
-//! A scheduler other than kube-scheduler that does not come up, or ends by itself, is given up, and the cluster goes on
-//! without it: [`LocalCluster::failed_schedulers`] says why.
+//! A scheduler other than kube-scheduler that does not start, or exits by itself, is given up, and the cluster
+//! continues without it: [`LocalCluster::failed_schedulers`] has the reason.
 
 mod apiserver;
 mod audit;

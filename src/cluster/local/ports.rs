@@ -1,8 +1,8 @@
-//! Loopback ports, reserved by a kernel lock on a file per port for as long as the cluster lives.
+//! Loopback ports, each reserved by a kernel lock on a file for as long as the cluster lives.
 //!
-//! Asking the kernel for a free port and using it later leaves a gap in which another cluster can be given the
-//! same one, and a client with the same trust would then write into the wrong cluster. The lock closes the gap
-//! between clusters of this program; certificates of each cluster's own CA close it towards everything else.
+//! Asking the kernel for a free port and using it later leaves a window in which another cluster can get the same
+//! one, and a client with the same trust would then write to the wrong cluster. The lock closes the window between
+//! clusters of this program; each cluster's own CA closes it towards everything else.
 
 use std::fs::File;
 use std::net::TcpListener;

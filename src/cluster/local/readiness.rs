@@ -1,4 +1,4 @@
-//! When a part works: it is asked until it says so, or until it has ended.
+//! When a part works: it is polled until it reports ready, or until it has exited.
 
 use std::time::{Duration, Instant};
 

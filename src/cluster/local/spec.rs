@@ -1,4 +1,5 @@
-//! What a local cluster should be like. The default is what a conformance run uses; negative controls change a part.
+//! The specification of a local cluster. The default is what a conformance run uses; negative controls change parts
+//! of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! The argv of every process, whole.
+//! The complete argv of every process.
 
 use std::path::Path;
 

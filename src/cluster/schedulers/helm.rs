@@ -1,10 +1,10 @@
-//! Schedulers by their Helm charts (`--install helm`): KAI, which comes into containers in no other way, and versions
-//! of the user's own.
+//! Schedulers from their Helm charts (`--install helm`): KAI, which can be installed in containers in no other way,
+//! and the user's own versions.
 //!
-//! A scheduler's own file says how its chart is called, what it is told, and where what it makes is found ([`Package`]).
-//! Here is what is the same for all: which chart is taken, the words that helm is called with, and what it says that
-//! it has installed. helm is the user's, found on PATH, with the user's repositories and logins. It is called, and a
-//! scheduler waited for, by [`crate::kind`].
+//! A scheduler's own file has the name of its chart, its values, and where its objects are ([`Package`]). This file
+//! has what is common: which chart is used, Helm's arguments, and the parsing of what Helm reports. Helm is the
+//! user's, found on PATH, with the user's repositories and logins. [`crate::kind`] runs it and waits for the
+//! schedulers.
 
 use std::fmt;
 use std::path::Path;
@@ -37,7 +37,7 @@ pub struct Package {
     pub repository: Option<&'static str>,
     /// The chart's version.
     pub version: &'static str,
-    /// What the chart is told.
+    /// The chart's values.
     pub values: fn() -> Value,
     /// Where what the chart makes is found.
     pub deployed: Deployed,

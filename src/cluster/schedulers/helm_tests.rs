@@ -1,4 +1,4 @@
-//! What helm is called with and told, whole, and what is made of what it says. helm itself is a script.
+//! Helm's complete arguments and values, and the parsing of its output. Helm itself is a script here.
 
 use rstest::rstest;
 
@@ -14,7 +14,7 @@ fn argv(release: &Release) -> String {
     release.args(Path::new("DIR/kubeconfig"), Path::new(&values)).join(" ")
 }
 
-/// What a scheduler's chart is told.
+/// The values of a scheduler's chart.
 fn told(scheduler: Scheduler) -> String {
     format!("{:#}", (pinned(scheduler).package.values)())
 }

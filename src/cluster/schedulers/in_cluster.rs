@@ -1,9 +1,9 @@
-//! Schedulers as Deployments, for clusters with real nodes: namespace, rights, configuration, Deployment, and how it may
-//! be disrupted.
+//! Schedulers as Deployments, for clusters with real nodes: namespace, rights, configuration, Deployment, and
+//! disruption budget.
 //!
-//! Their configuration is what the local control plane starts them with; what differs is where they find the API server.
-//! `manifests/volcano` and `manifests/koordinator` hold the same for people, written by this module's test. CRDs come from
-//! the scheduler's own module.
+//! Their configuration is the local control plane's; only the address of the API server differs.
+//! `manifests/volcano` and `manifests/koordinator` contain the same for people, written by this module's test. CRDs
+//! come from the scheduler's own module.
 
 use std::path::Path;
 

@@ -1,8 +1,10 @@
-//! Koordinator's koord-scheduler: gangs by its Coscheduling plugin, topology by the ClusterNetworkTopology `default`.
+//! Koordinator's koord-scheduler: gangs by its Coscheduling plugin, topology by the ClusterNetworkTopology
+//! `default`.
 //!
-//! Its manager (webhooks, SLOs) is not needed: the scheduler keeps the PodGroups' status itself. A gang that does not fit
-//! goes to the backoff queue, from which Kubernetes pops pods early when it has nothing else to do: it is tried without
-//! end. The gate that does so (SchedulerPopFromBackoffQ) is left as users have it; the log is kept short.
+//! Its manager (webhooks, SLOs) is not needed: the scheduler maintains the PodGroups' status itself. A gang that
+//! does not fit goes to the backoff queue, from which Kubernetes pops pods early when it has nothing else to do, so
+//! it is retried continuously. The gate for that (SchedulerPopFromBackoffQ) keeps its default; the log is kept
+//! short.
 
 use std::path::Path;
 
@@ -61,7 +63,7 @@ pub const COSCHEDULING: &str = "Coscheduling";
 /// Argument of that plugin that makes gangs honour topology.
 pub const NETWORK_TOPOLOGY: &str = "awareNetworkTopology";
 
-/// Without one of these it waits for ever.
+/// Without one of these it waits forever.
 pub(super) const CRDS: ModuleCrds = ModuleCrds {
     component: &PROGRAM,
     folder: "config/crd/bases",
@@ -180,7 +182,7 @@ pub static PACKAGE: Package = Package {
     deployed: Deployed::alone("koordinator-system", &[SCHEDULER.name()]),
 };
 
-/// What its chart is told: the scheduler alone, once. The chart has no values for the scheduler's configuration and for
+/// Its chart's values: the scheduler alone, once. The chart has no values for the scheduler's configuration and for
 /// most of its flags: more plugins run than with [`configuration`], preemption among them, and unschedulable pods are
 /// flushed after five minutes.
 fn values() -> Value {

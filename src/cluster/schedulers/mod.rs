@@ -5,7 +5,7 @@
 //!   their CRDs are read too;
 //! - [`kai`] comes from a folder that the user names; without one its API exists and a stand-in binds its pods.
 //!
-//! In clusters with real nodes they are Deployments ([`in_cluster`]), or come by their charts ([`helm`]).
+//! In clusters with real nodes they are Deployments ([`in_cluster`]), or installed from their charts ([`helm`]).
 //!
 //! Each has a user of its own, so that the audit log shows who has bound a pod, with the rights that its file lists
 //! ([`rbac`]). How processes are started, watched and given up is [`crate::local`]'s business: it asks the description.

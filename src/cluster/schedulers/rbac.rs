@@ -1,11 +1,11 @@
-//! The rights of a scheduler's users, and of its ServiceAccount where it is a Deployment: tables of [`Right`]s, which this
-//! module makes a ClusterRole and its binding of.
+//! The rights of a scheduler's users, and of its ServiceAccount if it is a Deployment: tables of [`Right`]s, from
+//! which this module builds a ClusterRole and its binding.
 //!
-//! A table lists what the scheduler's informers watch and what it writes, as its source says for the configuration and
-//! the flags that this suite starts it with, and nothing else: one scheduler cannot touch another's resources. An
+//! A table lists what the scheduler's informers watch and what it writes, according to its source, for the
+//! configuration and flags that this suite uses, and nothing else: no scheduler can touch another's resources. An
 //! informer without its right never syncs, and the scheduler then schedules nothing. [`FRAMEWORK`] is common to the
-//! schedulers that are built on kube-scheduler's framework; the rest is in each one's own file. Who turns on more of a
-//! scheduler (leader election, preemption, another plugin) adds the right to its table.
+//! schedulers that are built on kube-scheduler's framework; the rest is in each one's file. To enable more of a
+//! scheduler (leader election, preemption, another plugin), add the right to its table.
 
 use serde_json::{Value, json};
 

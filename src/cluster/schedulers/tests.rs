@@ -1,4 +1,4 @@
-//! Configuration, argv and objects of every scheduler, whole; kube-scheduler's are with the control plane's.
+//! Complete configuration, argv and objects of every scheduler; kube-scheduler's are with the control plane's.
 
 use std::collections::BTreeSet;
 use std::path::Path;

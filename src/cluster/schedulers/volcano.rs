@@ -1,7 +1,7 @@
 //! Volcano's vc-scheduler, without its controllers and webhooks: plain pods and PodGroups need neither.
 //!
-//! Plugins that look at queues' shares (`proportion`, `capacity`) are left out: they hold gangs back for reasons that
-//! are no clause's. What a queue controller would do, the harness does once: the queues are Open from the start.
+//! Plugins for queue shares (`proportion`, `capacity`) are left out: they hold gangs back for reasons that no
+//! clause is about. What a queue controller would do, the suite does once: the queues are Open from the start.
 
 use std::path::Path;
 
@@ -54,7 +54,7 @@ pub const GANG: &str = "gang";
 /// Plugin that honours `networkTopology`.
 pub const NETWORK_TOPOLOGY: &str = "network-topology-aware";
 
-/// Without one of these it waits for ever.
+/// Without one of these it waits forever.
 pub(super) const CRDS: ModuleCrds = ModuleCrds {
     component: &PROGRAM,
     folder: "config/crd/volcano/bases",
@@ -154,7 +154,7 @@ pub static PACKAGE: Package = Package {
     deployed: Deployed::alone("volcano-system", &["volcano-scheduler"]),
 };
 
-/// What its chart is told: the scheduler alone, with the flags of [`flags`] that the chart has values for. It has none to
+/// Its chart's values: the scheduler alone, with the flags of [`flags`] that the chart has values for. It has none to
 /// refuse an invalid configuration.
 fn values() -> Value {
     json!({

@@ -1,4 +1,4 @@
-//! A case's nodes: which it is given when, and what is written on them.
+//! A case's nodes: which ones it gets and when, and the labels and taints on them.
 
 use std::collections::BTreeMap;
 

@@ -79,7 +79,7 @@ impl TestContext {
         Ok(made)
     }
 
-    /// Deletes what it made that lies in no namespace, as far as it is still there; one that stays keeps no other.
+    /// Deletes what it made that lies in no namespace, as far as it still exists; a failed delete does not stop the others.
     ///
     /// # Errors
     /// The last [`Stop::Cluster`].

@@ -1,4 +1,4 @@
-//! What a case waits for: by watching, never by asking again.
+//! What a case waits for: by watching, never by polling.
 
 use std::pin::pin;
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
-//! The tree of CompositePodGroups that a PodGang becomes on Kubernetes 1.37 (KUBE-10), held against the PodGang: the
-//! root is the PodGang, below it a CompositePodGroup per topology group config and a PodGroup per podgroup that is in
-//! none; each has the node-label key that the PodGang says at its place.
+//! The tree of CompositePodGroups that a PodGang becomes on Kubernetes 1.37 (KUBE-10), compared with the PodGang:
+//! the root is the PodGang, below it a CompositePodGroup per topology group config and a PodGroup per podgroup that
+//! is in none; each has the node-label key that the PodGang has in the corresponding place.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! Names of gang resources, as far as the contract fixes them: one that is too long for the API is cut and hashed in a
-//! way that is the backend's own, so it is recognised by what it cannot be.
+//! Names of gang resources, as far as the contract fixes them: one that is too long for the API is cut and hashed
+//! in a way that is up to the backend, so it is recognised by excluding what it cannot be.
 
 /// Longest DNS label, and longest value of a label.
 const LABEL: usize = 63;

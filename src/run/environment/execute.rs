@@ -1,4 +1,4 @@
-//! The way of one test, from its namespace to its judgements.
+//! Runs one case on one target, from its namespace to its judgements.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,7 +24,7 @@ use crate::environment::requirements::{scheduler_failed, too_small};
 use crate::verdict;
 
 impl Environment {
-    /// Holds a case on a target, with the retries that the settings allow.
+    /// Runs a case on a target, with the retries that the settings allow.
     pub async fn execute(&self, case: &'static Case, target: Target) -> CaseResult {
         let clauses = verdict::judged_clauses(case, target);
         let interrupted = || verdict::not_held(case, target, &conformance_report::interrupted());
@@ -143,7 +143,7 @@ impl Environment {
             });
             for judgement in across {
                 judgement.outcome = Outcome::not_run_announced(
-                    "the order across kinds is told by resourceVersions of one etcd: say --one-etcd where it is so",
+                    "cross-kind order needs a single etcd; pass --one-etcd if that is the case",
                 );
                 judgement.violations.clear();
             }

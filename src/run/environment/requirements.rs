@@ -1,4 +1,4 @@
-//! What the clusters of a run lack for a case, in words for the report.
+//! What the clusters of a run lack for a case, worded for the report.
 
 use conformance_cluster::ClusterError;
 use conformance_cluster::schedulers::installation;
@@ -31,7 +31,7 @@ impl Environment {
         let origin = &self.settings.origin;
         if case.isolation == Isolation::Dedicated && !matches!(origin, Origin::Local | Origin::Up(_)) {
             return Some(
-                "it stops or reconfigures a part of the control plane: run it with --provider local",
+                "it stops or reconfigures a component of the control plane: run it with --provider local",
             );
         }
         // There not even its API is.
@@ -53,7 +53,7 @@ impl Environment {
             ),
             Need::AuditLog => (
                 matches!(origin, Origin::Local),
-                "who has bound a pod is read from the audit log of a cluster of the harness's own",
+                "who bound a pod is read from the audit log of a cluster that the run starts itself",
             ),
             Need::SeveralSchedulers => (spec.schedulers.len() > 1, "one scheduler only; run --backend all"),
             // Without KAI itself its clauses are announced as not run, whatever is in the folder.
@@ -71,7 +71,7 @@ pub(super) fn too_small(test_cluster: &TestCluster, case: &Case) -> Option<Strin
     let pools = test_cluster.cluster.node_pools();
     let (there, wanted) = (pools.size()?, case.nodes.iter().map(|nodes| nodes.count as usize).sum::<usize>());
     if case.nodes.iter().any(|nodes| !nodes.stand_in) {
-        return Some("its pods ask for nothing, and a kubelet's own `pods` cannot be made scarce".into());
+        return Some("its pods request nothing, and a kubelet's own `pods` cannot be limited".into());
     }
     (wanted > there).then(|| format!("it needs {wanted} nodes, the cluster has {there}"))
 }

@@ -1,4 +1,4 @@
-//! How the cases of a run are held, and where its clusters come from.
+//! How the cases of a run are executed, and where its clusters come from.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use conformance_cluster::kind::KindSpec;
 use conformance_cluster::local::{ClusterSpec, Programs};
 use conformance_report::Implementation;
 
-/// How cases are held.
+/// How cases are run.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The run's id: part of cluster names, namespaces and labels.

@@ -1,11 +1,11 @@
-//! Which of a scheduler's CRDs are there, and whether they are new enough (ADM-10).
+//! Which of a scheduler's CRDs are installed, and whether they are new enough (ADM-10).
 //!
-//! A scheduler that brings CRDs is recognised by them: by their names, by the version that is served, and by a
-//! field that its older releases do not have, which the API server would drop without an error. Whether the
-//! scheduler itself runs, and which build of it, cannot be seen from here.
+//! A scheduler with CRDs is recognised by them: by their names, by the served version, and by a field that older
+//! releases lack, which the API server would drop without an error. Whether the scheduler itself runs, and which
+//! build of it, cannot be seen from here.
 //!
-//! An answer is remembered for a while, a negative one only briefly, so that CRDs installed later are found
-//! without a restart.
+//! An answer is cached for a while, a negative one only briefly, so that CRDs installed later are found without a
+//! restart.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! CRDs of an API server that is made up here.
+//! CRDs of a fake API server.
 
 use serde_json::{Value, json};
 

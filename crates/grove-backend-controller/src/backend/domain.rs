@@ -1,8 +1,8 @@
-//! The topology of a gang: the keys of its constraints, the binding that they are levels of, and the domain that the gang
-//! is in, for pods that join it later.
+//! The topology of a gang: the keys of its constraints, the binding whose levels they are, and the domain that the
+//! gang is in, for pods that join it later.
 //!
-//! A scheduler that chooses a domain once, for the pods that are there, knows nothing of it when a surplus or
-//! a replaced pod comes along. Such a pod gets the domain of a bound pod of its gang as a node affinity.
+//! A scheduler that chooses a domain once, for the pods that exist, does not know it when a surplus or replacement
+//! pod is created. Such a pod gets the domain of a bound pod of its gang as a node affinity.
 
 use std::borrow::Cow;
 

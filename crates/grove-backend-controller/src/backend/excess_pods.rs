@@ -1,7 +1,8 @@
-//! The hard gang and its surplus: which pods are beyond the minimum of their podgroup, and whether the minimum is bound.
+//! The hard gang and its surplus: which pods are beyond the minimum of their podgroup, and whether the minimum is
+//! bound.
 //!
-//! A scheduler that counts pods takes any of a podgroup for its minimum, and has no use for more until that is bound. A
-//! backend that keeps surplus back until then says so in its `release_pod`.
+//! A scheduler that counts pods takes any of a podgroup for its minimum, and has no use for more until that is
+//! bound. A backend that holds surplus back until then does so in its `release_pod`.
 
 use grove_api::PodGang;
 use grove_api::names::{LABEL_POD_CLIQUE, LABEL_POD_INDEX, POD_GANG_GATE};

@@ -1,9 +1,9 @@
-//! A scheduler that reads PodGangs itself (`type: External`): Grove gives its pods the schedulerName and takes
-//! the gate off when the PodGang is complete; gang resources there are none (EXT-01).
+//! A scheduler that reads PodGangs itself (`type: External`): Grove gives its pods the schedulerName and removes
+//! the gate when the PodGang is complete; there are no gang resources (EXT-01).
 //!
-//! What such a scheduler can do nobody here knows, so its profile declares it, and what is not declared is
-//! refused where a PodCliqueSet insists on it (EXT-02). Whether a declaration is true is not checked here; only
-//! the scheduler's behaviour can show that (EXT-03).
+//! What such a scheduler supports is not known here, so its profile declares it, and what is not declared is
+//! refused if a PodCliqueSet requires it (EXT-02). Whether a declaration is true is not checked here; only the
+//! scheduler's behaviour can show that (EXT-03).
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! Gang resources that may be changed: created, repaired and pruned to a plan.
+//! Mutable gang resources: created, repaired and pruned according to a plan.
 //!
-//! For backends whose scheduler lets a gang resource change while its pods live. What differs and how it is
-//! written is said by `objects`; here it is said whose an object is, and therefore whether it may be written
-//! to at all. kube-scheduler's resources are immutable and have their own way.
+//! For backends whose scheduler allows gang resources to change while their pods live. `objects` decides what
+//! differs and how it is written; this module decides who owns an object, and therefore whether it may be written
+//! at all. kube-scheduler's resources are immutable and handled separately.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

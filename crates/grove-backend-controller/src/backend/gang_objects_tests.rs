@@ -1,4 +1,4 @@
-//! What is asked of a made-up API server to bring a thing to its plan.
+//! The requests that bring an object in line with its plan, on a fake API server.
 
 use grove_api::PodGangSpec;
 

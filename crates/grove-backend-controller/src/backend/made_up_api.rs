@@ -1,8 +1,8 @@
-//! A made-up API server for tests of backends: holds objects by path, answers reads and writes, and remembers
-//! the writes.
+//! A fake API server for tests of backends: stores objects by path, answers reads and writes, and records the
+//! writes.
 //!
-//! It knows no schema, no merge and no resourceVersion: what is patched stays as it was. A test looks at what
-//! was asked of the API server, not at what would have become of it.
+//! It knows no schema, no merge and no resourceVersion: a patched object stays as it was. Tests look at the
+//! requests, not at their effect.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -1,10 +1,10 @@
-//! The schedulers Grove can hand gangs to, one module each, behind [`SchedulerBackend`].
+//! The schedulers Grove supports, one module each, behind [`SchedulerBackend`].
 //!
 //! - `scheduler_backend`: the contract
-//! - `validation`: what a check of a PodCliqueSet finds
+//! - `validation`: the result of checking a PodCliqueSet
 //! - `profiles`: from the configuration file to a backend
-//! - `registry`: which backends are enabled and who serves what
-//! - `template`: what admission rules ask of a template
+//! - `registry`: which backends are enabled and what each serves
+//! - `template`: what admission rules look up in a template
 //! - `queue`: the queue of a PodCliqueSet
 //! - `pod_spec`: what a pod gets before it is created
 //! - `affinity`: required node affinity of pods

@@ -1,8 +1,8 @@
-//! Names that fit where a scheduler's API wants them.
+//! Names that fit where a scheduler's API limits them.
 //!
-//! Grove's names grow by being joined, beyond what a label or an object's name may hold. A name that is too
-//! long keeps its head, for people, and ends in a hash of the whole, so that it is a function of the whole
-//! name alone: whoever needs it computes it again, without a lookup.
+//! Grove's names grow by being joined, beyond what a label or an object's name allows. A name that is too long
+//! keeps its beginning, for people, and ends in a hash of the whole, so that it is a function of the whole name
+//! alone and can be recomputed without a lookup.
 
 use sha2::{Digest, Sha256};
 

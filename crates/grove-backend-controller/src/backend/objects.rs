@@ -1,8 +1,8 @@
-//! One object in the API server: what differs between it and a plan, and the writes that mend it.
+//! One object in the API server: what differs between it and a plan, and the writes that fix it.
 //!
-//! A plan states only what Grove decides; whatever else an object carries is the scheduler's or the user's
-//! and stays. Only what differs is written, as a JSON merge patch, so that nothing is requested where nothing
-//! differs. Who may write to an object is not decided here.
+//! A plan states only what Grove decides; anything else on an object belongs to the scheduler or the user and is
+//! kept. Only differences are written, as a JSON merge patch, so nothing is sent if nothing differs. Who may write
+//! to an object is not decided here.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,7 +1,7 @@
-//! From a profile of the configuration file to a backend.
+//! From a profile in the configuration file to a backend.
 //!
-//! The only place that knows every backend by name. A profile's `config` is the backend's own business and
-//! parsed strictly: what it does not know stops the start, with its path (KOORD-06, EXT-02).
+//! The only place that knows every backend by name. A profile's `config` belongs to the backend and is parsed
+//! strictly: an unknown field prevents the start, and the error has its path (KOORD-06, EXT-02).
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! The enabled backends by schedulerName, and who serves a workload.
+//! The enabled backends by schedulerName, and which one serves a workload.
 //!
-//! The set is fixed for the life of the process: it is what the configuration file's profiles say. A backend
-//! whose scheduler API is missing is still in here; it says so by its readiness (ADM-10).
+//! The set is fixed for the life of the process by the configuration file's profiles. A backend whose scheduler API
+//! is missing is still included; its readiness reports it (ADM-10).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

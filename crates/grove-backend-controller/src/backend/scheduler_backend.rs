@@ -1,9 +1,9 @@
 //! The contract between Grove's reconcilers and one scheduler.
 //!
-//! A backend turns a PodGang into whatever its scheduler takes for a gang, says how a pod joins it, when a
-//! pod may be released to the scheduler, and which PodCliqueSets it cannot serve. It never creates, deletes
-//! or scales pods and never writes PodGang status: that is the reconcilers'. What differs between schedulers
-//! lives behind this trait and nowhere else.
+//! A backend turns a PodGang into its scheduler's gang resources, determines how a pod joins, when a pod may be
+//! released to the scheduler, and which PodCliqueSets it cannot serve. It never creates, deletes or scales pods and
+//! never writes PodGang status: that is up to the reconcilers. Differences between schedulers exist only behind
+//! this trait.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,8 +1,7 @@
-//! What a check of a PodCliqueSet finds: errors that refuse it, warnings that travel with the admission.
+//! The result of checking a PodCliqueSet: errors that refuse it, and warnings that are returned with the admission.
 //!
-//! Both the structural rules of `controller::admission` and the rules of a backend speak in these two types,
-//! so that one rejection can carry the findings of both. Turning them into an AdmissionReview is the
-//! webhook's business.
+//! The structural rules of `controller::admission` and the rules of a backend both use these two types, so that one
+//! rejection can contain the findings of both. The webhook turns them into an AdmissionReview.
 
 use std::fmt;
 
@@ -11,7 +10,7 @@ use std::fmt;
 pub struct Validation {
     /// Findings that refuse the object, in the order of its fields.
     pub errors: Vec<FieldError>,
-    /// Findings that are only told to the user, as AdmissionReview warnings.
+    /// Findings that are only reported to the user, as AdmissionReview warnings.
     pub warnings: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! Bringing the objects of one kind under an owner to what they should be: create, patch the difference,
-//! delete the rest.
+//! Brings the objects of one kind under an owner to their desired state: creates, patches differences, deletes the
+//! rest.
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::Hash;

@@ -1,10 +1,10 @@
-//! Reconciles a ClusterTopologyBinding: has the schedulers' own topology resources follow it, and says how they
-//! stand to it (TOPO-09).
+//! Reconciles a ClusterTopologyBinding: keeps the schedulers' own topology resources in line with it, and reports
+//! their state (TOPO-09).
 //!
-//! A topology resource that the binding refers to is somebody else's and only compared. Where it refers to
-//! none, the backend makes one and gives it the binding for its controller, so that the garbage collector
-//! takes it when the binding goes (DEL-09): there is nothing to do here on deletion. A backend whose scheduler
-//! is not installed does not hold up the others.
+//! A topology resource that the binding refers to belongs to someone else and is only compared. If it refers to
+//! none, the backend creates one with the binding as its controller, so that the garbage collector deletes it with
+//! the binding (DEL-09): there is nothing to do here on deletion. A backend whose scheduler is not installed does
+//! not hold up the others.
 
 use std::sync::Arc;
 use std::time::Duration;

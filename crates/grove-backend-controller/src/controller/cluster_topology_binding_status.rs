@@ -57,7 +57,7 @@ pub(super) struct Report {
     pub reference: String,
     /// Generation of the one referred to, if it exists.
     pub generation: Option<i64>,
-    /// How it stands.
+    /// Its state.
     pub standing: Standing,
     /// What is wrong.
     pub message: Option<String>,

@@ -1,4 +1,4 @@
-//! The reconciler against a made-up API server and scheduler.
+//! The reconciler against a fake API server and scheduler.
 
 use kube::api::DynamicObject;
 use kube::runtime::watcher::Event;

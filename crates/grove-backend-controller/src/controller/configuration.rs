@@ -1,8 +1,8 @@
-//! The configuration file, `operator.config.grove.io/v1alpha1` OperatorConfiguration, as far as it is about
+//! The configuration file, `operator.config.grove.io/v1alpha1` OperatorConfiguration, as far as it concerns
 //! schedulers.
 //!
-//! Read strictly: an unknown field or value stops the start with its path, before anything is done in the
-//! cluster.
+//! Parsed strictly: an unknown field or value prevents the start, and the error has its path, before anything is
+//! done in the cluster.
 
 use std::sync::Arc;
 

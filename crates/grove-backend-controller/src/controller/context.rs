@@ -1,4 +1,4 @@
-//! What every reconciler has at hand.
+//! What reconcilers share.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -58,13 +58,13 @@ impl SyncedGangs {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(uid);
     }
 
-    /// Whether they stand, be it for an earlier generation.
+    /// Whether the objects exist, possibly from an earlier generation.
     pub(super) fn stand(&self, pod_gang: &PodGang) -> bool {
         let synced = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         synced.contains_key(&pod_gang.uid().unwrap_or_default())
     }
 
-    /// Whether they stand for the PodGang's current generation.
+    /// Whether the objects exist for the PodGang's current generation.
     pub(super) fn is_current(&self, pod_gang: &PodGang) -> bool {
         let synced = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         synced.get(&pod_gang.uid().unwrap_or_default()).copied() == pod_gang.metadata.generation

@@ -54,7 +54,7 @@ impl Events {
         }
     }
 
-    /// Forgets what was said with this reason, so that it is said again if it comes back.
+    /// Forgets what was reported with this reason, so that it is reported again if it comes back.
     pub(super) fn settled<K: Resource<DynamicType = ()>>(&self, object: &K, reason: &'static str) {
         if let Some(uid) = &object.meta().uid {
             self.said.lock().unwrap_or_else(PoisonError::into_inner).remove(&(uid.clone(), reason));

@@ -1,7 +1,7 @@
-//! Faults in what backends write: a layer that spoils gang resources on their way to the API server.
+//! Faults in what backends write: a layer that corrupts gang resources on their way to the API server.
 //!
-//! Backends are left as they are. One that compares finds its resources wrong and writes them again, spoiled
-//! again, which changes nothing and so wakes nobody.
+//! Backends are left as they are. One that compares finds its resources wrong and writes them again, corrupted
+//! again, which changes nothing and so triggers nothing.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};

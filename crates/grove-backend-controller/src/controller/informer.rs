@@ -1,9 +1,9 @@
-//! A cache of one kind with an index, that tells listeners of every change after it has taken it in.
+//! A cache of one kind with an index, which notifies listeners of every change after applying it.
 //!
-//! One watch per kind feeds any number of reconcilers. kube's shared reflector does not tell of deletions,
-//! and a reconciler that misses them would wait for ever for an object of a deleted predecessor to go
-//! (DEL-08); so the fan-out is ours, while the watch and the store are kube's. A listener runs in the watch's
-//! own task and must only enqueue.
+//! One watch per kind feeds any number of reconcilers. kube's shared reflector does not report deletions, and a
+//! reconciler that misses them would wait forever for an object of a deleted predecessor to disappear (DEL-08); so
+//! the fan-out is our own, while the watch and the store are kube's. A listener runs in the watch's own task and
+//! must only enqueue.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
@@ -52,7 +52,7 @@ impl<K> Change<K> {
     }
 }
 
-/// Told of every change.
+/// Called on every change.
 type Listener<K> = Box<dyn Fn(&Change<K>) + Send + Sync>;
 
 type Index<K> = Arc<RwLock<HashMap<String, BTreeMap<String, Arc<K>>>>>;

@@ -1,9 +1,9 @@
 //! Everything the controller needs in a cluster, in the order to apply it.
 //!
-//! Namespace, service account with its permissions, CustomResourceDefinitions, webhook configurations. What is
-//! fixed about them is in the files of `manifests/controller`, which `kubectl apply -k` takes as they are; this
-//! module reads the same files and points the webhooks elsewhere. The CustomResourceDefinitions embed the whole PodSpec: better apply on the server's side,
-//! the annotation of client-side apply comes near its limit.
+//! Namespace, service account with its permissions, CustomResourceDefinitions, webhook configurations. Their fixed
+//! parts are in the files of `manifests/controller`, which `kubectl apply -k` uses unchanged; this module reads the
+//! same files and points the webhooks elsewhere. The CustomResourceDefinitions embed the whole PodSpec: use
+//! server-side apply, because the annotation of client-side apply comes near its size limit.
 
 use grove_yaml as yaml;
 use grove_yaml::YamlError;

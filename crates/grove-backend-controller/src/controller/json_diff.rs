@@ -1,6 +1,6 @@
-//! The least JSON merge patch (RFC 7386) from what is there to what is wanted.
+//! The smallest JSON merge patch (RFC 7386) from the current to the desired state.
 //!
-//! Every write of the controller is a difference: where there is none, nothing is sent (GANG-11).
+//! Every write of the controller is a difference: if there is none, nothing is sent (GANG-11).
 
 use serde_json::{Map, Value};
 

@@ -1,8 +1,8 @@
 //! One leader at a time, by a Lease (`coordination.k8s.io/v1`).
 //!
-//! Only reconcilers wait for leadership; webhooks serve on every replica. Whether a lease has run out is
-//! judged by how long it has not changed on this machine's own clock, never by comparing clocks. A leader
-//! that cannot renew in time ends its process: another one may have taken over.
+//! Only reconcilers wait for leadership; webhooks serve on every replica. Whether a lease has expired is judged by
+//! how long it has not changed on this machine's own clock, never by comparing clocks. A leader that cannot renew
+//! in time exits: another one may have taken over.
 
 use std::time::Duration;
 

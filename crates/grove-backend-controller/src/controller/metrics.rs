@@ -1,4 +1,4 @@
-//! What `/metrics` tells, in OpenMetrics text.
+//! The contents of `/metrics`, in OpenMetrics text.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

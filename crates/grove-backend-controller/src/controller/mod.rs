@@ -5,20 +5,20 @@
 //! of its own.
 //!
 //! - `program`: start and end; `configuration`: the configuration file; `install`: manifests
-//! - `certificates`: the webhooks' certificate, where the controller keeps it itself
+//! - `certificates`: the webhooks' certificate, if the controller maintains it itself
 //! - `informer`, `caches`, `triggers`, `queues`, `reconcilers`, `reconcile_loop`: from a watch event to a
 //!   reconciliation
 //! - `context`: what reconcilers share; `ownership`: who owns what
 //! - `pod_clique_set`, `pod_clique_scaling_group`, `pod_clique`, `pod_gang`, `cluster_topology_binding`:
 //!   reconcilers of objects
 //! - `pod_clique_set_status`, `scaling_group_status`, `pod_clique_status`: reconcilers of status;
-//!   `cluster_topology_binding_status`, `conditions`: what a status says
+//!   `cluster_topology_binding_status`, `conditions`: the contents of a status
 //! - `gang_composition`, `topology_translation`, `pod_gang_object`, `pod_clique_object`: what the objects
 //!   look like
 //! - `gang_view`: a PodGang and its pods
 //! - `children`, `writes`, `json_diff`: writing no more than what differs
 //! - `admission`: webhooks; `servers`: the HTTP sides; `leader`: one leader at a time
-//! - `events`, `metrics`, `api_layer`: what it tells; `faults`, `fault_injection`: how it is made to fail
+//! - `events`, `metrics`, `api_layer`: what it reports; `faults`, `fault_injection`: how it is made to fail
 
 pub mod admission;
 mod api_layer;

@@ -1,9 +1,9 @@
-//! Who owns what, and whether the owner still stands.
+//! Who owns what, and whether the owner still exists.
 //!
-//! Deletion is owner references and the garbage collector, nothing else. Upstream has finalizers of its own
-//! on three kinds; without them nothing can get stuck on a controller that is down or gone (DEL-06, DEL-07).
-//! The price is that a cache may still show objects of a deleted predecessor of the same name (DEL-08), so
-//! every relation is checked by uid, and nothing is created for a PodCliqueSet that is gone or going.
+//! Deletion relies on owner references and the garbage collector alone. Upstream has its own finalizers on three
+//! kinds; without them nothing can get stuck while a controller is down or uninstalled (DEL-06, DEL-07). The price
+//! is that a cache may still show objects of a deleted predecessor of the same name (DEL-08), so every relation is
+//! checked by uid, and nothing is created for a PodCliqueSet that is deleted or being deleted.
 
 use std::sync::Arc;
 
@@ -36,21 +36,21 @@ fn stands(object: &impl ResourceExt) -> bool {
 }
 
 impl Caches {
-    /// The PodCliqueSet that controls a scaling group or a PodGang, if it stands.
+    /// The PodCliqueSet that controls a scaling group or a PodGang, if it exists.
     pub(super) fn set_of(&self, object: &impl ResourceExt) -> Option<Arc<PodCliqueSet>> {
         let owner = controller(object)?;
         let pcs = self.pod_clique_sets.get(object.namespace().as_deref(), &owner.name)?;
         (stands(&*pcs) && is_controlled_by(object, &*pcs)).then_some(pcs)
     }
 
-    /// The scaling group that controls a PodClique, if it stands.
+    /// The scaling group that controls a PodClique, if it exists.
     pub(super) fn group_of(&self, pclq: &PodClique) -> Option<Arc<PodCliqueScalingGroup>> {
         let owner = controller(pclq)?;
         let pcsg = self.scaling_groups.get(pclq.namespace().as_deref(), &owner.name)?;
         (stands(&*pcsg) && is_controlled_by(pclq, &*pcsg)).then_some(pcsg)
     }
 
-    /// The PodCliqueSet at the root of a PodClique, if every owner on the way stands.
+    /// The PodCliqueSet at the root of a PodClique, if every owner on the way exists.
     pub(super) fn root_of(&self, pclq: &PodClique) -> Option<Arc<PodCliqueSet>> {
         match controller(pclq)?.kind == PodCliqueSet::kind(&()) {
             true => self.set_of(pclq),

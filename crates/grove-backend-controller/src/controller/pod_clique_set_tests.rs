@@ -1,4 +1,4 @@
-//! The reconciler against a made-up API server.
+//! The reconciler against a fake API server.
 
 use kube::runtime::watcher::Event;
 use serde_json::{Value, json};

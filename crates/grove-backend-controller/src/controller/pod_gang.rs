@@ -1,9 +1,8 @@
-//! Reconciles a PodGang: hands it to its backend, refers to its pods, says when it is initialized.
+//! Reconciles a PodGang: passes it to its backend, refers to its pods, sets `Initialized`.
 //!
-//! The order is the contract (GANG-07): the backend's gang resources stand before `Initialized` is True, and
-//! no gate comes off before that. `podReferences` are first written when every pod exists, in one go, and
-//! from then on follow the live pods; each such write makes a new generation, for which the backend is asked
-//! again.
+//! The order is the contract (GANG-07): the backend's gang resources exist before `Initialized` is True, and no
+//! gate is removed before that. `podReferences` are first written when every pod exists, all at once, and from then
+//! on follow the live pods; each such write makes a new generation, for which the backend is called again.
 
 use std::sync::Arc;
 use std::time::Duration;

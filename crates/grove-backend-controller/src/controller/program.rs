@@ -1,8 +1,8 @@
 //! From the command line to a running controller, and back down.
 //!
-//! Order of the start: configuration, CRDs, backends, caches, certificate, webhooks and health, leadership,
-//! reconcilers. Whatever is missing on the way says what to do about it. Signals to end are heeded from the
-//! beginning: they do not end the first process of a container unless it listens.
+//! Order of startup: configuration, CRDs, backends, caches, certificate, webhooks and health, leadership,
+//! reconcilers. Startup errors say how to fix them. SIGTERM is handled from the beginning: the first process of a
+//! container ignores it unless it installs a handler.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ use super::triggers;
 use crate::controller::fault_injection::SpoilingLayer;
 use crate::controller::namespace_termination::EndingNamespaces;
 
-/// How long what has begun may take when the process is told to end.
+/// How long running work may take once the process is told to shut down.
 const GRACE: Duration = Duration::from_secs(4);
 /// How long after its start CRDs may come to be served.
 const CRDS_SERVED: Duration = Duration::from_secs(10);
@@ -121,7 +121,7 @@ pub enum ProgramError {
     /// A server failed.
     #[error(transparent)]
     Server(#[from] ServerError),
-    /// A task that should run for ever has ended.
+    /// A task that should run forever has ended.
     #[error("{0} ended unexpectedly")]
     Ended(&'static str),
     /// Another replica may lead now.
@@ -129,7 +129,7 @@ pub enum ProgramError {
     LeadershipLost,
 }
 
-/// Runs until the process is told to end.
+/// Runs until the process is told to shut down.
 ///
 /// # Errors
 /// The start failed, or a part of the program did.

@@ -1,6 +1,6 @@
 //! The reconcilers' inboxes.
 //!
-//! They stay shut until this process reconciles: on a replica that waits for leadership nobody would empty them.
+//! They stay closed until this process reconciles: on a replica that waits for leadership nothing would drain them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

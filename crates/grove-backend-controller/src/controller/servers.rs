@@ -1,9 +1,9 @@
-//! The HTTP sides: webhooks over TLS, health and metrics in the clear.
+//! The HTTP servers: webhooks over TLS, health and metrics in plain text.
 //!
-//! `/healthz` says that the process lives. `/readyz` says that the caches are complete and webhooks can
-//! answer, also as far as their certificate goes where the controller keeps it itself; and it tells in its text
-//! what each backend misses. A backend without its scheduler's API does not make the controller unready, the
-//! others go on (ADM-10).
+//! `/healthz` reports that the process is alive. `/readyz` reports that the caches are complete and webhooks can
+//! answer, including their certificate if the controller maintains it itself; its text lists what each backend
+//! lacks. A backend without its scheduler's API does not make the controller unready, because the others continue
+//! (ADM-10).
 
 use std::fmt::Write;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! A made-up API server for tests of reconcilers: records writes and answers them.
+//! A fake API server for tests of reconcilers: records writes and answers them.
 
 use std::fmt::Debug;
 use std::hash::Hash;

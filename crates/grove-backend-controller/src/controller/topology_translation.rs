@@ -1,7 +1,7 @@
 //! From domains, as users write them, to node-label keys, as PodGangs carry them.
 //!
-//! A domain that the ClusterTopologyBinding does not know (any more) translates to nothing, as upstream has
-//! it: the PodCliqueSet's condition says so, and what is placed already stays.
+//! A domain that the ClusterTopologyBinding does not (or no longer) define translates to nothing, as upstream does:
+//! the PodCliqueSet's condition reports it, and what is already placed stays.
 
 use grove_api::{
     PodCliqueSetTemplateSpec, PodGangPackConstraint, PodGangTopologyConstraint, TopologyConstraint,

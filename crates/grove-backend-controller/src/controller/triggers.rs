@@ -1,8 +1,7 @@
-//! Which change wakes which reconciler.
+//! Which change triggers which reconciler.
 //!
-//! Nothing is polled: every reconciler is woken by each change of what it reads, and by as little else as can
-//! be told from the old and the new object. Status-only changes of children wake only the reconcilers of
-//! status.
+//! Nothing is polled: every reconciler is triggered by each change of what it reads, and by as little else as the
+//! old and the new object allow. Status-only changes of children trigger only the reconcilers of status.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Who is woken by what.
+//! Which changes trigger which reconcilers.
 
 use futures::FutureExt;
 use futures::StreamExt;

@@ -1,5 +1,4 @@
-//! A folder with KAI's programs and CRDs, as unpacked or built by the user: nothing is asked of it but that the files
-//! are somewhere below.
+//! A folder with KAI's programs and CRDs, as unpacked or built by the user: the files may be anywhere below it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -9,7 +8,7 @@ use serde_json::Value;
 use super::crds_of;
 use crate::ClusterError;
 
-/// Names of the CRDs that the scheduler needs; without one it waits for ever.
+/// Names of the CRDs that the scheduler needs; without one it waits forever.
 const CRDS: [&str; 4] = [
     "podgroups.scheduling.run.ai",
     "queues.scheduling.run.ai",

@@ -1,15 +1,15 @@
-//! KAI-Scheduler: scheduler and binder, and its podgrouper where there is one.
+//! KAI-Scheduler: scheduler and binder, and its podgrouper if present.
 //!
-//! It is no pinned module: for local processes its programs and CRDs come from a folder that the user names ([`KaiDir`]),
-//! into containers it comes by its chart ([`PACKAGE`]). A local cluster without a folder has its API only (`crds.yaml`,
-//! written for this suite: the fields that the controller writes), and kube-scheduler binds its pods one by one, so that
-//! what the controller does for KAI can be judged but not what KAI makes of it.
+//! It is not a pinned module: for local processes its programs and CRDs come from a folder that the user names
+//! ([`KaiDir`]), for containers from its chart ([`PACKAGE`]). A local cluster without a folder has only its API
+//! (`crds.yaml`, written for this suite: the fields that the controller writes), and kube-scheduler binds its pods
+//! one by one, so that what the controller does for KAI can be judged, but not what KAI does with it.
 //!
-//! Its only action is `allocate`. Consolidation, reclaim, preemption and the eviction of stale gangs delete pods
-//! of gangs that are no business of the case that runs.
+//! Its only action is `allocate`. Consolidation, reclaim, preemption and the eviction of stale gangs would delete
+//! pods of gangs that the current case is not about.
 //!
 //! What its programs read is not known here: they are of whatever version the user has, and no source is pinned. So
-//! their users read everything, unlike those of the other schedulers, and write what an allocation takes.
+//! their users may read everything, unlike those of the other schedulers, and write what an allocation needs.
 
 mod folder;
 
@@ -200,7 +200,7 @@ pub static PACKAGE: Package = Package {
     ),
 };
 
-/// What its chart is told: the programs that a folder has, the action `allocate` alone, and no queues, which are
+/// Its chart's values: the programs that a folder has, the action `allocate` alone, and no queues, which are
 /// [`objects`]. Plugins are the chart's; the binder's rates are not to be set.
 fn values() -> Value {
     let off = || json!({"enabled": false});

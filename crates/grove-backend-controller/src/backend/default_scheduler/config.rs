@@ -1,7 +1,7 @@
 //! The `config` of the profile `default-scheduler`.
 //!
-//! Parsed strictly: an unknown field or value stops the start with its path (the caller adds the profile's).
-//! Whether the cluster has what is asked for is `detection`'s question.
+//! Parsed strictly: an unknown field or value prevents the start, and the error has its path (the caller adds the
+//! profile's). Whether the cluster supports what is configured is up to `detection`.
 
 use serde::Deserialize;
 

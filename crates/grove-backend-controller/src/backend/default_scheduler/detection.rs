@@ -1,10 +1,9 @@
-//! What of the Workload API is there (KUBE-06).
+//! Which parts of the Workload API are available (KUBE-06).
 //!
-//! Discovery tells in which version Workload and PodGroup are served, and whether CompositePodGroup is beside
-//! them. Dry-run creates, read back, tell whether the fields survive: an API server with a gate off drops them
-//! without an error. The gates of the scheduler
-//! process cannot be seen; they are declared in the profile. An answer is remembered for a while, a negative
-//! one only briefly, so that an API installed later is found without a restart.
+//! Discovery shows in which version Workload and PodGroup are served, and whether CompositePodGroup is. Dry-run
+//! creates, read back, show whether the fields survive: an API server with a gate off drops them without an error.
+//! The gates of the scheduler process cannot be seen; they are declared in the profile. An answer is cached for a
+//! while, a negative one only briefly, so that an API installed later is found without a restart.
 
 use std::sync::Arc;
 use std::time::Duration;

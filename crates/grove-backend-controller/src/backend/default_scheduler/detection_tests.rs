@@ -1,4 +1,4 @@
-//! Detection against an API server that is made up here.
+//! Detection against a fake API server.
 
 use http::{Request, Response};
 use kube::client::Body;

@@ -1,8 +1,8 @@
-//! PodGang -> what stands for it, as names, numbers and keys: PodGroups side by side, or a tree.
+//! PodGang -> the objects that represent it, as names, numbers and keys: independent PodGroups, or a tree.
 //!
-//! Pure, and the same in every version of the API; `plan` writes it down as objects. Refuses what the API cannot
+//! Pure, and the same in every version of the API; `plan` renders it as objects. Refuses what the API cannot
 //! express, so that a PodGang that did not come through our admission fails closed: no gang resources, and
-//! therefore no pod ever ungated.
+//! therefore no ungated pod.
 
 use grove_api::{PodGang, PodGangTopologyConstraint};
 use kube::ResourceExt;
@@ -38,7 +38,7 @@ pub(super) struct Composite {
     pub members: Vec<Member>,
 }
 
-/// What stands for a PodGang.
+/// What represents a PodGang.
 pub(super) enum Outline {
     /// PodGroups that know nothing of each other.
     Flat(Vec<Member>),

@@ -1,4 +1,4 @@
-//! The objects that stand for a PodGang: its outline, written down in a version of the API.
+//! The objects that represent a PodGang: its outline, rendered in a version of the API.
 
 use grove_api::PodGang;
 use grove_api::names::{LABEL_MANAGED_BY, LABEL_PART_OF, LABEL_POD_CLIQUE, LABEL_POD_GANG, MANAGED_BY_GROVE};

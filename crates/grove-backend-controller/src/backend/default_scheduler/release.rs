@@ -1,9 +1,9 @@
-//! When a gated pod goes to kube-scheduler.
+//! When a gated pod is released to kube-scheduler.
 //!
-//! A member of a PodGroup, surplus of a tree among them, goes as soon as the caller lets it: the scheduler holds it until its gang is
-//! complete. A surplus pod of the `PodGang` scope is in no PodGroup, so nothing but its gate keeps it from
-//! taking the place of a member: it waits until the hard gang is bound, then goes to the gang's domain
-//! (KUBE-08).
+//! A member of a PodGroup, including surplus of a tree, is released as soon as the caller permits: the scheduler
+//! holds it back until its gang is complete. A surplus pod of the `PodGang` scope is in no PodGroup, so only its
+//! gate keeps it from taking the place of a member: it waits until the hard gang is bound, then goes to the gang's
+//! domain (KUBE-08).
 
 use grove_api::PodGang;
 use k8s_openapi::api::core::v1::Pod;

@@ -1,8 +1,8 @@
-//! Brings a plan into being.
+//! Creates the objects of a plan.
 //!
-//! Only creates. What is there is compared and, where it differs, reported: a gang resource is never patched, be a
-//! field immutable or not, and deleting and recreating would change a live gang (KUBE-04, GANG-12). The
-//! controller has no permission for more.
+//! Only creates. Existing objects are compared, and differences are reported: a gang resource is never patched,
+//! whether the field is immutable or not, and deleting and recreating it would change a live gang (KUBE-04,
+//! GANG-12). The controller has no permission for more.
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
-//! `scheduling.k8s.io` as far as it is written here: Workload and PodGroup as Kubernetes 1.36 (`v1alpha2`) and
-//! 1.37 (`v1beta1`) have them, and CompositePodGroup of 1.37 (`v1alpha3`).
+//! The parts of `scheduling.k8s.io` that are written here: Workload and PodGroup of Kubernetes 1.36 (`v1alpha2`)
+//! and 1.37 (`v1beta1`), and CompositePodGroup of 1.37 (`v1alpha3`).
 //!
-//! Own types, because the API changes with every minor version and one build of the Kubernetes types knows
-//! one minor only; what differs between versions is behind [`Version`]. Objects are read back as raw JSON and
-//! compared field by field with what is written.
+//! Own types, because the API changes with every minor version and one build of the Kubernetes types knows only
+//! one; differences between versions are behind [`Version`]. Objects are read back as raw JSON and compared field
+//! by field with what is written.
 
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! The backend against a made-up API server.
+//! The backend against a fake API server.
 
 use grove_api::{ClusterTopologyBinding, PodGangSpec};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! A made-up API server of a cluster with KAI, for tests.
+//! A fake API server of a cluster with KAI, for tests.
 
 use serde_json::{Value, json};
 

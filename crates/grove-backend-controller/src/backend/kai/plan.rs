@@ -1,13 +1,13 @@
-//! PodGang -> the PodGroup that stands for it.
+//! PodGang -> the PodGroup that represents it.
 //!
-//! Pure. The tree has two storeys at most: a parent subgroup per topology group config, and a leaf per podgroup,
-//! under its parent or at the root. Once there are subgroups KAI goes by them and not by the PodGroup's own
-//! `minMember`: every child of the root is needed, of a leaf `minMember` pods. So a PodGang starts whole.
+//! Pure. The tree has at most two levels: a parent subgroup per topology group config, and a leaf per podgroup,
+//! under its parent or at the root. If there are subgroups, KAI uses them instead of the PodGroup's own
+//! `minMember`: every child of the root is required, and of a leaf `minMember` pods. So a PodGang starts whole.
 //!
-//! What KAI takes over with the PodGroup is carried over from the `existing` one: the queue, and the labels that say
-//! queue and node pool; `markUnschedulable` and `schedulingBackoff` are never named (KAI-05). Labels and annotations
-//! of the PodGang are copied at creation; later only Grove's own keys and KAI's are kept in step, so that a foreign
-//! annotation on a PodGang writes nothing here (GANG-09).
+//! What KAI owns in the PodGroup is copied from the `existing` one: the queue, and the labels for queue and node
+//! pool; `markUnschedulable` and `schedulingBackoff` are never written (KAI-05). Labels and annotations of the
+//! PodGang are copied at creation; later only Grove's own keys and KAI's are synchronised, so that a foreign
+//! annotation on a PodGang causes no write here (GANG-09).
 
 use std::collections::{BTreeMap, BTreeSet};
 

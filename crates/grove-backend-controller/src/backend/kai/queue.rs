@@ -1,8 +1,8 @@
 //! The one queue of a PodCliqueSet (KAI-04).
 //!
-//! `kai.scheduler/queue` may stand on the PodCliqueSet or on its cliques, as a label or else as an annotation. A gang
-//! is in one queue, so all that are named have to be the same. Whether the queue exists is not asked: KAI reports a
-//! gang whose queue is missing, and schedules it once the queue is there.
+//! `kai.scheduler/queue` may be set on the PodCliqueSet or on its cliques, as a label or else as an annotation. A
+//! gang is in one queue, so all that are set must be the same. Whether the queue exists is not checked: KAI reports
+//! a gang whose queue is missing, and schedules it once the queue exists.
 
 use std::collections::BTreeMap;
 

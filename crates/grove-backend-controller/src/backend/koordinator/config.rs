@@ -1,6 +1,7 @@
 //! The `config` of the profile `koord-scheduler` (KOORD-06).
 //!
-//! Parsed strictly: an unknown field or value stops the start with its path (the caller adds the profile's).
+//! Parsed strictly: an unknown field or value prevents the start, and the error has its path (the caller adds the
+//! profile's).
 
 use serde::Deserialize;
 

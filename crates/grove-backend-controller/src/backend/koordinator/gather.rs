@@ -1,7 +1,8 @@
-//! What of a PodGang's topology Koordinator can keep: one hard layer for the whole GangGroup (KOORD-03).
+//! Which part of a PodGang's topology Koordinator can honour: one required layer for the whole GangGroup
+//! (KOORD-03).
 //!
-//! Pure. Refuses what would be ignored, so that a PodGang that did not come through our admission fails closed:
-//! no PodGroups, and therefore no pod ever ungated (KOORD-05).
+//! Pure. Refuses what would be ignored, so that a PodGang that did not come through our admission fails closed: no
+//! PodGroups, and therefore no ungated pod (KOORD-05).
 
 use std::collections::BTreeSet;
 
@@ -28,7 +29,7 @@ impl Gather {
     /// The same, as far as `declared` has the layers.
     ///
     /// # Errors
-    /// The required layer is not declared: Koordinator would leave the gang pending for ever.
+    /// The required layer is not declared: Koordinator would leave the gang pending forever.
     pub(super) fn within(&self, declared: &BTreeSet<String>) -> Result<Self, String> {
         let mut gather = self.clone();
         let undeclared = |layer: &Layer| !declared.contains(layer.as_str());

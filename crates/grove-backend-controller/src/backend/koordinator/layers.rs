@@ -44,7 +44,7 @@ impl Layer {
 pub struct LayerMappings(BTreeMap<String, Layer>);
 
 impl LayerMappings {
-    /// The layer that the key stands for.
+    /// The layer that the key represents.
     pub fn layer(&self, key: &str) -> Option<Layer> {
         well_known(key).or_else(|| self.0.get(key).copied())
     }

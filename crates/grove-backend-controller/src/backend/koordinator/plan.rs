@@ -1,7 +1,7 @@
-//! PodGang -> the PodGroups that stand for it (KOORD-01).
+//! PodGang -> the PodGroups that represent it (KOORD-01).
 //!
-//! Pure. Every PodGroup carries the whole list of them and the same topology, because Koordinator takes both from
-//! whichever it looks at first.
+//! Pure. Every PodGroup has the whole list of them and the same topology, because Koordinator takes both from
+//! whichever it processes first.
 
 use std::sync::Arc;
 

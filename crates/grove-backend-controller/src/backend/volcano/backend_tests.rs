@@ -1,4 +1,4 @@
-//! The backend as the reconcilers and admission see it, in a made-up cluster with Volcano.
+//! The backend as the reconcilers and admission see it, in a fake cluster with Volcano.
 
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};

@@ -1,12 +1,11 @@
 //! ClusterTopologyBinding -> HyperNodes (VOL-05, TOPO-09).
 //!
-//! All HyperNodes of a cluster are one tree to Volcano, and tiers are just numbers, so only one binding can
-//! be held: the one that was there first, and not before the tree of another has gone. HyperNodes of anybody
-//! else are never written to; while there are such, the tree says more than the binding does, which is
-//! reported.
+//! All HyperNodes of a cluster are one tree to Volcano, and tiers are just numbers, so only one binding can be
+//! applied: the oldest, and only after the tree of another is gone. HyperNodes of others are never written to;
+//! while there are any, the tree contains more than the binding does, which is reported.
 //!
-//! The order of writes is the scheduler's: it fails on a HyperNode whose member it has seen go. So members
-//! are created before what they are members of, and deleted after it.
+//! The order of writes matters to the scheduler: it fails on a HyperNode whose member it has seen deleted. So
+//! members are created before what they are members of, and deleted after it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What becomes of HyperNodes in a made-up cluster, by the requests that are made.
+//! HyperNodes in a fake cluster, by the requests that are made.
 
 use k8s_openapi::api::core::v1::Node;
 use serde_json::{Value, json};

@@ -69,7 +69,7 @@ impl Request {
     }
 }
 
-/// What the API server is told.
+/// The answer to the API server.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Response {

@@ -1,8 +1,7 @@
 //! The HTTP side of admission: upstream's three paths, each taking and returning an AdmissionReview.
 //!
-//! Whatever goes wrong, nothing is admitted by it: a body that is no review is a 400, which with
-//! failurePolicy `Fail` refuses the object, and a lookup that fails or a rule that panics becomes a refusal
-//! with code 500.
+//! No failure admits anything: a body that is not a review is a 400, which with failurePolicy `Fail` refuses the
+//! object, and a lookup that fails or a rule that panics becomes a refusal with code 500.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;

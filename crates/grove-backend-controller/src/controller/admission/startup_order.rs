@@ -1,8 +1,7 @@
-//! Rules on `startsAfter`: every clique waits for known other cliques, and no circle of them waits for itself
-//! (ADM-04).
+//! Rules on `startsAfter`: every clique waits for known other cliques, and there are no cycles (ADM-04).
 //!
-//! Startup order itself is refused (`unsupported`); these findings come with that refusal, so that a user who
-//! waits for it has a sound template already. Upstream looks at `startsAfter` under
+//! Startup order itself is refused (`unsupported`); these findings are returned with that refusal, so that a user
+//! who is waiting for it already has a valid template. Upstream checks `startsAfter` under
 //! `CliqueStartupTypeExplicit` only.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,8 +1,8 @@
 //! The order of the checks on a PodCliqueSet.
 //!
-//! A new object is judged by all rules at once. An update is judged by what it changes: the shape must stay
-//! (ADM-03), and of everything else only those findings count that the stored object has not. An object that
-//! was sound when it came stays editable and deletable, whatever became of its surroundings (ADM-08).
+//! A new object is checked by all rules. An update is checked for what it changes: the shape must stay (ADM-03),
+//! and of everything else only those findings count that the stored object does not already have. An object that
+//! was valid when created stays editable and deletable, whatever became of its surroundings (ADM-08).
 
 use grove_api::PodCliqueSet;
 

@@ -1,4 +1,4 @@
-//! Certificates by the clock, and what is wrong with those that others have had their hands on.
+//! Certificates over time, and what is wrong with those that someone else modified.
 
 use rstest::rstest;
 

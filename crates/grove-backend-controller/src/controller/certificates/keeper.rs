@@ -1,7 +1,7 @@
-//! The loop that keeps the certificate: Secret, webhook configurations, server.
+//! The loop that maintains the certificate: Secret, webhook configurations, server.
 //!
-//! It looks when the Secret changes, when a while has passed, and again soon after a failure. What it sees and
-//! does is in no memory but the API server's, save which certificate is being served.
+//! It runs when the Secret changes, periodically, and again soon after a failure. Its only state outside the API
+//! server is which certificate is being served.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(crate) struct Keeper {
     tls: RustlsConfig,
     served: Option<Content>,
     state: watch::Sender<Result<(), String>>,
-    /// The failure that was told of last, until all is well again.
+    /// The failure that was last reported, until everything is in order again.
     told: Option<String>,
 }
 

@@ -1,8 +1,8 @@
-//! When Grove's scheduling gate comes off a pod (GANG-07).
+//! When Grove's scheduling gate is removed from a pod (GANG-07).
 //!
-//! The PodGang refers to the pod and is initialized, its backend has synced this very generation, the base
-//! gang of a scaled PodGang is bound to its minimum (AON-06), and the backend has no objection. Nothing is
-//! polled: whatever changes one of these wakes the PodClique.
+//! The PodGang refers to the pod and is initialized, its backend has synced this generation, the minimum of a
+//! scaled PodGang's base gang is bound (AON-06), and the backend has no objection. Nothing is polled: any change of
+//! one of these triggers the PodClique.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Pods and gates against a made-up API server.
+//! Pods and gates against a fake API server.
 
 use grove_api::names::{CONDITION_INITIALIZED, POD_GANG_GATE};
 use kube::runtime::watcher::Event;
