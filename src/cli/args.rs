@@ -149,6 +149,18 @@ pub(crate) enum Install {
     Helm,
 }
 
+/// An operator in the reference controller's place.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct OperatorArgs {
+    /// Run this operator instead of the reference controller: upstream=DIR, a checkout of ai-dynamo/grove, which is built
+    /// with Go once; or exec:FILE, a description of any operator (docs/operators.md).
+    #[arg(long, value_name = "upstream=DIR|exec:FILE")]
+    pub operator: Option<String>,
+    /// What it declares, instead of the file that comes with its description: clauses of other features are unsupported.
+    #[arg(long, value_name = "FILE", requires = "operator")]
+    pub declares: Option<PathBuf>,
+}
+
 /// Where the cluster of a run comes from, and whose controller is judged.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ProviderArgs {
@@ -241,6 +253,9 @@ pub(crate) struct RunArgs {
     /// Where the cluster comes from.
     #[command(flatten)]
     pub provider: ProviderArgs,
+    /// Whose controller is judged.
+    #[command(flatten)]
+    pub operator: OperatorArgs,
     /// How clusters are made.
     #[command(flatten)]
     pub cluster_args: ClusterArgs,
@@ -341,6 +356,9 @@ pub(crate) struct UpArgs {
     /// operator of your own, which `run --provider existing --kubeconfig FILE --implementation existing` judges.
     #[arg(long, value_enum, default_value = "reference")]
     pub implementation: ImplementationOrigin,
+    /// Whose controller runs in it.
+    #[command(flatten)]
+    pub operator: OperatorArgs,
     /// Nodes to begin with: how many, and GPUs of each (8x8 is 8 nodes of 8 GPUs, 4 to a rack, 8 to a block).
     #[arg(long, value_name = "NODESxGPUS")]
     pub nodes: Option<String>,

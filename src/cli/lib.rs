@@ -11,6 +11,7 @@ mod components;
 mod controls;
 mod doctor;
 mod list;
+mod operator;
 mod output;
 mod provider;
 mod replay;
@@ -26,6 +27,7 @@ use clap::Parser;
 use conformance_cluster::ClusterError;
 use conformance_cluster::components::{Overrides, Toolbox, components_for, must_be_of};
 use conformance_cluster::local::{ClusterSpec, Programs};
+use conformance_cluster::operator::OperatorError;
 use conformance_cluster::own_program::ControllerProgram;
 use conformance_cluster::process::Launcher;
 use conformance_cluster::schedulers::KaiDir;
@@ -53,7 +55,18 @@ impl From<ClusterError> for Failure {
     fn from(error: ClusterError) -> Self {
         match error {
             ClusterError::Override { .. } => Self::Usage(error.to_string()),
+            ClusterError::Operator(error) => error.into(),
             error => Self::Infrastructure(error.to_string()),
+        }
+    }
+}
+
+impl From<OperatorError> for Failure {
+    fn from(error: OperatorError) -> Self {
+        if error.is_usage() {
+            Self::Usage(error.to_string())
+        } else {
+            Self::Infrastructure(error.to_string())
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use conformance_cluster::components::{Component, Progress};
+use conformance_cluster::components::Progress;
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Verdict;
 use conformance_report::CaseResult;
@@ -86,31 +86,28 @@ impl Talk {
 }
 
 impl Progress for Talk {
-    fn building(&self, component: &Component) {
+    fn building(&self, name: &str, version: &str) {
         *self.building.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), 0));
-        self.now(&format!("building {} {} (once; cached afterwards)", component.name, component.version));
+        self.now(&format!("building {name} {version} (once; cached afterwards)"));
     }
 
-    fn compiled(&self, component: &Component, packages: usize) {
+    fn compiled(&self, name: &str, version: &str, packages: usize) {
         let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((begin, last)) = building.as_mut() else { return };
         // In a log every hundredth package is enough.
         if self.terminal || packages >= *last + 100 {
             *last = packages;
             let seconds = begin.elapsed().as_secs();
-            self.now(&format!(
-                "building {} {}: {packages} packages, {seconds} s",
-                component.name, component.version
-            ));
+            self.now(&format!("building {name} {version}: {packages} packages, {seconds} s"));
         }
     }
 
-    fn built(&self, component: &Component, seconds: f64) {
-        self.line(&format!("built {} {} in {seconds:.0} s", component.name, component.version));
+    fn built(&self, name: &str, version: &str, seconds: f64) {
+        self.line(&format!("built {name} {version} in {seconds:.0} s"));
     }
 
-    fn waiting(&self, component: &Component) {
-        self.now(&format!("waiting for another process that builds {}", component.name));
+    fn waiting(&self, name: &str) {
+        self.now(&format!("waiting for another process that builds {name}"));
     }
 }
 

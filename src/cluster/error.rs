@@ -176,6 +176,9 @@ pub enum ClusterError {
         /// The system's error.
         source: std::io::Error,
     },
+    /// An operator that was given cannot be judged.
+    #[error(transparent)]
+    Operator(#[from] crate::operator::OperatorError),
     /// Certificates could not be made.
     #[error("cannot make certificates: {0}")]
     Certificates(String),

@@ -9,6 +9,7 @@
 //! - [`node_pools`] gives cases nodes of their own, [`workers`] lends them real ones;
 //! - [`schedulers`] holds, one file per scheduler, how each is configured and started, and what it needs of the API;
 //! - [`nodes`] describes the nodes a case asks for;
+//! - [`operator`] is any other operator, from its source or as a program;
 //! - [`own_program`] is the reference implementation, of which it knows command lines;
 //! - [`docker`] is the Docker engine;
 //! - [`deploy`] installs the controller under test, and what schedulers need, through the API;
@@ -28,6 +29,7 @@ pub mod kind;
 pub mod local;
 pub mod node_pools;
 pub mod nodes;
+pub mod operator;
 pub mod own_program;
 pub mod process;
 pub mod provider;

@@ -1,5 +1,6 @@
 //! The way of one test, from its namespace to its judgements.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -24,7 +25,7 @@ const ACROSS_KINDS: [&str; 1] = ["GANG-07"];
 impl Environment {
     /// Holds a case on a target, with the retries that the settings allow.
     pub async fn execute(&self, case: &'static Case, target: Target) -> CaseResult {
-        let clauses = verdict::judged_clauses(case, target);
+        let mut clauses = verdict::judged_clauses(case, target);
         let absent = || self.absent(target).filter(|_| !clauses.iter().any(|id| verdict::is_contract(id)));
         if let Some(reason) = self.lacks(case, target).or_else(absent) {
             let outcome = Outcome::not_run_announced(reason);
@@ -32,6 +33,12 @@ impl Environment {
         }
         if clauses.is_empty() {
             return verdict::unsupported(case, target);
+        }
+        let undeclared: BTreeMap<_, _> =
+            clauses.iter().filter_map(|id| Some((*id, self.undeclared(id, target)?))).collect();
+        clauses.retain(|id| !undeclared.contains_key(id));
+        if clauses.is_empty() {
+            return verdict::undeclared(case, &undeclared);
         }
         let mut attempts: Vec<CaseResult> = Vec::new();
         loop {
@@ -107,6 +114,12 @@ impl Environment {
         let history = test.history();
         let findings = (case.judge)(&history);
         let mut judgements = verdict::judgements(case, target, &history, &findings, stop.as_ref());
+        for judgement in &mut judgements {
+            if let Some(reason) = self.undeclared(&judgement.clause, target) {
+                judgement.outcome = Outcome::unsupported(reason);
+                judgement.violations.clear();
+            }
+        }
         if let Origin::Existing { one_etcd: false, .. } = self.settings.origin {
             let across =
                 judgements.iter_mut().filter(|judgement| ACROSS_KINDS.contains(&judgement.clause.as_str()));

@@ -1,7 +1,11 @@
 //! What the clusters of a run lack for a case, in words for the report.
 
+use std::sync::Arc;
+
 use conformance_cluster::ClusterError;
-use conformance_cluster::local::Part;
+use conformance_cluster::local::{EXTERNAL_SCHEDULER, Part};
+use conformance_cluster::operator::Operator;
+use conformance_contract::clauses;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_driver::case::{Case, Isolation, Need};
@@ -16,6 +20,18 @@ impl Environment {
             Origin::Kind(kind) => kind.release(Scheduler::Kai).is_some(),
             Origin::Local | Origin::Up(_) | Origin::Existing { .. } => self.settings.spec.kai.is_some(),
         }
+    }
+
+    /// Whether the operator has the External profile that the harness gives to the reference controller.
+    fn has_external_profile(&self) -> bool {
+        let has = |operator: &Arc<Operator>| operator.description.backends.contains_key(EXTERNAL_SCHEDULER);
+        self.settings.spec.operator.as_ref().is_none_or(has)
+    }
+
+    /// Why a clause is not asked: the operator declares its features, and the clause's is not among them.
+    pub(crate) fn undeclared(&self, clause: &str, target: Target) -> Option<String> {
+        let feature = clauses::clause(clause)?.feature()?;
+        self.settings.spec.operator.as_ref()?.undeclared(target.backend(), feature)
     }
 
     /// Why nothing can be said about a target's scheduler: it is not in the clusters of this run. What the API server
@@ -40,11 +56,11 @@ impl Environment {
         if target.scheduler() == Scheduler::Kai && matches!(origin, Origin::Kind(_)) && !self.has_kai() {
             return Some("KAI comes into a kind cluster by its chart only: run it with --install helm");
         }
-        case.needs.iter().find_map(|need| self.lacks_need(*need))
+        case.needs.iter().find_map(|need| self.lacks_need(*need, target))
     }
 
     /// Why the clusters of this run do not have what a case needs.
-    fn lacks_need(&self, need: Need) -> Option<&'static str> {
+    fn lacks_need(&self, need: Need, target: Target) -> Option<&'static str> {
         let Settings { origin, spec, .. } = &self.settings;
         let (has, otherwise) = match need {
             Need::Kubelets => (
@@ -60,6 +76,14 @@ impl Environment {
             Need::PodGrouper => (
                 spec.kai.is_none() || spec.parts_of(Scheduler::Kai).any(|part| part == Part::KaiPodGrouper),
                 "KAI's podgrouper is not in the folder of --kai-dir",
+            ),
+            Need::ReferenceController => (
+                spec.operator.is_none(),
+                "it configures the reference controller, or uses a fault that only that one has",
+            ),
+            Need::DisableableBackend => (
+                target.scheduler() != Scheduler::Kube || self.has_external_profile(),
+                "default-scheduler cannot be disabled, and this operator has no profile of type External beside it",
             ),
         };
         (!has).then_some(otherwise)
