@@ -74,6 +74,22 @@ impl Toolchain {
     }
 }
 
+impl Toolchain {
+    /// Whether it is new enough for a module. `go env` answers whatever the module's `go` line says; this does not.
+    ///
+    /// # Errors
+    /// What `go` answered.
+    pub(crate) async fn serves(&self, module: &Path) -> Result<(), String> {
+        let asked =
+            Command::new("go").args(["list", "-m"]).current_dir(module).stdin(Stdio::null()).output().await;
+        let answer = asked.map_err(|e| format!("`go` cannot be run: {e}"))?;
+        let text = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
+        // Whatever else is wrong with the module is said when it is built.
+        let is_too_old = text.contains("requires go") || text.contains("toolchain");
+        if answer.status.success() || !is_too_old { Ok(()) } else { Err(text) }
+    }
+}
+
 /// A program that Go builds, and from what.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Build<'a> {

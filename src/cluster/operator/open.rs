@@ -144,11 +144,9 @@ impl Opened {
     async fn built(&self, build: &GoBuild, progress: &dyn Progress) -> Result<Program, ClusterError> {
         let name = &self.description.name;
         let module = self.dir.join(&build.module);
-        let go = Toolchain::in_folder(&module).await.map_err(|reason| OperatorError::Go {
-            needed: go_line(&module),
-            module: module.clone(),
-            reason,
-        })?;
+        let too_old = |reason| OperatorError::Go { needed: go_line(&module), module: module.clone(), reason };
+        let go = Toolchain::in_folder(&module).await.map_err(too_old)?;
+        go.serves(&module).await.map_err(too_old)?;
         let values = [
             ("version", self.revision.version.clone()),
             ("commit", self.revision.commit.clone().unwrap_or_default()),
@@ -157,7 +155,9 @@ impl Opened {
             .map_err(|reason| OperatorError::File { path: "build.ldflags".into(), reason })?;
         let content = checkout::content(&self.dir, &build.inputs).await?;
         let mut hash = Sha256::new();
-        for part in [&content, &build.module, &build.package, &ldflags, &go.version, &go.target] {
+        // GOFLAGS may name another go.mod, or tags.
+        let flags = std::env::var("GOFLAGS").unwrap_or_default();
+        for part in [&content, &build.module, &build.package, &ldflags, &go.version, &go.target, &flags] {
             hash.update(part.as_bytes());
             hash.update([0]);
         }
