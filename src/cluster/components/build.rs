@@ -72,14 +72,12 @@ impl Toolchain {
             _ => Err(format!("`go env` answered {text:?}")),
         }
     }
-}
 
-impl Toolchain {
-    /// Whether it is new enough for a module. `go env` answers whatever the module's `go` line says; this does not.
+    /// Whether the `go` on PATH is new enough for a module. `go env` answers whatever the module's `go` line says; this does not.
     ///
     /// # Errors
     /// What `go` answered.
-    pub(crate) async fn serves(&self, module: &Path) -> Result<(), String> {
+    pub(crate) async fn serves(module: &Path) -> Result<(), String> {
         let asked =
             Command::new("go").args(["list", "-m"]).current_dir(module).stdin(Stdio::null()).output().await;
         let answer = asked.map_err(|e| format!("`go` cannot be run: {e}"))?;

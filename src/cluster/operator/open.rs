@@ -146,7 +146,7 @@ impl Opened {
         let module = self.dir.join(&build.module);
         let too_old = |reason| OperatorError::Go { needed: go_line(&module), module: module.clone(), reason };
         let go = Toolchain::in_folder(&module).await.map_err(too_old)?;
-        go.serves(&module).await.map_err(too_old)?;
+        Toolchain::serves(&module).await.map_err(too_old)?;
         let values = [
             ("version", self.revision.version.clone()),
             ("commit", self.revision.commit.clone().unwrap_or_default()),

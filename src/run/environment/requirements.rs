@@ -5,13 +5,16 @@ use std::sync::Arc;
 use conformance_cluster::ClusterError;
 use conformance_cluster::local::{EXTERNAL_SCHEDULER, Part};
 use conformance_cluster::operator::Operator;
-use conformance_contract::clauses;
+use conformance_contract::clauses::{self, Feature};
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_driver::case::{Case, Isolation, Need};
 use conformance_driver::test_cluster::TestCluster;
 
 use super::{Environment, Origin, Settings};
+
+/// Core clauses whose cases ask for a topology constraint to be admitted, which is for operators that honour it.
+const OF_TOPOLOGY: [&str; 1] = ["ADM-07"];
 
 impl Environment {
     /// Whether KAI itself is in the clusters of this run, from a folder or by its chart.
@@ -30,7 +33,8 @@ impl Environment {
 
     /// Why a clause is not asked: the operator declares its features, and the clause's is not among them.
     pub(crate) fn undeclared(&self, clause: &str, target: Target) -> Option<String> {
-        let feature = clauses::clause(clause)?.feature()?;
+        let of_topology = OF_TOPOLOGY.contains(&clause).then_some(Feature::TopologyRequired);
+        let feature = clauses::clause(clause)?.feature().or(of_topology)?;
         self.settings.spec.operator.as_ref()?.undeclared(target.backend(), feature)
     }
 
