@@ -154,6 +154,18 @@ pub(crate) enum Install {
     Helm,
 }
 
+/// An operator in the reference controller's place.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct OperatorArgs {
+    /// Run this operator instead of the reference controller: upstream=DIR, a checkout of ai-dynamo/grove, which is built
+    /// with Go once; or exec:FILE, a description of any operator (docs/operators.md).
+    #[arg(long, value_name = "upstream=DIR|exec:FILE")]
+    pub operator: Option<String>,
+    /// What it declares, instead of the file that comes with its description: clauses of other features are unsupported.
+    #[arg(long, value_name = "FILE", requires = "operator")]
+    pub declares: Option<PathBuf>,
+}
+
 /// Where a run's cluster comes from, and which controller is judged.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ProviderArgs {
@@ -247,6 +259,9 @@ pub(crate) struct RunArgs {
     /// Where the cluster comes from.
     #[command(flatten)]
     pub provider: ProviderArgs,
+    /// Whose controller is judged.
+    #[command(flatten)]
+    pub operator: OperatorArgs,
     /// How clusters are made.
     #[command(flatten)]
     pub cluster_args: ClusterArgs,
@@ -369,6 +384,9 @@ pub(crate) struct UpArgs {
     /// your own operator and judge it with `run --provider existing --kubeconfig FILE --implementation existing`.
     #[arg(long, value_enum, default_value = "reference")]
     pub implementation: ImplementationOrigin,
+    /// Which operator runs in it.
+    #[command(flatten)]
+    pub operator: OperatorArgs,
     /// Initial nodes: how many, and GPUs per node (8x8 is 8 nodes with 8 GPUs each, 4 per rack, 8 per block).
     #[arg(long, value_name = "NODESxGPUS")]
     pub nodes: Option<String>,

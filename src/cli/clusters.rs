@@ -7,6 +7,7 @@
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use conformance_cluster::local::{ClusterSpec, LocalCluster};
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::args::{ImplementationOrigin, UpArgs};
 use super::output::{self, Talk};
-use super::{Failure, cluster_spec, own, programs, select};
+use super::{Failure, cluster_spec, operator, own, programs, select};
 
 /// What the supervisor writes down about its cluster.
 #[derive(Debug, Serialize, Deserialize)]
@@ -30,6 +31,8 @@ struct Card {
     kubeconfig: PathBuf,
     ready_seconds: f64,
     has_controller: bool,
+    #[serde(default)]
+    operator: Option<String>,
     kubernetes: Kubernetes,
 }
 
@@ -49,13 +52,22 @@ fn is_live(name: &str) -> Result<bool, Failure> {
 ///
 /// # Errors
 /// [`Failure::Usage`] if there is none of that name and version.
-pub(crate) fn kubeconfig(name: &str, kubernetes: Kubernetes) -> Result<PathBuf, Failure> {
+pub(crate) fn kubeconfig(name: &str, wanted: &ClusterSpec) -> Result<PathBuf, Failure> {
+    let kubernetes = wanted.kubernetes;
     let there = if is_live(name)? { read_card(name) } else { None };
     if there.as_ref().is_some_and(|card| !card.has_controller) {
         return Err(Failure::Usage(format!(
             "cluster {name:?} is without the reference controller; judge what runs in it with --provider existing \
              --kubeconfig FILE --implementation existing"
         )));
+    }
+    let operator = wanted.operator.as_ref().map(|operator| operator.word.clone());
+    if let Some(card) = there.as_ref().filter(|card| card.operator != operator) {
+        let has = card.operator.as_ref().map_or_else(
+            || "the reference controller: give no --operator".to_owned(),
+            |word| format!("an operator: give --operator '{word}'"),
+        );
+        return Err(Failure::Usage(format!("cluster {name:?} was made with {has}")));
     }
     if let Some(card) = there.as_ref().filter(|card| card.kubernetes != kubernetes) {
         return Err(Failure::Usage(format!(
@@ -84,7 +96,7 @@ pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
     }
     let talk = Talk::default();
     // Built here, where progress can be seen.
-    let spec = spec(args)?;
+    let spec = spec(args, &talk).await?;
     programs(&args.cluster_args, &spec, &talk).await?;
     talk.now("starting a control plane");
     let infrastructure =
@@ -96,6 +108,12 @@ pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
     command.arg("__supervise").arg(&args.name).arg("--backend").arg(&args.backend);
     if args.implementation == ImplementationOrigin::Existing {
         command.args(["--implementation", "existing"]);
+    }
+    if let Some(operator) = &spec.operator {
+        command.arg("--operator").arg(&operator.word);
+    }
+    if let Some(file) = &args.operator.declares {
+        command.arg("--declares").arg(file);
     }
     command.arg("--kubernetes").arg(args.kubernetes.minor());
     if let Some(nodes) = &args.nodes {
@@ -140,12 +158,23 @@ pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
 }
 
 /// The cluster that `up` was asked for.
-fn spec(args: &UpArgs) -> Result<ClusterSpec, Failure> {
-    let targets = select::targets_on(args.kubernetes, &args.backend, None)?;
+async fn spec(args: &UpArgs, talk: &Talk) -> Result<ClusterSpec, Failure> {
+    let mut targets = select::targets_on(args.kubernetes, &args.backend, None)?;
+    let opened = operator::opened(&args.operator).await?;
+    if let Some(opened) = &opened {
+        if args.implementation == ImplementationOrigin::Existing {
+            return Err(Failure::Usage("give either --operator or --implementation existing".into()));
+        }
+        targets = operator::targets(opened, targets, args.backend == "all")?;
+    }
     let schedulers = targets.iter().map(|target| target.scheduler()).collect();
     let spec = cluster_spec(args.kubernetes, &args.cluster_args, &schedulers)?;
     let has_controller = args.implementation == ImplementationOrigin::Reference;
-    Ok(ClusterSpec { has_controller, ..spec })
+    let operator = match opened {
+        Some(opened) => Some(Arc::new(opened.build(talk).await?)),
+        None => None,
+    };
+    Ok(ClusterSpec { has_controller, operator, ..spec })
 }
 
 /// Terminates a process when it is dropped, unless it was disarmed.
@@ -169,7 +198,7 @@ impl Drop for Unless {
 pub(crate) async fn supervise(args: &UpArgs) -> Result<Exit, Failure> {
     // The terminal that `up` was called from may go.
     let hangup = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup());
-    let spec = spec(args)?;
+    let spec = spec(args, &Talk::default()).await?;
     let programs = programs(&args.cluster_args, &spec, &Talk::default()).await?;
     let cluster = LocalCluster::start(&args.name, spec, programs).await?;
     if let Some(word) = &args.nodes {
@@ -183,6 +212,7 @@ pub(crate) async fn supervise(args: &UpArgs) -> Result<Exit, Failure> {
         kubeconfig: cluster.kubeconfig().into(),
         ready_seconds: cluster.ready_in.as_secs_f64(),
         has_controller: cluster.spec().has_controller,
+        operator: cluster.spec().operator.as_ref().map(|operator| operator.word.clone()),
         kubernetes: args.kubernetes,
     };
     let text = serde_json::to_string_pretty(&card).map_err(|e| Failure::Infrastructure(e.to_string()))?;

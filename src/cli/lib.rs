@@ -11,6 +11,7 @@ mod components;
 mod controls;
 mod doctor;
 mod list;
+mod operator;
 mod output;
 mod provider;
 mod replay;
@@ -28,6 +29,7 @@ use clap::Parser;
 use conformance_cluster::ClusterError;
 use conformance_cluster::components::{Overrides, Toolbox, components_for, must_be_of};
 use conformance_cluster::local::{ClusterSpec, Programs};
+use conformance_cluster::operator::OperatorError;
 use conformance_cluster::own_program::ControllerProgram;
 use conformance_cluster::process::Launcher;
 use conformance_cluster::schedulers::{self, KaiDir, kai};
@@ -64,6 +66,7 @@ impl From<&ClusterError> for Failure {
             | ClusterError::NoKaiDir { .. }
             | ClusterError::KindConfig(_)
             | ClusterError::InvalidName { .. } => Self::Usage(error.to_string()),
+            ClusterError::Operator(error) => error.into(),
             error => Self::Infrastructure(error.to_string()),
         }
     }
@@ -71,6 +74,21 @@ impl From<&ClusterError> for Failure {
 
 impl From<ClusterError> for Failure {
     fn from(error: ClusterError) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<&OperatorError> for Failure {
+    fn from(error: &OperatorError) -> Self {
+        match error.is_usage() {
+            true => Self::Usage(error.to_string()),
+            false => Self::Infrastructure(error.to_string()),
+        }
+    }
+}
+
+impl From<OperatorError> for Failure {
+    fn from(error: OperatorError) -> Self {
         Self::from(&error)
     }
 }

@@ -76,6 +76,8 @@ fn named(need: Need) -> &'static str {
         Need::AuditLog => "auditLog",
         Need::SeveralSchedulers => "severalSchedulers",
         Need::PodGrouper => "podGrouper",
+        Need::ReferenceController => "referenceController",
+        Need::DisableableBackend => "disableableBackend",
     }
 }
 

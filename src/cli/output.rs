@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use conformance_cluster::components::{Component, Progress};
+use conformance_cluster::components::Progress;
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Verdict;
 use conformance_report::{CaseResult, StoreError};
@@ -109,42 +109,38 @@ impl Talk {
 }
 
 impl Progress for Talk {
-    fn planned(&self, components: &[&'static Component]) {
-        let planned: Vec<_> = components.iter().map(|component| component.name).collect();
-        if !planned.is_empty() {
-            self.line(&format!("to be built from source, once; cached afterwards: {}", planned.join(", ")));
+    fn planned(&self, names: &[&'static str]) {
+        if !names.is_empty() {
+            self.line(&format!("to be built from source, once; cached afterwards: {}", names.join(", ")));
         }
-        *self.building.lock().unwrap_or_else(PoisonError::into_inner) = Building { planned, now: None };
+        let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        *building = Building { planned: names.to_vec(), now: None };
     }
 
-    fn building(&self, component: &Component) {
+    fn building(&self, name: &str, version: &str) {
         let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
         building.now = Some((Instant::now(), 0));
-        let place = building.place(component.name);
-        self.now(&format!("building {} {} ({place})", component.name, component.version));
+        self.now(&format!("building {name} {version} ({})", building.place(name)));
     }
 
-    fn compiled(&self, component: &Component, packages: usize) {
+    fn compiled(&self, name: &str, version: &str, packages: usize) {
         let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = building.place(component.name);
+        let place = building.place(name);
         let Some((begin, last)) = building.now.as_mut() else { return };
         // In a log every hundredth package is enough.
         if self.terminal || packages >= *last + 100 {
             *last = packages;
             let seconds = begin.elapsed().as_secs();
-            self.now(&format!(
-                "building {} {}: {packages} packages, {seconds} s ({place})",
-                component.name, component.version
-            ));
+            self.now(&format!("building {name} {version}: {packages} packages, {seconds} s ({place})"));
         }
     }
 
-    fn built(&self, component: &Component, seconds: f64) {
-        self.line(&format!("built {} {} in {seconds:.0} s", component.name, component.version));
+    fn built(&self, name: &str, version: &str, seconds: f64) {
+        self.line(&format!("built {name} {version} in {seconds:.0} s"));
     }
 
-    fn waiting(&self, component: &Component) {
-        self.now(&format!("waiting for another process that builds {}", component.name));
+    fn waiting(&self, name: &str) {
+        self.now(&format!("waiting for another process that builds {name}"));
     }
 }
 

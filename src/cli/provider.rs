@@ -28,7 +28,7 @@ pub(crate) async fn origin(
 ) -> Result<(Origin, Programs), Failure> {
     let releases = releases(args, &spec.schedulers)?;
     let origin = match (args.provider.provider, &args.cluster, &args.provider.kubeconfig) {
-        (ProviderName::Local, Some(name), None) => Origin::Up(clusters::kubeconfig(name, spec.kubernetes)?),
+        (ProviderName::Local, Some(name), None) => Origin::Up(clusters::kubeconfig(name, spec)?),
         (ProviderName::Local, None, None) => Origin::Local,
         (ProviderName::Existing, None, Some(kubeconfig)) => Origin::Existing {
             kubeconfig: kubeconfig.clone(),
@@ -81,6 +81,9 @@ pub(crate) fn implementation(args: &ProviderArgs) -> Result<Option<Implementatio
             version: args.implementation_version.clone(),
             organization: None,
             url: None,
+            commit: None,
+            description: None,
+            declaration: None,
             ours: false,
         })),
         (ImplementationOrigin::Existing, _) => Err(Failure::Usage(

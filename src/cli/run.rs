@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use conformance_contract::clauses::CLAUSES;
 use conformance_contract::kubernetes::Kubernetes;
+use conformance_driver::case::Isolation;
 use conformance_report as report;
 use conformance_report::{Exit, Report, Source, StoreError};
 use conformance_run::environment::{Environment, Settings};
@@ -16,7 +17,7 @@ use conformance_run::workload;
 
 use super::args::{ImplementationOrigin, Install, ProviderArgs, ProviderName, RunArgs, Versions};
 use super::output::{self, Talk};
-use super::{Failure, cluster_spec, provider, run_id, select};
+use super::{Failure, cluster_spec, operator, provider, run_id, select};
 
 /// Runs.
 ///
@@ -79,14 +80,18 @@ async fn run_on_all(
 
 async fn run_on(
     kubernetes: Kubernetes,
-    plan: Plan,
+    mut plan: Plan,
     args: &RunArgs,
     report_dir: &Path,
     interruption: &Arc<Interruption>,
 ) -> Result<Report, Failure> {
     let begin = Instant::now();
+    let opened = operator::opened(&args.operator).await?;
+    if let Some(opened) = &opened {
+        operator_needs_local(&args.provider)?;
+        plan.targets = operator::targets(opened, plan.targets, args.backend == "all")?;
+    }
     select::external_needs_existing(&plan.targets, args.provider.provider == ProviderName::Existing)?;
-    let implementation = provider::implementation(&args.provider)?;
     let talk = Arc::new(Talk::default());
     let building = Instant::now();
     let schedulers: BTreeSet<_> = plan.targets.iter().map(|target| target.scheduler()).collect();
@@ -94,6 +99,12 @@ async fn run_on(
     if args.provider.provider == ProviderName::Kind {
         // The programs of a folder are for local processes.
         spec.kai = None;
+    }
+    let mut implementation = provider::implementation(&args.provider)?;
+    if let Some(opened) = opened {
+        let operator = opened.build(talk.as_ref()).await?;
+        implementation = Some(operator::implementation(&operator));
+        spec.operator = Some(Arc::new(operator));
     }
     let (origin, programs) = provider::origin(args, &spec, &talk).await?;
     let clock = Clock { begin, building: building.elapsed() };
@@ -127,6 +138,16 @@ async fn run_on(
             });
         }
     }
+    if environment.settings.spec.operator.is_some() {
+        // One that does not start would be an error of every clause; why is said once, instead of a report.
+        talk.now("starting a control plane and the operator");
+        if let Err(error) = environment.test_cluster(Isolation::Shared, plan.targets[0]).await {
+            let failure = Failure::Infrastructure(error.to_string());
+            drop(error);
+            close(environment).await;
+            return Err(failure);
+        }
+    }
     let report = execute(&environment, &plan, &talk, clock).await;
     talk.end();
     // Written before anything is ended: whatever goes wrong with the clusters now, the verdicts are not lost. Ended
@@ -134,6 +155,19 @@ async fn run_on(
     let written = report.and_then(|report| write(report_dir, &report).map(|()| report));
     close(environment).await;
     written
+}
+
+/// An operator that is given is started as a process, in a cluster of the harness's own.
+fn operator_needs_local(args: &ProviderArgs) -> Result<(), Failure> {
+    let is_local = args.provider == ProviderName::Local;
+    if is_local && args.implementation == ImplementationOrigin::Reference {
+        return Ok(());
+    }
+    Err(Failure::Usage(
+        "--operator starts a process beside a local control plane: it goes with --provider local only; an operator that \
+         runs in a cluster of your own is judged with --provider existing --implementation existing"
+            .into(),
+    ))
 }
 
 /// Writes a report and prints it.
@@ -269,6 +303,8 @@ fn reproduce(kubernetes: Kubernetes, args: &RunArgs) -> String {
     words.extend(args.cluster_args.bins.iter().map(|(name, path)| format!("--bin {name}={}", quoted(path))));
     words.extend(args.cluster.iter().map(|name| format!("--cluster {name}")));
     words.extend(provider_words(&args.provider));
+    words.extend(args.operator.operator.iter().map(|word| format!("--operator '{word}'")));
+    words.extend(args.operator.declares.iter().map(|file| format!("--declares {}", quoted(file))));
     if kubernetes != Kubernetes::default() {
         words.push(format!("--kubernetes {kubernetes}"));
     }

@@ -331,6 +331,9 @@ pub enum ClusterError {
     /// The run was interrupted before a cluster was up.
     #[error("the run was interrupted")]
     Interrupted,
+    /// An operator that was given cannot be judged.
+    #[error(transparent)]
+    Operator(#[from] crate::operator::OperatorError),
     /// Certificates could not be made.
     #[error("cannot make certificates: {0}")]
     Certificates(String),

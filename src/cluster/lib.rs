@@ -10,6 +10,7 @@
 //! - [`node_pools`] gives cases their own nodes, [`workers`] leases them real ones;
 //! - [`schedulers`] has, one file per scheduler, how each is configured and started, and what it needs of the API;
 //! - [`nodes`] describes the nodes a case asks for;
+//! - [`operator`] is any other operator, from its source or as a program;
 //! - [`own_program`] has the command lines of the reference implementation;
 //! - [`docker`] is the Docker engine;
 //! - [`deploy`] installs the controller under test, and what schedulers need, through the API;
@@ -30,6 +31,7 @@ pub mod kind;
 pub mod local;
 pub mod node_pools;
 pub mod nodes;
+pub mod operator;
 pub mod own_program;
 pub mod preflight;
 pub mod process;

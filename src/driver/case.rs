@@ -52,6 +52,10 @@ pub enum Need {
     SeveralSchedulers,
     /// KAI's podgrouper.
     PodGrouper,
+    /// The reference controller: its configuration is changed, or a fault of its own is used.
+    ReferenceController,
+    /// A backend that can be disabled: the target's own, or beside kube-scheduler the harness's External profile.
+    DisableableBackend,
 }
 
 /// Who may be on the cluster at the same time.

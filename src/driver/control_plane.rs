@@ -200,7 +200,7 @@ impl TestContext {
 
 /// The controller's log so far, by line.
 fn controller_log(cluster: &LocalCluster) -> Vec<String> {
-    let log = cluster.logs().join(format!("{}.log", Part::Controller.program()));
+    let log = cluster.log(Part::Controller);
     let text = std::fs::read(log).map(|raw| String::from_utf8_lossy(&raw).into_owned()).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }

@@ -45,6 +45,9 @@ pub(super) fn report() -> Report {
             version: "0.1.0".to_owned(),
             organization: None,
             url: Some("https://example.org/grove-backend-controller".to_owned()),
+            commit: None,
+            description: None,
+            declaration: None,
             ours: true,
         },
         provider: Provider {

@@ -91,8 +91,28 @@ pub struct Implementation {
     /// Where it is found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// The commit of its source, where git knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// The description by which it was built and started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<ImplementationFile>,
+    /// What it declares, if that was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declaration: Option<ImplementationFile>,
     /// Whether it is the reference controller of this project, whose results never count as Grove's.
     pub ours: bool,
+}
+
+/// A file about an implementation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImplementationFile {
+    /// Which release of the implementation it was taken to be, as the file calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<String>,
+    /// SHA-256 of the file, as `sha256:` and 64 hexadecimal digits.
+    pub digest: String,
 }
 
 /// Where the cluster came from.

@@ -117,9 +117,12 @@ impl Environment {
 
     async fn bring_up_local(&self, name: &str, spec: ClusterSpec) -> Result<TestCluster, ClusterError> {
         let (run, schedulers) = (&self.settings.run, spec.schedulers.clone());
+        // An operator's profiles are those of its description.
+        let configured_by_others = spec.operator.is_some();
         let programs = self.settings.programs.clone();
         let cluster = LocalCluster::start(&format!("{run}-{name}"), spec, programs).await?;
-        TestCluster::prepare(Arc::new(cluster), &schedulers, run).await
+        let test_cluster = TestCluster::prepare(Arc::new(cluster), &schedulers, run).await?;
+        Ok(TestCluster { configured_by_others, ..test_cluster })
     }
 
     async fn bring_up_shared(&self) -> Result<TestCluster, ClusterError> {
@@ -141,7 +144,8 @@ impl Environment {
         let prepared = async {
             let test_cluster = TestCluster::prepare(existing.clone(), &spec.schedulers, run).await?;
             existing.simulates(&format!("conformance-probe-{run}"), CANARY_NODE).await?;
-            let configured_by_others = matches!(self.settings.origin, Origin::Existing { .. });
+            let configured_by_others =
+                spec.operator.is_some() || matches!(self.settings.origin, Origin::Existing { .. });
             Ok(TestCluster { configured_by_others, ..test_cluster })
         };
         let prepared = self.interruption.unless_requested(prepared).await;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use conformance_cluster::ClusterError;
 use conformance_cluster::components::{Source, digest};
+use conformance_cluster::operator::Operator;
 use conformance_cluster::schedulers::helm::Installed;
 use conformance_cluster::schedulers::{self, installation};
 use conformance_contract::clauses::{Clause, Feature};
@@ -253,7 +254,8 @@ pub async fn report(
     let profile = |(target, cases): (Target, Vec<CaseResult>)| -> Result<_, ClusterError> {
         let version = version(settings, target, &provider, installed)?;
         let clauses = plan.clauses.iter().filter(|clause| target.concerns(clause));
-        let profile = ProfileReport { version, features: features(target, &cases), ..empty_profile(target) };
+        let features = features(target, settings, &cases);
+        let profile = ProfileReport { version, features, ..empty_profile(target) };
         Ok(profile.conclude(clauses, cases))
     };
     let profiles = results.into_iter().map(profile).collect::<Result<_, _>>()?;
@@ -271,6 +273,7 @@ pub async fn report(
             chart: None,
             digest: format!("sha256:{}", program.sha256),
         })
+        .chain(settings.spec.operator.as_deref().map(of_operator))
         .chain(given_components(settings)?)
         .chain(installed.iter().map(of_chart))
         .collect();
@@ -288,6 +291,9 @@ pub async fn report(
             version,
             organization: Some("grove-conformance".into()),
             url: None,
+            commit: None,
+            description: None,
+            declaration: None,
             ours: true,
         }),
         provider,
@@ -322,6 +328,17 @@ fn given_components(settings: &crate::environment::Settings) -> Result<Vec<Compo
             Ok(Component { name, version, source: ComponentSource::Path, chart: None, digest })
         })
         .collect()
+}
+
+/// The operator that was given.
+fn of_operator(operator: &Operator) -> Component {
+    Component {
+        name: operator.description.name.clone(),
+        version: operator.version.clone(),
+        source: if operator.is_built { ComponentSource::Built } else { ComponentSource::Path },
+        chart: None,
+        digest: format!("sha256:{}", operator.sha256),
+    }
 }
 
 /// What helm has installed, as one.
@@ -399,16 +416,22 @@ fn unknown(error: &dyn std::fmt::Display) -> String {
     "unknown".into()
 }
 
-fn features(target: Target, cases: &[CaseResult]) -> Features {
+fn features(target: Target, settings: &crate::environment::Settings, cases: &[CaseResult]) -> Features {
+    let undeclared = |feature| settings.spec.operator.as_ref()?.undeclared(target.backend(), feature);
     let shown = |clause: &str| {
         let judgements = cases.iter().flat_map(|case| &case.clauses);
         judgements.filter(|judgement| judgement.clause == clause).any(|j| j.outcome.verdict == Verdict::Pass)
     };
-    let unsupported = Feature::ALL.iter().copied().filter(|feature| !target.declares(*feature));
+    let is_supported = |feature: &Feature| target.declares(*feature) && undeclared(*feature).is_none();
+    let unsupported = Feature::ALL.iter().copied().filter(|feature| !is_supported(feature));
     Features {
-        supported: target.features().to_vec(),
+        supported: target.features().iter().copied().filter(is_supported).collect(),
         unsupported: unsupported
-            .map(|name| UnsupportedFeature { name, reason: target.why_not(name).into() })
+            .map(|name| {
+                let of_operator = undeclared(name).filter(|_| target.declares(name));
+                let reason = of_operator.unwrap_or_else(|| target.why_not(name).into());
+                UnsupportedFeature { name, reason }
+            })
             .collect(),
         // KUBE-06: the scheduler's own gates cannot be seen from the API; they are declared until a clause has shown them.
         declared: target

@@ -1,5 +1,7 @@
 //! From what a judge found, and how the driver ended, to outcomes: the one place where a finding becomes a verdict.
 
+use std::collections::BTreeMap;
+
 use conformance_contract::clauses::{self, Clause};
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::Target;
@@ -107,6 +109,17 @@ pub fn unsupported(case: &Case, target: Target) -> CaseResult {
         Judgement { clause: clause.id.into(), outcome: Outcome::unsupported(why), violations: Vec::new() }
     };
     let judgements = known.filter(|clause| target.concerns(clause)).map(judgement).collect();
+    CaseResult { attempts: 0, ..CaseResult::new(case.id, case.title, judgements) }
+}
+
+/// A case that shows nothing that the operator under test declares: each clause unsupported, with this reason.
+pub(crate) fn undeclared(case: &Case, reasons: &BTreeMap<&'static str, String>) -> CaseResult {
+    let judgement = |(clause, reason): (&&str, &String)| Judgement {
+        clause: (*clause).into(),
+        outcome: Outcome::unsupported(reason),
+        violations: Vec::new(),
+    };
+    let judgements = reasons.iter().map(judgement).collect();
     CaseResult { attempts: 0, ..CaseResult::new(case.id, case.title, judgements) }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use conformance_cluster::components::{Component, Progress};
+use conformance_cluster::components::Progress;
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Verdict;
 use conformance_driver::case::Case;
@@ -16,15 +16,15 @@ pub(crate) struct Lines;
 
 #[allow(clippy::print_stderr)]
 impl Progress for Lines {
-    fn building(&self, component: &Component) {
-        eprintln!("building {} {} (once; cached afterwards)", component.name, component.version);
+    fn building(&self, name: &str, version: &str) {
+        eprintln!("building {name} {version} (once; cached afterwards)");
     }
-    fn compiled(&self, _: &Component, _: usize) {}
-    fn built(&self, component: &Component, seconds: f64) {
-        eprintln!("built {} in {seconds:.0} s", component.name);
+    fn compiled(&self, _: &str, _: &str, _: usize) {}
+    fn built(&self, name: &str, _: &str, seconds: f64) {
+        eprintln!("built {name} in {seconds:.0} s");
     }
-    fn waiting(&self, component: &Component) {
-        eprintln!("waiting for another process that builds {}", component.name);
+    fn waiting(&self, name: &str) {
+        eprintln!("waiting for another process that builds {name}");
     }
 }
 

@@ -8,7 +8,7 @@ use conformance_contract::ruling::Finding;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::on;
-use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::case::{Case, Isolation, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane;
 use conformance_driver::limits::{REACTION, SCHEDULING};
@@ -28,6 +28,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["ADM-11"])
 .nodes(&[nodes(1)])
+.needs(&[Need::DisableableBackend])
 .isolation(Isolation::Dedicated);
 
 const SET: &str = "disabled";

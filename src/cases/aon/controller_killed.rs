@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use conformance_cluster::local::{LocalCluster, Part};
 use conformance_contract::ruling::{Broken, Finding, Ruling};
-use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::case::{Case, Isolation, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane::restored;
 use conformance_driver::{convergence, limits};
@@ -29,6 +29,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["AON-13"])
 .nodes(&[nodes(1).pods(2 * (MANY as u32 + 1))])
+.needs(&[Need::ReferenceController])
 .isolation(Isolation::Dedicated);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

@@ -5,7 +5,7 @@ use conformance_contract::ruling::Finding;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::{clique, required, template};
-use conformance_driver::case::{Case, Isolation};
+use conformance_driver::case::{Case, Isolation, Need};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane;
 use conformance_driver::test_cluster::TOPOLOGY;
@@ -22,6 +22,7 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["EXT-02"])
+.needs(&[Need::ReferenceController])
 .isolation(Isolation::Dedicated)
 .only(&[Target::EXTERNAL]);
 

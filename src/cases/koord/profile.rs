@@ -5,7 +5,7 @@ use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
 use conformance_driver::admission_attempts::template;
-use conformance_driver::case::{Case, Isolation};
+use conformance_driver::case::{Case, Isolation, Need};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane;
 use conformance_driver::limits::{REACTION, RECOVERY};
@@ -29,6 +29,7 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["KOORD-02", "KOORD-06"])
+.needs(&[Need::ReferenceController])
 .isolation(Isolation::Dedicated)
 .only(&[Target::KOORDINATOR]);
 

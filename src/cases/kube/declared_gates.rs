@@ -6,7 +6,7 @@ use conformance_contract::names;
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::{KUBE, Target};
 use conformance_driver::admission_attempts::{required, template};
-use conformance_driver::case::{Case, Isolation};
+use conformance_driver::case::{Case, Isolation, Need};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane;
 use conformance_history::History;
@@ -21,6 +21,7 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["KUBE-06"])
+.needs(&[Need::ReferenceController])
 .isolation(Isolation::Dedicated)
 .only(KUBE);
 

@@ -4,7 +4,7 @@
 use conformance_cluster::local::ControllerSpec;
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::KUBE;
-use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::case::{Case, Isolation, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane;
 use conformance_expect::Expected;
@@ -23,6 +23,7 @@ pub(crate) const CASE: Case = Case::new(
 )
 .clauses(&["KUBE-13", "KUBE-15"])
 .nodes(&[nodes(1)])
+.needs(&[Need::ReferenceController])
 .isolation(Isolation::Dedicated)
 .only(KUBE);
 

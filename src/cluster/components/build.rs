@@ -46,16 +46,25 @@ impl Toolchain {
     /// # Errors
     /// [`ClusterError::Go`] if there is none or it is too old.
     pub async fn find(module: &'static Module) -> Result<Self, ClusterError> {
-        let missing = |reason: String| ClusterError::Go { reason, needed: module.go_version().into() };
         let folder = materialise(module)?;
+        Self::in_folder(&folder)
+            .await
+            .map_err(|reason| ClusterError::Go { reason, needed: module.go_version().into() })
+    }
+
+    /// The same inside the folder of any module.
+    ///
+    /// # Errors
+    /// What `go` answered, or that it cannot be run.
+    pub(crate) async fn in_folder(folder: &Path) -> Result<Self, String> {
         let answer = Command::new("go")
             .args(["env", "GOVERSION", "GOOS", "GOARCH"])
-            .current_dir(&folder)
+            .current_dir(folder)
             .output()
             .await
-            .map_err(|e| missing(format!("`go` cannot be run: {e}")))?;
+            .map_err(|e| format!("`go` cannot be run: {e}"))?;
         if !answer.status.success() {
-            return Err(missing(String::from_utf8_lossy(&answer.stderr).trim().to_owned()));
+            return Err(String::from_utf8_lossy(&answer.stderr).trim().to_owned());
         }
         let text = String::from_utf8_lossy(&answer.stdout).into_owned();
         let mut words = text.split_whitespace();
@@ -63,9 +72,38 @@ impl Toolchain {
             (Some(version), Some(os), Some(arch)) => {
                 Ok(Self { version: version.into(), target: format!("{os}/{arch}") })
             }
-            _ => Err(missing(format!("`go env` answered {text:?}"))),
+            _ => Err(format!("`go env` answered {text:?}")),
         }
     }
+
+    /// Whether the `go` on PATH is new enough for a module. `go env` answers whatever the module's `go` line says; this does not.
+    ///
+    /// # Errors
+    /// What `go` answered.
+    pub(crate) async fn serves(module: &Path) -> Result<(), String> {
+        let asked =
+            Command::new("go").args(["list", "-m"]).current_dir(module).stdin(Stdio::null()).output().await;
+        let answer = asked.map_err(|e| format!("`go` cannot be run: {e}"))?;
+        let text = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
+        // Whatever else is wrong with the module is said when it is built.
+        let is_too_old = text.contains("requires go") || text.contains("toolchain");
+        if answer.status.success() || !is_too_old { Ok(()) } else { Err(text) }
+    }
+}
+
+/// A program that Go builds, and from what.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Build<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its version.
+    pub version: &'a str,
+    /// The folder of its module.
+    pub folder: &'a Path,
+    /// The package, as an argument of `go build` there.
+    pub package: &'a str,
+    /// Value of `-ldflags`.
+    pub ldflags: &'a str,
 }
 
 /// Everything that decides what a build gives, as a short hash.
@@ -86,12 +124,12 @@ pub(super) fn key(component: &Component, go: &Toolchain) -> String {
     hex(&hash.finalize())[..16].to_owned()
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Writes the module's files where Go can work on them.
-fn materialise(module: &'static Module) -> Result<PathBuf, ClusterError> {
+pub(super) fn materialise(module: &'static Module) -> Result<PathBuf, ClusterError> {
     let digest = hex(&Sha256::digest(format!("{}{}", module.go_mod, module.go_sum)));
     let folder = home::cache().join("modules").join(format!("{}-{}", module.name, &digest[..16]));
     for (name, content) in [("go.mod", module.go_mod), ("go.sum", module.go_sum)] {
@@ -143,7 +181,7 @@ pub async fn source(component: &'static Component) -> Result<PathBuf, ClusterErr
 /// # Errors
 /// [`ClusterError::Disk`] before, [`ClusterError::Build`] with the log after.
 pub(super) async fn build(
-    component: &'static Component,
+    program: Build<'_>,
     target: &Path,
     log: &Path,
     mut packages: impl FnMut(usize),
@@ -151,27 +189,18 @@ pub(super) async fn build(
     // Again before each build: a disk can be filled by what was built before.
     home::require_space(&home::cache(), SPARE_MIB, "to build a component", home::CACHE_VARIABLE)?;
     let failed = |reason: &str| ClusterError::Build {
-        component: component.name.into(),
-        version: component.version.into(),
+        component: program.name.into(),
+        version: program.version.into(),
         log: log.into(),
         tail: [reason, &home::tail(log, 15)].join("\n").trim().to_owned(),
     };
-    let folder = materialise(component.module)?;
     home::write(log, "")?;
     let mut go = Command::new("go")
-        .args([
-            "build",
-            "-v",
-            "-trimpath",
-            "-mod=readonly",
-            "-buildvcs=false",
-            "-ldflags",
-            &*component.module.ldflags,
-        ])
+        .args(["build", "-v", "-trimpath", "-mod=readonly", "-buildvcs=false", "-ldflags", program.ldflags])
         .arg("-o")
         .arg(target)
-        .arg(component.package)
-        .current_dir(&folder)
+        .arg(program.package)
+        .current_dir(program.folder)
         .env("CGO_ENABLED", "0")
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -10,10 +10,12 @@ mod build;
 mod catalogue;
 mod toolbox;
 
+pub(crate) use build::{Build, hex};
 pub use build::{BuiltBy, Toolchain, source};
 pub(crate) use catalogue::module;
 pub use catalogue::{
     Component, Module, Purpose, catalogue, component, components_for, components_for_kind,
     components_of_node_image,
 };
+pub(crate) use toolbox::built_once;
 pub use toolbox::{Overrides, Program, Progress, Source, Toolbox, digest, must_be_of};

@@ -9,7 +9,7 @@ use conformance_contract::kubernetes::Kubernetes;
 use sha2::{Digest, Sha256};
 use tokio::process::Command;
 
-use super::build::{self, BuiltBy, Toolchain, hex};
+use super::build::{self, Build, BuiltBy, Toolchain, hex};
 use super::catalogue::{Component, catalogue};
 use crate::{ClusterError, home, preflight};
 
@@ -45,15 +45,15 @@ pub type Overrides = BTreeMap<String, PathBuf>;
 /// Told about builds.
 pub trait Progress: Send + Sync {
     /// These are to be built, in this order; none if everything is cached.
-    fn planned(&self, _components: &[&'static Component]) {}
+    fn planned(&self, _names: &[&'static str]) {}
     /// A build began.
-    fn building(&self, component: &Component);
+    fn building(&self, name: &str, version: &str);
     /// So many packages are compiled.
-    fn compiled(&self, component: &Component, packages: usize);
+    fn compiled(&self, name: &str, version: &str, packages: usize);
     /// It is there.
-    fn built(&self, component: &Component, seconds: f64);
+    fn built(&self, name: &str, version: &str, seconds: f64);
     /// Another process builds the same program.
-    fn waiting(&self, component: &Component);
+    fn waiting(&self, name: &str);
 }
 
 /// All programs of a cluster.
@@ -102,7 +102,7 @@ impl Toolbox {
         if !ours.is_empty() {
             preflight::require(&to_build).await?;
         }
-        progress.planned(&to_build);
+        progress.planned(&to_build.iter().map(|component| component.name).collect::<Vec<_>>());
         let mut go: BTreeMap<&str, Toolchain> = BTreeMap::new();
         for component in ours {
             let module = component.module;
@@ -118,7 +118,7 @@ impl Toolbox {
     /// Whether a component is in the cache, built by the Go that is on PATH now.
     pub async fn is_built(component: &'static Component) -> bool {
         match Toolchain::find(component.module).await {
-            Ok(go) => read(component, &folder(component, &go)).is_some(),
+            Ok(go) => read(component.name, &folder(component, &go)).is_some(),
             Err(_) => false,
         }
     }
@@ -221,40 +221,62 @@ async fn cached_or_built(
     progress: &dyn Progress,
 ) -> Result<Program, ClusterError> {
     let folder = folder(component, go);
-    if let Some(program) = read(component, &folder) {
+    if let Some(program) = read(component.name, &folder) {
         return Ok(program);
     }
-    home::make(&folder)?;
-    let _lock = hold(component, &folder.join("lock"), progress).await?;
+    let module = build::materialise(component.module)?;
+    let program = Build {
+        name: component.name,
+        version: component.version,
+        folder: &module,
+        package: component.package,
+        ldflags: &component.module.ldflags,
+    };
+    built_once(program, go, &folder, progress).await
+}
+
+/// The program in its cache folder, built now unless it is there.
+///
+/// # Errors
+/// [`ClusterError::Build`], [`ClusterError::Disk`], [`ClusterError::File`].
+pub(crate) async fn built_once(
+    build: Build<'_>,
+    go: &Toolchain,
+    folder: &Path,
+    progress: &dyn Progress,
+) -> Result<Program, ClusterError> {
+    let Build { name, version, .. } = build;
+    if let Some(program) = read(name, folder) {
+        return Ok(program);
+    }
+    home::make(folder)?;
+    let _lock = hold(name, &folder.join("lock"), progress).await?;
     // Another process may have finished it meanwhile.
-    if let Some(program) = read(component, &folder) {
+    if let Some(program) = read(name, folder) {
         return Ok(program);
     }
-    progress.building(component);
+    progress.building(name, version);
     let start = Instant::now();
     let unfinished = folder.join("unfinished");
-    let log = home::cache().join("logs").join(format!("build-{}.log", component.name));
-    build::build(component, &unfinished, &log, |packages| progress.compiled(component, packages)).await?;
+    let log = home::cache().join("logs").join(format!("build-{name}.log"));
+    build::build(build, &unfinished, &log, |packages| progress.compiled(name, version, packages)).await?;
     let seconds = start.elapsed().as_secs_f64();
     let built = BuiltBy {
-        name: component.name.into(),
-        version: component.version.into(),
+        name: name.into(),
+        version: version.into(),
         go: go.version.clone(),
         sha256: digest(&unfinished)?,
         bytes: std::fs::metadata(&unfinished).ok().map(|file| file.len()),
         seconds,
     };
-    let program = folder.join(component.name);
+    let program = folder.join(name);
     std::fs::rename(&unfinished, &program).map_err(ClusterError::file(&program))?;
     // Written last: a folder without it is an unfinished build.
     let text = serde_json::to_string_pretty(&built).unwrap_or_default();
     home::write(&folder.join("built.json"), text)?;
-    progress.built(component, seconds);
-    read(component, &folder).map(|program| Program { built_in: Some(seconds), ..program }).ok_or_else(|| {
-        ClusterError::Corrupt {
-            component: component.name.into(),
-            reason: "it vanished after its build".into(),
-        }
+    progress.built(name, version, seconds);
+    read(name, folder).map(|program| Program { built_in: Some(seconds), ..program }).ok_or_else(|| {
+        ClusterError::Corrupt { component: name.into(), reason: "it vanished after its build".into() }
     })
 }
 
@@ -262,10 +284,10 @@ fn folder(component: &Component, go: &Toolchain) -> PathBuf {
     home::cache().join("components").join(format!("{}-{}", component.name, build::key(component, go)))
 }
 
-fn read(component: &Component, folder: &Path) -> Option<Program> {
+fn read(name: &str, folder: &Path) -> Option<Program> {
     let built: BuiltBy =
         serde_json::from_str(&std::fs::read_to_string(folder.join("built.json")).ok()?).ok()?;
-    let path = folder.join(component.name);
+    let path = folder.join(name);
     // A copy that was cut off half way is none.
     let whole = std::fs::metadata(&path)
         .is_ok_and(|file| file.is_file() && built.bytes.is_none_or(|bytes| bytes == file.len()));
@@ -279,7 +301,7 @@ fn read(component: &Component, folder: &Path) -> Option<Program> {
     })
 }
 
-async fn hold(component: &Component, path: &Path, progress: &dyn Progress) -> Result<File, ClusterError> {
+async fn hold(name: &str, path: &Path, progress: &dyn Progress) -> Result<File, ClusterError> {
     let file = File::options()
         .create(true)
         .truncate(false)
@@ -287,7 +309,7 @@ async fn hold(component: &Component, path: &Path, progress: &dyn Progress) -> Re
         .open(path)
         .map_err(ClusterError::file(path))?;
     if file.try_lock().is_err() {
-        progress.waiting(component);
+        progress.waiting(name);
     }
     // Asked again and again rather than waited for: a blocked thread would keep Ctrl-C waiting too.
     while let Err(error) = file.try_lock() {
@@ -304,7 +326,6 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::components::component;
 
     /// A cache that a killed process, a full disk or a copy has left.
     #[rstest]
@@ -317,7 +338,6 @@ mod tests {
         #[case] is_there: bool,
     ) {
         let folder = tempfile::tempdir().unwrap();
-        let etcd = component("etcd").unwrap();
         let built = BuiltBy {
             name: "etcd".into(),
             version: "v1".into(),
@@ -327,8 +347,8 @@ mod tests {
             seconds: 1.0,
         };
         std::fs::write(folder.path().join("etcd"), content).unwrap();
-        assert!(read(etcd, folder.path()).is_none(), "a build that has not ended");
+        assert!(read("etcd", folder.path()).is_none(), "a build that has not ended");
         std::fs::write(folder.path().join("built.json"), serde_json::to_string(&built).unwrap()).unwrap();
-        assert_eq!(read(etcd, folder.path()).is_some(), is_there);
+        assert_eq!(read("etcd", folder.path()).is_some(), is_there);
     }
 }

@@ -44,6 +44,7 @@ impl LocalCluster {
             processes: Processes::default(),
             not_up: Mutex::new(not_up),
             node_pools: NodePools::Simulated(client),
+            operator_log_from: Default::default(),
             ready_in: Duration::ZERO,
         };
         cluster.start_part(Part::Etcd).await?;
@@ -57,7 +58,11 @@ impl LocalCluster {
             if !has_controller {
                 return Ok(());
             }
-            let objects = cluster.programs.controller.manifests(cluster.layout.webhook_flags()).await?;
+            let spec = cluster.spec();
+            let objects = match &spec.operator {
+                Some(operator) => operator.objects(cluster.layout.operator_place()?, &spec.controller)?,
+                None => cluster.programs.controller.manifests(cluster.layout.webhook_flags()).await?,
+            };
             deploy::install(&cluster.client(), &objects).await
         };
         let (controller, _) = join(install, apis).await;

@@ -11,25 +11,26 @@ use crate::{ClusterError, home};
 
 /// Who a client certificate speaks for: its common name is the user, its organisation the group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Identity {
+pub(super) struct Identity<'a> {
     /// Name of the kubeconfig.
-    pub file: &'static str,
+    pub file: &'a str,
     /// User.
-    pub user: &'static str,
+    pub user: &'a str,
     /// Group.
-    pub group: Option<&'static str>,
+    pub group: Option<&'a str>,
 }
 
 /// The harness: cluster administrator.
-pub(super) const ADMIN: Identity =
+pub(super) const ADMIN: Identity<'static> =
     Identity { file: "admin", user: "grove-conformance", group: Some("system:masters") };
 /// kube-controller-manager; its controllers act as service accounts of their own.
-pub(super) const CONTROLLER_MANAGER: Identity =
+pub(super) const CONTROLLER_MANAGER: Identity<'static> =
     Identity { file: "kube-controller-manager", user: "system:kube-controller-manager", group: None };
 /// KWOK plays every kubelet.
-pub(super) const KWOK: Identity = Identity { file: "kwok", user: "kwok", group: Some("system:masters") };
+pub(super) const KWOK: Identity<'static> =
+    Identity { file: "kwok", user: "kwok", group: Some("system:masters") };
 /// The reference backend controller speaks for the service account that its RBAC binds.
-pub(super) const CONTROLLER: Identity = Identity {
+pub(super) const CONTROLLER: Identity<'static> = Identity {
     file: "grove-backend-controller",
     user: "system:serviceaccount:grove-system:grove-backend-controller",
     group: Some("system:serviceaccounts"),
@@ -134,7 +135,7 @@ impl Authority {
     ///
     /// # Errors
     /// [`ClusterError::Certificates`], [`ClusterError::File`].
-    pub(super) fn kubeconfig(&self, identity: Identity, server: &str) -> Result<PathBuf, ClusterError> {
+    pub(super) fn kubeconfig(&self, identity: Identity<'_>, server: &str) -> Result<PathBuf, ClusterError> {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, identity.user);
         if let Some(group) = identity.group {

@@ -16,6 +16,7 @@ mod controller;
 mod controller_manager;
 mod etcd;
 mod kwok;
+mod operator;
 mod part;
 mod ports;
 mod provider;
@@ -34,6 +35,7 @@ pub use start::Programs;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -72,6 +74,8 @@ pub struct LocalCluster {
     /// The schedulers beside kube-scheduler that are not, or not yet, up.
     not_up: Mutex<BTreeMap<Scheduler, NotUp>>,
     node_pools: NodePools,
+    /// How long an operator's log was when it was started last.
+    operator_log_from: AtomicU64,
     /// From the first process to a controller that answers `/readyz`, and schedulers that are up or given up.
     pub ready_in: Duration,
 }
@@ -92,8 +96,11 @@ impl LocalCluster {
         self.home.path.join("logs")
     }
 
-    fn log(&self, part: Part) -> PathBuf {
-        self.logs().join(format!("{}.log", part.program()))
+    /// The log of a part.
+    pub fn log(&self, part: Part) -> PathBuf {
+        let operator = self.spec().operator.filter(|_| part == Part::Controller);
+        let name = operator.as_ref().map_or(part.program(), |operator| &operator.description.name);
+        self.logs().join(format!("{name}.log"))
     }
 
     /// How it was asked to be.
@@ -191,6 +198,10 @@ impl LocalCluster {
     pub async fn start_part(&self, part: Part) -> Result<(), ClusterError> {
         let spec = self.spec();
         let process = self.layout.process(part, &spec, &self.programs)?;
+        if part == Part::Controller {
+            let length = std::fs::metadata(self.log(part)).map_or(0, |log| log.len());
+            self.operator_log_from.store(length, Ordering::Relaxed);
+        }
         let running = self.programs.launcher.start(&process, &self.log(part)).await?;
         self.lock().insert(part, running);
         if let Some(scheduler) = part.scheduler() {

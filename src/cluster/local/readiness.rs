@@ -34,8 +34,11 @@ impl LocalCluster {
     /// Waits until the controller says that it is ready; its detail.
     ///
     /// # Errors
-    /// [`ClusterError::NotReady`], or the death of a part.
+    /// [`ClusterError::NotReady`], or the death of a part; [`ClusterError::Operator`] for one that was given.
     pub async fn controller_ready(&self) -> Result<String, ClusterError> {
+        if let Some(operator) = &self.spec().operator {
+            return self.operator_ready(operator).await;
+        }
         let client = plain_client(self.layout.controller.health)?;
         ready("the backend controller", &client, "/readyz", CONTROL_PLANE, || self.dead()).await
     }
@@ -73,7 +76,7 @@ impl LocalCluster {
     }
 }
 
-fn plain_client(port: u16) -> Result<Client, ClusterError> {
+pub(super) fn plain_client(port: u16) -> Result<Client, ClusterError> {
     let url = format!("http://127.0.0.1:{port}");
     let url = url.parse().map_err(|source| ClusterError::Address { url, source })?;
     Client::try_from(kube::Config::new(url)).map_err(|source| ClusterError::api("connect", source))
@@ -104,7 +107,7 @@ async fn ready(
 }
 
 /// One question; what came instead of an answer.
-async fn ask(client: &Client, path: &str, limit: Duration) -> Result<String, String> {
+pub(super) async fn ask(client: &Client, path: &str, limit: Duration) -> Result<String, String> {
     let request = http::Request::get(path).body(Vec::new()).map_err(|e| e.to_string())?;
     match tokio::time::timeout(limit, client.request_text(request)).await {
         Ok(answer) => answer.map_err(|e| e.to_string()),

@@ -2,12 +2,14 @@
 //! of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
 use serde_json::{Value, json};
 
 use super::Part;
+use crate::operator::Operator;
 use crate::schedulers::{self, KaiDir, installation};
 
 /// A second scheduler that the controller is told of beside the default: an External one, of which there is no process.
@@ -73,6 +75,8 @@ pub struct ClusterSpec {
     pub controller: ControllerSpec,
     /// Whether the cluster has the reference controller, with its CRDs and webhooks; else somebody brings another.
     pub has_controller: bool,
+    /// The operator that runs in the reference controller's place.
+    pub operator: Option<Arc<Operator>>,
     /// The schedulers; kube-scheduler is always among them.
     pub schedulers: BTreeSet<Scheduler>,
     /// Plugins (or arguments of plugins) that a scheduler other than kube-scheduler is started without, by the names
@@ -188,6 +192,7 @@ impl ClusterSpec {
             scheduler_gates: gates,
             controller: ControllerSpec::default(),
             has_controller: true,
+            operator: None,
             schedulers: BTreeSet::from([Scheduler::KUBE]),
             plugins_off: Vec::new(),
             gpu_plugin_faults: Vec::new(),

@@ -8,7 +8,7 @@ use super::controller::{self, ControllerPorts};
 use super::part::Part;
 use super::ports::{self, Port};
 use super::spec::ClusterSpec;
-use super::{apiserver, audit, controller_manager, etcd, kwok};
+use super::{apiserver, audit, controller_manager, etcd, kwok, operator};
 use crate::components::Toolbox;
 use crate::own_program::ControllerProgram;
 use crate::process::{Launcher, ProcessSpec};
@@ -47,6 +47,7 @@ pub(super) struct Layout {
     controller_manager: PathBuf,
     kwok_config: PathBuf,
     controller_config: PathBuf,
+    operator: Option<crate::operator::Place>,
     schedulers: BTreeMap<Part, (Place, [Port; 2])>,
 }
 
@@ -75,15 +76,18 @@ impl Layout {
             home::make(&place.folder)?;
             schedulers.insert(part, (place, ports));
         }
+        let controller =
+            ControllerPorts { webhook: webhook.number, health: health.number, metrics: metrics.number };
+        let operator = match &spec.operator {
+            Some(given) => Some(operator::place(given, &authority, &server, folder, controller)?),
+            None => None,
+        };
         Ok(Self {
             folder: folder.into(),
+            operator,
             etcd: (ports::reserve()?, ports::reserve()?),
             kwok: ports::reserve()?,
-            controller: ControllerPorts {
-                webhook: webhook.number,
-                health: health.number,
-                metrics: metrics.number,
-            },
+            controller,
             serving: authority.serving("loopback", &["kubernetes", "kubernetes.default.svc"])?,
             ca_bundle: authority.bundle(),
             ca: authority.bundle_file(),
@@ -102,6 +106,17 @@ impl Layout {
     pub(super) fn webhook_flags(&self) -> [String; 2] {
         let url = format!("--webhook-url=https://127.0.0.1:{}", self.controller.webhook);
         [url, format!("--ca-bundle={}", self.ca.display())]
+    }
+
+    /// What the cluster has for the operator that was given.
+    ///
+    /// # Errors
+    /// [`ClusterError::NoProgram`] if it was made without one.
+    pub(super) fn operator_place(&self) -> Result<&crate::operator::Place, ClusterError> {
+        self.operator.as_ref().ok_or(ClusterError::NoProgram {
+            program: "an operator".into(),
+            reason: "the cluster was made without",
+        })
     }
 
     /// Where the API server writes down who has bound what.
@@ -131,6 +146,9 @@ impl Layout {
         spec: &ClusterSpec,
         programs: &Programs,
     ) -> Result<ProcessSpec, ClusterError> {
+        if let (Part::Controller, Some(operator)) = (part, &spec.operator) {
+            return operator.process(self.operator_place()?, &spec.controller);
+        }
         let Command { args, env } = self.command(part, spec)?;
         let given = part.described().and_then(|(install, process)| {
             let file = install.given(spec).find(|(name, _)| *name == process.name);

@@ -1,13 +1,21 @@
 //! What the clusters of a run lack for a case, worded for the report.
 
+use std::sync::Arc;
+
 use conformance_cluster::ClusterError;
+use conformance_cluster::local::EXTERNAL_SCHEDULER;
+use conformance_cluster::operator::Operator;
 use conformance_cluster::schedulers::installation;
+use conformance_contract::clauses::{self, Feature};
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_driver::case::{Case, Isolation, Need};
 use conformance_driver::test_cluster::TestCluster;
 
 use super::{Environment, Origin, Settings};
+
+/// Core clauses whose cases ask for a topology constraint to be admitted, which is for operators that honour it.
+const OF_TOPOLOGY: [&str; 1] = ["ADM-07"];
 
 impl Environment {
     /// Why a scheduler itself is not in the clusters of this run.
@@ -18,6 +26,19 @@ impl Environment {
             Origin::Kind(_) => install.missing_in_kind(),
             Origin::Local | Origin::Up(_) | Origin::Existing { .. } => install.missing(&self.settings.spec),
         }
+    }
+
+    /// Whether the operator has the External profile that the harness gives to the reference controller.
+    fn has_external_profile(&self) -> bool {
+        let has = |operator: &Arc<Operator>| operator.description.backends.contains_key(EXTERNAL_SCHEDULER);
+        self.settings.spec.operator.as_ref().is_none_or(has)
+    }
+
+    /// Why a clause is not asked: the operator declares its features, and the clause's is not among them.
+    pub(crate) fn undeclared(&self, clause: &str, target: Target) -> Option<String> {
+        let of_topology = OF_TOPOLOGY.contains(&clause).then_some(Feature::TopologyRequired);
+        let feature = clauses::clause(clause)?.feature().or(of_topology)?;
+        self.settings.spec.operator.as_ref()?.undeclared(target.backend(), feature)
     }
 
     /// Why nothing can be said about a target's scheduler: it is not in the clusters of this run. What the API server
@@ -40,11 +61,11 @@ impl Environment {
         {
             return Some(missing);
         }
-        case.needs.iter().find_map(|need| self.lacks_need(*need))
+        case.needs.iter().find_map(|need| self.lacks_need(*need, target))
     }
 
     /// Why the clusters of this run do not have what a case needs.
-    fn lacks_need(&self, need: Need) -> Option<&'static str> {
+    fn lacks_need(&self, need: Need, target: Target) -> Option<&'static str> {
         let Settings { origin, spec, .. } = &self.settings;
         let (has, otherwise) = match need {
             Need::Kubelets => (
@@ -60,6 +81,14 @@ impl Environment {
             Need::PodGrouper => (
                 spec.kai.as_ref().is_none_or(|kai| kai.program("kai-podgrouper").is_some()),
                 "KAI's podgrouper is not in the folder of --kai-dir",
+            ),
+            Need::ReferenceController => (
+                spec.operator.is_none(),
+                "it configures the reference controller, or uses a fault that only that one has",
+            ),
+            Need::DisableableBackend => (
+                target.scheduler() != Scheduler::KUBE || self.has_external_profile(),
+                "default-scheduler cannot be disabled, and this operator has no profile of type External beside it",
             ),
         };
         (!has).then_some(otherwise)

@@ -1,0 +1,56 @@
+//! `--operator`: an operator in the reference controller's place.
+
+use conformance_cluster::operator::{Opened, Operator, open};
+use conformance_contract::target::Target;
+use conformance_report::{Implementation, ImplementationFile};
+
+use super::Failure;
+use super::args::OperatorArgs;
+use super::output;
+
+/// The operator that is named, if any is; nothing is built yet.
+///
+/// # Errors
+/// [`Failure::Usage`].
+pub(crate) async fn opened(args: &OperatorArgs) -> Result<Option<Opened>, Failure> {
+    match &args.operator {
+        Some(word) => Ok(Some(open(word, args.declares.as_deref()).await?)),
+        None => Ok(None),
+    }
+}
+
+/// The targets whose backends it has. One that was asked for by name and that it does not have is refused; of `all`
+/// those that it does not have are left out, which is said.
+///
+/// # Errors
+/// [`Failure::Usage`].
+pub(crate) fn targets(opened: &Opened, targets: Vec<Target>, are_all: bool) -> Result<Vec<Target>, Failure> {
+    let (there, missing): (Vec<_>, Vec<_>) =
+        targets.into_iter().partition(|target| opened.has(target.backend()));
+    if let Some(target) = missing.first().filter(|_| !are_all || there.is_empty()) {
+        opened.must_have(target.backend())?;
+    }
+    for target in missing {
+        output::say(&format!("{} does not have backend {}: not run", opened.name(), target.name()));
+    }
+    Ok(there)
+}
+
+/// It in reports.
+pub(crate) fn implementation(operator: &Operator) -> Implementation {
+    let file = |release: Option<&String>, sha256: &str| ImplementationFile {
+        release: release.cloned(),
+        digest: format!("sha256:{sha256}"),
+    };
+    let declaration = operator.declaration.as_ref();
+    Implementation {
+        name: operator.description.name.clone(),
+        version: operator.version.clone(),
+        organization: operator.description.organization.clone(),
+        url: operator.description.url.clone(),
+        commit: operator.commit.clone(),
+        description: Some(file(operator.variant.as_ref(), &operator.description_sha256)),
+        declaration: declaration.map(|declared| file(Some(&declared.release), &declared.sha256)),
+        ours: false,
+    }
+}

@@ -1,0 +1,115 @@
+//! An operator that was given, in the reference controller's place.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use super::certs::{Authority, Identity};
+use super::controller::ControllerPorts;
+use super::readiness::{ask, plain_client};
+use super::{LocalCluster, Part};
+use crate::operator::{Operator, OperatorError, Place};
+use crate::process::Process;
+use crate::{ClusterError, home};
+
+/// How much of a log a message shows.
+const TAIL: usize = 15;
+
+/// What a new cluster has for an operator.
+///
+/// # Errors
+/// [`ClusterError::Certificates`], [`ClusterError::File`].
+pub(super) fn place(
+    operator: &Operator,
+    authority: &Authority,
+    server: &str,
+    folder: &Path,
+    ports: ControllerPorts,
+) -> Result<Place, ClusterError> {
+    let name = &operator.description.name;
+    let identity = match &operator.description.identity {
+        Some(user) => Identity { file: name, user: &user.user, group: user.group.as_deref() },
+        None => Identity { file: name, user: name, group: Some("system:masters") },
+    };
+    let serving = authority.serving(name, &[])?;
+    let folder = folder.join(name);
+    home::make(&folder)?;
+    Ok(Place {
+        kubeconfig: authority.kubeconfig(identity, server)?,
+        certificates: [serving.certificate, serving.key, authority.bundle_file()],
+        ca_bundle: authority.bundle(),
+        folder,
+        webhook: ports.webhook,
+        health: ports.health,
+        metrics: ports.metrics,
+    })
+}
+
+impl LocalCluster {
+    /// Waits until an operator says that it is ready, and its webhooks answer.
+    ///
+    /// # Errors
+    /// [`OperatorError::Ended`], [`OperatorError::NotReady`], [`OperatorError::Webhook`].
+    pub(super) async fn operator_ready(&self, operator: &Operator) -> Result<String, ClusterError> {
+        let place = self.layout.operator_place()?;
+        let name = &operator.description.name;
+        let tail = || home::tail(&self.log(Part::Controller), TAIL);
+        let readiness = &operator.description.readiness;
+        let limit = Duration::from_secs(readiness.seconds);
+        let client = plain_client(place.health)?;
+        let begin = Instant::now();
+        let said = loop {
+            let last = match (&readiness.path, &readiness.log_line) {
+                (Some(path), _) => match ask(&client, path, Duration::from_secs(2)).await {
+                    Ok(answer) => break answer,
+                    Err(last) => last,
+                },
+                (None, words) => match self.logged(words.as_deref().unwrap_or_default()) {
+                    Some(line) => break line,
+                    None => "no line of its log has the words".into(),
+                },
+            };
+            if let Some(error) = self.dead_operator(operator).or_else(|| self.dead()) {
+                return Err(error);
+            }
+            if begin.elapsed() > limit {
+                let (operator, seconds, tail) = (name.clone(), limit.as_secs(), tail());
+                return Err(OperatorError::NotReady { operator, seconds, last, tail }.into());
+            }
+            tokio::time::sleep(Duration::from_millis(25)).await;
+        };
+        let gave_up = || self.dead_operator(operator).is_some();
+        if let Some((url, last)) = operator.silent_webhook(place, gave_up).await? {
+            return Err(self.dead_operator(operator).unwrap_or_else(|| {
+                OperatorError::Webhook { operator: name.clone(), url, last, tail: tail() }.into()
+            }));
+        }
+        Ok(said)
+    }
+
+    /// Why an operator's process is not there any more.
+    fn dead_operator(&self, operator: &Operator) -> Option<ClusterError> {
+        let how = self.lock().get(&Part::Controller).and_then(Process::ended)?;
+        let command = self.layout.process(Part::Controller, &self.spec(), &self.programs);
+        let command = command.map(|process| {
+            let env = process.env.iter().map(|(name, value)| format!("{name}={value}"));
+            let program = std::iter::once(process.program.display().to_string());
+            env.chain(program).chain(process.args).collect::<Vec<_>>().join(" ")
+        });
+        let error = OperatorError::Ended {
+            operator: operator.description.name.clone(),
+            how,
+            command: command.unwrap_or_default(),
+            tail: home::tail(&self.log(Part::Controller), TAIL),
+        };
+        Some(error.into())
+    }
+
+    /// The line with these words that the operator has logged since it was started.
+    fn logged(&self, words: &str) -> Option<String> {
+        let from = self.operator_log_from.load(Ordering::Relaxed);
+        let log = std::fs::read(self.log(Part::Controller)).ok()?;
+        let text = String::from_utf8_lossy(log.get(usize::try_from(from).ok()?..)?).into_owned();
+        text.lines().find(|line| line.contains(words)).map(str::to_owned)
+    }
+}

@@ -1,0 +1,113 @@
+//! A folder with an operator's source: which version and commit it is, and a hash of what a build reads. It may be a
+//! clone, a worktree, or an unpacked archive without git.
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use tokio::process::Command;
+
+use super::description::VersionFrom;
+use crate::ClusterError;
+use crate::components::hex;
+
+/// A version, and the commit where git knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Revision {
+    pub version: String,
+    pub commit: Option<String>,
+}
+
+/// Which version a folder is.
+pub(super) async fn revision(dir: &Path, from: &VersionFrom) -> Revision {
+    let in_file = || from.file.as_ref().and_then(|file| version_in(&dir.join(file)));
+    if !is_top(dir).await {
+        return Revision { version: in_file().unwrap_or_else(|| "unknown".into()), commit: None };
+    }
+    let commit = git(dir, &["rev-parse", "HEAD"]).await;
+    let described = match &from.git_tags {
+        Some(tags) => git(dir, &["describe", "--tags", "--dirty", "--match", tags]).await,
+        None => None,
+    };
+    // A clone without tags: the file says the version, and git which commit it is.
+    let version = match (described, in_file(), &commit) {
+        (Some(version), _, _) => version,
+        (None, Some(version), Some(commit)) => format!("{version}-g{}", &commit[..commit.len().min(8)]),
+        (None, Some(version), None) => version,
+        (None, None, _) => commit.clone().unwrap_or_else(|| "unknown".into()),
+    };
+    Revision { version, commit }
+}
+
+/// Whether the folder is the top of a repository, and not an archive that lies inside of another one.
+async fn is_top(dir: &Path) -> bool {
+    let top = git(dir, &["rev-parse", "--show-toplevel"]).await;
+    top.and_then(|top| PathBuf::from(top).canonicalize().ok()).is_some_and(|top| top == dir)
+}
+
+async fn git(dir: &Path, args: &[&str]) -> Option<String> {
+    let answer = Command::new("git").arg("-C").arg(dir).args(args).output().await.ok()?;
+    let text = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
+    (answer.status.success() && !text.is_empty()).then_some(text)
+}
+
+/// The version in a file: all of its text, or of a chart the version of the application.
+fn version_in(path: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    if path.extension().is_none_or(|extension| extension != "yaml") {
+        return Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+    }
+    let chart = grove_yaml::documents(&text).ok()?.into_iter().next()?;
+    let field = |name: &str| chart[name].as_str().map(str::to_owned);
+    field("appVersion").or_else(|| field("version"))
+}
+
+/// A hash of the files below these folders: those that git would not ignore, or where there is no git all that are not
+/// hidden.
+///
+/// # Errors
+/// [`ClusterError::File`].
+pub(super) async fn content(dir: &Path, inputs: &[String]) -> Result<String, ClusterError> {
+    let mut files = match is_top(dir).await {
+        true => {
+            let mut args = vec!["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"];
+            args.extend(inputs.iter().map(String::as_str));
+            let listed = git(dir, &args).await.unwrap_or_default();
+            listed.split('\0').map(PathBuf::from).filter(|file| dir.join(file).is_file()).collect()
+        }
+        false => Vec::new(),
+    };
+    if files.is_empty() {
+        for input in inputs {
+            below(dir, Path::new(input), &mut files)?;
+        }
+    }
+    files.sort();
+    files.dedup();
+    let mut hash = Sha256::new();
+    for file in files {
+        let path = dir.join(&file);
+        let bytes = std::fs::read(&path).map_err(ClusterError::file(&path))?;
+        hash.update(file.to_string_lossy().as_bytes());
+        hash.update([0]);
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    }
+    Ok(hex(&hash.finalize()))
+}
+
+fn below(dir: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), ClusterError> {
+    let path = dir.join(folder);
+    for entry in std::fs::read_dir(&path).map_err(ClusterError::file(&path))?.flatten() {
+        let name = entry.file_name();
+        let kind = entry.file_type().map_err(ClusterError::file(entry.path()))?;
+        if name.to_string_lossy().starts_with('.') {
+            continue;
+        }
+        match kind {
+            kind if kind.is_dir() => below(dir, &folder.join(&name), files)?,
+            kind if kind.is_file() => files.push(folder.join(&name)),
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! The operator's configuration file in one cluster: the template, with a profile for each backend that is enabled.
+
+use serde_json::{Map, Value, json};
+
+use super::Operator;
+use super::template::{Values, fill_value};
+use crate::local::ControllerSpec;
+
+impl Operator {
+    /// The enabled backends that it has, in the order of the specification. What the harness enables beside them for the
+    /// reference controller, an External profile, is left out.
+    pub(super) fn enabled(&self, spec: &ControllerSpec) -> Vec<String> {
+        let profiles = spec.configuration["scheduler"]["profiles"].as_array().into_iter().flatten();
+        let names = profiles.filter_map(|profile| profile["name"].as_str());
+        names.filter(|name| self.description.backends.contains_key(*name)).map(str::to_owned).collect()
+    }
+
+    /// The configuration's text, if the operator has any; JSON is YAML.
+    ///
+    /// # Errors
+    /// A placeholder without a value.
+    pub(super) fn configuration(
+        &self,
+        values: &Values,
+        spec: &ControllerSpec,
+    ) -> Result<Option<String>, String> {
+        let Some(configuration) = &self.description.configuration else { return Ok(None) };
+        let mut content = fill_value(&configuration.template, values)?;
+        let place = configuration.profiles.as_ref().and_then(|pointer| content.pointer_mut(pointer));
+        if let Some(Value::Array(profiles)) = place {
+            profiles.extend(self.enabled(spec).iter().map(|backend| self.profile(backend)));
+        }
+        Ok(Some(content.to_string()))
+    }
+
+    fn profile(&self, backend: &str) -> Value {
+        let described = self.description.backends.get(backend).and_then(|backend| backend.profile.clone());
+        let mut profile = described.unwrap_or_default();
+        profile.entry("name").or_insert_with(|| backend.into());
+        let declared = self.declaration.as_ref().and_then(|declaration| declaration.backends.get(backend));
+        for (name, value) in declared.map(|declared| &declared.configuration).into_iter().flatten() {
+            let config = profile.entry("config").or_insert_with(|| json!(Map::new()));
+            config[name.as_str()] = value.clone();
+        }
+        Value::Object(profile)
+    }
+}

@@ -1,0 +1,105 @@
+//! What an operator needs of the API before it starts: its namespace, its CRDs, which are read from its source, other
+//! objects of its description, and webhook configurations by URL.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::description::{Webhook, WebhookKind};
+use super::template::{Values, fill_value};
+use super::{Operator, OperatorError, Place};
+use crate::ClusterError;
+use crate::local::ControllerSpec;
+
+impl Operator {
+    /// All of it, in one cluster.
+    ///
+    /// # Errors
+    /// [`OperatorError::File`].
+    pub fn objects(&self, place: &Place, spec: &ControllerSpec) -> Result<Vec<Value>, ClusterError> {
+        let values = self.values(place, spec);
+        let namespace = &self.description.namespace;
+        let mut objects =
+            vec![json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})];
+        for pattern in &self.description.crds {
+            objects.extend(self.crds(pattern)?);
+        }
+        for manifest in &self.description.manifests {
+            let wrong = |reason| OperatorError::File { path: "manifests".into(), reason };
+            objects.push(fill_value(manifest, &values).map_err(wrong)?);
+        }
+        for kind in [WebhookKind::Mutating, WebhookKind::Validating] {
+            objects.extend(self.webhooks(kind, &values));
+        }
+        Ok(objects)
+    }
+
+    fn crds(&self, pattern: &str) -> Result<Vec<Value>, OperatorError> {
+        let wrong = |path: &Path, reason: String| OperatorError::File { path: path.into(), reason };
+        let files = matching(&self.dir, pattern);
+        if files.is_empty() {
+            return Err(wrong(&self.dir.join(pattern), "there is no such file; `crds` names it".into()));
+        }
+        let mut crds = Vec::new();
+        for file in files {
+            let text = std::fs::read_to_string(&file).map_err(|error| wrong(&file, error.to_string()))?;
+            let documents = grove_yaml::documents(&text).map_err(|error| wrong(&file, error.to_string()))?;
+            if let Some(other) = documents.iter().find(|crd| crd["kind"] != "CustomResourceDefinition") {
+                return Err(wrong(&file, format!("it holds a {}, no CRD", other["kind"])));
+            }
+            crds.extend(documents);
+        }
+        Ok(crds)
+    }
+
+    fn webhooks(&self, kind: WebhookKind, values: &Values) -> Option<Value> {
+        let of_kind = self.description.webhooks.iter().filter(|webhook| webhook.kind == kind);
+        let webhooks: Vec<_> = of_kind.map(|webhook| entry(webhook, values)).collect();
+        (!webhooks.is_empty()).then(|| {
+            json!({
+                "apiVersion": "admissionregistration.k8s.io/v1",
+                "kind": format!("{kind:?}WebhookConfiguration"),
+                "metadata": {"name": self.description.name},
+                "webhooks": webhooks,
+            })
+        })
+    }
+}
+
+fn entry(webhook: &Webhook, values: &Values) -> Value {
+    json!({
+        "name": webhook.name,
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": {
+            "url": format!("{}{}", values["webhook-url"], webhook.path),
+            "caBundle": values["ca-bundle"],
+        },
+        "failurePolicy": "Fail",
+        "sideEffects": "None",
+        "timeoutSeconds": 10,
+        "rules": webhook.rules,
+    })
+}
+
+/// The files of a folder that a pattern means, in order; `*` stands for any part of the last name.
+fn matching(dir: &Path, pattern: &str) -> Vec<PathBuf> {
+    let pattern = dir.join(pattern);
+    let (Some(folder), Some(name)) = (pattern.parent(), pattern.file_name().and_then(|name| name.to_str()))
+    else {
+        return Vec::new();
+    };
+    let Some((start, end)) = name.split_once('*') else {
+        return Some(pattern.clone()).filter(|file| file.is_file()).into_iter().collect();
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<_> = entries
+        .filter(|entry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
+        })
+        .map(|entry| entry.path())
+        .collect();
+    files.sort();
+    files
+}

@@ -1,0 +1,203 @@
+//! From a word to an operator: its files are read and its source is looked at first, so that everything that is wrong
+//! with them is known before anything is built or started.
+
+use std::path::{Path, PathBuf};
+
+use conformance_contract::clauses::Feature;
+use sha2::{Digest, Sha256};
+
+use super::checkout::{self, Revision};
+use super::description::{Description, GoBuild, Read};
+use super::template::fill;
+use super::word::Word;
+use super::{Declaration, OperatorError};
+use crate::components::{Build, Program, Progress, Source, Toolchain, built_once, digest, hex};
+use crate::{ClusterError, home};
+
+/// An operator whose program may not be built yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Opened {
+    description: Description,
+    dir: PathBuf,
+    /// The folder that `program` is relative to.
+    beside: PathBuf,
+    revision: Revision,
+    variant: Option<String>,
+    declaration: Option<Declaration>,
+    word: String,
+    sha256: String,
+}
+
+/// An operator that can be started in a cluster.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Operator {
+    /// How it is started.
+    pub description: Description,
+    /// What it declares, if that was given.
+    pub declaration: Option<Declaration>,
+    /// Its version.
+    pub version: String,
+    /// Its commit, where git knows it.
+    pub commit: Option<String>,
+    /// Which variant of the description it is.
+    pub variant: Option<String>,
+    /// SHA-256 of the description, hex.
+    pub description_sha256: String,
+    /// SHA-256 of its program, hex.
+    pub sha256: String,
+    /// Whether its program was built here.
+    pub is_built: bool,
+    /// The word that names it on the command line, whatever the working directory.
+    pub word: String,
+    pub(super) dir: PathBuf,
+    pub(super) program: PathBuf,
+}
+
+/// Reads what a word names: the description, the release that the source is, and what it declares. `declares` is a file
+/// instead of the one that comes with the description.
+///
+/// # Errors
+/// [`OperatorError`], all of them usage errors.
+pub async fn open(word: &str, declares: Option<&Path>) -> Result<Opened, OperatorError> {
+    let named = Word::parse(word)?;
+    let word = named.absolute();
+    let (text, path, given) = match &named {
+        Word::Of(recipe, dir) => {
+            (recipe.description.to_owned(), PathBuf::from(recipe.path), Some(dir.as_path()))
+        }
+        Word::File(path) => (read(path)?, path.clone(), None),
+    };
+    let Read { description, dir, variant } = Description::read(&text, &path, given)?;
+    let beside = path.parent().unwrap_or(Path::new("")).to_owned();
+    let declared = match (declares, &named, &description.declares) {
+        (Some(path), ..) => Some((read(path)?, path.to_owned())),
+        (None, Word::Of(recipe, _), _) => {
+            let (path, text) = recipe.declaration;
+            Some((text.to_owned(), path.into()))
+        }
+        (None, Word::File(_), Some(file)) => Some((read(&beside.join(file))?, beside.join(file))),
+        (None, Word::File(_), None) => None,
+    };
+    let declaration = match declared {
+        Some((text, path)) => Some(Declaration::read(&text, &path, &description.name, &dir)?),
+        None => None,
+    };
+    let revision = checkout::revision(&dir, &description.version).await;
+    let sha256 = hex(&Sha256::digest(&text));
+    Ok(Opened { description, dir, beside, revision, variant, declaration, word, sha256 })
+}
+
+fn read(path: &Path) -> Result<String, OperatorError> {
+    std::fs::read_to_string(path)
+        .map_err(|error| OperatorError::File { path: path.into(), reason: error.to_string() })
+}
+
+impl Opened {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.description.name
+    }
+
+    /// Whether it has a backend and, where it declares any, declares it.
+    pub fn has(&self, backend: &str) -> bool {
+        let is_declared = |declaration: &Declaration| declaration.backends.contains_key(backend);
+        self.description.backends.contains_key(backend) && self.declaration.as_ref().is_none_or(is_declared)
+    }
+
+    /// Refuses a backend that it does not have.
+    ///
+    /// # Errors
+    /// [`OperatorError::Backend`].
+    pub fn must_have(&self, backend: &str) -> Result<(), OperatorError> {
+        if self.has(backend) {
+            return Ok(());
+        }
+        let declared = self.description.backends.keys().filter(|name| self.has(name)).cloned().collect();
+        let operator = self.description.name.clone();
+        Err(OperatorError::Backend { operator, backend: backend.into(), declared })
+    }
+
+    /// The operator with its program, built unless it is in the cache.
+    ///
+    /// # Errors
+    /// [`OperatorError::Go`], [`OperatorError::File`]; [`ClusterError::Build`], [`ClusterError::Disk`].
+    pub async fn build(self, progress: &dyn Progress) -> Result<Operator, ClusterError> {
+        let program = match (&self.description.build, &self.description.program) {
+            (Some(build), _) => self.built(build, progress).await?,
+            (None, program) => self.given(program.as_deref().unwrap_or(Path::new("")))?,
+        };
+        Ok(Operator {
+            description: self.description,
+            declaration: self.declaration,
+            version: self.revision.version,
+            commit: self.revision.commit,
+            variant: self.variant,
+            description_sha256: self.sha256,
+            sha256: program.sha256,
+            is_built: program.source == Source::Built,
+            word: self.word,
+            dir: self.dir,
+            program: program.path,
+        })
+    }
+
+    async fn built(&self, build: &GoBuild, progress: &dyn Progress) -> Result<Program, ClusterError> {
+        let name = &self.description.name;
+        let module = self.dir.join(&build.module);
+        let too_old = |reason| OperatorError::Go { needed: go_line(&module), module: module.clone(), reason };
+        let go = Toolchain::in_folder(&module).await.map_err(too_old)?;
+        Toolchain::serves(&module).await.map_err(too_old)?;
+        let values = [
+            ("version", self.revision.version.clone()),
+            ("commit", self.revision.commit.clone().unwrap_or_default()),
+        ];
+        let ldflags = fill(&build.ldflags, &values.into())
+            .map_err(|reason| OperatorError::File { path: "build.ldflags".into(), reason })?;
+        let content = checkout::content(&self.dir, &build.inputs).await?;
+        let mut hash = Sha256::new();
+        // GOFLAGS may name another go.mod, or tags.
+        let flags = std::env::var("GOFLAGS").unwrap_or_default();
+        for part in [&content, &build.module, &build.package, &ldflags, &go.version, &go.target, &flags] {
+            hash.update(part.as_bytes());
+            hash.update([0]);
+        }
+        let folder =
+            home::cache().join("components").join(format!("{name}-{}", &hex(&hash.finalize())[..16]));
+        let version = &self.revision.version;
+        let build = Build { name, version, folder: &module, package: &build.package, ldflags: &ldflags };
+        built_once(build, &go, &folder, progress).await
+    }
+
+    fn given(&self, program: &Path) -> Result<Program, ClusterError> {
+        let path = self.beside.join(program);
+        let path =
+            path.canonicalize().map_err(|error| OperatorError::File { reason: error.to_string(), path })?;
+        Ok(Program {
+            name: self.description.name.clone(),
+            version: self.revision.version.clone(),
+            sha256: digest(&path)?,
+            path,
+            source: Source::Given,
+            built_in: None,
+        })
+    }
+}
+
+/// The `go` line of a module's go.mod.
+fn go_line(module: &Path) -> String {
+    let text = std::fs::read_to_string(module.join("go.mod")).unwrap_or_default();
+    text.lines().find_map(|line| line.strip_prefix("go ")).unwrap_or("as its go.mod says").trim().to_owned()
+}
+
+impl Operator {
+    /// Why a feature's clauses are not asked of it on a backend: it declares the features of its backends, and that one
+    /// is not among them.
+    pub fn undeclared(&self, backend: &str, feature: Feature) -> Option<String> {
+        let declaration = self.declaration.as_ref()?;
+        let is_declared = declaration.backends.get(backend).is_some_and(|of| of.features.contains(&feature));
+        (!is_declared).then(|| {
+            let (name, version) = (&self.description.name, &self.version);
+            format!("{name} {version} does not declare {feature} on {backend}")
+        })
+    }
+}

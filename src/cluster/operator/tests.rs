@@ -1,0 +1,329 @@
+//! Descriptions, releases and what becomes of an operator in a cluster, on folders made for the purpose.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use crate::schedulers;
+use conformance_contract::clauses::Feature;
+use rstest::rstest;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::description::{Description, VersionFrom};
+use super::word::UPSTREAM;
+use super::*;
+use crate::local::ControllerSpec;
+
+fn put(dir: &Path, file: &str, content: &str) {
+    let path = dir.join(file);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, content).unwrap();
+}
+
+/// A folder with these empty files.
+fn folder(files: &[&str]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for file in files {
+        put(folder.path(), file, "");
+    }
+    folder
+}
+
+const CRDS: &str = "operator/api/core/v1alpha1/crds";
+const BINDINGS: &str = "operator/api/core/v1alpha1/crds/grove.io_clustertopologybindings.yaml";
+const GANG_MAPS: &str = "operator/api/core/v1alpha1/crds/grove.io_podgangmaps.yaml";
+const VOLCANO: &str = "operator/internal/scheduler/volcano/backend.go";
+
+/// A folder that looks like a checkout of upstream's, with these files besides.
+fn upstream(files: &[&str]) -> TempDir {
+    let marks = [
+        "operator/go.mod",
+        "operator/cmd/main.go",
+        "scheduler/api/core/v1alpha1/crds/scheduler.grove.io_podgangs.yaml",
+    ];
+    let folder = folder(&[&marks[..], files].concat());
+    std::fs::create_dir_all(folder.path().join(CRDS)).unwrap();
+    put(folder.path(), "operator/VERSION", "v0.1.0-dev\n");
+    folder
+}
+
+async fn opened(folder: &TempDir) -> Result<Opened, OperatorError> {
+    open(&format!("upstream={}", folder.path().display()), None).await
+}
+
+const SMALL: &str = "
+apiVersion: conformance.grove.io/v1alpha1
+kind: OperatorDescription
+name: mine
+program: ./mine
+backends: {default-scheduler: {}}
+readiness: {logLine: started}
+";
+
+/// A description with this put behind it.
+fn described(more: &str) -> (TempDir, std::path::PathBuf) {
+    let folder = folder(&["mine"]);
+    put(folder.path(), "mine.yaml", &format!("{SMALL}{more}"));
+    let path = folder.path().join("mine.yaml");
+    (folder, path)
+}
+
+fn place(folder: &Path) -> Place {
+    Place {
+        folder: folder.join("mine"),
+        kubeconfig: "DIR/mine.kubeconfig".into(),
+        certificates: ["a", "b", "c"].map(|name| folder.join(name)),
+        ca_bundle: "PEM".into(),
+        webhook: 1005,
+        health: 1006,
+        metrics: 1007,
+    }
+}
+
+struct Silent;
+
+impl crate::components::Progress for Silent {
+    fn building(&self, _: &str, _: &str) {}
+    fn compiled(&self, _: &str, _: &str, _: usize) {}
+    fn built(&self, _: &str, _: &str, _: f64) {}
+    fn waiting(&self, _: &str) {}
+}
+
+/// Upstream's operator as if it had been built.
+async fn operator(folder: &TempDir) -> Operator {
+    let text = UPSTREAM
+        .description
+        .replace("build:\n  module: operator", "program: operator/go.mod\nnothing:\n  module: operator");
+    // The same description with a program instead of a build: nothing is compiled in a unit test.
+    let mut document = grove_yaml::documents(&text).unwrap().remove(0);
+    document.as_object_mut().unwrap().remove("nothing");
+    document["source"] = json!(folder.path());
+    document["declares"] = json!("declared.yaml");
+    put(folder.path(), "declared.yaml", UPSTREAM.declaration.1);
+    put(folder.path(), "d.yaml", &document.to_string());
+    let opened = open(&format!("exec:{}", folder.path().join("d.yaml").display()), None).await.unwrap();
+    opened.build(&Silent).await.unwrap()
+}
+
+#[rstest]
+#[case::before_volcano(&[BINDINGS], "with ClusterTopologyBinding (from v0.1.0-alpha.9)", false)]
+#[case::volcano(&[BINDINGS, VOLCANO], "with a Volcano backend", true)]
+#[case::epochs(&[BINDINGS, VOLCANO, GANG_MAPS], "PodGang names by epoch (PodGangMap)", true)]
+#[tokio::test]
+async fn releases_of_upstream(#[case] files: &[&str], #[case] variant: &str, #[case] volcano: bool) {
+    let folder = upstream(files);
+    let opened = opened(&folder).await.unwrap();
+    assert!(opened.has("default-scheduler") && opened.has("kai-scheduler") && !opened.has("koord-scheduler"));
+    assert_eq!(opened.has("volcano"), volcano);
+    assert_eq!(operator(&folder).await.variant.as_deref(), Some(variant));
+}
+
+#[tokio::test]
+async fn a_release_without_topology_bindings_is_refused() {
+    let error = opened(&upstream(&[])).await.unwrap_err();
+    assert!(error.is_usage() && error.to_string().contains("v0.1.0-alpha.9 is the first"), "{error}");
+}
+
+#[tokio::test]
+async fn a_folder_that_is_no_checkout_says_what_it_lacks() {
+    let error = opened(&folder(&["operator/go.mod"])).await.unwrap_err();
+    assert!(error.is_usage() && error.to_string().contains("it lacks operator/cmd/main.go"), "{error}");
+    let error = open("upstream=/no/such/folder", None).await.unwrap_err();
+    assert!(error.is_usage() && error.to_string().contains("no such folder"), "{error}");
+}
+
+#[tokio::test]
+async fn an_undeclared_backend_is_named_with_those_there_are() {
+    let folder = upstream(&[BINDINGS]);
+    let opened = opened(&folder).await.unwrap();
+    let error = opened.must_have("koord-scheduler").unwrap_err();
+    assert!(error.is_usage());
+    let expected =
+        "grove-operator declares no backend koord-scheduler: it declares default-scheduler, kai-scheduler;";
+    assert!(error.to_string().starts_with(expected), "{error}");
+    assert!(opened.must_have("default-scheduler").is_ok());
+}
+
+#[tokio::test]
+async fn upstream_is_started_like_this() {
+    let folder = upstream(&[BINDINGS, VOLCANO]);
+    for name in ["a", "b", "c"] {
+        put(folder.path(), name, name);
+    }
+    let operator = operator(&folder).await;
+    let spec = ControllerSpec::for_schedulers(&schedulers::all().collect::<BTreeSet<_>>());
+    let place = place(folder.path());
+    let process = operator.process(&place, &spec).unwrap();
+    let text = |path: &Path| path.display().to_string().replace(&folder.path().display().to_string(), "DIR");
+    let args: Vec<_> = process.args.iter().map(|arg| text(Path::new(arg))).collect();
+    let config = std::fs::read_to_string(folder.path().join("mine/config.yaml")).unwrap();
+    let config: Value =
+        serde_json::from_str(&config.replace(&folder.path().display().to_string(), "DIR")).unwrap();
+    insta::assert_yaml_snapshot!((args, process.env, config));
+    let read = |name: &str| std::fs::read_to_string(folder.path().join("mine/certs").join(name)).unwrap();
+    assert_eq!(["tls.crt", "tls.key", "ca.crt"].map(read), ["a", "b", "c"]);
+}
+
+#[tokio::test]
+async fn what_upstream_needs_of_the_api() {
+    let folder = upstream(&[VOLCANO]);
+    let crd =
+        |name: &str| format!("apiVersion: v1\nkind: CustomResourceDefinition\nmetadata: {{name: {name}}}\n");
+    put(folder.path(), BINDINGS, &crd("bindings"));
+    put(folder.path(), "scheduler/api/core/v1alpha1/crds/scheduler.grove.io_podgangs.yaml", &crd("podgangs"));
+    let operator = operator(&folder).await;
+    let objects = operator.objects(&place(folder.path()), &ControllerSpec::default()).unwrap();
+    insta::assert_yaml_snapshot!(objects);
+}
+
+#[tokio::test]
+async fn crds_that_are_not_there_and_files_that_are_none() {
+    let (folder, path) = described("crds: [crds/*.yaml]\n");
+    let operator =
+        open(&format!("exec:{}", path.display()), None).await.unwrap().build(&Silent).await.unwrap();
+    let objects = || operator.objects(&place(folder.path()), &ControllerSpec::default());
+    assert!(objects().unwrap_err().to_string().contains("there is no such file; `crds` names it"));
+    put(folder.path(), "crds/a.yaml", "kind: Secret\n");
+    assert!(objects().unwrap_err().to_string().contains("no CRD"));
+    put(folder.path(), "crds/a.yaml", "kind: CustomResourceDefinition\n");
+    assert_eq!(objects().unwrap().len(), 2);
+}
+
+#[rstest]
+#[case::a_misspelt_field("readyness: {}\n", "unknown field `readyness`")]
+#[case::a_placeholder("args: ['--port={webhookport}']\n", "args: {webhookport} has no value here")]
+#[case::profiles("configuration: {template: {a: 1}, profiles: /a}\n", "the template has no list at /a")]
+#[case::no_variant(
+    "variants: [{name: new, when: {exists: [nothing]}}]\n",
+    "this release of mine cannot be judged: none of the variants"
+)]
+#[case::refused("variants: [{name: old, refused: it is too old}]\n", "cannot be judged: it is too old")]
+#[case::no_list("variants: 7\n", "variants: invalid type")]
+#[case::checkout("checkout: [go.mod]\n", "is no checkout of mine: it lacks go.mod")]
+#[tokio::test]
+async fn descriptions_that_do_not_serve(#[case] more: &str, #[case] says: &str) {
+    let (_folder, path) = described(more);
+    let error = open(&format!("exec:{}", path.display()), None).await.unwrap_err();
+    assert!(error.is_usage() && error.to_string().contains(says), "{error}");
+}
+
+#[rstest]
+#[case("kind: OperatorDescription\n", "apiVersion: expected conformance.grove.io/v1alpha1, found nothing")]
+#[case("[1]\n", "expected one YAML document, a mapping")]
+#[case(&SMALL.replace("OperatorDescription", "Operator"), r#"kind: expected OperatorDescription, found "Operator""#)]
+#[case(&SMALL.replace("default-scheduler", "volcano"), "default-scheduler is missing")]
+#[case(&SMALL.replace("{logLine: started}", "{}"), "readiness: give either path or logLine")]
+#[case(&SMALL.replace("name: mine", "name: My Operator"), "expected lower-case letters")]
+#[case(&SMALL.replace("program: ./mine\n", ""), "give either build or program")]
+fn documents_that_are_none(#[case] text: &str, #[case] says: &str) {
+    let error = Description::read(text, Path::new("/tmp/op.yaml"), None).unwrap_err().to_string();
+    assert!(error.contains(says), "{error}");
+}
+
+#[tokio::test]
+async fn a_variant_is_merged_over_the_rest() {
+    let more = "args: [a]\nenv: {A: '1', B: '2'}\nvariants: [{name: v, with: {args: [b], env: {B: null, C: '3'}}}]\n";
+    let (_folder, path) = described(more);
+    let operator =
+        open(&format!("exec:{}", path.display()), None).await.unwrap().build(&Silent).await.unwrap();
+    assert_eq!(operator.description.args, ["b"]);
+    let env: Vec<_> = operator.description.env.into_iter().map(|(name, value)| name + &value).collect();
+    assert_eq!(env, ["A1", "C3"]);
+}
+
+#[tokio::test]
+async fn a_declaration_tells_features_and_configuration() {
+    let (folder, path) = described("declares: declared.yaml\n");
+    let declared = |backend: &str| {
+        format!(
+            "apiVersion: conformance.grove.io/v1alpha1\nkind: ImplementationDeclaration\nimplementation: mine\nreleases:\n\
+             - name: new\n  when: {{exists: [nothing]}}\n  backends: {{}}\n- name: old\n  backends:\n    {backend}:\n      \
+             features: [AtomicPodGang]\n      configuration: {{gangMode: Strict}}\n"
+        )
+    };
+    put(folder.path(), "declared.yaml", &declared("default-scheduler"));
+    let word = format!("exec:{}", path.display());
+    let operator = open(&word, None).await.unwrap().build(&Silent).await.unwrap();
+    assert_eq!(operator.declaration.as_ref().map(|of| of.release.as_str()), Some("old"));
+    assert_eq!(operator.undeclared("default-scheduler", Feature::AtomicPodGang), None);
+    let reason = operator.undeclared("default-scheduler", Feature::SelfHealing);
+    assert_eq!(reason.as_deref(), Some("mine unknown does not declare SelfHealing on default-scheduler"));
+    // What the description has and the declaration lacks is no backend of its.
+    put(folder.path(), "other.yaml", &declared("volcano"));
+    let opened = open(&word, Some(&folder.path().join("other.yaml"))).await.unwrap();
+    assert!(!opened.has("default-scheduler"));
+    put(folder.path(), "other.yaml", &declared("volcano").replace("AtomicPodGang", "AtomicGang"));
+    let error = open(&word, Some(&folder.path().join("other.yaml"))).await.unwrap_err();
+    assert!(error.is_usage() && error.to_string().contains("unknown variant `AtomicGang`"), "{error}");
+    put(
+        folder.path(),
+        "other.yaml",
+        &declared("volcano").replace("implementation: mine", "implementation: its"),
+    );
+    let error = open(&word, Some(&folder.path().join("other.yaml"))).await.unwrap_err();
+    assert!(error.to_string().contains("its is declared, not mine"), "{error}");
+}
+
+#[tokio::test]
+async fn a_module_for_a_newer_go_says_which() {
+    let folder = upstream(&[BINDINGS]);
+    put(folder.path(), "operator/go.mod", "module m\n\ngo 9.99.9\n");
+    let error = opened(&folder).await.unwrap().build(&Silent).await.unwrap_err();
+    let crate::ClusterError::Operator(error) = error else { panic!("{error}") };
+    assert!(!error.is_usage() && error.to_string().contains("Go 9.99.9 or newer builds it"), "{error}");
+}
+
+fn git(dir: &Path, args: &[&str]) {
+    let identity = ["-c", "user.name=a", "-c", "user.email=a@b"];
+    assert!(
+        Command::new("git").arg("-C").arg(dir).args(identity).args(args).output().unwrap().status.success()
+    );
+}
+
+#[tokio::test]
+async fn a_version_is_of_tags_else_of_a_file() {
+    let from = VersionFrom { git_tags: Some("v[0-9]*".into()), file: Some("VERSION".into()) };
+    let folder = folder(&["a.go"]);
+    let dir = folder.path().canonicalize().unwrap();
+    let revision = || checkout::revision(&dir, &from);
+    assert_eq!((revision().await.version, revision().await.commit), ("unknown".into(), None));
+    put(&dir, "VERSION", "v1.2.3-dev\n");
+    assert_eq!(revision().await.version, "v1.2.3-dev");
+    git(&dir, &["init", "-q"]);
+    git(&dir, &["add", "."]);
+    git(&dir, &["commit", "-q", "-m", "one"]);
+    let commit = revision().await.commit.unwrap();
+    assert_eq!(revision().await.version, format!("v1.2.3-dev-g{}", &commit[..8]));
+    git(&dir, &["tag", "api/v9"]);
+    git(&dir, &["tag", "v1.2.3"]);
+    assert_eq!(revision().await.version, "v1.2.3");
+    put(&dir, "a.go", "package a");
+    assert_eq!(revision().await.version, "v1.2.3-dirty");
+    // An archive inside of another repository is not that repository.
+    put(&dir, "inner/VERSION", "v7");
+    assert_eq!(checkout::revision(&dir.join("inner"), &from).await.version, "v7");
+    put(&dir, "Chart.yaml", "version: 0.1.0\nappVersion: v4\n");
+    let chart = VersionFrom { git_tags: None, file: Some("Chart.yaml".into()) };
+    assert!(checkout::revision(&dir, &chart).await.version.starts_with("v4-g"));
+}
+
+#[tokio::test]
+async fn content_is_what_a_build_reads() {
+    let folder = folder(&["operator/a.go", "docs/x.md", "operator/.hidden/b.go"]);
+    let dir = folder.path().canonicalize().unwrap();
+    let inputs = ["operator".to_owned()];
+    let now = async || checkout::content(&dir, &inputs).await.unwrap();
+    let first = now().await;
+    put(&dir, "docs/x.md", "more");
+    assert_eq!(now().await, first);
+    put(&dir, "operator/a.go", "package a");
+    let second = now().await;
+    assert_ne!(second, first);
+    git(&dir, &["init", "-q"]);
+    put(&dir, ".gitignore", "bin/\n");
+    put(&dir, "operator/bin/program", "built");
+    let third = now().await;
+    put(&dir, "operator/bin/program", "built again");
+    assert_eq!(now().await, third, "what git ignores is no input");
+}

@@ -1,0 +1,82 @@
+//! What may be written behind `--operator`: `upstream=DIR`, whose description this program brings, or `exec:FILE`.
+
+use std::path::{Path, PathBuf};
+
+use super::OperatorError;
+
+/// A description and its declaration that are part of this program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Recipe {
+    pub path: &'static str,
+    pub description: &'static str,
+    pub declaration: (&'static str, &'static str),
+}
+
+/// Grove's own operator.
+pub(super) const UPSTREAM: Recipe = Recipe {
+    path: "operators/upstream-grove.yaml",
+    description: include_str!("../../../operators/upstream-grove.yaml"),
+    declaration: (
+        "implementations/upstream-grove.yaml",
+        include_str!("../../../implementations/upstream-grove.yaml"),
+    ),
+};
+
+/// An operator, as it was named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Word {
+    /// A recipe of this program's, for the source in a folder.
+    Of(Recipe, PathBuf),
+    /// A description of the user's.
+    File(PathBuf),
+}
+
+impl Word {
+    pub(super) fn parse(word: &str) -> Result<Self, OperatorError> {
+        let wrong = |reason: &str| OperatorError::Word { word: word.into(), reason: reason.into() };
+        match (word.split_once('='), word.split_once(':')) {
+            (Some(("upstream", "")), _) => Err(wrong("it names no folder")),
+            (Some(("upstream", dir)), _) => Ok(Self::Of(UPSTREAM, dir.into())),
+            (_, Some(("exec", ""))) => Err(wrong("it names no file")),
+            (_, Some(("exec", file))) => Ok(Self::File(file.into())),
+            _ => Err(wrong("no such kind of operator")),
+        }
+    }
+
+    /// The same word wherever it is read.
+    pub(super) fn absolute(&self) -> String {
+        let absolute =
+            |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into()).display().to_string();
+        match self {
+            Self::Of(_, dir) => format!("upstream={}", absolute(dir)),
+            Self::File(file) => format!("exec:{}", absolute(file)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("upstream=/src/grove", Word::Of(UPSTREAM, "/src/grove".into()))]
+    #[case("upstream=a:b=c", Word::Of(UPSTREAM, "a:b=c".into()))]
+    #[case("exec:op.yaml", Word::File("op.yaml".into()))]
+    #[case("exec:a=b.yaml", Word::File("a=b.yaml".into()))]
+    fn words(#[case] word: &str, #[case] expected: Word) {
+        assert_eq!(Word::parse(word).unwrap(), expected);
+    }
+
+    #[rstest]
+    #[case("upstream", "no such kind of operator")]
+    #[case("upstream=", "it names no folder")]
+    #[case("exec:", "it names no file")]
+    #[case("", "no such kind of operator")]
+    #[case("Upstream=x", "no such kind of operator")]
+    fn words_that_name_none(#[case] word: &str, #[case] reason: &str) {
+        let error = Word::parse(word).unwrap_err().to_string();
+        assert!(error.contains(reason) && error.contains("expected upstream=DIR"), "{error}");
+    }
+}
