@@ -3,6 +3,7 @@
 
 mod adm;
 mod aon;
+mod backends;
 mod coex;
 mod del;
 mod ext;
@@ -11,6 +12,7 @@ mod kai;
 mod klt;
 mod koord;
 mod kube;
+mod levels;
 mod topo;
 mod vol;
 

@@ -1,6 +1,7 @@
 //! `components`: the programs that clusters are made of.
 
-use conformance_cluster::components::{Overrides, Source, Toolbox, catalogue};
+use conformance_cluster::catalogue::{self, catalogue};
+use conformance_cluster::components::{Overrides, Source, Toolbox};
 use conformance_report::Exit;
 
 use super::Failure;
@@ -29,7 +30,7 @@ pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
         }
         ComponentsVerb::Build | ComponentsVerb::Verify => {
             for version in args.kubernetes.all() {
-                let toolbox = Toolbox::prepare(version, &overrides, &talk).await?;
+                let toolbox = catalogue::prepare(version, &overrides, &talk).await?;
                 talk.end();
                 if args.verb == ComponentsVerb::Verify {
                     toolbox.verify().await?;

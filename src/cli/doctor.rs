@@ -1,6 +1,7 @@
 //! `doctor`: whether this machine can run the suite, and what is missing.
 
-use conformance_cluster::components::{Component, Purpose, Toolbox, Toolchain, catalogue, component};
+use conformance_cluster::catalogue::{catalogue, component};
+use conformance_cluster::components::{Component, Purpose, Toolbox, Toolchain};
 use conformance_cluster::schedulers::helm::Helm;
 use conformance_cluster::schedulers::{self, installation};
 use conformance_cluster::{home, kind};

@@ -27,7 +27,8 @@ use std::time::Duration;
 
 use clap::Parser;
 use conformance_cluster::ClusterError;
-use conformance_cluster::components::{Overrides, Toolbox, components_for, must_be_of};
+use conformance_cluster::catalogue::components_for;
+use conformance_cluster::components::{Overrides, Toolbox, must_be_of};
 use conformance_cluster::local::{ClusterSpec, Programs};
 use conformance_cluster::operator::OperatorError;
 use conformance_cluster::own_program::ControllerProgram;

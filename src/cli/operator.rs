@@ -4,9 +4,8 @@ use conformance_cluster::operator::{Opened, Operator, open};
 use conformance_contract::target::Target;
 use conformance_report::{Implementation, ImplementationFile};
 
-use super::Failure;
 use super::args::OperatorArgs;
-use super::output;
+use super::{Failure, output};
 
 /// The operator that is named, if any is; nothing is built yet.
 ///

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use conformance_cluster::components::{Purpose, Toolbox, catalogue, component, must_be_of};
+use conformance_cluster::catalogue::{catalogue, component};
+use conformance_cluster::components::{Purpose, Toolbox, must_be_of};
 use conformance_cluster::kind::config;
 use conformance_cluster::kind::prepare::{self, Wanted};
 use conformance_cluster::local::{ClusterSpec, Programs};

@@ -20,6 +20,8 @@
 //! Clusters go on to `driver`, which sees an API server and, for a few cases, [`local::LocalCluster`]'s switches to
 //! stop and restart a component. Nothing here knows what a clause is.
 
+pub mod catalogue;
+pub mod cluster_spec;
 pub mod components;
 pub mod deploy;
 pub mod docker;

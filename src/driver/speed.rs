@@ -1,7 +1,7 @@
 //! How fast the machine is, as the API server's answers show it, so that a verdict on a slow one is late and not wrong.
 //!
 //! One small read that goes to etcd, every second for as long as the cluster is there. The median of the last ones,
-//! against what such a read takes on a machine with nothing else to do, is by how much every limit is longer.
+//! against what such a read takes on a machine that has the suite alone to run, is by how much every limit is longer.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,8 +11,8 @@ use kube::Client;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-/// Such a read where nothing is in its way.
-const NOMINAL: Duration = Duration::from_millis(5);
+/// Such a read on two cores that run ten cases side by side and nothing else, which the limits were made for.
+const NOMINAL: Duration = Duration::from_millis(15);
 /// Limits are never shorter, nor longer by more than this: what takes longer still does not come.
 const FACTORS: (f64, f64) = (1.0, 4.0);
 /// From this factor on it is said.
@@ -114,7 +114,7 @@ mod tests {
     #[rstest]
     #[case::unknown(&[], 1.0)]
     #[case::fast(&[1, 2, 2], 1.0)]
-    #[case::slow(&[1, 10, 12], 2.0)]
+    #[case::slow(&[1, 30, 32], 2.0)]
     #[case::one_that_was_late(&[4, 5, 2000], 1.0)]
     #[case::hardly_moving(&[500, 600, 700], 4.0)]
     fn limits_follow_the_median(#[case] millis: &[u64], #[case] factor: f64) {

@@ -76,8 +76,7 @@ fn cells(row: &Row<'_>) -> Vec<String> {
         Tier::Scheduling => "S",
     };
     let feature = row.clause.level.feature().map(|feature| format!(" {feature}"));
-    let outcomes =
-        row.outcomes.iter().map(|outcome| outcome.map(|outcome| cell(outcome)).unwrap_or_default());
+    let outcomes = row.outcomes.iter().map(|outcome| outcome.map(cell).unwrap_or_default());
     let facts = [row.clause.id.clone(), tier.to_owned()];
     facts.into_iter().chain(outcomes).chain([feature.unwrap_or_default()]).collect()
 }

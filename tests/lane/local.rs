@@ -1,7 +1,8 @@
 //! The environment of a test program whose cases run on local processes.
 
 use conformance_cluster::ClusterError;
-use conformance_cluster::components::{Overrides, Toolbox, components_for};
+use conformance_cluster::catalogue::components_for;
+use conformance_cluster::components::{Overrides, Toolbox};
 use conformance_cluster::local::{ClusterSpec, Programs};
 use conformance_cluster::own_program::ControllerProgram;
 use conformance_cluster::process::Launcher;

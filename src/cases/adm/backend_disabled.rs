@@ -18,7 +18,7 @@ use conformance_judge::gang_resources::{is_warning, told};
 use conformance_judge::{cleanup, finding};
 use serde_json::{Value, json};
 
-use super::backends;
+use crate::backends;
 
 /// ADM-11.
 pub(crate) const CASE: Case = Case::new(

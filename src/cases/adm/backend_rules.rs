@@ -9,7 +9,7 @@ use conformance_history::History;
 use conformance_judge::admission::{Attempt, answers};
 use conformance_judge::{all, another_backend, finding, premise};
 
-use super::backends::{self, Rules};
+use crate::backends::{self, Rules};
 
 /// ADM-06.
 pub(crate) const CASE: Case = Case::new(

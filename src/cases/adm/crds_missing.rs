@@ -16,7 +16,7 @@ use conformance_judge::{binding, finding};
 use serde_json::Value;
 
 use super::api_missing::names_what_is_missing;
-use super::backends::{self, Crd};
+use crate::backends::{self, Crd};
 
 /// ADM-10.
 pub(crate) const CASE: Case = Case::new(

@@ -12,7 +12,7 @@ use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::{all, another_backend, finding};
 use serde_json::{Value, json};
 
-use super::backends::{self, RECREATE};
+use crate::backends::{self, RECREATE};
 use crate::ext;
 
 /// ADM-03.

@@ -10,7 +10,6 @@ pub(super) mod answered;
 pub(crate) mod api_missing;
 pub(crate) mod backend_disabled;
 pub(crate) mod backend_rules;
-pub(crate) mod backends;
 pub(crate) mod crds_missing;
 pub(crate) mod enabled_backends;
 pub(crate) mod immutable_shape;

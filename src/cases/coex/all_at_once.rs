@@ -13,8 +13,7 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::SETTLE;
 use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
-use conformance_judge::coexistence;
-use conformance_judge::{binding, finding};
+use conformance_judge::{binding, coexistence, finding};
 use serde_json::json;
 
 /// COEX-01, COEX-02.

@@ -4,7 +4,7 @@ use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::on;
 
-use crate::adm::backends::{Backend, given_to};
+use crate::backends::{Backend, given_to};
 
 pub(crate) static BACKEND: Backend = Backend {
     columns: &[Target::EXTERNAL],

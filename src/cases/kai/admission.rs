@@ -4,14 +4,13 @@ use conformance_contract::names::KAI_QUEUE;
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::{clique, group, on, template};
 use conformance_judge::admission::{admitted, refused};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::adm::backends::{Backend, Crd, Own, Rules, given_to, not_enabled, without_crd};
-use crate::adm::unhonourable_topology::{
-    ALL_THREE, HONOURED_OF_A_GROUP, OF_A_CLIQUE, REQUIRED, beside, pack,
+use crate::backends::{
+    Backend, Crd, Own, Rules, given_to, nine_podgroups, no_such_queue, not_enabled, two_kai_queues,
+    without_crd,
 };
-use crate::kube::admission::nine_podgroups;
-use crate::vol::admission::no_such_queue;
+use crate::levels::{ALL_THREE, HONOURED_OF_A_GROUP, OF_A_CLIQUE, REQUIRED, beside, pack};
 
 pub(crate) static BACKEND: Backend = Backend {
     columns: &[Target::KAI],
@@ -54,9 +53,3 @@ pub(crate) static BACKEND: Backend = Backend {
         disabled: Some(not_enabled(&["kai-scheduler", "not enabled"])),
     }),
 };
-
-/// A gang is in one queue.
-pub(crate) fn two_kai_queues(pcs: &mut Value) {
-    pcs["metadata"]["labels"][KAI_QUEUE] = "default-queue".into();
-    clique(pcs, 0)["labels"] = json!({KAI_QUEUE: "another-queue"});
-}

@@ -6,13 +6,13 @@ use conformance_driver::admission_attempts::{clique, on, required, template};
 use conformance_judge::admission::{admitted, refused};
 use serde_json::Value;
 
-use crate::adm::backends::{Backend, Crd, Own, Rules, given_to, not_enabled, without_crd};
-use crate::adm::unhonourable_topology::{
+use crate::backends::{
+    Backend, Crd, Own, Rules, given_to, nine_podgroups, no_such_queue, not_enabled, two_kai_queues,
+    without_crd,
+};
+use crate::levels::{
     BESIDE_REQUIRED, OF_A_GROUP, PREFERRED, PREFERRED_OF_A_GROUP, REQUIRED, preferred_by_a_group,
 };
-use crate::kai::admission::two_kai_queues;
-use crate::kube::admission::nine_podgroups;
-use crate::vol::admission::no_such_queue;
 
 pub(crate) static BACKEND: Backend = Backend {
     columns: &[Target::KOORDINATOR],

@@ -2,14 +2,14 @@
 //! domain, and a Workload has no room for 9 podgroups of a PodGang in PodGroup scope. A tree honours every required level, and
 //! no preferred one.
 
-use conformance_contract::names::{self, VOLCANO_QUEUE};
+use conformance_contract::names::VOLCANO_QUEUE;
 use conformance_contract::target::Target;
-use conformance_driver::admission_attempts::{clique, group, on, template};
+use conformance_driver::admission_attempts::{clique, group, on};
 use conformance_judge::admission::{Attempt, admitted, refused};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::adm::backends::{Backend, Own, Rules, given_to};
-use crate::adm::unhonourable_topology::{
+use crate::backends::{Backend, Own, Rules, given_to, nine_podgroups};
+use crate::levels::{
     ALL_THREE, BESIDE_REQUIRED, HONOURED_OF_A_GROUP, OF_A_CLIQUE, OF_A_GROUP, PREFERRED,
     PREFERRED_OF_A_GROUP, REQUIRED, of_a_group, pack, preferred_by_a_group,
 };
@@ -103,18 +103,3 @@ pub(crate) static TREE: Backend = Backend {
         disabled: None,
     }),
 };
-
-/// 8 standalone cliques beside the one of the scaling group's only replica.
-pub(crate) fn nine_podgroups(pcs: &mut Value) {
-    pcs["metadata"]["annotations"][names::GANG_SCOPE] = "PodGroup".into();
-    let first = clique(pcs, 0).clone();
-    let further = (1..9).map(|number| {
-        let mut clique = first.clone();
-        clique["name"] = format!("c{number}").into();
-        clique["spec"]["roleName"] = format!("c{number}").into();
-        clique
-    });
-    if let Some(cliques) = template(pcs)["cliques"].as_array_mut() {
-        cliques.extend(further);
-    }
-}

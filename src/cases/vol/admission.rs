@@ -1,17 +1,17 @@
 //! What Volcano's backend admits: it wants a queue that exists, and honours a clique's required level.
 
-use conformance_contract::names::VOLCANO_QUEUE;
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::{clique, on};
 use conformance_judge::admission::{admitted, refused};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::adm::backends::{Backend, Crd, Own, Rules, given_to, not_enabled, without_crd};
-use crate::adm::unhonourable_topology::{
+use crate::backends::{
+    Backend, Crd, Own, Rules, given_to, nine_podgroups, no_such_queue, not_enabled, two_kai_queues,
+    without_crd,
+};
+use crate::levels::{
     BESIDE_REQUIRED, OF_A_CLIQUE, OF_A_GROUP, PREFERRED, PREFERRED_OF_A_GROUP, REQUIRED, pack,
 };
-use crate::kai::admission::two_kai_queues;
-use crate::kube::admission::nine_podgroups;
 
 pub(crate) static BACKEND: Backend = Backend {
     columns: &[Target::VOLCANO],
@@ -52,7 +52,3 @@ pub(crate) static BACKEND: Backend = Backend {
         disabled: Some(not_enabled(&["volcano", "not enabled"])),
     }),
 };
-
-pub(crate) fn no_such_queue(pcs: &mut Value) {
-    pcs["metadata"]["annotations"][VOLCANO_QUEUE] = "no-such-queue".into();
-}

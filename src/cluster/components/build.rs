@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
-use super::catalogue::{Component, Module};
+use super::component::{Component, Module};
 use crate::{ClusterError, home};
 
 /// Less free disk is refused before a build.
@@ -230,7 +230,7 @@ pub(super) async fn build(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::components::component;
+    use crate::catalogue::component;
 
     fn go(version: &str) -> Toolchain {
         Toolchain { version: version.into(), target: "linux/amd64".into() }

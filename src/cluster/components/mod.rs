@@ -1,21 +1,18 @@
 //! The programs a cluster is made of, built from pinned Go modules.
 //!
 //! `components/<module>/go.mod` at the top of the repository pins every version; the files are embedded here, so
-//! an installed binary needs no checkout. [`catalogue`] lists the programs, [`toolbox`] hands out their paths
+//! an installed binary needs no checkout. [`crate::catalogue`] lists the programs, [`toolbox`] hands out their paths
 //! (building what is missing), [`build`] runs Go. A program built once is kept in the cache folder under a hash of
 //! everything that went into it: it is rebuilt when that changes and never otherwise. What else a module has (CRDs) is
 //! read from its [`source`].
 
 mod build;
-mod catalogue;
+mod component;
 mod toolbox;
 
 pub(crate) use build::{Build, hex};
 pub use build::{BuiltBy, Toolchain, source};
-pub(crate) use catalogue::module;
-pub use catalogue::{
-    Component, Module, Purpose, catalogue, component, components_for, components_for_kind,
-    components_of_node_image,
-};
+pub(crate) use component::module;
+pub use component::{Component, Module, Purpose};
 pub(crate) use toolbox::built_once;
 pub use toolbox::{Overrides, Program, Progress, Source, Toolbox, digest, must_be_of};

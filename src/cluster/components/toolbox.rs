@@ -5,12 +5,11 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use conformance_contract::kubernetes::Kubernetes;
 use sha2::{Digest, Sha256};
 use tokio::process::Command;
 
 use super::build::{self, Build, BuiltBy, Toolchain, hex};
-use super::catalogue::{Component, catalogue};
+use super::component::Component;
 use crate::{ClusterError, home, preflight};
 
 /// Where a program came from.
@@ -63,23 +62,11 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    /// Every program of a version's catalogue, building what is missing.
-    ///
-    /// # Errors
-    /// [`ClusterError::Override`], [`ClusterError::Go`], [`ClusterError::Build`], [`ClusterError::Disk`].
-    pub async fn prepare(
-        kubernetes: Kubernetes,
-        overrides: &Overrides,
-        progress: &dyn Progress,
-    ) -> Result<Self, ClusterError> {
-        must_be_of(overrides, catalogue(kubernetes))?;
-        Self::prepare_only(catalogue(kubernetes), overrides, progress).await
-    }
-
     /// These programs, building what is missing.
     ///
     /// # Errors
-    /// As [`Toolbox::prepare`].
+    /// [`ClusterError::Override`], [`ClusterError::Preflight`], [`ClusterError::Go`], [`ClusterError::Build`],
+    /// [`ClusterError::Disk`].
     pub async fn prepare_only(
         components: impl Iterator<Item = &'static Component>,
         overrides: &Overrides,

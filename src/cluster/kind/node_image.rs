@@ -11,7 +11,8 @@ use conformance_contract::kubernetes::Kubernetes;
 use sha2::{Digest, Sha256};
 use tokio::process::Command;
 
-use crate::components::{Overrides, Progress, Toolbox, components_of_node_image};
+use crate::catalogue::components_of_node_image;
+use crate::components::{Overrides, Progress, Toolbox};
 use crate::own_program::PAUSE;
 use crate::{ClusterError, docker, home, images};
 

@@ -8,7 +8,8 @@ use conformance_contract::scheduler::Scheduler;
 
 use super::{KindSpec, config, host, node_image};
 use crate::ClusterError;
-use crate::components::{Overrides, Progress, Toolbox, components_for_kind};
+use crate::catalogue::components_for_kind;
+use crate::components::{Overrides, Progress, Toolbox};
 use crate::images::{self, NOBODY};
 use crate::local::ControllerSpec;
 use crate::own_program::{CONTROLLER, ControllerProgram, PLUGIN};

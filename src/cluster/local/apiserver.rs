@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::audit;
 use super::certs::{KeyFiles, ServiceAccountKeys};
-use super::spec::Gates;
+use crate::cluster_spec::Gates;
 
 /// What its arguments depend on.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::certs::KeyFiles;
-use super::spec::ControllerSpec;
+use crate::cluster_spec::ControllerSpec;
 
 /// Ports it listens on.
 #[derive(Debug, Clone, Copy)]

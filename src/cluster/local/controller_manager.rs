@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::certs::KeyFiles;
-use super::spec::Gates;
+use crate::cluster_spec::Gates;
 
 /// The API server puts a finalizer on every `scheduling.k8s.io` PodGroup; only this controller takes it off.
 pub(super) const PODGROUP_PROTECTION: &str = "podgroup-protection-controller";

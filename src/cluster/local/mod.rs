@@ -21,16 +21,16 @@ mod part;
 mod ports;
 mod provider;
 mod readiness;
-mod spec;
 mod start;
 
 #[cfg(test)]
 mod tests;
 
+pub use crate::cluster_spec::{ClusterSpec, ControllerSpec, Gates};
 pub use audit::Binding;
+pub use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 pub use part::{Part, ProcessId};
 pub(crate) use ports::reserve_any;
-pub use spec::{ClusterSpec, ControllerSpec, EXTERNAL_SCHEDULER, Gates};
 pub use start::Programs;
 
 use std::collections::BTreeMap;

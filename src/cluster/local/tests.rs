@@ -5,8 +5,8 @@ use std::path::Path;
 use conformance_contract::kubernetes::Kubernetes;
 
 use super::certs::{KeyFiles, ServiceAccountKeys};
-use super::spec::{ControllerSpec, Gates};
 use super::{apiserver, controller, controller_manager, etcd, kwok};
+use crate::cluster_spec::{ControllerSpec, Gates};
 use crate::schedulers::kube_scheduler;
 
 fn serving() -> KeyFiles {

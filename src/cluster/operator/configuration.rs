@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::Operator;
 use super::template::{Values, fill_value};
-use crate::local::ControllerSpec;
+use crate::cluster_spec::ControllerSpec;
 
 impl Operator {
     /// The enabled backends that it has, in the order of the specification. What the harness enables beside them for the

@@ -9,7 +9,7 @@ use super::description::{Webhook, WebhookKind};
 use super::template::{Values, fill_value};
 use super::{Operator, OperatorError, Place};
 use crate::ClusterError;
-use crate::local::ControllerSpec;
+use crate::cluster_spec::ControllerSpec;
 
 impl Operator {
     /// All of it, in one cluster.

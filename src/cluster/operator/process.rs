@@ -6,7 +6,7 @@ use k8s_openapi::ByteString;
 
 use super::template::{Values, fill};
 use super::{Operator, OperatorError};
-use crate::local::ControllerSpec;
+use crate::cluster_spec::ControllerSpec;
 use crate::process::ProcessSpec;
 use crate::{ClusterError, home};
 

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use crate::schedulers;
 use conformance_contract::clauses::Feature;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -13,7 +12,8 @@ use tempfile::TempDir;
 use super::description::{Description, VersionFrom};
 use super::word::UPSTREAM;
 use super::*;
-use crate::local::ControllerSpec;
+use crate::cluster_spec::ControllerSpec;
+use crate::schedulers;
 
 fn put(dir: &Path, file: &str, content: &str) {
     let path = dir.join(file);

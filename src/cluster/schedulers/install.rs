@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::helm::Package;
 use super::in_cluster::{Deployed, Deployment};
 use super::rbac::{self, Right};
+use crate::cluster_spec::ClusterSpec;
 use crate::components::{self, Component, Toolbox};
-use crate::local::ClusterSpec;
 use crate::{ClusterError, home};
 
 /// What a scheduler needs of a cluster: one description per scheduler, in a file of its name.

@@ -16,8 +16,8 @@ use super::in_cluster::{Deployed, Deployment};
 use super::install::{Command, Crds, Install, ModuleCrds, Place, ProgramSource, SchedulerProcess};
 use super::rbac::{self, Right};
 use crate::ClusterError;
+use crate::cluster_spec::ClusterSpec;
 use crate::components::{Component, Module, Purpose, module};
-use crate::local::ClusterSpec;
 
 /// Its `schedulerName`.
 pub const SCHEDULER: Scheduler = Scheduler::named("koord-scheduler");

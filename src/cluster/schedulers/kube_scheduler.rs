@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::in_cluster::Deployed;
 use super::install::{Command, Crds, Install, Place, ProgramSource, SchedulerProcess};
 use crate::ClusterError;
-use crate::local::{ClusterSpec, Gates};
+use crate::cluster_spec::{ClusterSpec, Gates};
 
 /// What it needs: nothing that a cluster has not by itself.
 pub(crate) static INSTALL: Install = Install {

@@ -6,13 +6,13 @@ use std::path::Path;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::TARGETS;
 use rstest::rstest;
-
 use serde_json::Value;
 
 use super::install::{ModuleCrds, ProgramSource};
 use super::*;
-use crate::components::{Purpose, catalogue};
-use crate::local::ClusterSpec;
+use crate::catalogue::catalogue;
+use crate::cluster_spec::ClusterSpec;
+use crate::components::Purpose;
 
 fn place(program: &str) -> Place {
     Place {

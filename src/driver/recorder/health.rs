@@ -12,6 +12,8 @@ use tokio::time::Instant;
 const REFUSALS: u32 = 3;
 /// A watch that has been away for so long does not come back by itself; an API server that a case restarts does.
 const LOST: Duration = Duration::from_secs(120);
+/// For how long an API server that a case restarts may be away before that is worth a line.
+const RESTART: Duration = Duration::from_secs(10);
 /// So many causes of one kind's trouble are logged, each once.
 const CAUSES: usize = 8;
 
@@ -143,8 +145,11 @@ impl Health {
             trouble.failures += 1;
             trouble.refusals = if forbidden { trouble.refusals + 1 } else { 0 };
             failures = trouble.failures;
-            if state.logged.len() < CAUSES && state.logged.insert(format!("{verb} {cause}")) {
+            let lasts = forbidden || trouble.since.elapsed() > RESTART;
+            if lasts && state.logged.len() < CAUSES && state.logged.insert(format!("{verb} {cause}")) {
                 tracing::warn!(kind = kind.name, verb, error = last, "cannot record this kind, trying again");
+            } else {
+                tracing::debug!(kind = kind.name, verb, error = last, "a watch is away");
             }
             trouble.last = last;
         });

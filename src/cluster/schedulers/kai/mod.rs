@@ -25,7 +25,7 @@ use super::in_cluster::Deployed;
 use super::install::{Command, Crds, Given, Install, Place, ProgramSource, SchedulerProcess, manifests};
 use super::rbac::Right;
 use crate::ClusterError;
-use crate::local::ClusterSpec;
+use crate::cluster_spec::ClusterSpec;
 
 /// Its `schedulerName`.
 pub const SCHEDULER: Scheduler = Scheduler::named("kai-scheduler");

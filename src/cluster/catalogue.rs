@@ -1,70 +1,14 @@
-//! What can be built. A new program is one entry here and, if its module is new, a folder in `components/`; a
+//! The programs that clusters are made of. A new one is an entry here and, if its module is new, a folder in `components/`; a
 //! scheduler's program is declared in its own file in [`crate::schedulers`].
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
 
-use crate::schedulers;
-
-/// A Go module with pinned requirements.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Module {
-    /// Folder below `components/`.
-    pub name: &'static str,
-    /// Its `go.mod`.
-    pub go_mod: &'static str,
-    /// Its `go.sum`.
-    pub go_sum: &'static str,
-    /// Linker flags that stamp the version into the programs.
-    pub ldflags: Cow<'static, str>,
-}
-
-/// One program.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Component {
-    /// The program's name, as in `--bin NAME=PATH`.
-    pub name: &'static str,
-    /// Its version as the module pins it.
-    pub version: &'static str,
-    /// The Go package of its `main`.
-    pub package: &'static str,
-    /// Where it is pinned.
-    pub module: &'static Module,
-    /// What it is needed for.
-    pub purpose: Purpose,
-}
-
-/// What a program is needed for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
-    /// Any control plane.
-    ControlPlane,
-    /// A scheduler.
-    Scheduler(Scheduler),
-    /// A local control plane, whose nodes are simulated.
-    Simulation,
-    /// A kind cluster, on the host.
-    Kind,
-    /// A kind cluster, inside its nodes' image.
-    Node,
-}
-
-/// The module of that folder below `components/`, with these linker flags.
-macro_rules! module {
-    ($name:literal, $ldflags:expr) => {
-        Module {
-            name: $name,
-            go_mod: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../components/", $name, "/go.mod")),
-            go_sum: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../components/", $name, "/go.sum")),
-            ldflags: std::borrow::Cow::Borrowed($ldflags),
-        }
-    };
-}
-pub(crate) use module;
+use crate::components::{Component, Module, Overrides, Progress, Purpose, Toolbox, module, must_be_of};
+use crate::{ClusterError, schedulers};
 
 /// The pinned modules of Kubernetes, one per row of versions. Their flags follow from the version.
 const MODULES_OF_KUBERNETES: [Module; Kubernetes::ALL.len()] =
@@ -218,19 +162,17 @@ pub fn component(name: &str) -> Option<&'static Component> {
     catalogue(newest).find(|component| component.name == name)
 }
 
-impl Component {
-    /// Path of the Go module that the program comes from, by which its `go.mod` requires it.
-    pub fn module_path(&self) -> &'static str {
-        let end = ["/cmd/", "/plugins/main/", "/plugins/ipam/", "/plugins/meta/"];
-        end.iter().find_map(|end| self.package.split_once(end)).map_or(self.package, |(module, _)| module)
-    }
-}
-
-impl Module {
-    /// The Go version its `go` line asks for.
-    pub fn go_version(&self) -> &'static str {
-        self.go_mod.lines().find_map(|line| line.strip_prefix("go ")).unwrap_or("1.26.0").trim()
-    }
+/// Every program of a version's catalogue, building what is missing.
+///
+/// # Errors
+/// As [`Toolbox::prepare_only`].
+pub async fn prepare(
+    kubernetes: Kubernetes,
+    overrides: &Overrides,
+    progress: &dyn Progress,
+) -> Result<Toolbox, ClusterError> {
+    must_be_of(overrides, catalogue(kubernetes))?;
+    Toolbox::prepare_only(catalogue(kubernetes), overrides, progress).await
 }
 
 #[cfg(test)]

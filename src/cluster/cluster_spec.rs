@@ -5,16 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use conformance_contract::kubernetes::Kubernetes;
-use conformance_contract::scheduler::Scheduler;
+use conformance_contract::scheduler::{EXTERNAL_SCHEDULER, Scheduler};
 use serde_json::{Value, json};
 
-use super::Part;
+use crate::local::Part;
 use crate::operator::Operator;
 use crate::schedulers::{self, KaiDir, installation};
-
-/// A second scheduler that the controller is told of beside the default: an External one, of which there is no process.
-/// Its pods are released and never bound; what is promised about more than one backend is shown by it.
-pub const EXTERNAL_SCHEDULER: &str = "conformance-external";
 
 /// Feature gates, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

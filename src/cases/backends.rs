@@ -1,10 +1,12 @@
 //! What admission is asked on each backend where backends differ. A file per scheduler, `admission.rs` in the folder of
 //! its cases, and a line in [`ALL`].
 
+use conformance_contract::names::{self, KAI_QUEUE, VOLCANO_QUEUE};
 use conformance_contract::ruling::Broken;
 use conformance_contract::target::Target;
+use conformance_driver::admission_attempts::{clique, template};
 use conformance_judge::admission::{Attempt, refused};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{ext, kai, koord, kube, vol};
 
@@ -91,6 +93,31 @@ pub(crate) const fn not_enabled(says: &'static [&'static str]) -> Attempt {
 /// A PodCliqueSet of a backend whose CRD is missing.
 pub(crate) const fn without_crd(says: &'static [&'static str]) -> Attempt {
     refused("a gang without the CRD", says, |_| {})
+}
+
+/// 8 standalone cliques beside the one of the scaling group's only replica.
+pub(crate) fn nine_podgroups(pcs: &mut Value) {
+    pcs["metadata"]["annotations"][names::GANG_SCOPE] = "PodGroup".into();
+    let first = clique(pcs, 0).clone();
+    let further = (1..9).map(|number| {
+        let mut clique = first.clone();
+        clique["name"] = format!("c{number}").into();
+        clique["spec"]["roleName"] = format!("c{number}").into();
+        clique
+    });
+    if let Some(cliques) = template(pcs)["cliques"].as_array_mut() {
+        cliques.extend(further);
+    }
+}
+
+pub(crate) fn no_such_queue(pcs: &mut Value) {
+    pcs["metadata"]["annotations"][VOLCANO_QUEUE] = "no-such-queue".into();
+}
+
+/// A gang is in one queue.
+pub(crate) fn two_kai_queues(pcs: &mut Value) {
+    pcs["metadata"]["labels"][KAI_QUEUE] = "default-queue".into();
+    clique(pcs, 0)["labels"] = json!({KAI_QUEUE: "another-queue"});
 }
 
 #[cfg(test)]
