@@ -20,13 +20,13 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
 use super::args::{ImplementationOrigin, UpArgs};
-use super::output::{self, Talk};
+use super::output::{self, Console};
 use super::{Failure, cluster_spec, operator, own, programs, select};
 
 /// What the supervisor writes down about its cluster.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Card {
+struct ClusterState {
     supervisor: u32,
     kubeconfig: PathBuf,
     ready_seconds: f64,
@@ -40,7 +40,7 @@ fn card_file(name: &str) -> PathBuf {
     home::cluster(name).join("cluster.json")
 }
 
-fn read_card(name: &str) -> Option<Card> {
+fn read_card(name: &str) -> Option<ClusterState> {
     serde_json::from_str(&std::fs::read_to_string(card_file(name)).ok()?).ok()
 }
 
@@ -94,7 +94,7 @@ pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
     if let Some(word) = &args.nodes {
         select::nodes(word)?;
     }
-    let talk = Talk::default();
+    let talk = Console::default();
     // Built here, where progress can be seen.
     let spec = spec(args, &talk).await?;
     programs(&args.cluster_args, &spec, &talk).await?;
@@ -134,7 +134,7 @@ pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
         .spawn()
         .map_err(infrastructure)?;
     // Ctrl-C before the cluster is ready ends its supervisor too, which is in a group of its own.
-    let mut guard = Unless { pid: Some(supervisor.id()) };
+    let mut guard = DropGuard { pid: Some(supervisor.id()) };
     let begin = Instant::now();
     let card = loop {
         if let Some(card) = read_card(&args.name) {
@@ -158,7 +158,7 @@ pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
 }
 
 /// The cluster that `up` was asked for.
-async fn spec(args: &UpArgs, talk: &Talk) -> Result<ClusterSpec, Failure> {
+async fn spec(args: &UpArgs, talk: &Console) -> Result<ClusterSpec, Failure> {
     let mut targets = select::targets_on(args.kubernetes, &args.backend, None)?;
     let opened = operator::opened(&args.operator).await?;
     if let Some(opened) = &opened {
@@ -178,11 +178,11 @@ async fn spec(args: &UpArgs, talk: &Talk) -> Result<ClusterSpec, Failure> {
 }
 
 /// Terminates a process when it is dropped, unless it was disarmed.
-struct Unless {
+struct DropGuard {
     pid: Option<u32>,
 }
 
-impl Drop for Unless {
+impl Drop for DropGuard {
     fn drop(&mut self) {
         let pid = self.pid.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
         if let Some(pid) = pid {
@@ -198,8 +198,8 @@ impl Drop for Unless {
 pub(crate) async fn supervise(args: &UpArgs) -> Result<Exit, Failure> {
     // The terminal that `up` was called from may go.
     let hangup = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup());
-    let spec = spec(args, &Talk::default()).await?;
-    let programs = programs(&args.cluster_args, &spec, &Talk::default()).await?;
+    let spec = spec(args, &Console::default()).await?;
+    let programs = programs(&args.cluster_args, &spec, &Console::default()).await?;
     let cluster = LocalCluster::start(&args.name, spec, programs).await?;
     if let Some(word) = &args.nodes {
         let (count, gpus) = select::nodes(word)?;
@@ -207,7 +207,7 @@ pub(crate) async fn supervise(args: &UpArgs) -> Result<Exit, Failure> {
             deploy::create_unless_there(&cluster.client(), &node(index, gpus).object()).await?;
         }
     }
-    let card = Card {
+    let card = ClusterState {
         supervisor: std::process::id(),
         kubeconfig: cluster.kubeconfig().into(),
         ready_seconds: cluster.ready_in.as_secs_f64(),

@@ -6,7 +6,7 @@ use conformance_report::Exit;
 
 use super::Failure;
 use super::args::{ComponentsArgs, ComponentsVerb};
-use super::output::{self, Talk};
+use super::output::{self, Console};
 
 /// Lists, builds or verifies them.
 ///
@@ -14,7 +14,7 @@ use super::output::{self, Talk};
 /// [`Failure::Infrastructure`] for a build that fails or a program that is not what it should be.
 pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
     let overrides: Overrides = args.cluster_args.bins.iter().cloned().collect();
-    let talk = Talk::default();
+    let talk = Console::default();
     match args.verb {
         ComponentsVerb::List => {
             let mut listed = Vec::new();

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use conformance_cases as cases;
 use conformance_contract::clauses::CLAUSES;
 use conformance_contract::verdict::Verdict;
-use conformance_controls::{Control, Place};
+use conformance_controls::{Control, ControlCluster};
 use conformance_report as report;
 use conformance_report::Exit;
 use conformance_run::environment::{Environment, Origin, Settings};
 use conformance_run::runner::{Clock, Plan};
 
 use super::args::{ControlsArgs, ProviderName};
-use super::output::{self, Talk};
+use super::output::{self, Console};
 use super::provider::{self, KindWords};
 use super::{Failure, programs, run, run_id, select};
 
@@ -41,10 +41,10 @@ pub(crate) async fn controls(args: &ControlsArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn place(provider: ProviderName) -> Result<Place, Failure> {
+fn place(provider: ProviderName) -> Result<ControlCluster, Failure> {
     match provider {
-        ProviderName::Local => Ok(Place::Local),
-        ProviderName::Kind => Ok(Place::Kind),
+        ProviderName::Local => Ok(ControlCluster::Local),
+        ProviderName::Kind => Ok(ControlCluster::Kind),
         ProviderName::Existing => Err(Failure::Usage(
             "controls break clusters that they create themselves: pass --provider local or --provider kind"
                 .into(),
@@ -52,8 +52,8 @@ fn place(provider: ProviderName) -> Result<Place, Failure> {
     }
 }
 
-fn is_run_at(place: Place, name: &str) -> Result<(), Failure> {
-    let found = Place::ALL.into_iter().find(|place| place.control(name).is_some());
+fn is_run_at(place: ControlCluster, name: &str) -> Result<(), Failure> {
+    let found = ControlCluster::ALL.into_iter().find(|place| place.control(name).is_some());
     match found {
         Some(found) if found == place => Ok(()),
         Some(found) => Err(Failure::Usage(format!(
@@ -62,21 +62,27 @@ fn is_run_at(place: Place, name: &str) -> Result<(), Failure> {
             found.name()
         ))),
         None => {
-            let all = Place::ALL.into_iter().flat_map(Place::controls);
+            let all = ControlCluster::ALL.into_iter().flat_map(ControlCluster::controls);
             let all: Vec<_> = all.map(|control| control.name).collect();
             Err(select::unknown("control", name, &all, ""))
         }
     }
 }
 
-async fn run_one(control: &'static Control, place: Place, args: &ControlsArgs) -> Result<bool, Failure> {
+async fn run_one(
+    control: &'static Control,
+    place: ControlCluster,
+    args: &ControlsArgs,
+) -> Result<bool, Failure> {
     let begin = Instant::now();
-    let talk = Arc::new(Talk::brief());
+    let talk = Arc::new(Console::brief());
     let spec = (control.spec)();
     // On kind containers really start, on two cores.
     let ((origin, programs), usual_scale, concurrency) = match place {
-        Place::Local => ((Origin::Local, programs(&args.cluster_args, &spec, &talk).await?), 1.0, 16),
-        Place::Kind => {
+        ControlCluster::Local => {
+            ((Origin::Local, programs(&args.cluster_args, &spec, &talk).await?), 1.0, 16)
+        }
+        ControlCluster::Kind => {
             (provider::kind(&args.cluster_args, KindWords::default(), &spec, &talk).await?, 2.0, 4)
         }
     };
@@ -145,7 +151,7 @@ mod tests {
 
     #[test]
     fn every_fault_is_known_to_its_program() {
-        for control in Place::ALL.into_iter().flat_map(Place::controls) {
+        for control in ControlCluster::ALL.into_iter().flat_map(ControlCluster::controls) {
             let spec = (control.spec)();
             for fault in &spec.controller.faults {
                 assert!(fault.parse::<controller::Fault>().is_ok(), "{}: {fault}", control.name);
@@ -159,12 +165,12 @@ mod tests {
     #[test]
     fn a_control_is_run_at_its_own_place() {
         let said = |place, name| is_run_at(place, name).map_err(|failure| failure.to_string());
-        assert_eq!(said(Place::Local, "restless"), Ok(()));
-        assert_eq!(said(Place::Kind, "every-replica-leads"), Ok(()));
+        assert_eq!(said(ControlCluster::Local, "restless"), Ok(()));
+        assert_eq!(said(ControlCluster::Kind, "every-replica-leads"), Ok(()));
         let elsewhere =
             "control every-replica-leads does not run with --provider local: pass --provider kind";
-        assert_eq!(said(Place::Local, "every-replica-leads"), Err(elsewhere.to_owned()));
-        let unknown = said(Place::Local, "every-replica-lead").unwrap_err();
+        assert_eq!(said(ControlCluster::Local, "every-replica-leads"), Err(elsewhere.to_owned()));
+        let unknown = said(ControlCluster::Local, "every-replica-lead").unwrap_err();
         assert!(unknown.contains("did you mean \"every-replica-leads\"?"), "{unknown}");
     }
 }

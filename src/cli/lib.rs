@@ -203,7 +203,11 @@ fn cluster_spec(
 
 /// Prepares the programs of such a cluster, building what is missing. One that was given and that no cluster of local
 /// processes has is refused; one that only this cluster does not have is not.
-async fn programs(args: &ClusterArgs, spec: &ClusterSpec, talk: &output::Talk) -> Result<Programs, Failure> {
+async fn programs(
+    args: &ClusterArgs,
+    spec: &ClusterSpec,
+    talk: &output::Console,
+) -> Result<Programs, Failure> {
     let (overrides, controller) = overrides(args)?;
     must_be_of(&overrides, components_for(spec.kubernetes, &schedulers::all().collect()))?;
     let components = components_for(spec.kubernetes, &spec.schedulers);

@@ -25,7 +25,7 @@ pub(crate) fn say(text: &str) {
 }
 
 /// Builds and cases as they go.
-pub(crate) struct Talk {
+pub(crate) struct Console {
     /// How many lines of a failure's reason are shown.
     reason_lines: usize,
     bar: ProgressBar,
@@ -59,7 +59,7 @@ impl Building {
     }
 }
 
-impl Default for Talk {
+impl Default for Console {
     fn default() -> Self {
         let terminal = std::io::stderr().is_terminal();
         let target = if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -81,7 +81,7 @@ impl Default for Talk {
     }
 }
 
-impl Talk {
+impl Console {
     /// For runs in which failures are what is expected: a line each.
     pub(crate) fn brief() -> Self {
         Self { reason_lines: 1, ..Self::default() }
@@ -108,7 +108,7 @@ impl Talk {
     }
 }
 
-impl Progress for Talk {
+impl Progress for Console {
     fn planned(&self, names: &[&'static str]) {
         if !names.is_empty() {
             self.line(&format!("to be built from source, once; cached afterwards: {}", names.join(", ")));
@@ -144,7 +144,7 @@ impl Progress for Talk {
     }
 }
 
-impl Observer for Talk {
+impl Observer for Console {
     fn unwritten(&self, error: &StoreError) {
         self.line(&format!("results cannot be kept for the case that this run is killed: {error}"));
     }

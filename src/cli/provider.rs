@@ -25,7 +25,7 @@ use super::{Failure, clusters, controller_program, output, overrides, own, selec
 pub(crate) async fn origin(
     args: &RunArgs,
     spec: &ClusterSpec,
-    talk: &output::Talk,
+    talk: &output::Console,
 ) -> Result<(Origin, Programs), Failure> {
     let releases = releases(args, &spec.schedulers)?;
     let origin = match (args.provider.provider, &args.cluster, &args.provider.kubeconfig) {
@@ -159,7 +159,7 @@ pub(crate) async fn kind(
     args: &ClusterArgs,
     words: KindWords<'_>,
     spec: &ClusterSpec,
-    talk: &output::Talk,
+    talk: &output::Console,
 ) -> Result<(Origin, Programs), Failure> {
     let mut schedulers = spec.schedulers.clone();
     let by_chart: Vec<_> = words.releases.iter().map(|release| release.scheduler).collect();

@@ -8,7 +8,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use conformance_report as report;
-use conformance_report::{Exit, Report, Source};
+use conformance_report::{Exit, MergeInput, Report};
 
 use super::Failure;
 use super::args::{MergeArgs, RecoverArgs, ReportArgs, ReportVerb};
@@ -52,7 +52,7 @@ fn recover(args: &RecoverArgs) -> Result<Exit, Failure> {
 }
 
 /// A report that was read, and where it lies as seen from the folder that the merged one goes to.
-fn source(file: &Path, report: Report, into: &Path) -> Result<Source, Failure> {
+fn source(file: &Path, report: Report, into: &Path) -> Result<MergeInput, Failure> {
     let found = file.canonicalize().map_err(wrong(file))?;
     let (from, to) = (into.canonicalize().map_err(wrong(into))?, found.parent().unwrap_or(&found));
     if from == to {
@@ -62,7 +62,7 @@ fn source(file: &Path, report: Report, into: &Path) -> Result<Source, Failure> {
             file.display()
         )));
     }
-    Ok(Source { file: file.to_owned(), folder: way(&from, to), report })
+    Ok(MergeInput { file: file.to_owned(), folder: way(&from, to), report })
 }
 
 /// The way from one folder to another, of two paths that begin at the root and have no links.

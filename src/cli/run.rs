@@ -9,14 +9,14 @@ use conformance_contract::clauses::CLAUSES;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_driver::case::Isolation;
 use conformance_report as report;
-use conformance_report::{Exit, Report, Source, StoreError};
+use conformance_report::{Exit, MergeInput, Report, StoreError};
 use conformance_run::environment::{Environment, Settings};
 use conformance_run::interruption::Interruption;
 use conformance_run::runner::{self, Clock, Observer, Plan, Results};
 use conformance_run::workload;
 
 use super::args::{ImplementationOrigin, Install, ProviderArgs, ProviderName, RunArgs, Versions};
-use super::output::{self, Talk};
+use super::output::{self, Console};
 use super::{Failure, cluster_spec, operator, provider, run_id, select};
 
 /// Runs.
@@ -66,7 +66,7 @@ async fn run_on_all(
         let folder = args.report_dir.join(version.minor());
         output::say(&format!("Kubernetes {version}"));
         let report = run_on(*version, plan, args, &folder, interruption).await?;
-        sources.push(Source { file: folder.join("report.yaml"), folder: version.minor().into(), report });
+        sources.push(MergeInput { file: folder.join("report.yaml"), folder: version.minor().into(), report });
     }
     let mut merged =
         report::merge(&sources, command()).map_err(|error| Failure::Infrastructure(error.to_string()))?;
@@ -92,7 +92,7 @@ async fn run_on(
         plan.targets = operator::targets(opened, plan.targets, args.backend == "all")?;
     }
     select::external_needs_existing(&plan.targets, args.provider.provider == ProviderName::Existing)?;
-    let talk = Arc::new(Talk::default());
+    let talk = Arc::new(Console::default());
     let building = Instant::now();
     let schedulers: BTreeSet<_> = plan.targets.iter().map(|target| target.scheduler()).collect();
     let mut spec = cluster_spec(kubernetes, &args.cluster_args, &schedulers)?;
@@ -207,7 +207,7 @@ fn concurrency(args: &RunArgs) -> usize {
 
 fn plan(kubernetes: Kubernetes, args: &RunArgs) -> Result<Plan, Failure> {
     let Some(file) = &args.workload else {
-        return select::plan(select::Words {
+        return select::plan(select::Selection {
             backend: &args.backend,
             scope: args.scope.as_deref(),
             kubernetes,
@@ -237,7 +237,7 @@ fn plan(kubernetes: Kubernetes, args: &RunArgs) -> Result<Plan, Failure> {
 pub(crate) async fn execute(
     environment: &Arc<Environment>,
     plan: &Plan,
-    talk: &Arc<Talk>,
+    talk: &Arc<Console>,
     clock: Clock,
 ) -> Result<Report, Failure> {
     talk.expect(plan.chosen.len() * plan.targets.len());

@@ -16,7 +16,7 @@ const ALL: &str = "all";
 
 /// What `run` was asked for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Words<'a> {
+pub(crate) struct Selection<'a> {
     /// Backend.
     pub backend: &'a str,
     /// Gang scope.
@@ -37,7 +37,7 @@ pub(crate) struct Words<'a> {
 ///
 /// # Errors
 /// [`Failure::Usage`].
-pub(crate) fn plan(words: Words<'_>) -> Result<Plan, Failure> {
+pub(crate) fn plan(words: Selection<'_>) -> Result<Plan, Failure> {
     let targets = targets_declaring(words.backend, words.scope, words.features)?;
     let targets = on(words.kubernetes, targets, words.scope)?;
     for word in words.cases {
@@ -215,9 +215,9 @@ pub(crate) fn nodes(word: &str) -> Result<(u32, u32), Failure> {
 mod tests {
     use super::*;
 
-    fn words<'a>(cases: &'a [String], clauses: &'a [String]) -> Words<'a> {
+    fn words<'a>(cases: &'a [String], clauses: &'a [String]) -> Selection<'a> {
         let kubernetes = Kubernetes::V1_36;
-        Words {
+        Selection {
             backend: "default-scheduler",
             scope: None,
             kubernetes,
@@ -265,7 +265,7 @@ mod tests {
     #[case("all", &[])]
     #[case("volcano", &["aon".to_owned(), "topo".to_owned()])]
     fn every_chosen_case_is_in_one_shard(#[case] backend: &str, #[case] cases: &[String]) {
-        let words = Words { backend, ..words(cases, &[]) };
+        let words = Selection { backend, ..words(cases, &[]) };
         let whole = plan(words).unwrap();
         let held: Vec<_> = whole
             .chosen
@@ -276,7 +276,7 @@ mod tests {
         for count in [1, 2, 3, 7, 200] {
             let shards: Vec<_> = (1..=count)
                 .map(|number| {
-                    plan(Words { shard: Some(shard(&format!("{number}/{count}"))), ..words }).unwrap()
+                    plan(Selection { shard: Some(shard(&format!("{number}/{count}"))), ..words }).unwrap()
                 })
                 .collect();
             let mut all: Vec<&str> = shards.iter().flat_map(|shard| ids(&shard.chosen)).collect();
@@ -299,7 +299,7 @@ mod tests {
         let del = ["del".to_owned()];
         let words = words(&del, &[]);
         let whole = ids(&plan(words).unwrap().chosen);
-        let second = ids(&plan(Words { shard: Some(shard("2/3")), ..words }).unwrap().chosen);
+        let second = ids(&plan(Selection { shard: Some(shard("2/3")), ..words }).unwrap().chosen);
         let wanted: Vec<_> = whole.iter().copied().skip(1).step_by(3).collect();
         assert_eq!(second, wanted);
     }

@@ -14,14 +14,14 @@ use conformance_driver::case::{Case, Isolation};
 
 /// Where a control's cluster comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum ControlCluster {
     /// Local processes.
     Local,
     /// Containers: it is about kubelets.
     Kind,
 }
 
-impl Place {
+impl ControlCluster {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Local, Self::Kind];
 
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     fn judge(red: &[&str]) -> Outcome {
-        let control = Place::Local.control("no-owner-references").unwrap();
+        let control = ControlCluster::Local.control("no-owner-references").unwrap();
         control.judge(red.iter().map(|id| (*id).to_owned()).collect(), &[], &[])
     }
 
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn what_cannot_have_been_kept_is_not() {
-        let control = Place::Local.control("koordinator-without-topology").unwrap();
+        let control = ControlCluster::Local.control("koordinator-without-topology").unwrap();
         let error = |reason: &str| [("TOPO-01".to_owned(), reason.to_owned())];
         let died = error("koord-scheduler ended with exit status: 2");
         assert!(control.judge(Vec::new(), &["TOPO-04".to_owned()], &died).is_sound());
@@ -156,7 +156,7 @@ mod tests {
     }
 
     fn all() -> impl Iterator<Item = &'static Control> {
-        Place::ALL.into_iter().flat_map(Place::controls)
+        ControlCluster::ALL.into_iter().flat_map(ControlCluster::controls)
     }
 
     #[test]
@@ -174,11 +174,11 @@ mod tests {
     #[test]
     fn what_kubelets_show_is_seen_broken() {
         let unbroken = CLAUSES.iter().map(|clause| clause.id).filter(|id| {
-            let mut sets = Place::Kind.controls().iter().flat_map(|control| control.must);
+            let mut sets = ControlCluster::Kind.controls().iter().flat_map(|control| control.must);
             id.starts_with("KLT-") && !sets.any(|set| set.contains(id))
         });
         assert_eq!(unbroken.collect::<Vec<_>>(), [""; 0]);
-        for control in Place::Kind.controls() {
+        for control in ControlCluster::Kind.controls() {
             let run: Vec<_> = cases::all().filter(|case| control.runs(case)).collect();
             for id in control.must.iter().copied().flatten() {
                 let judged = run.iter().any(|case| case.clauses.contains(id));

@@ -43,7 +43,7 @@ pub use exit::{Exit, exit_code};
 pub use junit::junit;
 pub use left_out::{NoShard, Shard, interrupted, not_selected};
 pub use markdown::markdown;
-pub use merge::{MergeError, Pair, Source, merge};
+pub use merge::{MergeError, MergeInput, Pair, merge};
 pub use model::{
     API_VERSION, CaseResult, ClauseResult, Component, ComponentSource, Features, Implementation,
     ImplementationFile, Judgement, KIND, ProfileReport, Provider, Report, Settings, Suite, Timings,

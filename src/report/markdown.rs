@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 use conformance_contract::verdict::{Outcome, Verdict};
 
 use super::matrix::{self, LEGEND, is_red, matrix};
-use super::overview::{self, Finding};
+use super::overview::{self, ListedViolation};
 use super::reasons::reasons;
 use super::{Exit, Report};
 
@@ -112,12 +112,12 @@ fn cell(outcome: &Outcome) -> String {
     if is_red(outcome) { format!("**{word}**") } else { word }
 }
 
-fn write_broken(out: &mut String, broken: &[Finding<'_>]) -> fmt::Result {
+fn write_broken(out: &mut String, broken: &[ListedViolation<'_>]) -> fmt::Result {
     if broken.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n## Broken")?;
-    for Finding { profile, clause } in broken {
+    for ListedViolation { profile, clause } in broken {
         writeln!(out, "\n### {} on {}: {}\n", clause.id, profile.title(), clause.outcome.verdict)?;
         writeln!(out, "> {}\n", escaped(&clause.text))?;
         if let Some(reason) = clause.reason_beyond_violations() {

@@ -30,7 +30,7 @@ use super::{
 
 /// A document to merge.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct MergeInput {
     /// Its file, for messages.
     pub file: PathBuf,
     /// Its folder as seen from the merged report's, such as `../shard-1`.
@@ -89,9 +89,9 @@ impl fmt::Display for Pair {
 ///
 /// # Errors
 /// [`MergeError`], naming the files.
-pub fn merge(sources: &[Source], command: String) -> Result<Report, MergeError> {
+pub fn merge(sources: &[MergeInput], command: String) -> Result<Report, MergeError> {
     let [first, rest @ ..] = sources else { return Err(MergeError::Nothing) };
-    for Source { file, report, .. } in sources {
+    for MergeInput { file, report, .. } in sources {
         verify(report).map_err(|reason| MergeError::HandEdited { file: file.clone(), reason })?;
     }
     for other in rest {
@@ -122,7 +122,7 @@ pub fn merge(sources: &[Source], command: String) -> Result<Report, MergeError> 
 
 /// Why the merged report is incomplete: a case that was interrupted is in no other report, or a document is incomplete
 /// for another reason than its cases.
-fn incomplete_reason(sources: &[Source], merged: &Report) -> Option<String> {
+fn incomplete_reason(sources: &[MergeInput], merged: &Report) -> Option<String> {
     let mut incomplete = sources.iter().filter(|source| source.report.incomplete);
     let is_left = !merged.interrupted().is_empty();
     let decisive = incomplete.find(|source| is_left || source.report.interrupted().is_empty())?;
@@ -149,14 +149,20 @@ const SAME_OF_PROFILE: [(&str, Said); 2] = [
     }),
 ];
 
-fn same(first: &Source, other: &Source) -> Result<(), MergeError> {
+fn same(first: &MergeInput, other: &MergeInput) -> Result<(), MergeError> {
     for (what, said) in SAME {
         agree(first, other, what, &said(&first.report), &said(&other.report))?;
     }
     Ok(())
 }
 
-fn agree(first: &Source, other: &Source, what: &str, says: &str, says_other: &str) -> Result<(), MergeError> {
+fn agree(
+    first: &MergeInput,
+    other: &MergeInput,
+    what: &str,
+    says: &str,
+    says_other: &str,
+) -> Result<(), MergeError> {
     if says == says_other {
         return Ok(());
     }
@@ -164,11 +170,11 @@ fn agree(first: &Source, other: &Source, what: &str, says: &str, says_other: &st
     Err(MergeError::Differ { files: pair(first, other), what: what.to_owned(), found })
 }
 
-fn pair(first: &Source, other: &Source) -> Pair {
+fn pair(first: &MergeInput, other: &MergeInput) -> Pair {
     Pair(first.file.clone(), other.file.clone())
 }
 
-fn settings(sources: &[Source]) -> Settings {
+fn settings(sources: &[MergeInput]) -> Settings {
     let all = || sources.iter().map(|source| &source.report.settings);
     Settings {
         timeout_scale: all().map(|settings| settings.timeout_scale).fold(0.0, f64::max),
@@ -176,7 +182,7 @@ fn settings(sources: &[Source]) -> Settings {
     }
 }
 
-fn timings(sources: &[Source]) -> Timings {
+fn timings(sources: &[MergeInput]) -> Timings {
     let all = |of: fn(&Timings) -> Seconds| sources.iter().map(move |source| of(&source.report.timings));
     Timings {
         build_seconds: all(|timings| timings.build_seconds).sum(),
@@ -186,7 +192,7 @@ fn timings(sources: &[Source]) -> Timings {
 }
 
 /// Every provider but the first document's, once.
-fn other_providers(sources: &[Source]) -> Vec<Provider> {
+fn other_providers(sources: &[MergeInput]) -> Vec<Provider> {
     let mut known: Vec<&Provider> = Vec::new();
     for report in sources.iter().map(|source| &source.report) {
         for provider in std::iter::once(&report.provider).chain(&report.other_providers) {
@@ -199,7 +205,7 @@ fn other_providers(sources: &[Source]) -> Vec<Provider> {
 }
 
 /// Every program once, in the order of the documents; clusters of several versions have several of one name.
-fn components(sources: &[Source]) -> Vec<Component> {
+fn components(sources: &[MergeInput]) -> Vec<Component> {
     let mut known: Vec<&Component> = Vec::new();
     for component in sources.iter().flat_map(|source| &source.report.components) {
         if !known.contains(&component) {
@@ -210,7 +216,7 @@ fn components(sources: &[Source]) -> Vec<Component> {
 }
 
 /// Two documents about one profile had the same cluster, of the same programs.
-fn same_cluster(first: &Source, other: &Source) -> Result<(), MergeError> {
+fn same_cluster(first: &MergeInput, other: &MergeInput) -> Result<(), MergeError> {
     for (what, said) in SAME_OF_PROFILE {
         agree(first, other, what, &said(&first.report), &said(&other.report))?;
     }
@@ -225,17 +231,17 @@ fn same_cluster(first: &Source, other: &Source) -> Result<(), MergeError> {
 
 /// One profile as one document has it.
 #[derive(Clone, Copy)]
-struct Part<'a> {
-    source: &'a Source,
+struct ProfilePart<'a> {
+    source: &'a MergeInput,
     profile: &'a ProfileReport,
 }
 
 /// Every profile once, in the order of the documents.
-fn profiles(sources: &[Source]) -> Result<Vec<ProfileReport>, MergeError> {
-    let mut columns: Vec<Vec<Part<'_>>> = Vec::new();
+fn profiles(sources: &[MergeInput]) -> Result<Vec<ProfileReport>, MergeError> {
+    let mut columns: Vec<Vec<ProfilePart<'_>>> = Vec::new();
     for source in sources {
         for profile in &source.report.profiles {
-            let (part, title) = (Part { source, profile }, profile.title());
+            let (part, title) = (ProfilePart { source, profile }, profile.title());
             let known =
                 columns.iter().position(|parts| parts.iter().any(|part| part.profile.title() == title));
             match known {
@@ -248,7 +254,7 @@ fn profiles(sources: &[Source]) -> Result<Vec<ProfileReport>, MergeError> {
 }
 
 /// The parts of one profile as one; `None` of none.
-fn profile(parts: &[Part<'_>]) -> Result<Option<ProfileReport>, MergeError> {
+fn profile(parts: &[ProfilePart<'_>]) -> Result<Option<ProfileReport>, MergeError> {
     let [first, rest @ ..] = parts else { return Ok(None) };
     let one = first.profile;
     for other in rest {
@@ -275,14 +281,14 @@ fn profile(parts: &[Part<'_>]) -> Result<Option<ProfileReport>, MergeError> {
 }
 
 /// What one document has shown need not be taken from the profile's word.
-fn features(parts: &[Part<'_>], mut features: Features) -> Features {
+fn features(parts: &[ProfilePart<'_>], mut features: Features) -> Features {
     features.declared.retain(|gate| parts.iter().all(|part| part.profile.features.declared.contains(gate)));
     features
 }
 
 /// Every case once, as whoever knows most of it has it.
-fn cases(parts: &[Part<'_>]) -> Result<Vec<CaseResult>, MergeError> {
-    let mut chosen: Vec<(&Part<'_>, &CaseResult)> = Vec::new();
+fn cases(parts: &[ProfilePart<'_>]) -> Result<Vec<CaseResult>, MergeError> {
+    let mut chosen: Vec<(&ProfilePart<'_>, &CaseResult)> = Vec::new();
     for part in parts {
         for case in &part.profile.cases {
             match chosen.iter_mut().find(|(_, known)| known.id == case.id) {
@@ -331,7 +337,7 @@ impl Knowledge {
     }
 }
 
-impl Part<'_> {
+impl ProfilePart<'_> {
     /// A case of this document as it was before it was concluded, its folder as seen from the merged report.
     fn taken(&self, case: &CaseResult) -> CaseResult {
         let mut taken = self.profile.observed(case);

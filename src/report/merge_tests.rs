@@ -6,19 +6,19 @@ use rstest::rstest;
 use super::*;
 use crate::{Exit, Shard, fixture, terminal};
 
-fn source(file: &str, report: Report) -> Source {
+fn source(file: &str, report: Report) -> MergeInput {
     let folder = Path::new(file).parent().map(Path::to_owned).unwrap_or_default();
-    Source { file: file.into(), folder, report }
+    MergeInput { file: file.into(), folder, report }
 }
 
 /// A report as this shard of the run would have written it.
-fn share(report: &Report, shard: &str) -> Source {
+fn share(report: &Report, shard: &str) -> MergeInput {
     let shard: Shard = shard.parse().unwrap();
     let whole = source("", report.clone());
     let mut report = report.clone();
     for profile in &mut report.profiles {
         let original = profile.clone();
-        let part = Part { source: &whole, profile: &original };
+        let part = ProfilePart { source: &whole, profile: &original };
         let left_out = |case: &CaseResult| {
             let clauses = case.clauses.iter().map(|judgement| judgement.clause.clone());
             CaseResult::without_running(case.id.clone(), case.title.clone(), clauses, &shard.elsewhere())
@@ -33,19 +33,19 @@ fn share(report: &Report, shard: &str) -> Source {
         *profile = original.clone().concluded(promised, cases);
     }
     let file = format!("shard-{}/report.yaml", shard.to_string().replace('/', "-of-"));
-    Source { folder: PathBuf::new(), ..source(&file, report) }
+    MergeInput { folder: PathBuf::new(), ..source(&file, report) }
 }
 
 /// The two halves of a run.
-fn halves(report: &Report) -> [Source; 2] {
+fn halves(report: &Report) -> [MergeInput; 2] {
     ["1/2", "2/2"].map(|shard| share(report, shard))
 }
 
-fn merged(sources: &[Source]) -> Report {
+fn merged(sources: &[MergeInput]) -> Report {
     merge(sources, "grove-conformance report merge".to_owned()).unwrap()
 }
 
-fn refused(sources: &[Source]) -> String {
+fn refused(sources: &[MergeInput]) -> String {
     merge(sources, String::new()).unwrap_err().to_string()
 }
 
@@ -187,7 +187,7 @@ fn what_is_said_of_the_whole_is_added_up() {
 #[test]
 fn folders_are_seen_from_the_merged_report() {
     let whole = fixture::report();
-    let merged = merged(&[Source { folder: "../shard-1".into(), ..source("report.yaml", whole) }]);
+    let merged = merged(&[MergeInput { folder: "../shard-1".into(), ..source("report.yaml", whole) }]);
     let clause = merged.profiles[0].clauses.iter().find(|clause| clause.id == "AON-02").unwrap();
     let folder = "../shard-1/cases/default-scheduler-podgroup-scope/aon/one-pod-short";
     assert_eq!(clause.artifacts.as_deref(), Some(folder));

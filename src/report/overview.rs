@@ -8,7 +8,7 @@ use super::{CaseResult, ClauseResult, ProfileReport, Report, Summary};
 const SLOWEST: usize = 5;
 
 /// A clause's result with the profile it belongs to.
-pub(super) struct Finding<'a> {
+pub(super) struct ListedViolation<'a> {
     /// The profile.
     pub profile: &'a ProfileReport,
     /// The clause's result in it.
@@ -66,11 +66,11 @@ pub(super) fn counts(report: &Report) -> impl Iterator<Item = (&'static str, Vec
 }
 
 /// Every clause result with one of the verdicts, profile by profile.
-pub(super) fn findings<'a>(report: &'a Report, verdicts: &[Verdict]) -> Vec<Finding<'a>> {
+pub(super) fn findings<'a>(report: &'a Report, verdicts: &[Verdict]) -> Vec<ListedViolation<'a>> {
     let all = report
         .profiles
         .iter()
-        .flat_map(|profile| profile.clauses.iter().map(move |clause| Finding { profile, clause }));
+        .flat_map(|profile| profile.clauses.iter().map(move |clause| ListedViolation { profile, clause }));
     all.filter(|finding| verdicts.contains(&finding.clause.outcome.verdict)).collect()
 }
 

@@ -9,7 +9,7 @@ use conformance_contract::verdict::Verdict;
 
 use super::Report;
 use super::matrix::{LEGEND, Row, cell, matrix};
-use super::overview::{self, Finding};
+use super::overview::{self, ListedViolation};
 use super::reasons::reasons;
 
 /// The report as text, ending in a newline.
@@ -110,7 +110,7 @@ fn aligned(head: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> Vec<St
     table.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
-fn write_broken(out: &mut String, Finding { profile, clause }: &Finding<'_>) -> fmt::Result {
+fn write_broken(out: &mut String, ListedViolation { profile, clause }: &ListedViolation<'_>) -> fmt::Result {
     writeln!(out, "{} {}  {}", clause.id, clause.outcome.verdict, profile.title())?;
     writeln!(out, "  promise: {}", clause.text)?;
     if let Some(reason) = clause.reason_beyond_violations() {

@@ -36,21 +36,21 @@ use crate::interruption::Interruption;
 pub struct Environment {
     /// How cases are run.
     pub settings: Settings,
-    shared: Place,
-    alone: BTreeMap<Target, Place>,
+    shared: ClusterSlot,
+    alone: BTreeMap<Target, ClusterSlot>,
     cases: AtomicU32,
     interruption: Arc<Interruption>,
 }
 
 /// The specification of a cluster, and how many cases run on it at a time.
 #[derive(Debug)]
-struct Place {
+struct ClusterSlot {
     test_cluster: OnceCell<Result<Arc<TestCluster>, Arc<ClusterError>>>,
     seats: Semaphore,
     all: u32,
 }
 
-impl Place {
+impl ClusterSlot {
     fn new(seats: u32) -> Self {
         Self { test_cluster: OnceCell::new(), seats: Semaphore::new(seats as usize), all: seats }
     }
@@ -59,8 +59,8 @@ impl Place {
 impl Environment {
     /// Nothing is started yet.
     pub fn new(settings: Settings) -> Self {
-        let shared = Place::new(u32::try_from(settings.concurrency).unwrap_or(u32::MAX));
-        let alone = TARGETS.into_iter().map(|target| (target, Place::new(1))).collect();
+        let shared = ClusterSlot::new(u32::try_from(settings.concurrency).unwrap_or(u32::MAX));
+        let alone = TARGETS.into_iter().map(|target| (target, ClusterSlot::new(1))).collect();
         Self { settings, shared, alone, cases: AtomicU32::new(0), interruption: Arc::default() }
     }
 
@@ -76,7 +76,7 @@ impl Environment {
     }
 
     /// Where a case runs on a target: with all others, or on the target's own cluster for cases that are alone.
-    fn place(&self, lane: Isolation, target: Target) -> &Place {
+    fn place(&self, lane: Isolation, target: Target) -> &ClusterSlot {
         match lane {
             Isolation::Shared | Isolation::Exclusive => &self.shared,
             Isolation::Dedicated => self.alone.get(&target).unwrap_or(&self.shared),

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::args::BenchArgs;
-use crate::output::{self, Talk};
+use crate::output::{self, Console};
 use crate::{Failure, cluster_spec, programs, run_id, select};
 
 const STARTS: usize = 3;
@@ -32,7 +32,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// # Errors
 /// [`Failure::Usage`] for a backend that there is not; [`Failure::Infrastructure`].
 pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<(), Failure> {
-    let talk = Talk::default();
+    let talk = Console::default();
     let targets = select::targets_on(kubernetes, &args.backend, None)?;
     let running: BTreeSet<Scheduler> = targets.iter().map(|target| target.scheduler()).collect();
     let spec = cluster_spec(kubernetes, &args.cluster_args, &running)?;

@@ -33,7 +33,7 @@ use serde_json::json;
 use super::table::{self, Figures, Row};
 use super::workload::{self, PODS_PER_GANG, Size};
 use crate::args::{BenchArgs, Versions};
-use crate::output::{self, Talk};
+use crate::output::{self, Console};
 use crate::{Failure, cluster_spec, programs, run_id};
 
 /// How long a cell may take, and its removal.
@@ -91,7 +91,7 @@ impl Round {
 /// bound in 300 s.
 pub(super) async fn throughput(args: &BenchArgs) -> Result<Exit, Failure> {
     let size = Size::of(args)?;
-    let talk = Talk::default();
+    let talk = Console::default();
     let mut rows = Vec::new();
     let measured = measure(args, size, &talk, &mut rows).await;
     talk.end();
@@ -101,7 +101,7 @@ pub(super) async fn throughput(args: &BenchArgs) -> Result<Exit, Failure> {
     measured.map(|()| Exit::Conformant)
 }
 
-async fn measure(args: &BenchArgs, size: Size, talk: &Talk, rows: &mut Vec<Row>) -> Result<(), Failure> {
+async fn measure(args: &BenchArgs, size: Size, talk: &Console, rows: &mut Vec<Row>) -> Result<(), Failure> {
     let run = run_id();
     let mut number = 0;
     for kubernetes in args.kubernetes.unwrap_or(Versions::All).all().iter().copied() {
@@ -129,7 +129,7 @@ async fn measure(args: &BenchArgs, size: Size, talk: &Talk, rows: &mut Vec<Row>)
 struct Plane<'a> {
     kubernetes: Kubernetes,
     test_cluster: &'a TestCluster,
-    talk: &'a Talk,
+    talk: &'a Console,
 }
 
 /// One PodCliqueSet.

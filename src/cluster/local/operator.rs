@@ -8,7 +8,7 @@ use super::certs::{Authority, Identity};
 use super::controller::ControllerPorts;
 use super::readiness::{ask, plain_client};
 use super::{LocalCluster, Part};
-use crate::operator::{Operator, OperatorError, Place};
+use crate::operator::{Operator, OperatorError, OperatorHome};
 use crate::process::Process;
 use crate::{ClusterError, home};
 
@@ -25,7 +25,7 @@ pub(super) fn place(
     server: &str,
     folder: &Path,
     ports: ControllerPorts,
-) -> Result<Place, ClusterError> {
+) -> Result<OperatorHome, ClusterError> {
     let name = &operator.description.name;
     let identity = match &operator.description.identity {
         Some(user) => Identity { file: name, user: &user.user, group: user.group.as_deref() },
@@ -34,7 +34,7 @@ pub(super) fn place(
     let serving = authority.serving(name, &[])?;
     let folder = folder.join(name);
     home::make(&folder)?;
-    Ok(Place {
+    Ok(OperatorHome {
         kubeconfig: authority.kubeconfig(identity, server)?,
         certificates: [serving.certificate, serving.key, authority.bundle_file()],
         ca_bundle: authority.bundle(),

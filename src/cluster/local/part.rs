@@ -4,7 +4,7 @@ use conformance_contract::scheduler::Scheduler;
 
 use super::ClusterSpec;
 use crate::ClusterError;
-use crate::schedulers::{self, Command, Install, Place, SchedulerProcess};
+use crate::schedulers::{self, Command, Install, ProcessHome, SchedulerProcess};
 
 /// A process of the control plane. In their order they are started.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,7 +47,7 @@ impl ProcessId {
     }
 
     /// Writes its configuration and says how it is started.
-    pub(super) fn start(self, place: &Place, spec: &ClusterSpec) -> Result<Command, ClusterError> {
+    pub(super) fn start(self, place: &ProcessHome, spec: &ClusterSpec) -> Result<Command, ClusterError> {
         (self.process().start)(place, spec)
     }
 }

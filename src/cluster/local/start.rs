@@ -12,7 +12,7 @@ use crate::cluster_spec::ClusterSpec;
 use crate::components::Toolbox;
 use crate::own_program::ControllerProgram;
 use crate::process::{Launcher, ProcessSpec};
-use crate::schedulers::{Command, Place};
+use crate::schedulers::{Command, ProcessHome};
 use crate::{ClusterError, home};
 
 /// The programs of a cluster.
@@ -47,8 +47,8 @@ pub(super) struct Layout {
     controller_manager: PathBuf,
     kwok_config: PathBuf,
     controller_config: PathBuf,
-    operator: Option<crate::operator::Place>,
-    schedulers: BTreeMap<Part, (Place, [Port; 2])>,
+    operator: Option<crate::operator::OperatorHome>,
+    schedulers: BTreeMap<Part, (ProcessHome, [Port; 2])>,
 }
 
 impl Layout {
@@ -67,7 +67,7 @@ impl Layout {
             let Some((_, process)) = part.described() else { continue };
             let identity = Identity { file: process.name, user: process.user, group: None };
             let ports = [ports::reserve()?, ports::reserve()?];
-            let place = Place {
+            let place = ProcessHome {
                 kubeconfig: authority.kubeconfig(identity, &server)?,
                 folder: folder.join(part.program()),
                 health: ports[0].number,
@@ -112,7 +112,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`ClusterError::NoProgram`] if it was made without one.
-    pub(super) fn operator_place(&self) -> Result<&crate::operator::Place, ClusterError> {
+    pub(super) fn operator_place(&self) -> Result<&crate::operator::OperatorHome, ClusterError> {
         self.operator.as_ref().ok_or(ClusterError::NoProgram {
             program: "an operator".into(),
             reason: "the cluster was made without",
@@ -128,7 +128,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`ClusterError::NoProgram`] for a part that the cluster was not made with.
-    pub(super) fn place(&self, part: Part) -> Result<&Place, ClusterError> {
+    pub(super) fn place(&self, part: Part) -> Result<&ProcessHome, ClusterError> {
         let missing = || ClusterError::NoProgram {
             program: part.program().into(),
             reason: "the cluster was made without",

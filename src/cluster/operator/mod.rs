@@ -30,4 +30,4 @@ pub use declaration::{Declaration, Declared};
 pub use description::{Description, Readiness};
 pub use error::OperatorError;
 pub use open::{Opened, Operator, open};
-pub use process::Place;
+pub use process::OperatorHome;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::description::{Webhook, WebhookKind};
 use super::template::{Values, fill_value};
-use super::{Operator, OperatorError, Place};
+use super::{Operator, OperatorError, OperatorHome};
 use crate::ClusterError;
 use crate::cluster_spec::ControllerSpec;
 
@@ -16,7 +16,7 @@ impl Operator {
     ///
     /// # Errors
     /// [`OperatorError::File`].
-    pub fn objects(&self, place: &Place, spec: &ControllerSpec) -> Result<Vec<Value>, ClusterError> {
+    pub fn objects(&self, place: &OperatorHome, spec: &ControllerSpec) -> Result<Vec<Value>, ClusterError> {
         let values = self.values(place, spec);
         let namespace = &self.description.namespace;
         let mut objects =

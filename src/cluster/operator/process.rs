@@ -12,7 +12,7 @@ use crate::{ClusterError, home};
 
 /// What a cluster has for it.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct OperatorHome {
     /// A folder of its own.
     pub folder: PathBuf,
     /// Its kubeconfig.
@@ -34,7 +34,7 @@ impl Operator {
     ///
     /// # Errors
     /// [`ClusterError::File`]; [`OperatorError::File`] for a placeholder without a value.
-    pub fn process(&self, place: &Place, spec: &ControllerSpec) -> Result<ProcessSpec, ClusterError> {
+    pub fn process(&self, place: &OperatorHome, spec: &ControllerSpec) -> Result<ProcessSpec, ClusterError> {
         let values = self.values(place, spec);
         let names = &self.description.certificates;
         for (name, from) in [&names.certificate, &names.key, &names.ca].into_iter().zip(&place.certificates) {
@@ -57,7 +57,7 @@ impl Operator {
     }
 
     /// What stands for the placeholders.
-    pub(super) fn values(&self, place: &Place, spec: &ControllerSpec) -> Values {
+    pub(super) fn values(&self, place: &OperatorHome, spec: &ControllerSpec) -> Values {
         let path = |path: &std::path::Path| path.display().to_string();
         let bundle = ByteString(place.ca_bundle.clone().into_bytes());
         let bundle = serde_json::to_value(bundle).ok().and_then(|value| value.as_str().map(str::to_owned));

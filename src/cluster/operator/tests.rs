@@ -69,8 +69,8 @@ fn described(more: &str) -> (TempDir, std::path::PathBuf) {
     (folder, path)
 }
 
-fn place(folder: &Path) -> Place {
-    Place {
+fn place(folder: &Path) -> OperatorHome {
+    OperatorHome {
         folder: folder.join("mine"),
         kubeconfig: "DIR/mine.kubeconfig".into(),
         certificates: ["a", "b", "c"].map(|name| folder.join(name)),

@@ -7,7 +7,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::json;
 
-use super::{Operator, Place};
+use super::{Operator, OperatorHome};
 use crate::ClusterError;
 
 /// An operator that is ready serves its webhooks within this time.
@@ -22,7 +22,7 @@ impl Operator {
     /// [`ClusterError::Name`] for certificates that cannot be used.
     pub async fn silent_webhook(
         &self,
-        place: &Place,
+        place: &OperatorHome,
         gave_up: impl Fn() -> bool,
     ) -> Result<Option<(String, String)>, ClusterError> {
         if self.description.webhooks.is_empty() {
@@ -55,7 +55,7 @@ async fn ask(client: &Client, path: &str) -> Result<(), String> {
     }
 }
 
-async fn client(place: &Place) -> Result<Client, ClusterError> {
+async fn client(place: &OperatorHome) -> Result<Client, ClusterError> {
     let unusable = |reason: String| ClusterError::Certificates(reason);
     let bundle = k8s_openapi::ByteString(place.ca_bundle.clone().into_bytes());
     let file: Kubeconfig = serde_json::from_value(json!({

@@ -49,7 +49,7 @@ pub struct SchedulerProcess {
     /// Path on its health port that answers 200 once it works, if it can be asked.
     pub health: Option<&'static str>,
     /// Writes its configuration, if it has one, and says how it is started.
-    pub start: fn(&Place, &ClusterSpec) -> Result<Command, ClusterError>,
+    pub start: fn(&ProcessHome, &ClusterSpec) -> Result<Command, ClusterError>,
 }
 
 /// Arguments and environment of a process.
@@ -192,7 +192,7 @@ impl Install {
 
 /// Where one process of a scheduler lives; fixed for a cluster's life.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct ProcessHome {
     /// Its credentials.
     pub kubeconfig: PathBuf,
     /// A folder of its own, for its configuration and its sockets.
@@ -203,7 +203,7 @@ pub struct Place {
     pub other: u16,
 }
 
-impl Place {
+impl ProcessHome {
     /// Writes a configuration file into its folder; JSON is YAML.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::helm::Package;
 use super::in_cluster::{Deployed, Deployment};
-use super::install::{Command, Crds, Install, ModuleCrds, Place, ProgramSource, SchedulerProcess};
+use super::install::{Command, Crds, Install, ModuleCrds, ProcessHome, ProgramSource, SchedulerProcess};
 use super::rbac::{self, Right};
 use crate::ClusterError;
 use crate::cluster_spec::ClusterSpec;
@@ -145,14 +145,14 @@ pub fn configuration(kubeconfig: &Path, off: &[&str]) -> Value {
     })
 }
 
-fn start(place: &Place, spec: &ClusterSpec) -> Result<Command, ClusterError> {
+fn start(place: &ProcessHome, spec: &ClusterSpec) -> Result<Command, ClusterError> {
     let path = place.write("scheduler.yaml", &configuration(&place.kubeconfig, &spec.off(SCHEDULER)))?;
     Ok(Command { args: args(place, &path), env: Vec::new() })
 }
 
 /// Arguments of `koord-scheduler`. A gang that failed before it was known as one is only found again by the flush of
 /// unschedulable pods, five minutes by default.
-pub fn args(place: &Place, configuration: &Path) -> Vec<String> {
+pub fn args(place: &ProcessHome, configuration: &Path) -> Vec<String> {
     flags(configuration, "127.0.0.1", place.health)
 }
 

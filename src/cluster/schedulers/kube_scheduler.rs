@@ -6,7 +6,7 @@ use conformance_contract::scheduler::Scheduler;
 use serde_json::{Value, json};
 
 use super::in_cluster::Deployed;
-use super::install::{Command, Crds, Install, Place, ProgramSource, SchedulerProcess};
+use super::install::{Command, Crds, Install, ProcessHome, ProgramSource, SchedulerProcess};
 use crate::ClusterError;
 use crate::cluster_spec::{ClusterSpec, Gates};
 
@@ -50,7 +50,7 @@ pub fn configuration(kubeconfig: &Path, stands_in_for: &[&str]) -> Value {
     configuration
 }
 
-fn start(place: &Place, spec: &ClusterSpec) -> Result<Command, ClusterError> {
+fn start(place: &ProcessHome, spec: &ClusterSpec) -> Result<Command, ClusterError> {
     let path = place.write("scheduler.yaml", &configuration(&place.kubeconfig, &spec.stood_in_for()))?;
     Ok(Command { args: args(&path, &spec.scheduler_gates), env: Vec::new() })
 }

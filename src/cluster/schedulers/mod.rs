@@ -21,7 +21,7 @@ pub mod volcano;
 
 use conformance_contract::scheduler::Scheduler;
 
-pub use self::install::{Command, Install, Place, SchedulerProcess};
+pub use self::install::{Command, Install, ProcessHome, SchedulerProcess};
 pub use self::kai::KaiDir;
 use crate::components::Component;
 

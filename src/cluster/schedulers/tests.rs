@@ -14,8 +14,8 @@ use crate::catalogue::catalogue;
 use crate::cluster_spec::ClusterSpec;
 use crate::components::Purpose;
 
-fn place(program: &str) -> Place {
-    Place {
+fn place(program: &str) -> ProcessHome {
+    ProcessHome {
         kubeconfig: format!("DIR/pki/{program}.kubeconfig").into(),
         folder: format!("DIR/{program}").into(),
         health: 1001,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::helm::Package;
 use super::in_cluster::{Deployed, Deployment};
-use super::install::{Command, Crds, Install, ModuleCrds, Place, ProgramSource, SchedulerProcess};
+use super::install::{Command, Crds, Install, ModuleCrds, ProcessHome, ProgramSource, SchedulerProcess};
 use super::rbac::{self, Right};
 use crate::ClusterError;
 use crate::cluster_spec::ClusterSpec;
@@ -113,13 +113,13 @@ pub fn configuration(off: &[&str]) -> Value {
     json!({"actions": "enqueue, allocate, backfill", "tiers": tiers})
 }
 
-fn start(place: &Place, spec: &ClusterSpec) -> Result<Command, ClusterError> {
+fn start(place: &ProcessHome, spec: &ClusterSpec) -> Result<Command, ClusterError> {
     let path = place.write("scheduler.conf", &configuration(&spec.off(SCHEDULER)))?;
     Ok(Command { args: args(place, &path), env: environment(place) })
 }
 
 /// Arguments of `vc-scheduler`. An invalid configuration ends it instead of being replaced by a built-in one.
-pub fn args(place: &Place, configuration: &Path) -> Vec<String> {
+pub fn args(place: &ProcessHome, configuration: &Path) -> Vec<String> {
     let mut args = vec![format!("--kubeconfig={}", place.kubeconfig.display())];
     args.extend(flags(configuration, &format!("127.0.0.1:{}", place.health)));
     args
@@ -176,7 +176,7 @@ fn values() -> Value {
 }
 
 /// Its environment. The socket that changes its log level is shared by all instances of a machine by default.
-pub fn environment(place: &Place) -> Vec<(String, String)> {
+pub fn environment(place: &ProcessHome) -> Vec<(String, String)> {
     vec![("DEBUG_SOCKET_DIR".into(), place.folder.display().to_string())]
 }
 

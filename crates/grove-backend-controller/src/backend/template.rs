@@ -10,7 +10,7 @@ pub(super) const TEMPLATE: &str = "spec.template";
 
 /// What a topology constraint is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ConstraintPath {
     /// Every PodGang as a whole.
     PodCliqueSet,
     /// The pods of one PodClique.
@@ -22,7 +22,7 @@ pub(super) enum Place {
 /// A topology constraint of a template.
 pub(super) struct Constrained<'a> {
     /// What it is about.
-    pub place: Place,
+    pub place: ConstraintPath,
     /// Its path.
     pub path: String,
     /// The constraint.
@@ -35,13 +35,13 @@ pub(super) fn constraints(template: &PodCliqueSetTemplateSpec) -> impl Iterator<
         let path = format!("{path}.topologyConstraint");
         Some(Constrained { place, path, constraint: Option::as_ref(constraint)? })
     };
-    let set = at(Place::PodCliqueSet, TEMPLATE.to_owned(), &template.topology_constraint);
+    let set = at(ConstraintPath::PodCliqueSet, TEMPLATE.to_owned(), &template.topology_constraint);
     let cliques = template.cliques.iter().enumerate().filter_map(move |(i, clique)| {
-        at(Place::Clique, format!("{TEMPLATE}.cliques[{i}]"), &clique.topology_constraint)
+        at(ConstraintPath::Clique, format!("{TEMPLATE}.cliques[{i}]"), &clique.topology_constraint)
     });
     let groups = template.pod_clique_scaling_groups.iter().enumerate().filter_map(move |(i, group)| {
         let path = format!("{TEMPLATE}.podCliqueScalingGroups[{i}]");
-        at(Place::ScalingGroup, path, &group.topology_constraint)
+        at(ConstraintPath::ScalingGroup, path, &group.topology_constraint)
     });
     set.into_iter().chain(cliques).chain(groups)
 }
@@ -125,7 +125,10 @@ mod tests {
                 constrained.place
             })
             .collect();
-        assert_eq!(places, [Place::PodCliqueSet, Place::Clique, Place::ScalingGroup]);
+        assert_eq!(
+            places,
+            [ConstraintPath::PodCliqueSet, ConstraintPath::Clique, ConstraintPath::ScalingGroup]
+        );
         let errors = found.errors.iter().map(ToString::to_string);
         let said: Vec<_> = errors.chain(found.warnings).collect();
         insta::assert_snapshot!(said.join("\n"), @"

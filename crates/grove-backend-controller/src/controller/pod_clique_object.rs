@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 const HASH_DIGITS: usize = 10;
 
 /// Where a PodClique belongs.
-pub(super) struct Place<'a> {
+pub(super) struct CliquePosition<'a> {
     /// Index of the PodCliqueSet replica.
     pub replica: i32,
     /// Name of its PodGang.
@@ -29,7 +29,7 @@ pub(super) fn pod_clique(
     pcs: &PodCliqueSet,
     template: &PodCliqueTemplateSpec,
     name: String,
-    place: &Place<'_>,
+    place: &CliquePosition<'_>,
     owner: Option<OwnerReference>,
 ) -> PodClique {
     let component = match place.group {

@@ -14,7 +14,7 @@ use super::children::{self, Children};
 use super::context::Context;
 use super::error::ReconcileError;
 use super::ownership::owner_reference;
-use super::pod_clique_object::{Place, pod_clique};
+use super::pod_clique_object::{CliquePosition, pod_clique};
 
 /// Reconciles one PodCliqueScalingGroup.
 ///
@@ -48,7 +48,7 @@ fn pod_cliques(pcs: &PodCliqueSet, pcsg: &PodCliqueScalingGroup) -> Vec<PodCliqu
     let min_available = pcsg.spec.min_available.unwrap_or(1);
     let of_replica = |j: i32| {
         let scaled = j >= min_available;
-        let place = Place {
+        let place = CliquePosition {
             replica,
             pod_gang: if scaled { names::scaled_pod_gang(&group, j, min_available) } else { base.clone() },
             base_pod_gang: scaled.then(|| base.clone()),

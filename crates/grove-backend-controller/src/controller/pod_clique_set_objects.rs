@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::children;
 use super::ownership::owner_reference;
-use super::pod_clique_object::{Place, pod_clique};
+use super::pod_clique_object::{CliquePosition, pod_clique};
 
 /// The headless Service of replica `i`.
 pub(super) fn service(pcs: &PodCliqueSet, i: i32) -> Service {
@@ -41,7 +41,7 @@ pub(super) fn standalone_cliques(pcs: &PodCliqueSet, i: i32) -> Vec<PodClique> {
     };
     let pcs_name = pcs.name_any();
     let pod_gang = names::base_pod_gang(&pcs_name, i);
-    let place = Place { replica: i, pod_gang, base_pod_gang: None, group: None };
+    let place = CliquePosition { replica: i, pod_gang, base_pod_gang: None, group: None };
     let clique = |clique: &PodCliqueTemplateSpec| {
         let name = names::standalone_pod_clique(&pcs_name, i, &clique.name);
         pod_clique(pcs, clique, name, &place, owner_reference(pcs))

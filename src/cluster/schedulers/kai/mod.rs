@@ -22,7 +22,9 @@ use conformance_contract::scheduler::Scheduler;
 
 use super::helm::Package;
 use super::in_cluster::Deployed;
-use super::install::{Command, Crds, Given, Install, Place, ProgramSource, SchedulerProcess, manifests};
+use super::install::{
+    Command, Crds, Given, Install, ProcessHome, ProgramSource, SchedulerProcess, manifests,
+};
 use super::rbac::Right;
 use crate::ClusterError;
 use crate::cluster_spec::ClusterSpec;
@@ -132,13 +134,13 @@ pub fn configuration() -> Value {
     json!({"actions": "allocate", "tiers": [{"plugins": plugins}]})
 }
 
-fn start_scheduler(place: &Place, _: &ClusterSpec) -> Result<Command, ClusterError> {
+fn start_scheduler(place: &ProcessHome, _: &ClusterSpec) -> Result<Command, ClusterError> {
     let path = place.write("scheduler.yaml", &configuration())?;
     Ok(Command { args: scheduler_args(place, &path), env: environment(place) })
 }
 
 /// Arguments of the scheduler.
-pub fn scheduler_args(place: &Place, configuration: &Path) -> Vec<String> {
+pub fn scheduler_args(place: &ProcessHome, configuration: &Path) -> Vec<String> {
     vec![
         format!("--scheduler-conf={}", configuration.display()),
         format!("--scheduler-name={}", SCHEDULER.name()),
@@ -158,7 +160,7 @@ pub fn scheduler_args(place: &Place, configuration: &Path) -> Vec<String> {
 }
 
 /// Arguments of the binder, which answers only about its metrics.
-pub fn binder_args(place: &Place) -> Vec<String> {
+pub fn binder_args(place: &ProcessHome) -> Vec<String> {
     vec![
         format!("--scheduler-name={}", SCHEDULER.name()),
         format!("--metrics-bind-address=127.0.0.1:{}", place.health),
@@ -170,7 +172,7 @@ pub fn binder_args(place: &Place) -> Vec<String> {
 }
 
 /// Arguments of the podgrouper.
-pub fn pod_grouper_args(place: &Place) -> Vec<String> {
+pub fn pod_grouper_args(place: &ProcessHome) -> Vec<String> {
     vec![
         format!("--scheduler-name={}", SCHEDULER.name()),
         "--queue-label-key=kai.scheduler/queue".into(),
@@ -181,7 +183,7 @@ pub fn pod_grouper_args(place: &Place) -> Vec<String> {
 }
 
 /// Their environment: not all of them take the path of a kubeconfig as an argument.
-pub fn environment(place: &Place) -> Vec<(String, String)> {
+pub fn environment(place: &ProcessHome) -> Vec<(String, String)> {
     vec![("KUBECONFIG".into(), place.kubeconfig.display().to_string())]
 }
 

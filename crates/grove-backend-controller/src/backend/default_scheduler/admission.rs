@@ -13,7 +13,7 @@ use super::detection::Support;
 use super::outline::too_many;
 use super::{GangScope, workload_api};
 use crate::backend::names::is_dns_label;
-use crate::backend::template::{Place, PodGroupCounts, TEMPLATE, constraints, podgroup_counts};
+use crate::backend::template::{ConstraintPath, PodGroupCounts, TEMPLATE, constraints, podgroup_counts};
 use crate::backend::{DEFAULT_SCHEDULER, FieldError, Validation};
 
 /// Checks `pcs`; `old` is the stored object on an update, `support` what the cluster has.
@@ -210,27 +210,31 @@ fn topology(
 }
 
 /// Why no constraint can be honoured at this place.
-fn refusal(template: &PodCliqueSetTemplateSpec, scope: GangScope, place: Place) -> Option<&'static str> {
+fn refusal(
+    template: &PodCliqueSetTemplateSpec,
+    scope: GangScope,
+    place: ConstraintPath,
+) -> Option<&'static str> {
     let PodGroupCounts { base, scaled } = podgroup_counts(template);
     let single = base <= 1 && scaled.iter().all(|podgroups| *podgroups == 1);
     match (place, scope) {
         // Constraints nest.
         (_, GangScope::Tree) => None,
-        (Place::PodCliqueSet, GangScope::PodGroup) if !single => Some(
+        (ConstraintPath::PodCliqueSet, GangScope::PodGroup) if !single => Some(
             "kube-scheduler takes one topology key per PodGroup, and PodGroups of one PodGang would choose \
              domains of their own; a constraint of the PodCliqueSet needs PodGangs of one podgroup, or \
              annotation scheduling.grove.io/gang-scope: PodGang",
         ),
-        (Place::Clique, GangScope::PodGang) => {
+        (ConstraintPath::Clique, GangScope::PodGang) => {
             Some("gang scope PodGang has one PodGroup: only the PodCliqueSet may have a constraint")
         }
-        (Place::Clique, GangScope::PodGroup) if template.topology_constraint.is_some() => {
+        (ConstraintPath::Clique, GangScope::PodGroup) if template.topology_constraint.is_some() => {
             Some("kube-scheduler takes one topology key per PodGroup, and the PodCliqueSet has one already")
         }
-        (Place::ScalingGroup, _) => {
+        (ConstraintPath::ScalingGroup, _) => {
             Some("kube-scheduler cannot keep the PodGroups of a scaling-group replica in one domain")
         }
-        (Place::PodCliqueSet | Place::Clique, _) => None,
+        (ConstraintPath::PodCliqueSet | ConstraintPath::Clique, _) => None,
     }
 }
 

@@ -10,7 +10,7 @@ use grove_api::names::ANNOTATION_MNNVL_GROUP;
 use kube::ResourceExt;
 
 use super::KOORD_SCHEDULER;
-use crate::backend::template::{Constrained, Place, TEMPLATE, constraints, podgroup_counts};
+use crate::backend::template::{Constrained, ConstraintPath, TEMPLATE, constraints, podgroup_counts};
 use crate::backend::{FieldError, Validation};
 
 /// Annotation that asks for multi-node NVLink in the proposals.
@@ -32,12 +32,12 @@ pub(super) fn validate(pcs: &PodCliqueSet) -> Validation {
 /// Why a constraint cannot be kept at its place. A base PodGang has `podgroups`; no scaled one has more.
 fn refusal(constrained: &Constrained<'_>, podgroups: usize) -> Option<&'static str> {
     match constrained.place {
-        Place::PodCliqueSet => None,
-        Place::Clique if podgroups <= 1 => None,
-        Place::Clique => Some(
+        ConstraintPath::PodCliqueSet => None,
+        ConstraintPath::Clique if podgroups <= 1 => None,
+        ConstraintPath::Clique => Some(
             "Koordinator honours one topology for all podgroups of a gang, and a PodGang would have more than one",
         ),
-        Place::ScalingGroup => {
+        ConstraintPath::ScalingGroup => {
             Some("Koordinator cannot keep the podgroups of a scaling-group replica in one domain")
         }
     }

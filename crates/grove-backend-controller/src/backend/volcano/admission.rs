@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{VOLCANO, queue};
 use crate::backend::Validation;
-use crate::backend::template::{Place, TEMPLATE, constraints};
+use crate::backend::template::{ConstraintPath, TEMPLATE, constraints};
 
 /// What to do where gangs cannot follow to another queue.
 const RECREATE: &str = "; recreate the PodCliqueSet";
@@ -25,8 +25,10 @@ pub(super) fn validate(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Valida
     }
     for constrained in constraints(&pcs.spec.template) {
         match constrained.place {
-            Place::PodCliqueSet | Place::Clique => constrained.required_only(VOLCANO, &mut found),
-            Place::ScalingGroup => found.errors.push(constrained.refused(
+            ConstraintPath::PodCliqueSet | ConstraintPath::Clique => {
+                constrained.required_only(VOLCANO, &mut found)
+            }
+            ConstraintPath::ScalingGroup => found.errors.push(constrained.refused(
                 VOLCANO,
                 "Volcano knows the gang and its podgroups, and cannot keep the podgroups of a scaling-group \
                  replica in one domain",
