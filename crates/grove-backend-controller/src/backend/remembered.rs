@@ -1,8 +1,8 @@
 //! An answer of the API server that is remembered for a while.
 //!
 //! One look at a time is under way, in a task of its own that publishes what it found: nobody holds a lock while the API
-//! server is asked, and no caller that goes away takes the look with it. A look that gets no answer in [`LOOK`] is an
-//! answer, too, so a slow API server costs a caller that long and no more.
+//! server is asked, and no caller that goes away takes the look with it. A look that gets no answer in [`LOOK`] costs a
+//! caller that long and no more; what was known before stays true then, for silence is no answer.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
 /// How long the API server may take for a whole look.
-pub(super) const LOOK: Duration = Duration::from_secs(2);
+pub(super) const LOOK: Duration = Duration::from_secs(4);
 
 /// What was found last, and whether somebody looks now.
 struct State<T> {
@@ -43,18 +43,18 @@ impl<T: Clone + Send + Sync + 'static> Remembered<T> {
             let looking = Looking(self.state.clone());
             let unanswered = self.unanswered;
             tokio::spawn(async move {
-                let found = timeout(LOOK, look).await;
-                let found = found.unwrap_or_else(|_| unanswered(no_answer()));
-                looking.0.send_modify(|state| state.found = Some((Instant::now(), found)));
+                let answer = timeout(LOOK, look).await;
+                looking.0.send_modify(|state| {
+                    let before = state.found.take().map(|(_, found)| found);
+                    let found = answer.ok().or(before).unwrap_or_else(|| unanswered(no_answer()));
+                    state.found = Some((Instant::now(), found));
+                });
             });
         }
         // The look ends by itself; the limit is for a runtime that is too busy to let it.
-        let ended = timeout(LOOK * 2, state.wait_for(|state| !state.looking)).await;
-        match ended {
-            Ok(Ok(state)) => state.found.as_ref().map(|(_, found)| found.clone()),
-            Ok(Err(_)) | Err(_) => None,
-        }
-        .unwrap_or_else(|| (self.unanswered)(no_answer()))
+        let _ = timeout(LOOK * 2, state.wait_for(|state| !state.looking)).await;
+        let found = self.state.borrow().found.as_ref().map(|(_, found)| found.clone());
+        found.unwrap_or_else(|| (self.unanswered)(no_answer()))
     }
 
     fn fresh(&self) -> Option<T> {
@@ -101,6 +101,16 @@ mod tests {
         // A bad answer holds for a moment: who asks again does not wait again.
         assert_eq!(hangs().await, answers.0);
         assert_eq!(begin.elapsed(), LOOK);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn silence_takes_back_nothing() {
+        let remembered = remembered();
+        assert_eq!(remembered.answer(async { Ok(7) }).await, Ok(7));
+        tokio::time::advance(Duration::from_secs(61)).await;
+        assert_eq!(remembered.answer(pending()).await, Ok(7));
+        tokio::time::advance(Duration::from_secs(61)).await;
+        assert_eq!(remembered.answer(async { Err("it is gone".into()) }).await, Err("it is gone".into()));
     }
 
     #[tokio::test(start_paused = true)]
