@@ -24,7 +24,7 @@ use conformance_cluster::nodes::NodeSpec;
 use conformance_cluster::{ClusterError, deploy};
 use conformance_contract::names;
 use conformance_contract::target::Target;
-use conformance_expect::{hyper_nodes, schedulers};
+use conformance_expect::{Expected, Gang, hyper_nodes, schedulers};
 use conformance_history::{Header, History, Live, MarkName, SharedMark};
 
 use super::case::Case;
@@ -69,7 +69,11 @@ fn slowed(slowness: f64) -> String {
 impl Stop {
     /// As the detail of the mark [`SharedMark::Stopped`].
     pub fn detail(&self) -> Value {
-        json!({"cluster": matches!(self, Self::Cluster(_)), "reason": self.to_string()})
+        json!({
+            "cluster": matches!(self, Self::Cluster(_)),
+            "wait": matches!(self, Self::Wait { .. }),
+            "reason": self.to_string(),
+        })
     }
 
     /// From the mark [`SharedMark::Stopped`] of a history, if it has one.
@@ -197,6 +201,17 @@ impl TestContext {
             }
         };
         self.tracked.push(self.test_cluster.recorder.track(&namespace, belongs));
+    }
+
+    /// The base PodGang of a PodCliqueSet's first replica, which there is by now.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`] if there is none.
+    pub fn base_gang(&self, set: &str) -> Result<Gang, Stop> {
+        self.history().base(set).map_err(|_| Stop::Refused {
+            action: format!("find the base PodGang of {set}"),
+            reason: "there is none".into(),
+        })
     }
 
     /// Everything that happened to the case so far.

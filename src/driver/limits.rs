@@ -44,6 +44,8 @@ pub const IMAGE_PULL: Limit = seconds("image pull", 60);
 pub const NODE_LOSS: Limit = seconds("node loss", 120);
 /// The controller's replicas are replaced, and another one leads.
 pub const ROLLOUT: Limit = seconds("rollout", 90);
+/// Nothing is written in a namespace for so long: whoever had work left there has done it.
+pub const SILENCE: Limit = seconds("silence", 2);
 /// The recorder catches up with the API server.
 pub const SETTLE: Limit = seconds("settle", 10);
 /// Nothing may change for so long (GANG-11). Not scaled: it is part of the contract.

@@ -1,5 +1,5 @@
 //! What a PodCliqueSet should become, derived from its manifest by the contract alone (GANG-01..03): the suite's own
-//! arithmetic, shared with no controller.
+//! arithmetic, shared with no controller. Which PodGang is which is found out by [`crate::resolver`].
 
 use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::Broken;
@@ -7,13 +7,20 @@ use conformance_contract::target::Target;
 use conformance_history::{History, text};
 use serde_json::Value;
 
-/// A PodGang that should exist.
+use crate::resolver::resolved_in;
+
+/// A PodGang that should exist. Operators name PodGangs as they like: which one is meant is said by the PodCliqueSet and
+/// the podgroups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gang {
-    /// Its name.
+    /// The PodCliqueSet.
+    pub set: String,
+    /// The PodCliqueSet's replica.
+    pub replica: usize,
+    /// Whether it holds the minimum that the replica's other PodGangs wait for.
+    pub is_base: bool,
+    /// The name of its PodGang, once that is known; until then its podgroups in angle brackets, which no object is named.
     pub name: String,
-    /// The base PodGang it is scaled from; `None` for a base PodGang.
-    pub base: Option<String>,
     /// Its podgroups, in order.
     pub groups: Vec<Group>,
 }
@@ -44,11 +51,17 @@ pub struct Unit {
 
 /// What a history's PodCliqueSets should have become.
 pub trait Expected {
-    /// The PodGangs that a PodCliqueSet should become.
+    /// The PodGangs that a PodCliqueSet should become, with the names that they have in this history.
     ///
     /// # Errors
     /// [`Broken::NotReached`] if it was not submitted.
     fn gangs(&self, name: &str) -> Result<Vec<Gang>, Broken>;
+
+    /// The base PodGang of a PodCliqueSet's first replica.
+    ///
+    /// # Errors
+    /// As [`Expected::gangs`], also if there is no PodGang that is it.
+    fn base(&self, name: &str) -> Result<Gang, Broken>;
 
     /// All units of a PodCliqueSet's PodGangs.
     ///
@@ -59,7 +72,12 @@ pub trait Expected {
 
 impl Expected for History {
     fn gangs(&self, name: &str) -> Result<Vec<Gang>, Broken> {
-        self.submitted(name).map(gangs)
+        Ok(resolved_in(self, gangs(self.submitted(name)?)))
+    }
+
+    fn base(&self, name: &str) -> Result<Gang, Broken> {
+        let first = self.gangs(name)?.into_iter().next().filter(Gang::is_known);
+        first.ok_or_else(|| Broken::NotReached(format!("there never was a base PodGang of {name}")))
     }
 
     fn units(&self, name: &str) -> Result<Vec<Unit>, Broken> {
@@ -92,6 +110,7 @@ pub fn gangs(pcs: &Value) -> Vec<Gang> {
     let mut gangs = Vec::new();
     for i in 0..count(&pcs["spec"]["replicas"], 0) {
         let base = format!("{set}-{i}");
+        let gang = |is_base, groups| Gang::unnamed(set, i, is_base, groups);
         let standalone = list(&template["cliques"]).filter(|clique| !grouped(text(&clique["name"])));
         let mut groups: Vec<Group> = standalone.map(|clique| group(&base, clique, None)).collect();
         let mut scaled = Vec::new();
@@ -107,21 +126,45 @@ pub fn gangs(pcs: &Value) -> Vec<Gang> {
                 if j < min {
                     groups.extend(members);
                 } else {
-                    scaled.push(Gang {
-                        name: format!("{base}-{name}-{}", j - min),
-                        base: Some(base.clone()),
-                        groups: members.collect(),
-                    });
+                    scaled.push(gang(false, members.collect()));
                 }
             }
         }
-        gangs.push(Gang { name: base, base: None, groups });
+        gangs.push(gang(true, groups));
         gangs.extend(scaled);
     }
     gangs
 }
 
 impl Gang {
+    /// One whose PodGang is not known yet.
+    fn unnamed(set: &str, replica: usize, is_base: bool, groups: Vec<Group>) -> Self {
+        let cliques: Vec<_> = groups.iter().map(|group| group.clique.as_str()).collect();
+        let name = format!("<of {}>", cliques.join(", "));
+        Self { set: set.to_owned(), replica, is_base, name, groups }
+    }
+
+    /// One that no PodCliqueSet asks for, of which its name is all that is known.
+    pub fn made_by_hand(name: &str) -> Self {
+        Self { name: name.to_owned(), ..Self::unnamed("", 0, true, Vec::new()) }
+    }
+
+    /// Whether another one is the same: of the same PodCliqueSet, with the same podgroups.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let cliques = |gang: &Self| gang.groups.iter().map(|group| group.clique.clone()).collect::<Vec<_>>();
+        self.set == other.set && cliques(self) == cliques(other)
+    }
+
+    /// Whether it has the name of a PodGang.
+    pub fn is_known(&self) -> bool {
+        !self.name.starts_with('<')
+    }
+
+    /// `<set>-<replica>`, from which the names of what a replica has beside its PodGangs are made.
+    pub fn replica_name(&self) -> String {
+        format!("{}-{}", self.set, self.replica)
+    }
+
     /// The units that the target promises to bind whole.
     pub fn units(&self, target: Target) -> Vec<Unit> {
         let minimum = |group: &Group| (group.clique.clone(), group.min);
@@ -186,8 +229,9 @@ mod tests {
     #[test]
     fn base_and_scaled_gangs() {
         let all = gangs(&workload());
-        let names: Vec<_> = all.iter().map(|gang| gang.name.as_str()).collect();
-        assert_eq!(names, ["w-0", "w-0-sg-x-0"]);
+        let roles: Vec<_> = all.iter().map(|gang| (gang.replica, gang.is_base)).collect();
+        assert_eq!(roles, [(0, true), (0, false)]);
+        assert_eq!(all[1].name, "<of w-0-sg-x-1-pc-b, w-0-sg-x-1-pc-c>");
         let cliques: Vec<_> = all[0].groups.iter().map(|g| (g.clique.as_str(), g.min, g.replicas)).collect();
         assert_eq!(cliques, [("w-0-pc-a", 1, 2), ("w-0-sg-x-0-pc-b", 1, 1), ("w-0-sg-x-0-pc-c", 1, 3)]);
         let scaled: Vec<_> = all[1].groups.iter().map(|g| g.clique.as_str()).collect();

@@ -1,14 +1,16 @@
 //! What a PodCliqueSet should become, derived from the contract alone: the suite's own arithmetic and names, shared
 //! with no controller.
 //!
-//! - `gangs`: its PodGangs and their podgroups; [`scaling`]: after it was scaled;
+//! - `gangs`: its PodGangs and their podgroups; [`scaling`]: after it was scaled; [`resolver`]: which PodGang is which;
 //! - [`schedulers`]: what each backend should create for a PodGang, one file per scheduler;
 //! - [`domains`], [`hyper_nodes`]: topology domains of nodes, and Volcano's tree of them.
 
 pub mod domains;
 mod gangs;
 pub mod hyper_nodes;
+pub mod resolver;
 pub mod scaling;
 pub mod schedulers;
+pub mod testing;
 
 pub use gangs::{Expected, Gang, Group, Unit, gangs};

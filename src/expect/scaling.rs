@@ -9,8 +9,10 @@ use conformance_history::{History, SharedMark, text};
 use serde_json::{Value, json};
 
 use crate::Gang;
+use crate::resolver::resolved_in;
 
-/// The PodGangs that a PodCliqueSet should have after the first `until` entries of the history.
+/// The PodGangs that a PodCliqueSet should have after the first `until` entries of the history, under the names that they
+/// have or will have in it.
 pub fn gangs(history: &History, pcs: &Value, until: usize) -> Vec<Gang> {
     let set = text(&pcs["metadata"]["name"]);
     let mut replicas = pcs["spec"]["replicas"].as_u64().unwrap_or(0);
@@ -25,14 +27,16 @@ pub fn gangs(history: &History, pcs: &Value, until: usize) -> Vec<Gang> {
             scaled.insert(name, to);
         }
     }
-    (0..replicas).flat_map(|index| replica(pcs, set, index, &scaled)).collect()
+    let expected = (0..replicas).flat_map(|index| replica(pcs, set, index, &scaled)).collect();
+    resolved_in(history, expected)
 }
 
 /// The PodGangs that a PodCliqueSet had at first and has no longer.
 pub fn lost(history: &History, set: &str) -> Vec<Gang> {
     let Some(pcs) = history.header.submitted.get(set) else { return Vec::new() };
     let left = gangs(history, pcs, history.entries.len());
-    crate::gangs(pcs).into_iter().filter(|gang| left.iter().all(|other| other.name != gang.name)).collect()
+    let gone = crate::gangs(pcs).into_iter().filter(|gang| !left.iter().any(|other| other.is_same(gang)));
+    resolved_in(history, gone.collect())
 }
 
 /// The PodGangs of one replica, the sizes of its own objects put into the template.
@@ -57,7 +61,7 @@ fn replica(pcs: &Value, set: &str, index: u64, scaled: &BTreeMap<&str, u64>) -> 
             group["replicas"] = json!(size);
         }
     }
-    crate::gangs(&pcs).into_iter().filter(|gang| gang.base.as_ref().unwrap_or(&gang.name) == &base).collect()
+    crate::gangs(&pcs).into_iter().filter(|gang| gang.replica as u64 == index).collect()
 }
 
 /// The replica that an object `<set>-<index>-…` belongs to.
@@ -77,23 +81,24 @@ mod tests {
         }}})
     }
 
-    fn after(scales: &[(&str, &str, u64)]) -> Vec<(String, usize, usize)> {
+    /// Per PodGang its replica, its minimum and its pods.
+    fn after(scales: &[(&str, &str, u64)]) -> Vec<(usize, usize, usize)> {
         let story = scales.iter().fold(Story::flat(), |story, (kind, name, replicas)| {
             story.mark(SharedMark::Scaled, json!({"kind": kind, "name": name, "replicas": replicas}))
         });
         let gangs = gangs(&story.end(), &workload(), usize::MAX);
-        gangs.into_iter().map(|gang| (gang.name.clone(), gang.minimum(), gang.pods())).collect()
+        gangs.into_iter().map(|gang| (gang.replica, gang.minimum(), gang.pods())).collect()
     }
 
     #[test]
     fn a_clique_grows_but_its_minimum_does_not() {
-        assert_eq!(after(&[("PodClique", "w-0-a", 5)]), [("w-0".into(), 3, 6)]);
+        assert_eq!(after(&[("PodClique", "w-0-a", 5)]), [(0, 3, 6)]);
     }
 
     #[test]
     fn a_group_of_one_replica_of_the_set_grows() {
         let scales = [("PodCliqueSet", "w", 2), ("PodCliqueScalingGroup", "w-1-sg", 2)];
-        assert_eq!(after(&scales), [("w-0".into(), 3, 3), ("w-1".into(), 3, 3), ("w-1-sg-0".into(), 1, 1)]);
+        assert_eq!(after(&scales), [(0, 3, 3), (1, 3, 3), (1, 1, 1)]);
     }
 
     #[test]
@@ -103,14 +108,15 @@ mod tests {
         let story = Story::flat()
             .submitted(pcs)
             .mark(SharedMark::Scaled, json!({"kind": "PodCliqueSet", "name": "w", "replicas": 1}));
-        let lost: Vec<_> = lost(&story.end(), "w").into_iter().map(|gang| gang.name).collect();
-        assert_eq!(lost, ["w-1"]);
+        let lost: Vec<_> =
+            lost(&story.end(), "w").into_iter().map(|gang| (gang.replica, gang.is_base)).collect();
+        assert_eq!(lost, [(1, true)]);
     }
 
     #[test]
     fn what_is_created_anew_has_the_size_of_the_template() {
         let to = |replicas| ("PodCliqueSet", "w", replicas);
         let scales = [to(2), ("PodCliqueScalingGroup", "w-1-sg", 3), to(1), to(2)];
-        assert_eq!(after(&scales), [("w-0".into(), 3, 3), ("w-1".into(), 3, 3)]);
+        assert_eq!(after(&scales), [(0, 3, 3), (1, 3, 3)]);
     }
 }

@@ -48,6 +48,16 @@ impl Live {
         self.objects.values().map(Arc::as_ref)
     }
 
+    /// How many pods of a PodCliqueSet are bound.
+    pub fn bound_of(&self, set: &str) -> usize {
+        let is_its = |pod: &Pod<'_>| {
+            pod.pod_clique()
+                .and_then(|clique| clique.strip_prefix(set))
+                .is_some_and(|rest| rest.starts_with('-'))
+        };
+        self.pods().filter(is_its).filter(|pod| pod.node().is_some()).count()
+    }
+
     /// How many pods of the workload are bound.
     pub fn bound(&self) -> usize {
         self.pods().filter(|pod| pod.node().is_some()).count()

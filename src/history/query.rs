@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::live::Live;
 use super::log::{Change, Entry, Gap, History, Mark, Recorded, What};
-use super::mark::MarkName;
+use super::mark::{MarkName, SharedMark};
 
 /// A resourceVersion as a number; 0 if there is none. Versions of one etcd are ordered by it across kinds.
 pub fn revision(object: &Value) -> u64 {
@@ -201,8 +201,49 @@ impl History {
         Self { header: self.header.clone(), entries: self.entries[..index.min(self.entries.len())].to_vec() }
     }
 
+    /// The history as far as its driver waited: where a wait ran out and the driver stopped, what was written later came too
+    /// late. Without a resourceVersion at that point, all of it.
+    #[must_use]
+    pub fn as_far_as_waited(&self) -> Self {
+        let gave_up = self.marks(SharedMark::Stopped).any(|(_, mark)| mark.detail["wait"] == true);
+        let ran_out = self.marks(SharedMark::WaitRanOut).last().filter(|_| gave_up);
+        let Some(last) = ran_out.and_then(|(_, mark)| mark.detail["revision"].as_u64()) else {
+            return self.clone();
+        };
+        let counts = |entry: &&Entry| match &entry.what {
+            What::Object(recorded) => revision(&recorded.object) <= last,
+            What::Mark(_) | What::Gap(_) => true,
+        };
+        Self { header: self.header.clone(), entries: self.entries.iter().filter(counts).cloned().collect() }
+    }
+
     /// What there was at the end.
     pub fn end(&self) -> Live {
         self.before(self.entries.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::{Story, object};
+
+    #[test]
+    fn what_came_after_a_wait_in_vain_came_too_late() {
+        // The first pod is shown late.
+        let ran_out = |revision| Story::flat().mark(SharedMark::WaitRanOut, json!({"revision": revision}));
+        let shown = |story: Story| story.added(object("Pod", "a")).added(object("Pod", "b"));
+        let later = |story: Story| shown(story).mark(SharedMark::PutBack, Value::Null).end();
+        let names = |history: History| {
+            assert!(history.reached(SharedMark::PutBack).is_ok());
+            history.as_far_as_waited().names("Pod").into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let stopped = |revision, wait| ran_out(revision).mark(SharedMark::Stopped, json!({"wait": wait}));
+        assert_eq!(names(later(ran_out(Some(3)))), ["a", "b"], "the driver went on");
+        assert_eq!(names(later(stopped(Some(3), true))), ["a"]);
+        assert_eq!(names(later(stopped(None, true))), ["a", "b"], "nobody knows when");
+        assert_eq!(names(later(stopped(Some(3), false))), ["a", "b"]);
     }
 }

@@ -199,29 +199,32 @@ pub fn some_whole_others_never(
 /// # Errors
 /// A violation per pod that was.
 pub fn base_first(history: &History, gangs: &[Gang]) -> Ruling {
-    let scaled: BTreeMap<&str, &str> =
-        gangs.iter().filter_map(|gang| Some((gang.name.as_str(), gang.base.as_deref()?))).collect();
     let mut bound: BTreeMap<&str, usize> = BTreeMap::new();
     let mut violations = Vec::new();
     // Bindings of one kind arrive in the order of their resourceVersions.
     for version in bindings(history) {
         let pod = version.pod();
-        *bound.entry(pod.pod_clique().unwrap_or_default()).or_default() += 1;
-        let Some(base) = pod.pod_gang().and_then(|gang| scaled.get(gang)) else { continue };
+        let clique = pod.pod_clique().unwrap_or_default();
+        *bound.entry(clique).or_default() += 1;
+        let is_of = |gang: &&Gang| gang.groups.iter().any(|group| group.clique == clique);
+        let Some(scaled) = gangs.iter().filter(|gang| !gang.is_base).find(is_of) else { continue };
+        let is_its_base =
+            |gang: &&Gang| gang.is_base && gang.set == scaled.set && gang.replica == scaled.replica;
         let missing = gangs
             .iter()
-            .filter(|gang| gang.name == *base)
-            .flat_map(|gang| &gang.groups)
-            .find(|group| bound.get(group.clique.as_str()).copied().unwrap_or(0) < group.min);
-        if let Some(group) = missing {
+            .filter(is_its_base)
+            .flat_map(|gang| gang.groups.iter().map(move |group| (gang, group)))
+            .find(|(_, group)| bound.get(group.clique.as_str()).copied().unwrap_or(0) < group.min);
+        if let Some((base, group)) = missing {
             violations.push(
                 violation(
                     BOUND_BEFORE_BASE,
                     format!(
-                        "{} of scaled PodGang {} was bound before {} of its base {base} had {} pods bound",
+                        "{} of scaled PodGang {} was bound before {} of its base {} had {} pods bound",
                         pod.name(),
-                        pod.pod_gang().unwrap_or_default(),
+                        scaled.name,
                         group.clique,
+                        base.name,
                         group.min
                     ),
                 )

@@ -18,8 +18,20 @@ fn gangs() -> Vec<Gang> {
         scaling_group: None,
     };
     vec![
-        Gang { name: "g-0".into(), base: None, groups: vec![group("a", 2, 3), group("b", 1, 1)] },
-        Gang { name: "g-0-sg-0".into(), base: Some("g-0".into()), groups: vec![group("c", 1, 1)] },
+        Gang {
+            set: "g".into(),
+            replica: 0,
+            is_base: true,
+            name: "g-0".into(),
+            groups: vec![group("a", 2, 3), group("b", 1, 1)],
+        },
+        Gang {
+            set: "g".into(),
+            replica: 0,
+            is_base: false,
+            name: "g-0-sg-0".into(),
+            groups: vec![group("c", 1, 1)],
+        },
     ]
 }
 

@@ -85,7 +85,7 @@ pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
         premise("GANG-08", none(missing.map(|kind| violation(NEVER_MADE, never(kind)))))?;
         let is_headless = |service: &Version<'_>| service.object["spec"]["clusterIP"] == "None";
         let mut services = history.of("Service").filter(|service| belongs(target, gang, *service));
-        if gang.base.is_none() && !services.any(|service| is_headless(&service)) {
+        if gang.is_base && !services.any(|service| is_headless(&service)) {
             return Err(Broken::NotReached(format!("there never was a headless Service of {}", gang.name)));
         }
     }
@@ -156,9 +156,11 @@ mod tests {
 
     #[test]
     fn what_belonged_to_a_replica_is_removed() {
-        let gangs = expect::gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 2, "template": {
-            "cliques": [{"name": "a", "spec": {"replicas": 1}}],
-        }}}));
+        let gangs = expect::testing::named_gangs(
+            &json!({"metadata": {"name": "w"}, "spec": {"replicas": 2, "template": {
+                "cliques": [{"name": "a", "spec": {"replicas": 1}}],
+            }}}),
+        );
         let mut pod = there("Pod", "w-1-a-x");
         pod["metadata"]["labels"] = json!({"grove.io/podclique": "w-1-a"});
         // Recognised by its labels: the name is not in the contract.

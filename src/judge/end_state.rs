@@ -10,7 +10,7 @@ use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
 use conformance_expect::schedulers;
-use conformance_history::{History, Live, text};
+use conformance_history::{History, Live, controller, list, text};
 use serde_json::{Map, Value, json};
 
 use super::{Shown, none, violation};
@@ -62,7 +62,7 @@ pub fn size(live: &Live, set: &str) -> usize {
 
 fn picture<'a>(live: &'a Live, set: &str, own_keys: &[&str]) -> Picture<'a> {
     let children = format!("{set}-");
-    let renamed = renamed_pods(live, &children);
+    let renamed: Vec<_> = renamed_gangs(live, set).into_iter().chain(renamed_pods(live, &children)).collect();
     let mut picture = Picture::new();
     for object in live.all().filter(|object| object["kind"] != "Event") {
         let name = text(&object["metadata"]["name"]);
@@ -79,6 +79,21 @@ fn picture<'a>(live: &'a Live, set: &str, own_keys: &[&str]) -> Picture<'a> {
         }
     }
     picture
+}
+
+/// PodGangs by their podgroups, for what else is in their names is the operator's own; the longest names first.
+fn renamed_gangs(live: &Live, set: &str) -> Vec<(String, String)> {
+    let of_set = live.of("PodGang").filter(|gang| controller(gang).is_some_and(|owner| owner["name"] == set));
+    let podgroups = |gang: &Value| {
+        let names: Vec<_> =
+            list(&gang["spec"]["podgroups"]).iter().map(|podgroup| text(&podgroup["name"])).collect();
+        names.join("+")
+    };
+    let mut renamed: Vec<_> = of_set
+        .map(|gang| (text(&gang["metadata"]["name"]).to_owned(), format!("<{}>", podgroups(gang))))
+        .collect();
+    renamed.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+    renamed
 }
 
 /// Pods by the name that they would have if it ended in their index.

@@ -153,7 +153,7 @@ mod tests {
     fn gang() -> Gang {
         let group =
             Group { clique: "g-0-a".into(), template: "a".into(), min: 1, replicas: 2, scaling_group: None };
-        Gang { name: "g-0".into(), base: None, groups: vec![group] }
+        Gang { set: "g".into(), replica: 0, is_base: true, name: "g-0".into(), groups: vec![group] }
     }
 
     fn pod(index: usize, gated: bool, node: Option<&str>) -> Value {

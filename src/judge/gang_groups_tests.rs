@@ -88,7 +88,7 @@ fn named(name: &str, clique: &str, spoil: fn(&mut Value)) -> Ruling {
 fn beside(name: &str, clique: &str, spoil: fn(&mut Value), loose: Option<Value>) -> Ruling {
     let set = json!({"metadata": {"name": "g"}, "spec": {"replicas": 1, "template": {
         "cliques": [{"name": clique, "spec": {"replicas": 1}}]}}});
-    let gangs = expect::gangs(&set);
+    let gangs = expect::testing::named_gangs(&set);
     let mut gang = pod_gang(&[&gangs[0].groups[0].clique]);
     gang["metadata"]["name"] = json!("g-0");
     let mut group = owned(pod_group("a", &[]), "PodGang", "g-0");

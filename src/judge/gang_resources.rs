@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::gangs::as_created;
 use super::{Shown, ensure, none, premise, violation};
 
-const NOT_CONTROLLED_BY_GANG: Code = Code::new("not-controlled-by-gang");
+const OUTLIVES_ITS_GANG: Code = Code::new("outlives-its-gang");
 const GANG_RESOURCE_NEVER_MADE: Code = Code::new("gang-resource-never-made");
 const GANG_MISSING: Code = Code::new("gang-missing");
 const GANG_WITHOUT_PODGROUPS: Code = Code::new("gang-without-podgroups");
@@ -77,7 +77,23 @@ fn found<'a>(
     expected.iter().map(&mut take).collect()
 }
 
-/// Every PodGang has its gang resources, controlled by itself, and no gang resource has another owner or none (GANG-08).
+/// Whether an object is controlled, without a pod in between, by a PodGang or a PodCliqueSet.
+fn goes_with_its_gang(live: &Live, object: &Value) -> bool {
+    let mut object = object;
+    // As deep as anybody nests what it makes.
+    for _ in 0..4 {
+        let Some(owner) = controller(object) else { return false };
+        let found = live.get(text(&owner["kind"]), text(&owner["name"]));
+        match found.filter(|found| is_controlled_by(object, found) && found["kind"] != "Pod") {
+            Some(found) if found["kind"] == "PodGang" || found["kind"] == "PodCliqueSet" => return true,
+            Some(found) => object = found,
+            None => return false,
+        }
+    }
+    false
+}
+
+/// Every PodGang has its gang resources, and each of these goes with a PodGang or its PodCliqueSet (GANG-08).
 ///
 /// # Errors
 /// A violation per object that is missing or owned otherwise.
@@ -96,14 +112,11 @@ pub fn owned(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
             .collect()
     });
     let strayed = live.all().filter(|object| is_gang_resource(object)).filter_map(|object| {
-        let owner = controller(object).map(|owner| text(&owner["name"]));
-        let by_its_gang = owner
-            .and_then(|name| live.get("PodGang", name))
-            .is_some_and(|gang| is_controlled_by(object, gang));
         let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
-        (!by_its_gang).then(|| {
-            violation(NOT_CONTROLLED_BY_GANG, format!("{kind} {name} is not controlled by a PodGang"))
-                .shown_by_object("its owners", object)
+        (!goes_with_its_gang(live, object)).then(|| {
+            let message =
+                format!("{kind} {name} is controlled by nothing that goes with a PodGang or its set");
+            violation(OUTLIVES_ITS_GANG, message).shown_by_object("its owners", object)
         })
     });
     none(missing.chain(strayed))

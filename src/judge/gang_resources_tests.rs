@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 
 fn gangs() -> Vec<Gang> {
-    expect::gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
+    expect::testing::named_gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
         "cliques": [{"name": "a", "spec": {"replicas": 2}}, {"name": "b", "spec": {"replicas": 3}}],
     }}}))
 }
@@ -91,10 +91,10 @@ type Spoil = fn(&mut Vec<Value>);
 #[rstest::rstest]
 #[case::no_workload(|all: &mut Vec<Value>| drop(all.remove(1)), "Workload w-0 does not exist")]
 #[case::no_group(|all: &mut Vec<Value>| drop(all.remove(3)), "PodGroup w-0-w-0-b does not exist")]
-#[case::orphan(|all: &mut Vec<Value>| all[2]["metadata"]["ownerReferences"] = json!([]), "PodGroup w-0-w-0-a is not controlled by a PodGang")]
+#[case::orphan(|all: &mut Vec<Value>| all[2]["metadata"]["ownerReferences"] = json!([]), "PodGroup w-0-w-0-a is controlled by nothing that goes with a PodGang or its set")]
 #[case::of_a_predecessor(
     |all: &mut Vec<Value>| all[1]["metadata"]["ownerReferences"][0]["uid"] = json!("other"),
-    "Workload w-0 is not controlled by a PodGang"
+    "Workload w-0 is controlled by nothing that goes with a PodGang or its set"
 )]
 #[case::min_count(|all: &mut Vec<Value>| all[3]["spec"] = group("", "w-0-b", 2)["spec"].clone(), "minCount 2 instead of 3")]
 #[case::template(

@@ -15,6 +15,9 @@ use super::{Shown, none, violation};
 
 const NOT_CONTROLLED_BY_SET: Code = Code::new("not-controlled-by-set");
 const GANG_EXTRA: Code = Code::new("gang-extra");
+const GANG_RENAMED: Code = Code::new("gang-renamed");
+const WRONG_GANG_LABEL: Code = Code::new("wrong-gang-label");
+const IN_SEVERAL_GANGS: Code = Code::new("in-several-gangs");
 const GANG_MISSING: Code = Code::new("gang-missing");
 const GANG_WITHOUT_PODGROUPS: Code = Code::new("gang-without-podgroups");
 const WRONG_PODGROUPS: Code = Code::new("wrong-podgroups");
@@ -48,13 +51,13 @@ fn podgroups_in(pod_gang: &Value) -> Vec<(String, usize)> {
     pod_gang["spec"]["podgroups"].as_array().into_iter().flatten().map(podgroup).collect()
 }
 
-/// Every base PodGang exists, every PodGang is controlled by the PodCliqueSet, and there are none beyond `gangs`
-/// (GANG-01).
+/// Every base PodGang exists, every PodGang is controlled by the PodCliqueSet and has the name that its PodCliques and pods
+/// say, and there are none beyond `gangs` (GANG-01).
 ///
 /// # Errors
-/// A violation per PodGang that is missing, owned otherwise, or one too many.
+/// A violation per PodGang that is missing, owned otherwise, called otherwise, or one too many.
 pub fn base(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
-    let missing = absent(live, gangs.iter().filter(|gang| gang.base.is_none()));
+    let missing = absent(live, gangs.iter().filter(|gang| gang.is_base));
     let pcs = live.get("PodCliqueSet", set);
     let there = gangs.iter().filter_map(|gang| live.get("PodGang", &gang.name));
     let strayed = there.filter(|found| !pcs.is_some_and(|pcs| is_controlled_by(found, pcs))).map(|found| {
@@ -70,7 +73,47 @@ pub fn base(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
         violation(GANG_EXTRA, format!("PodGang {} should not exist", name(found)))
             .shown_by_object("there", found)
     });
-    none(missing.chain(strayed).chain(beyond))
+    none(missing.chain(strayed).chain(beyond).chain(called_otherwise(live, gangs)))
+}
+
+/// PodCliques and pods whose label names another PodGang than the one that lists them.
+fn called_otherwise<'a>(live: &'a Live, gangs: &'a [Gang]) -> impl Iterator<Item = Violation> + 'a {
+    let there = gangs.iter().filter(|gang| live.get("PodGang", &gang.name).is_some());
+    there.flat_map(move |gang| {
+        let is_its =
+            |clique: Option<&str>| gang.groups.iter().any(|group| Some(group.clique.as_str()) == clique);
+        let cliques = live.of("PodClique").filter(move |clique| is_its(Some(name(clique))));
+        let pods = live.pods().filter(move |pod| is_its(pod.pod_clique())).map(|pod| pod.0);
+        let otherwise = cliques
+            .chain(pods)
+            .filter(|object| object["metadata"]["labels"][names::POD_GANG] != gang.name.as_str());
+        otherwise.map(|object| {
+            let said = object["metadata"]["labels"][names::POD_GANG].as_str().unwrap_or("none");
+            let (kind, of) = (object["kind"].as_str().unwrap_or_default(), name(object));
+            let message = format!(
+                "label {} of {kind} {of} says {said}; PodGang {} lists it",
+                names::POD_GANG,
+                gang.name
+            );
+            violation(WRONG_GANG_LABEL, message).shown_by_object("its label", object)
+        })
+    })
+}
+
+/// The name of a base PodGang is the same as long as its PodCliqueSet lives (GANG-01).
+///
+/// # Errors
+/// A violation per base PodGang that had another name at another time.
+pub fn keeps_its_name(history: &History, gangs: &[Gang]) -> Ruling {
+    none(gangs.iter().filter(|gang| gang.is_base).filter_map(|gang| {
+        let of_gang = || history.of("PodGang").filter(|version| gang.is(version.object));
+        let owner = |version: &Version<'_>| controller(version.object).map(|owner| owner["uid"].clone());
+        let last = of_gang().last()?;
+        let earlier =
+            of_gang().find(|version| version.name() != last.name() && owner(version) == owner(&last))?;
+        let message = format!("PodGang {} was {} before", last.name(), earlier.name());
+        Some(violation(GANG_RENAMED, message).shown_by("first", earlier).shown_by("then", last))
+    }))
 }
 
 /// Every scaled PodGang exists and has exactly its replica's cliques (GANG-03).
@@ -78,7 +121,7 @@ pub fn base(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
 /// # Errors
 /// A violation per PodGang that is missing or composed otherwise.
 pub fn scaled(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
-    let scaled = || gangs.iter().filter(|gang| gang.base.is_some());
+    let scaled = || gangs.iter().filter(|gang| !gang.is_base);
     none(absent(live, scaled()).chain(scaled().flat_map(|gang| composed(history, gang))))
 }
 
@@ -87,13 +130,29 @@ fn absent<'a>(live: &'a Live, gangs: impl Iterator<Item = &'a Gang>) -> impl Ite
     absent.map(|gang| violation(GANG_MISSING, format!("PodGang {} does not exist", gang.name)))
 }
 
-/// The podgroups of the base PodGangs: these names in this order in every version, `minReplicas` as of creation
-/// (GANG-02).
+/// The podgroups of the base PodGangs: these names in this order in every version, `minReplicas` as of creation; and each
+/// PodClique is a podgroup of one PodGang (GANG-02).
 ///
 /// # Errors
-/// A violation per PodGang that ever had others.
+/// A violation per PodGang that ever had others, and per PodClique that is in several at the end.
 pub fn podgroups(history: &History, gangs: &[Gang]) -> Ruling {
-    none(gangs.iter().filter(|gang| gang.base.is_none()).flat_map(|gang| composed(history, gang)))
+    let composed = gangs.iter().filter(|gang| gang.is_base).flat_map(|gang| composed(history, gang));
+    none(composed.chain(shared(&history.end(), gangs)))
+}
+
+fn shared(live: &Live, gangs: &[Gang]) -> Vec<Violation> {
+    let groups = gangs.iter().flat_map(|gang| &gang.groups);
+    let several = groups.filter_map(|group| {
+        let lists = |found: &&Value| podgroups_in(found).iter().any(|(name, _)| *name == group.clique);
+        let of: Vec<_> = live.of("PodGang").filter(lists).collect();
+        (of.len() > 1).then(|| {
+            let names: Vec<_> = of.iter().map(|found| name(found)).collect();
+            let message = format!("{} is a podgroup of {}", group.clique, names.join(" and of "));
+            of.iter()
+                .fold(violation(IN_SEVERAL_GANGS, message), |found, gang| found.shown_by_object("one", gang))
+        })
+    });
+    several.collect()
 }
 
 fn composed(history: &History, gang: &Gang) -> Vec<Violation> {

@@ -10,7 +10,7 @@ use super::*;
 
 /// Clique a of 1 pod; scaling group of one clique with one scaled replica.
 fn gangs() -> Vec<Gang> {
-    expect::gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
+    expect::testing::named_gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
         "cliques": [{"name": "a", "spec": {"replicas": 1}}, {"name": "b", "spec": {"replicas": 2, "minAvailable": 1}}],
         "podCliqueScalingGroups": [{"name": "sg", "replicas": 2, "cliqueNames": ["b"]}],
     }}}))

@@ -176,7 +176,7 @@ pub struct Concern<'a> {
 impl<'a> Concern<'a> {
     /// The change of a PodCliqueSet from `before` to `after`.
     pub fn of(target: Target, set: &'a str, before: &'a [Gang], after: &'a [Gang]) -> Self {
-        let lacks = |gangs: &'a [Gang], gang: &Gang| gangs.iter().all(|other| other.name != gang.name);
+        let lacks = |gangs: &'a [Gang], gang: &Gang| !gangs.iter().any(|other| other.is_same(gang));
         let gone = before.iter().filter(|gang| lacks(after, gang));
         let whole = gone.chain(after.iter().filter(|gang| lacks(before, gang))).collect();
         let resized = after
@@ -202,7 +202,7 @@ impl<'a> Concern<'a> {
                 let resized = self.resized.iter().map(|(gang, _)| gang);
                 self.whole.iter().chain(resized).any(|gang| is_scaled_by(gang, name))
             }
-            "PodGang" => self.resized.iter().any(|(gang, _)| gang.name == name),
+            "PodGang" => self.resized.iter().any(|(gang, _)| gang.name == name || gang.is(version.object)),
             "PodClique" => self.resized.iter().any(|(_, clique)| *clique == name),
             "Pod" => {
                 !stays && self.resized.iter().any(|(_, clique)| version.pod().pod_clique() == Some(clique))

@@ -16,9 +16,11 @@ fn written(kind: &str, name: &str, by: &str, time: &str) -> Value {
 }
 
 fn gangs(replicas: u64, pods: u64) -> Vec<Gang> {
-    expect::gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": replicas, "template": {
-        "cliques": [{"name": "a", "spec": {"replicas": pods, "minAvailable": 1}}],
-    }}}))
+    expect::testing::named_gangs(
+        &json!({"metadata": {"name": "w"}, "spec": {"replicas": replicas, "template": {
+            "cliques": [{"name": "a", "spec": {"replicas": pods, "minAvailable": 1}}],
+        }}}),
+    )
 }
 
 fn pod(name: &str, by: &str) -> Value {

@@ -91,7 +91,7 @@ pub fn statuses_follow(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     let scaling_groups = scaling_groups(gangs).into_iter().flat_map(|(name, replicas)| {
         counted(live, "PodCliqueScalingGroup", name, &["scheduledReplicas", "availableReplicas"], replicas)
     });
-    let replicas = gangs.iter().filter(|gang| gang.base.is_none()).count();
+    let replicas = gangs.iter().filter(|gang| gang.is_base).count();
     let of_set = counted(live, "PodCliqueSet", set, &["availableReplicas"], replicas);
     none(cliques.chain(scaling_groups).chain(of_set))
 }

@@ -11,7 +11,7 @@ const UNTIL: MarkName = MarkName::of_case("until");
 
 /// A clique of 2 pods, and a scaling group of 2 replicas of 1 pod, of which one is scaled.
 fn gangs() -> Vec<Gang> {
-    expect::gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
+    expect::testing::named_gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
         "cliques": [{"name": "a", "spec": {"replicas": 2}}, {"name": "b", "spec": {"replicas": 1}}],
         "podCliqueScalingGroups": [{"name": "sg", "replicas": 2, "cliqueNames": ["b"]}],
     }}}))

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     fn gangs() -> Vec<Gang> {
-        expect::gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
+        expect::testing::named_gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
             "cliques": [{"name": "a", "spec": {"replicas": 1}}],
         }}}))
     }

@@ -1,4 +1,4 @@
-//! Which objects belong to which PodGang, by the contract's names.
+//! Which objects belong to which PodGang.
 
 use conformance_contract::names;
 use conformance_contract::target::Target;
@@ -10,13 +10,12 @@ use conformance_history::Version;
 pub fn belongs(target: Target, gang: &Gang, version: Version<'_>) -> bool {
     let name = version.name();
     let has_clique = |clique: &str| gang.groups.iter().any(|group| group.clique == clique);
-    let is_base = gang.base.is_none();
     match version.kind() {
-        "PodGang" => name == gang.name,
+        "PodGang" => name == gang.name || gang.is(version.object),
         "PodClique" => has_clique(name),
         "Pod" => version.pod().pod_clique().is_some_and(has_clique),
-        "Service" => is_base && (name == gang.name || is_of_replica(gang, version)),
-        "PodCliqueScalingGroup" => is_base && is_scaled_by(gang, name),
+        "Service" => gang.is_base && (name == gang.replica_name() || is_of_replica(gang, version)),
+        "PodCliqueScalingGroup" => gang.is_base && is_scaled_by(gang, name),
         kind => {
             let resources = schedulers::resources_of(target, gang);
             resources.iter().any(|resource| resource.kind == kind && resource.name.matches(name))
@@ -27,7 +26,7 @@ pub fn belongs(target: Target, gang: &Gang, version: Version<'_>) -> bool {
 /// Whether an object's labels say that it is of this base PodGang's replica of the PodCliqueSet, whatever its name.
 fn is_of_replica(gang: &Gang, version: Version<'_>) -> bool {
     let labels = (version.label(names::PART_OF), version.label(names::REPLICA_INDEX));
-    matches!(labels, (Some(set), Some(index)) if gang.name == format!("{set}-{index}"))
+    matches!(labels, (Some(set), Some(index)) if gang.set == set && gang.replica.to_string() == index)
 }
 
 /// Whether a PodCliqueScalingGroup has cliques in this PodGang.

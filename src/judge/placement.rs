@@ -235,7 +235,7 @@ mod tests {
             replicas: 1,
             scaling_group: Some(("g-0-sg".into(), index)),
         };
-        let gang = |groups| Gang { name: "g-0".into(), base: None, groups };
+        let gang = |groups| Gang { set: "g".into(), replica: 0, is_base: true, name: "g-0".into(), groups };
         let apart = history(&[("a", "1"), ("a", "2"), ("b", "3")]);
         assert_eq!(replicas_in_one_domain(&apart, &[gang(vec![group("a", 0), group("b", 1)])], KEY), Ok(()));
         insta::assert_snapshot!(

@@ -6,7 +6,6 @@ use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
-use conformance_expect::scaling::index_in;
 use conformance_expect::schedulers::{self, Name};
 use conformance_expect::{Gang, Group};
 use conformance_history::{History, Pod, Version};
@@ -87,7 +86,7 @@ fn faults(pod: Pod<'_>, target: Target, set: &str, gangs: &[Gang]) -> Vec<String
             pod.pod_clique().unwrap_or("absent")
         )];
     };
-    let mut faults = label_faults(pod, set, gang, group);
+    let mut faults: Vec<_> = label_fault(pod, gang).into_iter().collect();
     if pod.gates() != [names::GATE] {
         faults.push(format!("scheduling gates {:?}, not exactly {}", pod.gates(), names::GATE));
     }
@@ -120,34 +119,11 @@ fn membership_faults(pod: Pod<'_>, target: Target, gang: &Gang, group: &Group, i
     faults
 }
 
-fn label_faults(pod: Pod<'_>, set: &str, gang: &Gang, group: &Group) -> Vec<String> {
-    let base = gang.base.as_ref().unwrap_or(&gang.name);
-    let replica = index_in(set, base).map(|index| index.to_string());
-    let (group_name, group_index) = match &group.scaling_group {
-        Some((name, index)) => (Some(name.clone()), Some(index.to_string())),
-        None => (None, None),
-    };
-    let wanted = [
-        (names::MANAGED_BY, Some(names::MANAGER.to_owned())),
-        (names::PART_OF, Some(set.to_owned())),
-        (names::POD_GANG, Some(gang.name.clone())),
-        (names::BASE_POD_GANG, gang.base.clone()),
-        (names::REPLICA_INDEX, replica),
-        (names::SCALING_GROUP, group_name),
-        (names::SCALING_GROUP_REPLICA_INDEX, group_index),
-    ];
-    let mut faults: Vec<String> = wanted
-        .into_iter()
-        .filter(|(key, value)| pod.label(key) != value.as_deref())
-        .map(|(key, value)| {
-            let text = |value: Option<&str>| value.map_or("absent".to_owned(), |value| format!("{value:?}"));
-            format!("label {key} {} instead of {}", text(pod.label(key)), text(value.as_deref()))
-        })
-        .collect();
-    if pod.label(names::POD_TEMPLATE_HASH).is_none_or(str::is_empty) {
-        faults.push(format!("no label {}", names::POD_TEMPLATE_HASH));
-    }
-    faults
+/// The label that says which PodGang lists the pod.
+fn label_fault(pod: Pod<'_>, gang: &Gang) -> Option<String> {
+    let found = pod.pod_gang();
+    (found != Some(gang.name.as_str()))
+        .then(|| format!("label {} {} instead of {}", names::POD_GANG, found.unwrap_or("absent"), gang.name))
 }
 
 /// No two pods of a PodClique that are there at the same time have the same index (GANG-05: hostnames come from it).
@@ -189,7 +165,7 @@ mod tests {
 
     /// One PodClique of 2 pods, minimum 1; a scaling group of 1 with one clique of 1 pod, and one scaled replica.
     fn gangs() -> Vec<Gang> {
-        expect::gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
+        expect::testing::named_gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
             "cliques": [{"name": "a", "spec": {"replicas": 2, "minAvailable": 1}}, {"name": "b", "spec": {"replicas": 1}}],
             "podCliqueScalingGroups": [{"name": "sg", "replicas": 2, "cliqueNames": ["b"]}],
         }}}))
@@ -276,14 +252,8 @@ mod tests {
     #[case::second_gate("/spec/schedulingGates", json!([{"name": "grove.io/podgang-pending-creation"}, {"name": "x"}]), "gates")]
     #[case::scheduler("/spec/schedulerName", json!("other"), "schedulerName \"other\"")]
     #[case::loose("/spec/schedulingGroup", Value::Null, "PodGroup none instead of w-0-sg-0-w-0-sg-1-b")]
-    #[case::base(
-        "/metadata/labels/grove.io~1base-podgang",
-        Value::Null,
-        "label grove.io/base-podgang absent"
-    )]
-    #[case::replica("/metadata/labels/grove.io~1podcliqueset-replica-index", json!("1"), "index \"1\" instead of \"0\"")]
     #[case::index("/metadata/labels/grove.io~1podclique-pod-index", json!("1"), "index 1 of 1 pods")]
-    #[case::hash("/metadata/labels/grove.io~1pod-template-hash", json!(""), "no label grove.io/pod-template-hash")]
+    #[case::gang("/metadata/labels/grove.io~1podgang", json!("w-0"), "label grove.io/podgang w-0 instead of w-0-sg-0")]
     #[case::stranger("/metadata/labels/grove.io~1podclique", json!("w-0-z"), "no podgroup of w")]
     fn one_thing_wrong(#[case] field: &str, #[case] value: Value, #[case] message: &str) {
         let mut pod = of_scaled_gang();

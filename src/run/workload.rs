@@ -192,7 +192,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let Some(pcs) = documents.into_iter().next() else { return Err(refused("it is empty".into())) };
     let name = pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     let gangs = test.submit_value(test.at_home(pcs)).await?;
-    for gang in gangs.iter().filter(|gang| gang.base.is_none()) {
+    for gang in gangs.iter().filter(|gang| gang.is_base) {
         test.until_released(gang).await?;
     }
     test.scheduler_passes().await?;
@@ -228,7 +228,7 @@ fn judge(history: &History) -> Vec<Finding> {
             let short = history.upto(barrier);
             let units = history.units(&set()?)?;
             // A scaled PodGang may be on its way to being whole at the barrier; base PodGangs have had their pass.
-            let bases = history.gangs(&set()?)?.into_iter().filter(|gang| gang.base.is_none());
+            let bases = history.gangs(&set()?)?.into_iter().filter(|gang| gang.is_base);
             let based: Vec<_> = bases.flat_map(|gang| gang.units(history.header.target)).collect();
             binding::all_or_nothing(&short, &based)?;
             ensure(binding::whole(&short.end(), &units).is_err(), || {

@@ -12,6 +12,7 @@ use conformance_driver::case::{Case, Isolation, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane;
 use conformance_driver::limits::{REACTION, SCHEDULING};
+use conformance_expect::Expected;
 use conformance_history::{History, MarkName, Pod};
 use conformance_judge::admission::{Attempt, answers};
 use conformance_judge::gang_resources::{is_warning, told};
@@ -32,7 +33,6 @@ pub(crate) const CASE: Case = Case::new(
 .isolation(Isolation::Dedicated);
 
 const SET: &str = "disabled";
-const POD_GANG: &str = "disabled-0";
 const BESIDE: &str = "going-on";
 
 /// Mark: from here on the controller's configuration lacks the scheduler.
@@ -66,11 +66,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 async fn without_the_profile(test: &mut TestContext) -> Result<(), Stop> {
     let (scheduler, attempts) = disabled(test.target);
+    let gang = test.base_gang(SET)?;
     let without = test.local()?.spec().controller.without_profile(scheduler);
     test.mark(DISABLED, json!({"profile": scheduler}));
     test.restart_controller(without).await?;
     test.until("an event that the backend is not enabled", REACTION, |live| {
-        live.of("Event").any(|event| is_warning(event, POD_GANG, SET, scheduler))
+        live.of("Event").any(|event| is_warning(event, &gang.name, SET, scheduler))
     })
     .await?;
     test.creates(&set(test)?, &attempts).await?;
@@ -91,7 +92,7 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("ADM-11", || {
         let (scheduler, attempts) = disabled(history.header.target);
         let (disabled, _) = history.reached(DISABLED)?;
-        told(history, disabled, POD_GANG, SET, scheduler)?;
+        told(history, disabled, &history.base(SET)?.name, SET, scheduler)?;
         answers(history, &attempts)?;
         let (still, _) = history.reached(STILL_LIVE)?;
         conformance_judge::backends::left_alone(history, SET, disabled..still)?;

@@ -9,7 +9,7 @@ use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect as expect;
-use conformance_history::History;
+use conformance_history::{History, Pod};
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::{all, another_backend, backends, finding};
 
@@ -45,8 +45,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.creates(&outside, ENABLED).await?;
     for gang in expect::gangs(&outside) {
         test.until("its PodGang and pods", REACTION, |live| {
-            let pods = live.pods().filter(|pod| pod.pod_gang() == Some(gang.name.as_str()));
-            live.get("PodGang", &gang.name).is_some() && pods.count() == gang.pods()
+            let is_its =
+                |pod: &Pod<'_>| gang.groups.iter().any(|group| pod.pod_clique() == Some(&group.clique));
+            gang.find(live).is_some() && live.pods().filter(is_its).count() == gang.pods()
         })
         .await?;
     }

@@ -66,7 +66,7 @@ async fn exits(test: &mut TestContext, cluster: &LocalCluster, pcs: Value) -> Re
         (test.test_cluster.clone(), test.namespace.clone(), expect::gangs(&pcs));
     let name = pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     let converged =
-        || test_cluster.recorder.look(&namespace, |live| convergence::lacks(live, &name, &gangs).is_none());
+        || test_cluster.recorder.look(&namespace, |live| convergence::is_over(live, &name, &gangs));
     let begin = Instant::now();
     let end = async {
         loop {

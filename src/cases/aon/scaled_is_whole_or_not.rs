@@ -24,7 +24,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit("serving").await?;
     test.until_bound(3).await?;
     test.mark(BASE_BOUND, Value::Null);
-    for gang in gangs.iter().filter(|gang| gang.base.is_some()) {
+    for gang in gangs.iter().filter(|gang| !gang.is_base) {
         test.until_released(gang).await?;
     }
     test.until_bound(5).await?;
@@ -38,11 +38,8 @@ fn judge(history: &History) -> Vec<Finding> {
         let (base_bound, _) = history.reached(BASE_BOUND)?;
         let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
         let gangs = history.gangs("serving")?;
-        let scaled: Vec<_> = gangs
-            .iter()
-            .filter(|gang| gang.base.is_some())
-            .map(|gang| gang.units(history.header.target))
-            .collect();
+        let scaled: Vec<_> =
+            gangs.iter().filter(|gang| !gang.is_base).map(|gang| gang.units(history.header.target)).collect();
         binding::some_whole_others_never(history, &scaled, 1, Some(barrier))?;
         binding::others_untouched(history, base_bound, &[])?;
         binding::all(&history.end(), &gangs)

@@ -19,7 +19,7 @@ pub(crate) const CASE: Case = Case::new(
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit("grown").await?;
-    for base in gangs.iter().filter(|gang| gang.base.is_none()) {
+    for base in gangs.iter().filter(|gang| gang.is_base) {
         test.scheduler_passes_over(base).await?;
     }
     test.nodes_join(1).await?;
@@ -30,7 +30,7 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-06", || {
         let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
         let gangs = history.gangs("grown")?;
-        let scaled = gangs.iter().filter(|gang| gang.base.is_some());
+        let scaled = gangs.iter().filter(|gang| !gang.is_base);
         let units: Vec<_> = scaled.flat_map(|gang| gang.units(history.header.target)).collect();
         binding::never(history, &units, Some(barrier))?;
         binding::base_first(history, &gangs)?;

@@ -21,10 +21,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.scheduler_passes_over(&gang).await?;
     }
     test.delete("PodCliqueSet", "holder").await?;
-    test.until("the waiting gang bound", limits::SCHEDULING, |live| {
-        live.pods().filter(|pod| pod.pod_gang() == Some("waiter-0") && pod.node().is_some()).count() == 3
-    })
-    .await
+    test.until("the waiting gang bound", limits::SCHEDULING, |live| live.bound_of("waiter") == 3).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -41,7 +41,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(2).await?;
     test.mark(BOUND, Value::Null);
     test.delete("PodCliqueSet", "passing").await?;
-    let gone = |live: &Live| live.get("PodGang", "passing-0").is_none() && live.pods().next().is_none();
+    let gone = |live: &Live| live.of("PodGang").next().is_none() && live.pods().next().is_none();
     test.until(WORKLOAD_GONE.as_str(), CLEANUP, gone).await?;
     test.mark(WORKLOAD_GONE, Value::Null);
     let outcome = without_the_binding(test).await;

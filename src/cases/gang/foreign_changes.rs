@@ -4,10 +4,10 @@
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::scaling;
+use conformance_expect::{Expected, Gang, scaling};
 use conformance_history::{History, MarkName, SharedMark};
 use conformance_judge::{finding, gang_resources, gangs, idle_writes};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const POKED: MarkName = MarkName::of_case("poked");
 
@@ -21,30 +21,42 @@ pub(crate) const CASE: Case = Case::new(
 .nodes(&[nodes(1)]);
 
 const SET: &str = "poked";
-const POD_GANG: &str = "poked-0";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
-    test.mark(POKED, json!({"name": POD_GANG}));
+    let gang = test.base_gang(SET)?;
+    test.mark(POKED, json!({"name": gang.name}));
     test.patch(
         "PodGang",
-        POD_GANG,
+        &gang.name,
         json!({"metadata": {"annotations": {"example.com/note": "not for you"}}}),
     )
     .await?;
-    test.patch_sub("PodGang", POD_GANG, "status", json!({"status": {"phase": "Running"}})).await?;
+    let conditions = gang_conditions_with_a_foreign_one(test, &gang);
+    test.patch_sub("PodGang", &gang.name, "status", json!({"status": {"conditions": conditions}})).await?;
     test.submit("beside").await?;
     test.until_converged("beside").await?;
     test.scale("PodClique", "poked-0-worker", 3).await?;
     test.until_converged(SET).await
 }
 
+/// The conditions of its PodGang, and one of a type that is nobody's here.
+fn gang_conditions_with_a_foreign_one(test: &TestContext, gang: &Gang) -> Value {
+    let found = test.look(|live| gang.find(live).map(|found| found["status"]["conditions"].clone()));
+    let foreign = json!({
+        "type": "example.com/Looked", "status": "True", "reason": "Looked", "message": "not for you",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    });
+    let own = found.as_ref().and_then(Value::as_array).into_iter().flatten().cloned();
+    own.chain([foreign]).collect()
+}
+
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-09", || {
         let (poked, _) = history.reached(POKED)?;
         let (scaled, _) = history.reached(SharedMark::Scaled)?;
-        idle_writes::no_gang_resource_written_of(history, POD_GANG, poked, scaled)?;
+        idle_writes::no_gang_resource_written_of(history, &history.base(SET)?.name, poked, scaled)?;
         let gangs = scaling::gangs(history, history.submitted(SET)?, history.entries.len());
         gangs::references_are_the_pods(&history.end(), &gangs)?;
         gang_resources::owned(history, &history.end(), &gangs)?;

@@ -32,8 +32,9 @@ const RESTORED: MarkName = MarkName::of_case("restored");
 const STEPS: usize = 3;
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    let gangs = test.submit(SET).await?;
+    test.submit(SET).await?;
     test.until_converged(SET).await?;
+    let gangs = vec![test.base_gang(SET)?];
     by_hand::delete_all(test, &gangs[0]).await?;
     until_restored(test, &gangs).await?;
     edited(test, &gangs, RESIZED, json!({"spec": {"minMember": 1}})).await?;

@@ -22,14 +22,14 @@ pub(crate) const CASE: Case = Case::new(
 .only(KUBE);
 
 const SET: &str = "healed";
-const POD_GANG: &str = "healed-0";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
-    let group = by_hand::pod_group(test, &gangs[0]);
     test.scheduler_passes_over(&gangs[0]).await?;
+    let gang = test.base_gang(SET)?;
+    let group = by_hand::pod_group(test, &gang);
 
-    by_hand::delete_until_restored(test, "Workload", POD_GANG).await?;
+    by_hand::delete_until_restored(test, "Workload", &gang.name).await?;
     let lost = by_hand::uid(test, "PodGroup", &group);
     test.delete("PodGroup", &group).await?;
     by_hand::release(test, &group).await?;
@@ -65,6 +65,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    const POD_GANG: &str = "healed-0";
 
     /// A gang of which so many pods are bound when its Workload is deleted for good.
     fn ruling(resources: &[(&str, &str)], bound: usize) -> Ruling {

@@ -21,30 +21,31 @@ pub(crate) const CASE: Case = Case::new("Gang resources deleted or edited under 
     .only(KUBE);
 
 const SET: &str = "healed";
-const POD_GANG: &str = "healed-0";
 const DISOWNED: MarkName = MarkName::of_case("the Workload is disowned");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    let gangs = test.submit(SET).await?;
-    let group = by_hand::pod_group(test, &gangs[0]);
+    test.submit(SET).await?;
     test.until_converged(SET).await?;
+    let gang = test.base_gang(SET)?;
+    let (name, group) = (gang.name.as_str(), by_hand::pod_group(test, &gang));
 
-    by_hand::delete_until_restored(test, "Workload", POD_GANG).await?;
+    by_hand::delete_until_restored(test, "Workload", name).await?;
 
     let lost = by_hand::uid(test, "PodGroup", &group);
     let since = newest_event(test);
     test.delete("PodGroup", &group).await?;
-    test.until("a warning about the deleted PodGroup", REACTION, |live| is_told(live, since, &group)).await?;
+    test.until("a warning about the deleted PodGroup", REACTION, |live| is_told(live, since, name, &group))
+        .await?;
     by_hand::release(test, &group).await?;
     by_hand::until_restored(test, "PodGroup", &group, lost).await?;
 
     let since = newest_event(test);
-    test.mark(DISOWNED, json!({"name": POD_GANG}));
+    test.mark(DISOWNED, json!({"name": name}));
     let disowned =
-        revision(&test.patch("Workload", POD_GANG, json!({"metadata": {"ownerReferences": null}})).await?);
+        revision(&test.patch("Workload", name, json!({"metadata": {"ownerReferences": null}})).await?);
     test.until("its owner, or a warning", REACTION, |live| {
-        let is_seen = live.get("Workload", POD_GANG).is_none_or(|workload| revision(workload) >= disowned);
-        is_seen && (is_owned(live) || is_told(live, since, "Workload"))
+        let is_seen = live.get("Workload", name).is_none_or(|workload| revision(workload) >= disowned);
+        is_seen && (is_owned(live, name) || is_told(live, since, name, "Workload"))
     })
     .await
 }
@@ -54,13 +55,13 @@ fn newest_event(test: &TestContext) -> u64 {
     test.look(|live| live.of("Event").map(revision).max().unwrap_or(0))
 }
 
-fn is_told(live: &Live, since: u64, about: &str) -> bool {
+fn is_told(live: &Live, since: u64, pod_gang: &str, about: &str) -> bool {
     let mut news = live.of("Event").filter(|event| revision(event) > since);
-    news.any(|event| gang_resources::is_warning(event, POD_GANG, SET, about))
+    news.any(|event| gang_resources::is_warning(event, pod_gang, SET, about))
 }
 
-fn is_owned(live: &Live) -> bool {
-    let (workload, pod_gang) = (live.get("Workload", POD_GANG), live.get("PodGang", POD_GANG));
+fn is_owned(live: &Live, name: &str) -> bool {
+    let (workload, pod_gang) = (live.get("Workload", name), live.get("PodGang", name));
     workload.zip(pod_gang).is_some_and(|(workload, pod_gang)| is_controlled_by(workload, pod_gang))
 }
 
@@ -73,17 +74,18 @@ fn judge(history: &History) -> Vec<Finding> {
         let not_yet = || Broken::NotReached("not everything was deleted".into());
         let (workload, _) = deleted.next().ok_or_else(not_yet)?;
         let group = deleted.next();
+        let gang = history.base(SET)?.name;
         // Its owner was taken away later, so the Workload is judged before that.
         let then = group.map_or(history.entries.len(), |(index, _)| index);
-        gang_resources::restored(&history.upto(then), workload, "Workload", POD_GANG)?;
+        gang_resources::restored(&history.upto(then), workload, "Workload", &gang)?;
         let (group, mark) = group.ok_or_else(not_yet)?;
         let name = mark.detail["name"].as_str().unwrap_or_default();
-        gang_resources::told(history, group, POD_GANG, SET, name)?;
+        gang_resources::told(history, group, &gang, SET, name)?;
         gang_resources::restored(history, group, "PodGroup", name)?;
         let (disowned, _) = history.reached(DISOWNED)?;
         let end = history.end();
-        if end.get("Workload", POD_GANG).is_none_or(|workload| controller(workload).is_none()) {
-            gang_resources::told(history, disowned, POD_GANG, SET, "Workload")?;
+        if end.get("Workload", &gang).is_none_or(|workload| controller(workload).is_none()) {
+            gang_resources::told(history, disowned, &gang, SET, "Workload")?;
         }
         binding::others_untouched(history, converged, &[])
     })]
@@ -94,6 +96,8 @@ mod tests {
     use super::*;
     use conformance_contract::ruling::Ruling;
     use conformance_history::testing::{Story, its_gang, object, one_clique};
+
+    const POD_GANG: &str = "healed-0";
 
     /// A gang that runs with these gang resources, one of which is deleted for good.
     fn ruling(resources: &[(&str, &str)], mark: SharedMark) -> Ruling {

@@ -27,7 +27,7 @@ const SET: &str = "restored";
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
     test.scheduler_passes_over(&gangs[0]).await?;
-    by_hand::delete_all(test, &gangs[0]).await?;
+    by_hand::delete_all(test, &test.base_gang(SET)?).await?;
     test.nodes_join(1).await?;
     test.until_bound(3).await
 }

@@ -46,7 +46,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 /// Those of the default backend have their gang resources.
 fn served(history: &History) -> Ruling {
-    let gangs = POD_GANGS.map(|name| Gang { name: name.into(), base: None, groups: Vec::new() });
+    let gangs = POD_GANGS.map(Gang::made_by_hand);
     gang_resources::owned(history, &history.end(), &gangs)?;
     gang_resources::as_the_pod_gangs_say(history, &history.end(), &gangs)?;
     history.reached(STOOD).map(drop)

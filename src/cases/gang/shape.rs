@@ -30,7 +30,10 @@ fn judge(history: &History) -> Vec<Finding> {
         finding(clause, || sentence(&history.gangs(SET)?))
     };
     vec![
-        says("GANG-01", &|all| gangs::base(&end, SET, all)),
+        says("GANG-01", &|all| {
+            gangs::base(&end, SET, all)?;
+            gangs::keeps_its_name(history, all)
+        }),
         says("GANG-02", &|all| gangs::podgroups(history, all)),
         says("GANG-03", &|all| gangs::scaled(history, &end, all)),
         says("GANG-04", &|all| gangs::labelled(history, all, target)),

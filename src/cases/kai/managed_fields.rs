@@ -22,7 +22,6 @@ pub(crate) const CASE: Case = Case::new(
 .only(&[Target::KAI]);
 
 const SET: &str = "managed";
-const POD_GANG: &str = "managed-0";
 /// Mark: the backend has dealt with the PodGang's new generation.
 const DEALT_WITH: MarkName = MarkName::of_case("generation dealt with");
 
@@ -33,18 +32,19 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         "metadata": {"labels": {"kai.scheduler/node-pool": "other-pool", QUEUE.0: "other-queue"}},
         "spec": {"queue": "other-queue", "markUnschedulable": false, "schedulingBackoff": 1},
     });
-    test.patch_as_others(POD_GROUP, POD_GANG, managed).await?;
-    test.provoke_repair(POD_GROUP, POD_GANG, "minMember", json!(1)).await?;
+    let gang = test.base_gang(SET)?;
+    test.patch_as_others(POD_GROUP, &gang.name, managed).await?;
+    test.provoke_repair(POD_GROUP, &gang.name, "minMember", json!(1)).await?;
     test.scale("PodClique", "managed-0-worker", 3).await?;
     test.until("the new pod referred to", REACTION, |live| {
-        let podgroups = live.get("PodGang", POD_GANG).map(|gang| gang["spec"]["podgroups"].clone());
+        let podgroups = gang.find(live).map(|found| found["spec"]["podgroups"].clone());
         let worker = podgroups
             .as_ref()
             .and_then(|all| all.as_array()?.iter().find(|of| of["name"] == "managed-0-worker"));
         worker.and_then(|of| of["podReferences"].as_array()).is_some_and(|pods| pods.len() == 3)
     })
     .await?;
-    test.provoke_repair(POD_GROUP, POD_GANG, "minMember", json!(1)).await?;
+    test.provoke_repair(POD_GROUP, &gang.name, "minMember", json!(1)).await?;
     test.mark(DEALT_WITH, serde_json::Value::Null);
     Ok(())
 }

@@ -28,18 +28,18 @@ pub(crate) const CASE: Case = Case::new(
 .only(&[Target::KAI]);
 
 const SET: &str = "mapped";
-const POD_GANG: &str = "mapped-0";
 const NOTE: &str = "example.com/note";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
     let foreign = json!({"metadata": {"labels": {"example.com/team": "red"}, "annotations": {"example.com/cost": "7"}}});
-    test.patch_as_others(POD_GROUP, POD_GANG, foreign).await?;
-    test.provoke_repair(POD_GROUP, POD_GANG, "minMember", json!(1)).await?;
+    let gang = test.base_gang(SET)?;
+    test.patch_as_others(POD_GROUP, &gang.name, foreign).await?;
+    test.provoke_repair(POD_GROUP, &gang.name, "minMember", json!(1)).await?;
     test.patch("PodCliqueSet", SET, json!({"metadata": {"annotations": {NOTE: "later"}}})).await?;
     test.until("the note on the PodGang", REACTION, |live| {
-        live.get("PodGang", POD_GANG).is_some_and(|gang| gang["metadata"]["annotations"][NOTE] == "later")
+        gang.find(live).is_some_and(|found| found["metadata"]["annotations"][NOTE] == "later")
     })
     .await
 }
@@ -105,6 +105,8 @@ mod tests {
 
     use super::*;
 
+    const POD_GANG: &str = "mapped-0";
+
     fn annotated(kind: &str, skip: Value) -> Value {
         let mut object = object(kind, POD_GANG);
         object["metadata"]["annotations"] = json!({SKIP: skip});
@@ -136,7 +138,7 @@ mod tests {
 
     #[test]
     fn labels_and_annotations_of_the_pod_gang() {
-        let gang = Gang { name: POD_GANG.into(), base: None, groups: Vec::new() };
+        let gang = Gang::made_by_hand(POD_GANG);
         let told = |pod_group: Value| {
             let story = Story::on(Target::KAI).added(annotated("PodGang", json!("true"))).added(pod_group);
             let history = story.end();

@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn of_pod_gangs_and_of_the_loose_pod() {
-        let gangs = [Gang { name: "ungrouped-0".into(), base: None, groups: Vec::new() }];
+        let gangs = [Gang::made_by_hand("ungrouped-0")];
         let told = |other| {
             let known =
                 [object(POD_GROUP, "ungrouped-0"), owned(object(POD_GROUP, "pg-loose-1"), "Pod", LOOSE)];

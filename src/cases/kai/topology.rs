@@ -13,7 +13,8 @@ use conformance_driver::test_cluster::{TOPOLOGY, binding};
 use conformance_expect::domains::LEVELS;
 use conformance_expect::schedulers;
 use conformance_expect::schedulers::kai::POD_GROUP;
-use conformance_history::{History, Live, MarkName};
+use conformance_history::{History, Live, MarkName, list};
+use conformance_judge::gang_resources::is_gang_resource;
 use conformance_judge::topology_resources::BINDING;
 use conformance_judge::{Shown, ensure, finding, none, violation};
 use serde_json::{Value, json};
@@ -33,24 +34,32 @@ pub(crate) const CASE: Case = Case::new(
 .only(&[Target::KAI]);
 
 const SET: &str = "tree";
-const POD_GROUP_NAME: &str = "tree-0";
 /// Mark: the Topology has the first levels; with its uid.
 const MADE: MarkName = MarkName::of_case("Topology made");
 /// Mark: the levels have been changed, and the Topology follows.
 const FOLLOWED: MarkName = MarkName::of_case("Topology followed");
 
-/// Subgroup, required and preferred key; the first is the PodGroup itself.
-const WANTED: [(&str, Option<&str>, Option<&str>); 5] = [
-    ("", Some(BLOCK), Some(RACK)),
-    ("tree-0-model-0", Some(RACK), Some(HOST)),
-    ("tree-0-router", Some(HOST), None),
-    ("tree-0-model-0-leader", None, None),
-    ("tree-0-model-0-worker", None, Some(HOST)),
+/// A place in the PodGroup.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Root,
+    /// The parent of this leaf.
+    Above(&'static str),
+    Leaf(&'static str),
+}
+
+/// Place, required and preferred key.
+const WANTED: [(Place, Option<&str>, Option<&str>); 5] = [
+    (Place::Root, Some(BLOCK), Some(RACK)),
+    (Place::Above("tree-0-model-0-leader"), Some(RACK), Some(HOST)),
+    (Place::Leaf("tree-0-router"), Some(HOST), None),
+    (Place::Leaf("tree-0-model-0-leader"), None, None),
+    (Place::Leaf("tree-0-model-0-worker"), None, Some(HOST)),
 ];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
-    test.until("its PodGroup", REACTION, |live| live.get(POD_GROUP, POD_GROUP_NAME).is_some()).await?;
+    test.until("its PodGroup", REACTION, |live| pod_group(live).is_some()).await?;
 
     let own = test.namespace.clone();
     test.create(BINDING, &binding(&own, &LEVELS[..2])).await?;
@@ -83,17 +92,26 @@ fn faults(target: Target, binding: &Value, live: &Live, pool: &str) -> Vec<Strin
     schedulers::of(target).topology_faults(binding, live, pool)
 }
 
+/// The PodGroup of the only PodGang.
+fn pod_group(live: &Live) -> Option<&Value> {
+    live.of(POD_GROUP).find(|found| is_gang_resource(found))
+}
+
 /// The PodGroup and each of its subgroups have exactly the constraint that they have to have.
 fn constrained(live: &Live) -> Ruling {
-    let Some(found) = live.get(POD_GROUP, POD_GROUP_NAME) else {
-        return Err(
-            violation(GANG_RESOURCE_MISSING, format!("PodGroup {POD_GROUP_NAME} does not exist")).into()
-        );
+    let Some(found) = pod_group(live) else {
+        return Err(violation(GANG_RESOURCE_MISSING, "there is no PodGroup").into());
     };
-    let subgroups = || found["spec"]["subGroups"].as_array().into_iter().flatten();
-    none(WANTED.iter().filter_map(|(name, required, preferred)| {
-        let place =
-            if name.is_empty() { Some(&found["spec"]) } else { subgroups().find(|of| of["name"] == *name) };
+    let subgroup = |name: &str| list(&found["spec"]["subGroups"]).iter().find(|of| of["name"] == name);
+    none(WANTED.iter().filter_map(|(place, required, preferred)| {
+        let (what, place) = match place {
+            Place::Root => ("the PodGroup".to_owned(), Some(&found["spec"])),
+            Place::Above(leaf) => {
+                let parent = subgroup(leaf).and_then(|leaf| leaf["parent"].as_str());
+                (format!("the parent of {leaf}"), parent.and_then(subgroup))
+            }
+            Place::Leaf(name) => ((*name).to_owned(), subgroup(name)),
+        };
         let said = place.map_or(&Value::Null, |place| &place["topologyConstraint"]);
         let topology = required.or(*preferred).map(|_| TOPOLOGY);
         let fields = [
@@ -105,7 +123,6 @@ fn constrained(live: &Live) -> Ruling {
             said[*field].as_str().filter(|value| !value.is_empty()) == *wanted
         };
         (place.is_none() || !fields.iter().all(is_right)).then(|| {
-            let what = if name.is_empty() { "the PodGroup" } else { name };
             violation(WRONG_TOPOLOGY_CONSTRAINT, format!("{what} has constraint {said}, not {fields:?}"))
                 .shown_by_object("the PodGroup", found)
         })
@@ -158,13 +175,17 @@ mod tests {
             }
             None => json!({}),
         };
-        let mut found = object(POD_GROUP, POD_GROUP_NAME);
-        let subgroups = WANTED[1..].iter();
+        let mut found = object(POD_GROUP, "tree-0");
+        let subgroup = |(place, required, preferred): &(Place, Option<&str>, Option<&str>)| {
+            let (name, parent) = match place {
+                Place::Root | Place::Above(_) => ("model", None),
+                Place::Leaf(name) => (*name, name.contains("model").then_some("model")),
+            };
+            json!({"name": name, "parent": parent, "topologyConstraint": said(*required, *preferred)})
+        };
         found["spec"] = json!({
             "topologyConstraint": said(WANTED[0].1, WANTED[0].2),
-            "subGroups": subgroups
-                .map(|(name, required, preferred)| json!({"name": name, "topologyConstraint": said(*required, *preferred)}))
-                .collect::<Vec<_>>(),
+            "subGroups": WANTED[1..].iter().map(subgroup).collect::<Vec<_>>(),
         });
         found
     }

@@ -169,7 +169,7 @@ mod tests {
     /// A set that has become all that it should be.
     fn whole(set: &str) -> Vec<Value> {
         let all = at_the_end(set);
-        let replicas = all.iter().filter(|gang| gang.base.is_none()).count();
+        let replicas = all.iter().filter(|gang| gang.is_base).count();
         let sized = |kind: &str, name: &str, size: usize, counts: &[&str]| {
             let mut object = json!({"kind": kind, "metadata": {"name": name, "generation": 1},
                 "spec": {"replicas": size}, "status": {"observedGeneration": 1}});

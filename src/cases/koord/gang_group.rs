@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn some_names_are_too_long_and_begin_alike() {
         let set = grove_yaml::documents(crate::manifest("koord/gang-group")).unwrap().remove(0);
-        let base = &expect::gangs(&set)[0];
+        let base = &expect::testing::named_gangs(&set)[0];
         let names: Vec<_> =
             base.groups.iter().map(|group| format!("{}-{}", base.name, group.clique)).collect();
         assert_eq!(names.iter().map(String::len).collect::<Vec<_>>(), [42, 67, 68]);

@@ -15,6 +15,7 @@ use conformance_history::{History, Live, MarkName};
 use conformance_judge::admission::{Attempt, admitted};
 use conformance_judge::configuration::{Flaw, stops_the_start};
 use conformance_judge::gang_groups::annotation;
+use conformance_judge::gang_resources::is_gang_resource;
 use conformance_judge::{Shown, finding, none, violation};
 use serde_json::{Value, json};
 
@@ -34,7 +35,6 @@ pub(crate) const CASE: Case = Case::new(
 .only(&[Target::KOORDINATOR]);
 
 const SET: &str = "tuned";
-const TUNED: &str = "tuned-0-tuned-0-worker";
 /// The key that only the profile knows.
 const KEY: &str = "example.com/row";
 const QOS: &str = "koordinator.sh/qosClass";
@@ -93,16 +93,21 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     template(&mut tuned)["topologyConstraint"] = json!({"topologyName": own, "pack": {"required": "block"}});
     test.creates_until(&tuned, KNOWN, RECOVERY).await?;
     let gangs = test.submit_value(tuned).await?;
-    test.until("its PodGroup", REACTION, |live| live.get(POD_GROUP, TUNED).is_some()).await?;
+    test.until("its PodGroup", REACTION, |live| pod_group(live).is_some()).await?;
     test.until_released(&gangs[0]).await?;
     test.mark(SEEN, Value::Null);
     test.start_with_flaws(FLAWS).await
 }
 
+/// The PodGroup of the only podgroup.
+fn pod_group(live: &Live) -> Option<&Value> {
+    live.of(POD_GROUP).find(|found| is_gang_resource(found))
+}
+
 /// The PodGroup says all that the profile does.
 fn reached_the_pod_group(live: &Live) -> Ruling {
-    let Some(found) = live.get(POD_GROUP, TUNED) else {
-        return Err(violation(GANG_RESOURCE_MISSING, format!("PodGroup {TUNED} does not exist")).into());
+    let Some(found) = pod_group(live) else {
+        return Err(violation(GANG_RESOURCE_MISSING, "there is no PodGroup").into());
     };
     let topology = annotation(found, "network-topology-spec").as_str().unwrap_or_default();
     let topology: Value = serde_json::from_str(topology).unwrap_or_default();
@@ -114,7 +119,7 @@ fn reached_the_pod_group(live: &Live) -> Ruling {
     ];
     let wrong = values.into_iter().filter(|(_, found, wanted)| *found != wanted);
     none(wrong.map(|(field, value, wanted)| {
-        violation(NOT_AS_ANNOTATED, format!("{field} became {value} in PodGroup {TUNED}, not {wanted}"))
+        violation(NOT_AS_ANNOTATED, format!("{field} became {value} in the PodGroup, not {wanted}"))
             .shown_by_object("it", found)
     }))
 }
@@ -153,7 +158,7 @@ mod tests {
     use conformance_history::testing::{Story, object};
 
     fn pod_group() -> Value {
-        let mut found = object(POD_GROUP, TUNED);
+        let mut found = object(POD_GROUP, "tuned-0-tuned-0-worker");
         let spec = json!({"gatherStrategy": [{"layer": "blockLayer", "strategy": "MustGather"}]});
         found["metadata"]["annotations"] = json!({
             "gang.scheduling.koordinator.sh/mode": "NonStrict",

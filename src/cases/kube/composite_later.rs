@@ -9,7 +9,7 @@ use conformance_contract::violation::Code;
 use conformance_driver::case::{Case, Isolation, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::{control_plane, limits};
-use conformance_expect::Expected;
+use conformance_expect::{Expected, scaling};
 use conformance_history::{History, Live, MarkName, SharedMark, is_controlled_by};
 use conformance_judge::admission::{self, Attempt, admitted, answers, refused};
 use conformance_judge::{ensure, finding, gang_resources, violation};
@@ -35,7 +35,6 @@ pub(crate) const CASE: Case = Case::new(
 
 const GATE: &str = "CompositePodGroup";
 const FLAT: MarkName = MarkName::of_case("before is flat");
-const BEFORE: &str = "before-0";
 
 const WITHOUT: &[Attempt] = &[refused("a tree that is not served", &[GATE], |_| {})];
 const WITH: &[Attempt] = &[admitted("a tree that is served now", |_| {})];
@@ -71,8 +70,8 @@ async fn without_trees(test: &mut TestContext) -> Result<(), Stop> {
     submit_unasked(test, "before").await?;
     test.until_bound(3).await?;
     // Watches come back one after the other.
-    test.until("what stands for before-0", limits::RECOVERY, |live| {
-        live.get("PodGang", BEFORE).is_some() && live.of("PodGroup").count() >= 2
+    test.until("the flat PodGroups", limits::RECOVERY, |live| {
+        live.of("PodGang").next().is_some() && live.of("PodGroup").count() >= 2
     })
     .await?;
     test.mark(FLAT, Value::Null);
@@ -105,17 +104,16 @@ fn judge(history: &History) -> Vec<Finding> {
         history.reached(SharedMark::ApiServerRestarted)?;
         answers(history, WITHOUT)?;
         let (flat, _) = history.reached(FLAT)?;
-        is_flat(&history.before(flat), BEFORE)?;
+        let before = history.base("before")?;
+        is_flat(&history.before(flat), &before.name)?;
         says_the_mapping(history)?;
         answers(history, WITH)?;
         admission::one_process(history)?;
         let end = history.end();
-        is_flat(&end, BEFORE)?;
+        is_flat(&end, &before.name)?;
         let mut trees = history.gangs("after")?;
-        trees.extend(history.gangs("before")?.into_iter().map(|gang| {
-            let name = "before-1".to_owned();
-            conformance_expect::Gang { name, ..gang }
-        }));
+        let scaled = scaling::gangs(history, history.submitted("before")?, history.entries.len());
+        trees.extend(scaled.into_iter().filter(|gang| gang.replica == 1));
         gang_resources::as_the_pod_gangs_say(history, &end, &trees)
     })]
 }

@@ -44,7 +44,7 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KUBE-01", || {
         history.reached(SharedMark::Converged)?;
         let mut gangs = history.gangs(SET)?;
-        gangs.push(Gang { name: LONG.into(), base: None, groups: Vec::new() });
+        gangs.push(Gang::made_by_hand(LONG));
         gang_resources::as_the_pod_gangs_say(history, &history.end(), &gangs)
     })]
 }

@@ -21,7 +21,6 @@ pub(crate) const CASE: Case = Case::new(
 .only(KUBE);
 
 const SET: &str = "kept";
-const POD_GANG: &str = "kept-0";
 const DONE: MarkName = MarkName::of_case("all of it was tried");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -36,13 +35,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.until_converged(SET).await?;
     }
     // Whether these are refused is for others to judge (ADM-03).
-    let mut podgroups =
-        test.look(|live| live.get("PodGang", POD_GANG).map(|found| found["spec"]["podgroups"].clone()));
+    let gang = test.base_gang(SET)?;
+    let mut podgroups = test.look(|live| gang.find(live).map(|found| found["spec"]["podgroups"].clone()));
     if let Some(podgroup) = podgroups.as_mut().and_then(|podgroups| podgroups.get_mut(0)) {
         podgroup["minReplicas"] = json!(2);
     }
     let body = json!({"spec": {"podgroups": podgroups}});
-    test.attempt(http::Method::PATCH, "PodGang", POD_GANG, &body).await?;
+    test.attempt(http::Method::PATCH, "PodGang", &gang.name, &body).await?;
     test.attempt(http::Method::PATCH, "PodCliqueSet", SET, &larger_minimum(&test.manifest(SET)?)).await?;
     // A change of generation that has to be dealt with, and behind it all that came before.
     test.scale("PodClique", "kept-0-router", 2).await?;
@@ -76,6 +75,8 @@ mod tests {
     use super::*;
     use conformance_contract::ruling::Broken;
     use conformance_history::testing::{Story, its_gang, object, one_clique};
+
+    const POD_GANG: &str = "kept-0";
 
     /// A live gang that converged, with these gang resources.
     fn converged(resources: &[(&str, &str)]) -> Story {

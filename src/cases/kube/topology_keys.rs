@@ -5,13 +5,14 @@
 use std::collections::BTreeMap;
 
 use conformance_contract::names;
-use conformance_contract::ruling::{Finding, Ruling};
+use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::{KUBE, Target};
 use conformance_contract::violation::Code;
 use conformance_driver::admission_attempts::{clique, group, required, template};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
+use conformance_expect::{Expected, schedulers};
 use conformance_history::{History, Live, MarkName};
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::{ensure, finding, violation};
@@ -101,17 +102,24 @@ fn on_group(pcs: &mut Value) {
     group(pcs, 0)["topologyConstraint"] = required("rack");
 }
 
-/// The keys that PodGroups must get, by PodGroup.
-fn wanted(target: Target) -> BTreeMap<&'static str, Vec<&'static str>> {
+/// The keys that PodGroups must get: per PodCliqueSet of its PodGroups in order.
+fn keys_of(target: Target) -> &'static [(&'static str, &'static [&'static str])] {
     match target.scope() {
-        Some("PodGang") => [("packed-0", vec![names::RACK])].into(),
-        _ => [
-            ("packed-0-packed-0-worker", vec![names::RACK]),
-            ("apart-0-apart-0-prefill", vec![names::RACK]),
-            ("apart-0-apart-0-decode", vec![names::HOST]),
-        ]
-        .into(),
+        Some("PodGang") => &[("packed", &[names::RACK])],
+        _ => &[("packed", &[names::RACK]), ("apart", &[names::RACK, names::HOST])],
     }
+}
+
+/// The same by PodGroup.
+fn wanted(history: &History) -> Result<BTreeMap<String, &'static str>, Broken> {
+    let target = history.header.target;
+    let mut wanted = BTreeMap::new();
+    for (set, keys) in keys_of(target) {
+        let resources = schedulers::resources_of(target, &history.base(set)?);
+        let groups = resources.into_iter().filter(|resource| resource.kind == "PodGroup");
+        wanted.extend(groups.map(|group| group.name.wanted).zip(keys.iter().copied()));
+    }
+    Ok(wanted)
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -124,24 +132,24 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.submit("apart").await?;
     }
     test.until("the PodGroups of what was admitted", limits::REACTION, |live| {
-        wanted(target).keys().all(|name| live.get("PodGroup", name).is_some())
+        live.of("PodGroup").count() == keys_of(target).iter().map(|(_, keys)| keys.len()).sum::<usize>()
     })
     .await?;
     test.mark(MADE, Value::Null);
     Ok(())
 }
 
-/// Every PodGroup has the keys it must have.
-fn keys(live: &Live, wanted: &BTreeMap<&str, Vec<&str>>) -> Ruling {
+/// Every PodGroup has the key it must have, and no other.
+fn keys(live: &Live, wanted: &BTreeMap<String, &str>) -> Ruling {
     wanted.iter().try_for_each(|(name, wanted)| {
         let constraints =
             &live.get("PodGroup", name).unwrap_or(&Value::Null)["spec"]["schedulingConstraints"];
         let keys: Vec<_> =
             constraints["topology"].as_array().into_iter().flatten().map(|of| &of["key"]).collect();
-        ensure(keys == *wanted, || {
+        ensure(keys == [wanted], || {
             violation(
                 WRONG_TOPOLOGY_KEYS,
-                format!("PodGroup {name} has topology keys {keys:?}, not {wanted:?}"),
+                format!("PodGroup {name} has topology keys {keys:?}, not {wanted:?} alone"),
             )
         })
     })
@@ -152,7 +160,7 @@ fn judge(history: &History) -> Vec<Finding> {
         let target = history.header.target;
         table(target).iter().try_for_each(|(_, attempts)| answers(history, attempts))?;
         history.reached(MADE)?;
-        keys(&history.end(), &wanted(target))
+        keys(&history.end(), &wanted(history)?)
     })]
 }
 
@@ -165,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_pod_group_has_its_keys_and_no_other() {
-        let wanted = [("packed-0", vec![names::RACK])].into();
+        let wanted = [("packed-0".to_owned(), names::RACK)].into();
         let told = |topology: Value| {
             let mut group = object("PodGroup", "packed-0");
             group["spec"]["schedulingConstraints"]["topology"] = topology;

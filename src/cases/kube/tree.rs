@@ -42,7 +42,7 @@ fn judge(history: &History) -> Vec<Finding> {
         let mut gangs = history.gangs(SET)?;
         order::creation(history, &gangs)?;
         order::no_pod_before_its_group(history)?;
-        gangs.push(Gang { name: LONG.into(), base: None, groups: Vec::new() });
+        gangs.push(Gang::made_by_hand(LONG));
         gang_resources::as_the_pod_gangs_say(history, &history.end(), &gangs)
     })]
 }

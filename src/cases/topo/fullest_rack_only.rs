@@ -28,6 +28,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TOPO-03", || {
         binding::whole(&history.end(), &history.units("deepest")?)?;
-        placement::gang_in(history, "deepest-0", RACK, &placement::domain_named(history, "deep"))
+        placement::gang_in(
+            history,
+            &history.base("deepest")?.name,
+            RACK,
+            &placement::domain_named(history, "deep"),
+        )
     })]
 }

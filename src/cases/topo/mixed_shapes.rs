@@ -30,6 +30,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TOPO-01", || {
         binding::all(&history.end(), &history.gangs("mixed-shapes")?)?;
-        placement::gang_in_one_domain(history, "mixed-shapes-0", RACK)
+        placement::gang_in_one_domain(history, &history.base("mixed-shapes")?.name, RACK)
     })]
 }

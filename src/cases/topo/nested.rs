@@ -36,7 +36,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TOPO-07", || {
         let gangs = history.gangs("nested")?;
-        placement::gang_in_one_domain(history, "nested-0", BLOCK)?;
+        placement::gang_in_one_domain(history, &history.base("nested")?.name, BLOCK)?;
         placement::replicas_in_one_domain(history, &gangs, RACK)?;
         for group in gangs.iter().flat_map(|gang| &gang.groups) {
             placement::clique_in_one_domain(history, &group.clique, HOST)?;

@@ -23,11 +23,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.scheduler_passes_over(&gang).await?;
     }
     test.submit("unconstrained").await?;
-    test.until("the control bound", limits::SCHEDULING, |live| {
-        live.pods().filter(|pod| pod.pod_gang() == Some("unconstrained-0") && pod.node().is_some()).count()
-            == 3
-    })
-    .await
+    test.until("the control bound", limits::SCHEDULING, |live| live.bound_of("unconstrained") == 3).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -32,6 +32,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TOPO-01", || {
         binding::all(&history.end(), &history.gangs("racked")?)?;
-        placement::gang_in_one_domain(history, "racked-0", RACK)
+        placement::gang_in_one_domain(history, &history.base("racked")?.name, RACK)
     })]
 }

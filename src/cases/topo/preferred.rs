@@ -29,7 +29,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TOPO-08", || {
-        placement::gang_in_one_domain(history, "possible-0", RACK)?;
+        placement::gang_in_one_domain(history, &history.base("possible")?.name, RACK)?;
         let end = history.end();
         binding::all(&end, &history.gangs("possible")?)?;
         binding::all(&end, &history.gangs("impossible")?)

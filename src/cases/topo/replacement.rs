@@ -33,7 +33,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TOPO-01", || {
         history.reached(SharedMark::PodLost)?;
-        placement::gang_in_one_domain(history, "replaced-0", RACK)?;
+        placement::gang_in_one_domain(history, &history.base("replaced")?.name, RACK)?;
         binding::all(&history.end(), &history.gangs("replaced")?)
     })]
 }

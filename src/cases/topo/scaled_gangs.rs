@@ -35,7 +35,7 @@ fn judge(history: &History) -> Vec<Finding> {
         let gangs = history.gangs("scattered")?;
         gangs
             .iter()
-            .filter(|gang| gang.base.is_some())
+            .filter(|gang| !gang.is_base)
             .try_for_each(|gang| placement::gang_in_one_domain(history, &gang.name, RACK))?;
         binding::all(&history.end(), &gangs)
     })]

@@ -35,8 +35,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TOPO-11", || {
         history.reached(SharedMark::SchedulerPassed)?;
-        placement::never_unlabelled(history, "edgy-0", RACK)?;
-        placement::never_unlabelled(history, "homeless-0", RACK)?;
+        placement::never_unlabelled(history, &history.base("edgy")?.name, RACK)?;
+        placement::never_unlabelled(history, &history.base("homeless")?.name, RACK)?;
         let end = history.end();
         binding::exactly(&end, "edgy-0-worker", 2)?;
         binding::whole(&end, &history.units("anywhere")?)

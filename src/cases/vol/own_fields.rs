@@ -22,7 +22,6 @@ pub(crate) const CASE: Case = Case::new(
 .only(&[Target::VOLCANO]);
 
 const SET: &str = "mapped";
-const POD_GANG: &str = "mapped-0";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
@@ -31,8 +30,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         "metadata": {"annotations": {"volcano.sh/job-allocated-hypernode": "somewhere"}},
         "spec": {"minResources": {"cpu": "10m"}},
     });
-    test.patch_as_others(POD_GROUP, POD_GANG, own).await?;
-    test.provoke_repair(POD_GROUP, POD_GANG, "minMember", json!(1)).await
+    let gang = test.base_gang(SET)?;
+    test.patch_as_others(POD_GROUP, &gang.name, own).await?;
+    test.provoke_repair(POD_GROUP, &gang.name, "minMember", json!(1)).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -4,8 +4,12 @@ use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use conformance_expect::Gang;
+use conformance_expect::resolver::resolved;
 use conformance_expect::schedulers::{self, Resource};
 use conformance_history::{Live, SharedMark};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::Api;
+use kube::api::ListParams;
 use serde_json::json;
 
 use super::{Stop, TestContext};
@@ -72,14 +76,33 @@ impl TestContext {
         Err(self.ran_out(condition, limit, begin).await)
     }
 
+    /// Lets controllers finish what they have left to do: until `done`, or until nothing has been written for a while. One
+    /// that never rests is not waited for; that it should is a clause (GANG-11).
+    pub async fn until_settled(&self, done: impl Fn(&Live) -> bool) {
+        let mut changes = self.test_cluster.recorder.follow(&self.namespace);
+        let settled = async {
+            while !self.look(&done) && self.within(limits::SILENCE, changes.changed()).await.is_some() {}
+        };
+        let _ = self.within(limits::REACTION, settled).await;
+    }
+
     /// What a wait that ran out stops with: the cluster that failed meanwhile, or the moment, which is marked then.
     pub async fn ran_out(&self, condition: &str, limit: Limit, begin: Instant) -> Stop {
         if let Err(error) = self.test_cluster.cluster.healthy().await {
             return error.into();
         }
         let slowness = self.test_cluster.speed.factor();
-        self.mark(SharedMark::WaitRanOut, json!({"condition": condition, "slowness": slowness}));
+        let revision = self.revision().await;
+        let detail = json!({"condition": condition, "slowness": slowness, "revision": revision});
+        self.mark(SharedMark::WaitRanOut, detail);
         self.waited(condition, limit, begin, self.look(diagnostics::describe))
+    }
+
+    /// The resourceVersion up to which everything has been written by now, where the API server says so.
+    async fn revision(&self) -> Option<u64> {
+        let namespaces: Api<Namespace> = Api::all(self.test_cluster.client.clone());
+        let listed = namespaces.list_metadata(&ListParams::default().limit(1)).await.ok()?;
+        listed.metadata.resource_version?.parse().ok()
     }
 
     /// A wait that ran out.
@@ -124,7 +147,6 @@ impl TestContext {
         let expectations = schedulers::of(self.target);
         let count = expectations.released_at_first(gang);
         let condition = format!("{count} pods of {} released to the scheduler", gang.name);
-        let resources = schedulers::resources_of(self.target, gang);
         // A backend may hold a gang back by the size of its gang resource until all its pods are released (Koordinator).
         let is_held = |live: &Live, wanted: &Resource| {
             let found = live.get(wanted.kind, &wanted.name.wanted).and_then(|found| expectations.size(found));
@@ -132,9 +154,12 @@ impl TestContext {
             found.is_some() && found != size
         };
         self.until(&condition, limits::REACTION, |live| {
+            let Some(gang) = resolved(live, vec![gang.clone()]).pop().filter(|gang| gang.is_known()) else {
+                return false;
+            };
             let of_gang = live.pods().filter(|pod| pod.pod_gang() == Some(&gang.name));
             of_gang.filter(|pod| pod.gates().is_empty()).count() >= count
-                && !resources.iter().any(|wanted| is_held(live, wanted))
+                && !schedulers::resources_of(self.target, &gang).iter().any(|wanted| is_held(live, wanted))
         })
         .await
     }

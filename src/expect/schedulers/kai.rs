@@ -27,6 +27,74 @@ pub(super) static COLUMNS: Columns = &[(Target::KAI, &Kai)];
 #[derive(Debug)]
 pub struct Kai;
 
+/// The subgroups of a PodGroup's `spec`; the root has the empty name.
+#[derive(Clone, Copy)]
+struct Tree<'a>(&'a Value);
+
+impl<'a> Tree<'a> {
+    fn node(self, name: &str) -> Option<&'a Value> {
+        match name.is_empty() {
+            true => Some(self.0),
+            false => list(&self.0["subGroups"]).iter().find(|node| node["name"] == name),
+        }
+    }
+
+    fn children(self, name: &'a str) -> impl Iterator<Item = &'a Value> {
+        list(&self.0["subGroups"]).iter().filter(move |node| text(&node["parent"]) == name)
+    }
+
+    /// The names of the leaves below a node, itself if it is one.
+    fn leaves(self, name: &'a str) -> Vec<&'a str> {
+        let below: Vec<_> = self.children(name).flat_map(|child| self.leaves(text(&child["name"]))).collect();
+        if below.is_empty() { vec![name] } else { below }
+    }
+
+    /// The lowest node that is above all these leaves.
+    fn above(self, leaves: &[&str]) -> &'a str {
+        let holds = |name: &'a str| leaves.iter().all(|leaf| self.leaves(name).contains(leaf));
+        let mut node = "";
+        while let Some(child) =
+            self.children(node).map(|child| text(&child["name"])).find(|child| holds(child))
+        {
+            node = child;
+        }
+        node
+    }
+
+    /// Whether a node is satisfied only with all of its children.
+    fn needs_all(self, name: &'a str) -> bool {
+        let node = self.node(name).unwrap_or(&Value::Null);
+        let sizes = self.leaves(name).into_iter().filter_map(|leaf| self.node(leaf)?["minMember"].as_u64());
+        match (node["minSubGroup"].as_u64(), node["minMember"].as_u64()) {
+            (Some(least), _) => {
+                usize::try_from(least).is_ok_and(|least| least == self.children(name).count())
+            }
+            (None, Some(least)) => least == sizes.sum::<u64>(),
+            (None, None) => true,
+        }
+    }
+
+    /// Why these leaves are not one gang.
+    fn does_not_need_all(self, leaves: &[&'a str]) -> Option<String> {
+        let top = self.above(leaves);
+        let what =
+            |name: &str| if name.is_empty() { "the PodGroup".to_owned() } else { format!("subgroup {name}") };
+        let foreign: Vec<_> = self.leaves(top).into_iter().filter(|leaf| !leaves.contains(leaf)).collect();
+        if !foreign.is_empty() {
+            return Some(format!("{} holds {} as well", what(top), foreign.join(", ")));
+        }
+        let mut inner = vec![top];
+        while let Some(name) = inner.pop() {
+            let below: Vec<_> = self.children(name).map(|child| text(&child["name"])).collect();
+            if !below.is_empty() && !self.needs_all(name) {
+                return Some(format!("{} does not need all of {}", what(name), below.join(", ")));
+            }
+            inner.extend(below);
+        }
+        None
+    }
+}
+
 impl Expectations for Kai {
     fn kinds(&self) -> &'static [&'static str] {
         &[POD_GROUP]
@@ -41,39 +109,45 @@ impl Expectations for Kai {
         resource["spec"]["minMember"].as_u64()
     }
 
-    fn faults(&self, gang: Made<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
-        let subgroups = list(&found["spec"]["subGroups"]);
-        let configs = list(&gang.pod_gang["spec"]["topologyConstraintGroupConfigs"]);
-        let mut faults: Vec<_> =
-            differs("minMember", &found["spec"]["minMember"], &json!(wanted.size)).into_iter().collect();
-        if subgroups.len() != gang.podgroups.len() + configs.len() {
-            faults.push(format!(
-                "{} subgroups for {} podgroups and {} topology group configs",
-                subgroups.len(),
-                gang.podgroups.len(),
-                configs.len()
-            ));
-        }
-        let subgroup = |name: &Value| subgroups.iter().find(|subgroup| subgroup["name"] == *name);
+    /// Whatever the subgroups are called: the pods of a podgroup share a leaf of its size, and one node above all leaves of
+    /// the PodGang, and above nothing else, needs every one of them (KAI-01).
+    fn faults(&self, gang: Made<'_>, _wanted: &Resource, found: &Value) -> Vec<String> {
+        let tree = Tree(&found["spec"]);
+        let mut faults = Vec::new();
+        let mut leaves = Vec::new();
         for (podgroup, min) in gang.podgroups {
-            let parent = configs.iter().find(|c| list(&c["podGroupNames"]).iter().any(|n| n == podgroup));
-            match subgroup(&json!(podgroup)) {
-                None => faults.push(format!("no subgroup {podgroup}")),
-                Some(leaf) => {
-                    let parent = parent.map_or(Value::Null, |parent| parent["name"].clone());
-                    faults.extend(differs(&format!("{podgroup}.minMember"), &leaf["minMember"], &json!(min)));
-                    faults.extend(differs(&format!("{podgroup}.parent"), &leaf["parent"], &parent));
+            let is_its = |pod: &Pod<'_>| pod.pod_clique() == Some(podgroup);
+            let mut named: Vec<_> =
+                gang.live.pods().filter(is_its).filter_map(|pod| pod.label(SUBGROUP)).collect();
+            named.dedup();
+            let leaf = match named[..] {
+                [] => podgroup.as_str(),
+                [leaf] => leaf,
+                _ => {
+                    faults.push(format!(
+                        "the pods of {podgroup} are in several subgroups: {}",
+                        named.join(", ")
+                    ));
+                    continue;
+                }
+            };
+            match tree.node(leaf) {
+                None => faults.push(format!("no subgroup {leaf} for {podgroup}")),
+                Some(found) if tree.children(leaf).next().is_some() => {
+                    faults.push(format!("subgroup {} of {podgroup} is no leaf", text(&found["name"])));
+                }
+                Some(found) => {
+                    faults.extend(differs(
+                        &format!("{podgroup}.minMember"),
+                        &found["minMember"],
+                        &json!(min),
+                    ));
+                    leaves.push(leaf);
                 }
             }
         }
-        for config in configs {
-            match subgroup(&config["name"]) {
-                None => faults.push(format!("no subgroup {}", config["name"])),
-                Some(parent) => {
-                    let members = json!(list(&config["podGroupNames"]).len());
-                    faults.extend(differs("minSubGroup", &parent["minSubGroup"], &members));
-                }
-            }
+        if faults.is_empty() {
+            faults.extend(tree.does_not_need_all(&leaves));
         }
         faults
     }
@@ -86,11 +160,11 @@ impl Expectations for Kai {
         pod.0["metadata"]["annotations"][MEMBERSHIP].as_str()
     }
 
-    fn membership_faults(&self, pod: Pod<'_>, _gang: &Gang, group: &Group) -> Vec<String> {
+    fn membership_faults(&self, pod: Pod<'_>, _gang: &Gang, _group: &Group) -> Vec<String> {
         let metadata = &pod.0["metadata"];
-        let subgroup = differs(SUBGROUP, &metadata["labels"][SUBGROUP], &json!(group.clique));
+        let unnamed = pod.label(SUBGROUP).is_none().then(|| format!("no label {SUBGROUP}"));
         let skipped = differs(SKIP, &metadata["annotations"][SKIP], &json!("true"));
-        subgroup.into_iter().chain(skipped).collect()
+        unnamed.into_iter().chain(skipped).collect()
     }
 
     fn claim(&self, pcs: &mut Value) {

@@ -83,7 +83,7 @@ impl Expectations for Koordinator {
     }
 
     fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {
-        pod.label(MEMBERSHIP)
+        pod.label(MEMBERSHIP).or_else(|| pod.0["metadata"]["annotations"][format!("{GANG}/name")].as_str())
     }
 
     fn claim(&self, pcs: &mut Value) {

@@ -22,6 +22,26 @@ pub(super) static COLUMNS: Columns = &[(Target::VOLCANO, &Volcano)];
 #[derive(Debug)]
 pub struct Volcano;
 
+/// Whether a label selector takes a pod; one that says nothing takes none here, for it would be no subgroup's.
+fn selects(selector: &Value, pod: Pod<'_>) -> bool {
+    let labels = selector["matchLabels"].as_object().into_iter().flatten();
+    let mut labels = labels.map(|(key, value)| pod.label(key) == value.as_str());
+    let expressions = list(&selector["matchExpressions"]);
+    let holds = |expression: &Value| {
+        let value = pod.label(text(&expression["key"]));
+        let listed = || list(&expression["values"]).iter().any(|listed| listed.as_str() == value);
+        match text(&expression["operator"]) {
+            "In" => value.is_some() && listed(),
+            "NotIn" => value.is_none() || !listed(),
+            "Exists" => value.is_some(),
+            "DoesNotExist" => value.is_none(),
+            _ => false,
+        }
+    };
+    let says_something = !selector["matchLabels"].is_null() || !expressions.is_empty();
+    says_something && labels.all(|holds| holds) && expressions.iter().all(holds)
+}
+
 impl Expectations for Volcano {
     fn kinds(&self) -> &'static [&'static str] {
         &[POD_GROUP]
@@ -49,20 +69,30 @@ impl Expectations for Volcano {
             ));
         }
         for (podgroup, min) in gang.podgroups {
-            let Some(policy) = policies.iter().find(|policy| policy["name"] == podgroup.as_str()) else {
-                faults.push(format!("no subgroup policy {podgroup}"));
+            let is_its = |pod: &Pod<'_>| pod.pod_clique() == Some(podgroup);
+            let own: Vec<_> = gang.live.pods().filter(is_its).collect();
+            let is_for = |policy: &&Value| match own.is_empty() {
+                true => policy["name"] == podgroup.as_str(),
+                false => own.iter().any(|pod| selects(&policy["labelSelector"], *pod)),
+            };
+            let Some(policy) = policies.iter().find(is_for) else {
+                faults.push(format!("no subgroup policy takes the pods of {podgroup}"));
                 continue;
             };
-            let selected = json!({"matchLabels": {names::POD_CLIQUE: podgroup}});
-            let wanted = [
-                ("labelSelector", selected),
-                ("matchLabelKeys", json!([names::POD_CLIQUE])),
-                ("subGroupSize", json!(min)),
-                ("minSubGroups", json!(1)),
-            ];
-            faults.extend(wanted.iter().filter_map(|(field, wanted)| {
-                differs(&format!("{podgroup}.{field}"), &policy[*field], wanted)
-            }));
+            let others =
+                gang.live.pods().filter(|pod| !is_its(pod) && selects(&policy["labelSelector"], *pod));
+            faults.extend(others.map(|pod| format!("the policy of {podgroup} takes {}", pod.name())));
+            let left_out = own.iter().filter(|pod| !selects(&policy["labelSelector"], **pod));
+            faults.extend(left_out.map(|pod| format!("the policy of {podgroup} leaves out {}", pod.name())));
+            for key in list(&policy["matchLabelKeys"]) {
+                let values: BTreeSet<_> = own.iter().map(|pod| pod.label(text(key))).collect();
+                if values.len() > 1 {
+                    faults.push(format!("the pods of {podgroup} are told apart by {}", text(key)));
+                }
+            }
+            for (field, wanted) in [("subGroupSize", json!(min)), ("minSubGroups", json!(1))] {
+                faults.extend(differs(&format!("{podgroup}.{field}"), &policy[field], &wanted));
+            }
         }
         faults
     }

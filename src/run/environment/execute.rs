@@ -243,7 +243,8 @@ async fn caught<T>(what: &'static str, work: impl Future<Output = Result<T, Stop
 /// What the case's judge finds, unless it panics.
 fn judged(case: &Case, history: &History) -> Result<Vec<Finding>, ClusterError> {
     // A judge has nothing but the history, which it cannot change.
-    let findings = catch_unwind(AssertUnwindSafe(|| (case.judge)(history)));
+    let history = history.as_far_as_waited();
+    let findings = catch_unwind(AssertUnwindSafe(|| (case.judge)(&history)));
     findings.map_err(|panic| defect("the case's judge", &*panic))
 }
 

@@ -5,6 +5,8 @@
 
 use std::str::FromStr;
 
+use super::pod_gang_names::PodGangNames;
+
 /// The faults that are on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
@@ -35,11 +37,18 @@ pub struct Faults {
     pub lease_always_taken: bool,
     /// A pod that is being deleted counts as a replica until it is gone (KLT-05).
     pub terminating_counts: bool,
+    /// PodGangs are named by epochs, as upstream's newer releases do. Not a fault: nothing may go by their names.
+    pub epoch_names: bool,
     /// The process exits after so many writes in a namespace (AON-13).
     pub exit_after_write: Option<ExitAfterWrite>,
 }
 
 impl Faults {
+    /// How PodGangs are named.
+    pub(super) fn pod_gang_names(&self) -> PodGangNames {
+        if self.epoch_names { PodGangNames::ByEpoch } else { PodGangNames::ByIndex }
+    }
+
     /// Whether a fault is on that changes what backends write.
     pub fn spoils_gang_resources(&self) -> bool {
         self.forget_member || self.wrong_queue || self.omit_subgroups || self.low_group_count
@@ -84,6 +93,8 @@ pub enum Fault {
     LeaseAlwaysTaken,
     /// See [`Faults::terminating_counts`].
     TerminatingCounts,
+    /// See [`Faults::epoch_names`].
+    EpochNames,
     /// See [`Faults::exit_after_write`].
     ExitAfterWrite(ExitAfterWrite),
 }
@@ -111,6 +122,7 @@ impl FromStr for Fault {
             ("ready-counts-scheduled", _) => Ok(Self::ReadyCountsScheduled),
             ("lease-always-taken", _) => Ok(Self::LeaseAlwaysTaken),
             ("terminating-counts", _) => Ok(Self::TerminatingCounts),
+            ("epoch-names", _) => Ok(Self::EpochNames),
             (_, Some(rest)) => {
                 exit_after_write(rest).ok_or_else(|| format!("{text:?}: want N@NAMESPACE, N > 0"))
             }
@@ -137,6 +149,7 @@ impl FromIterator<Fault> for Faults {
                 Fault::ReadyCountsScheduled => on.ready_counts_scheduled = true,
                 Fault::LeaseAlwaysTaken => on.lease_always_taken = true,
                 Fault::TerminatingCounts => on.terminating_counts = true,
+                Fault::EpochNames => on.epoch_names = true,
                 Fault::ExitAfterWrite(exit) => on.exit_after_write = Some(exit),
             }
         }

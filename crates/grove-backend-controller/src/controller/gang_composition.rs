@@ -8,6 +8,7 @@ use grove_api::{
     PodGroup, TopologyConstraintGroupConfig, TopologyLevel, names,
 };
 
+use super::pod_gang_names::PodGangNames;
 use super::topology_translation::translate;
 
 /// A PodGang to be.
@@ -35,9 +36,11 @@ pub(super) fn pod_gangs(
     pcs: &PodCliqueSet,
     i: i32,
     levels: &[TopologyLevel],
+    gang_names: PodGangNames,
     replicas: impl Fn(&PodCliqueScalingGroupConfig) -> i32,
 ) -> Vec<GangShape> {
-    let composer = Composer { pcs, pcs_name: pcs.metadata.name.as_deref().unwrap_or_default(), levels };
+    let composer =
+        Composer { pcs, pcs_name: pcs.metadata.name.as_deref().unwrap_or_default(), levels, gang_names };
     let groups = &pcs.spec.template.pod_clique_scaling_groups;
     let scaled = groups.iter().flat_map(|group| {
         let from = group.min_available.unwrap_or(1);
@@ -50,6 +53,7 @@ struct Composer<'a> {
     pcs: &'a PodCliqueSet,
     pcs_name: &'a str,
     levels: &'a [TopologyLevel],
+    gang_names: PodGangNames,
 }
 
 impl Composer<'_> {
@@ -78,7 +82,7 @@ impl Composer<'_> {
             }
         }
         let constraint = translate(template.topology_constraint.as_ref(), self.levels);
-        self.shape(names::base_pod_gang(self.pcs_name, i), podgroups, constraint, configs)
+        self.shape(self.gang_names.base(self.pcs, i), podgroups, constraint, configs)
     }
 
     /// A scaled PodGang obeys its group's constraint, and only without one the set's (TOPO-10).
@@ -86,7 +90,7 @@ impl Composer<'_> {
         let pcsg = names::scaling_group(self.pcs_name, i, &group.name);
         let constraint = group.topology_constraint.as_ref();
         let constraint = constraint.or(self.pcs.spec.template.topology_constraint.as_ref());
-        let name = names::scaled_pod_gang(&pcsg, j, group.min_available.unwrap_or(1));
+        let name = self.gang_names.scaled(self.pcs, i, &pcsg, j, group.min_available.unwrap_or(1));
         self.shape(name, self.members(group, &pcsg, j), translate(constraint, self.levels), Vec::new())
     }
 

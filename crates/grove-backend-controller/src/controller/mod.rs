@@ -51,6 +51,7 @@ mod pod_clique_set_objects;
 mod pod_clique_set_status;
 mod pod_clique_status;
 mod pod_gang;
+mod pod_gang_names;
 mod pod_gang_object;
 mod program;
 mod queues;

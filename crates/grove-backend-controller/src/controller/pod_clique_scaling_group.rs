@@ -15,6 +15,7 @@ use super::context::Context;
 use super::error::ReconcileError;
 use super::ownership::owner_reference;
 use super::pod_clique_object::{CliquePosition, pod_clique};
+use super::pod_gang_names::PodGangNames;
 
 /// Reconciles one PodCliqueScalingGroup.
 ///
@@ -33,24 +34,30 @@ pub(super) async fn reconcile(
     }
     let mut cliques =
         Children::new(&context, &*pcsg, &context.caches.pod_cliques, children::pod_clique_change);
-    pod_cliques(&pcs, &pcsg).into_iter().for_each(|clique| cliques.want(clique));
+    pod_cliques(&pcs, &pcsg, context.faults.pod_gang_names())
+        .into_iter()
+        .for_each(|clique| cliques.want(clique));
     let key = of_group(&pcsg.namespace().unwrap_or_default(), &pcsg.name_any());
     children::all(cliques.finish(&key)).await?;
     Ok(Action::await_change())
 }
 
 /// The PodCliques of every replica of the group.
-fn pod_cliques(pcs: &PodCliqueSet, pcsg: &PodCliqueScalingGroup) -> Vec<PodClique> {
-    let (pcs_name, group) = (pcs.name_any(), pcsg.name_any());
+fn pod_cliques(pcs: &PodCliqueSet, pcsg: &PodCliqueScalingGroup, gang_names: PodGangNames) -> Vec<PodClique> {
+    let group = pcsg.name_any();
     let index = pcsg.labels().get(names::LABEL_PCS_REPLICA_INDEX).and_then(|index| index.parse().ok());
     let replica = index.unwrap_or(0);
-    let base = names::base_pod_gang(&pcs_name, replica);
+    let base = gang_names.base(pcs, replica);
     let min_available = pcsg.spec.min_available.unwrap_or(1);
     let of_replica = |j: i32| {
         let scaled = j >= min_available;
         let place = CliquePosition {
             replica,
-            pod_gang: if scaled { names::scaled_pod_gang(&group, j, min_available) } else { base.clone() },
+            pod_gang: if scaled {
+                gang_names.scaled(pcs, replica, &group, j, min_available)
+            } else {
+                base.clone()
+            },
             base_pod_gang: scaled.then(|| base.clone()),
             group: Some((&group, j)),
         };
@@ -84,8 +91,11 @@ mod tests {
             "metadata": {"name": "wl-0-sg", "labels": {names::LABEL_PCS_REPLICA_INDEX: "0"}},
             "spec": {"replicas": 3, "minAvailable": 2, "cliqueNames": ["a"]},
         });
-        let cliques =
-            pod_cliques(&serde_json::from_value(pcs).unwrap(), &serde_json::from_value(pcsg).unwrap());
+        let cliques = pod_cliques(
+            &serde_json::from_value(pcs).unwrap(),
+            &serde_json::from_value(pcsg).unwrap(),
+            PodGangNames::ByIndex,
+        );
         let gang = |clique: &PodClique| {
             let label = |key| clique.labels().get(key).map_or("-", String::as_str).to_owned();
             let (gang, base) = (label(names::LABEL_POD_GANG), label(names::LABEL_BASE_POD_GANG));

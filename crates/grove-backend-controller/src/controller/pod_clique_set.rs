@@ -63,9 +63,10 @@ async fn writes<'a>(
     let mut cliques = Children::new(context, pcs, &caches.pod_cliques, children::pod_clique_change);
     let mut groups = Children::new(context, pcs, &caches.scaling_groups, objects::scaling_group_change);
     let mut gangs = Children::new(context, pcs, &caches.pod_gangs, pod_gang_object::change);
+    let gang_names = context.faults.pod_gang_names();
     for i in 0..pcs.spec.replicas {
         services.want(objects::service(pcs, i));
-        objects::standalone_cliques(pcs, i).into_iter().for_each(|clique| cliques.want(clique));
+        objects::standalone_cliques(pcs, i, gang_names).into_iter().for_each(|clique| cliques.want(clique));
         for config in &pcs.spec.template.pod_clique_scaling_groups {
             groups.want(objects::scaling_group(pcs, i, config));
         }
@@ -74,7 +75,7 @@ async fn writes<'a>(
             let group = groups.get(&names::scaling_group(&pcs.name_any(), i, &config.name));
             group.map_or(config.replicas.unwrap_or(1), |group| group.spec.replicas)
         };
-        for mut shape in gang_composition::pod_gangs(pcs, i, levels, replicas) {
+        for mut shape in gang_composition::pod_gangs(pcs, i, levels, gang_names, replicas) {
             spoil(context, &mut shape);
             let existing = gangs.get(&shape.name);
             gangs.want(

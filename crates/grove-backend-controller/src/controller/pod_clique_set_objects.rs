@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::children;
 use super::ownership::owner_reference;
 use super::pod_clique_object::{CliquePosition, pod_clique};
+use super::pod_gang_names::PodGangNames;
 
 /// The headless Service of replica `i`.
 pub(super) fn service(pcs: &PodCliqueSet, i: i32) -> Service {
@@ -34,13 +35,13 @@ pub(super) fn service(pcs: &PodCliqueSet, i: i32) -> Service {
 }
 
 /// The PodCliques of replica `i` that are in no scaling group.
-pub(super) fn standalone_cliques(pcs: &PodCliqueSet, i: i32) -> Vec<PodClique> {
+pub(super) fn standalone_cliques(pcs: &PodCliqueSet, i: i32, gang_names: PodGangNames) -> Vec<PodClique> {
     let template = &pcs.spec.template;
     let grouped = |name: &String| {
         template.pod_clique_scaling_groups.iter().any(|group| group.clique_names.contains(name))
     };
     let pcs_name = pcs.name_any();
-    let pod_gang = names::base_pod_gang(&pcs_name, i);
+    let pod_gang = gang_names.base(pcs, i);
     let place = CliquePosition { replica: i, pod_gang, base_pod_gang: None, group: None };
     let clique = |clique: &PodCliqueTemplateSpec| {
         let name = names::standalone_pod_clique(&pcs_name, i, &clique.name);

@@ -88,7 +88,7 @@ impl Replica {
         let cliques: Vec<_> = standalone.iter().filter_map(|template| clique(&template.name)).collect();
         let groups: Vec<_> =
             template.pod_clique_scaling_groups.iter().filter_map(|config| group(&config.name)).collect();
-        let gang = caches.gang_of_set(pcs, &names::base_pod_gang(&pcs_name, i));
+        let gang = caches.gang_of_set(pcs, &context.faults.pod_gang_names().base(pcs, i));
         let whole =
             cliques.len() == standalone.len() && groups.len() == template.pod_clique_scaling_groups.len();
         Self { exists: whole && gang.is_some(), cliques, groups }

@@ -1,0 +1,164 @@
+//! Which PodGang is the expected one. Names are the operator's own (upstream changed them twice within a year), so a
+//! PodGang is recognised by its controlling PodCliqueSet and by its podgroups; whatever else asks for a PodGang's name
+//! asks here.
+//!
+//! A PodGang with a podgroup too few or too many is still recognised, by the podgroups that it shares: that they are
+//! exactly the expected ones is a clause (GANG-02, GANG-03), not a premise of all the others.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use conformance_history::{Change, History, Live, controller, list, name};
+use serde_json::Value;
+
+use crate::Gang;
+
+/// How much a PodGang is like an expected one: podgroups in common, then as few others as possible.
+type Likeness = (usize, Reverse<usize>);
+
+impl Gang {
+    /// How much a PodGang is like this one; `None` where it is another one.
+    fn likeness(&self, pod_gang: &Value) -> Option<Likeness> {
+        let of_another_set = controller(pod_gang)
+            .is_some_and(|owner| owner["kind"] != "PodCliqueSet" || owner["name"] != self.set.as_str());
+        let podgroups = list(&pod_gang["spec"]["podgroups"]);
+        let is_ours =
+            |podgroup: &&Value| self.groups.iter().any(|group| podgroup["name"] == group.clique.as_str());
+        let shared = podgroups.iter().filter(is_ours).count();
+        (shared > 0 && !of_another_set).then(|| (shared, Reverse(podgroups.len() - shared)))
+    }
+
+    /// Whether a PodGang is this one, or has podgroups of it.
+    pub fn is(&self, pod_gang: &Value) -> bool {
+        self.likeness(pod_gang).is_some()
+    }
+
+    /// The PodGang among what there is.
+    pub fn find<'a>(&self, live: &'a Live) -> Option<&'a Value> {
+        live.of("PodGang")
+            .filter_map(|found| Some((self.likeness(found)?, found)))
+            .max_by_key(|(l, _)| *l)
+            .map(|(_, found)| found)
+    }
+
+    /// Under the name that its PodGang has, where it is known.
+    fn under(self, name: Option<&str>) -> Self {
+        match name {
+            Some(name) => Self { name: name.to_owned(), ..self },
+            None => self,
+        }
+    }
+}
+
+/// Expected PodGangs under the names that they have among what there is.
+pub fn resolved(live: &Live, gangs: Vec<Gang>) -> Vec<Gang> {
+    let named = |gang: Gang| {
+        let found = gang.find(live).map(name);
+        gang.under(found)
+    };
+    gangs.into_iter().map(named).collect()
+}
+
+/// Expected PodGangs under the names that they have at the end of a history, or had last.
+pub fn resolved_in(history: &History, gangs: Vec<Gang>) -> Vec<Gang> {
+    let named = |gang: Gang| {
+        let found = last_name(history, &gang);
+        gang.under(found)
+    };
+    gangs.into_iter().map(named).collect()
+}
+
+/// The name of the PodGang that is the expected one: of those that are there at the end, else of all that ever were, the
+/// one most like it; of equals the one made last.
+fn last_name<'a>(history: &'a History, gang: &Gang) -> Option<&'a str> {
+    let mut known: BTreeMap<&str, (bool, Likeness, usize, &str)> = BTreeMap::new();
+    for version in history.of("PodGang") {
+        let is_there = version.change != Change::Deleted;
+        let likeness = gang.likeness(version.object);
+        if let Some(known) = known.get_mut(version.uid()) {
+            known.0 = is_there;
+            known.1 = likeness.map_or(known.1, |likeness| known.1.max(likeness));
+        } else if let Some(likeness) = likeness {
+            known.insert(version.uid(), (is_there, likeness, version.index, version.name()));
+        }
+    }
+    known.into_values().max().map(|(.., name)| name)
+}
+
+/// Every name that PodGangs with this podgroup ever had.
+pub fn names_listing<'a>(history: &'a History, clique: &str) -> Vec<&'a str> {
+    let lists = |pod_gang: &Value| {
+        list(&pod_gang["spec"]["podgroups"]).iter().any(|podgroup| podgroup["name"] == clique)
+    };
+    let mut names: Vec<_> =
+        history.of("PodGang").filter(|version| lists(version.object)).map(|version| version.name()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, object, owned};
+    use serde_json::json;
+
+    use super::*;
+
+    fn expected() -> Vec<Gang> {
+        crate::gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
+            "cliques": [{"name": "a", "spec": {"replicas": 1}}, {"name": "b", "spec": {"replicas": 1}}],
+            "podCliqueScalingGroups": [{"name": "sg", "replicas": 2, "cliqueNames": ["b"]}],
+        }}}))
+    }
+
+    fn pod_gang(name: &str, set: &str, podgroups: &[&str]) -> Value {
+        let mut found = owned(object("PodGang", name), "PodCliqueSet", set);
+        found["spec"]["podgroups"] = podgroups.iter().map(|name| json!({"name": name})).collect();
+        found
+    }
+
+    fn names(story: Story) -> Vec<String> {
+        let history = story.end();
+        let at_last: Vec<_> =
+            resolved(&history.end(), expected()).into_iter().map(|gang| gang.name).collect();
+        let ever = resolved_in(&history, expected()).into_iter().map(|gang| gang.name).collect();
+        assert!(at_last == ever || at_last.iter().any(|name| name.starts_with('<')), "{at_last:?} {ever:?}");
+        ever
+    }
+
+    const BASE: &[&str] = &["w-0-a", "w-0-sg-0-b"];
+    const SCALED: &[&str] = &["w-0-sg-1-b"];
+
+    #[rstest::rstest]
+    #[case::by_replica_and_index("w-0", "w-0-sg-0")]
+    #[case::by_epoch("w-0-1755000000000000001", "w-0-1755000000000000001-sg-1")]
+    fn whatever_they_are_named(#[case] base: &str, #[case] scaled: &str) {
+        let story = Story::flat().added(pod_gang(scaled, "w", SCALED)).added(pod_gang(base, "w", BASE));
+        assert_eq!(names(story), [base, scaled]);
+    }
+
+    #[rstest::rstest]
+    #[case::too_few(&["w-0-a"], "w-0")]
+    #[case::too_many(&["w-0-a", "w-0-sg-0-b", "w-0-c"], "w-0")]
+    #[case::of_other_podgroups(&["w-1-a"], "<of w-0-a, w-0-sg-0-b>")]
+    fn by_what_it_shares(#[case] podgroups: &[&str], #[case] name: &str) {
+        assert_eq!(names(Story::flat().added(pod_gang("w-0", "w", podgroups)))[0], name);
+    }
+
+    #[test]
+    fn of_another_set_or_of_none() {
+        let of_another = pod_gang("v-0", "v", BASE);
+        let mut of_none = pod_gang("w-0", "w", BASE);
+        of_none["metadata"]["ownerReferences"] = Value::Null;
+        assert_eq!(names(Story::flat().added(of_another.clone()))[0], "<of w-0-a, w-0-sg-0-b>");
+        assert_eq!(names(Story::flat().added(of_another).added(of_none))[0], "w-0");
+    }
+
+    #[test]
+    fn one_that_was_made_anew_has_the_new_name() {
+        let (first, second) = (pod_gang("w-0-1", "w", BASE), pod_gang("w-0-2", "w", BASE));
+        let gone = || Story::flat().added(first.clone()).deleted(first.clone());
+        assert_eq!(names(gone())[0], "w-0-1");
+        assert_eq!(names(gone().added(second))[0], "w-0-2");
+    }
+}
