@@ -121,7 +121,7 @@ shared_marks! {
     UpgradeBegan = "upgrade began",
     /// The new operator was stopped before it had come to rest: `{"writes"}`, how many the watches had shown.
     UpgradeStopped = "upgrade stopped",
-    /// The new operator has been ready, and has come to rest.
+    /// The new operator has been ready, and has come to rest or has had its time for that.
     UpgradeEnded = "upgrade ended",
     /// Versions of the lease may be missing.
     LeaseLost = "lease lost from sight",

@@ -28,6 +28,7 @@ const UNGATED_TOO_EARLY: Code = Code::new("ungated-too-early");
 const IN_TWO_GANGS: Code = Code::new("in-two-gangs");
 const OLD_GANG_LEFT: Code = Code::new("old-gang-left");
 const IN_NO_GANG: Code = Code::new("in-no-gang");
+const JOINS_NOTHING: Code = Code::new("joins-nothing");
 const NO_OWNER: Code = Code::new("no-owner");
 const STILL_MIGRATING: Code = Code::new("still-migrating");
 const OTHER_GANGS: Code = Code::new("other-gangs");
@@ -187,7 +188,8 @@ pub fn joins_what_exists(history: &History, part: Range<usize>) -> Ruling {
 }
 
 /// There is one scheme of PodGangs: each PodClique is in one, none is of PodCliques that are not there, each pod is in
-/// the one that its label names, and every object that Grove or the backend made has an owner that is there (MIG-02).
+/// the one that its label names, the gang resource that it names is there, and every object that Grove or the backend
+/// made has an owner that is there (MIG-02).
 ///
 /// # Errors
 /// A violation per object that is the old scheme's, or nobody's.
@@ -207,8 +209,17 @@ pub fn one_scheme(history: &History, live: &Live) -> Ruling {
             }
         }
     }
-    violations.extend(live.pods().filter(|pod| belongs_to_a_set(*pod)).filter_map(|pod| stray(live, pod)));
-    let resources = schedulers::of(history.header.target).kinds();
+    let expectations = schedulers::of(history.header.target);
+    let resources = expectations.kinds();
+    for pod in live.pods().filter(|pod| belongs_to_a_set(*pod)) {
+        violations.extend(stray(live, pod));
+        if let Some((kind, group)) = resources.last().zip(expectations.named_by(pod))
+            && live.get(kind, group).is_none()
+        {
+            let message = format!("Pod {} is a member of {kind} {group}, which is not there", pod.name());
+            violations.push(violation(JOINS_NOTHING, message).shown_by_object("it", pod.0));
+        }
+    }
     let owned = ["PodGang", "PodClique", "PodCliqueScalingGroup"].iter().chain(resources);
     let owned = owned.flat_map(|kind| live.of(kind)).filter(|object| !is_of_canary(object));
     let uids: BTreeSet<&str> = live.all().map(|object| text(&object["metadata"]["uid"])).collect();

@@ -212,6 +212,10 @@ fn a_gate_may_go_when_all_is_there() {
     |story: Story| story.modified(with(old(0), "/metadata/labels", json!({names::POD_CLIQUE: "w-0-a"}))),
     "Pod p-0 names no PodGang"
 )]
+#[case::group_gone(
+    |story: Story| story.deleted(group("w-0-7-g", "w-0-7")),
+    "Pod p-0 is a member of PodGroup w-0-7-g, which is not there"
+)]
 #[case::no_owner(|story: Story| story.added(object("PodGroup", "w-0-g")), "PodGroup w-0-g has no owner")]
 #[case::owner_gone(
     |story: Story| story.added(group("w-0-g", "w-0")),
