@@ -11,11 +11,13 @@ use conformance_contract::kinds::KINDS;
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::{Code, Violation};
-use conformance_expect::{Gang, schedulers};
-use conformance_history::{Change, History, Live, Pod, Version, controller, is_of_canary, list, name, text};
+use conformance_expect::{Gang, Unit, schedulers};
+use conformance_history::{
+    Change, History, Live, Pod, SharedMark, Version, controller, is_of_canary, list, name, text,
+};
 use serde_json::Value;
 
-use super::{Shown, none, violation};
+use super::{Shown, binding, none, violation};
 
 const POD_GONE: Code = Code::new("bound-pod-gone");
 const POD_MOVED: Code = Code::new("bound-pod-moved");
@@ -262,6 +264,25 @@ fn disowned(object: &Value, uids: &BTreeSet<&str>) -> Option<Violation> {
         }
     };
     Some(violation(NO_OWNER, message).shown_by_object("it", object))
+}
+
+/// These units were pending when the upgrade began; nothing of them is bound until the scheduler has passed over them
+/// after it, and in the end, when there is room, they are bound whole (MIG-03).
+///
+/// # Errors
+/// A violation per unit; [`Broken::Premise`] for one that was bound in part before (AON-02); [`Broken::NotReached`]
+/// without the scheduler's pass before or after.
+pub fn pending_throughout(history: &History, began: usize, units: &[Unit]) -> Ruling {
+    binding::was_pending(history, units, began)?;
+    let ended = history.reached(SharedMark::UpgradeEnded).map(|(ended, _)| ended);
+    let mut passes = history.marks(SharedMark::SchedulerPassed).map(|(passed, _)| passed);
+    let passed = passes.find(|passed| ended.as_ref().is_ok_and(|ended| passed > ended));
+    binding::never(history, units, passed)?;
+    ended?;
+    match passed {
+        Some(_) => binding::whole(&history.end(), units),
+        None => Err(Broken::NotReached("the scheduler had not had its pass after the upgrade".into())),
+    }
 }
 
 /// No object says any more that something is being migrated (MIG-05).

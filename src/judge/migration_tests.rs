@@ -1,7 +1,7 @@
 use conformance_contract::target::Target;
 use conformance_expect as expect;
-use conformance_history::SharedMark;
-use conformance_history::testing::{Story, object, owned};
+use conformance_expect::Expected;
+use conformance_history::testing::{Story, object, one_clique, owned};
 use rstest::rstest;
 use serde_json::json;
 
@@ -312,4 +312,33 @@ fn without_gang_resources_pod_gangs_alone_count() {
     let story = Story::on(Target::EXTERNAL).all_added([set(), clique(), gang("w-0"), old(0), gated()]);
     let history = story.mark(SharedMark::UpgradeBegan, Value::Null).modified(ungated()).end();
     assert_eq!(joins_what_exists(&history, upgrade(&history)), Ok(()));
+}
+
+const SHORT: &str = "short";
+
+fn pending(bound_before: usize) -> Story {
+    let story = Story::flat().submitted(one_clique(SHORT, 2)).workers(SHORT, 2, bound_before);
+    story.mark(SharedMark::SchedulerPassed, Value::Null).mark(SharedMark::UpgradeBegan, Value::Null)
+}
+
+fn upgraded(story: Story) -> Story {
+    story.mark(SharedMark::UpgradeEnded, Value::Null).mark(SharedMark::SchedulerPassed, Value::Null)
+}
+
+#[rstest]
+#[case::bound_whole_when_there_is_room(upgraded(pending(0)).workers(SHORT, 2, 2), Some(true))]
+#[case::never_bound(upgraded(pending(0)), Some(false))]
+#[case::bound_in_part_meanwhile(upgraded(pending(0).workers(SHORT, 2, 1)).workers(SHORT, 2, 2), Some(false))]
+#[case::bound_in_part_by_an_upgrade_that_never_ended(pending(0).workers(SHORT, 2, 1), Some(false))]
+#[case::not_ended(pending(0), None)]
+#[case::bound_in_part_by_the_old_one(upgraded(pending(1)), None)]
+fn a_gang_that_is_pending_throughout(#[case] story: Story, #[case] wanted: Option<bool>) {
+    let history = story.end();
+    let ruling = pending_throughout(&history, upgrade(&history).start, &history.units(SHORT).unwrap());
+    let holds = match &ruling {
+        Ok(()) => Some(true),
+        Err(Broken::Violated(_)) => Some(false),
+        Err(_) => None,
+    };
+    assert_eq!(holds, wanted, "{ruling:?}");
 }
