@@ -15,6 +15,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     groups.sort();
+    // A new group has its line there.
+    println!("cargo::rerun-if-changed=lib.rs");
     let mut list = String::from("/// Every case, group by group.\nstatic CASES: &[Case] = &[\n");
     for group in groups {
         println!("cargo::rerun-if-changed={}", group.display());

@@ -13,6 +13,7 @@ mod klt;
 mod koord;
 mod kube;
 mod levels;
+mod mig;
 mod topo;
 mod vol;
 

@@ -158,7 +158,7 @@ pub(crate) enum Install {
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct OperatorArgs {
     /// Run this operator instead of the reference controller: upstream=DIR, a checkout of ai-dynamo/grove, which is built
-    /// with Go once; or exec:FILE, a description of any operator (docs/operators.md).
+    /// with Go once; exec:FILE, a description of any operator (docs/operators.md); or reference.
     #[arg(long, value_name = "upstream=DIR|exec:FILE")]
     pub operator: Option<String>,
     /// What it declares, instead of the file that comes with its description: clauses of other features are unsupported.
@@ -262,6 +262,10 @@ pub(crate) struct RunArgs {
     /// Whose controller is judged.
     #[command(flatten)]
     pub operator: OperatorArgs,
+    /// Judge upgrades too (MIG): this operator, named as for --operator, makes the gangs that the one of --operator, or the
+    /// reference controller, takes over.
+    #[arg(long, value_name = "reference|upstream=DIR|exec:FILE", conflicts_with = "workload")]
+    pub upgrade_from: Option<String>,
     /// How clusters are made.
     #[command(flatten)]
     pub cluster_args: ClusterArgs,

@@ -64,6 +64,7 @@ impl ListedCase {
                 Isolation::Shared => "shared",
                 Isolation::Dedicated => "dedicated",
                 Isolation::Exclusive => "exclusive",
+                Isolation::Upgrade => "upgrade",
             },
             needs: case.needs.iter().map(|need| named(*need)).collect(),
         }
@@ -78,6 +79,7 @@ fn named(need: Need) -> &'static str {
         Need::PodGrouper => "podGrouper",
         Need::ReferenceController => "referenceController",
         Need::DisableableBackend => "disableableBackend",
+        Need::Upgrade => "upgrade",
     }
 }
 

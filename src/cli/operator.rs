@@ -7,15 +7,34 @@ use conformance_report::{Implementation, ImplementationFile};
 use super::args::OperatorArgs;
 use super::{Failure, output};
 
-/// The operator that is named, if any is; nothing is built yet.
+/// The word for the reference controller, which needs no description.
+const REFERENCE: &str = "reference";
+
+/// The operator that is named, if any is but the reference controller; nothing is built yet.
 ///
 /// # Errors
 /// [`Failure::Usage`].
 pub(crate) async fn opened(args: &OperatorArgs) -> Result<Option<Opened>, Failure> {
-    match &args.operator {
-        Some(word) => Ok(Some(open(word, args.declares.as_deref()).await?)),
-        None => Ok(None),
+    match (args.operator.as_deref(), &args.declares) {
+        (Some(REFERENCE), Some(file)) => Err(Failure::Usage(format!(
+            "--declares {}: what the reference controller declares is known; give it with another --operator",
+            file.display()
+        ))),
+        (None | Some(REFERENCE), _) => Ok(None),
+        (Some(word), declares) => Ok(Some(open(word, declares.as_deref()).await?)),
     }
+}
+
+/// The operator of `--upgrade-from`; `None` for the reference controller. Whatever it declares, it is not judged.
+///
+/// # Errors
+/// [`Failure::Usage`].
+pub(crate) async fn replaced(word: &str) -> Result<Option<Opened>, Failure> {
+    let args = OperatorArgs { operator: Some(word.to_owned()), declares: None };
+    opened(&args).await.map_err(|failure| match failure {
+        Failure::Usage(text) => Failure::Usage(format!("--upgrade-from: {text}")),
+        other => other,
+    })
 }
 
 /// The targets whose backends it has. One that was asked for by name and that it does not have is refused; of `all`

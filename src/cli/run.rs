@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use conformance_cluster::local::Upgrade;
 use conformance_contract::clauses::CLAUSES;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_driver::case::Isolation;
@@ -88,8 +89,18 @@ async fn run_on(
     let begin = Instant::now();
     let opened = operator::opened(&args.operator).await?;
     if let Some(opened) = &opened {
-        operator_needs_local(&args.provider)?;
+        operator_needs_local("--operator", &args.provider)?;
         plan.targets = operator::targets(opened, plan.targets, args.backend == "all")?;
+    }
+    let replaced = match &args.upgrade_from {
+        Some(word) => {
+            operator_needs_local("--upgrade-from", &args.provider)?;
+            Some(operator::replaced(word).await?)
+        }
+        None => None,
+    };
+    if let Some(Some(replaced)) = &replaced {
+        plan.targets = operator::targets(replaced, plan.targets, args.backend == "all")?;
     }
     select::external_needs_existing(&plan.targets, args.provider.provider == ProviderName::Existing)?;
     let talk = Arc::new(Console::default());
@@ -105,6 +116,13 @@ async fn run_on(
         let operator = opened.build(talk.as_ref()).await?;
         implementation = Some(operator::implementation(&operator));
         spec.operator = Some(Arc::new(operator));
+    }
+    if let Some(replaced) = replaced {
+        let from = match replaced {
+            Some(replaced) => Some(Arc::new(replaced.build(talk.as_ref()).await?)),
+            None => None,
+        };
+        spec.upgrade = Some(Upgrade { from, to: spec.operator.clone() });
     }
     let (origin, programs) = provider::origin(args, &spec, &talk).await?;
     let clock = Clock { begin, building: building.elapsed() };
@@ -158,16 +176,15 @@ async fn run_on(
 }
 
 /// An operator that is given is started as a process, in a cluster of the harness's own.
-fn operator_needs_local(args: &ProviderArgs) -> Result<(), Failure> {
+fn operator_needs_local(option: &str, args: &ProviderArgs) -> Result<(), Failure> {
     let is_local = args.provider == ProviderName::Local;
     if is_local && args.implementation == ImplementationOrigin::Reference {
         return Ok(());
     }
-    Err(Failure::Usage(
-        "--operator starts a process beside a local control plane: it goes with --provider local only; an operator that \
+    Err(Failure::Usage(format!(
+        "{option} starts a process beside a local control plane: it goes with --provider local only; an operator that \
          runs in a cluster of your own is judged with --provider existing --implementation existing"
-            .into(),
-    ))
+    )))
 }
 
 /// Writes a report and prints it.
@@ -304,6 +321,7 @@ fn reproduce(kubernetes: Kubernetes, args: &RunArgs) -> String {
     words.extend(args.cluster.iter().map(|name| format!("--cluster {name}")));
     words.extend(provider_words(&args.provider));
     words.extend(args.operator.operator.iter().map(|word| format!("--operator '{word}'")));
+    words.extend(args.upgrade_from.iter().map(|word| format!("--upgrade-from '{word}'")));
     words.extend(args.operator.declares.iter().map(|file| format!("--declares {}", quoted(file))));
     if kubernetes != Kubernetes::default() {
         words.push(format!("--kubernetes {kubernetes}"));

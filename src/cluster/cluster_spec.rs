@@ -73,6 +73,8 @@ pub struct ClusterSpec {
     pub has_controller: bool,
     /// The operator that runs in the reference controller's place.
     pub operator: Option<Arc<Operator>>,
+    /// The operators that an upgrade is about, where cases are to run one.
+    pub upgrade: Option<Upgrade>,
     /// The schedulers; kube-scheduler is always among them.
     pub schedulers: BTreeSet<Scheduler>,
     /// Plugins (or arguments of plugins) that a scheduler other than kube-scheduler is started without, by the names
@@ -82,6 +84,33 @@ pub struct ClusterSpec {
     pub gpu_plugin_faults: Vec<String>,
     /// KAI's programs and CRDs. Without, KAI has its minimal CRDs and kube-scheduler stands in for it.
     pub kai: Option<KaiDir>,
+}
+
+/// Who replaces whom; `None` is the reference controller.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Upgrade {
+    /// Runs first.
+    pub from: Option<Arc<Operator>>,
+    /// Takes its place.
+    pub to: Option<Arc<Operator>>,
+}
+
+impl Upgrade {
+    /// Who is replaced, as histories have it.
+    pub fn from(&self) -> String {
+        title(self.from.as_deref())
+    }
+
+    /// Who takes its place, as histories have it.
+    pub fn to(&self) -> String {
+        title(self.to.as_deref())
+    }
+}
+
+fn title(operator: Option<&Operator>) -> String {
+    operator.map_or("the reference controller".into(), |operator| {
+        format!("{} {}", operator.description.name, operator.version)
+    })
 }
 
 /// The reference backend controller's configuration file and hidden flags.
@@ -189,6 +218,7 @@ impl ClusterSpec {
             controller: ControllerSpec::default(),
             has_controller: true,
             operator: None,
+            upgrade: None,
             schedulers: BTreeSet::from([Scheduler::KUBE]),
             plugins_off: Vec::new(),
             gpu_plugin_faults: Vec::new(),
@@ -220,6 +250,13 @@ impl ClusterSpec {
             }
         }
         self
+    }
+
+    /// The same before an upgrade: with the operator that is replaced. `None` without an upgrade.
+    #[must_use]
+    pub fn before_upgrade(self) -> Option<Self> {
+        let operator = self.upgrade.as_ref()?.from.clone();
+        Some(Self { operator, ..self })
     }
 
     /// The same with a fault of the fake GPU plugin.

@@ -96,6 +96,18 @@ fn api_of(client: &Client, object: &Value) -> (Api<DynamicObject>, String, Strin
     (api, kind, name)
 }
 
+/// Deletes one object, cluster-scoped unless it names a namespace; one that is gone already is as good.
+///
+/// # Errors
+/// [`ClusterError::Api`].
+pub async fn delete(client: &Client, object: &Value) -> Result<(), ClusterError> {
+    let (api, kind, name) = api_of(client, object);
+    match api.delete(&name, &DeleteParams::background()).await {
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        other => other.map(drop).map_err(|source| ClusterError::api(format!("delete {kind} {name}"), source)),
+    }
+}
+
 /// Deletes a namespace without waiting.
 ///
 /// # Errors

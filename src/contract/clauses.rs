@@ -143,7 +143,7 @@ mod tests {
     /// The numbers of each group, in the contract's order. KUBE-02 and 03 and VOL-04 do not exist. Not judged
     /// yet: the group TRN (TrainJobs).
     fn contract() -> Vec<String> {
-        let numbers: [(&str, Vec<u32>); 12] = [
+        let numbers: [(&str, Vec<u32>); 13] = [
             ("ADM", (1..=11).collect()),
             ("GANG", (1..=13).collect()),
             ("AON", (1..=13).collect()),
@@ -156,6 +156,7 @@ mod tests {
             ("KOORD", (1..=7).collect()),
             ("EXT", vec![1, 2, 3]),
             ("KLT", (1..=7).collect()),
+            ("MIG", (1..=5).collect()),
         ];
         assert_eq!(numbers.each_ref().map(|(group, _)| *group), GROUPS.each_ref().map(|group| group.id));
         numbers

@@ -88,7 +88,7 @@ pub struct Outcome {
 impl Control {
     /// Whether a case is run: cases that are alone configure the controller themselves, and would mend what is broken.
     pub fn runs(&self, case: &Case) -> bool {
-        case.isolation != Isolation::Dedicated
+        !matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade)
             && case.is_for(self.target)
             && (self.cases.is_empty() || self.cases.iter().any(|word| case.is_called(word)))
     }

@@ -56,6 +56,8 @@ pub enum Need {
     ReferenceController,
     /// A backend that can be disabled: the target's own, or beside kube-scheduler the harness's External profile.
     DisableableBackend,
+    /// An operator to upgrade from.
+    Upgrade,
 }
 
 /// Who may be on the cluster at the same time.
@@ -68,6 +70,9 @@ pub enum Isolation {
     Dedicated,
     /// Nobody: the case runs exclusively on the shared cluster, without the load of others.
     Exclusive,
+    /// Nobody: a control plane is made for the case, on which the operator that is replaced runs at first, and ends with
+    /// it; one at a time.
+    Upgrade,
 }
 
 /// Some equal nodes.

@@ -9,6 +9,7 @@
 //!   PodCliqueSet has become all that it should be; [`cleanup`]: what is left of it;
 //! - [`admission_attempts`], [`mutations`], [`queues`], [`crds`], [`binding_webhook`]: what drivers do through the API;
 //! - [`control_plane`]: the control plane taken apart and put back; [`lease_watch`]: who leads the controller's replicas;
+//! - [`upgrade`]: the operator replaced by another release;
 //! - [`domains`]: when a scheduler knows the topology; [`kubelets`]: what is done to real nodes, and read there;
 //! - [`diagnostics`]: what a wait that ran out shows.
 
@@ -34,3 +35,4 @@ pub mod recorder;
 pub mod rights;
 pub mod speed;
 pub mod test_cluster;
+pub mod upgrade;

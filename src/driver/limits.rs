@@ -42,6 +42,10 @@ pub const IMAGE_PULL: Limit = seconds("image pull", 60);
 /// A node that stops talking is given up, its pods are deleted, and what replaces them runs. Nodes are given up one in
 /// ten seconds.
 pub const NODE_LOSS: Limit = seconds("node loss", 120);
+/// A new release of the operator has moved what the old one made. Upstream's looks again every 5 s.
+pub const MIGRATION: Limit = seconds("migration", 60);
+/// An operator that was started has come to its first writes.
+pub const FIRST_WRITES: Limit = seconds("first writes", 5);
 /// The controller's replicas are replaced, and another one leads.
 pub const ROLLOUT: Limit = seconds("rollout", 90);
 /// Nothing is written in a namespace for so long: whoever had work left there has done it.

@@ -117,6 +117,12 @@ shared_marks! {
     Allocated = "allocated",
     /// A version of the controller's lease: `{"resourceVersion", "spec"}`; no spec when it was deleted.
     Lease = "lease",
+    /// The operator that is replaced has been stopped; what follows is the upgrade's: `{"from", "to"}`.
+    UpgradeBegan = "upgrade began",
+    /// The new operator was stopped before it had come to rest: `{"writes"}`, how many the watches had shown.
+    UpgradeStopped = "upgrade stopped",
+    /// The new operator has been ready, and has come to rest or has had its time for that.
+    UpgradeEnded = "upgrade ended",
     /// Versions of the lease may be missing.
     LeaseLost = "lease lost from sight",
 }

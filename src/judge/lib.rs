@@ -9,7 +9,8 @@
 //! [`configuration`] (what prevents the controller from starting), [`topology_resources`] (what a
 //! ClusterTopologyBinding became), [`cleanup`] (what is left), [`coexistence`] (several backends in one cluster),
 //! [`kubelets`] (what runs on real nodes, and what statuses report about it), [`devices`] (which GPUs containers
-//! got) and [`leadership`] (which replica of the controller led). A judge never looks at a cluster, a clock or
+//! got), [`leadership`] (which replica of the controller led) and
+//! [`migration`] (what an upgrade of the operator did). A judge never looks at a cluster, a clock or
 //! another judge; for the same history its result is always the same.
 
 pub mod admission;
@@ -30,6 +31,7 @@ pub mod gangs;
 pub mod idle_writes;
 pub mod kubelets;
 pub mod leadership;
+pub mod migration;
 pub mod order;
 pub mod ownership;
 pub mod placement;

@@ -11,7 +11,7 @@ mod settings;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{OnceCell, Semaphore};
@@ -38,6 +38,8 @@ pub struct Environment {
     pub settings: Settings,
     shared: ClusterSlot,
     alone: BTreeMap<Target, ClusterSlot>,
+    /// The turns of cases that have a control plane of their own; it keeps none.
+    upgrades: ClusterSlot,
     cases: AtomicU32,
     interruption: Arc<Interruption>,
 }
@@ -61,7 +63,8 @@ impl Environment {
     pub fn new(settings: Settings) -> Self {
         let shared = ClusterSlot::new(u32::try_from(settings.concurrency).unwrap_or(u32::MAX));
         let alone = TARGETS.into_iter().map(|target| (target, ClusterSlot::new(1))).collect();
-        Self { settings, shared, alone, cases: AtomicU32::new(0), interruption: Arc::default() }
+        let upgrades = ClusterSlot::new(1);
+        Self { settings, shared, alone, upgrades, cases: AtomicU32::new(0), interruption: Arc::default() }
     }
 
     /// The same, for a run that may be interrupted.
@@ -80,10 +83,12 @@ impl Environment {
         match lane {
             Isolation::Shared | Isolation::Exclusive => &self.shared,
             Isolation::Dedicated => self.alone.get(&target).unwrap_or(&self.shared),
+            Isolation::Upgrade => &self.upgrades,
         }
     }
 
-    /// The cluster of a lane and target, brought up at the first call.
+    /// The cluster of a lane and target, brought up at the first call. For an upgrade each call makes one, which is the
+    /// caller's to end.
     ///
     /// # Errors
     /// What kept it from coming up, the same for every caller.
@@ -98,9 +103,14 @@ impl Environment {
                 match lane {
                     Isolation::Shared | Isolation::Exclusive => self.bring_up_shared().await,
                     Isolation::Dedicated => {
-                        let spec = settings.spec.clone().narrowed_to(target.scheduler());
-                        let spec = ClusterSpec { watch_cache: false, ..spec };
-                        self.bring_up_local(&format!("alone-{}", target.slug()), spec).await
+                        self.bring_up_local(&format!("alone-{}", target.slug()), self.alone_spec(target))
+                            .await
+                    }
+                    Isolation::Upgrade => {
+                        let no_upgrade = ClusterError::OtherProvider { needed: "one with an upgrade" };
+                        let spec = self.alone_spec(target).before_upgrade().ok_or(no_upgrade)?;
+                        let number = self.cases.load(Ordering::Relaxed);
+                        self.bring_up_local(&format!("upgrade-{number}"), spec).await
                     }
                 }
             };
@@ -112,7 +122,17 @@ impl Environment {
             };
             made.unwrap_or(Err(ClusterError::Interrupted)).map(Arc::new).map_err(Arc::new)
         };
-        self.place(lane, target).test_cluster.get_or_init(bring_up).await.clone()
+        match lane {
+            Isolation::Upgrade => bring_up().await,
+            _ => self.place(lane, target).test_cluster.get_or_init(bring_up).await.clone(),
+        }
+    }
+
+    /// A cluster with one scheduler beside kube-scheduler at most, whose watches outlive a restart of the API server and
+    /// changed CRDs.
+    fn alone_spec(&self, target: Target) -> ClusterSpec {
+        let spec = self.settings.spec.clone().narrowed_to(target.scheduler());
+        ClusterSpec { watch_cache: false, ..spec }
     }
 
     async fn bring_up_local(&self, name: &str, spec: ClusterSpec) -> Result<TestCluster, ClusterError> {

@@ -100,7 +100,7 @@ pub async fn hold_all(
 ) -> BTreeMap<Target, Vec<CaseResult>> {
     let mut cases = JoinSet::new();
     let mut in_order = plan.chosen.clone();
-    in_order.sort_by_key(|case| case.isolation != Isolation::Dedicated);
+    in_order.sort_by_key(|case| !matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade));
     for case in in_order {
         for target in plan.targets.iter().copied().filter(|target| case.is_for(*target)) {
             let (environment, observer) = (environment.clone(), observer.clone());
@@ -274,6 +274,7 @@ pub async fn report(
             digest: format!("sha256:{}", program.sha256),
         })
         .chain(settings.spec.operator.as_deref().map(of_operator))
+        .chain(replaced(settings).map(of_operator))
         .chain(given_components(settings)?)
         .chain(installed.iter().map(of_chart))
         .collect();
@@ -328,6 +329,12 @@ fn given_components(settings: &crate::environment::Settings) -> Result<Vec<Compo
             Ok(Component { name, version, source: ComponentSource::Path, chart: None, digest })
         })
         .collect()
+}
+
+/// The operator that is upgraded from, where it is another one.
+fn replaced(settings: &crate::environment::Settings) -> Option<&Operator> {
+    let from = settings.spec.upgrade.as_ref()?.from.as_deref()?;
+    (settings.spec.operator.as_deref() != Some(from)).then_some(from)
 }
 
 /// The operator that was given.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use conformance_contract::scheduler::Scheduler;
 use futures::future::{join, join_all, try_join_all};
 use rustix::process::Signal;
+use serde_json::Value;
 
 use super::{ClusterSpec, LocalCluster, NotUp, Part, Processes, Programs, client, start};
 use crate::home::{self, ClusterHome};
@@ -58,12 +59,7 @@ impl LocalCluster {
             if !has_controller {
                 return Ok(());
             }
-            let spec = cluster.spec();
-            let objects = match &spec.operator {
-                Some(operator) => operator.objects(cluster.layout.operator_place()?, &spec.controller)?,
-                None => cluster.programs.controller.manifests(cluster.layout.webhook_flags()).await?,
-            };
-            deploy::install(&cluster.client(), &objects).await
+            deploy::install(&cluster.client(), &cluster.controller_objects().await?).await
         };
         let (controller, _) = join(install, apis).await;
         controller?;
@@ -74,6 +70,15 @@ impl LocalCluster {
         controller?;
         cluster.ready_in = begin.elapsed();
         Ok(cluster)
+    }
+
+    /// What the controller that the specification names needs of the API.
+    pub(super) async fn controller_objects(&self) -> Result<Vec<Value>, ClusterError> {
+        let spec = self.spec();
+        match &spec.operator {
+            Some(operator) => operator.objects(self.layout.operator_place(operator)?, &spec.controller),
+            None => self.programs.controller.manifests(self.layout.webhook_flags()).await,
+        }
     }
 
     async fn start_controller(&self) -> Result<(), ClusterError> {

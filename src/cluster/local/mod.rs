@@ -22,11 +22,12 @@ mod ports;
 mod provider;
 mod readiness;
 mod start;
+mod upgrade;
 
 #[cfg(test)]
 mod tests;
 
-pub use crate::cluster_spec::{ClusterSpec, ControllerSpec, Gates};
+pub use crate::cluster_spec::{ClusterSpec, ControllerSpec, Gates, Upgrade};
 pub use audit::Binding;
 pub use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 pub use part::{Part, ProcessId};
@@ -48,6 +49,7 @@ use super::ClusterError;
 use super::home::ClusterHome;
 use super::node_pools::NodePools;
 use super::process::Process;
+use crate::operator::Operator;
 
 /// The parts that should be running. Dropping it kills them.
 #[derive(Default)]
@@ -98,8 +100,15 @@ impl LocalCluster {
 
     /// The log of a part.
     pub fn log(&self, part: Part) -> PathBuf {
-        let operator = self.spec().operator.filter(|_| part == Part::Controller);
-        let name = operator.as_ref().map_or(part.program(), |operator| &operator.description.name);
+        match part {
+            Part::Controller => self.controller_log(self.spec().operator.as_deref()),
+            _ => self.logs().join(format!("{}.log", part.program())),
+        }
+    }
+
+    /// The log of an operator, or of the reference controller.
+    fn controller_log(&self, operator: Option<&Operator>) -> PathBuf {
+        let name = operator.map_or(Part::Controller.program(), |operator| &operator.description.name);
         self.logs().join(format!("{name}.log"))
     }
 

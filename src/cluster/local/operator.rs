@@ -15,12 +15,13 @@ use crate::{ClusterError, home};
 /// How much of a log a message shows.
 const TAIL: usize = 15;
 
-/// What a new cluster has for an operator.
+/// What a new cluster has for an operator, in files of this name.
 ///
 /// # Errors
 /// [`ClusterError::Certificates`], [`ClusterError::File`].
 pub(super) fn place(
     operator: &Operator,
+    file: &str,
     authority: &Authority,
     server: &str,
     folder: &Path,
@@ -28,11 +29,11 @@ pub(super) fn place(
 ) -> Result<OperatorHome, ClusterError> {
     let name = &operator.description.name;
     let identity = match &operator.description.identity {
-        Some(user) => Identity { file: name, user: &user.user, group: user.group.as_deref() },
-        None => Identity { file: name, user: name, group: Some("system:masters") },
+        Some(user) => Identity { file, user: &user.user, group: user.group.as_deref() },
+        None => Identity { file, user: name, group: Some("system:masters") },
     };
-    let serving = authority.serving(name, &[])?;
-    let folder = folder.join(name);
+    let serving = authority.serving(file, &[])?;
+    let folder = folder.join(file);
     home::make(&folder)?;
     Ok(OperatorHome {
         kubeconfig: authority.kubeconfig(identity, server)?,
@@ -51,7 +52,7 @@ impl LocalCluster {
     /// # Errors
     /// [`OperatorError::Ended`], [`OperatorError::NotReady`], [`OperatorError::Webhook`].
     pub(super) async fn operator_ready(&self, operator: &Operator) -> Result<String, ClusterError> {
-        let place = self.layout.operator_place()?;
+        let place = self.layout.operator_place(operator)?;
         let name = &operator.description.name;
         let tail = || home::tail(&self.log(Part::Controller), TAIL);
         let readiness = &operator.description.readiness;

@@ -48,13 +48,16 @@ impl Provider for LocalCluster {
         let parts = std::iter::once(Part::Controller).chain(Part::of_scheduler(scheduler));
         let paths = parts.map(|part| self.log(part));
         // A scheduler that somebody stands in for has none.
-        let files =
-            paths.filter_map(|path| Some((path.clone(), std::fs::metadata(path).ok()?.len()))).collect();
+        let there = paths.filter_map(|path| Some((path.clone(), std::fs::metadata(path).ok()?.len())));
+        let mut files: Vec<_> = there.collect();
+        // An upgrade's second operator will have one.
+        let next = self.spec().upgrade.map(|upgrade| self.controller_log(upgrade.to.as_deref()));
+        files.extend(next.filter(|next| files.iter().all(|(path, _)| path != next)).map(|next| (next, 0)));
         Logs { files, ..Logs::now(scheduler) }
     }
 
     async fn export_logs(&self, logs: &Logs, folder: &Path) -> Result<(), ClusterError> {
-        for (path, from) in &logs.files {
+        for (path, from) in logs.files.iter().filter(|(path, _)| path.exists()) {
             let mut text = Vec::new();
             let mut log = File::open(path).map_err(ClusterError::file(path))?;
             log.seek(SeekFrom::Start(*from))

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::certs::{self, Authority, Identity, KeyFiles, ServiceAccountKeys};
 use super::controller::{self, ControllerPorts};
@@ -10,6 +11,7 @@ use super::ports::{self, Port};
 use super::{apiserver, audit, controller_manager, etcd, kwok, operator};
 use crate::cluster_spec::ClusterSpec;
 use crate::components::Toolbox;
+use crate::operator::{Operator, OperatorHome};
 use crate::own_program::ControllerProgram;
 use crate::process::{Launcher, ProcessSpec};
 use crate::schedulers::{Command, ProcessHome};
@@ -47,7 +49,7 @@ pub(super) struct Layout {
     controller_manager: PathBuf,
     kwok_config: PathBuf,
     controller_config: PathBuf,
-    operator: Option<crate::operator::OperatorHome>,
+    operators: Vec<(Arc<Operator>, OperatorHome)>,
     schedulers: BTreeMap<Part, (ProcessHome, [Port; 2])>,
 }
 
@@ -78,13 +80,19 @@ impl Layout {
         }
         let controller =
             ControllerPorts { webhook: webhook.number, health: health.number, metrics: metrics.number };
-        let operator = match &spec.operator {
-            Some(given) => Some(operator::place(given, &authority, &server, folder, controller)?),
-            None => None,
-        };
+        let mut operators: Vec<(Arc<Operator>, OperatorHome)> = Vec::new();
+        let next = spec.upgrade.as_ref().and_then(|upgrade| upgrade.to.as_ref());
+        for given in spec.operator.iter().chain(next) {
+            if operators.iter().all(|(known, _)| known != given) {
+                let name = &given.description.name;
+                let file = if operators.is_empty() { name.clone() } else { format!("{name}-next") };
+                let home = operator::place(given, &file, &authority, &server, folder, controller)?;
+                operators.push((given.clone(), home));
+            }
+        }
         Ok(Self {
             folder: folder.into(),
-            operator,
+            operators,
             etcd: (ports::reserve()?, ports::reserve()?),
             kwok: ports::reserve()?,
             controller,
@@ -108,13 +116,14 @@ impl Layout {
         [url, format!("--ca-bundle={}", self.ca.display())]
     }
 
-    /// What the cluster has for the operator that was given.
+    /// What the cluster has for an operator that was given.
     ///
     /// # Errors
     /// [`ClusterError::NoProgram`] if it was made without one.
-    pub(super) fn operator_place(&self) -> Result<&crate::operator::OperatorHome, ClusterError> {
-        self.operator.as_ref().ok_or(ClusterError::NoProgram {
-            program: "an operator".into(),
+    pub(super) fn operator_place(&self, operator: &Operator) -> Result<&OperatorHome, ClusterError> {
+        let home = self.operators.iter().find(|(known, _)| **known == *operator).map(|(_, home)| home);
+        home.ok_or_else(|| ClusterError::NoProgram {
+            program: operator.description.name.clone(),
             reason: "the cluster was made without",
         })
     }
@@ -147,7 +156,7 @@ impl Layout {
         programs: &Programs,
     ) -> Result<ProcessSpec, ClusterError> {
         if let (Part::Controller, Some(operator)) = (part, &spec.operator) {
-            return operator.process(self.operator_place()?, &spec.controller);
+            return operator.process(self.operator_place(operator)?, &spec.controller);
         }
         let Command { args, env } = self.command(part, spec)?;
         let given = part.described().and_then(|(install, process)| {

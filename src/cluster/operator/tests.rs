@@ -327,3 +327,40 @@ async fn content_is_what_a_build_reads() {
     put(&dir, "operator/bin/program", "built again");
     assert_eq!(now().await, third, "what git ignores is no input");
 }
+
+/// The recipe for a checkout of this repository says what the controller's own manifests say.
+#[tokio::test]
+async fn the_recipe_of_the_reference_controller_has_its_webhooks() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder =
+        folder(&["crates/grove-backend-controller/x", "target/debug/grove-conformance", "a", "b", "c"]);
+    let copy =
+        |from: &str, to: &str| put(folder.path(), to, &std::fs::read_to_string(root.join(from)).unwrap());
+    copy("operators/reference.yaml", "reference.yaml");
+    copy("manifests/controller/crds.yaml", "manifests/controller/crds.yaml");
+    let word = format!("exec:{}", folder.path().join("reference.yaml").display());
+    let operator = open(&word, None).await.unwrap().build(&Silent).await.unwrap();
+    let described: BTreeSet<_> = operator
+        .description
+        .webhooks
+        .iter()
+        .map(|webhook| (webhook.name.clone(), webhook.path.clone(), json!(webhook.rules).to_string()))
+        .collect();
+    let manifests = std::fs::read_to_string(root.join("manifests/controller/webhooks.yaml")).unwrap();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let wanted: BTreeSet<_> = grove_yaml::documents(&manifests)
+        .unwrap()
+        .iter()
+        .flat_map(|document| document["webhooks"].as_array().cloned().unwrap_or_default())
+        .map(|webhook| {
+            let path = text(&webhook["clientConfig"]["service"]["path"]);
+            (text(&webhook["name"]), path, webhook["rules"].to_string())
+        })
+        .collect();
+    assert_eq!(described, wanted);
+    let controller = ControllerSpec::for_schedulers(&schedulers::all().collect());
+    let objects = operator.objects(&place(folder.path()), &controller).unwrap();
+    assert!(objects.iter().any(|object| object["kind"] == "CustomResourceDefinition"));
+    let process = operator.process(&place(folder.path()), &controller).unwrap();
+    assert_eq!(process.args[..2], ["grove-backend-controller", "run"]);
+}

@@ -1,4 +1,4 @@
-//! What may be written behind `--operator`: `upstream=DIR`, whose description this program brings, or `exec:FILE`.
+//! What may be written behind `--operator` and `--upgrade-from`: `upstream=DIR`, whose description this program brings, or `exec:FILE`.
 
 use std::path::{Path, PathBuf};
 

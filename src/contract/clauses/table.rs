@@ -339,4 +339,18 @@ pub static CLAUSES: &[Clause] = &[
         which clique is not ready and why", "OWN").of(Kubelet),
     scheduling("KLT-07", "The controller's Deployment is rolled while gangs are pending and scaling: one \
         leader at a time, end state as without it", "OWN").of(Kubelet),
+
+    // An operator takes the place of an earlier release (`run --upgrade-from`). Both are the harness's to start, so an
+    // external scheduler, which is judged on its user's cluster, is not asked.
+    scheduling("MIG-01", "No bound pod is restarted, moved or deleted by the upgrade; PodCliqueSets that ran \
+        run on, at every resourceVersion", "GROVE, OWN").not_of_external(),
+    contract("MIG-02", "Membership fields, labels and gates change only to gang resources and PodGangs that \
+        exist at that moment; a gate stays until they do; objects of the old scheme are gone in the end, and \
+        none is left without an owner", "OWN").not_of_external().across_kinds(),
+    scheduling("MIG-03", "A gang that is pending throughout stays all-or-nothing: AON-02 up to the end of the \
+        upgrade, AON-03 after it", "OWN").not_of_external(),
+    scheduling("MIG-04", "Afterwards the PodCliqueSets scale out and in (from zero too), replace a lost pod, \
+        and are deleted, as new ones do", "OWN").not_of_external(),
+    contract("MIG-05", "The new operator is stopped in the middle, at any of its writes: the end is the same; \
+        conditions that speak of a migration come and go", "OWN").not_of_external().across_kinds(),
 ];

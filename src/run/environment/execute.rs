@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -52,7 +53,10 @@ impl Environment {
             };
             let result = {
                 let _running = self.interruption.running();
-                self.attempt_here(case, target, attempts.len()).await
+                let cluster = self.test_cluster(case.isolation, target).await;
+                let result = self.attempt_here(case, target, attempts.len(), cluster.clone()).await;
+                self.end_of_attempt(case, cluster).await;
+                result
             };
             if result.is_interrupted() {
                 break if attempts.is_empty() { result } else { verdict::of_attempts(attempts) };
@@ -76,7 +80,27 @@ impl Environment {
         place.seats.acquire_many(if case.isolation == Isolation::Exclusive { place.all } else { 1 }).await
     }
 
-    async fn attempt_here(&self, case: &'static Case, target: Target, attempt: usize) -> CaseResult {
+    /// Ends a control plane that was made for one attempt; the others are the run's.
+    async fn end_of_attempt(&self, case: &Case, cluster: Result<Arc<TestCluster>, Arc<ClusterError>>) {
+        let Ok(test_cluster) = cluster else { return };
+        if case.isolation != Isolation::Upgrade {
+            return;
+        }
+        let cluster = test_cluster.cluster.clone();
+        // Its watches end before what they watch.
+        drop(test_cluster);
+        if let Err(error) = cluster.end(self.settings.keep).await {
+            tracing::warn!(case = case.id, %error, "the case's control plane did not end in order");
+        }
+    }
+
+    async fn attempt_here(
+        &self,
+        case: &'static Case,
+        target: Target,
+        attempt: usize,
+        cluster: Result<Arc<TestCluster>, Arc<ClusterError>>,
+    ) -> CaseResult {
         let failed = |error: &dyn std::fmt::Display| {
             let clauses = verdict::judged_clauses(case, target);
             let outcome = match self.interruption.is_requested() {
@@ -85,7 +109,7 @@ impl Environment {
             };
             CaseResult::without_running(case.id, case.title, clauses, &outcome)
         };
-        let test_cluster = match self.test_cluster(case.isolation, target).await {
+        let test_cluster = match cluster {
             Ok(test_cluster) => test_cluster,
             Err(error) => return failed(&error),
         };

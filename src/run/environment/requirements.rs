@@ -50,7 +50,8 @@ impl Environment {
     /// Why a case cannot be run on a target in the clusters of this run.
     pub(super) fn lacks(&self, case: &Case, target: Target) -> Option<&'static str> {
         let origin = &self.settings.origin;
-        if case.isolation == Isolation::Dedicated && !matches!(origin, Origin::Local | Origin::Up(_)) {
+        let reconfigures = matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade);
+        if reconfigures && !matches!(origin, Origin::Local | Origin::Up(_)) {
             return Some(
                 "it stops or reconfigures a component of the control plane: run it with --provider local",
             );
@@ -90,6 +91,7 @@ impl Environment {
                 target.scheduler() != Scheduler::KUBE || self.has_external_profile(),
                 "default-scheduler cannot be disabled, and this operator has no profile of type External beside it",
             ),
+            Need::Upgrade => (spec.upgrade.is_some(), "no --upgrade-from"),
         };
         (!has).then_some(otherwise)
     }

@@ -1,0 +1,66 @@
+//! 4 nodes x 8 GPUs. The old operator makes a set that runs, one that was scaled out (a clique 1 -> 2, a scaling group
+//! 1 -> 3), one that was scaled to zero, and a gang of 5 pods x 8 GPUs that is one pod short. The new one takes over; the
+//! fifth node joins.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Isolation, Need, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_expect::Expected;
+use conformance_history::{History, SharedMark};
+use conformance_judge::{finding, migration};
+
+/// MIG-01, MIG-02, MIG-03.
+pub(crate) const CASE: Case = Case::new(
+    "An upgrade of the operator touches no bound pod, moves gangs only into what exists, and binds no part of a pending one",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["MIG-01", "MIG-02", "MIG-03"])
+.nodes(&[nodes(4).gpus(8), nodes(1).gpus(8).joining(1)])
+.needs(&[Need::Upgrade])
+.isolation(Isolation::Upgrade);
+
+const PENDING: &str = "short";
+/// Scaled by the old operator: the set, and what of it.
+const SCALED: [(&str, &str, &str, u32); 3] = [
+    ("grown", "PodClique", "grown-0-router", 2),
+    ("grown", "PodCliqueScalingGroup", "grown-0-model", 3),
+    ("idle", "PodCliqueSet", "idle", 0),
+];
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for set in ["steady", "grown", "idle"] {
+        test.submit(set).await?;
+        test.until_composed(set).await?;
+    }
+    for (set, kind, name, replicas) in SCALED {
+        test.scale(kind, name, replicas).await?;
+        test.until_composed(set).await?;
+    }
+    test.submit(PENDING).await?;
+    test.set_is_passed_over(PENDING).await?;
+    test.begin_upgrade().await?;
+    test.end_upgrade().await?;
+    test.set_is_passed_over(PENDING).await?;
+    test.nodes_join(1).await?;
+    test.bound_whole_at_last(PENDING).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    let began = || history.reached(SharedMark::UpgradeBegan).map(|(began, _)| began..history.entries.len());
+    vec![
+        finding("MIG-01", || {
+            migration::untouched(history, began()?)?;
+            history.reached(SharedMark::UpgradeEnded).map(drop)
+        }),
+        // Both are told: what came too early may have come right, or not.
+        finding("MIG-02", || {
+            let (ended, _) = history.reached(SharedMark::UpgradeEnded)?;
+            migration::one_scheme(history, &history.before(ended))
+        }),
+        finding("MIG-02", || migration::joins_what_exists(history, began()?)),
+        finding("MIG-03", || {
+            migration::pending_throughout(history, began()?.start, &history.units(PENDING)?)
+        }),
+    ]
+}

@@ -1,0 +1,5 @@
+//! An operator is replaced by another release under live gangs.
+
+pub(crate) mod live_gangs;
+pub(crate) mod lives_on;
+pub(crate) mod stopped_half_way;

@@ -1,0 +1,64 @@
+//! One operator in another's place, as an upgrade of its chart would do it: the old one ends, the CRDs, webhooks and
+//! whatever else the new one needs are applied over the old one's, and the new one starts.
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::{LocalCluster, Part};
+use crate::{ClusterError, deploy};
+
+/// What is left of an operator's is harmless, but for webhooks that nobody serves any more: they refuse every write.
+const WEBHOOKS: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
+
+impl LocalCluster {
+    /// Ends the operator that is replaced, and makes the new one the cluster's, with what it needs of the API. It is not
+    /// started yet: [`LocalCluster::start_part`].
+    ///
+    /// # Errors
+    /// [`ClusterError::NoProgram`] without an upgrade in the specification; [`ClusterError::Api`];
+    /// [`ClusterError::Operator`] for objects that cannot be read.
+    pub async fn begin_upgrade(&self) -> Result<(), ClusterError> {
+        let upgrade = self.spec().upgrade.ok_or(ClusterError::NoProgram {
+            program: "an operator to upgrade to".into(),
+            reason: "the cluster was made without",
+        })?;
+        let old = self.controller_objects().await?;
+        self.stop_part(Part::Controller, Signal::TERM).await;
+        self.respecify(|spec| spec.operator = upgrade.to);
+        let new = self.controller_objects().await?;
+        deploy::install(&self.client(), &new).await?;
+        for object in left_webhooks(&old, &new) {
+            deploy::delete(&self.client(), object).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The webhook configurations that the new operator does not have.
+fn left_webhooks<'a>(old: &'a [Value], new: &'a [Value]) -> impl Iterator<Item = &'a Value> {
+    let is_webhook = |object: &&Value| WEBHOOKS.iter().any(|kind| object["kind"] == *kind);
+    let same =
+        |a: &Value, b: &Value| a["kind"] == b["kind"] && a["metadata"]["name"] == b["metadata"]["name"];
+    old.iter().filter(is_webhook).filter(move |object| !new.iter().any(|other| same(object, other)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_webhooks_that_nobody_serves_any_more_go() {
+        let object = |kind: &str, name: &str| json!({"kind": kind, "metadata": {"name": name}});
+        let old = [
+            object("CustomResourceDefinition", "podgangs"),
+            object(WEBHOOKS[0], "defaults"),
+            object(WEBHOOKS[1], "defaults"),
+            object(WEBHOOKS[1], "rules"),
+        ];
+        let new = [object(WEBHOOKS[1], "defaults")];
+        let left: Vec<_> = left_webhooks(&old, &new).cloned().collect();
+        assert_eq!(left, [old[1].clone(), old[3].clone()]);
+    }
+}

@@ -1,0 +1,386 @@
+//! What became of gangs when another release of the operator took the place of the one that had made them (MIG).
+//!
+//! Releases name PodGangs differently, so that no name is expected here: a PodGang is known by the names of its
+//! podgroups, which are those of PodCliques and do not change. What existed when is told by resourceVersions, across
+//! kinds, which one etcd gives out in one order.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use conformance_contract::kinds::KINDS;
+use conformance_contract::names;
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::{Code, Violation};
+use conformance_expect::{Gang, Unit, schedulers};
+use conformance_history::{
+    Change, History, Live, Pod, SharedMark, Version, controller, is_of_canary, list, name, text,
+};
+use serde_json::Value;
+
+use super::{Shown, binding, none, violation};
+
+const POD_GONE: Code = Code::new("bound-pod-gone");
+const POD_MOVED: Code = Code::new("bound-pod-moved");
+const POD_RESTARTED: Code = Code::new("bound-pod-restarted");
+const POD_STOPPED: Code = Code::new("bound-pod-stopped");
+const SET_GONE: Code = Code::new("set-gone");
+const LABELLED_TOO_EARLY: Code = Code::new("labelled-too-early");
+const JOINED_TOO_EARLY: Code = Code::new("joined-too-early");
+const UNGATED_TOO_EARLY: Code = Code::new("ungated-too-early");
+const IN_TWO_GANGS: Code = Code::new("in-two-gangs");
+const OLD_GANG_LEFT: Code = Code::new("old-gang-left");
+const IN_NO_GANG: Code = Code::new("in-no-gang");
+const JOINS_NOTHING: Code = Code::new("joins-nothing");
+const NO_OWNER: Code = Code::new("no-owner");
+const STILL_MIGRATING: Code = Code::new("still-migrating");
+const OTHER_GANGS: Code = Code::new("other-gangs");
+const OTHER_PODS: Code = Code::new("other-pods");
+const DISTURBED: Code = Code::new("disturbed");
+
+/// In this part of the history every pod that was bound, at its beginning or since, stayed what it was: there, on its
+/// node, with its containers running and not restarted. So did the PodCliqueSets (MIG-01).
+///
+/// # Errors
+/// A violation per pod, for the first thing that happened to it; [`Broken::NotReached`] if none was bound at first.
+pub fn untouched(history: &History, part: Range<usize>) -> Ruling {
+    let before = history.before(part.start);
+    let is_up = |pod: &Pod<'_>| pod.node().is_some() && !pod.is_terminating();
+    // As it was last; nothing of one that was harmed, which is told of once.
+    let mut bound: BTreeMap<&str, Option<&Value>> =
+        before.pods().filter(is_up).map(|pod| (pod.uid(), Some(pod.0))).collect();
+    if bound.is_empty() {
+        return Err(Broken::NotReached("no pod was bound when the upgrade began".into()));
+    }
+    let mut violations = Vec::new();
+    for version in history.pods().filter(|version| part.contains(&version.index)) {
+        match bound.get_mut(version.uid()) {
+            Some(last) => {
+                let Some(was) = last.replace(version.object) else {
+                    *last = None;
+                    continue;
+                };
+                if let Some(harm) = harm(Pod(was), version) {
+                    *last = None;
+                    violations.push(harm.shown_by_object("as it was", was).shown_by("then", version));
+                }
+            }
+            None if version.change != Change::Deleted && is_up(&version.pod()) => {
+                bound.insert(version.uid(), Some(version.object));
+            }
+            None => {}
+        }
+    }
+    let sets = history.of("PodCliqueSet").filter(|version| {
+        let was_there = before.get("PodCliqueSet", version.name()).is_some();
+        part.contains(&version.index) && was_there && !is_of_canary(version.object)
+    });
+    let ended = sets.filter(|version| version.change == Change::Deleted || version.pod().is_terminating());
+    let ended = ended.map(|version| {
+        violation(SET_GONE, format!("PodCliqueSet {} went in the upgrade", version.name()))
+            .shown_by("it", version)
+    });
+    none(violations.into_iter().chain(ended))
+}
+
+/// What happened to a bound pod that must not happen to it.
+fn harm(was: Pod<'_>, now: Version<'_>) -> Option<Violation> {
+    let (pod, name) = (now.pod(), now.name());
+    let is_ready = |pod: Pod<'_>| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
+    let found = |code, what: &str| Some(violation(code, format!("{name} was bound, and {what}")));
+    if now.change == Change::Deleted {
+        return found(POD_GONE, "is gone");
+    }
+    if pod.is_terminating() {
+        return found(POD_GONE, "is being deleted");
+    }
+    if pod.node() != was.node() {
+        return found(POD_MOVED, "is on another node");
+    }
+    if restarts(pod) > restarts(was) {
+        return found(POD_RESTARTED, "a container of it was restarted");
+    }
+    if was.0["status"]["phase"] == "Running" && pod.0["status"]["phase"] != "Running"
+        || is_ready(was) && !is_ready(pod)
+    {
+        return found(POD_STOPPED, "does not run any more");
+    }
+    None
+}
+
+fn restarts(pod: Pod<'_>) -> u64 {
+    let status = &pod.0["status"];
+    let containers = ["initContainerStatuses", "containerStatuses"].map(|of| list(&status[of]));
+    containers.into_iter().flatten().filter_map(|container| container["restartCount"].as_u64()).sum()
+}
+
+/// Which objects there were at which resourceVersion.
+struct Lifetimes<'a>(BTreeMap<(&'a str, &'a str), Vec<Range<u64>>>);
+
+impl<'a> Lifetimes<'a> {
+    fn of(history: &'a History) -> Self {
+        let mut lives: BTreeMap<_, Vec<Range<u64>>> = BTreeMap::new();
+        for version in history.versions() {
+            let lives = lives.entry((version.kind(), version.name())).or_default();
+            match (version.change, lives.last_mut()) {
+                (Change::Deleted, Some(last)) => last.end = version.revision(),
+                (Change::Deleted, None) => {}
+                (_, Some(last)) if last.end == u64::MAX => {}
+                _ => lives.push(version.revision()..u64::MAX),
+            }
+        }
+        Self(lives)
+    }
+
+    fn exists(&self, kind: &str, name: &str, at: u64) -> bool {
+        self.0.get(&(kind, name)).is_some_and(|lives| lives.iter().any(|life| life.contains(&at)))
+    }
+}
+
+/// In this part of the history a pod was moved only into PodGangs and gang resources that existed at that moment, a
+/// PodClique only into such PodGangs, and no pod lost its gate before they did (MIG-02). How pods are created is not
+/// asked: they are gated then.
+///
+/// # Errors
+/// A violation per change that came too early.
+pub fn joins_what_exists(history: &History, part: Range<usize>) -> Ruling {
+    let expectations = schedulers::of(history.header.target);
+    let resource = expectations.kinds().last().copied();
+    let lives = Lifetimes::of(history);
+    let mut last: BTreeMap<&str, Version<'_>> = BTreeMap::new();
+    let mut violations = Vec::new();
+    let members = history
+        .versions()
+        .filter(|version| ["Pod", "PodClique"].contains(&version.kind()) && !is_of_canary(version.object));
+    for now in members {
+        let Some(was) = last.insert(now.uid(), now) else { continue };
+        if !part.contains(&now.index) || now.change == Change::Deleted {
+            continue;
+        }
+        let at = now.revision();
+        let lacks = |kind: &str, name: &str| !lives.exists(kind, name, at);
+        let (what, gang) = (format!("{} {}", now.kind(), now.name()), now.label(names::POD_GANG));
+        let mut early = |code, kind: &str, name: &str, doing: &str| {
+            let message = format!("{what} {doing} {kind} {name}, which did not exist then");
+            violations.push(violation(code, message).shown_by("as it was", was).shown_by("changed", now));
+        };
+        if let Some(gang) = gang.filter(|_| gang != was.label(names::POD_GANG))
+            && lacks("PodGang", gang)
+        {
+            early(LABELLED_TOO_EARLY, "PodGang", gang, "got the label of");
+        }
+        if now.kind() != "Pod" {
+            continue;
+        }
+        let group = expectations.named_by(now.pod());
+        if let (Some(kind), Some(group)) = (resource, group)
+            && Some(group) != expectations.named_by(was.pod())
+            && lacks(kind, group)
+        {
+            early(JOINED_TOO_EARLY, kind, group, "joined");
+        }
+        let is_gated = |version: Version<'_>| version.pod().gates().contains(&names::GATE);
+        if is_gated(was) && !is_gated(now) {
+            let needed = [gang.map(|gang| ("PodGang", gang)), resource.zip(group)];
+            for (kind, name) in needed.into_iter().flatten().filter(|(kind, name)| lacks(kind, name)) {
+                early(UNGATED_TOO_EARLY, kind, name, "lost its gate for");
+            }
+        }
+    }
+    none(violations)
+}
+
+/// There is one scheme of PodGangs: each PodClique is in one, none is of PodCliques that are not there, each pod is in
+/// the one that its label names, the gang resource that it names is there, and every object that Grove or the backend
+/// made has an owner that is there (MIG-02).
+///
+/// # Errors
+/// A violation per object that is the old scheme's, or nobody's.
+pub fn one_scheme(history: &History, live: &Live) -> Ruling {
+    let mut violations = Vec::new();
+    let mut of_clique: BTreeMap<&str, &Value> = BTreeMap::new();
+    for gang in pod_gangs(live) {
+        for clique in cliques_of(gang) {
+            if let Some(other) = of_clique.insert(clique, gang) {
+                let message = format!("PodClique {clique} is in PodGangs {} and {}", name(other), name(gang));
+                let found = violation(IN_TWO_GANGS, message);
+                violations.push(found.shown_by_object("one", other).shown_by_object("another", gang));
+            }
+            if live.get("PodClique", clique).is_none() {
+                let message = format!("PodGang {} is left: there is no PodClique {clique}", name(gang));
+                violations.push(violation(OLD_GANG_LEFT, message).shown_by_object("left", gang));
+            }
+        }
+    }
+    let expectations = schedulers::of(history.header.target);
+    let resources = expectations.kinds();
+    for pod in live.pods().filter(|pod| belongs_to_a_set(*pod)) {
+        violations.extend(stray(live, pod));
+        if let Some((kind, group)) = resources.last().zip(expectations.named_by(pod))
+            && live.get(kind, group).is_none()
+        {
+            let message = format!("Pod {} is a member of {kind} {group}, which is not there", pod.name());
+            violations.push(violation(JOINS_NOTHING, message).shown_by_object("it", pod.0));
+        }
+    }
+    let owned = ["PodGang", "PodClique", "PodCliqueScalingGroup"].iter().chain(resources);
+    let owned = owned.flat_map(|kind| live.of(kind)).filter(|object| !is_of_canary(object));
+    let uids: BTreeSet<&str> = live.all().map(|object| text(&object["metadata"]["uid"])).collect();
+    violations.extend(owned.filter_map(|object| disowned(object, &uids)));
+    none(violations)
+}
+
+/// A pod that is in no PodGang, or in another one than its label names.
+fn stray(live: &Live, pod: Pod<'_>) -> Option<Violation> {
+    let label = pod.pod_gang();
+    let gang = label.and_then(|label| live.get("PodGang", label));
+    let refers = |gang: &Value| {
+        let references =
+            list(&gang["spec"]["podgroups"]).iter().flat_map(|group| list(&group["podReferences"]));
+        references.into_iter().any(|reference| reference["name"] == pod.name())
+    };
+    let wrong = match (label, gang) {
+        (None, _) => "names no PodGang".to_owned(),
+        (Some(label), None) => format!("names PodGang {label}, which is not there"),
+        (Some(label), Some(gang)) if !refers(gang) => {
+            format!("names PodGang {label}, which does not list it")
+        }
+        _ => return None,
+    };
+    Some(violation(IN_NO_GANG, format!("Pod {} {wrong}", pod.name())).shown_by_object("it", pod.0))
+}
+
+fn disowned(object: &Value, uids: &BTreeSet<&str>) -> Option<Violation> {
+    let what = format!("{} {}", text(&object["kind"]), name(object));
+    let message = match controller(object) {
+        None => format!("{what} has no owner"),
+        Some(owner) => {
+            // Of kinds that no history holds nothing is known.
+            let is_watched = KINDS.iter().any(|kind| owner["kind"] == kind.kind());
+            let is_there = uids.contains(text(&owner["uid"]));
+            if is_there || !is_watched {
+                return None;
+            }
+            format!("{what} is left: its owner, {} {}, is gone", text(&owner["kind"]), text(&owner["name"]))
+        }
+    };
+    Some(violation(NO_OWNER, message).shown_by_object("it", object))
+}
+
+/// These units were pending when the upgrade began; nothing of them is bound until the scheduler has passed over them
+/// after it, and in the end, when there is room, they are bound whole (MIG-03).
+///
+/// # Errors
+/// A violation per unit; [`Broken::Premise`] for one that was bound in part before (AON-02); [`Broken::NotReached`]
+/// without the scheduler's pass before or after.
+pub fn pending_throughout(history: &History, began: usize, units: &[Unit]) -> Ruling {
+    binding::was_pending(history, units, began)?;
+    let ended = history.reached(SharedMark::UpgradeEnded).map(|(ended, _)| ended);
+    let mut passes = history.marks(SharedMark::SchedulerPassed).map(|(passed, _)| passed);
+    let passed = passes.find(|passed| ended.as_ref().is_ok_and(|ended| passed > ended));
+    binding::never(history, units, passed)?;
+    ended?;
+    match passed {
+        Some(_) => binding::whole(&history.end(), units),
+        None => Err(Broken::NotReached("the scheduler had not had its pass after the upgrade".into())),
+    }
+}
+
+/// No object says any more that something is being migrated (MIG-05).
+///
+/// # Errors
+/// A violation per condition that is still True.
+pub fn migrated(live: &Live) -> Ruling {
+    none(live.all().flat_map(|object| {
+        let conditions = list(&object["status"]["conditions"]).iter();
+        let migrating =
+            conditions.filter(|is| is["status"] == "True" && text(&is["type"]).contains("Migrat"));
+        migrating.map(move |condition| {
+            let (kind, name) = (text(&object["kind"]), name(object));
+            violation(STILL_MIGRATING, format!("{kind} {name} still has {} True", condition["type"]))
+                .shown_by_object("it", object)
+        })
+    }))
+}
+
+/// A PodCliqueSet is what it should be, whatever its PodGangs are called: each of these has one PodGang of exactly its
+/// podgroups, which lists its pods; and there are exactly the pods that there should be, bound and ready.
+///
+/// # Errors
+/// A violation for each thing that is otherwise.
+pub fn composed(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
+    let mut violations = Vec::new();
+    for gang in gangs {
+        let wanted: BTreeSet<&str> = gang.groups.iter().map(|group| group.clique.as_str()).collect();
+        let found = pod_gangs(live).filter(|found| cliques_of(found).collect::<BTreeSet<_>>() == wanted);
+        let found = found.count();
+        if found != 1 {
+            let cliques = wanted.into_iter().collect::<Vec<_>>().join(", ");
+            violations
+                .push(violation(OTHER_GANGS, format!("{found} PodGangs of exactly {cliques} instead of 1")));
+        }
+    }
+    let groups: BTreeMap<&str, usize> = gangs
+        .iter()
+        .flat_map(|gang| &gang.groups)
+        .map(|group| (group.clique.as_str(), group.replicas))
+        .collect();
+    let of_set = |pod: &Pod<'_>| pod.label(names::PART_OF) == Some(set);
+    let mut there: BTreeMap<&str, (usize, usize)> = groups.keys().map(|clique| (*clique, (0, 0))).collect();
+    for pod in live.pods().filter(of_set) {
+        let ready = pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
+        let counts = there.entry(pod.pod_clique().unwrap_or_default()).or_default();
+        counts.0 += 1;
+        counts.1 += usize::from(ready && pod.node().is_some() && !pod.is_terminating());
+        violations.extend(stray(live, pod));
+    }
+    for (clique, (all, ready)) in there {
+        let wanted = groups.get(clique).copied().unwrap_or_default();
+        if (all, ready) != (wanted, wanted) {
+            let message =
+                format!("{all} pods of {clique}, {ready} of them bound and ready, instead of {wanted}");
+            violations.push(violation(OTHER_PODS, message));
+        }
+    }
+    none(violations)
+}
+
+/// From one entry to another only what a scaling asked for went: a PodClique that was not made smaller kept every bound
+/// pod where it was, one that was made smaller kept as many as it should.
+///
+/// # Errors
+/// A violation per PodClique that lost others.
+pub fn bystanders_kept(history: &History, part: Range<usize>, before: &[Gang], after: &[Gang]) -> Ruling {
+    let (was, now) = (history.before(part.start), history.before(part.end));
+    let bound = |live: &Live, clique: &str| -> BTreeSet<(String, String)> {
+        let of_clique = live.pods().filter(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating());
+        of_clique.filter_map(|pod| Some((pod.uid().to_owned(), pod.node()?.to_owned()))).collect()
+    };
+    let groups = before.iter().flat_map(|gang| &gang.groups);
+    none(groups.filter_map(|group| {
+        let same = |other: &&conformance_expect::Group| other.clique == group.clique;
+        let after = after.iter().flat_map(|gang| &gang.groups).find(same).map_or(0, |group| group.replicas);
+        let (was, now) = (bound(&was, &group.clique), bound(&now, &group.clique));
+        let (kept, wanted) = (was.intersection(&now).count(), was.len().min(after));
+        (kept < wanted).then(|| {
+            let message =
+                format!("{kept} of {} bound pods of {} stayed, {wanted} should", was.len(), group.clique);
+            violation(DISTURBED, message)
+        })
+    }))
+}
+
+fn pod_gangs(live: &Live) -> impl Iterator<Item = &Value> {
+    live.of("PodGang").filter(|gang| !is_of_canary(gang))
+}
+
+fn cliques_of(gang: &Value) -> impl Iterator<Item = &str> {
+    list(&gang["spec"]["podgroups"]).iter().map(|podgroup| text(&podgroup["name"]))
+}
+
+fn belongs_to_a_set(pod: Pod<'_>) -> bool {
+    pod.pod_clique().is_some() && !pod.is_terminating()
+}
+
+#[cfg(test)]
+#[path = "migration_tests.rs"]
+mod tests;

@@ -1,0 +1,344 @@
+use conformance_contract::target::Target;
+use conformance_expect as expect;
+use conformance_expect::Expected;
+use conformance_history::testing::{Story, object, one_clique, owned};
+use rstest::rstest;
+use serde_json::json;
+
+use super::*;
+use crate::message;
+
+/// A PodCliqueSet of one clique of two pods, as the old operator has made it.
+fn set() -> Value {
+    json!({"kind": "PodCliqueSet", "metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
+        "cliques": [{"name": "a", "spec": {"replicas": 2}}]}}})
+}
+
+fn clique() -> Value {
+    owned(object("PodClique", "w-0-a"), "PodCliqueSet", "w")
+}
+
+fn gang(name: &str) -> Value {
+    let references = json!([{"name": "p-0"}, {"name": "p-1"}]);
+    let mut gang = owned(object("PodGang", name), "PodCliqueSet", "w");
+    gang["spec"] = json!({"podgroups": [{"name": "w-0-a", "minReplicas": 2, "podReferences": references}]});
+    gang
+}
+
+fn group(name: &str, gang: &str) -> Value {
+    owned(object("PodGroup", name), "PodGang", gang)
+}
+
+/// A pod of it that is bound and runs.
+fn pod(index: usize, gang: &str, group: &str) -> Value {
+    json!({
+        "kind": "Pod",
+        "metadata": {"name": format!("p-{index}"), "labels":
+            {names::PART_OF: "w", names::POD_CLIQUE: "w-0-a", names::POD_GANG: gang}},
+        "spec": {"nodeName": "n", "schedulingGroup": {"podGroupName": group}},
+        "status": {
+            "phase": "Running",
+            "conditions": [{"type": "Ready", "status": "True"}],
+            "containerStatuses": [{"restartCount": 0}],
+        },
+    })
+}
+
+fn old(index: usize) -> Value {
+    pod(index, "w-0", "w-0-g")
+}
+
+/// A gated pod in the old scheme.
+fn gated() -> Value {
+    let mut pod = old(1);
+    pod["spec"] =
+        json!({"schedulingGroup": {"podGroupName": "w-0-g"}, "schedulingGates": [{"name": names::GATE}]});
+    pod["status"] = json!({});
+    pod
+}
+
+/// All that the old operator has made, and the beginning of the upgrade.
+fn before() -> Story {
+    before_with(old(1))
+}
+
+fn before_with(second: Value) -> Story {
+    let made = [set(), clique(), gang("w-0"), group("w-0-g", "w-0"), old(0), second];
+    Story::flat().all_added(made).mark(SharedMark::UpgradeBegan, Value::Null)
+}
+
+/// The whole way to other names, each step in its turn: the new objects, the pods, the old objects.
+fn renamed() -> Story {
+    let new = [gang("w-0-7"), group("w-0-7-g", "w-0-7")];
+    let moved =
+        (0..2).fold(before().all_added(new), |story, index| story.modified(pod(index, "w-0-7", "w-0-7-g")));
+    moved.deleted(group("w-0-g", "w-0")).deleted(gang("w-0"))
+}
+
+fn upgrade(history: &History) -> Range<usize> {
+    history.reached(SharedMark::UpgradeBegan).unwrap().0..history.entries.len()
+}
+
+#[test]
+fn another_scheme_of_names_is_no_harm() {
+    let history = renamed().end();
+    let end = history.end();
+    assert_eq!(untouched(&history, upgrade(&history)), Ok(()));
+    assert_eq!(joins_what_exists(&history, upgrade(&history)), Ok(()));
+    assert_eq!(one_scheme(&history, &end), Ok(()));
+    assert_eq!(migrated(&end), Ok(()));
+    assert_eq!(composed(&end, "w", &expect::gangs(&set())), Ok(()));
+}
+
+fn with(mut object: Value, field: &str, value: Value) -> Value {
+    *object.pointer_mut(field).unwrap() = value;
+    object
+}
+
+fn terminating(mut object: Value) -> Value {
+    object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    object
+}
+
+#[rstest]
+#[case::gone(|story: Story| story.deleted(old(0)), "p-0 was bound, and is gone")]
+#[case::going(|story: Story| story.modified(terminating(old(0))).deleted(old(0)), "p-0 was bound, and is being deleted")]
+#[case::moved(
+    |story: Story| story.modified(with(old(0), "/spec/nodeName", json!("m"))),
+    "p-0 was bound, and is on another node"
+)]
+#[case::restarted(
+    |story: Story| story.modified(with(old(0), "/status/containerStatuses/0/restartCount", json!(1))),
+    "p-0 was bound, and a container of it was restarted"
+)]
+#[case::not_ready_for_a_moment(
+    |story: Story| {
+        story.modified(with(old(0), "/status/conditions/0/status", json!("False"))).modified(old(0))
+    },
+    "p-0 was bound, and does not run any more"
+)]
+#[case::failed(
+    |story: Story| story.modified(with(old(0), "/status/phase", json!("Failed"))),
+    "p-0 was bound, and does not run any more"
+)]
+#[case::bound_since(
+    |story: Story| {
+        let mut late = old(2);
+        late["metadata"]["uid"] = "late".into();
+        story.added(late.clone()).deleted(late)
+    },
+    "p-2 was bound, and is gone"
+)]
+#[case::the_set(|story: Story| story.modified(terminating(set())), "PodCliqueSet w went in the upgrade")]
+fn what_must_not_happen_to_a_bound_pod(#[case] then: fn(Story) -> Story, #[case] said: &str) {
+    let history = then(before()).end();
+    let found = crate::messages(untouched(&history, upgrade(&history)));
+    assert_eq!(found, [said], "told of once");
+}
+
+#[test]
+fn what_happened_before_and_to_unbound_pods_is_no_harm() {
+    let story = Story::flat().added(old(0)).deleted(old(0)).added(old(1)).added(gated_named("p-9"));
+    let history = story.mark(SharedMark::UpgradeBegan, Value::Null).deleted(gated_named("p-9")).end();
+    assert_eq!(untouched(&history, upgrade(&history)), Ok(()));
+    let history = Story::flat().added(gated()).mark(SharedMark::UpgradeBegan, Value::Null).end();
+    assert!(matches!(untouched(&history, upgrade(&history)), Err(Broken::NotReached(_))));
+}
+
+fn gated_named(name: &str) -> Value {
+    with(gated(), "/metadata/name", json!(name))
+}
+
+fn ungated() -> Value {
+    let mut pod = gated();
+    pod["spec"].as_object_mut().unwrap().remove("schedulingGates");
+    pod
+}
+
+#[rstest]
+#[case::label(
+    |story: Story| story.modified(pod(0, "w-0-7", "w-0-g")).added(gang("w-0-7")),
+    "Pod p-0 got the label of PodGang w-0-7, which did not exist then"
+)]
+#[case::label_of_a_clique(
+    |story: Story| {
+        let mut labelled = clique();
+        labelled["metadata"]["labels"] = json!({names::POD_GANG: "w-0-7"});
+        story.modified(labelled).added(gang("w-0-7"))
+    },
+    "PodClique w-0-a got the label of PodGang w-0-7, which did not exist then"
+)]
+#[case::membership(
+    |story: Story| story.modified(pod(0, "w-0", "w-0-7-g")).added(group("w-0-7-g", "w-0")),
+    "Pod p-0 joined PodGroup w-0-7-g, which did not exist then"
+)]
+#[case::gang_gone_already(
+    |story: Story| story.deleted(gang("w-0")).modified(ungated()),
+    "Pod p-1 lost its gate for PodGang w-0, which did not exist then"
+)]
+#[case::group_gone_for_a_moment(
+    |story: Story| story.deleted(group("w-0-g", "w-0")).modified(ungated()).added(group("w-0-g", "w-0")),
+    "Pod p-1 lost its gate for PodGroup w-0-g, which did not exist then"
+)]
+fn what_comes_too_early(#[case] then: fn(Story) -> Story, #[case] said: &str) {
+    let history = then(before_with(gated())).end();
+    assert_eq!(message(joins_what_exists(&history, upgrade(&history))), said);
+}
+
+#[test]
+fn a_gate_may_go_when_all_is_there() {
+    let history = before_with(gated()).modified(ungated()).end();
+    assert_eq!(joins_what_exists(&history, upgrade(&history)), Ok(()));
+}
+
+#[rstest]
+#[case::both_gangs(
+    |story: Story| story.added(gang("w-0")),
+    "PodClique w-0-a is in PodGangs w-0 and w-0-7"
+)]
+#[case::gang_of_nothing(
+    |story: Story| story.added(with(gang("v-0"), "/spec/podgroups/0/name", json!("v-0-a"))),
+    "PodGang v-0 is left: there is no PodClique v-0-a"
+)]
+#[case::not_listed(
+    |story: Story| story.modified(with(gang("w-0-7"), "/spec/podgroups/0/podReferences", json!([{"name": "p-1"}]))),
+    "Pod p-0 names PodGang w-0-7, which does not list it"
+)]
+#[case::old_label(
+    |story: Story| story.modified(pod(0, "w-0", "w-0-7-g")),
+    "Pod p-0 names PodGang w-0, which is not there"
+)]
+#[case::no_label(
+    |story: Story| story.modified(with(old(0), "/metadata/labels", json!({names::POD_CLIQUE: "w-0-a"}))),
+    "Pod p-0 names no PodGang"
+)]
+#[case::group_gone(
+    |story: Story| story.deleted(group("w-0-7-g", "w-0-7")),
+    "Pod p-0 is a member of PodGroup w-0-7-g, which is not there"
+)]
+#[case::no_owner(|story: Story| story.added(object("PodGroup", "w-0-g")), "PodGroup w-0-g has no owner")]
+#[case::owner_gone(
+    |story: Story| story.added(group("w-0-g", "w-0")),
+    "PodGroup w-0-g is left: its owner, PodGang w-0, is gone"
+)]
+fn what_is_left_of_the_old_scheme(#[case] then: fn(Story) -> Story, #[case] said: &str) {
+    let history = then(renamed()).end();
+    assert_eq!(message(one_scheme(&history, &history.end())), said);
+}
+
+#[test]
+fn an_owner_of_a_kind_that_nobody_watches_and_canaries_are_no_concern() {
+    let mut canary = object("PodGroup", "canary-0-ns");
+    canary["metadata"]["labels"] = json!({names::CANARY: "true"});
+    let of_a_map = owned(object("PodClique", "w-0-b"), "PodGangMap", "w-0");
+    let history = renamed().added(canary).added(of_a_map).end();
+    assert_eq!(one_scheme(&history, &history.end()), Ok(()));
+}
+
+#[test]
+fn a_migration_that_goes_on() {
+    let migrating = |status: &str| {
+        let mut set = set();
+        set["status"] = json!({"conditions": [{"type": "PodGangMigrationInProgress", "status": status}]});
+        set
+    };
+    let during = before().modified(migrating("True"));
+    assert_eq!(
+        message(migrated(&during.end().end())),
+        "PodCliqueSet w still has \"PodGangMigrationInProgress\" True"
+    );
+    assert_eq!(
+        migrated(&before().modified(migrating("True")).modified(migrating("False")).end().end()),
+        Ok(())
+    );
+}
+
+#[rstest]
+#[case::no_gang(|story: Story| story.deleted(gang("w-0-7")), "0 PodGangs of exactly w-0-a instead of 1")]
+#[case::another_podgroup(
+    |story: Story| {
+        let mut larger = gang("w-0-7");
+        larger["spec"]["podgroups"].as_array_mut().unwrap().push(json!({"name": "w-0-b"}));
+        story.modified(larger)
+    },
+    "0 PodGangs of exactly w-0-a instead of 1"
+)]
+#[case::not_ready(
+    |story: Story| story.modified(with(pod(0, "w-0-7", "w-0-7-g"), "/status/conditions/0/status", json!("False"))),
+    "2 pods of w-0-a, 1 of them bound and ready, instead of 2"
+)]
+#[case::one_too_many(
+    |story: Story| story.added(with(pod(2, "w-0-7", "w-0-7-g"), "/metadata/labels/grove.io~1podclique", json!("w-1-a"))),
+    "Pod p-2 names PodGang w-0-7, which does not list it"
+)]
+fn what_a_set_is_not(#[case] then: fn(Story) -> Story, #[case] said: &str) {
+    let history = then(renamed()).end();
+    assert_eq!(message(composed(&history.end(), "w", &expect::gangs(&set()))), said);
+}
+
+#[test]
+fn a_set_at_zero_has_nothing() {
+    let history = Story::flat().added(set()).end();
+    assert_eq!(composed(&history.end(), "w", &[]), Ok(()));
+    let history = before().end();
+    assert_eq!(
+        message(composed(&history.end(), "w", &[])),
+        "2 pods of w-0-a, 2 of them bound and ready, instead of 0"
+    );
+}
+
+#[test]
+fn only_what_a_scaling_takes_may_go() {
+    let gangs = expect::gangs(&set());
+    let smaller = {
+        let mut set = set();
+        set["spec"]["template"]["cliques"][0]["spec"]["replicas"] = json!(1);
+        expect::gangs(&set)
+    };
+    let kept = before().end();
+    assert_eq!(bystanders_kept(&kept, upgrade(&kept), &gangs, &gangs), Ok(()));
+    let one_less = before().deleted(old(1)).end();
+    assert_eq!(bystanders_kept(&one_less, upgrade(&one_less), &gangs, &smaller), Ok(()));
+    assert_eq!(
+        message(bystanders_kept(&one_less, upgrade(&one_less), &gangs, &gangs)),
+        "1 of 2 bound pods of w-0-a stayed, 2 should"
+    );
+    assert_eq!(bystanders_kept(&one_less, upgrade(&one_less), &gangs, &[]), Ok(()));
+}
+
+/// A scheduler that reads PodGangs itself has no gang resources to join.
+#[test]
+fn without_gang_resources_pod_gangs_alone_count() {
+    let story = Story::on(Target::EXTERNAL).all_added([set(), clique(), gang("w-0"), old(0), gated()]);
+    let history = story.mark(SharedMark::UpgradeBegan, Value::Null).modified(ungated()).end();
+    assert_eq!(joins_what_exists(&history, upgrade(&history)), Ok(()));
+}
+
+const SHORT: &str = "short";
+
+fn pending(bound_before: usize) -> Story {
+    let story = Story::flat().submitted(one_clique(SHORT, 2)).workers(SHORT, 2, bound_before);
+    story.mark(SharedMark::SchedulerPassed, Value::Null).mark(SharedMark::UpgradeBegan, Value::Null)
+}
+
+fn upgraded(story: Story) -> Story {
+    story.mark(SharedMark::UpgradeEnded, Value::Null).mark(SharedMark::SchedulerPassed, Value::Null)
+}
+
+#[rstest]
+#[case::bound_whole_when_there_is_room(upgraded(pending(0)).workers(SHORT, 2, 2), Some(true))]
+#[case::never_bound(upgraded(pending(0)), Some(false))]
+#[case::bound_in_part_meanwhile(upgraded(pending(0).workers(SHORT, 2, 1)).workers(SHORT, 2, 2), Some(false))]
+#[case::bound_in_part_by_an_upgrade_that_never_ended(pending(0).workers(SHORT, 2, 1), Some(false))]
+#[case::not_ended(pending(0), None)]
+#[case::bound_in_part_by_the_old_one(upgraded(pending(1)), None)]
+fn a_gang_that_is_pending_throughout(#[case] story: Story, #[case] wanted: Option<bool>) {
+    let history = story.end();
+    let ruling = pending_throughout(&history, upgrade(&history).start, &history.units(SHORT).unwrap());
+    let holds = match &ruling {
+        Ok(()) => Some(true),
+        Err(Broken::Violated(_)) => Some(false),
+        Err(_) => None,
+    };
+    assert_eq!(holds, wanted, "{ruling:?}");
+}
