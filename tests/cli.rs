@@ -431,6 +431,69 @@ fn a_kai_folder_names_each_missing_file() {
     }
 }
 
+/// A folder that looks like a checkout of KAI whose scheduler has this `main`.
+fn kai_source(cli: &Cli, main: &str) -> String {
+    let folder = cli.home.path().join("kai");
+    let put = |file: &str, text: &str| {
+        let path = folder.join(file);
+        std::fs::create_dir_all(path.parent().expect("a file has a folder")).expect("a folder can be made");
+        std::fs::write(path, text).expect("a file can be written");
+    };
+    put("go.mod", "module github.com/kai-scheduler/KAI-scheduler\n\ngo 1.21\n");
+    put("cmd/scheduler/main.go", &format!("package main\n\nfunc main() {{ {main} }}\n"));
+    put("cmd/binder/main.go", "package main\n\nfunc main() {}\n");
+    put("cmd/podgrouper/main.go", "package main\n\nfunc main() {}\n");
+    for crd in [
+        "scheduling.run.ai_podgroups",
+        "scheduling.run.ai_queues",
+        "scheduling.run.ai_bindrequests",
+        "kai.scheduler_topologies",
+    ] {
+        put(&format!("deployments/kai-scheduler/crds/{crd}.yaml"), "kind: CustomResourceDefinition\n");
+    }
+    folder.display().to_string()
+}
+
+#[rstest::rstest]
+#[case::an_unknown_name(&["--scheduler-source", "volcano=DIR"], "there are kube-scheduler, vc-scheduler, koord-scheduler, kai-scheduler")]
+#[case::no_checkout(&["--kai-source", "/"], "/ is no checkout of kai-scheduler/KAI-Scheduler: it lacks go.mod")]
+#[case::two_of_one(&["--kai-source", "DIR", "--scheduler-source", "kai-scheduler=DIR"], "kai-scheduler is given twice")]
+#[case::a_folder_too(&["--kai-source", "DIR", "--kai-dir", "DIR"], "give either a working tree or --kai-dir (GROVE_CONFORMANCE_KAI_DIR)")]
+#[case::a_program_too(
+    &["--scheduler-source", "kai-scheduler=DIR", "--bin", "kai-scheduler=DIR"],
+    "give either a working tree or --bin"
+)]
+#[case::no_folder(&["--scheduler-source", "kai-scheduler"], "expected NAME=DIR")]
+#[case::on_kind(&["--kai-source", "DIR", "--provider", "kind"], "a working tree is built for local processes")]
+fn a_working_tree_that_does_not_serve_is_a_usage_error(#[case] flags: &[&str], #[case] says: &str) {
+    let cli = Cli::new();
+    let dir = kai_source(&cli, "");
+    let flags: Vec<_> = flags.iter().map(|flag| flag.replace("DIR", &dir)).collect();
+    let all: Vec<_> =
+        ["run", "--backend", "kai-scheduler"].into_iter().chain(flags.iter().map(String::as_str)).collect();
+    let output = cli.with_go(&all, None);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains(says), "{}", stderr(&output));
+    assert!(!cli.home.path().join("cache").exists(), "something was built");
+}
+
+/// Needs Go.
+#[test]
+fn a_working_tree_that_does_not_compile_is_told_before_anything_else_is_built() {
+    let cli = Cli::new();
+    let dir = kai_source(&cli, "nothing()");
+    let mut command = cli.command(&["run", "--backend", "kai-scheduler", "--kai-source", &dir]);
+    command.env("GROVE_CONFORMANCE_CACHE", cli.home.path().join("cache"));
+    let output = command.output().expect("the program runs");
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    for says in ["building kai-scheduler unknown failed; log: ", "undefined: nothing"] {
+        assert!(said.contains(says), "{says}: {said}");
+    }
+    assert!(!said.contains("etcd"), "{said}");
+    assert_eq!(processes_of(&cli.home.path().join("state")), 0, "processes are left");
+}
+
 /// Needs the components, and with them Go once.
 #[test]
 fn a_scheduler_that_ends_at_its_start_is_told_and_its_backend_is_not_run() {

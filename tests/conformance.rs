@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use conformance_cases as cases;
 use conformance_cluster::ClusterError;
 use conformance_cluster::local::ClusterSpec;
-use conformance_cluster::schedulers::{self, KaiDir};
+use conformance_cluster::schedulers::{self, in_folder, kai};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::{TARGETS, Target};
 use conformance_run::verdict::{is_contract, judged_clauses};
@@ -28,9 +28,12 @@ const KAI_DIR: &str = "GROVE_CONFORMANCE_KAI_DIR";
 /// Every scheduler in one control plane. KAI's programs are a matter of the machine: without, only what the API server
 /// shows of its backend is judged.
 fn spec() -> Result<ClusterSpec, ClusterError> {
-    let spec = ClusterSpec::with(schedulers::all());
-    let kai = std::env::var_os(KAI_DIR).map(|path| KaiDir::open(path.as_ref()));
-    Ok(ClusterSpec { kai: kai.transpose()?, ..spec })
+    let mut spec = ClusterSpec::with(schedulers::all());
+    if let Some(path) = std::env::var_os(KAI_DIR) {
+        let kai = in_folder(kai::SCHEDULER, path.as_ref())?;
+        spec.given.extend(kai.map(|given| (kai::SCHEDULER, Arc::new(given))));
+    }
+    Ok(spec)
 }
 
 fn main() -> std::process::ExitCode {

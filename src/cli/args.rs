@@ -74,6 +74,13 @@ pub(crate) struct ClusterArgs {
     /// Folder with KAI's programs (kai-scheduler, kai-binder and, optionally, kai-podgrouper) and its four CRDs.
     #[arg(long, value_name = "DIR", env = "GROVE_CONFORMANCE_KAI_DIR", hide_env_values = true)]
     pub kai_dir: Option<PathBuf>,
+    /// Checkout of kai-scheduler/KAI-Scheduler, instead of --kai-dir: short for --scheduler-source kai-scheduler=DIR.
+    #[arg(long, value_name = "DIR")]
+    pub kai_source: Option<PathBuf>,
+    /// Build this scheduler from a working tree of its repository, once per content, instead of the pinned version:
+    /// kube-scheduler, vc-scheduler, koord-scheduler or kai-scheduler, e.g. vc-scheduler=../volcano. May be repeated.
+    #[arg(long = "scheduler-source", value_name = "NAME=DIR", value_parser = name_and_dir)]
+    pub scheduler_sources: Vec<(String, PathBuf)>,
 }
 
 /// A version of Kubernetes, as users write it.
@@ -500,6 +507,10 @@ fn name_and_path(raw: &str) -> Result<(String, PathBuf), String> {
         Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.into(), path.into())),
         _ => Err("expected NAME=PATH, e.g. kube-scheduler=./my-scheduler".into()),
     }
+}
+
+fn name_and_dir(raw: &str) -> Result<(String, PathBuf), String> {
+    name_and_path(raw).map_err(|_| "expected NAME=DIR, e.g. vc-scheduler=../volcano".into())
 }
 
 fn name_and_chart(raw: &str) -> Result<(String, String), String> {

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::args::{ImplementationOrigin, UpArgs};
 use super::output::{self, Console};
-use super::{Failure, cluster_spec, operator, own, programs, select};
+use super::{Failure, cluster_spec, given, operator, own, programs, select};
 
 /// What the supervisor writes down about its cluster.
 #[derive(Debug, Serialize, Deserialize)]
@@ -119,11 +119,8 @@ pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
     if let Some(nodes) = &args.nodes {
         command.arg("--nodes").arg(nodes);
     }
-    for (name, path) in &args.cluster_args.bins {
-        command.arg("--bin").arg(format!("{name}={}", path.display()));
-    }
-    if let Some(path) = &args.cluster_args.kai_dir {
-        command.arg("--kai-dir").arg(path);
+    for (flag, name, path) in given::flags(&args.cluster_args) {
+        command.arg(flag).arg(format!("{name}{}", path.display()));
     }
     let _ = std::fs::remove_file(card_file(&args.name));
     let mut supervisor = command
@@ -168,7 +165,7 @@ async fn spec(args: &UpArgs, talk: &Console) -> Result<ClusterSpec, Failure> {
         targets = operator::targets(opened, targets, args.backend == "all")?;
     }
     let schedulers = targets.iter().map(|target| target.scheduler()).collect();
-    let spec = cluster_spec(args.kubernetes, &args.cluster_args, &schedulers)?;
+    let spec = cluster_spec(args.kubernetes, &args.cluster_args, &schedulers, talk).await?;
     let has_controller = args.implementation == ImplementationOrigin::Reference;
     let operator = match opened {
         Some(opened) => Some(Arc::new(opened.build(talk).await?)),

@@ -1,12 +1,12 @@
 //! `components`: the programs that clusters are made of.
 
 use conformance_cluster::catalogue::{self, catalogue};
-use conformance_cluster::components::{Overrides, Source, Toolbox};
+use conformance_cluster::components::{Overrides, Program, Source, Toolbox};
 use conformance_report::Exit;
 
-use super::Failure;
 use super::args::{ComponentsArgs, ComponentsVerb};
 use super::output::{self, Console};
+use super::{Failure, given};
 
 /// Lists, builds or verifies them.
 ///
@@ -15,6 +15,7 @@ use super::output::{self, Console};
 pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
     let overrides: Overrides = args.cluster_args.bins.iter().cloned().collect();
     let talk = Console::default();
+    let sources = given::opened(&args.cluster_args).await?;
     match args.verb {
         ComponentsVerb::List => {
             let mut listed = Vec::new();
@@ -27,34 +28,48 @@ pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
                 let state = if Toolbox::is_built(component).await { "built" } else { "not built" };
                 output::data(&format!("{name:<26}{version:<10}components/{module:<17}{state}"));
             }
+            for source in &sources {
+                for (name, is_built) in source.programs_built().await? {
+                    let (version, dir) = (source.version(), source.dir().display());
+                    let state = if is_built { "built" } else { "not built" };
+                    output::data(&format!("{name:<26}{version:<10} {dir} {state}"));
+                }
+            }
         }
         ComponentsVerb::Build | ComponentsVerb::Verify => {
+            // What the user works on first: it is what may not compile.
+            for source in sources {
+                let scheduler = source.build(&talk).await?;
+                talk.end();
+                if args.verb == ComponentsVerb::Verify {
+                    scheduler.programs.iter().try_for_each(Program::verify)?;
+                }
+                scheduler.programs.iter().for_each(print);
+            }
             for version in args.kubernetes.all() {
                 let toolbox = catalogue::prepare(version, &overrides, &talk).await?;
                 talk.end();
                 if args.verb == ComponentsVerb::Verify {
                     toolbox.verify().await?;
                 }
-                print(&toolbox);
+                toolbox.programs().for_each(print);
             }
         }
     }
     Ok(Exit::Conformant)
 }
 
-fn print(toolbox: &Toolbox) {
-    for program in toolbox.programs() {
-        let source = match (&program.source, program.built_in) {
-            (Source::Given, _) => "given".to_owned(),
-            (Source::Built, Some(seconds)) => format!("built now, {seconds:.0} s"),
-            (Source::Built, None) => "cached".to_owned(),
-        };
-        output::data(&format!(
-            "{:<26}{:<10}{source:<20}sha256:{} {}",
-            program.name,
-            program.version,
-            program.sha256,
-            program.path.display()
-        ));
-    }
+fn print(program: &Program) {
+    let source = match (&program.source, program.built_in) {
+        (Source::Given, _) => "given".to_owned(),
+        (Source::Built, Some(seconds)) => format!("built now, {seconds:.0} s"),
+        (Source::Built, None) => "cached".to_owned(),
+    };
+    output::data(&format!(
+        "{:<26}{:<10}{source:<20}sha256:{} {}",
+        program.name,
+        program.version,
+        program.sha256,
+        program.path.display()
+    ));
 }

@@ -16,7 +16,7 @@ use conformance_run::runner::{Clock, Plan};
 use super::args::{ControlsArgs, ProviderName};
 use super::output::{self, Console};
 use super::provider::{self, KindWords};
-use super::{Failure, programs, run, run_id, select};
+use super::{Failure, given, programs, run, run_id, select};
 
 /// Runs the named controls, or all of the provider's.
 ///
@@ -76,6 +76,7 @@ async fn run_one(
 ) -> Result<bool, Failure> {
     let begin = Instant::now();
     let talk = Arc::new(Console::brief());
+    given::no_sources(&args.cluster_args, "controls break the schedulers that are pinned")?;
     let spec = (control.spec)();
     // On kind containers really start, on two cores.
     let ((origin, programs), usual_scale, concurrency) = match place {
@@ -152,6 +153,7 @@ mod tests {
     #[test]
     fn every_fault_is_known_to_its_program() {
         for control in ControlCluster::ALL.into_iter().flat_map(ControlCluster::controls) {
+            given::no_sources(&args.cluster_args, "controls break the schedulers that are pinned")?;
             let spec = (control.spec)();
             for fault in &spec.controller.faults {
                 assert!(fault.parse::<controller::Fault>().is_ok(), "{}: {fault}", control.name);

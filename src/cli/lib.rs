@@ -10,6 +10,7 @@ mod clusters;
 mod components;
 mod controls;
 mod doctor;
+mod given;
 mod list;
 mod operator;
 mod output;
@@ -33,7 +34,8 @@ use conformance_cluster::local::{ClusterSpec, Programs};
 use conformance_cluster::operator::OperatorError;
 use conformance_cluster::own_program::ControllerProgram;
 use conformance_cluster::process::Launcher;
-use conformance_cluster::schedulers::{self, KaiDir, kai};
+use conformance_cluster::schedulers;
+use conformance_cluster::source::SourceError;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
 use conformance_report::Exit;
@@ -63,11 +65,12 @@ impl From<&ClusterError> for Failure {
         match error {
             // What was said on the command line, or a file that it names.
             ClusterError::Override { .. }
-            | ClusterError::KaiDir { .. }
-            | ClusterError::NoKaiDir { .. }
+            | ClusterError::ProgramFolder { .. }
+            | ClusterError::NoProgramFolder { .. }
             | ClusterError::KindConfig(_)
             | ClusterError::InvalidName { .. } => Self::Usage(error.to_string()),
             ClusterError::Operator(error) => error.into(),
+            ClusterError::Source(error) => error.into(),
             error => Self::Infrastructure(error.to_string()),
         }
     }
@@ -90,6 +93,21 @@ impl From<&OperatorError> for Failure {
 
 impl From<OperatorError> for Failure {
     fn from(error: OperatorError) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<&SourceError> for Failure {
+    fn from(error: &SourceError) -> Self {
+        match error.is_usage() {
+            true => Self::Usage(error.to_string()),
+            false => Self::Infrastructure(error.to_string()),
+        }
+    }
+}
+
+impl From<SourceError> for Failure {
+    fn from(error: SourceError) -> Self {
         Self::from(&error)
     }
 }
@@ -185,20 +203,20 @@ fn finishing(ended: &str, running: usize) -> String {
     format!("{ended}: {finishing}; press Ctrl-C again to kill")
 }
 
-/// A cluster of that version with these schedulers, as the command line wants it.
+/// A cluster of that version with these schedulers, as the command line wants it; those that are given as working trees are
+/// built.
 ///
 /// # Errors
-/// [`Failure::Usage`] for a `--kai-dir` that lacks something.
-fn cluster_spec(
+/// As [`given::schedulers`].
+async fn cluster_spec(
     kubernetes: Kubernetes,
     args: &ClusterArgs,
     schedulers: &BTreeSet<Scheduler>,
+    progress: &output::Console,
 ) -> Result<ClusterSpec, Failure> {
-    let kai = match &args.kai_dir {
-        Some(path) if schedulers.contains(&kai::SCHEDULER) => Some(KaiDir::open(path)?),
-        _ => None,
-    };
-    Ok(ClusterSpec { kai, ..ClusterSpec::of(kubernetes).beside(schedulers.iter().copied()) })
+    let spec = ClusterSpec::of(kubernetes).beside(schedulers.iter().copied());
+    let given = given::schedulers(args, &spec.schedulers, progress).await?;
+    Ok(ClusterSpec { given, ..spec })
 }
 
 /// Prepares the programs of such a cluster, building what is missing. One that was given and that no cluster of local
@@ -210,7 +228,9 @@ async fn programs(
 ) -> Result<Programs, Failure> {
     let (overrides, controller) = overrides(args)?;
     must_be_of(&overrides, components_for(spec.kubernetes, &schedulers::all().collect()))?;
-    let components = components_for(spec.kubernetes, &spec.schedulers);
+    let given = |name: &str| spec.given.values().any(|scheduler| scheduler.program(name).is_some());
+    let components =
+        components_for(spec.kubernetes, &spec.schedulers).filter(|component| !given(component.name));
     let toolbox = Toolbox::prepare_only(components, &overrides, talk).await?;
     Ok(Programs { toolbox, launcher: Launcher::new(own()?), controller: controller_program(controller)? })
 }

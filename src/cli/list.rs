@@ -76,7 +76,7 @@ fn named(need: Need) -> &'static str {
         Need::Kubelets => "kubelets",
         Need::AuditLog => "auditLog",
         Need::SeveralSchedulers => "severalSchedulers",
-        Need::PodGrouper => "podGrouper",
+        Need::Process(name) => name,
         Need::ReferenceController => "referenceController",
         Need::DisableableBackend => "disableableBackend",
         Need::Upgrade => "upgrade",

@@ -18,7 +18,7 @@ use conformance_run::workload;
 
 use super::args::{ImplementationOrigin, Install, ProviderArgs, ProviderName, RunArgs, Versions};
 use super::output::{self, Console};
-use super::{Failure, cluster_spec, operator, provider, run_id, select};
+use super::{Failure, cluster_spec, given, operator, provider, run_id, select};
 
 /// Runs.
 ///
@@ -106,10 +106,14 @@ async fn run_on(
     let talk = Arc::new(Console::default());
     let building = Instant::now();
     let schedulers: BTreeSet<_> = plan.targets.iter().map(|target| target.scheduler()).collect();
-    let mut spec = cluster_spec(kubernetes, &args.cluster_args, &schedulers)?;
+    if args.provider.provider != ProviderName::Local {
+        let reason = "a working tree is built for local processes; in containers it is --bin NAME=PATH (kind), or yours";
+        given::no_sources(&args.cluster_args, reason)?;
+    }
+    let mut spec = cluster_spec(kubernetes, &args.cluster_args, &schedulers, talk.as_ref()).await?;
     if args.provider.provider == ProviderName::Kind {
         // The programs of a folder are for local processes.
-        spec.kai = None;
+        spec.given.clear();
     }
     let mut implementation = provider::implementation(&args.provider)?;
     if let Some(opened) = opened {
@@ -262,7 +266,7 @@ pub(crate) async fn execute(
     let observer: Arc<dyn Observer> = talk.clone();
     let results = Results::begin(environment, plan, clock, command(), observer.clone()).await;
     let results = runner::hold_all(environment, plan, &observer, results.map_err(unwritten)?).await;
-    Ok(runner::report(environment, plan, results, clock, command()).await?)
+    Ok(runner::report(environment, plan, results, clock, command()).await)
 }
 
 /// Ends the run's clusters. Failures are reported, and change no verdict.
@@ -317,7 +321,9 @@ fn provider_words(args: &ProviderArgs) -> Vec<String> {
 fn reproduce(kubernetes: Kubernetes, args: &RunArgs) -> String {
     let quoted = |path: &std::path::Path| format!("'{}'", path.display());
     let mut words = vec!["grove-conformance run".to_owned()];
-    words.extend(args.cluster_args.bins.iter().map(|(name, path)| format!("--bin {name}={}", quoted(path))));
+    words.extend(
+        given::flags(&args.cluster_args).map(|(flag, name, path)| format!("{flag} {name}{}", quoted(path))),
+    );
     words.extend(args.cluster.iter().map(|name| format!("--cluster {name}")));
     words.extend(provider_words(&args.provider));
     words.extend(args.operator.operator.iter().map(|word| format!("--operator '{word}'")));
@@ -333,7 +339,6 @@ fn reproduce(kubernetes: Kubernetes, args: &RunArgs) -> String {
         (Some(file), Some(nodes)) => words.push(format!("--workload {} --nodes {nodes}", quoted(file))),
         _ => words.push("--case {case}".into()),
     }
-    words.extend(args.cluster_args.kai_dir.iter().map(|path| format!("--kai-dir {}", quoted(path))));
     words.push("{target}".into());
     words.join(" ")
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::local::Part;
 use crate::operator::Operator;
-use crate::schedulers::{self, KaiDir, installation};
+use crate::schedulers::{self, GivenScheduler, installation};
 
 /// Feature gates, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -82,8 +82,8 @@ pub struct ClusterSpec {
     pub plugins_off: Vec<(Scheduler, &'static str)>,
     /// Faults that the fake GPU plugin is started with, where nodes have kubelets; none but in negative controls.
     pub gpu_plugin_faults: Vec<String>,
-    /// KAI's programs and CRDs. Without, KAI has its minimal CRDs and kube-scheduler stands in for it.
-    pub kai: Option<KaiDir>,
+    /// Schedulers that the user gave, with their CRDs. For one that can only be given and is not, kube-scheduler stands in.
+    pub given: BTreeMap<Scheduler, Arc<GivenScheduler>>,
 }
 
 /// Who replaces whom; `None` is the reference controller.
@@ -222,7 +222,7 @@ impl ClusterSpec {
             schedulers: BTreeSet::from([Scheduler::KUBE]),
             plugins_off: Vec::new(),
             gpu_plugin_faults: Vec::new(),
-            kai: None,
+            given: BTreeMap::new(),
         }
     }
 
@@ -325,7 +325,7 @@ mod tests {
             ]
         );
         let all = ClusterSpec::with(OTHERS);
-        assert_eq!(all.parts().count(), kube.len() + 2, "KAI has no processes without its folder");
+        assert_eq!(all.parts().count(), kube.len() + 2, "KAI has no processes unless it is given");
         assert_eq!(all.stood_in_for(), ["kai-scheduler"]);
         assert_eq!(all.binder(kai::SCHEDULER), "system:kube-scheduler");
         assert_eq!(all.binder(volcano::SCHEDULER), "system:volcano-scheduler");

@@ -66,17 +66,21 @@ pub enum ClusterError {
         /// Why it cannot be used.
         reason: String,
     },
-    /// A folder given with `--kai-dir` that lacks something.
-    #[error("--kai-dir {}: it lacks {}", path.display(), missing.join("; "))]
-    KaiDir {
+    /// A folder with a scheduler's programs that lacks something.
+    #[error("{flag} {}: it lacks {}", path.display(), missing.join("; "))]
+    ProgramFolder {
+        /// The flag that names it.
+        flag: &'static str,
         /// The folder.
         path: PathBuf,
         /// Everything that was not found in it.
         missing: Vec<String>,
     },
-    /// A `--kai-dir` that cannot be read.
-    #[error("--kai-dir {}: {source}", path.display())]
-    NoKaiDir {
+    /// Such a folder that cannot be read.
+    #[error("{flag} {}: {source}", path.display())]
+    NoProgramFolder {
+        /// The flag that names it.
+        flag: &'static str,
         /// What was given.
         path: PathBuf,
         /// The system's error.
@@ -334,6 +338,9 @@ pub enum ClusterError {
     /// An operator that was given cannot be judged.
     #[error(transparent)]
     Operator(#[from] crate::operator::OperatorError),
+    /// A working tree from which nothing can be built.
+    #[error(transparent)]
+    Source(#[from] crate::source::SourceError),
     /// Certificates could not be made.
     #[error("cannot make certificates: {0}")]
     Certificates(String),

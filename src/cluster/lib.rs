@@ -10,6 +10,7 @@
 //! - [`node_pools`] gives cases their own nodes, [`workers`] leases them real ones;
 //! - [`schedulers`] has, one file per scheduler, how each is configured and started, and what it needs of the API;
 //! - [`nodes`] describes the nodes a case asks for;
+//! - [`source`] builds programs from a working tree of the user's;
 //! - [`operator`] is any other operator, from its source or as a program;
 //! - [`own_program`] has the command lines of the reference implementation;
 //! - [`docker`] is the Docker engine;
@@ -39,6 +40,7 @@ pub mod preflight;
 pub mod process;
 pub mod provider;
 pub mod schedulers;
+pub mod source;
 pub mod sweep;
 pub mod workers;
 

@@ -44,10 +44,8 @@ pub struct Column {
 /// How a report knows the version of a target's scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReportedVersion {
-    /// The one of the program of that name, which the harness has built.
+    /// The one of the program of that name, which the harness has built or was given.
     OfProgram(&'static str),
-    /// The one that the folder of its binaries says.
-    OfFolder,
     /// It is not the harness's: this is said instead.
     Always(&'static str),
 }

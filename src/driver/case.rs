@@ -50,8 +50,8 @@ pub enum Need {
     AuditLog,
     /// More than one scheduler.
     SeveralSchedulers,
-    /// KAI's podgrouper.
-    PodGrouper,
+    /// The process of that name of the target's scheduler, one that the scheduler does without.
+    Process(&'static str),
     /// The reference controller: its configuration is changed, or a fault of its own is used.
     ReferenceController,
     /// A backend that can be disabled: the target's own, or beside kube-scheduler the harness's External profile.

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use conformance_cluster::ClusterError;
-use conformance_cluster::components::{Source, digest};
+use conformance_cluster::components::{Program, Source};
 use conformance_cluster::operator::Operator;
 use conformance_cluster::schedulers::helm::Installed;
 use conformance_cluster::schedulers::{self, installation};
@@ -193,11 +192,7 @@ impl<'a> Results<'a> {
         let mut planned = BTreeMap::new();
         self.plan.fill(&mut planned, &conformance_report::interrupted());
         let planned = report(self.environment, self.plan, planned, self.clock, self.command.clone()).await;
-        let written = match planned {
-            Ok(planned) => self.file.run(&planned.incomplete("the run was killed")),
-            // The run's own report will not do better, and says why.
-            Err(error) => return tracing::warn!(%error, "what a killed run would leave is not complete"),
-        };
+        let written = self.file.run(&planned.incomplete("the run was killed"));
         self.tell(written);
     }
 
@@ -236,46 +231,34 @@ pub struct Clock {
 }
 
 /// Writes the results down.
-///
-/// # Errors
-/// [`ClusterError::File`] for a program of KAI's that cannot be read.
 pub async fn report(
     environment: &Environment,
     plan: &Plan,
     results: BTreeMap<Target, Vec<CaseResult>>,
     clock: Clock,
     command: String,
-) -> Result<Report, ClusterError> {
+) -> Report {
     let settings = &environment.settings;
     let provider = provider(environment).await;
     let shared = environment.shared();
     let kind = shared.as_ref().and_then(|test_cluster| test_cluster.kind().ok());
     let installed = kind.map_or(&[][..], |kind| kind.installed());
-    let profile = |(target, cases): (Target, Vec<CaseResult>)| -> Result<_, ClusterError> {
-        let version = version(settings, target, &provider, installed)?;
+    let profile = |(target, cases): (Target, Vec<CaseResult>)| {
+        let version = version(settings, target, &provider, installed);
         let clauses = plan.clauses.iter().filter(|clause| target.concerns(clause));
         let features = features(target, settings, &cases);
         let profile = ProfileReport { version, features, ..empty_profile(target) };
-        Ok(profile.conclude(clauses, cases))
+        profile.conclude(clauses, cases)
     };
-    let profiles = results.into_iter().map(profile).collect::<Result<_, _>>()?;
+    let profiles = results.into_iter().map(profile).collect();
     let components = settings
         .programs
         .toolbox
         .programs()
-        .map(|program| Component {
-            name: program.name.clone(),
-            version: program.version.clone(),
-            source: match program.source {
-                Source::Built => ComponentSource::Built,
-                Source::Given => ComponentSource::Path,
-            },
-            chart: None,
-            digest: format!("sha256:{}", program.sha256),
-        })
+        .chain(given_programs(settings))
+        .map(of_program)
         .chain(settings.spec.operator.as_deref().map(of_operator))
         .chain(replaced(settings).map(of_operator))
-        .chain(given_components(settings)?)
         .chain(installed.iter().map(of_chart))
         .collect();
     let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -308,27 +291,34 @@ pub async fn report(
             total_seconds: Seconds::from(clock.begin.elapsed()),
         },
     };
-    Ok(match environment.interruption().cause() {
+    match environment.interruption().cause() {
         // A run that was asked to end when its last case had ended is whole.
         Some(cause) if !report.interrupted().is_empty() => {
             report.incomplete(format!("interrupted ({cause})"))
         }
         _ => report,
-    })
+    }
 }
 
-/// The programs of schedulers that the user gave. None of them tells a version without a cluster.
-fn given_components(settings: &crate::environment::Settings) -> Result<Vec<Component>, ClusterError> {
+/// The programs of schedulers that the user gave.
+fn given_programs(settings: &crate::environment::Settings) -> impl Iterator<Item = &Program> {
     let spec = &settings.spec;
     let chosen = schedulers::all().filter(|scheduler| spec.schedulers.contains(scheduler));
-    chosen
-        .flat_map(|scheduler| installation(scheduler).given(spec))
-        .map(|(name, path)| {
-            let digest = format!("sha256:{}", digest(path)?);
-            let (name, version) = (name.to_owned(), "unknown".to_owned());
-            Ok(Component { name, version, source: ComponentSource::Path, chart: None, digest })
-        })
-        .collect()
+    chosen.flat_map(|scheduler| installation(scheduler).given(spec))
+}
+
+/// A program that was built, or given.
+fn of_program(program: &Program) -> Component {
+    Component {
+        name: program.name.clone(),
+        version: program.version.clone(),
+        source: match program.source {
+            Source::Built => ComponentSource::Built,
+            Source::Given => ComponentSource::Path,
+        },
+        chart: None,
+        digest: format!("sha256:{}", program.sha256),
+    }
 }
 
 /// The operator that is upgraded from, where it is another one.
@@ -365,9 +355,9 @@ fn version(
     target: Target,
     provider: &Provider,
     installed: &[Installed],
-) -> Result<String, ClusterError> {
+) -> String {
     if let ReportedVersion::Always(said) = target.version() {
-        return Ok(said.into());
+        return said.into();
     }
     let release = match &settings.origin {
         Origin::Kind(kind) => kind.release(target.scheduler()),
@@ -377,19 +367,15 @@ fn version(
         let one = installed.iter().find(|one| one.scheduler == release.scheduler);
         // One that did not come up has the version that it would have had.
         let version = one.map(|one| &one.version).or(release.chart.version.as_ref());
-        return Ok(version.cloned().unwrap_or_else(|| "unknown".into()));
-    }
-    if let ReportedVersion::Always(said) = target.version() {
-        return Ok(said.into());
+        return version.cloned().unwrap_or_else(|| "unknown".into());
     }
     let scheduler = target.scheduler();
-    let version = installation(scheduler).version(&settings.spec, &settings.programs.toolbox)?;
-    Ok(match version {
+    match installation(scheduler).version(&settings.spec, &settings.programs.toolbox) {
         Some(version) => version,
         // The control plane's own, in its version.
         None if scheduler == Scheduler::KUBE => provider.kubernetes_version.clone(),
         None => "unknown".into(),
-    })
+    }
 }
 
 /// Where the shared cluster came from. One that did not come up has the version that it would have had.

@@ -26,7 +26,7 @@ pub(crate) const CASE: Case = Case::new(
 .clauses(&["KAI-07"])
 .nodes(&[nodes(1)])
 .only(&[Target::KAI])
-.needs(&[Need::PodGrouper]);
+.needs(&[Need::Process("kai-podgrouper")]);
 
 const SET: &str = "ungrouped";
 /// A pod that is no gang's.

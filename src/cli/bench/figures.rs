@@ -35,7 +35,7 @@ pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<
     let talk = Console::default();
     let targets = select::targets_on(kubernetes, &args.backend, None)?;
     let running: BTreeSet<Scheduler> = targets.iter().map(|target| target.scheduler()).collect();
-    let spec = cluster_spec(kubernetes, &args.cluster_args, &running)?;
+    let spec = cluster_spec(kubernetes, &args.cluster_args, &running, &talk).await?;
     let programs = programs(&args.cluster_args, &spec, &talk).await?;
     let run = run_id();
     let mut starts = Vec::new();

@@ -105,7 +105,7 @@ async fn measure(args: &BenchArgs, size: Size, talk: &Console, rows: &mut Vec<Ro
     let run = run_id();
     let mut number = 0;
     for kubernetes in args.kubernetes.unwrap_or(Versions::All).all().iter().copied() {
-        let whole = cluster_spec(kubernetes, &args.cluster_args, &[Scheduler::KUBE].into())?;
+        let whole = cluster_spec(kubernetes, &args.cluster_args, &[Scheduler::KUBE].into(), talk).await?;
         let programs = programs(&args.cluster_args, &whole, talk).await?;
         for round in rounds(kubernetes) {
             number += 1;

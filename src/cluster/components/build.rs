@@ -195,8 +195,10 @@ pub(super) async fn build(
         tail: [reason, &home::tail(log, 15)].join("\n").trim().to_owned(),
     };
     home::write(log, "")?;
+    let vendored = program.folder.join("vendor/modules.txt").is_file();
+    let modules = if vendored { "-mod=vendor" } else { "-mod=readonly" };
     let mut go = Command::new("go")
-        .args(["build", "-v", "-trimpath", "-mod=readonly", "-buildvcs=false", "-ldflags", program.ldflags])
+        .args(["build", "-v", "-trimpath", modules, "-buildvcs=false", "-ldflags", program.ldflags])
         .arg("-o")
         .arg(target)
         .arg(program.package)

@@ -14,5 +14,5 @@ pub(crate) use build::{Build, hex};
 pub use build::{BuiltBy, Toolchain, source};
 pub(crate) use component::module;
 pub use component::{Component, Module, Purpose};
-pub(crate) use toolbox::built_once;
 pub use toolbox::{Overrides, Program, Progress, Source, Toolbox, digest, must_be_of};
+pub(crate) use toolbox::{built_once, cached};

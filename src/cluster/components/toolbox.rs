@@ -22,7 +22,7 @@ pub enum Source {
 }
 
 /// A program that is there.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Program {
     /// Its name.
     pub name: String,
@@ -36,6 +36,21 @@ pub struct Program {
     pub source: Source,
     /// Seconds that a build took in this call, if one was needed.
     pub built_in: Option<f64>,
+}
+
+impl Program {
+    /// Recomputes its digest.
+    ///
+    /// # Errors
+    /// [`ClusterError::Corrupt`] if it is not what it should be; [`ClusterError::File`].
+    pub fn verify(&self) -> Result<(), ClusterError> {
+        let now = digest(&self.path)?;
+        if now == self.sha256 {
+            return Ok(());
+        }
+        let reason = format!("its digest is {now}, {} was built", self.sha256);
+        Err(ClusterError::Corrupt { component: self.name.clone(), reason })
+    }
 }
 
 /// Programs that the user gave: name to path.
@@ -105,7 +120,7 @@ impl Toolbox {
     /// Whether a component is in the cache, built by the Go that is on PATH now.
     pub async fn is_built(component: &'static Component) -> bool {
         match Toolchain::find(component.module).await {
-            Ok(go) => read(component.name, &folder(component, &go)).is_some(),
+            Ok(go) => cached(component.name, &folder(component, &go)).is_some(),
             Err(_) => false,
         }
     }
@@ -132,11 +147,8 @@ impl Toolbox {
     /// [`ClusterError::Corrupt`] for the first that is not what it should be.
     pub async fn verify(&self) -> Result<(), ClusterError> {
         for program in self.programs() {
+            program.verify()?;
             let corrupt = |reason: String| ClusterError::Corrupt { component: program.name.clone(), reason };
-            let now = digest(&program.path)?;
-            if now != program.sha256 {
-                return Err(corrupt(format!("its digest is {now}, {} was built", program.sha256)));
-            }
             let said = say_version(&program.path).await.map_err(&corrupt)?;
             if program.source == Source::Built && !said.contains(program.version.trim_start_matches('v')) {
                 return Err(corrupt(format!("it calls itself {said:?}, not {}", program.version)));
@@ -208,7 +220,7 @@ async fn cached_or_built(
     progress: &dyn Progress,
 ) -> Result<Program, ClusterError> {
     let folder = folder(component, go);
-    if let Some(program) = read(component.name, &folder) {
+    if let Some(program) = cached(component.name, &folder) {
         return Ok(program);
     }
     let module = build::materialise(component.module)?;
@@ -233,13 +245,13 @@ pub(crate) async fn built_once(
     progress: &dyn Progress,
 ) -> Result<Program, ClusterError> {
     let Build { name, version, .. } = build;
-    if let Some(program) = read(name, folder) {
+    if let Some(program) = cached(name, folder) {
         return Ok(program);
     }
     home::make(folder)?;
     let _lock = hold(name, &folder.join("lock"), progress).await?;
     // Another process may have finished it meanwhile.
-    if let Some(program) = read(name, folder) {
+    if let Some(program) = cached(name, folder) {
         return Ok(program);
     }
     progress.building(name, version);
@@ -262,7 +274,7 @@ pub(crate) async fn built_once(
     let text = serde_json::to_string_pretty(&built).unwrap_or_default();
     home::write(&folder.join("built.json"), text)?;
     progress.built(name, version, seconds);
-    read(name, folder).map(|program| Program { built_in: Some(seconds), ..program }).ok_or_else(|| {
+    cached(name, folder).map(|program| Program { built_in: Some(seconds), ..program }).ok_or_else(|| {
         ClusterError::Corrupt { component: name.into(), reason: "it vanished after its build".into() }
     })
 }
@@ -271,7 +283,8 @@ fn folder(component: &Component, go: &Toolchain) -> PathBuf {
     home::cache().join("components").join(format!("{}-{}", component.name, build::key(component, go)))
 }
 
-fn read(name: &str, folder: &Path) -> Option<Program> {
+/// The program that a cache folder has, whole.
+pub(crate) fn cached(name: &str, folder: &Path) -> Option<Program> {
     let built: BuiltBy =
         serde_json::from_str(&std::fs::read_to_string(folder.join("built.json")).ok()?).ok()?;
     let path = folder.join(name);
@@ -334,8 +347,8 @@ mod tests {
             seconds: 1.0,
         };
         std::fs::write(folder.path().join("etcd"), content).unwrap();
-        assert!(read("etcd", folder.path()).is_none(), "a build that has not ended");
+        assert!(cached("etcd", folder.path()).is_none(), "a build that has not ended");
         std::fs::write(folder.path().join("built.json"), serde_json::to_string(&built).unwrap()).unwrap();
-        assert_eq!(read("etcd", folder.path()).is_some(), is_there);
+        assert_eq!(cached("etcd", folder.path()).is_some(), is_there);
     }
 }

@@ -159,13 +159,11 @@ impl Layout {
             return operator.process(self.operator_place(operator)?, &spec.controller);
         }
         let Command { args, env } = self.command(part, spec)?;
-        let given = part.described().and_then(|(install, process)| {
-            let file = install.given(spec).find(|(name, _)| *name == process.name);
-            file.map(|(_, file)| file)
-        });
+        let given =
+            part.described().and_then(|(install, process)| install.given_process(process, &args, spec));
         let (program, args) = match (part, given) {
             (Part::Controller, _) => (programs.controller.path.clone(), programs.controller.args(args)),
-            (_, Some(file)) => (file.into(), args),
+            (_, Some(given)) => given,
             (_, None) => (programs.toolbox.get(part.program())?.path.clone(), args),
         };
         Ok(ProcessSpec { name: part.program().into(), program, args, env })

@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::OperatorError;
-use super::description::{When, document};
 use crate::components::hex;
+use crate::source::{SourceError, When, document};
 
 const KIND: &str = "ImplementationDeclaration";
 
@@ -58,7 +58,7 @@ impl Declaration {
     /// Reads a file: the first of its releases that is like the source in `dir`.
     ///
     /// # Errors
-    /// [`OperatorError::File`], [`OperatorError::Release`].
+    /// [`OperatorError::File`], [`SourceError::Release`].
     pub(super) fn read(text: &str, path: &Path, operator: &str, dir: &Path) -> Result<Self, OperatorError> {
         let wrong = |reason: String| OperatorError::File { path: path.into(), reason };
         let fields = document(text, KIND).map_err(wrong)?;
@@ -71,8 +71,8 @@ impl Declaration {
             )));
         }
         let release = file.releases.into_iter().find(|release| release.when.holds(dir));
-        let release = release.ok_or_else(|| OperatorError::Release {
-            operator: operator.into(),
+        let release = release.ok_or_else(|| SourceError::Release {
+            of: operator.into(),
             dir: dir.into(),
             reason: format!("{} declares nothing of a release like it", path.display()),
         })?;

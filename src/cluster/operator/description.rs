@@ -1,7 +1,4 @@
 //! The description of an operator: a YAML file whose fields docs/operators.md explains.
-//!
-//! Releases differ. Where they do, the file has `variants`: the first whose files are in the folder is merged over the
-//! rest of the document (as a JSON merge patch), so that a field is told once for all releases or once per variant.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,9 +8,8 @@ use serde_json::{Map, Value};
 
 use super::OperatorError;
 use super::template::{any, fill, fill_value};
+use crate::source::{GoBuild, NoRelease, SourceError, VersionFrom, document, for_release, top};
 
-/// The version of the format, of descriptions and declarations.
-pub(super) const API_VERSION: &str = "conformance.grove.io/v1alpha1";
 const KIND: &str = "OperatorDescription";
 
 /// How an operator is built, started and known to be ready.
@@ -73,31 +69,6 @@ pub struct Description {
 
 fn default_namespace() -> String {
     "grove-system".into()
-}
-
-/// Where a version is read: of git's tags in a checkout, else in a file.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct VersionFrom {
-    /// Which tags tell a version, as a pattern of `git describe --match`.
-    pub git_tags: Option<String>,
-    /// A text file with the version and nothing else, or a Helm chart's Chart.yaml.
-    pub file: Option<String>,
-}
-
-/// A program that Go builds.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct GoBuild {
-    /// The folder of its module.
-    pub module: String,
-    /// Its package, as `go build` takes it there.
-    pub package: String,
-    /// Folders whose files decide what is built: the module's own, and those that it replaces modules by.
-    pub inputs: Vec<String>,
-    /// Value of `-ldflags`, with `{version}` and `{commit}`.
-    #[serde(default)]
-    pub ldflags: String,
 }
 
 /// A user of the API server.
@@ -187,57 +158,6 @@ fn a_minute() -> u64 {
     60
 }
 
-/// Files that are, or are not, in a folder.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct When {
-    #[serde(default)]
-    exists: Vec<String>,
-    #[serde(default)]
-    missing: Vec<String>,
-}
-
-impl When {
-    /// Whether a folder is like that.
-    pub(super) fn holds(&self, dir: &Path) -> bool {
-        let is_there = |file: &String| dir.join(file).exists();
-        self.exists.iter().all(is_there) && !self.missing.iter().any(is_there)
-    }
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Variant {
-    name: String,
-    #[serde(default)]
-    when: When,
-    /// Why the suite cannot judge such a release.
-    refused: Option<String>,
-    #[serde(default)]
-    with: Map<String, Value>,
-}
-
-/// Reads a document of that kind, without `apiVersion` and `kind`.
-///
-/// # Errors
-/// What is wrong with it.
-pub(super) fn document(text: &str, kind: &str) -> Result<Map<String, Value>, String> {
-    let mut documents = grove_yaml::documents(text).map_err(|error| error.to_string())?;
-    let (Some(Value::Object(mut fields)), true) = (documents.pop(), documents.is_empty()) else {
-        return Err("expected one YAML document, a mapping".into());
-    };
-    for (field, wanted) in [("apiVersion", API_VERSION), ("kind", kind)] {
-        match fields.remove(field) {
-            Some(Value::String(found)) if found == wanted => {}
-            found => {
-                let found = found.map_or("nothing".to_owned(), |found| found.to_string());
-                return Err(format!("{field}: expected {wanted}, found {found}"));
-            }
-        }
-    }
-    Ok(fields)
-}
-
 /// The name, kept beside a description, of the folder it is about and of the release that was recognised.
 #[derive(Debug)]
 pub(super) struct Read {
@@ -251,46 +171,23 @@ impl Description {
     /// file, for messages and relative paths.
     ///
     /// # Errors
-    /// [`OperatorError::File`], [`OperatorError::Checkout`], [`OperatorError::Release`].
+    /// [`OperatorError::File`], [`SourceError::Checkout`], [`SourceError::Release`].
     pub(super) fn read(text: &str, path: &Path, dir: Option<&Path>) -> Result<Read, OperatorError> {
         let wrong = |reason: String| OperatorError::File { path: path.into(), reason };
         let mut fields = document(text, KIND).map_err(wrong)?;
-        let variants = fields.remove("variants").unwrap_or_else(|| Value::Array(Vec::new()));
-        let variants: Vec<Variant> =
-            serde_json::from_value(variants).map_err(|error| wrong(format!("variants: {error}")))?;
         let beside = path.parent().unwrap_or(Path::new("."));
         let source = fields.get("source").and_then(Value::as_str).map(|folder| beside.join(folder));
         let given = dir.map(Path::to_owned).or(source).unwrap_or_else(|| beside.to_owned());
-        let operator = fields.get("name").and_then(Value::as_str).unwrap_or("the operator").to_owned();
-        let marks = fields.get("checkout").and_then(Value::as_array).into_iter().flatten();
-        let marks: Vec<_> = marks.filter_map(Value::as_str).map(str::to_owned).collect();
-        let no_checkout =
-            |lacks| OperatorError::Checkout { operator: operator.clone(), dir: given.clone(), lacks };
-        let dir = given.canonicalize().map_err(|_| no_checkout(vec!["everything: no such folder".into()]))?;
-        let lacks: Vec<_> = marks.into_iter().filter(|mark| !dir.join(mark).exists()).collect();
-        if !lacks.is_empty() {
-            return Err(no_checkout(lacks));
-        }
-        let no_release =
-            |reason: String| OperatorError::Release { operator: operator.clone(), dir: dir.clone(), reason };
-        let mut name = None;
-        if !variants.is_empty() {
-            let names =
-                || variants.iter().map(|variant| variant.name.as_str()).collect::<Vec<_>>().join(", ");
-            let of_this = variants.iter().find(|variant| variant.when.holds(&dir));
-            let variant = of_this.ok_or_else(|| {
-                no_release(format!("none of the variants in {} is like it: {}", path.display(), names()))
-            })?;
-            if let Some(reason) = &variant.refused {
-                return Err(no_release(reason.clone()));
-            }
-            merge(&mut fields, &variant.with);
-            name = Some(variant.name.clone());
-        }
+        let of = fields.get("name").and_then(Value::as_str).unwrap_or("the operator").to_owned();
+        let dir = top(&of, &given, &fields)?;
+        let variant = for_release(&mut fields, &dir, path).map_err(|no| match no {
+            NoRelease::Document(reason) => wrong(reason),
+            NoRelease::Refused(reason) => SourceError::Release { of, dir: dir.clone(), reason }.into(),
+        })?;
         let description: Self =
             serde_json::from_value(Value::Object(fields)).map_err(|error| wrong(error.to_string()))?;
         description.check().map_err(wrong)?;
-        Ok(Read { description, dir, variant: name })
+        Ok(Read { description, dir, variant })
     }
 
     fn check(&self) -> Result<(), String> {
@@ -321,16 +218,5 @@ impl Description {
             }
         }
         Ok(())
-    }
-}
-
-/// A JSON merge patch of objects (RFC 7386).
-fn merge(into: &mut Map<String, Value>, patch: &Map<String, Value>) {
-    for (name, value) in patch {
-        match (into.get_mut(name), value) {
-            (_, Value::Null) => drop(into.remove(name)),
-            (Some(Value::Object(old)), Value::Object(new)) => merge(old, new),
-            _ => drop(into.insert(name.clone(), value.clone())),
-        }
     }
 }

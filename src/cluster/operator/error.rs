@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::source::SourceError;
+
 /// Why an operator cannot be judged.
 #[derive(Debug, thiserror::Error)]
 pub enum OperatorError {
@@ -23,26 +25,9 @@ pub enum OperatorError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A folder that is not what the description is about.
-    #[error("{} is no checkout of {operator}: it lacks {}; give the folder at the top of its repository", dir.display(), lacks.join(", "))]
-    Checkout {
-        /// Whose checkout it should be.
-        operator: String,
-        /// The folder.
-        dir: PathBuf,
-        /// What it should have.
-        lacks: Vec<String>,
-    },
-    /// A release that no variant is about, or that the suite cannot judge.
-    #[error("{}: this release of {operator} cannot be judged: {reason}", dir.display())]
-    Release {
-        /// Whose.
-        operator: String,
-        /// The folder.
-        dir: PathBuf,
-        /// Why not.
-        reason: String,
-    },
+    /// A folder from which it cannot be built.
+    #[error(transparent)]
+    Source(#[from] SourceError),
     /// A backend that the operator does not have.
     #[error("{operator} declares no backend {backend}: it declares {}; choose one of them with --backend, or describe the backend in the operator's files", declared.join(", "))]
     Backend {
@@ -52,16 +37,6 @@ pub enum OperatorError {
         backend: String,
         /// Those it has.
         declared: Vec<String>,
-    },
-    /// A Go toolchain that cannot build it.
-    #[error("{}: {reason}\nGo {needed} or newer builds it; install it and put it on PATH, or let Go fetch it (GOTOOLCHAIN=auto)", module.display())]
-    Go {
-        /// The module's folder.
-        module: PathBuf,
-        /// What `go` answered.
-        reason: String,
-        /// The `go` line of its go.mod.
-        needed: String,
     },
     /// It ended before it was ready.
     #[error(
@@ -110,13 +85,10 @@ pub enum OperatorError {
 impl OperatorError {
     /// Whether the command line, or a file that it names, is wrong.
     pub fn is_usage(&self) -> bool {
-        matches!(
-            self,
-            Self::Word { .. }
-                | Self::File { .. }
-                | Self::Checkout { .. }
-                | Self::Release { .. }
-                | Self::Backend { .. }
-        )
+        match self {
+            Self::Word { .. } | Self::File { .. } | Self::Backend { .. } => true,
+            Self::Source(error) => error.is_usage(),
+            Self::Ended { .. } | Self::NotReady { .. } | Self::Webhook { .. } => false,
+        }
     }
 }

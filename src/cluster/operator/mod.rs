@@ -6,12 +6,10 @@
 //! place in a [local cluster](crate::local): the same part, stopped and started by the same cases.
 //!
 //! - [`word`]: what may be written behind `--operator`, and the descriptions that this program brings;
-//! - [`description`]: the file's fields, and the variants in which releases differ; [`template`]: its placeholders;
-//! - [`checkout`]: version, commit and content of a folder;
+//! - [`description`]: the file's fields; [`template`]: its placeholders;
 //! - [`configuration`], [`objects`], [`process`], [`webhooks`]: what becomes of it in one cluster;
 //! - [`declaration`]: which features it declares on which backend.
 
-mod checkout;
 mod configuration;
 mod declaration;
 mod description;

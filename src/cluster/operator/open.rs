@@ -6,22 +6,20 @@ use std::path::{Path, PathBuf};
 use conformance_contract::clauses::Feature;
 use sha2::{Digest, Sha256};
 
-use super::checkout::{self, Revision};
-use super::description::{Description, GoBuild, Read};
-use super::template::fill;
+use super::description::{Description, Read};
 use super::word::Word;
 use super::{Declaration, OperatorError};
-use crate::components::{Build, Program, Progress, Source, Toolchain, built_once, digest, hex};
-use crate::{ClusterError, home};
+use crate::ClusterError;
+use crate::components::{Program, Progress, Source, digest, hex};
+use crate::source::{GoBuild, Module, Tree, revision};
 
 /// An operator whose program may not be built yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Opened {
     description: Description,
-    dir: PathBuf,
+    tree: Tree,
     /// The folder that `program` is relative to.
     beside: PathBuf,
-    revision: Revision,
     variant: Option<String>,
     declaration: Option<Declaration>,
     word: String,
@@ -82,9 +80,10 @@ pub async fn open(word: &str, declares: Option<&Path>) -> Result<Opened, Operato
         Some((text, path)) => Some(Declaration::read(&text, &path, &description.name, &dir)?),
         None => None,
     };
-    let revision = checkout::revision(&dir, &description.version).await;
+    let revision = revision(&dir, &description.version).await;
     let sha256 = hex(&Sha256::digest(&text));
-    Ok(Opened { description, dir, beside, revision, variant, declaration, word, sha256 })
+    let tree = Tree { dir, revision };
+    Ok(Opened { description, tree, beside, variant, declaration, word, sha256 })
 }
 
 fn read(path: &Path) -> Result<String, OperatorError> {
@@ -120,7 +119,7 @@ impl Opened {
     /// The operator with its program, built unless it is in the cache.
     ///
     /// # Errors
-    /// [`OperatorError::Go`], [`OperatorError::File`]; [`ClusterError::Build`], [`ClusterError::Disk`].
+    /// [`ClusterError::Source`], [`OperatorError::File`]; [`ClusterError::Build`], [`ClusterError::Disk`].
     pub async fn build(self, progress: &dyn Progress) -> Result<Operator, ClusterError> {
         let program = match (&self.description.build, &self.description.program) {
             (Some(build), _) => self.built(build, progress).await?,
@@ -129,43 +128,21 @@ impl Opened {
         Ok(Operator {
             description: self.description,
             declaration: self.declaration,
-            version: self.revision.version,
-            commit: self.revision.commit,
+            version: self.tree.revision.version,
+            commit: self.tree.revision.commit,
             variant: self.variant,
             description_sha256: self.sha256,
             sha256: program.sha256,
             is_built: program.source == Source::Built,
             word: self.word,
-            dir: self.dir,
+            dir: self.tree.dir,
             program: program.path,
         })
     }
 
     async fn built(&self, build: &GoBuild, progress: &dyn Progress) -> Result<Program, ClusterError> {
-        let name = &self.description.name;
-        let module = self.dir.join(&build.module);
-        let too_old = |reason| OperatorError::Go { needed: go_line(&module), module: module.clone(), reason };
-        let go = Toolchain::in_folder(&module).await.map_err(too_old)?;
-        Toolchain::serves(&module).await.map_err(too_old)?;
-        let values = [
-            ("version", self.revision.version.clone()),
-            ("commit", self.revision.commit.clone().unwrap_or_default()),
-        ];
-        let ldflags = fill(&build.ldflags, &values.into())
-            .map_err(|reason| OperatorError::File { path: "build.ldflags".into(), reason })?;
-        let content = checkout::content(&self.dir, &build.inputs).await?;
-        let mut hash = Sha256::new();
-        // GOFLAGS may name another go.mod, or tags.
-        let flags = std::env::var("GOFLAGS").unwrap_or_default();
-        for part in [&content, &build.module, &build.package, &ldflags, &go.version, &go.target, &flags] {
-            hash.update(part.as_bytes());
-            hash.update([0]);
-        }
-        let folder =
-            home::cache().join("components").join(format!("{name}-{}", &hex(&hash.finalize())[..16]));
-        let version = &self.revision.version;
-        let build = Build { name, version, folder: &module, package: &build.package, ldflags: &ldflags };
-        built_once(build, &go, &folder, progress).await
+        let module = Module { folder: &build.module, inputs: &build.inputs, ldflags: &build.ldflags };
+        self.tree.module(module).await?.build(&self.description.name, &build.package, progress).await
     }
 
     fn given(&self, program: &Path) -> Result<Program, ClusterError> {
@@ -174,19 +151,13 @@ impl Opened {
             path.canonicalize().map_err(|error| OperatorError::File { reason: error.to_string(), path })?;
         Ok(Program {
             name: self.description.name.clone(),
-            version: self.revision.version.clone(),
+            version: self.tree.revision.version.clone(),
             sha256: digest(&path)?,
             path,
             source: Source::Given,
             built_in: None,
         })
     }
-}
-
-/// The `go` line of a module's go.mod.
-fn go_line(module: &Path) -> String {
-    let text = std::fs::read_to_string(module.join("go.mod")).unwrap_or_default();
-    text.lines().find_map(|line| line.strip_prefix("go ")).unwrap_or("as its go.mod says").trim().to_owned()
 }
 
 impl Operator {

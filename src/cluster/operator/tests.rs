@@ -2,33 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 
 use conformance_contract::clauses::Feature;
 use rstest::rstest;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::description::{Description, VersionFrom};
+use super::description::Description;
 use super::word::UPSTREAM;
 use super::*;
 use crate::cluster_spec::ControllerSpec;
 use crate::schedulers;
-
-fn put(dir: &Path, file: &str, content: &str) {
-    let path = dir.join(file);
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, content).unwrap();
-}
-
-/// A folder with these empty files.
-fn folder(files: &[&str]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for file in files {
-        put(folder.path(), file, "");
-    }
-    folder
-}
+use crate::source::{folder, put};
 
 const CRDS: &str = "operator/api/core/v1alpha1/crds";
 const BINDINGS: &str = "operator/api/core/v1alpha1/crds/grove.io_clustertopologybindings.yaml";
@@ -270,62 +255,8 @@ async fn a_module_for_a_newer_go_says_which() {
     let folder = upstream(&[BINDINGS]);
     put(folder.path(), "operator/go.mod", "module m\n\ngo 9.99.9\n");
     let error = opened(&folder).await.unwrap().build(&Silent).await.unwrap_err();
-    let crate::ClusterError::Operator(error) = error else { panic!("{error}") };
+    let crate::ClusterError::Source(error) = error else { panic!("{error}") };
     assert!(!error.is_usage() && error.to_string().contains("Go 9.99.9 or newer builds it"), "{error}");
-}
-
-fn git(dir: &Path, args: &[&str]) {
-    let identity = ["-c", "user.name=a", "-c", "user.email=a@b"];
-    assert!(
-        Command::new("git").arg("-C").arg(dir).args(identity).args(args).output().unwrap().status.success()
-    );
-}
-
-#[tokio::test]
-async fn a_version_is_of_tags_else_of_a_file() {
-    let from = VersionFrom { git_tags: Some("v[0-9]*".into()), file: Some("VERSION".into()) };
-    let folder = folder(&["a.go"]);
-    let dir = folder.path().canonicalize().unwrap();
-    let revision = || checkout::revision(&dir, &from);
-    assert_eq!((revision().await.version, revision().await.commit), ("unknown".into(), None));
-    put(&dir, "VERSION", "v1.2.3-dev\n");
-    assert_eq!(revision().await.version, "v1.2.3-dev");
-    git(&dir, &["init", "-q"]);
-    git(&dir, &["add", "."]);
-    git(&dir, &["commit", "-q", "-m", "one"]);
-    let commit = revision().await.commit.unwrap();
-    assert_eq!(revision().await.version, format!("v1.2.3-dev-g{}", &commit[..8]));
-    git(&dir, &["tag", "api/v9"]);
-    git(&dir, &["tag", "v1.2.3"]);
-    assert_eq!(revision().await.version, "v1.2.3");
-    put(&dir, "a.go", "package a");
-    assert_eq!(revision().await.version, "v1.2.3-dirty");
-    // An archive inside of another repository is not that repository.
-    put(&dir, "inner/VERSION", "v7");
-    assert_eq!(checkout::revision(&dir.join("inner"), &from).await.version, "v7");
-    put(&dir, "Chart.yaml", "version: 0.1.0\nappVersion: v4\n");
-    let chart = VersionFrom { git_tags: None, file: Some("Chart.yaml".into()) };
-    assert!(checkout::revision(&dir, &chart).await.version.starts_with("v4-g"));
-}
-
-#[tokio::test]
-async fn content_is_what_a_build_reads() {
-    let folder = folder(&["operator/a.go", "docs/x.md", "operator/.hidden/b.go"]);
-    let dir = folder.path().canonicalize().unwrap();
-    let inputs = ["operator".to_owned()];
-    let now = async || checkout::content(&dir, &inputs).await.unwrap();
-    let first = now().await;
-    put(&dir, "docs/x.md", "more");
-    assert_eq!(now().await, first);
-    put(&dir, "operator/a.go", "package a");
-    let second = now().await;
-    assert_ne!(second, first);
-    git(&dir, &["init", "-q"]);
-    put(&dir, ".gitignore", "bin/\n");
-    put(&dir, "operator/bin/program", "built");
-    let third = now().await;
-    put(&dir, "operator/bin/program", "built again");
-    assert_eq!(now().await, third, "what git ignores is no input");
 }
 
 /// The recipe for a checkout of this repository says what the controller's own manifests say.

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use conformance_contract::scheduler::Scheduler;
 use serde_json::Value;
 
+use super::given::GivenScheduler;
 use super::helm::Package;
 use super::in_cluster::{Deployed, Deployment};
 use super::rbac::{self, Right};
 use crate::cluster_spec::ClusterSpec;
-use crate::components::{self, Component, Toolbox};
+use crate::components::{self, Component, Program, Toolbox};
+use crate::source::UNKNOWN;
 use crate::{ClusterError, home};
 
 /// What a scheduler needs of a cluster: one description per scheduler, in a file of its name.
@@ -22,6 +24,8 @@ pub struct Install {
     pub processes: &'static [SchedulerProcess],
     /// Where their programs come from.
     pub(crate) programs: ProgramSource,
+    /// How they are built from a working tree of the user's instead.
+    pub(super) recipe: Option<Recipe>,
     /// The user who posts `pods/binding` for it. Who really does in a cluster where it has a stand-in:
     /// [`ClusterSpec::binder`].
     pub user: &'static str,
@@ -48,6 +52,8 @@ pub struct SchedulerProcess {
     pub user: &'static str,
     /// Path on its health port that answers 200 once it works, if it can be asked.
     pub health: Option<&'static str>,
+    /// Of a process that the scheduler does without: why a case that needs it is not run where it was not given.
+    pub optional: Option<&'static str>,
     /// Writes its configuration, if it has one, and says how it is started.
     pub start: fn(&ProcessHome, &ClusterSpec) -> Result<Command, ClusterError>,
 }
@@ -72,16 +78,38 @@ pub(crate) enum ProgramSource {
     Given(Given),
 }
 
-/// Programs that the user gives.
+/// Programs that the user gives, in a folder or as a working tree. Without them kube-scheduler stands in for the scheduler.
 #[derive(Debug)]
 pub(crate) struct Given {
-    /// The file of a process of that name. Without those of all its processes kube-scheduler stands in for the scheduler.
-    pub program: for<'a> fn(&'a ClusterSpec, &str) -> Option<&'a Path>,
+    /// The flag that names a folder with them.
+    pub flag: &'static str,
+    /// What the names of files in it may lack, in front.
+    pub prefix: &'static str,
     /// What a report says of a scheduler whose programs were not given.
     pub missing: &'static str,
     /// What it says of one that nobody has installed in a kind cluster.
     pub missing_in_kind: &'static str,
 }
+
+/// A file below `schedulers/` at the top of the repository: how a scheduler is built from its source.
+#[derive(Debug)]
+pub(super) struct Recipe {
+    /// Its path.
+    pub path: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+/// The recipe of that name.
+macro_rules! recipe {
+    ($name:literal) => {
+        Some($crate::schedulers::install::Recipe {
+            path: concat!("schedulers/", $name, ".yaml"),
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../schedulers/", $name, ".yaml")),
+        })
+    };
+}
+pub(super) use recipe;
 
 /// Where a scheduler's CRDs come from.
 #[derive(Debug)]
@@ -90,8 +118,8 @@ pub(super) enum Crds {
     None,
     /// Files of its pinned module.
     Module(ModuleCrds),
-    /// What this local cluster was given; `None` in any other cluster.
-    Given(fn(Option<&ClusterSpec>) -> Result<Vec<Value>, ClusterError>),
+    /// This text, as long as nobody has given the scheduler and its CRDs.
+    Written(&'static str),
 }
 
 /// CRD files of a pinned module.
@@ -106,17 +134,29 @@ pub(super) struct ModuleCrds {
 }
 
 impl Install {
-    /// Its CRDs; `spec` is that of the local cluster that they are for, if they are for one. Reads files, and may run Go
-    /// to find them.
+    /// Its CRDs: those that were given with it, else its own. `spec` is that of the local cluster that they are for, if they
+    /// are for one. Reads files, and may run Go to find them.
     ///
     /// # Errors
     /// [`ClusterError::Go`], [`ClusterError::File`], [`ClusterError::Manifest`].
     pub async fn crds(&self, spec: Option<&ClusterSpec>) -> Result<Vec<Value>, ClusterError> {
-        match &self.crds {
-            Crds::None => Ok(Vec::new()),
-            Crds::Module(crds) => crds.read().await,
-            Crds::Given(read) => read(spec),
+        match (spec.and_then(|spec| self.brought(spec)), &self.crds) {
+            (Some(given), _) if !given.crds.is_empty() => Ok(given.crds.clone()),
+            (_, Crds::Module(crds)) => crds.read().await,
+            (_, Crds::Written(_) | Crds::None) => self.own_crds(),
         }
+    }
+
+    /// The CRDs that were written for it.
+    pub(super) fn own_crds(&self) -> Result<Vec<Value>, ClusterError> {
+        let Crds::Written(text) = self.crds else { return Ok(Vec::new()) };
+        grove_yaml::documents(text)
+            .map_err(|source| ClusterError::Manifest { path: "crds.yaml".into(), source })
+    }
+
+    /// It as the user gave it to this cluster.
+    fn brought<'a>(&self, spec: &'a ClusterSpec) -> Option<&'a GivenScheduler> {
+        spec.given.get(&self.scheduler).map(|given| &**given)
     }
 
     /// Whether its CRDs are read from the source of its module, which takes a Go that works.
@@ -140,21 +180,28 @@ impl Install {
         }
     }
 
-    /// The programs that the user gave for it in this cluster, by the names of their processes.
-    pub fn given<'a>(&self, spec: &'a ClusterSpec) -> impl Iterator<Item = (&'static str, &'a Path)> {
-        let given = match &self.programs {
-            ProgramSource::Given(given) => Some(given.program),
-            ProgramSource::Kubernetes | ProgramSource::Built(_) => None,
-        };
-        let file = move |process: &SchedulerProcess| Some((process.name, given?(spec, process.name)?));
-        self.processes.iter().filter_map(file)
+    /// The programs that the user gave for it in this cluster; each has the name of its process.
+    pub fn given<'a>(&self, spec: &'a ClusterSpec) -> impl Iterator<Item = &'a Program> {
+        self.brought(spec).into_iter().flat_map(|given| &given.programs)
+    }
+
+    /// The given program of one of its processes, with as many of these arguments as it knows.
+    pub(crate) fn given_process(
+        &self,
+        process: &SchedulerProcess,
+        args: &[String],
+        spec: &ClusterSpec,
+    ) -> Option<(PathBuf, Vec<String>)> {
+        let given = self.brought(spec)?;
+        let program = given.program(process.name)?;
+        Some((program.path.clone(), given.known(process.name, args.to_vec())))
     }
 
     /// Whether it has this process in such a cluster; it has none where kube-scheduler stands in for it.
     pub(crate) fn has(&self, process: &SchedulerProcess, spec: &ClusterSpec) -> bool {
         match self.programs {
             ProgramSource::Kubernetes | ProgramSource::Built(_) => true,
-            ProgramSource::Given(_) => self.given(spec).any(|(name, _)| name == process.name),
+            ProgramSource::Given(_) => self.given(spec).any(|program| program.name == process.name),
         }
     }
 
@@ -174,19 +221,25 @@ impl Install {
         }
     }
 
-    /// Its version on a local control plane: its program's, or the digest of one that the user gave, which cannot be asked
-    /// without a cluster. `None` where it is not among these programs.
-    ///
-    /// # Errors
-    /// [`ClusterError::File`].
-    pub fn version(&self, spec: &ClusterSpec, toolbox: &Toolbox) -> Result<Option<String>, ClusterError> {
-        if let ProgramSource::Given(_) = self.programs {
-            let first = self.given(spec).next();
-            let version = first.map(|(_, file)| Ok(format!("sha256:{}", &components::digest(file)?[..12])));
-            return version.unwrap_or_else(|| Ok("none".into())).map(Some);
+    /// Why a case that needs the process of that name is not run in local clusters of this specification: the scheduler was
+    /// given without it. Where the scheduler itself is missing, that is said instead.
+    pub fn lacks_process(&self, name: &str, spec: &ClusterSpec) -> Option<&'static str> {
+        let process = self.processes.iter().find(|process| process.name == name)?;
+        process.optional.filter(|_| self.missing(spec).is_none() && !self.has(process, spec))
+    }
+
+    /// Its version on a local control plane: its program's, or the digest of one that the user gave and that tells none.
+    /// `None` where it is not among these programs.
+    pub fn version(&self, spec: &ClusterSpec, toolbox: &Toolbox) -> Option<String> {
+        let given = self.given(spec).next();
+        if let (None, ProgramSource::Given(_)) = (given, &self.programs) {
+            return Some("none".into());
         }
-        let program = self.processes.first().and_then(|process| toolbox.get(process.name).ok());
-        Ok(program.map(|program| program.version.clone()))
+        let program = given.or_else(|| toolbox.get(self.processes.first()?.name).ok())?;
+        Some(match program.version.as_str() {
+            UNKNOWN => format!("sha256:{}", &program.sha256[..12]),
+            version => version.to_owned(),
+        })
     }
 }
 

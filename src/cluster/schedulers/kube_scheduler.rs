@@ -6,7 +6,7 @@ use conformance_contract::scheduler::Scheduler;
 use serde_json::{Value, json};
 
 use super::in_cluster::Deployed;
-use super::install::{Command, Crds, Install, ProcessHome, ProgramSource, SchedulerProcess};
+use super::install::{Command, Crds, Install, ProcessHome, ProgramSource, SchedulerProcess, recipe};
 use crate::ClusterError;
 use crate::cluster_spec::{ClusterSpec, Gates};
 
@@ -14,8 +14,15 @@ use crate::cluster_spec::{ClusterSpec, Gates};
 pub(crate) static INSTALL: Install = Install {
     scheduler: Scheduler::KUBE,
     // Its health is on a port with TLS of its own; it is ready before anybody has made a pod.
-    processes: &[SchedulerProcess { name: "kube-scheduler", user: USER, health: None, start }],
+    processes: &[SchedulerProcess {
+        name: "kube-scheduler",
+        user: USER,
+        health: None,
+        optional: None,
+        start,
+    }],
     programs: ProgramSource::Kubernetes,
+    recipe: recipe!("kube-scheduler"),
     user: USER,
     users: &[],
     rights: &[],

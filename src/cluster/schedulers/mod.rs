@@ -3,13 +3,16 @@
 //!
 //! - [`kube_scheduler`] comes with Kubernetes; [`volcano`], [`koord_scheduler`] are built from pinned modules, from which
 //!   their CRDs are read too;
-//! - [`kai`] comes from a folder that the user names; without one its API exists and a stand-in binds its pods.
+//! - [`kai`] comes from a [`folder`] that the user names, or from its [`source`]; without either its API exists and a
+//!   stand-in binds its pods. Any of them can be built from a working tree of the user's instead.
 //!
 //! In clusters with real nodes they are Deployments ([`in_cluster`]), or installed from their charts ([`helm`]).
 //!
 //! Each has a user of its own, so that the audit log shows who has bound a pod, with the rights that its file lists
 //! ([`rbac`]). How processes are started, watched and given up is [`crate::local`]'s business: it asks the description.
 
+mod folder;
+mod given;
 pub mod helm;
 pub mod in_cluster;
 mod install;
@@ -17,12 +20,15 @@ pub mod kai;
 pub mod koord_scheduler;
 pub mod kube_scheduler;
 mod rbac;
+mod source;
 pub mod volcano;
 
 use conformance_contract::scheduler::Scheduler;
 
+pub use self::folder::in_folder;
+pub use self::given::GivenScheduler;
 pub use self::install::{Command, Install, ProcessHome, SchedulerProcess};
-pub use self::kai::KaiDir;
+pub use self::source::{SchedulerSource, names as sources};
 use crate::components::Component;
 
 /// Every description, in the order of the start and of reports. kube-scheduler, which every cluster has, is the first.

@@ -187,7 +187,9 @@ fn only_kai_is_missing_without_its_folder() {
     let (install, spec) = (installation(kai::SCHEDULER), ClusterSpec::with([kai::SCHEDULER]));
     assert_eq!(install.given(&spec).count(), 0);
     assert!(
-        install.missing(&spec).is_some_and(|says| says.starts_with("KAI binaries not found (--kai-dir)"))
+        install
+            .missing(&spec)
+            .is_some_and(|says| says.starts_with("KAI binaries not found (--kai-dir or --kai-source)"))
     );
     assert!(install.missing_in_kind().is_some());
     for other in ALL.iter().filter(|other| other.scheduler != kai::SCHEDULER) {

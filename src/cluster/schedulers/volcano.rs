@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 
 use super::helm::Package;
 use super::in_cluster::{Deployed, Deployment};
-use super::install::{Command, Crds, Install, ModuleCrds, ProcessHome, ProgramSource, SchedulerProcess};
+use super::install::{
+    Command, Crds, Install, ModuleCrds, ProcessHome, ProgramSource, SchedulerProcess, recipe,
+};
 use super::rbac::{self, Right};
 use crate::ClusterError;
 use crate::cluster_spec::ClusterSpec;
@@ -22,8 +24,15 @@ pub const SCHEDULER: Scheduler = Scheduler::named("volcano");
 /// What it needs.
 pub(crate) static INSTALL: Install = Install {
     scheduler: SCHEDULER,
-    processes: &[SchedulerProcess { name: PROGRAM.name, user: USER, health: Some("/healthz"), start }],
+    processes: &[SchedulerProcess {
+        name: PROGRAM.name,
+        user: USER,
+        health: Some("/healthz"),
+        optional: None,
+        start,
+    }],
     programs: ProgramSource::Built(std::slice::from_ref(&PROGRAM)),
+    recipe: recipe!("vc-scheduler"),
     user: USER,
     users: &[USER],
     rights: &[rbac::FRAMEWORK, RIGHTS],

@@ -44,6 +44,6 @@ static COLUMN: Column = Column {
         (Feature::External, "its scheduler reads gang resources of its own, not PodGangs"),
     ],
     gates: &[],
-    version: ReportedVersion::OfFolder,
+    version: ReportedVersion::OfProgram("kai-scheduler"),
     external: None,
 };

@@ -78,11 +78,7 @@ impl Environment {
                 "who bound a pod is read from the audit log of a cluster that the run starts itself",
             ),
             Need::SeveralSchedulers => (spec.schedulers.len() > 1, "one scheduler only; run --backend all"),
-            // Without KAI itself its clauses are announced as not run, whatever is in the folder.
-            Need::PodGrouper => (
-                spec.kai.as_ref().is_none_or(|kai| kai.program("kai-podgrouper").is_some()),
-                "KAI's podgrouper is not in the folder of --kai-dir",
-            ),
+            Need::Process(name) => return installation(target.scheduler()).lacks_process(name, spec),
             Need::ReferenceController => (
                 spec.operator.is_none(),
                 "it configures the reference controller, or uses a fault that only that one has",

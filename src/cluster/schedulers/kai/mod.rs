@@ -1,9 +1,10 @@
 //! KAI-Scheduler: scheduler and binder, and its podgrouper if present.
 //!
 //! It is not a pinned module: for local processes its programs and CRDs come from a folder that the user names
-//! ([`KaiDir`]), for containers from its chart ([`PACKAGE`]). A local cluster without a folder has only its API
-//! (`crds.yaml`, written for this suite: the fields that the controller writes), and kube-scheduler binds its pods
-//! one by one, so that what the controller does for KAI can be judged, but not what KAI does with it.
+//! ([`super::folder`]) or from a checkout ([`super::source`]), for containers from its chart ([`PACKAGE`]). A local
+//! cluster without either has only its API (`crds.yaml`, written for this suite: the fields that the controller writes),
+//! and kube-scheduler binds its pods one by one, so that what the controller does for KAI can be judged, but not what KAI
+//! does with it.
 //!
 //! Its only action is `allocate`. Consolidation, reclaim, preemption and the eviction of stale gangs would delete
 //! pods of gangs that the current case is not about.
@@ -11,20 +12,15 @@
 //! What its programs read is not known here: they are of whatever version the user has, and no source is pinned. So
 //! their users may read everything, unlike those of the other schedulers, and write what an allocation needs.
 
-mod folder;
-
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-pub use self::folder::KaiDir;
 use conformance_contract::scheduler::Scheduler;
 
 use super::helm::Package;
 use super::in_cluster::Deployed;
-use super::install::{
-    Command, Crds, Given, Install, ProcessHome, ProgramSource, SchedulerProcess, manifests,
-};
+use super::install::{Command, Crds, Given, Install, ProcessHome, ProgramSource, SchedulerProcess, recipe};
 use super::rbac::Right;
 use crate::ClusterError;
 use crate::cluster_spec::ClusterSpec;
@@ -40,31 +36,36 @@ pub(crate) static INSTALL: Install = Install {
             name: "kai-scheduler",
             user: SCHEDULER_USER,
             health: Some("/metrics"),
+            optional: None,
             start: start_scheduler,
         },
         SchedulerProcess {
             name: "kai-binder",
             user: BINDER,
             health: Some("/metrics"),
+            optional: None,
             start: |place, _| Ok(Command { args: binder_args(place), env: environment(place) }),
         },
         SchedulerProcess {
             name: "kai-podgrouper",
             user: POD_GROUPER,
             health: Some("/readyz"),
+            optional: Some("KAI's podgrouper is not in the folder of --kai-dir"),
             start: |place, _| Ok(Command { args: pod_grouper_args(place), env: environment(place) }),
         },
     ],
     programs: ProgramSource::Given(Given {
-        program: |spec, name| spec.kai.as_ref()?.program(name),
-        missing: "KAI binaries not found (--kai-dir): a stand-in binds the pods, one by one, and only what the API \
-                  server shows is judged",
+        flag: "--kai-dir",
+        prefix: "kai-",
+        missing: "KAI binaries not found (--kai-dir or --kai-source): a stand-in binds the pods, one by one, and only \
+                  what the API server shows is judged",
         missing_in_kind: "KAI comes into a kind cluster by its chart only: run it with --install helm",
     }),
+    recipe: recipe!("kai-scheduler"),
     user: BINDER,
     users: &USERS,
     rights: &[RIGHTS],
-    crds: Crds::Given(|spec| crds(spec.and_then(|spec| spec.kai.as_ref()))),
+    crds: Crds::Written(include_str!("crds.yaml")),
     objects,
     // Nowhere, if no chart has installed it.
     deployed: Deployed::alone("kai-scheduler", &[]),
@@ -98,15 +99,6 @@ pub(super) const RIGHTS: &[Right] = &[
         WRITE,
     ),
 ];
-
-/// The CRDs of `folder`, else the minimal ones.
-fn crds(folder: Option<&KaiDir>) -> Result<Vec<Value>, ClusterError> {
-    match folder {
-        Some(folder) => folder.crds(),
-        None => grove_yaml::documents(include_str!("crds.yaml"))
-            .map_err(|source| ClusterError::Manifest { path: "crds.yaml".into(), source }),
-    }
-}
 
 /// Scheduler configuration: what KAI's operator writes for its default shard, of the plugins that allocate.
 pub fn configuration() -> Value {
@@ -241,11 +233,4 @@ fn objects() -> Vec<Value> {
         })
     };
     vec![queue("default-parent-queue", None), queue("default-queue", Some("default-parent-queue"))]
-}
-
-/// A program's own manifests of one file, if they hold CRDs.
-fn crds_of(path: &Path) -> Result<Vec<Value>, ClusterError> {
-    let mut all = manifests(path)?;
-    all.retain(|object| object["kind"] == "CustomResourceDefinition");
-    Ok(all)
 }

@@ -1,39 +1,56 @@
-//! A folder with an operator's source: which version and commit it is, and a hash of what a build reads. It may be a
+//! A folder with a program's source: which version and commit it is, and a hash of what a build reads. It may be a
 //! clone, a worktree, or an unpacked archive without git.
 
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use tokio::process::Command;
 
-use super::description::VersionFrom;
 use crate::ClusterError;
 use crate::components::hex;
 
+/// Where a version is read: of git's tags in a checkout, else in a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct VersionFrom {
+    /// Which tags tell a version, as a pattern of `git describe --match`.
+    pub git_tags: Option<String>,
+    /// A text file with the version and nothing else, or a Helm chart's Chart.yaml.
+    pub file: Option<String>,
+}
+
 /// A version, and the commit where git knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Revision {
+pub(crate) struct Revision {
     pub version: String,
     pub commit: Option<String>,
 }
 
+/// The version of what tells none.
+pub(crate) const UNKNOWN: &str = "unknown";
+
 /// Which version a folder is.
-pub(super) async fn revision(dir: &Path, from: &VersionFrom) -> Revision {
+pub(crate) async fn revision(dir: &Path, from: &VersionFrom) -> Revision {
     let in_file = || from.file.as_ref().and_then(|file| version_in(&dir.join(file)));
     if !is_top(dir).await {
-        return Revision { version: in_file().unwrap_or_else(|| "unknown".into()), commit: None };
+        return Revision { version: in_file().unwrap_or_else(|| UNKNOWN.into()), commit: None };
     }
     let commit = git(dir, &["rev-parse", "HEAD"]).await;
     let described = match &from.git_tags {
         Some(tags) => git(dir, &["describe", "--tags", "--dirty", "--match", tags]).await,
         None => None,
     };
-    // A clone without tags: the file says the version, and git which commit it is.
-    let version = match (described, in_file(), &commit) {
-        (Some(version), _, _) => version,
-        (None, Some(version), Some(commit)) => format!("{version}-g{}", &commit[..commit.len().min(8)]),
-        (None, Some(version), None) => version,
-        (None, None, _) => commit.clone().unwrap_or_else(|| "unknown".into()),
+    let version = match described {
+        Some(version) => version,
+        // A clone without tags: the file says the version, and git which commit it is.
+        None => match (
+            in_file(),
+            git(dir, &["describe", "--always", "--dirty", "--abbrev=8", "--exclude=*"]).await,
+        ) {
+            (Some(version), Some(commit)) => format!("{version}-g{commit}"),
+            (version, commit) => version.or(commit).unwrap_or_else(|| UNKNOWN.into()),
+        },
     };
     Revision { version, commit }
 }
@@ -61,8 +78,8 @@ fn version_in(path: &Path) -> Option<String> {
     field("appVersion").or_else(|| field("version"))
 }
 
-/// A hash of the files below these folders: those that git would not ignore, or where there is no git all that are not
-/// hidden.
+/// A hash of these files, and of those below these folders: those that git would not ignore, or where there is no git all
+/// that are not hidden. What is not there (not every tree has a vendor folder) counts as nothing.
 ///
 /// # Errors
 /// [`ClusterError::File`].
@@ -78,7 +95,11 @@ pub(super) async fn content(dir: &Path, inputs: &[String]) -> Result<String, Clu
     };
     if files.is_empty() {
         for input in inputs {
-            below(dir, Path::new(input), &mut files)?;
+            match dir.join(input) {
+                path if path.is_file() => files.push(input.into()),
+                path if path.is_dir() => below(dir, Path::new(input), &mut files)?,
+                _ => {}
+            }
         }
     }
     files.sort();

@@ -1,0 +1,86 @@
+//! Schedulers that the user brings: `--kai-dir`, `--kai-source` and `--scheduler-source`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use conformance_cluster::components::Progress;
+use conformance_cluster::schedulers::{GivenScheduler, SchedulerSource, in_folder, kai};
+use conformance_contract::scheduler::Scheduler;
+
+use super::Failure;
+use super::args::ClusterArgs;
+
+/// The name of KAI's source.
+const KAI: &str = "kai-scheduler";
+
+/// The working trees that were named, by the name of the program.
+pub(crate) fn sources(args: &ClusterArgs) -> impl Iterator<Item = (&str, &Path)> {
+    let kai = args.kai_source.iter().map(|dir| (KAI, dir));
+    let others = args.scheduler_sources.iter().map(|(name, dir)| (name.as_str(), dir));
+    kai.chain(others).map(|(name, dir)| (name, dir.as_path()))
+}
+
+/// Refuses working trees where nothing would be started of them.
+///
+/// # Errors
+/// [`Failure::Usage`] with the reason.
+pub(crate) fn no_sources(args: &ClusterArgs, reason: &str) -> Result<(), Failure> {
+    match sources(args).next() {
+        None => Ok(()),
+        Some((name, _)) => Err(Failure::Usage(format!("--scheduler-source {name}: {reason}"))),
+    }
+}
+
+/// The working trees, each looked at before any is built.
+///
+/// # Errors
+/// [`Failure::Usage`] for a folder that is no checkout, a scheduler that has no recipe, or one that is given twice.
+pub(crate) async fn opened(args: &ClusterArgs) -> Result<Vec<SchedulerSource>, Failure> {
+    let twice = |name: &str, other: &str| {
+        Failure::Usage(format!("{name} is given twice: give either a working tree or {other}"))
+    };
+    let mut opened: Vec<SchedulerSource> = Vec::new();
+    for (name, dir) in sources(args) {
+        let source = SchedulerSource::open(name, dir).await?;
+        if opened.iter().any(|other| other.scheduler() == source.scheduler()) {
+            return Err(twice(name, "another"));
+        }
+        if args.bins.iter().any(|(bin, _)| bin == name) {
+            return Err(twice(name, "--bin"));
+        }
+        if source.scheduler() == kai::SCHEDULER && args.kai_dir.is_some() {
+            return Err(twice(name, "--kai-dir (GROVE_CONFORMANCE_KAI_DIR)"));
+        }
+        opened.push(source);
+    }
+    Ok(opened)
+}
+
+/// Those of the schedulers that are wanted, with their programs: found in a folder, or built.
+///
+/// # Errors
+/// As [`opened`], and for a folder that lacks something; [`Failure::Infrastructure`] for what does not compile.
+pub(crate) async fn schedulers(
+    args: &ClusterArgs,
+    wanted: &BTreeSet<Scheduler>,
+    progress: &dyn Progress,
+) -> Result<BTreeMap<Scheduler, Arc<GivenScheduler>>, Failure> {
+    let sources = opened(args).await?;
+    let mut given = BTreeMap::new();
+    if let Some(path) = args.kai_dir.as_ref().filter(|_| wanted.contains(&kai::SCHEDULER)) {
+        given.extend(in_folder(kai::SCHEDULER, path)?.map(|kai| (kai::SCHEDULER, Arc::new(kai))));
+    }
+    for source in sources.into_iter().filter(|source| wanted.contains(&source.scheduler())) {
+        given.insert(source.scheduler(), Arc::new(source.build(progress).await?));
+    }
+    Ok(given)
+}
+
+/// What the user brings, as another process of this program is given it: a flag, what is before the path, and the path.
+pub(crate) fn flags(args: &ClusterArgs) -> impl Iterator<Item = (&'static str, String, &Path)> {
+    let bins = args.bins.iter().map(|(name, file)| ("--bin", format!("{name}="), file.as_path()));
+    let kai = args.kai_dir.iter().map(|dir| ("--kai-dir", String::new(), dir.as_path()));
+    let sources = sources(args).map(|(name, dir)| ("--scheduler-source", format!("{name}="), dir));
+    bins.chain(kai).chain(sources)
+}
