@@ -22,6 +22,50 @@ pub enum ClusterError {
         /// Everything that is missing, each with what to do.
         missing: Vec<String>,
     },
+    /// A folder that has to be written.
+    #[error("{} cannot be written: {source}; set {variable} to a folder that can", path.display())]
+    NotWritable {
+        /// The folder.
+        path: PathBuf,
+        /// The environment variable that moves it.
+        variable: &'static str,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// Too little memory for a build or a cluster.
+    #[error("{available_mib} MiB are available, {needed_mib} MiB are needed; end what else is running")]
+    Memory {
+        /// What the kernel could give to new programs.
+        available_mib: u64,
+        /// What it should be.
+        needed_mib: u64,
+    },
+    /// Go modules that are neither in the module cache nor to be had.
+    #[error(
+        "those that components/{module} pins are not in Go's module cache and cannot be downloaded: {reason}\nlet Go reach a module proxy (`go env GOPROXY`, HTTPS_PROXY), or set GOMODCACHE to a module cache that has them"
+    )]
+    Modules {
+        /// The folder below `components/`.
+        module: &'static str,
+        /// What Go answered.
+        reason: String,
+    },
+    /// A folder of Go's own that is none, such as with GOCACHE=off.
+    #[error("{variable} is {value:?}, not a folder; unset it or set it to a folder")]
+    GoFolder {
+        /// The variable of `go env`.
+        variable: &'static str,
+        /// Its value.
+        value: String,
+    },
+    /// Programs of this project cannot be linked for containers.
+    #[error(
+        "{reason}\ncargo links this project's programs for the containers of a kind cluster: install Rust (https://rustup.rs), put `cargo` on PATH and keep the sources, or use --provider local, which needs neither"
+    )]
+    Cargo {
+        /// What is in the way.
+        reason: String,
+    },
     /// A component does not compile, or its modules cannot be downloaded.
     #[error("building {component} {version} failed; log: {}\n{tail}", log.display())]
     Build {
