@@ -14,6 +14,7 @@ mod list;
 mod operator;
 mod output;
 mod provider;
+mod remaining;
 mod replay;
 mod report;
 mod run;

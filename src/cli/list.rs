@@ -32,6 +32,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
 
 /// A case as programs read it. Fields are only ever added.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct ListedCase {
     id: &'static str,
     group: &'static str,
@@ -43,6 +44,8 @@ struct ListedCase {
     targets: Vec<String>,
     isolation: &'static str,
     needs: Vec<&'static str>,
+    /// On two cores, beside other cases; null if it was not measured.
+    usual_seconds: Option<f64>,
 }
 
 impl ListedCase {
@@ -66,6 +69,7 @@ impl ListedCase {
                 Isolation::Exclusive => "exclusive",
             },
             needs: case.needs.iter().map(|need| named(*need)).collect(),
+            usual_seconds: cases::usual_seconds(case.id),
         }
     }
 }

@@ -44,7 +44,7 @@ pub type Overrides = BTreeMap<String, PathBuf>;
 /// Told about builds.
 pub trait Progress: Send + Sync {
     /// These are to be built, in this order; none if everything is cached.
-    fn planned(&self, _names: &[&'static str]) {}
+    fn planned(&self, _components: &[&'static Component]) {}
     /// A build began.
     fn building(&self, name: &str, version: &str);
     /// So many packages are compiled.
@@ -85,7 +85,7 @@ impl Toolbox {
         if !ours.is_empty() {
             preflight::require(preflight::checks(&to_build).await)?;
         }
-        progress.planned(&to_build.iter().map(|component| component.name).collect::<Vec<_>>());
+        progress.planned(&to_build);
         let mut go: BTreeMap<&str, Toolchain> = BTreeMap::new();
         for component in ours {
             let module = component.module;
