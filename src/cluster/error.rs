@@ -2,6 +2,7 @@
 //! all of them are infrastructure errors (exit code 3), never a failed clause.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Why a cluster, or a component of one, is not available.
 #[derive(Debug, thiserror::Error)]
@@ -264,12 +265,12 @@ pub enum ClusterError {
         sets: Vec<String>,
     },
     /// A scheduler that did not come up, or ended.
-    #[error("backend {backend} is not run: {reason}")]
+    #[error("backend {backend} is not run: {source}")]
     NoScheduler {
         /// Whose it is.
         backend: String,
         /// Why it is not there.
-        reason: String,
+        source: SchedulerFailure,
     },
     /// A kubeconfig that cannot be used.
     #[error("kubeconfig {}: {source}", path.display())]
@@ -381,6 +382,23 @@ pub enum ClusterError {
     /// Certificates could not be made.
     #[error("cannot make certificates: {0}")]
     Certificates(String),
+}
+
+/// Why a cluster goes on without a scheduler: an error that every case on that scheduler reports.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{error}{logs}")]
+pub struct SchedulerFailure {
+    /// What failed.
+    #[source]
+    pub error: Arc<ClusterError>,
+    /// The last lines of its processes' logs, each on a line of its own.
+    pub(crate) logs: String,
+}
+
+impl From<ClusterError> for SchedulerFailure {
+    fn from(error: ClusterError) -> Self {
+        Self { error: Arc::new(error), logs: String::new() }
+    }
 }
 
 /// Why a text is no kind configuration.

@@ -42,4 +42,4 @@ pub mod schedulers;
 pub mod sweep;
 pub mod workers;
 
-pub use error::{ClusterError, KindConfigError};
+pub use error::{ClusterError, KindConfigError, SchedulerFailure};
