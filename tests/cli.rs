@@ -37,20 +37,35 @@ impl Cli {
         path.display().to_string()
     }
 
-    /// A folder for PATH with a `go` of this text in it, beside an empty component cache.
-    fn with_go(&self, args: &[&str], script: Option<&str>) -> Output {
-        let folder = self.home.path().join("bin");
-        std::fs::create_dir_all(&folder).expect("a folder can be made");
-        if let Some(script) = script {
-            let go = folder.join("go");
-            std::fs::write(&go, format!("#!/bin/sh\n{script}\n")).expect("a script can be written");
-            std::fs::set_permissions(&go, std::fs::Permissions::from_mode(0o755)).expect("it can be run");
+    /// Puts a `go` of this text into `bin` in the home.
+    fn go(&self, script: &str) {
+        let go = self.home.path().join("bin/go");
+        // A second process may be running it.
+        if go.exists() {
+            return;
         }
-        self.command(args)
-            .env("PATH", &folder)
+        std::fs::create_dir_all(self.home.path().join("bin")).expect("a folder can be made");
+        std::fs::write(&go, format!("#!/bin/sh\n{script}\n")).expect("a script can be written");
+        std::fs::set_permissions(&go, std::fs::Permissions::from_mode(0o755)).expect("it can be run");
+    }
+
+    /// With nothing but `bin` in PATH, an empty component cache and no cargo.
+    fn command_with_bin(&self, args: &[&str]) -> Command {
+        let mut command = self.command(args);
+        command
+            .env("PATH", self.home.path().join("bin"))
+            .env("HOME", self.home.path())
             .env("GROVE_CONFORMANCE_CACHE", self.home.path().join("cache"))
-            .output()
-            .expect("the program runs")
+            .env_remove("CARGO");
+        command
+    }
+
+    /// With a `go` of this text, if any.
+    fn with_go(&self, args: &[&str], script: Option<&str>) -> Output {
+        if let Some(script) = script {
+            self.go(script);
+        }
+        self.command_with_bin(args).output().expect("the program runs")
     }
 }
 
@@ -196,7 +211,10 @@ fn the_list_of_cases_is_whole() {
     "running go 1.21.0"
 )]
 #[case::does_not_compile(
-    Some("case $1 in env) echo go1.26.8 linux amd64;; *) echo 'main.go:1: syntax error' >&2; exit 1;; esac"),
+    Some(
+        "case $1$2 in envGOVERSION) echo go1.26.8 linux amd64;; env*) echo $HOME/go;; \
+         *) echo 'main.go:1: syntax error' >&2; exit 1;; esac"
+    ),
     "main.go:1: syntax error"
 )]
 fn a_toolchain_that_cannot_build_is_infrastructure(#[case] go: Option<&str>, #[case] says: &str) {
@@ -205,7 +223,6 @@ fn a_toolchain_that_cannot_build_is_infrastructure(#[case] go: Option<&str>, #[c
     assert!(stderr(&output).contains(says), "{}", stderr(&output));
 }
 
-/// Before Docker is asked for, and before anything is built.
 /// A disk that is read-only and a Go that is not there are both reported, before anything is built.
 #[test]
 fn all_that_a_machine_lacks_is_reported_at_once() {
@@ -225,6 +242,151 @@ fn all_that_a_machine_lacks_is_reported_at_once() {
     {
         assert!(said.contains(wanted), "{wanted:?} is not in: {said}");
     }
+}
+
+/// Go that says it is there and builds shell scripts; each build is a line in `builds` in the home.
+const QUICK_GO: &str = r#"case $1 in
+env) case $2 in GOVERSION) echo go1.26.8 linux amd64;; GOPROXY) echo off;; *) echo "$HOME/go";; esac;;
+build)
+    while [ "$1" != -o ]; do shift; done
+    /bin/sleep 0.1
+    echo "$2" >> "$HOME/builds"
+    echo '#!/bin/sh' > "$2";;
+esac"#;
+
+impl Cli {
+    /// `components build` with that Go.
+    fn quick_build(&self) -> Command {
+        self.go(QUICK_GO);
+        self.command_with_bin(&["components", "build"])
+    }
+
+    fn builds(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(self.home.path().join("builds")).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+}
+
+/// The programs of this project for containers are linked after Go has built the rest for minutes.
+#[test]
+fn kind_without_cargo_is_refused_before_anything_is_built() {
+    let cli = Cli::new();
+    let output = cli.with_go(&["run", "--provider", "kind"], Some(QUICK_GO));
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    for wanted in ["nothing has been built", "cargo: `cargo --version` failed", "containers: "] {
+        assert!(said.contains(wanted), "{wanted:?} is not in: {said}");
+    }
+    assert!(cli.builds().is_empty());
+}
+
+/// Needs Go, and no network: its module cache is empty, and nothing answers at that address.
+#[rstest::rstest]
+#[case::forbidden("off", "", "module lookup disabled by GOPROXY=off")]
+#[case::nothing_answers("http://127.0.0.1:9", "", "connection refused")]
+#[case::the_next_is_not_asked("http://127.0.0.1:9,direct", "", "connection refused")]
+#[case::go_mod_may_be_edited("http://127.0.0.1:9", "-mod=mod", "connection refused")]
+fn modules_that_cannot_be_downloaded_are_missing_before_anything_is_built(
+    #[case] proxy: &str,
+    #[case] flags: &str,
+    #[case] says: &str,
+) {
+    let cli = Cli::new();
+    let mut command = cli.command(&["components", "build"]);
+    let output = command
+        .env("GROVE_CONFORMANCE_CACHE", cli.home.path().join("cache"))
+        .env("GOMODCACHE", cli.home.path().join("modules"))
+        .env("GOPROXY", proxy)
+        .env("GOFLAGS", flags)
+        .output()
+        .expect("the program runs");
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    for wanted in ["nothing has been built", "go modules: ", says, "GOMODCACHE"] {
+        assert!(said.contains(wanted), "{wanted:?} is not in: {said}");
+    }
+    assert!(!cli.home.path().join("cache/components").exists(), "{said}");
+}
+
+/// A home on a read-only disk, and Go's own cache there: root may write everywhere else.
+#[test]
+fn a_home_that_cannot_be_written_is_reported_whole() {
+    let cli = Cli::new();
+    let file = cli.file("read-only", "");
+    let mut command = cli.quick_build();
+    for name in ["GROVE_CONFORMANCE_CACHE", "GROVE_CONFORMANCE_STATE", "XDG_CACHE_HOME", "XDG_STATE_HOME"] {
+        command.env_remove(name);
+    }
+    let output = command.env("HOME", &file).output().expect("the program runs");
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    for wanted in
+        ["state folder: ", "cache folder: ", "set GROVE_CONFORMANCE_CACHE", "set GROVE_CONFORMANCE_STATE"]
+    {
+        assert!(said.contains(wanted), "{wanted:?} is not in: {said}");
+    }
+    let output = cli.quick_build().env("HOME", &file).output().expect("the program runs");
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("go build cache: ") && said.contains("set GOCACHE"), "{said}");
+    let mut command = cli.command(&["components", "build"]);
+    command.env("GROVE_CONFORMANCE_CACHE", cli.home.path().join("cache")).env("GOCACHE", "off");
+    let said = stderr(&command.output().expect("the program runs"));
+    assert!(said.contains("GOCACHE is \"off\", not a folder") || said.contains("GOCACHE=off"), "{said}");
+}
+
+#[test]
+fn what_a_killed_process_left_in_the_cache_is_built_again() {
+    let cli = Cli::new();
+    let output = cli.quick_build().output().expect("the program runs");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let built = cli.builds().len();
+    let folder = |of: &str, name: &str| {
+        let entries = std::fs::read_dir(cli.home.path().join("cache").join(of)).expect("it is there");
+        let mut paths = entries.map(|entry| entry.expect("it can be read").path());
+        paths.find(|path| path.display().to_string().contains(&format!("/{name}-"))).expect("it is built")
+    };
+    let write = |path: std::path::PathBuf, text: &str| std::fs::write(path, text).expect("it can be written");
+    // Cut off: a description, a program, a program whose build never ended, a pinned module.
+    write(folder("components", "etcd").join("built.json"), "{\"name\": \"etc");
+    write(folder("components", "kwok").join("kwok"), "#!");
+    let kind = folder("components", "kind");
+    std::fs::rename(kind.join("kind"), kind.join("unfinished")).expect("it was built");
+    std::fs::remove_file(kind.join("built.json")).expect("it was built");
+    write(folder("modules", "etcd").join("go.mod"), "module");
+    let output = cli.quick_build().output().expect("the program runs");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(cli.builds().len(), built + 3, "{}", stderr(&output));
+    let go_mod = std::fs::read_to_string(folder("modules", "etcd").join("go.mod")).expect("it is there");
+    assert!(go_mod.contains("require"), "{go_mod}");
+}
+
+#[test]
+fn two_first_runs_at_once_build_everything_once() {
+    let cli = Cli::new();
+    let start = || {
+        let mut command = cli.quick_build();
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        command.spawn().expect("the program runs")
+    };
+    let both = [start(), start()].map(|child| child.wait_with_output().expect("it ends"));
+    let said = both.each_ref().map(stderr).concat();
+    for output in &both {
+        assert_eq!(output.status.code(), Some(0), "{said}");
+    }
+    assert!(said.contains("waiting for another process that builds"), "{said}");
+    let mut builds = cli.builds();
+    let all = builds.len();
+    builds.sort();
+    builds.dedup();
+    assert_eq!(builds.len(), all, "a program was built twice: {said}");
+}
+
+/// An archive of the sources has no .git, and a machine may have no git.
+#[test]
+fn the_version_needs_no_git() {
+    let output = Cli::new().command(&["--version"]).env("PATH", "").output().expect("the program runs");
+    assert_eq!(stdout(&output).trim(), concat!("grove-conformance ", env!("CARGO_PKG_VERSION")));
 }
 
 #[test]

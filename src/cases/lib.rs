@@ -40,6 +40,12 @@ pub fn case(id: &str) -> Option<&'static Case> {
     all().find(|case| case.id == id)
 }
 
+/// Seconds that the case of that id usually takes on two cores beside others; `None` if it was not measured.
+pub fn usual_seconds(id: &str) -> Option<f64> {
+    let lines = include_str!("usual-seconds.txt").lines();
+    lines.filter_map(|line| line.split_once(' ')).find(|(case, _)| *case == id)?.1.parse().ok()
+}
+
 /// The manifest of the case of that id, for the tests of cases.
 #[cfg(test)]
 fn manifest(id: &str) -> &'static str {
@@ -56,6 +62,12 @@ mod tests {
     use conformance_driver::case::Isolation;
 
     use super::*;
+
+    #[test]
+    fn measured_cases_exist() {
+        let lines = include_str!("usual-seconds.txt").lines().filter(|line| !line.starts_with('#'));
+        assert_eq!(all().filter(|case| usual_seconds(case.id).is_some()).count(), lines.count());
+    }
 
     #[test]
     fn every_clause_that_a_case_judges_exists() {

@@ -15,6 +15,7 @@ mod list;
 mod operator;
 mod output;
 mod provider;
+mod remaining;
 mod replay;
 mod report;
 mod run;

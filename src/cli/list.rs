@@ -32,6 +32,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
 
 /// A case as programs read it. Fields are only ever added.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct ListedCase {
     id: &'static str,
     group: &'static str,
@@ -43,6 +44,8 @@ struct ListedCase {
     targets: Vec<String>,
     isolation: &'static str,
     needs: Vec<&'static str>,
+    /// On two cores, beside other cases; null if it was not measured.
+    usual_seconds: Option<f64>,
 }
 
 impl ListedCase {
@@ -67,6 +70,7 @@ impl ListedCase {
                 Isolation::Upgrade => "upgrade",
             },
             needs: case.needs.iter().map(|need| named(*need)).collect(),
+            usual_seconds: cases::usual_seconds(case.id),
         }
     }
 }

@@ -3,16 +3,17 @@
 //! that is no reason to end.
 
 use std::io::{IsTerminal, Write};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use conformance_cluster::components::Progress;
+use conformance_cluster::components::{Component, Progress};
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Verdict;
 use conformance_report::{CaseResult, StoreError};
 use conformance_run::runner::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::remaining;
 
 /// Prints data.
 pub(crate) fn data(text: &str) {
@@ -30,32 +31,36 @@ pub(crate) struct Console {
     reason_lines: usize,
     bar: ProgressBar,
     terminal: bool,
-    total: AtomicUsize,
-    done: AtomicUsize,
+    cases: Mutex<Cases>,
     building: Mutex<Building>,
+}
+
+/// How far the cases are.
+struct Cases {
+    total: usize,
+    done: usize,
+    begin: Instant,
+    left: remaining::Cases,
 }
 
 /// How far the builds are.
 #[derive(Default)]
 struct Building {
-    /// The names of all programs that are to be built, in order.
-    planned: Vec<&'static str>,
+    left: remaining::Builds,
     /// Since when the one that is being built is, and how many of its packages were told of.
     now: Option<(Instant, usize)>,
 }
 
 impl Building {
-    /// Which of them one is, and what comes after it, such as `2 of 4, then kube-scheduler, kwok`.
-    fn place(&self, name: &str) -> String {
-        match self.planned.iter().position(|planned| *planned == name) {
+    /// Which of them one is, how far it is, and how long the rest takes.
+    fn line(&self, name: &str, version: &str, packages: Option<usize>) -> String {
+        let elapsed = self.now.map_or(Duration::ZERO, |(begin, _)| begin.elapsed());
+        let far = packages.map(|packages| format!(": {packages} packages, {} s", elapsed.as_secs()));
+        let left = match self.left.left(name, elapsed) {
+            Some(left) => remaining::words(left),
             None => "once; cached afterwards".into(),
-            Some(place) => {
-                let (number, all, left) =
-                    (place + 1, self.planned.len(), self.planned[place + 1..].join(", "));
-                let then = if left.is_empty() { left } else { format!(", then {left}") };
-                format!("{number} of {all}{then}")
-            }
-        }
+        };
+        format!("building {}{}, {left}", self.left.title(name, version), far.unwrap_or_default())
     }
 }
 
@@ -74,8 +79,12 @@ impl Default for Console {
             reason_lines: usize::MAX,
             bar,
             terminal,
-            total: AtomicUsize::new(0),
-            done: AtomicUsize::new(0),
+            cases: Mutex::new(Cases {
+                total: 0,
+                done: 0,
+                begin: Instant::now(),
+                left: remaining::Cases::default(),
+            }),
             building: Mutex::default(),
         }
     }
@@ -97,9 +106,11 @@ impl Console {
         if self.terminal { self.bar.set_message(text.to_owned()) } else { say(text) }
     }
 
-    /// How many cases there will be.
-    pub(crate) fn expect(&self, cases: usize) {
-        self.total.store(cases, Ordering::Relaxed);
+    /// Which cases there will be, each as often as it is run.
+    pub(crate) fn expect<'a>(&self, ids: impl Iterator<Item = &'a str> + Clone) {
+        let (total, left) = (ids.clone().count(), remaining::Cases::of(ids));
+        *self.cases.lock().unwrap_or_else(PoisonError::into_inner) =
+            Cases { total, done: 0, begin: Instant::now(), left };
     }
 
     /// Ends the moving line.
@@ -109,33 +120,34 @@ impl Console {
 }
 
 impl Progress for Console {
-    fn planned(&self, names: &[&'static str]) {
+    fn planned(&self, components: &[&'static Component]) {
+        let names: Vec<_> = components.iter().map(|component| component.name).collect();
         if !names.is_empty() {
             self.line(&format!("to be built from source, once; cached afterwards: {}", names.join(", ")));
         }
-        let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
-        *building = Building { planned: names.to_vec(), now: None };
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let left = remaining::Builds::of(components, processors);
+        *self.building.lock().unwrap_or_else(PoisonError::into_inner) = Building { left, now: None };
     }
 
     fn building(&self, name: &str, version: &str) {
         let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
         building.now = Some((Instant::now(), 0));
-        self.now(&format!("building {name} {version} ({})", building.place(name)));
+        self.now(&building.line(name, version, None));
     }
 
     fn compiled(&self, name: &str, version: &str, packages: usize) {
         let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = building.place(name);
-        let Some((begin, last)) = building.now.as_mut() else { return };
+        let Some((_, last)) = building.now.as_mut() else { return };
         // In a log every hundredth package is enough.
         if self.terminal || packages >= *last + 100 {
             *last = packages;
-            let seconds = begin.elapsed().as_secs();
-            self.now(&format!("building {name} {version}: {packages} packages, {seconds} s ({place})"));
+            self.now(&building.line(name, version, Some(packages)));
         }
     }
 
     fn built(&self, name: &str, version: &str, seconds: f64) {
+        self.building.lock().unwrap_or_else(PoisonError::into_inner).left.built(name, seconds);
         self.line(&format!("built {name} {version} in {seconds:.0} s"));
     }
 
@@ -150,11 +162,15 @@ impl Observer for Console {
     }
 
     fn ended(&self, target: Target, result: &CaseResult) {
-        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        let total = self.total.load(Ordering::Relaxed);
+        let mut cases = self.cases.lock().unwrap_or_else(PoisonError::into_inner);
+        cases.done += 1;
+        cases.left.ended(&result.id);
+        let (done, total) = (cases.done, cases.total);
+        let left = cases.left.left(cases.begin.elapsed());
+        let left = left.map(|left| format!(", {}", remaining::words(left))).unwrap_or_default();
         let seconds = Duration::from(result.duration_seconds).as_secs_f64();
         let line = format!(
-            "[{done}/{total}] {:<15} {:<40} {target} {seconds:.1} s",
+            "[{done}/{total}] {:<15} {:<40} {target} {seconds:.1} s{left}",
             result.outcome.verdict, result.id
         );
         match result.outcome.verdict {
@@ -172,23 +188,4 @@ impl Observer for Console {
 
 fn indented(text: &str, lines: usize) -> String {
     text.lines().take(lines).map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_build_says_what_is_left() {
-        let building = Building { planned: vec!["etcd", "kube-apiserver", "kwok"], now: None };
-        let places = ["etcd", "kube-apiserver", "kwok", "helm"].map(|name| building.place(name));
-        insta::assert_debug_snapshot!(places, @r#"
-        [
-            "1 of 3, then kube-apiserver, kwok",
-            "2 of 3, then kwok",
-            "3 of 3",
-            "once; cached afterwards",
-        ]
-        "#);
-    }
 }

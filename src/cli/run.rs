@@ -261,7 +261,8 @@ pub(crate) async fn execute(
     talk: &Arc<Console>,
     clock: Clock,
 ) -> Result<Report, Failure> {
-    talk.expect(plan.chosen.len() * plan.targets.len());
+    let of = |target| plan.chosen.iter().filter(move |case| case.is_for(target)).map(|case| case.id);
+    talk.expect(plan.targets.iter().flat_map(|target| of(*target)));
     talk.now("starting a control plane");
     let observer: Arc<dyn Observer> = talk.clone();
     let results = Results::begin(environment, plan, clock, command(), observer.clone()).await;

@@ -2,6 +2,7 @@
 //! all of them are infrastructure errors (exit code 3), never a failed clause.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Why a cluster, or a component of one, is not available.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +22,50 @@ pub enum ClusterError {
     Preflight {
         /// Everything that is missing, each with what to do.
         missing: Vec<String>,
+    },
+    /// A folder that has to be written.
+    #[error("{} cannot be written: {source}; set {variable} to a folder that can", path.display())]
+    NotWritable {
+        /// The folder.
+        path: PathBuf,
+        /// The environment variable that moves it.
+        variable: &'static str,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// Too little memory for a build or a cluster.
+    #[error("{available_mib} MiB are available, {needed_mib} MiB are needed; end what else is running")]
+    Memory {
+        /// What the kernel could give to new programs.
+        available_mib: u64,
+        /// What it should be.
+        needed_mib: u64,
+    },
+    /// Go modules that are neither in the module cache nor to be had.
+    #[error(
+        "those that components/{module} pins are not in Go's module cache and cannot be downloaded: {reason}\nlet Go reach a module proxy (`go env GOPROXY`, HTTPS_PROXY), or set GOMODCACHE to a module cache that has them"
+    )]
+    Modules {
+        /// The folder below `components/`.
+        module: &'static str,
+        /// What Go answered.
+        reason: String,
+    },
+    /// A folder of Go's own that is none, such as with GOCACHE=off.
+    #[error("{variable} is {value:?}, not a folder; unset it or set it to a folder")]
+    GoFolder {
+        /// The variable of `go env`.
+        variable: &'static str,
+        /// Its value.
+        value: String,
+    },
+    /// Programs of this project cannot be linked for containers.
+    #[error(
+        "{reason}\ncargo links this project's programs for the containers of a kind cluster: install Rust (https://rustup.rs), put `cargo` on PATH and keep the sources, or use --provider local, which needs neither"
+    )]
+    Cargo {
+        /// What is in the way.
+        reason: String,
     },
     /// A component does not compile, or its modules cannot be downloaded.
     #[error("building {component} {version} failed; log: {}\n{tail}", log.display())]
@@ -224,12 +269,12 @@ pub enum ClusterError {
         sets: Vec<String>,
     },
     /// A scheduler that did not come up, or ended.
-    #[error("backend {backend} is not run: {reason}")]
+    #[error("backend {backend} is not run: {source}")]
     NoScheduler {
         /// Whose it is.
         backend: String,
         /// Why it is not there.
-        reason: String,
+        source: SchedulerFailure,
     },
     /// A kubeconfig that cannot be used.
     #[error("kubeconfig {}: {source}", path.display())]
@@ -344,6 +389,23 @@ pub enum ClusterError {
     /// Certificates could not be made.
     #[error("cannot make certificates: {0}")]
     Certificates(String),
+}
+
+/// Why a cluster goes on without a scheduler: an error that every case on that scheduler reports.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{error}{logs}")]
+pub struct SchedulerFailure {
+    /// What failed.
+    #[source]
+    pub error: Arc<ClusterError>,
+    /// The last lines of its processes' logs, each on a line of its own.
+    pub(crate) logs: String,
+}
+
+impl From<ClusterError> for SchedulerFailure {
+    fn from(error: ClusterError) -> Self {
+        Self { error: Arc::new(error), logs: String::new() }
+    }
 }
 
 /// Why a text is no kind configuration.

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use conformance_contract::scheduler::Scheduler;
@@ -19,6 +19,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, DynamicObject, ListParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::discovery::{Discovery, Scope, verbs};
+use kube::runtime::wait::{await_condition, conditions::is_pod_running};
 use kube::{Client, ResourceExt};
 use serde_json::json;
 
@@ -31,7 +32,7 @@ use super::{ClusterError, deploy, local};
 const AT_ONCE: usize = 16;
 /// KWOK takes a new node.
 const TAKEN: Duration = Duration::from_secs(15);
-/// Between two looks at its pod.
+/// Between two tries to create its pod.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Something that a run does there.
@@ -110,27 +111,31 @@ impl ExistingCluster {
             "containers": [{"name": "pause", "image": "registry.k8s.io/pause:3.10"}],
         }});
         let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
-        let begin = Instant::now();
-        loop {
+        let runs = async {
             // A namespace has no service account in its first moment, and then takes no pods.
-            let made = deploy::create_unless_there(&client, &pod).await;
-            let found = pods.get_opt("probe").await;
-            let found = found.map_err(|source| ClusterError::api("read the probe pod", source))?;
-            let phase = found.and_then(|pod| pod.status?.phase).unwrap_or_default();
-            if phase == "Running" {
-                return Ok(());
+            while let Err(refused) = deploy::create_unless_there(&client, &pod).await {
+                tracing::debug!(%refused, "the probe pod is tried again");
+                tokio::time::sleep(PAUSE).await;
             }
-            if begin.elapsed() > TAKEN {
-                made?;
-                return Err(ClusterError::NotReady {
+            let running = await_condition(pods, "probe", is_pod_running()).await;
+            running.map_err(|source| ClusterError::Watch {
+                what: "the probe pod".into(),
+                source: Box::new(source),
+            })
+        };
+        match tokio::time::timeout(TAKEN, runs).await {
+            Ok(runs) => runs.map(drop),
+            Err(_) => {
+                // Where it was never taken, why is the better answer.
+                deploy::create_unless_there(&client, &pod).await?;
+                Err(ClusterError::NotReady {
                     what: format!("a kubelet for the simulated node {node}"),
                     seconds: TAKEN.as_secs(),
                     last: "nobody runs its pods; run KWOK there, managing nodes with annotation \
                            kwok.x-k8s.io/node=fake"
                         .into(),
-                });
+                })
             }
-            tokio::time::sleep(PAUSE).await;
         }
     }
 }

@@ -4,7 +4,7 @@
 //! keeping) and `GROVE_CONFORMANCE_STATE` (one folder per cluster, worthless once the cluster is gone).
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::ClusterError;
@@ -53,6 +53,18 @@ pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), ClusterError>
         make(parent)?;
     }
     std::fs::write(path, content).map_err(ClusterError::file(path))
+}
+
+/// Writes a whole file of a folder that other processes use too: they see the file as it was, or all of it.
+///
+/// # Errors
+/// [`ClusterError::File`] with the file's path.
+pub(crate) fn replace(path: &Path, content: &str) -> Result<(), ClusterError> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    make(folder)?;
+    let mut whole = tempfile::NamedTempFile::new_in(folder).map_err(ClusterError::file(path))?;
+    whole.write_all(content.as_bytes()).map_err(ClusterError::file(path))?;
+    whole.persist(path).map(drop).map_err(|error| ClusterError::file(path)(error.error))
 }
 
 /// The last `lines` lines of a file; empty if it cannot be read.

@@ -67,6 +67,33 @@ pub async fn named(
     Ok(Image { reference: reference.into(), ..image })
 }
 
+/// Cargo, in the folder of this program's sources.
+///
+/// # Errors
+/// [`ClusterError::Cargo`] if they are gone.
+fn cargo() -> Result<Command, ClusterError> {
+    let sources = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    if !sources.join("Cargo.toml").is_file() {
+        let reason = format!("the sources of this program are not in {} any more", sources.display());
+        return Err(ClusterError::Cargo { reason });
+    }
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(sources);
+    Ok(cargo)
+}
+
+/// Whether [`statically`] can link programs here; cargo's version.
+///
+/// # Errors
+/// [`ClusterError::Cargo`].
+pub async fn can_link() -> Result<String, ClusterError> {
+    let mut cargo = cargo()?;
+    cargo.arg("--version");
+    let said = docker::output(cargo).await;
+    said.map(|version| version.trim().to_owned())
+        .map_err(|error| ClusterError::Cargo { reason: error.to_string() })
+}
+
 /// A static program: `given` itself, or the program of the package of that name, linked from its sources.
 ///
 /// # Errors
@@ -77,24 +104,18 @@ pub async fn statically(program: &str, given: Option<&Path>) -> Result<PathBuf, 
     {
         return Ok(path.into());
     }
-    let sources = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let failed = |reason: String| ClusterError::Static { program: program.into(), reason };
-    if !sources.join("Cargo.toml").is_file() {
-        return Err(failed("the sources of this program are not here".into()));
-    }
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo
-        .args([
-            "rustc",
-            "--quiet",
-            "--locked",
-            "--message-format=json",
-            "--package",
-            program,
-            "--bin",
-            program,
-        ])
-        .current_dir(sources);
+    let mut cargo = cargo()?;
+    cargo.args([
+        "rustc",
+        "--quiet",
+        "--locked",
+        "--message-format=json",
+        "--package",
+        program,
+        "--bin",
+        program,
+    ]);
     // Where this program was built, so that nothing is compiled twice.
     let own = std::env::current_exe().unwrap_or_default();
     if let Some(target) = own.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file()) {

@@ -44,4 +44,4 @@ pub mod source;
 pub mod sweep;
 pub mod workers;
 
-pub use error::{ClusterError, KindConfigError};
+pub use error::{ClusterError, KindConfigError, SchedulerFailure};

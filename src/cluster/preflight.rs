@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::components::{Component, Toolchain};
+use crate::components::{Component, PROXY_ANSWER, Toolchain, folder_of_go, to_download};
 use crate::{ClusterError, home, local};
 
 /// Memory that the largest build takes at its peak, MiB: linking kube-apiserver, with two compilers beside.
@@ -25,21 +25,34 @@ pub struct Check {
     pub found: Result<String, String>,
 }
 
+impl Check {
+    /// What was found, or why it does not serve.
+    pub fn new(what: &'static str, found: Result<String, impl std::borrow::Borrow<ClusterError>>) -> Self {
+        Self { what, found: found.map_err(|error| error.borrow().to_string()) }
+    }
+}
+
 /// Looks at everything that building these components, and running a cluster of local processes, needs.
 pub async fn checks(to_build: &[&'static Component]) -> Vec<Check> {
     let memory = if to_build.is_empty() { RUN_MEMORY_MIB } else { BUILD_MEMORY_MIB };
     let mut checks = vec![
-        Check { what: "state folder", found: writable(&home::state(), STATE_DISK_MIB, home::STATE_VARIABLE) },
-        Check { what: "ports", found: local::reserve_any().map_err(|error| error.to_string()) },
-        Check { what: "memory", found: enough_memory(available_memory_mib(), memory) },
+        Check::new("state folder", writable(&home::state(), STATE_DISK_MIB, home::STATE_VARIABLE)),
+        Check::new("ports", local::reserve_any()),
+        Check::new("memory", enough_memory(available_memory_mib(), memory)),
     ];
     let disk = if to_build.is_empty() { 1 } else { BUILD_DISK_MIB };
     let cache = writable(&home::cache(), disk, home::CACHE_VARIABLE);
     let usable = cache.is_ok();
-    checks.push(Check { what: "cache folder", found: cache });
+    checks.push(Check::new("cache folder", cache));
     // Go is asked inside the module's folder, which is in the cache.
-    if usable && !to_build.is_empty() {
-        checks.push(Check { what: "go", found: go_for(to_build).await });
+    if let (true, [first, ..]) = (usable, to_build) {
+        let go = go_for(to_build).await;
+        let usable = go.is_ok();
+        checks.push(Check::new("go", go));
+        if usable {
+            checks.push(Check::new("go build cache", written_by_go(first, "GOCACHE").await));
+            checks.push(Check::new("go modules", modules_for(to_build).await));
+        }
     }
     checks
 }
@@ -48,19 +61,19 @@ pub async fn checks(to_build: &[&'static Component]) -> Vec<Check> {
 ///
 /// # Errors
 /// [`ClusterError::Preflight`] with all of it.
-pub(crate) async fn require(to_build: &[&'static Component]) -> Result<(), ClusterError> {
+pub(crate) fn require(checks: Vec<Check>) -> Result<(), ClusterError> {
     let wrong = |check: Check| check.found.err().map(|reason| format!("{}: {reason}", check.what));
-    let missing: Vec<_> = checks(to_build).await.into_iter().filter_map(wrong).collect();
+    let missing: Vec<_> = checks.into_iter().filter_map(wrong).collect();
     if missing.is_empty() { Ok(()) } else { Err(ClusterError::Preflight { missing }) }
 }
 
 /// Go, in a version that serves each module; the first reason why it does not.
-async fn go_for(to_build: &[&'static Component]) -> Result<String, String> {
+async fn go_for(to_build: &[&'static Component]) -> Result<String, ClusterError> {
     let modules: BTreeMap<_, _> =
         to_build.iter().map(|component| (component.module.name, component.module)).collect();
     let mut versions = Vec::new();
     for module in modules.into_values() {
-        let go = Toolchain::find(module).await.map_err(|error| error.to_string())?;
+        let go = Toolchain::find(module).await?;
         let said = format!("{} {}", go.version, go.target);
         if !versions.contains(&said) {
             versions.push(said);
@@ -69,21 +82,35 @@ async fn go_for(to_build: &[&'static Component]) -> Result<String, String> {
     Ok(versions.join(", "))
 }
 
-/// A folder in which files can be made, with room.
-fn writable(path: &Path, needed_mib: u64, variable: &'static str) -> Result<String, String> {
-    let refused = |reason: String| {
-        format!("{} cannot be written: {reason}; set {variable} to a folder that can", path.display())
-    };
-    home::make(path).map_err(|error| refused(error.to_string()))?;
-    tempfile::tempfile_in(path).map_err(|error| refused(error.to_string()))?;
-    let space = home::require_space(path, needed_mib, "here", variable);
-    space.map(|()| path.display().to_string()).map_err(|error| error.to_string())
+/// The modules of these components: cached, or a proxy to download them from and a folder to keep them in.
+async fn modules_for(to_build: &[&'static Component]) -> Result<String, ClusterError> {
+    let missing = to_download(to_build, PROXY_ANSWER).await?;
+    let (Some(first), false) = (to_build.first(), missing.is_empty()) else { return Ok("cached".into()) };
+    written_by_go(first, "GOMODCACHE").await?;
+    Ok(format!("to be downloaded: {}", missing.join(", ")))
 }
 
-fn enough_memory(available_mib: Option<u64>, needed_mib: u64) -> Result<String, String> {
+/// A folder of Go's own, in which its builds write.
+async fn written_by_go(
+    component: &'static Component,
+    variable: &'static str,
+) -> Result<String, ClusterError> {
+    writable(&folder_of_go(component, variable).await?, 1, variable)
+}
+
+/// A folder in which files can be made, with room.
+fn writable(path: &Path, needed_mib: u64, variable: &'static str) -> Result<String, ClusterError> {
+    let refused = |source| ClusterError::NotWritable { path: path.into(), variable, source };
+    std::fs::create_dir_all(path).map_err(refused)?;
+    tempfile::tempfile_in(path).map_err(refused)?;
+    home::require_space(path, needed_mib, "here", variable)?;
+    Ok(path.display().to_string())
+}
+
+fn enough_memory(available_mib: Option<u64>, needed_mib: u64) -> Result<String, ClusterError> {
     match available_mib {
-        Some(mib) if mib < needed_mib => {
-            Err(format!("{mib} MiB are available, {needed_mib} MiB are needed; end what else is running"))
+        Some(available_mib) if available_mib < needed_mib => {
+            Err(ClusterError::Memory { available_mib, needed_mib })
         }
         Some(mib) => Ok(format!("{mib} MiB available")),
         None => Ok("unknown".into()),
@@ -124,21 +151,22 @@ mod tests {
         #[case] found: Result<&str, &str>,
     ) {
         let found = found.map(str::to_owned).map_err(str::to_owned);
-        assert_eq!(enough_memory(available, needed), found);
+        assert_eq!(enough_memory(available, needed).map_err(|error| error.to_string()), found);
     }
 
     #[test]
     fn a_folder_that_cannot_be_made_names_its_variable() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let below = file.path().join("cache");
-        let said = writable(&below, 1, "SOME_VARIABLE").expect_err("a file is no folder");
+        let said = writable(&below, 1, "SOME_VARIABLE").expect_err("a file is no folder").to_string();
         assert!(said.contains("cannot be written") && said.contains("set SOME_VARIABLE"), "{said}");
     }
 
     #[test]
     fn a_disk_without_room_names_its_variable() {
         let folder = tempfile::tempdir().expect("a folder");
-        let said = writable(folder.path(), u64::MAX, "SOME_VARIABLE").expect_err("no disk is so large");
+        let said =
+            writable(folder.path(), u64::MAX, "SOME_VARIABLE").expect_err("no disk is so large").to_string();
         assert!(said.contains("SOME_VARIABLE"), "{said}");
     }
 }

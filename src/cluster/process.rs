@@ -26,6 +26,11 @@ pub async fn all_ended(limit: Duration) -> bool {
     tokio::time::timeout(limit, live.wait_for(|count| *count == 0)).await.is_ok()
 }
 
+/// Changes whenever a child of this process begins or ends; how each ended is known by then.
+pub fn changes() -> watch::Receiver<usize> {
+    LIVE.subscribe()
+}
+
 /// The hidden verb that [`exec`] serves.
 pub const EXEC_VERB: &str = "__exec";
 
@@ -85,8 +90,9 @@ impl Launcher {
                     LIVE.send_modify(|count| *count += 1);
                     drop(spawned.send(Ok(child.id())));
                     let status = child.wait();
-                    LIVE.send_modify(|count| *count -= 1);
+                    // First: who watches for ends looks which one it was.
                     ended.send_replace(Some(status.ok()));
+                    LIVE.send_modify(|count| *count -= 1);
                 }
             })
             .map_err(|e| failed(&spec.name, &format!("could not be started: {e}"), log))?;

@@ -12,10 +12,10 @@ use async_trait::async_trait;
 use conformance_contract::scheduler::Scheduler;
 use kube::Client;
 
-use super::ClusterError;
 use super::kind::KindCluster;
 use super::local::LocalCluster;
 use super::node_pools::NodePools;
+use super::{ClusterError, SchedulerFailure};
 
 /// Places in logs.
 #[derive(Debug, Clone)]
@@ -52,13 +52,13 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
         None
     }
 
-    /// What has ended by itself and takes every verdict's test_cluster away.
+    /// A part without which no verdict can be trusted, and which has ended by itself.
     fn dead(&self) -> Option<ClusterError> {
         None
     }
 
     /// Why a scheduler other than kube-scheduler is not there.
-    fn scheduler_failed(&self, _: Scheduler) -> Option<String> {
+    fn scheduler_failed(&self, _: Scheduler) -> Option<SchedulerFailure> {
         None
     }
 

@@ -120,6 +120,11 @@ impl Recorder {
         self.health.failure()
     }
 
+    /// Returns once something is.
+    pub async fn failed(&self) -> RecorderError {
+        self.health.has_failed().await
+    }
+
     /// Follows a namespace for as long as what is returned is there: to be called before anything of it exists. Of the
     /// objects that lie in no namespace, its log takes those that `belong` to it.
     pub fn track(&self, namespace: &str, belong: impl Fn(&Value) -> bool + Send + Sync + 'static) -> Tracked {

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::{COUNT_LABEL, Fault, NodeOptions, Options, PLUGINS_DIR, ResourceName, run_plugin};
+use clap::Parser;
 use clap::builder::NonEmptyStringValueParser;
-use clap::{Parser, ValueEnum};
-use tracing_subscriber::EnvFilter;
+use logging::LogFormat;
 
 /// A kubelet device plugin that advertises GPUs which are not there.
 ///
@@ -56,12 +56,6 @@ struct Arguments {
     fault: Vec<Fault>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum LogFormat {
-    Text,
-    Json,
-}
-
 /// Runs the plugin with these arguments, the first of which is the program's name, until it is told to end.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match run(Arguments::parse_from(args)) {
@@ -75,12 +69,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    match arguments.log_format {
-        LogFormat::Text => log.with_ansi(false).init(),
-        LogFormat::Json => log.json().init(),
-    }
+    arguments.log_format.init();
     let node = arguments.node_name.filter(|_| !arguments.no_node_watch);
     let (count_label, kubeconfig) = (arguments.count_label, arguments.kubeconfig);
     let options = Options {

@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use grove_yaml as yaml;
-use tracing_subscriber::EnvFilter;
+use logging::LogFormat;
 
 use crate::controller::install::{CRDS, InstallOptions, NAMESPACE, WebhookTarget, in_cluster, objects};
 use crate::controller::{Certificates, Fault, Options, run_controller};
@@ -80,12 +80,6 @@ struct RunArguments {
     fault: Vec<Fault>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum LogFormat {
-    Text,
-    Json,
-}
-
 #[derive(Args)]
 struct InstallArguments {
     /// Image of the controller: everything of manifests/controller, for a controller in the cluster that keeps its own
@@ -130,12 +124,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn run(arguments: RunArguments) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    match arguments.log_format {
-        LogFormat::Text => log.with_ansi(false).init(),
-        LogFormat::Json => log.json().init(),
-    }
+    arguments.log_format.init();
     let certificates = match (arguments.managed_certificates, arguments.tls_cert, arguments.tls_key) {
         (Some(service), ..) => {
             Certificates::Managed { service, life: Duration::from_secs(arguments.certificate_life) }

@@ -135,7 +135,7 @@ pub(super) fn materialise(module: &'static Module) -> Result<PathBuf, ClusterErr
     for (name, content) in [("go.mod", module.go_mod), ("go.sum", module.go_sum)] {
         let path = folder.join(name);
         if std::fs::read_to_string(&path).ok().as_deref() != Some(content) {
-            home::write(&path, content)?;
+            home::replace(&path, content)?;
         }
     }
     Ok(folder)

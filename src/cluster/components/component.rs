@@ -60,7 +60,20 @@ macro_rules! module {
 }
 pub(crate) use module;
 
+/// Lines of module, program and CPU seconds of its build.
+const BUILD_SECONDS: &str = include_str!("../../../components/build-seconds.txt");
+
 impl Component {
+    /// CPU seconds that its build takes with an empty Go build cache, as measured; `None` if it was not.
+    pub fn build_seconds(&self) -> Option<f64> {
+        BUILD_SECONDS.lines().find_map(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
+            [module, name, seconds] if module == self.module.name && name == self.name => {
+                seconds.parse().ok()
+            }
+            _ => None,
+        })
+    }
+
     /// Path of the Go module that the program comes from, by which its `go.mod` requires it.
     pub fn module_path(&self) -> &'static str {
         let end = ["/cmd/", "/plugins/main/", "/plugins/ipam/", "/plugins/meta/"];
@@ -72,5 +85,25 @@ impl Module {
     /// The Go version its `go` line asks for.
     pub fn go_version(&self) -> &'static str {
         self.go_mod.lines().find_map(|line| line.strip_prefix("go ")).unwrap_or("1.26.0").trim()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use conformance_contract::kubernetes::Kubernetes;
+
+    use super::{BUILD_SECONDS, Component};
+    use crate::catalogue::catalogue;
+
+    #[test]
+    fn measured_builds_are_those_of_the_catalogue() {
+        let all: Vec<_> = Kubernetes::ALL.into_iter().flat_map(catalogue).collect();
+        let is_measured = |component: &&&Component| component.build_seconds().is_some();
+        let measured: BTreeSet<_> =
+            all.iter().filter(is_measured).map(|component| (component.module.name, component.name)).collect();
+        let lines = BUILD_SECONDS.lines().filter(|line| !line.starts_with('#')).count();
+        assert_eq!(measured.len(), lines, "a line is of no program, or has no figure");
     }
 }

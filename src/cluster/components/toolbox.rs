@@ -59,7 +59,7 @@ pub type Overrides = BTreeMap<String, PathBuf>;
 /// Told about builds.
 pub trait Progress: Send + Sync {
     /// These are to be built, in this order; none if everything is cached.
-    fn planned(&self, _names: &[&'static str]) {}
+    fn planned(&self, _components: &[&'static Component]) {}
     /// A build began.
     fn building(&self, name: &str, version: &str);
     /// So many packages are compiled.
@@ -88,7 +88,7 @@ impl Toolbox {
         progress: &dyn Progress,
     ) -> Result<Self, ClusterError> {
         let mut programs = BTreeMap::new();
-        let (mut ours, mut to_build) = (Vec::new(), Vec::new());
+        let mut ours = Vec::new();
         // What was given is looked at before minutes are spent on the rest.
         for component in components {
             match overrides.get(component.name) {
@@ -96,15 +96,11 @@ impl Toolbox {
                 None => ours.push(component),
             }
         }
-        for component in &ours {
-            if !Self::is_built(component).await {
-                to_build.push(*component);
-            }
-        }
+        let to_build = Self::to_build(ours.iter().copied()).await;
         if !ours.is_empty() {
-            preflight::require(&to_build).await?;
+            preflight::require(preflight::checks(&to_build).await)?;
         }
-        progress.planned(&to_build.iter().map(|component| component.name).collect::<Vec<_>>());
+        progress.planned(&to_build);
         let mut go: BTreeMap<&str, Toolchain> = BTreeMap::new();
         for component in ours {
             let module = component.module;
@@ -115,6 +111,17 @@ impl Toolbox {
             programs.insert(component.name.to_owned(), program);
         }
         Ok(Self { programs })
+    }
+
+    /// Those of these components that are not in the cache.
+    pub async fn to_build(components: impl Iterator<Item = &'static Component>) -> Vec<&'static Component> {
+        let mut to_build = Vec::new();
+        for component in components {
+            if !Self::is_built(component).await {
+                to_build.push(component);
+            }
+        }
+        to_build
     }
 
     /// Whether a component is in the cache, built by the Go that is on PATH now.

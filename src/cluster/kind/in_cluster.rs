@@ -18,7 +18,7 @@ use crate::own_program::{CONTROLLER, CONTROLLER_NAMESPACE};
 use crate::schedulers::helm::{Helm, Installed, Release};
 use crate::schedulers::in_cluster::{self, Deployed};
 use crate::schedulers::installation;
-use crate::{ClusterError, deploy};
+use crate::{ClusterError, SchedulerFailure, deploy};
 
 /// kubelets join and their networks come up.
 const NODES: Duration = Duration::from_secs(120);
@@ -96,7 +96,7 @@ pub(super) async fn write_topology(client: &Client) -> Result<(), ClusterError> 
 #[derive(Debug)]
 pub(super) struct Schedulers {
     /// Those that do not work, and why.
-    pub failed: Vec<(Scheduler, String)>,
+    pub failed: Vec<(Scheduler, SchedulerFailure)>,
     /// Those that work and that helm has installed.
     pub installed: Vec<Installed>,
 }
@@ -122,11 +122,11 @@ pub(super) async fn install(
     // The controller looks for the schedulers' APIs at its start.
     let built = join_all(spec.scheduler_images.iter().map(|(scheduler, image)| async move {
         let made = scheduler_up(client, *scheduler, &image.reference).await;
-        made.err().map(|error| (*scheduler, error.to_string()))
+        made.err().map(|error| (*scheduler, error.into()))
     }));
     let by_chart = join_all(spec.releases.iter().map(|release| async move {
         let made = release_up(client, release, folder).await;
-        made.map_err(|error| (release.scheduler, error.to_string()))
+        made.map_err(|error| (release.scheduler, error.into()))
     }));
     let plugin = async {
         let objects = plugin_objects(&spec.plugin_image.reference, &spec.plugin_faults)?;

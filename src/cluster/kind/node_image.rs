@@ -99,7 +99,7 @@ pub async fn any(
 ) -> Result<String, ClusterError> {
     let published = kubernetes.node_image();
     if let Some(image) = published
-        && docker::has_image(image).await
+        && is_there(kubernetes).await
     {
         return Ok(image.into());
     }
@@ -119,6 +119,14 @@ pub async fn any(
         tracing::info!(image, "no registry gives it; building one");
     }
     recipe.build().await
+}
+
+/// Whether the engine has the published image, so that none has to be built.
+pub(super) async fn is_there(kubernetes: Kubernetes) -> bool {
+    match kubernetes.node_image() {
+        Some(image) => docker::has_image(image).await,
+        None => false,
+    }
 }
 
 /// Builds the image, unless the engine has it.

@@ -8,11 +8,13 @@ use conformance_contract::scheduler::Scheduler;
 
 use super::{KindSpec, config, host, node_image};
 use crate::ClusterError;
-use crate::catalogue::components_for_kind;
+use crate::catalogue::{components_for_kind, components_of_node_image};
 use crate::components::{Overrides, Progress, Toolbox};
+use crate::docker::Engine;
 use crate::images::{self, NOBODY};
 use crate::local::ControllerSpec;
 use crate::own_program::{CONTROLLER, ControllerProgram, PLUGIN};
+use crate::preflight::{self, Check};
 use crate::schedulers::helm::{Helm, Release};
 use crate::schedulers::in_cluster;
 
@@ -39,22 +41,18 @@ pub struct Wanted<'a> {
     pub controller_program: &'a ControllerProgram,
 }
 
-/// Builds what is missing. The host is looked at first: before minutes are spent on images.
+/// Builds what is missing. Everything that the host lacks is reported first, before minutes are spent on builds.
 ///
 /// # Errors
-/// [`ClusterError::Helm`] where charts are wanted; what the host lacks ([`host::check`], [`host::check_node_image`]);
-/// what cannot be built.
+/// [`ClusterError::Preflight`]; [`host::check_node_image`]; what cannot be built.
 pub async fn prepare(
     wanted: Wanted<'_>,
     progress: &dyn Progress,
 ) -> Result<(KindSpec, Toolbox), ClusterError> {
-    if !wanted.releases.is_empty() {
-        Helm::on_path().version().await?;
-    }
-    let engine = host::check().await?;
-    let config = config::for_host(wanted.config, &engine.cgroup_version)?;
     let by_chart: BTreeSet<_> = wanted.releases.iter().map(|release| release.scheduler).collect();
     let built: BTreeSet<_> = wanted.schedulers.difference(&by_chart).copied().collect();
+    let engine = host_for(&wanted, &built).await?;
+    let config = config::for_host(wanted.config, &engine.cgroup_version)?;
     let toolbox = Toolbox::prepare_only(components_for_kind(&built), wanted.overrides, progress).await?;
     let node_image = match wanted.node_image {
         Some(image) => image.to_owned(),
@@ -84,4 +82,23 @@ pub async fn prepare(
         plugin_faults: wanted.plugin_faults.to_vec(),
     };
     Ok((spec, toolbox))
+}
+
+/// What the host must have: helm for charts, an engine, cargo, and what the builds of components need.
+async fn host_for(wanted: &Wanted<'_>, built: &BTreeSet<Scheduler>) -> Result<Engine, ClusterError> {
+    let mut components: Vec<_> = components_for_kind(built).collect();
+    if wanted.node_image.is_none() && !node_image::is_there(wanted.kubernetes).await {
+        components.extend(components_of_node_image(wanted.kubernetes));
+    }
+    let ours = components.into_iter().filter(|component| !wanted.overrides.contains_key(component.name));
+    let mut checks = preflight::checks(&Toolbox::to_build(ours).await).await;
+    // The plugin is always linked here, and so is pause for an image of ours.
+    checks.push(Check::new("cargo", images::can_link().await));
+    if !wanted.releases.is_empty() {
+        checks.push(Check::new("helm", Helm::on_path().version().await));
+    }
+    let engine = host::check().await;
+    checks.push(Check::new("containers", engine.as_ref().map(|engine| engine.version.clone())));
+    preflight::require(checks)?;
+    engine
 }

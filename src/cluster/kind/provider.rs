@@ -13,7 +13,7 @@ use super::KindCluster;
 use crate::node_pools::NodePools;
 use crate::own_program::CONTROLLER_NAMESPACE;
 use crate::provider::{Logs, Provider};
-use crate::{ClusterError, home};
+use crate::{ClusterError, SchedulerFailure, home};
 
 #[async_trait]
 impl Provider for KindCluster {
@@ -33,7 +33,7 @@ impl Provider for KindCluster {
         Some(self.ready_in)
     }
 
-    fn scheduler_failed(&self, scheduler: Scheduler) -> Option<String> {
+    fn scheduler_failed(&self, scheduler: Scheduler) -> Option<SchedulerFailure> {
         self.schedulers.failed.iter().find(|(of, _)| *of == scheduler).map(|(_, why)| why.clone())
     }
 

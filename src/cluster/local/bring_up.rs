@@ -16,7 +16,7 @@ use super::{ClusterSpec, LocalCluster, NotUp, Part, Processes, Programs, client,
 use crate::home::{self, ClusterHome};
 use crate::node_pools::NodePools;
 use crate::schedulers::installation;
-use crate::{ClusterError, deploy};
+use crate::{ClusterError, SchedulerFailure, deploy};
 
 /// What a cluster's folder may grow to.
 const CLUSTER_MIB: u64 = 1024;
@@ -108,7 +108,7 @@ impl LocalCluster {
             deploy::install(&self.client(), &objects).await
         };
         if let Err(error) = install.await {
-            self.give_up(scheduler, &error).await;
+            self.give_up(scheduler, error).await;
         }
     }
 
@@ -126,22 +126,23 @@ impl LocalCluster {
         };
         match up.await {
             Ok(()) => drop(self.not_up().remove(&scheduler)),
-            Err(error) => self.give_up(scheduler, &error).await,
+            Err(error) => self.give_up(scheduler, error).await,
         }
     }
 
     /// Goes on without a scheduler: ends its processes and remembers why, with the last lines of their logs.
-    async fn give_up(&self, scheduler: Scheduler, error: &ClusterError) {
-        let mut reason = error.to_string();
+    async fn give_up(&self, scheduler: Scheduler, error: ClusterError) {
+        // A death has the end of the log itself.
+        let has_log = matches!(error, ClusterError::Process { .. });
+        let mut failure = SchedulerFailure::from(error);
         for part in self.spec().parts_of(scheduler) {
             self.stop_part(part, Signal::KILL).await;
             let tail = home::tail(&self.log(part), 15);
-            // A death tells the end of the log itself.
-            if !matches!(error, ClusterError::Process { .. }) && !tail.is_empty() {
-                reason.push_str(&format!("\n{}: {tail}", part.program()));
+            if !has_log && !tail.is_empty() {
+                failure.logs.push_str(&format!("\n{}: {tail}", part.program()));
             }
         }
-        tracing::warn!(scheduler = scheduler.name(), reason, "the cluster goes on without a scheduler");
-        self.not_up().insert(scheduler, NotUp::Failed(reason));
+        tracing::warn!(scheduler = scheduler.name(), %failure, "the cluster goes on without a scheduler");
+        self.not_up().insert(scheduler, NotUp::Failed(failure));
     }
 }

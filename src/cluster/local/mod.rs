@@ -45,11 +45,11 @@ use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use rustix::process::Signal;
 
-use super::ClusterError;
 use super::home::ClusterHome;
 use super::node_pools::NodePools;
 use super::process::Process;
 use crate::operator::Operator;
+use super::{ClusterError, SchedulerFailure};
 
 /// The parts that should be running. Dropping it kills them.
 #[derive(Default)]
@@ -61,9 +61,9 @@ enum NotUp {
     /// It is being started.
     Starting,
     /// It never came up and was given up, for this reason.
-    Failed(String),
+    Failed(SchedulerFailure),
     /// It was up, and a process of it ended by itself.
-    Ended(String),
+    Ended(SchedulerFailure),
 }
 
 /// A running control plane. Dropping it kills its processes; [`LocalCluster::stop`] ends it in order.
@@ -139,16 +139,16 @@ impl LocalCluster {
 
     /// The schedulers other than kube-scheduler that did not come up, or have ended by themselves since, and that the
     /// cluster does without: each with the reason and the last lines of its log.
-    pub fn failed_schedulers(&self) -> BTreeMap<Scheduler, String> {
+    pub fn failed_schedulers(&self) -> BTreeMap<Scheduler, SchedulerFailure> {
         for (scheduler, part) in self.ended_schedulers() {
             // Told once: the end of a log is no matter of every look.
             let death = self.lock().get(&part).and_then(Process::death);
             if let Some(death) = death {
-                self.not_up().insert(scheduler, NotUp::Ended(death.to_string()));
+                self.not_up().insert(scheduler, NotUp::Ended(death.into()));
             }
         }
         let failed = |(scheduler, why): (&Scheduler, &NotUp)| match why {
-            NotUp::Failed(reason) | NotUp::Ended(reason) => Some((*scheduler, reason.clone())),
+            NotUp::Failed(failure) | NotUp::Ended(failure) => Some((*scheduler, failure.clone())),
             NotUp::Starting => None,
         };
         self.not_up().iter().filter_map(failed).collect()

@@ -12,7 +12,7 @@ use kube::Client;
 use super::{LocalCluster, Part};
 use crate::node_pools::NodePools;
 use crate::provider::{Logs, Provider};
-use crate::{ClusterError, home};
+use crate::{ClusterError, SchedulerFailure, home};
 
 #[async_trait]
 impl Provider for LocalCluster {
@@ -36,7 +36,7 @@ impl Provider for LocalCluster {
         self.dead()
     }
 
-    fn scheduler_failed(&self, scheduler: Scheduler) -> Option<String> {
+    fn scheduler_failed(&self, scheduler: Scheduler) -> Option<SchedulerFailure> {
         self.failed_schedulers().remove(&scheduler)
     }
 

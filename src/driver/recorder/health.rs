@@ -12,6 +12,8 @@ use tokio::time::Instant;
 const REFUSALS: u32 = 3;
 /// A watch that has been away for so long does not come back by itself; an API server that a case restarts does.
 const LOST: Duration = Duration::from_secs(120);
+/// Between two looks at the clock.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// For how long an API server that a case restarts may be away before that is worth a line.
 const RESTART: Duration = Duration::from_secs(10);
 /// So many causes of one kind's trouble are logged, each once.
@@ -159,6 +161,18 @@ impl Health {
     /// What is so bad that a run must not go on.
     pub(super) fn failure(&self) -> Option<RecorderError> {
         failure(&self.0.borrow())
+    }
+
+    /// Returns once something is.
+    pub(super) async fn has_failed(&self) -> RecorderError {
+        let mut states = self.0.subscribe();
+        loop {
+            if let Some(failure) = failure(&states.borrow_and_update()) {
+                return failure;
+            }
+            // A watch is lost by the clock, without another failure.
+            let _ = tokio::time::timeout(LOOK_AGAIN, states.changed()).await;
+        }
     }
 
     /// Returns once every kind has begun.

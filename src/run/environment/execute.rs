@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use conformance_cluster::{ClusterError, deploy};
+use conformance_cluster::{ClusterError, deploy, process};
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Outcome;
@@ -24,6 +24,9 @@ use super::{Environment, Origin};
 use crate::artifacts::Artifacts;
 use crate::environment::requirements::{scheduler_failed, too_small};
 use crate::verdict;
+
+/// Between two looks at what nothing announces.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 impl Environment {
     /// Runs a case on a target, with the retries that the settings allow.
@@ -287,13 +290,21 @@ fn unknown(case: &Case, target: Target) -> Vec<Finding> {
 
 /// Returns when a part of the cluster that the target needs has ended by itself, or when nobody can see it any more.
 async fn death(test_cluster: &TestCluster, target: Target) -> ClusterError {
-    loop {
-        let death = test_cluster.cluster.dead().or_else(|| scheduler_failed(test_cluster, target));
-        let blind = || test_cluster.recorder.failure().map(ClusterError::from);
-        if let Some(failure) = death.or_else(blind) {
-            return failure;
+    let ended = async {
+        let mut children = process::changes();
+        loop {
+            let death = test_cluster.cluster.dead().or_else(|| scheduler_failed(test_cluster, target));
+            if let Some(death) = death {
+                break death;
+            }
+            // Whatever fails without a process of ours ending is seen at the next look.
+            let _ = tokio::time::timeout(LOOK_AGAIN, children.changed()).await;
         }
-        tokio::time::sleep(Duration::from_millis(250)).await;
+    };
+    tokio::select! {
+        biased;
+        death = ended => death,
+        failure = test_cluster.recorder.failed() => failure.into(),
     }
 }
 

@@ -105,6 +105,6 @@ pub(super) fn too_small(test_cluster: &TestCluster, case: &Case) -> Option<Strin
 
 /// Why a target's scheduler is not there.
 pub(super) fn scheduler_failed(test_cluster: &TestCluster, target: Target) -> Option<ClusterError> {
-    let reason = test_cluster.cluster.scheduler_failed(target.scheduler())?;
-    Some(ClusterError::NoScheduler { backend: target.backend().into(), reason })
+    let source = test_cluster.cluster.scheduler_failed(target.scheduler())?;
+    Some(ClusterError::NoScheduler { backend: target.backend().into(), source })
 }

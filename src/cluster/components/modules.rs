@@ -1,0 +1,126 @@
+//! Whether Go has, or can get, the modules that a build needs. Asked before anything is built: without them a build fails
+//! after minutes, or hangs where a firewall drops packets.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use tokio::process::Command;
+
+use super::build::materialise;
+use super::component::Component;
+use crate::ClusterError;
+
+/// How long a module proxy may take to answer; the answer is a version and its go.mod.
+pub(crate) const PROXY_ANSWER: Duration = Duration::from_secs(20);
+
+/// The folders of `components/` whose modules Go has to download before it can build these components; it reaches a source
+/// of each.
+///
+/// # Errors
+/// [`ClusterError::Modules`] for the first that is neither in the module cache nor to be had within `limit`.
+pub(crate) async fn to_download(
+    to_build: &[&'static Component],
+    limit: Duration,
+) -> Result<Vec<&'static str>, ClusterError> {
+    let mut by_module: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for component in to_build {
+        by_module.entry(component.module.name).or_default().push(*component);
+    }
+    let mut missing = Vec::new();
+    for (module, components) in by_module {
+        let folder = materialise(components[0].module)?;
+        if let Some(first) = first_missing(&folder, &components).await {
+            let unreachable = |reason| ClusterError::Modules { module, reason };
+            reachable(&folder, &first, limit).await.map_err(unreachable)?;
+            missing.push(module);
+        }
+    }
+    Ok(missing)
+}
+
+/// The first module that Go would download to load these packages, as PATH@VERSION. Whatever else is wrong with the
+/// packages is reported by their build.
+async fn first_missing(folder: &Path, components: &[&Component]) -> Option<String> {
+    let mut list = go(folder, &["list", "-mod=readonly", "-deps", "-f", ""]);
+    list.args(components.iter().map(|component| component.package));
+    let answer = list.env("GOPROXY", "off").env("CGO_ENABLED", "0").output().await.ok()?;
+    let said = said(&answer);
+    let named = said.lines().find_map(|line| line.strip_prefix("go: downloading ")?.split_once(' '));
+    let (path, version) = named.unwrap_or((components[0].module_path(), components[0].version));
+    said.contains("module lookup disabled").then(|| format!("{path}@{version}"))
+}
+
+/// Asks Go for that version without its source. Go's own answer covers GOPROXY, GOPRIVATE, HTTPS_PROXY and credentials.
+async fn reachable(folder: &Path, module: &str, limit: Duration) -> Result<(), String> {
+    let mut query = go(folder, &["list", "-mod=readonly", "-m", module]);
+    // `direct` means git, which may ask for a password.
+    query.env("GIT_TERMINAL_PROMPT", "0");
+    let proxy = variable(folder, "GOPROXY").await?;
+    within(limit, query).await.map_err(|reason| format!("{reason} (GOPROXY={proxy})"))
+}
+
+async fn within(limit: Duration, mut go: Command) -> Result<(), String> {
+    match tokio::time::timeout(limit, go.output()).await {
+        Ok(Ok(answer)) if answer.status.success() => Ok(()),
+        Ok(Ok(answer)) => Err(said(&answer)),
+        Ok(Err(error)) => Err(format!("`go` cannot be run: {error}")),
+        Err(_) => Err(format!("no answer within {} s", limit.as_secs())),
+    }
+}
+
+/// One of Go's own folders, which need not exist yet.
+///
+/// # Errors
+/// [`ClusterError::GoFolder`] where there is none, such as with GOCACHE=off or without a home; [`ClusterError::Go`].
+pub(crate) async fn folder_of_go(
+    component: &'static Component,
+    name: &'static str,
+) -> Result<PathBuf, ClusterError> {
+    let module = component.module;
+    let failed = |reason| ClusterError::Go { reason, needed: module.go_version().into() };
+    let value = variable(&materialise(module)?, name).await.map_err(failed)?;
+    let path = PathBuf::from(&value);
+    if path.is_absolute() { Ok(path) } else { Err(ClusterError::GoFolder { variable: name, value }) }
+}
+
+async fn variable(folder: &Path, name: &str) -> Result<String, String> {
+    match go(folder, &["env", name]).output().await {
+        Ok(answer) if answer.status.success() => {
+            Ok(String::from_utf8_lossy(&answer.stdout).trim().to_owned())
+        }
+        Ok(answer) => Err(said(&answer)),
+        Err(error) => Err(format!("`go` cannot be run: {error}")),
+    }
+}
+
+fn said(answer: &Output) -> String {
+    String::from_utf8_lossy(&answer.stderr).trim().to_owned()
+}
+
+fn go(folder: &Path, args: &[&str]) -> Command {
+    let mut go = Command::new("go");
+    go.args(args).current_dir(folder).stdin(Stdio::null()).kill_on_drop(true);
+    go
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A proxy that accepts connections and never answers, as behind a firewall.
+    #[tokio::test]
+    async fn a_silent_proxy_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("go.mod"), "module m\n\ngo 1.20\n").unwrap();
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let proxy = format!("http://{}", silent.local_addr().unwrap());
+        let mut list = go(folder.path(), &["list", "-m", "-versions", "example.com/m"]);
+        list.env("GOPROXY", &proxy);
+        let begin = std::time::Instant::now();
+        let refused = within(Duration::from_secs(1), list).await.unwrap_err();
+        assert_eq!(refused, "no answer within 1 s");
+        assert!(begin.elapsed() < Duration::from_secs(10));
+    }
+}
