@@ -18,7 +18,7 @@ pub(crate) async fn opened(args: &OperatorArgs) -> Result<Option<Opened>, Failur
     }
 }
 
-/// The targets whose backends it has. One that was asked for by name and that it does not have is refused; of `all`
+/// The targets whose backends it has, as it declares them. One that was asked for by name and that it does not have is refused; of `all`
 /// those that it does not have are left out, which is said.
 ///
 /// # Errors
@@ -32,7 +32,7 @@ pub(crate) fn targets(opened: &Opened, targets: Vec<Target>, are_all: bool) -> R
     for target in missing {
         output::say(&format!("{} does not have backend {}: not run", opened.name(), target.name()));
     }
-    Ok(there)
+    Ok(there.into_iter().map(|target| opened.declared(target)).collect())
 }
 
 /// It in reports.

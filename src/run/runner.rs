@@ -254,7 +254,7 @@ pub async fn report(
     let profile = |(target, cases): (Target, Vec<CaseResult>)| -> Result<_, ClusterError> {
         let version = version(settings, target, &provider, installed)?;
         let clauses = plan.clauses.iter().filter(|clause| target.concerns(clause));
-        let features = features(target, settings, &cases);
+        let features = features(target, &cases);
         let profile = ProfileReport { version, features, ..empty_profile(target) };
         Ok(profile.conclude(clauses, cases))
     };
@@ -416,22 +416,16 @@ fn unknown(error: &dyn std::fmt::Display) -> String {
     "unknown".into()
 }
 
-fn features(target: Target, settings: &crate::environment::Settings, cases: &[CaseResult]) -> Features {
-    let undeclared = |feature| settings.spec.operator.as_ref()?.undeclared(target.backend(), feature);
+fn features(target: Target, cases: &[CaseResult]) -> Features {
     let shown = |clause: &str| {
         let judgements = cases.iter().flat_map(|case| &case.clauses);
         judgements.filter(|judgement| judgement.clause == clause).any(|j| j.outcome.verdict == Verdict::Pass)
     };
-    let is_supported = |feature: &Feature| target.declares(*feature) && undeclared(*feature).is_none();
-    let unsupported = Feature::ALL.iter().copied().filter(|feature| !is_supported(feature));
+    let unsupported = Feature::ALL.into_iter().filter(|feature| !target.declares(*feature));
     Features {
-        supported: target.features().iter().copied().filter(is_supported).collect(),
+        supported: target.features().to_vec(),
         unsupported: unsupported
-            .map(|name| {
-                let of_operator = undeclared(name).filter(|_| target.declares(name));
-                let reason = of_operator.unwrap_or_else(|| target.why_not(name).into());
-                UnsupportedFeature { name, reason }
-            })
+            .map(|name| UnsupportedFeature { name, reason: target.why_not(name).into() })
             .collect(),
         // KUBE-06: the scheduler's own gates cannot be seen from the API; they are declared until a clause has shown them.
         declared: target

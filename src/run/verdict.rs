@@ -1,7 +1,5 @@
 //! From what a judge found, and how the driver ended, to outcomes: the one place where a finding becomes a verdict.
 
-use std::collections::BTreeMap;
-
 use conformance_contract::clauses::{self, Clause};
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::Target;
@@ -77,8 +75,15 @@ pub fn judged_clauses(case: &Case, target: Target) -> Vec<&'static str> {
     case.clauses
         .iter()
         .copied()
-        .filter(|clause| owed.contains(clause) || deviations::of(case.id, clause, target).is_some())
+        .filter(|clause| owed.contains(clause) || is_known_to_break(case, clause, target))
         .collect()
+}
+
+/// Whether a deviation is known of a clause, and the operator under test does not do without its feature anyway.
+fn is_known_to_break(case: &Case, id: &str, target: Target) -> bool {
+    let undeclared = clauses::clause(id).and_then(|clause| target.undeclared(clause));
+    deviations::of(case.id, id, target).is_some()
+        && !undeclared.is_some_and(|feature| target.lacks_by_declaration(feature))
 }
 
 /// A case that is not run on a target: this outcome of every clause that it would judge there, or *unsupported*, which
@@ -105,21 +110,10 @@ pub fn interrupted(case: &Case, target: Target) -> Vec<Judgement> {
 pub fn unsupported(case: &Case, target: Target) -> CaseResult {
     let known = case.clauses.iter().filter_map(|id| clauses::clause(id));
     let judgement = |clause: &Clause| {
-        let why = clause.feature().map(|feature| target.why_not(feature)).unwrap_or_default();
+        let why = target.undeclared(clause).map(|feature| target.why_not(feature)).unwrap_or_default();
         Judgement { clause: clause.id.into(), outcome: Outcome::unsupported(why), violations: Vec::new() }
     };
     let judgements = known.filter(|clause| target.concerns(clause)).map(judgement).collect();
-    CaseResult { attempts: 0, ..CaseResult::new(case.id, case.title, judgements) }
-}
-
-/// A case that shows nothing that the operator under test declares: each clause unsupported, with this reason.
-pub(crate) fn undeclared(case: &Case, reasons: &BTreeMap<&'static str, String>) -> CaseResult {
-    let judgement = |(clause, reason): (&&str, &String)| Judgement {
-        clause: (*clause).into(),
-        outcome: Outcome::unsupported(reason),
-        violations: Vec::new(),
-    };
-    let judgements = reasons.iter().map(judgement).collect();
     CaseResult { attempts: 0, ..CaseResult::new(case.id, case.title, judgements) }
 }
 

@@ -2,6 +2,8 @@
 
 use conformance_cases as cases;
 use conformance_cluster::ClusterError;
+use conformance_contract::backend_declaration::BackendDeclaration;
+use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::Ruling;
 use conformance_history::testing::Story;
 use conformance_judge::binding::BOUND_IN_PART;
@@ -125,4 +127,35 @@ fn a_case_that_stopped_says_why_beside_what_its_judge_says(
     let outcome = only(ruling, Some(&refused()));
     assert_eq!(outcome.verdict, verdict);
     assert!(says.iter().all(|word| reason(&outcome).contains(word)), "{outcome:?}");
+}
+
+#[test]
+fn an_operator_is_asked_what_it_declares_in_a_run_and_in_its_replay() {
+    let declaration = BackendDeclaration {
+        operator: "mine v1".into(),
+        features: vec![Feature::TopologyRequired],
+        configuration: serde_json::Map::new(),
+    };
+    let target = Target::VOLCANO.declared_by(declaration);
+    let judged = |id: &str, target: Target| judged_clauses(cases::case(id).unwrap(), target);
+    assert_eq!(judged("topo/no-rack-has-room", target), ["TOPO-02", "TOPO-04"]);
+    assert!(judged("aon/across-cliques", target).is_empty(), "no unit across cliques is promised");
+    assert_eq!(judged("aon/across-cliques", Target::VOLCANO), ["AON-08"]);
+    let said = not_held(cases::case("aon/across-cliques").unwrap(), target, &Outcome::error("not reached"));
+    let reason = "mine v1 does not declare AtomicPodGang on volcano";
+    assert_eq!(said.clauses[0].outcome, Outcome::unsupported(reason));
+
+    // What is known of a scheduler is not looked for where the operator declares nothing of the kind.
+    let koordinator = Target::KOORDINATOR
+        .declared_by(BackendDeclaration { features: Vec::new(), ..target.declaration().unwrap().clone() });
+    for known in deviations::DEVIATIONS.iter().filter(|known| known.target == koordinator) {
+        let is_core = clauses::clause(known.clause).unwrap().feature().is_none();
+        assert_eq!(judged(known.case, koordinator).contains(&known.clause), is_core, "{}", known.clause);
+    }
+
+    let mut text: Vec<u8> = Vec::new();
+    Story::on(target).end().write(&mut text).unwrap();
+    let replayed = History::read(text.as_slice(), None).unwrap().header.target;
+    assert_eq!(replayed.features(), target.features());
+    assert!(judged("aon/across-cliques", replayed).is_empty());
 }

@@ -3,14 +3,15 @@
 
 use std::path::{Path, PathBuf};
 
-use conformance_contract::clauses::Feature;
+use conformance_contract::backend_declaration::BackendDeclaration;
+use conformance_contract::target::Target;
 use sha2::{Digest, Sha256};
 
 use super::checkout::{self, Revision};
 use super::description::{Description, GoBuild, Read};
 use super::template::fill;
 use super::word::Word;
-use super::{Declaration, OperatorError};
+use super::{Declaration, Declared, OperatorError};
 use crate::components::{Build, Program, Progress, Source, Toolchain, built_once, digest, hex};
 use crate::{ClusterError, home};
 
@@ -104,6 +105,15 @@ impl Opened {
         self.description.backends.contains_key(backend) && self.declaration.as_ref().is_none_or(is_declared)
     }
 
+    /// A target as it declares it: with the features and the configuration of its release, if it declares any.
+    #[must_use]
+    pub fn declared(&self, target: Target) -> Target {
+        let of_backend = self.declaration.as_ref().and_then(|all| all.backends.get(target.backend()));
+        let Some(Declared { features, configuration }) = of_backend.cloned() else { return target };
+        let operator = format!("{} {}", self.description.name, self.revision.version);
+        target.declared_by(BackendDeclaration { operator, features, configuration })
+    }
+
     /// Refuses a backend that it does not have.
     ///
     /// # Errors
@@ -187,17 +197,4 @@ impl Opened {
 fn go_line(module: &Path) -> String {
     let text = std::fs::read_to_string(module.join("go.mod")).unwrap_or_default();
     text.lines().find_map(|line| line.strip_prefix("go ")).unwrap_or("as its go.mod says").trim().to_owned()
-}
-
-impl Operator {
-    /// Why a feature's clauses are not asked of it on a backend: it declares the features of its backends, and that one
-    /// is not among them.
-    pub fn undeclared(&self, backend: &str, feature: Feature) -> Option<String> {
-        let declaration = self.declaration.as_ref()?;
-        let is_declared = declaration.backends.get(backend).is_some_and(|of| of.features.contains(&feature));
-        (!is_declared).then(|| {
-            let (name, version) = (&self.description.name, &self.version);
-            format!("{name} {version} does not declare {feature} on {backend}")
-        })
-    }
 }

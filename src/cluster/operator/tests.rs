@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use conformance_contract::clauses::Feature;
+use conformance_contract::target::Target;
 use rstest::rstest;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -244,11 +245,14 @@ async fn a_declaration_tells_features_and_configuration() {
     };
     put(folder.path(), "declared.yaml", &declared("default-scheduler"));
     let word = format!("exec:{}", path.display());
-    let operator = open(&word, None).await.unwrap().build(&Silent).await.unwrap();
+    let opened = open(&word, None).await.unwrap();
+    let target = opened.declared(Target::KUBE_POD_GANG);
+    assert_eq!(target.features(), [Feature::AtomicPodGang, Feature::Kubelet], "kubelets are the provider's");
+    let reason = target.why_not(Feature::SelfHealing);
+    assert_eq!(reason, "mine unknown does not declare SelfHealing on default-scheduler");
+    assert_eq!(target.configured("gangMode"), Some(&"Strict".into()));
+    let operator = opened.build(&Silent).await.unwrap();
     assert_eq!(operator.declaration.as_ref().map(|of| of.release.as_str()), Some("old"));
-    assert_eq!(operator.undeclared("default-scheduler", Feature::AtomicPodGang), None);
-    let reason = operator.undeclared("default-scheduler", Feature::SelfHealing);
-    assert_eq!(reason.as_deref(), Some("mine unknown does not declare SelfHealing on default-scheduler"));
     // What the description has and the declaration lacks is no backend of its.
     put(folder.path(), "other.yaml", &declared("volcano"));
     let opened = open(&word, Some(&folder.path().join("other.yaml"))).await.unwrap();

@@ -1,7 +1,6 @@
 //! Runs one case on one target, from its namespace to its judgements.
 
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -27,21 +26,15 @@ use crate::verdict;
 impl Environment {
     /// Runs a case on a target, with the retries that the settings allow.
     pub async fn execute(&self, case: &'static Case, target: Target) -> CaseResult {
-        let mut clauses = verdict::judged_clauses(case, target);
+        let clauses = verdict::judged_clauses(case, target);
         let interrupted = || verdict::not_held(case, target, &conformance_report::interrupted());
         let absent = || self.absent(target).filter(|_| !clauses.iter().any(|id| verdict::is_contract(id)));
-        if let Some(reason) = self.lacks(case, target).or_else(absent) {
-            let outcome = Outcome::not_run_announced(reason);
-            return CaseResult::without_running(case.id, case.title, clauses, &outcome);
-        }
         if clauses.is_empty() {
             return verdict::unsupported(case, target);
         }
-        let undeclared: BTreeMap<_, _> =
-            clauses.iter().filter_map(|id| Some((*id, self.undeclared(id, target)?))).collect();
-        clauses.retain(|id| !undeclared.contains_key(id));
-        if clauses.is_empty() {
-            return verdict::undeclared(case, &undeclared);
+        if let Some(reason) = self.lacks(case, target).or_else(absent) {
+            let outcome = Outcome::not_run_announced(reason);
+            return CaseResult::without_running(case.id, case.title, clauses, &outcome);
         }
         let mut attempts: Vec<CaseResult> = Vec::new();
         // Of a case that is interrupted while it is tried again, the attempts that ended are what is known.
@@ -144,12 +137,6 @@ impl Environment {
             Err(defect) => (unknown(case, target), Some(Stop::Cluster(defect))),
         };
         let mut judgements = verdict::judgements(case, target, &history, &findings, stop.as_ref());
-        for judgement in &mut judgements {
-            if let Some(reason) = self.undeclared(&judgement.clause, target) {
-                judgement.outcome = Outcome::unsupported(reason);
-                judgement.violations.clear();
-            }
-        }
         if let Origin::Existing { one_etcd: false, .. } = self.settings.origin {
             let across = judgements.iter_mut().filter(|judgement| {
                 clauses::clause(&judgement.clause).is_some_and(|clause| clause.across_kinds)
