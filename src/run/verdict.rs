@@ -4,7 +4,7 @@ use conformance_contract::clauses::{self, Clause};
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::Target;
 use conformance_contract::verdict::{Outcome, Verdict};
-use conformance_contract::violation::Violation;
+use conformance_contract::violation::{Code, Violation};
 use conformance_driver::case::Case;
 use conformance_driver::context::Stop;
 use conformance_expect::schedulers;
@@ -12,6 +12,8 @@ use conformance_history::History;
 use conformance_report::{CaseResult, Judgement, Seconds};
 
 use super::deviations;
+
+const OPERATOR_ENDED: Code = Code::new("operator-ended");
 
 /// One judgement per clause of the case on the target, and one per clause that was found broken though others were asked
 /// about: those rest on it, and are not judged.
@@ -212,6 +214,11 @@ fn outcome<'a>(
     }
     if !premises.is_empty() {
         return (Outcome::of(Verdict::NotRun, with_stop(premises)), violations);
+    }
+    // An operator that ends under a case has not kept what the case is about.
+    if let Some(stop @ Stop::OperatorEnded(_)) = stop {
+        let ended = Violation::new(OPERATOR_ENDED, stop.to_string(), []);
+        return (Outcome::of(Verdict::Fail, vec![ended.message.clone()]), vec![ended]);
     }
     // A clause that holds so far is not shown by a case that stopped half way.
     unknown.extend(stop.map(|stop| format!("the case stopped before its end: {stop}")));

@@ -5,6 +5,7 @@ use conformance_cluster::ClusterError;
 use conformance_contract::backend_declaration::BackendDeclaration;
 use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::Ruling;
+use conformance_history::SharedMark;
 use conformance_history::testing::Story;
 use conformance_judge::binding::BOUND_IN_PART;
 use conformance_judge::{premise, violation};
@@ -158,4 +159,24 @@ fn an_operator_is_asked_what_it_declares_in_a_run_and_in_its_replay() {
     let replayed = History::read(text.as_slice(), None).unwrap().header.target;
     assert_eq!(replayed.features(), target.features());
     assert!(judged("aon/across-cliques", replayed).is_empty());
+}
+
+#[test]
+fn an_operator_that_ends_under_a_case_of_its_own_has_failed_it() {
+    let death = || Stop::OperatorEnded(ClusterError::Recorded("my-operator: exit status 1".into()));
+    for ruling in [not_reached(), Ok(())] {
+        let outcome = only(ruling, Some(&death()));
+        assert_eq!(outcome.verdict, Verdict::Fail);
+        assert_eq!(reason(&outcome), "the operator under test ended: my-operator: exit status 1");
+    }
+    // What the judge saw is said first, and what is not asked stays that.
+    assert!(reason(&only(violated(), Some(&death()))).starts_with(BOUND));
+    assert_eq!(only(not_asked(), Some(&death())).verdict, Verdict::Fail, "the case was not finished");
+
+    let mark = Story::flat().mark(SharedMark::Stopped, death().detail()).end();
+    let replayed = Stop::recorded(&mark).unwrap();
+    assert!(matches!(replayed, Stop::OperatorEnded(_)));
+    assert_eq!(replayed.to_string(), death().to_string());
+    let of_cluster = Story::flat().mark(SharedMark::Stopped, failing_cluster().detail()).end();
+    assert!(matches!(Stop::recorded(&of_cluster), Some(Stop::Cluster(_))));
 }

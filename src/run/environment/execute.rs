@@ -78,6 +78,7 @@ impl Environment {
             };
             CaseResult::without_running(case.id, case.title, clauses, &outcome)
         };
+        self.end_if_spent(case.isolation, target).await;
         let test_cluster = match self.test_cluster(case.isolation, target).await {
             Ok(test_cluster) => test_cluster,
             Err(error) => return failed(&error),
@@ -126,6 +127,15 @@ impl Environment {
             (stop, Ok(())) => stop,
             // Whatever the driver waited for in vain, the API server may have shown it to nobody.
             (_, Err(unsettled)) => Some(Stop::Cluster(unsettled.into())),
+        };
+        // Nobody but this case was on its cluster.
+        let operator_death =
+            || test_cluster.cluster.operator_death().filter(|_| case.isolation == Isolation::Dedicated);
+        let stop = match stop {
+            Some(Stop::Cluster(error)) => {
+                Some(operator_death().map_or(Stop::Cluster(error), Stop::OperatorEnded))
+            }
+            stop => stop,
         };
         if let Some(stop) = &stop {
             test.mark(SharedMark::Stopped, stop.detail());
