@@ -47,6 +47,18 @@ impl Target {
         own.with_declaration(Box::leak(Box::new(BackendDeclaration { features, ..declaration })))
     }
 
+    /// The same, as if the operator declared these features too.
+    #[must_use]
+    pub fn as_if_declared(self, features: &[Feature]) -> Self {
+        match self.declaration() {
+            Some(declaration) => self.declared_by(BackendDeclaration {
+                features: [declaration.features.as_slice(), features].concat(),
+                ..declaration.clone()
+            }),
+            None => self,
+        }
+    }
+
     /// A setting of the backend's profile, where an operator's declaration has it.
     pub fn configured(self, name: &str) -> Option<&'static Value> {
         self.declaration()?.configuration.get(name)

@@ -2,7 +2,7 @@
 //! report.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use conformance_cluster::ClusterError;
@@ -282,7 +282,7 @@ pub async fn report(
         api_version: API_VERSION.into(),
         kind: KIND.into(),
         date: Timestamp::now(),
-        suite: Suite { version: version.clone() },
+        suite: Suite { version: version.clone(), digest: own_digest() },
         command,
         incomplete: false,
         incomplete_reason: None,
@@ -314,6 +314,15 @@ pub async fn report(
         }
         _ => report,
     })
+}
+
+/// The digest of this program.
+fn own_digest() -> Option<String> {
+    static DIGEST: LazyLock<Option<String>> = LazyLock::new(|| {
+        let program = std::env::current_exe().ok()?;
+        Some(format!("sha256:{}", digest(&program).ok()?))
+    });
+    DIGEST.clone()
 }
 
 /// The programs of schedulers that the user gave. None of them tells a version without a cluster.
@@ -434,5 +443,10 @@ fn features(target: Target, cases: &[CaseResult]) -> Features {
             .filter(|(_, clause)| !shown(clause))
             .map(|(gate, _)| (*gate).into())
             .collect(),
+        configuration: target
+            .declaration()
+            .map(|declared| declared.configuration.clone())
+            .unwrap_or_default(),
+        evidence: Vec::new(),
     }
 }

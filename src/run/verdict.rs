@@ -9,7 +9,7 @@ use conformance_driver::case::Case;
 use conformance_driver::context::Stop;
 use conformance_expect::schedulers;
 use conformance_history::History;
-use conformance_report::{CaseResult, Judgement, Seconds};
+use conformance_report::{CaseResult, Judgement, Probed, Seconds};
 
 use super::deviations;
 
@@ -119,6 +119,32 @@ pub fn unsupported(case: &Case, target: Target) -> CaseResult {
     CaseResult { attempts: 0, ..CaseResult::new(case.id, case.title, judgements) }
 }
 
+/// The target of which a case shows something if the operator declared what the case's clauses need; `None` if no
+/// scheduler of its kind is known to be able to.
+pub(crate) fn as_if_declared(case: &Case, target: Target) -> Option<Target> {
+    let undeclared = case.clauses.iter().filter_map(|id| target.undeclared(clauses::clause(id)?));
+    let features: Vec<_> = undeclared.filter(|feature| target.lacks_by_declaration(*feature)).collect();
+    let as_if = target.as_if_declared(&features);
+    (!judged_clauses(case, as_if).is_empty()).then_some(as_if)
+}
+
+/// What a case found of clauses that are not owed: they stay unsupported, and what would have been said is kept.
+pub(crate) fn probed(unsupported: CaseResult, found: CaseResult) -> CaseResult {
+    if found.attempts == 0 || found.is_interrupted() {
+        return unsupported;
+    }
+    let probed = |judgement: &Judgement| Probed {
+        clause: judgement.clause.clone(),
+        verdict: judgement.outcome.verdict,
+    };
+    CaseResult {
+        probed: found.clauses.iter().map(probed).collect(),
+        clauses: unsupported.clauses,
+        outcome: unsupported.outcome,
+        ..found
+    }
+}
+
 /// Whether a clause is judged on the API server alone.
 pub fn is_contract(clause: &str) -> bool {
     clauses::clause(clause).is_some_and(Target::is_contract)
@@ -157,6 +183,7 @@ pub fn of_attempts(mut attempts: Vec<CaseResult>) -> CaseResult {
         negative_verdict_seconds: last.negative_verdict_seconds,
         reproduce: last.reproduce,
         artifacts: last.artifacts,
+        probed: last.probed,
         ..judged
     }
 }

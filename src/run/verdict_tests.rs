@@ -180,3 +180,28 @@ fn an_operator_that_ends_under_a_case_of_its_own_has_failed_it() {
     let of_cluster = Story::flat().mark(SharedMark::Stopped, failing_cluster().detail()).end();
     assert!(matches!(Stop::recorded(&of_cluster), Some(Stop::Cluster(_))));
 }
+
+#[test]
+fn a_probe_judges_what_is_not_owed_and_says_so_apart() {
+    let declaration = BackendDeclaration {
+        operator: "mine v1".into(),
+        features: vec![],
+        configuration: Default::default(),
+    };
+    let target = Target::VOLCANO.declared_by(declaration);
+    let case = cases::case("aon/across-cliques").unwrap();
+    let as_if = as_if_declared(case, target).unwrap();
+    assert_eq!(judged_clauses(case, as_if), ["AON-08"]);
+    assert!(!as_if.declares(Feature::SelfHealing), "no more than the case needs");
+    assert!(as_if_declared(case, Target::VOLCANO).is_none_or(|same| same.declares(Feature::AtomicPodGang)));
+    let beyond = cases::case("kube/tree").unwrap();
+    assert_eq!(as_if_declared(beyond, target), None);
+
+    let judgement = |outcome| vec![Judgement { clause: "AON-08".into(), outcome, violations: Vec::new() }];
+    let found = CaseResult::new(case.id, case.title, judgement(Outcome::pass()));
+    let said = probed(unsupported(case, target), found);
+    assert_eq!(said.outcome.verdict, Verdict::Unsupported);
+    assert_eq!(said.probed, [Probed { clause: "AON-08".into(), verdict: Verdict::Pass }]);
+    let not_begun = not_held(case, as_if, &Outcome::not_run_announced("no kubelets"));
+    assert!(probed(unsupported(case, target), not_begun).probed.is_empty());
+}

@@ -30,7 +30,13 @@ impl Environment {
         let interrupted = || verdict::not_held(case, target, &conformance_report::interrupted());
         let absent = || self.absent(target).filter(|_| !clauses.iter().any(|id| verdict::is_contract(id)));
         if clauses.is_empty() {
-            return verdict::unsupported(case, target);
+            let unsupported = verdict::unsupported(case, target);
+            let as_if =
+                self.settings.probe_undeclared.then(|| verdict::as_if_declared(case, target)).flatten();
+            return match as_if {
+                Some(target) => verdict::probed(unsupported, Box::pin(self.execute(case, target)).await),
+                None => unsupported,
+            };
         }
         if let Some(reason) = self.lacks(case, target).or_else(absent) {
             let outcome = Outcome::not_run_announced(reason);
