@@ -50,6 +50,7 @@ pub(crate) fn implementation(operator: &Operator) -> Implementation {
         commit: operator.commit.clone(),
         description: Some(file(operator.variant.as_ref(), &operator.description_sha256)),
         declaration: declaration.map(|declared| file(Some(&declared.release), &declared.sha256)),
+        cluster_admin: operator.is_cluster_admin(),
         ours: false,
     }
 }

@@ -48,6 +48,7 @@ pub(super) fn report() -> Report {
             commit: None,
             description: None,
             declaration: None,
+            cluster_admin: false,
             ours: true,
         },
         provider: Provider {

@@ -46,6 +46,9 @@ fn write_head(out: &mut String, report: &Report) -> fmt::Result {
     if let Some(incomplete) = report.incompleteness() {
         writeln!(out, "**{}.**", escaped(&incomplete))?;
     }
+    if implementation.cluster_admin {
+        writeln!(out, "The operator ran as cluster-admin: what its own roles lack was not found out.")?;
+    }
     if implementation.ours {
         let own = "The implementation is this project's reference controller: its results are not Grove's.";
         writeln!(out, "{own}")?;

@@ -104,6 +104,9 @@ pub struct Implementation {
     /// What it declares, if that was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declaration: Option<ImplementationFile>,
+    /// Whether it might do everything in its cluster, so that what its own roles lack was not found out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cluster_admin: bool,
     /// Whether it is the reference controller of this project, whose results never count as Grove's.
     pub ours: bool,
 }

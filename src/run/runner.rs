@@ -294,6 +294,7 @@ pub async fn report(
             commit: None,
             description: None,
             declaration: None,
+            cluster_admin: false,
             ours: true,
         }),
         provider,

@@ -8,7 +8,7 @@
 //! - [`word`]: what may be written behind `--operator`, and the descriptions that this program brings;
 //! - [`description`]: the file's fields, and the variants in which releases differ; [`template`]: its placeholders;
 //! - [`checkout`]: version, commit and content of a folder;
-//! - [`configuration`], [`objects`], [`process`], [`webhooks`]: what becomes of it in one cluster;
+//! - [`configuration`], [`objects`], [`roles`], [`process`], [`webhooks`]: what becomes of it in one cluster;
 //! - [`declaration`]: which features it declares on which backend.
 
 mod checkout;
@@ -19,6 +19,7 @@ mod error;
 mod objects;
 mod open;
 mod process;
+mod roles;
 mod template;
 mod webhooks;
 mod word;
@@ -31,3 +32,4 @@ pub use description::{Description, Readiness};
 pub use error::OperatorError;
 pub use open::{Opened, Operator, open};
 pub use process::OperatorHome;
+pub use roles::{RoleBlock, RoleFile};

@@ -11,7 +11,7 @@ use super::checkout::{self, Revision};
 use super::description::{Description, GoBuild, Read};
 use super::template::fill;
 use super::word::Word;
-use super::{Declaration, Declared, OperatorError};
+use super::{Declaration, Declared, OperatorError, roles};
 use crate::components::{Build, Program, Progress, Source, Toolchain, built_once, digest, hex};
 use crate::{ClusterError, home};
 
@@ -83,6 +83,8 @@ pub async fn open(word: &str, declares: Option<&Path>) -> Result<Opened, Operato
         Some((text, path)) => Some(Declaration::read(&text, &path, &description.name, &dir)?),
         None => None,
     };
+    // Whether they can be read is known before anything is built.
+    roles::objects(&description, &dir, &description.backends.keys().cloned().collect::<Vec<_>>())?;
     let revision = checkout::revision(&dir, &description.version).await;
     let sha256 = hex(&Sha256::digest(&text));
     Ok(Opened { description, dir, beside, revision, variant, declaration, word, sha256 })
@@ -197,4 +199,11 @@ impl Opened {
 fn go_line(module: &Path) -> String {
     let text = std::fs::read_to_string(module.join("go.mod")).unwrap_or_default();
     text.lines().find_map(|line| line.strip_prefix("go ")).unwrap_or("as its go.mod says").trim().to_owned()
+}
+
+impl Operator {
+    /// Whether it may do everything in its cluster, so that what its own roles lack is not found out.
+    pub fn is_cluster_admin(&self) -> bool {
+        self.description.cluster_admin || self.description.identity.is_none()
+    }
 }
