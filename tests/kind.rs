@@ -80,6 +80,7 @@ fn environment(runtime: &Runtime) -> Result<Environment, ClusterError> {
         scale: 2.0,
         concurrency: 4,
         retries: 0,
+        probe_undeclared: false,
         out: concat!(env!("CARGO_TARGET_TMPDIR"), "/kind").into(),
         keep: false,
         reproduce: "grove-conformance run --provider kind --case {case} {target}".into(),

@@ -8,6 +8,7 @@ use conformance_driver::admission_attempts::{clique, template};
 use conformance_judge::admission::{Attempt, refused};
 use serde_json::{Value, json};
 
+use crate::levels::Level;
 use crate::{ext, kai, koord, kube, vol};
 
 /// What is asked on columns of one backend.
@@ -25,11 +26,18 @@ pub(crate) struct Own {
     /// Its rules (ADM-06).
     pub(crate) rules: Rules,
     /// Topology levels that it honours, and that it does not (ADM-09).
-    pub(crate) levels: &'static [Attempt],
+    pub(crate) levels: &'static [Level],
     /// The CRD without which it cannot work (ADM-10); `None` where it needs an API of Kubernetes' instead.
     pub(crate) crd: Option<Crd>,
     /// A new PodCliqueSet for it when it is disabled (ADM-11); `None` where it cannot be.
     pub(crate) disabled: Option<Attempt>,
+}
+
+impl Own {
+    /// What is asked of a target's levels.
+    pub(crate) fn levels(&self, target: Target) -> Vec<Attempt> {
+        self.levels.iter().map(|level| level.on(target)).collect()
+    }
 }
 
 /// Rules of a backend, and PodCliqueSets that they do not reach.

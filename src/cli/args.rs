@@ -236,6 +236,13 @@ pub(crate) struct RunArgs {
     /// Run only cases that judge this clause (AON-02). May be repeated.
     #[arg(long = "clause", value_name = "ID")]
     pub clauses: Vec<String>,
+    /// Run cases of features that the operator does not declare too, to find out whether it has them; they stay
+    /// unsupported, and the report says what was shown.
+    #[arg(long, requires = "operator")]
+    pub probe_undeclared: bool,
+    /// Write an evidence file, which says what was declared and shown: JSON if its name ends in .json, else YAML.
+    #[arg(long, value_name = "FILE")]
+    pub evidence: Option<PathBuf>,
     /// Run only the Ith of N shares of the selected cases; `report merge` combines the reports.
     #[arg(long, value_name = "I/N", conflicts_with = "workload")]
     pub shard: Option<Shard>,
@@ -338,6 +345,22 @@ pub(crate) enum ReportVerb {
     Merge(MergeArgs),
     /// Make an incomplete report of the results that a killed run left in its folder, and write it there.
     Recover(RecoverArgs),
+    /// Write the evidence file of a report, or check whether one is that of the report; exits with the report's code.
+    Evidence(EvidenceArgs),
+}
+
+/// Arguments of `report evidence`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct EvidenceArgs {
+    /// The report.yaml or report.json.
+    #[arg(value_name = "REPORT")]
+    pub report: PathBuf,
+    /// File to write it to, instead of standard output: JSON if its name ends in .json, else YAML.
+    #[arg(long, value_name = "FILE", conflicts_with = "check")]
+    pub out: Option<PathBuf>,
+    /// Evidence file to check.
+    #[arg(long, value_name = "FILE")]
+    pub check: Option<PathBuf>,
 }
 
 /// Arguments of `report recover`.

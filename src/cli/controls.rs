@@ -96,6 +96,7 @@ async fn run_one(
         scale: args.timeout_scale.unwrap_or(usual_scale),
         concurrency,
         retries: 0,
+        probe_undeclared: false,
         out: args.report_dir.join(control.name),
         keep: false,
         reproduce: format!("grove-conformance controls --provider {} {}", place.name(), control.name),

@@ -37,7 +37,7 @@ pub(crate) async fn replaced(word: &str) -> Result<Option<Opened>, Failure> {
     })
 }
 
-/// The targets whose backends it has. One that was asked for by name and that it does not have is refused; of `all`
+/// The targets whose backends it has, as it declares them. One that was asked for by name and that it does not have is refused; of `all`
 /// those that it does not have are left out, which is said.
 ///
 /// # Errors
@@ -51,7 +51,7 @@ pub(crate) fn targets(opened: &Opened, targets: Vec<Target>, are_all: bool) -> R
     for target in missing {
         output::say(&format!("{} does not have backend {}: not run", opened.name(), target.name()));
     }
-    Ok(there)
+    Ok(there.into_iter().map(|target| opened.declared(target)).collect())
 }
 
 /// It in reports.
@@ -69,6 +69,7 @@ pub(crate) fn implementation(operator: &Operator) -> Implementation {
         commit: operator.commit.clone(),
         description: Some(file(operator.variant.as_ref(), &operator.description_sha256)),
         declaration: declaration.map(|declared| file(Some(&declared.release), &declared.sha256)),
+        cluster_admin: operator.is_cluster_admin(),
         ours: false,
     }
 }

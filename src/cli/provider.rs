@@ -85,6 +85,7 @@ pub(crate) fn implementation(args: &ProviderArgs) -> Result<Option<Implementatio
             commit: None,
             description: None,
             declaration: None,
+            cluster_admin: false,
             ours: false,
         })),
         (ImplementationOrigin::Existing, _) => Err(Failure::Usage(

@@ -1,5 +1,6 @@
 //! `report`: what is done with reports that were written before. `report merge` makes one of several, `report recover` one
-//! of the results of a run that was killed before it wrote its own.
+//! of the results of a run that was killed before it wrote its own, `report evidence` the file that is published beside a
+//! release.
 //!
 //! [`conformance_report::merge`] decides what may be merged, and how. This file handles the files: it reads the
 //! reports, finds the path from the merged report to each of them (their artifacts stay there), and writes and
@@ -8,10 +9,11 @@
 use std::path::{Component, Path, PathBuf};
 
 use conformance_report as report;
-use conformance_report::{Exit, MergeInput, Report};
+use conformance_report::{Evidence, EvidenceError, Exit, MergeInput, Report};
 
 use super::Failure;
-use super::args::{MergeArgs, RecoverArgs, ReportArgs, ReportVerb};
+use super::args::{EvidenceArgs, MergeArgs, RecoverArgs, ReportArgs, ReportVerb};
+use super::output;
 use super::run::{command, write};
 
 /// Does what the verb says.
@@ -23,7 +25,28 @@ pub(crate) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     match &args.verb {
         ReportVerb::Merge(args) => merge(args),
         ReportVerb::Recover(args) => recover(args),
+        ReportVerb::Evidence(args) => evidence(args),
     }
+}
+
+/// Writes the evidence file of a report, prints it, or checks one.
+fn evidence(args: &EvidenceArgs) -> Result<Exit, Failure> {
+    let usage = |error: EvidenceError| Failure::Usage(error.to_string());
+    let of = report::read(&args.report).map_err(|error| usage(error.into()))?;
+    if let Some(file) = &args.check {
+        let found = report::read_evidence(file).map_err(|error| usage(error.into()))?;
+        found.verify(&of).map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
+        output::say(&format!("{} is the evidence of {}", file.display(), args.report.display()));
+    } else if let Some(file) = &args.out {
+        report::write_evidence(file, &of).map_err(usage)?;
+        output::say(&format!("wrote {}", file.display()));
+    } else {
+        let evidence = Evidence::of(&of).map_err(usage)?;
+        let text =
+            serde_json::to_string_pretty(&evidence).map_err(|error| Failure::Usage(error.to_string()))?;
+        output::data(&text);
+    }
+    Ok(of.exit())
 }
 
 fn merge(args: &MergeArgs) -> Result<Exit, Failure> {

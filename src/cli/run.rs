@@ -10,7 +10,7 @@ use conformance_contract::clauses::CLAUSES;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_driver::case::Isolation;
 use conformance_report as report;
-use conformance_report::{Exit, MergeInput, Report, StoreError};
+use conformance_report::{EvidenceError, Exit, MergeInput, Report, StoreError};
 use conformance_run::environment::{Environment, Settings};
 use conformance_run::interruption::Interruption;
 use conformance_run::runner::{self, Clock, Observer, Plan, Results};
@@ -26,12 +26,28 @@ use super::{Failure, cluster_spec, given, operator, provider, run_id, select};
 /// [`Failure::Usage`] for words and files that do not serve; [`Failure::Infrastructure`] before the first test. What
 /// fails later is in the report.
 pub(crate) async fn run(args: &RunArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
+    let evidence_folder = args.evidence.as_ref().and_then(|file| file.parent());
+    if let Some(folder) = evidence_folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir())
+    {
+        return Err(Failure::Usage(format!(
+            "--evidence: there is no folder {}: create it",
+            folder.display()
+        )));
+    }
     let usual = || Versions::from(select::version_for(scope(args).as_deref()));
     let versions = args.kubernetes.unwrap_or_else(usual);
     let report = match versions.all().as_slice() {
         [version] => run_on(*version, plan(*version, args)?, args, &args.report_dir, interruption).await?,
         versions => run_on_all(versions, args, interruption).await?,
     };
+    if let Some(file) = &args.evidence {
+        match report::write_evidence(file, &report) {
+            Ok(()) => output::say(&format!("wrote {}", file.display())),
+            Err(EvidenceError::File(error)) => return Err(Failure::Infrastructure(error.to_string())),
+            // The run is inconclusive, and says why.
+            Err(error) => output::say(&format!("--evidence {}: {error}", file.display())),
+        }
+    }
     Ok(report.exit())
 }
 
@@ -141,6 +157,7 @@ async fn run_on(
         scale: args.timeout_scale,
         concurrency: concurrency(args),
         retries: args.retries,
+        probe_undeclared: args.probe_undeclared,
         out: report_dir.to_owned(),
         keep: args.keep,
         reproduce: reproduce(kubernetes, args),
@@ -329,6 +346,7 @@ fn reproduce(kubernetes: Kubernetes, args: &RunArgs) -> String {
     words.extend(provider_words(&args.provider));
     words.extend(args.operator.operator.iter().map(|word| format!("--operator '{word}'")));
     words.extend(args.upgrade_from.iter().map(|word| format!("--upgrade-from '{word}'")));
+    words.extend(args.probe_undeclared.then(|| "--probe-undeclared".to_owned()));
     words.extend(args.operator.declares.iter().map(|file| format!("--declares {}", quoted(file))));
     if kubernetes != Kubernetes::default() {
         words.push(format!("--kubernetes {kubernetes}"));

@@ -62,6 +62,16 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
         None
     }
 
+    /// Whether a scheduler other than kube-scheduler was up, and has ended by itself since.
+    fn scheduler_ended(&self, _: Scheduler) -> bool {
+        false
+    }
+
+    /// How the operator under test ended by itself, where that is known and nothing else is to blame.
+    fn operator_death(&self) -> Option<ClusterError> {
+        None
+    }
+
     /// Whether it still is what cases need.
     ///
     /// # Errors

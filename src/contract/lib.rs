@@ -4,11 +4,13 @@
 //!
 //! - [`clauses`]: the numbered promises, with tier, level, feature and source;
 //! - [`target`]: a backend in one of its mappings, a column of the report; each is described in `columns/`, by scheduler;
-//!   [`external_scheduler`]: one that the user names; [`kinds`]: what histories hold;
+//!   [`external_scheduler`]: one that the user names; [`backend_declaration`]: what the operator under test declares of
+//!   one; [`kinds`]: what histories hold;
 //! - [`scheduler`], [`kubernetes`]: which there are;
 //! - [`names`]: Grove's and Kubernetes' names as this suite expects them;
 //! - [`ruling`], [`violation`]: what a judge concludes; [`verdict`]: how that is reported.
 
+pub mod backend_declaration;
 pub mod clauses;
 mod columns;
 pub mod external_scheduler;

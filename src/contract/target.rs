@@ -1,10 +1,12 @@
 //! What is judged: a backend in one of its mappings, with the features it declares. A column of the report.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
+use super::backend_declaration::BackendDeclaration;
 use super::clauses::{Clause, Feature, Tier};
 use super::external_scheduler::{Declared, ExternalProfile, NotExternal};
 pub use crate::columns::{KUBE, TARGETS};
@@ -50,10 +52,14 @@ pub enum ReportedVersion {
     Always(&'static str),
 }
 
-/// A handle of a [`Column`].
+/// A handle of a [`Column`], with what the operator under test declares of it, where that was given. Two handles of one
+/// column are equal, whatever is declared.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(into = "Written", try_from = "Written")]
-pub struct Target(&'static Column);
+pub struct Target {
+    column: &'static Column,
+    declaration: Option<&'static BackendDeclaration>,
+}
 
 /// As histories have it.
 #[derive(Serialize, Deserialize)]
@@ -66,6 +72,8 @@ enum Written {
         #[serde(rename = "external-scheduler")]
         declared: Declared,
     },
+    /// By its id, with what the operator under test declares of it.
+    Declared { column: String, declared: BackendDeclaration },
 }
 
 /// A target of a history that there is not.
@@ -79,9 +87,11 @@ enum UnknownTarget {
 
 impl From<Target> for Written {
     fn from(target: Target) -> Self {
-        match target.is_named_by_its_user() {
-            true => Self::External { declared: Declared::of(target) },
-            false => Self::Known(target.0.id.to_owned()),
+        let id = || target.column.id.to_owned();
+        match target.declaration {
+            _ if target.is_named_by_its_user() => Self::External { declared: Declared::of(target) },
+            Some(declared) => Self::Declared { column: id(), declared: declared.clone() },
+            None => Self::Known(id()),
         }
     }
 }
@@ -90,10 +100,12 @@ impl TryFrom<Written> for Target {
     type Error = UnknownTarget;
 
     fn try_from(written: Written) -> Result<Self, UnknownTarget> {
+        let known = |id: String| {
+            TARGETS.into_iter().find(|target| target.column.id == id).ok_or(UnknownTarget::Id(id))
+        };
         match written {
-            Written::Known(id) => {
-                TARGETS.into_iter().find(|target| target.0.id == id).ok_or(UnknownTarget::Id(id))
-            }
+            Written::Known(id) => known(id),
+            Written::Declared { column, declared } => Ok(known(column)?.declared_by(declared)),
             Written::External { declared } => Ok(declared.target()?),
         }
     }
@@ -101,35 +113,49 @@ impl TryFrom<Written> for Target {
 
 impl Target {
     pub(crate) const fn of(column: &'static Column) -> Self {
-        Self(column)
+        Self { column, declaration: None }
+    }
+
+    /// The column as the suite has it, whatever the operator under test declares.
+    pub(crate) const fn of_the_suite(self) -> Self {
+        Self::of(self.column)
+    }
+
+    pub(crate) const fn with_declaration(self, declaration: &'static BackendDeclaration) -> Self {
+        Self { declaration: Some(declaration), ..self }
+    }
+
+    /// What the operator under test declares of it, where that was given.
+    pub const fn declaration(self) -> Option<&'static BackendDeclaration> {
+        self.declaration
     }
 
     /// The scheduler of the harness's that it is about; beside an External profile there is only the one that every
     /// cluster has.
     pub const fn scheduler(self) -> Scheduler {
-        self.0.scheduler
+        self.column.scheduler
     }
 
     /// The schedulerName of the backend.
     pub const fn backend(self) -> &'static str {
-        self.0.backend
+        self.column.backend
     }
 
     /// The backend in reports and on the command line: its schedulerName, with `external` before it or instead of it
     /// where the profile is of that type.
     pub const fn name(self) -> &'static str {
-        self.0.name
+        self.column.name
     }
 
     /// The value of kube-scheduler's gang-scope annotation; the other backends have one mapping only.
     pub const fn scope(self) -> Option<&'static str> {
-        self.0.scope
+        self.column.scope
     }
 
     /// The one version of Kubernetes that it is about; `None` if it is about a scheduler of its own, whatever the
     /// version.
     pub const fn kubernetes(self) -> Option<Kubernetes> {
-        self.0.kubernetes
+        self.column.kubernetes
     }
 
     /// Whether it is judged on clusters of that version.
@@ -139,17 +165,17 @@ impl Target {
 
     /// Feature gates of the scheduler that are declared until a clause has shown them: gates, and the clauses that do.
     pub const fn gates(self) -> &'static [(&'static str, &'static str)] {
-        self.0.gates
+        self.column.gates
     }
 
     /// How a report knows the scheduler's version.
     pub const fn version(self) -> ReportedVersion {
-        self.0.version
+        self.column.version
     }
 
     /// Its profile, where that is of type External.
     pub const fn external(self) -> Option<&'static ExternalProfile> {
-        self.0.external.as_ref()
+        self.column.external.as_ref()
     }
 
     /// Whether it is a scheduler that reads PodGangs itself, on a cluster that has it: what its user declares is judged
@@ -181,9 +207,12 @@ impl Target {
         words
     }
 
-    /// The features that the backend declares, from the contract's tables.
+    /// The features that are declared: by the operator under test, else those of the contract's tables.
     pub const fn features(self) -> &'static [Feature] {
-        self.0.features
+        match self.declaration {
+            Some(declaration) => declaration.features.as_slice(),
+            None => self.column.features,
+        }
     }
 
     /// Whether it declares a feature.
@@ -212,7 +241,15 @@ impl Target {
 
     /// Whether a clause is its to keep: one that speaks about it, and core or of a feature that it declares.
     pub fn owes(self, clause: &Clause) -> bool {
-        self.concerns(clause) && clause.feature().is_none_or(|feature| self.declares(feature))
+        self.concerns(clause) && self.undeclared(clause).is_none()
+    }
+
+    /// The feature without which a clause is not asked, where it is not declared: that of an extended clause, or that
+    /// which a core clause's cases cannot do without.
+    pub fn undeclared(self, clause: &Clause) -> Option<Feature> {
+        let of_topology = clause.needs_topology.then_some(Feature::TopologyRequired);
+        let of_cases = of_topology.filter(|feature| self.lacks_by_declaration(*feature));
+        clause.feature().filter(|feature| !self.declares(*feature)).or(of_cases)
     }
 
     /// Whether a clause can be judged where the scheduler itself does not run: on the API server alone.
@@ -221,19 +258,22 @@ impl Target {
     }
 
     /// Why a feature is not declared, for reports.
-    pub fn why_not(self, feature: Feature) -> &'static str {
-        let reason = self.0.why_not.iter().find(|(not_declared, _)| *not_declared == feature);
-        reason.map_or("not declared", |(_, reason)| reason)
+    pub fn why_not(self, feature: Feature) -> Cow<'static, str> {
+        if let Some(declaration) = self.declaration.filter(|_| self.lacks_by_declaration(feature)) {
+            return declaration.why_not(feature, self);
+        }
+        let reason = self.column.why_not.iter().find(|(not_declared, _)| *not_declared == feature);
+        reason.map_or("not declared", |(_, reason)| *reason).into()
     }
 
     /// What tells it from all others.
     fn key(self) -> (&'static str, &'static str, &'static [Feature]) {
-        (self.0.id, self.0.name, self.0.features)
+        (self.column.id, self.column.name, self.column.features)
     }
 
     /// Where it is in a report; those that a user names come last.
     fn place(self) -> usize {
-        TARGETS.iter().position(|other| other.0.id == self.0.id).unwrap_or(TARGETS.len())
+        TARGETS.iter().position(|other| other.column.id == self.column.id).unwrap_or(TARGETS.len())
     }
 }
 
@@ -314,7 +354,7 @@ mod tests {
     fn what_is_not_declared_has_a_reason_and_what_is_declared_has_none() {
         for target in TARGETS {
             for feature in Feature::ALL {
-                let reasons = target.0.why_not.iter().filter(|(other, _)| *other == feature).count();
+                let reasons = target.column.why_not.iter().filter(|(other, _)| *other == feature).count();
                 let wanted = usize::from(!target.declares(feature));
                 assert_eq!(reasons, wanted, "{target}: {feature}");
             }

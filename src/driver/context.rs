@@ -59,6 +59,9 @@ pub enum Stop {
     /// The cluster failed.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
+    /// The operator under test ended by itself, and nothing else of the cluster did.
+    #[error("the operator under test ended: {0}")]
+    OperatorEnded(ClusterError),
 }
 
 /// A factor on a limit, where it is one.
@@ -69,17 +72,24 @@ fn slowed(slowness: f64) -> String {
 impl Stop {
     /// As the detail of the mark [`SharedMark::Stopped`].
     pub fn detail(&self) -> Value {
-        json!({
+        let mut detail = json!({
             "cluster": matches!(self, Self::Cluster(_)),
             "wait": matches!(self, Self::Wait { .. }),
             "reason": self.to_string(),
-        })
+        });
+        if let Self::OperatorEnded(death) = self {
+            detail["operatorEnded"] = death.to_string().into();
+        }
+        detail
     }
 
     /// From the mark [`SharedMark::Stopped`] of a history, if it has one.
     pub fn recorded(history: &History) -> Option<Self> {
         let (_, mark) = history.marks(SharedMark::Stopped).next()?;
         let reason = mark.detail["reason"].as_str().unwrap_or_default().to_owned();
+        if let Some(death) = mark.detail["operatorEnded"].as_str() {
+            return Some(Self::OperatorEnded(ClusterError::Recorded(death.to_owned())));
+        }
         Some(match mark.detail["cluster"] == true {
             true => Self::Cluster(ClusterError::Recorded(reason)),
             false => Self::Refused { action: "the driver stopped".into(), reason },

@@ -165,7 +165,7 @@ fn deviations(history: &History, live: &Live, name: &str) -> Vec<Violation> {
     let (target, expectations) = (history.header.target, schedulers::of(history.header.target));
     let mut expected = expectations.resources(name, &podgroups);
     expected.extend(expectations.resources_of_groups(pod_gang));
-    let made = Made { pod_gang, podgroups: &podgroups, live };
+    let made = Made { target, pod_gang, podgroups: &podgroups, live };
     let found = found(target, live, pod_gang, &expected);
     let mut violations = Vec::new();
     let of_gang = expectations.kinds().iter().flat_map(|kind| live.of(kind));

@@ -40,6 +40,7 @@ impl CaseResult {
             title: title.into(),
             outcome: Self::judged(&clauses),
             clauses,
+            probed: Vec::new(),
             duration_seconds: Seconds::default(),
             overhead_seconds: None,
             negative_verdict_seconds: None,
@@ -191,6 +192,7 @@ impl ProfileReport {
         }
         self.summary = summarize(&self.clauses);
         self.cases = cases;
+        self.features.evidence = self.evidence();
         self
     }
 }
@@ -251,7 +253,7 @@ mod tests {
         profile.features = Features {
             supported: vec![Feature::TopologyRequired],
             unsupported: vec![UnsupportedFeature { name: Feature::AtomicPodGang, reason: "flat".to_owned() }],
-            declared: Vec::new(),
+            ..Features::default()
         };
         let profile = profile.conclude(CLAUSES, Vec::new());
         assert_eq!(outcome(&profile, "AON-08"), Outcome::unsupported("flat"));

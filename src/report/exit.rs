@@ -4,7 +4,7 @@ use std::fmt;
 
 use conformance_contract::verdict::{Outcome, Verdict};
 
-use super::Report;
+use super::{FeatureEvidence, ProfileReport, Report, Standing};
 
 /// How a run ends for its caller; the greatest of several applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,7 +13,7 @@ pub enum Exit {
     Conformant,
     /// 3: a clause ended in error, or was not run though nobody asked for that, or the run was interrupted.
     Inconclusive,
-    /// 1: a clause failed or was flaky, or a known deviation passed unexpectedly.
+    /// 1: a clause failed or was flaky, a known deviation passed unexpectedly, or a declared feature was not shown.
     NotConformant,
     /// 2: the command line or a file it names was wrong; nothing ran. Never follows from outcomes.
     Usage,
@@ -67,11 +67,16 @@ impl Report {
         if self.incomplete {
             return Exit::Inconclusive;
         }
-        let profiles = self.profiles.iter();
-        profiles
-            .map(|profile| exit_code(profile.clauses.iter().map(|clause| &clause.outcome)))
-            .max()
-            .unwrap_or(Exit::Inconclusive)
+        self.profiles.iter().map(ProfileReport::exit).max().unwrap_or(Exit::Inconclusive)
+    }
+}
+
+impl ProfileReport {
+    /// What follows from its clauses, and from features that were declared and that nothing can show.
+    fn exit(&self) -> Exit {
+        let of_clauses = exit_code(self.clauses.iter().map(|clause| &clause.outcome));
+        let is_red = |found: &FeatureEvidence| found.standing == Standing::DeclaredAndNotShown;
+        of_clauses.max(if self.evidence().iter().any(is_red) { Exit::NotConformant } else { of_clauses })
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn report() -> Report {
         api_version: API_VERSION.to_owned(),
         kind: KIND.to_owned(),
         date: time("2026-12-01T10:00:42Z"),
-        suite: Suite { version: env!("CARGO_PKG_VERSION").to_owned() },
+        suite: Suite { version: env!("CARGO_PKG_VERSION").to_owned(), digest: None },
         command: "grove-conformance run --backend default-scheduler".to_owned(),
         incomplete: false,
         incomplete_reason: None,
@@ -48,6 +48,7 @@ pub(super) fn report() -> Report {
             commit: None,
             description: None,
             declaration: None,
+            cluster_admin: false,
             ours: true,
         },
         provider: Provider {
@@ -132,6 +133,7 @@ fn flat() -> ProfileReport {
             missing(Feature::TopologyPreferred, topology),
         ],
         declared: vec!["scheduler gate GangScheduling".to_owned()],
+        ..Features::default()
     };
     let bound = "2 of 5 pods were bound though only 4 fit";
     let judged = vec![
@@ -182,7 +184,7 @@ fn pod_gang_scope() -> ProfileReport {
     let features = Features {
         supported: vec![Feature::AtomicPodGang],
         unsupported: vec![missing(Feature::TopologyRequired, "not part of this example")],
-        declared: Vec::new(),
+        ..Features::default()
     };
     let all = [
         ("ADM-01", Outcome::pass()),

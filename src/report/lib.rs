@@ -10,7 +10,8 @@
 //!   `conclude`: from cases to clauses; `summary`: their counts; `exit`: the exit code table; `verify`: the
 //!   check for edits by hand.
 //! - `left_out`: what a run was asked to leave out, shards included; `merge`: one document of several; `declared`:
-//!   the clause that follows from others.
+//!   the clause that follows from others; `features`: what became of what was declared; `evidence`: the file that is
+//!   published beside a release.
 //! - `matrix`, `reasons`, `overview`: what the texts share; `markdown`, `terminal`, `junit`: renderings.
 //! - `schema`: the published JSON Schema; `store`: the files; `results`: what is written while a run goes on.
 //!
@@ -18,7 +19,9 @@
 
 mod conclude;
 mod declared;
+mod evidence;
 mod exit;
+mod features;
 #[cfg(test)]
 mod fixture;
 mod junit;
@@ -39,7 +42,9 @@ mod verify;
 
 pub use conformance_contract::verdict::{Outcome, Verdict};
 pub use conformance_contract::violation::{Proof, Violation};
+pub use evidence::{EVIDENCE, Evidence, EvidenceError, read_evidence, write_evidence};
 pub use exit::{Exit, exit_code};
+pub use features::{FeatureEvidence, Probed, Standing};
 pub use junit::junit;
 pub use left_out::{NoShard, Shard, interrupted, not_selected};
 pub use markdown::markdown;
@@ -50,7 +55,7 @@ pub use model::{
     UnsupportedFeature,
 };
 pub use results::{RESULTS, ResultsFile, recover};
-pub use schema::schema;
+pub use schema::{evidence_schema, schema};
 pub use seconds::Seconds;
 pub use store::{StoreError, read, write_all};
 pub use summary::{Counts, Summary, summarize};

@@ -8,7 +8,7 @@ use conformance_contract::verdict::{Outcome, Verdict};
 use super::matrix::{self, LEGEND, is_red, matrix};
 use super::overview::{self, ListedViolation};
 use super::reasons::reasons;
-use super::{Exit, Report};
+use super::{Exit, Report, Standing};
 
 /// The report as Markdown (GitHub's flavour).
 pub fn markdown(report: &Report) -> String {
@@ -21,6 +21,7 @@ pub fn markdown(report: &Report) -> String {
 fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     write_head(out, report)?;
     write_summary(out, report)?;
+    write_features(out, report)?;
     write_matrix(out, report)?;
     write_broken(out, &overview::findings(report, &[Verdict::Fail, Verdict::Flaky]))?;
     write_reasons(out, report, "Not judged", &[Verdict::Error, Verdict::NotRun])?;
@@ -44,6 +45,9 @@ fn write_head(out: &mut String, report: &Report) -> fmt::Result {
     )?;
     if let Some(incomplete) = report.incompleteness() {
         writeln!(out, "**{}.**", escaped(&incomplete))?;
+    }
+    if implementation.cluster_admin {
+        writeln!(out, "The operator ran as cluster-admin: what its own roles lack was not found out.")?;
     }
     if implementation.ours {
         let own = "The implementation is this project's reference controller: its results are not Grove's.";
@@ -75,6 +79,25 @@ fn write_summary(out: &mut String, report: &Report) -> fmt::Result {
     write_rule(out, 1 + report.profiles.len())?;
     for (name, kept) in overview::counts(report) {
         write_row(out, [name.to_owned()].into_iter().chain(kept))?;
+    }
+    Ok(())
+}
+
+/// What became of the features that are declared, or were shown all the same.
+fn write_features(out: &mut String, report: &Report) -> fmt::Result {
+    let rows = overview::features(report);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n## Features\n")?;
+    write_row(out, ["feature".to_owned()].into_iter().chain(heads(report)))?;
+    write_rule(out, 1 + report.profiles.len())?;
+    for (feature, cells) in rows {
+        let cells = cells.into_iter().map(|standing| match standing {
+            Some(red @ Standing::DeclaredAndNotShown) => format!("**{red}**"),
+            standing => standing.map(|standing| standing.to_string()).unwrap_or_default(),
+        });
+        write_row(out, [feature.to_string()].into_iter().chain(cells))?;
     }
     Ok(())
 }

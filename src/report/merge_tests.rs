@@ -129,7 +129,10 @@ fn a_verdict_is_not_chosen() {
     r#"scheduler of default-scheduler (PodGroup scope): "v1.36.4" and "v1.36.5""#
 )]
 #[case::features(
-    |report: &mut Report| report.profiles[1].features.supported.push(conformance_contract::clauses::Feature::SelfHealing),
+    |report: &mut Report| {
+        report.profiles[1].features.supported.push(conformance_contract::clauses::Feature::SelfHealing);
+        report.profiles[1].features.evidence = report.profiles[1].evidence();
+    },
     r#"features of default-scheduler (PodGang scope): "AtomicPodGang" and "AtomicPodGang,SelfHealing""#
 )]
 fn what_is_not_about_the_same_does_not_merge(#[case] edit: fn(&mut Report), #[case] message: &str) {

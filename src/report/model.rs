@@ -13,8 +13,9 @@ use conformance_contract::violation::Violation;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use super::{Seconds, Summary};
+use super::{FeatureEvidence, Probed, Seconds, Summary};
 
 /// The `apiVersion` this program writes and reads.
 pub const API_VERSION: &str = "conformance.grove.io/v1alpha1";
@@ -75,6 +76,9 @@ impl Report {
 pub struct Suite {
     /// Version of this crate.
     pub version: String,
+    /// SHA-256 of the program that judged, as `sha256:` and 64 hexadecimal digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
 }
 
 /// The operator under test.
@@ -100,6 +104,9 @@ pub struct Implementation {
     /// What it declares, if that was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declaration: Option<ImplementationFile>,
+    /// Whether it might do everything in its cluster, so that what its own roles lack was not found out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cluster_admin: bool,
     /// Whether it is the reference controller of this project, whose results never count as Grove's.
     pub ours: bool,
 }
@@ -214,6 +221,12 @@ pub struct Features {
     /// own feature gates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub declared: Vec<String>,
+    /// The configuration of the backend's profile under which an operator declares them.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub configuration: Map<String, Value>,
+    /// What became of each feature that is declared, and of those that were shown without being declared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<FeatureEvidence>,
 }
 
 /// A feature a backend does not have.
@@ -270,6 +283,9 @@ pub struct CaseResult {
     pub title: String,
     /// What it found about each clause it names.
     pub clauses: Vec<Judgement>,
+    /// What it found of clauses that are not owed, in a run that probed for undeclared features.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probed: Vec<Probed>,
     /// The verdict over those clauses, with its reason.
     #[serde(flatten)]
     pub outcome: Outcome,

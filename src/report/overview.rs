@@ -1,8 +1,9 @@
 //! What the readable renderings share besides matrix and reasons: titles, counts and lists.
 
+use conformance_contract::clauses::Feature;
 use conformance_contract::verdict::Verdict;
 
-use super::{CaseResult, ClauseResult, ProfileReport, Report, Summary};
+use super::{CaseResult, ClauseResult, ProfileReport, Report, Standing, Summary};
 
 /// How many cases the list of slowest cases names.
 const SLOWEST: usize = 5;
@@ -47,6 +48,18 @@ impl Report {
         let left = self.interrupted().len();
         self.incomplete.then(|| format!("Incomplete: {reason}; {left} of {all} cases did not end"))
     }
+}
+
+/// The features down, profiles across: what became of each that any of them declares or was found to have.
+pub(super) fn features(report: &Report) -> Vec<(Feature, Vec<Option<Standing>>)> {
+    let profiles: Vec<_> = report.profiles.iter().map(ProfileReport::evidence).collect();
+    let row = |feature: Feature| {
+        let cell = |found: &Vec<super::FeatureEvidence>| {
+            found.iter().find(|of| of.name == feature).map(|of| of.standing)
+        };
+        (feature, profiles.iter().map(cell).collect::<Vec<_>>())
+    };
+    Feature::ALL.into_iter().map(row).filter(|(_, cells)| cells.iter().any(Option::is_some)).collect()
 }
 
 impl ClauseResult {

@@ -1,15 +1,20 @@
-//! The published JSON Schema of the document, derived from `model`.
+//! The published JSON Schemas of the documents, derived from `model` and `evidence`.
 //!
-//! It is committed as `docs/report.schema.json` so that consumers can read it without this program; a test compares
-//! the two. To update it: `UPDATE_SCHEMA=1 cargo test published_schema`.
+//! They are committed as `docs/report.schema.json` and `docs/evidence.schema.json` so that consumers can read them
+//! without this program; a test compares each. To update them: `UPDATE_SCHEMA=1 cargo test published_schema`.
 
 use schemars::schema_for;
 
-use super::Report;
+use super::{Evidence, Report};
 
 /// The JSON Schema (draft 2020-12) of [`Report`].
 pub fn schema() -> serde_json::Value {
     schema_for!(Report).to_value()
+}
+
+/// The JSON Schema (draft 2020-12) of [`Evidence`].
+pub fn evidence_schema() -> serde_json::Value {
+    schema_for!(Evidence).to_value()
 }
 
 #[cfg(test)]
@@ -19,16 +24,18 @@ mod tests {
 
     #[test]
     fn the_published_schema_is_the_derived_one() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/report.schema.json");
-        let derived = format!("{:#}\n", schema());
-        if std::env::var_os("UPDATE_SCHEMA").is_some() {
-            std::fs::write(path, &derived).unwrap();
+        for (name, schema) in [("report", schema()), ("evidence", evidence_schema())] {
+            let path = format!("{}/../../docs/{name}.schema.json", env!("CARGO_MANIFEST_DIR"));
+            let derived = format!("{schema:#}\n");
+            if std::env::var_os("UPDATE_SCHEMA").is_some() {
+                std::fs::write(&path, &derived).unwrap();
+            }
+            let published = std::fs::read_to_string(path).unwrap_or_default();
+            assert!(
+                published == derived,
+                "docs/{name}.schema.json is out of date: UPDATE_SCHEMA=1 cargo test published_schema"
+            );
         }
-        let published = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(
-            published == derived,
-            "docs/report.schema.json is out of date: UPDATE_SCHEMA=1 cargo test published_schema"
-        );
     }
 
     #[test]

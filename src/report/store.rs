@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{API_VERSION, KIND, Report, junit, markdown};
 
@@ -50,12 +50,14 @@ pub enum StoreError {
     },
     /// Another kind of document, or another version of this one.
     #[error(
-        "{}: expected {} {}, found {api_version} {kind}",
-        .path.display(), API_VERSION, KIND
+        "{}: expected {} {wanted}, found {api_version} {kind}",
+        .path.display(), API_VERSION
     )]
     NotAReport {
         /// The file.
         path: PathBuf,
+        /// The kind that was looked for.
+        wanted: &'static str,
         /// Its apiVersion.
         api_version: String,
         /// Its kind.
@@ -105,6 +107,24 @@ fn write_atomically(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
 /// # Errors
 /// [`StoreError::NotAReport`] for another kind or version; [`StoreError::Io`] or [`StoreError::Malformed`].
 pub fn read(path: &Path) -> Result<Report, StoreError> {
+    read_document(path, KIND)
+}
+
+/// Writes a document, as JSON to a `.json` file, else as YAML.
+pub(super) fn write_document(path: &Path, document: &impl Serialize) -> Result<(), StoreError> {
+    let render = |message| StoreError::Render { file: "the document", message };
+    let text = match is_json(path) {
+        true => serde_json::to_string_pretty(document)
+            .map(|text| text + "\n")
+            .map_err(|e| render(e.to_string()))?,
+        false => serde_yaml::to_string(document).map_err(|e| render(e.to_string()))?,
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    write_atomically(folder, path, &text).map_err(|source| StoreError::Io { path: path.to_owned(), source })
+}
+
+/// Reads a document of that kind.
+pub(super) fn read_document<T: DeserializeOwned>(path: &Path, wanted: &'static str) -> Result<T, StoreError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase", default)]
     struct Head {
@@ -120,14 +140,18 @@ pub fn read(path: &Path) -> Result<Report, StoreError> {
 
     let text = fs::read_to_string(path).map_err(|source| StoreError::Io { path: path.to_owned(), source })?;
     let Head { api_version, kind } = parse(path, &text)?;
-    if (api_version.as_str(), kind.as_str()) != (API_VERSION, KIND) {
-        return Err(StoreError::NotAReport { path: path.to_owned(), api_version, kind });
+    if (api_version.as_str(), kind.as_str()) != (API_VERSION, wanted) {
+        return Err(StoreError::NotAReport { path: path.to_owned(), wanted, api_version, kind });
     }
     parse(path, &text)
 }
 
+fn is_json(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "json")
+}
+
 fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, StoreError> {
-    let parsed = if path.extension().is_some_and(|extension| extension == "json") {
+    let parsed = if is_json(path) {
         serde_json::from_str(text).map_err(|error| error.to_string())
     } else {
         serde_yaml::from_str(text).map_err(|error| error.to_string())

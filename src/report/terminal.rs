@@ -7,10 +7,10 @@ use comfy_table::{Table, presets};
 use conformance_contract::clauses::Tier;
 use conformance_contract::verdict::Verdict;
 
-use super::Report;
 use super::matrix::{LEGEND, Row, cell, matrix};
 use super::overview::{self, ListedViolation};
 use super::reasons::reasons;
+use super::{Report, Standing};
 
 /// The report as text, ending in a newline.
 pub fn terminal(report: &Report) -> String {
@@ -31,6 +31,7 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
         writeln!(out, "{:>9}  {}  {}", case.duration_seconds.to_string(), case.id, profile.title())?;
     }
     write_counts(out, report)?;
+    write_features(out, report)?;
     if let Some(incomplete) = report.incompleteness() {
         writeln!(out, "{incomplete}")?;
     }
@@ -92,6 +93,26 @@ fn write_counts(out: &mut String, report: &Report) -> fmt::Result {
     writeln!(out)?;
     for profile in &report.profiles {
         writeln!(out, "{} {}: {}", profile.title(), profile.version, profile.summary.all())?;
+    }
+    Ok(())
+}
+
+/// The features of each profile by what became of them; those that nobody judged are left out.
+fn write_features(out: &mut String, report: &Report) -> fmt::Result {
+    for profile in &report.profiles {
+        let evidence = profile.evidence();
+        for standing in
+            [Standing::DeclaredAndNotShown, Standing::ShownAndNotDeclared, Standing::DeclaredAndShown]
+        {
+            let names: Vec<_> = evidence
+                .iter()
+                .filter(|found| found.standing == standing)
+                .map(|found| found.name.to_string())
+                .collect();
+            if !names.is_empty() {
+                writeln!(out, "{} {standing}: {}", profile.title(), names.join(", "))?;
+            }
+        }
     }
     Ok(())
 }

@@ -62,6 +62,10 @@ fn contradictions(profile: &ProfileReport, same_contract: bool) -> Vec<String> {
             found.extend(contract_contradiction(profile, clause));
         }
     }
+    // A report of before there was evidence has none.
+    if !profile.features.evidence.is_empty() && profile.features.evidence != profile.evidence() {
+        found.push("features: the evidence does not follow from the cases".to_owned());
+    }
     if profile.summary != summarize(&profile.clauses) {
         found.push("summary does not count the clauses".to_owned());
     }

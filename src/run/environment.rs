@@ -6,6 +6,7 @@
 //! Clusters are brought up when the first case needs them, so `list` and a filter that leaves nothing cost nothing.
 
 mod execute;
+mod renewable;
 mod requirements;
 mod settings;
 
@@ -14,8 +15,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use tokio::sync::{OnceCell, Semaphore};
+use tokio::sync::Semaphore;
 
+use self::renewable::Renewable;
 pub use self::settings::{Origin, Settings};
 use conformance_cluster::ClusterError;
 use conformance_cluster::existing::ExistingCluster;
@@ -47,14 +49,14 @@ pub struct Environment {
 /// The specification of a cluster, and how many cases run on it at a time.
 #[derive(Debug)]
 struct ClusterSlot {
-    test_cluster: OnceCell<Result<Arc<TestCluster>, Arc<ClusterError>>>,
+    test_cluster: Renewable<Result<Arc<TestCluster>, Arc<ClusterError>>>,
     seats: Semaphore,
     all: u32,
 }
 
 impl ClusterSlot {
     fn new(seats: u32) -> Self {
-        Self { test_cluster: OnceCell::new(), seats: Semaphore::new(seats as usize), all: seats }
+        Self { test_cluster: Renewable::new(), seats: Semaphore::new(seats as usize), all: seats }
     }
 }
 
@@ -98,13 +100,15 @@ impl Environment {
         target: Target,
     ) -> Result<Arc<TestCluster>, Arc<ClusterError>> {
         let settings = &self.settings;
-        let bring_up = || async move {
+        let bring_up = async |before: u32| {
             let making = async {
                 match lane {
                     Isolation::Shared | Isolation::Exclusive => self.bring_up_shared().await,
                     Isolation::Dedicated => {
-                        self.bring_up_local(&format!("alone-{}", target.slug()), self.alone_spec(target))
-                            .await
+                        // A folder is of one cluster; those before it may be kept.
+                        let further = if before == 0 { String::new() } else { format!("-{}", before + 1) };
+                        let name = format!("alone-{}{further}", target.slug());
+                        self.bring_up_local(&name, self.alone_spec(target)).await
                     }
                     Isolation::Upgrade => {
                         let no_upgrade = ClusterError::OtherProvider { needed: "one with an upgrade" };
@@ -123,8 +127,8 @@ impl Environment {
             made.unwrap_or(Err(ClusterError::Interrupted)).map(Arc::new).map_err(Arc::new)
         };
         match lane {
-            Isolation::Upgrade => bring_up().await,
-            _ => self.place(lane, target).test_cluster.get_or_init(bring_up).await.clone(),
+            Isolation::Upgrade => bring_up(0).await,
+            _ => self.place(lane, target).test_cluster.get_or_make(bring_up).await,
         }
     }
 
@@ -133,6 +137,26 @@ impl Environment {
     fn alone_spec(&self, target: Target) -> ClusterSpec {
         let spec = self.settings.spec.clone().narrowed_to(target.scheduler());
         ClusterSpec { watch_cache: false, ..spec }
+    }
+
+    /// Ends the cluster of a target's dedicated cases if a part of it died in one of them: the next one gets a fresh
+    /// cluster. One that never was whole is not tried again.
+    async fn end_if_spent(&self, lane: Isolation, target: Target) {
+        if lane != Isolation::Dedicated {
+            return;
+        }
+        let is_spent = |made: &Result<Arc<TestCluster>, _>| {
+            made.as_ref().is_ok_and(|made| {
+                made.cluster.dead().is_some() || made.cluster.scheduler_ended(target.scheduler())
+            })
+        };
+        if let Some(Ok(spent)) = self.place(lane, target).test_cluster.take_if(is_spent) {
+            let cluster = spent.cluster.clone();
+            drop(spent);
+            if let Err(error) = cluster.end(self.settings.keep).await {
+                tracing::warn!(%error, "a cluster of which a part has died was not removed");
+            }
+        }
     }
 
     async fn bring_up_local(&self, name: &str, spec: ClusterSpec) -> Result<TestCluster, ClusterError> {
@@ -179,7 +203,7 @@ impl Environment {
 
     /// The shared cluster, if it is up.
     pub fn shared(&self) -> Option<Arc<TestCluster>> {
-        self.shared.test_cluster.get()?.as_ref().ok().cloned()
+        self.shared.test_cluster.get()?.ok()
     }
 
     /// Seconds that the shared cluster took to be ready, if the run made one.
@@ -191,10 +215,10 @@ impl Environment {
     pub async fn close(self) -> Vec<ClusterError> {
         let mut errors = Vec::new();
         for place in std::iter::once(self.shared).chain(self.alone.into_values()) {
-            let Some(Ok(test_cluster)) = place.test_cluster.into_inner() else { continue };
+            let Some(Ok(test_cluster)) = place.test_cluster.get() else { continue };
             let cluster = test_cluster.cluster.clone();
             // Its watches end before what they watch.
-            drop(test_cluster);
+            drop((test_cluster, place));
             errors.extend(cluster.end(self.settings.keep).await.err());
         }
         errors

@@ -2,7 +2,7 @@
 //! report.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use conformance_cluster::components::{Program, Source};
@@ -246,7 +246,7 @@ pub async fn report(
     let profile = |(target, cases): (Target, Vec<CaseResult>)| {
         let version = version(settings, target, &provider, installed);
         let clauses = plan.clauses.iter().filter(|clause| target.concerns(clause));
-        let features = features(target, settings, &cases);
+        let features = features(target, &cases);
         let profile = ProfileReport { version, features, ..empty_profile(target) };
         profile.conclude(clauses, cases)
     };
@@ -266,7 +266,7 @@ pub async fn report(
         api_version: API_VERSION.into(),
         kind: KIND.into(),
         date: Timestamp::now(),
-        suite: Suite { version: version.clone() },
+        suite: Suite { version: version.clone(), digest: own_digest() },
         command,
         incomplete: false,
         incomplete_reason: None,
@@ -278,6 +278,7 @@ pub async fn report(
             commit: None,
             description: None,
             declaration: None,
+            cluster_admin: false,
             ours: true,
         }),
         provider,
@@ -298,6 +299,15 @@ pub async fn report(
         }
         _ => report,
     }
+}
+
+/// The digest of this program.
+fn own_digest() -> Option<String> {
+    static DIGEST: LazyLock<Option<String>> = LazyLock::new(|| {
+        let program = std::env::current_exe().ok()?;
+        Some(format!("sha256:{}", digest(&program).ok()?))
+    });
+    DIGEST.clone()
 }
 
 /// The programs of schedulers that the user gave.
@@ -409,22 +419,16 @@ fn unknown(error: &dyn std::fmt::Display) -> String {
     "unknown".into()
 }
 
-fn features(target: Target, settings: &crate::environment::Settings, cases: &[CaseResult]) -> Features {
-    let undeclared = |feature| settings.spec.operator.as_ref()?.undeclared(target.backend(), feature);
+fn features(target: Target, cases: &[CaseResult]) -> Features {
     let shown = |clause: &str| {
         let judgements = cases.iter().flat_map(|case| &case.clauses);
         judgements.filter(|judgement| judgement.clause == clause).any(|j| j.outcome.verdict == Verdict::Pass)
     };
-    let is_supported = |feature: &Feature| target.declares(*feature) && undeclared(*feature).is_none();
-    let unsupported = Feature::ALL.iter().copied().filter(|feature| !is_supported(feature));
+    let unsupported = Feature::ALL.into_iter().filter(|feature| !target.declares(*feature));
     Features {
-        supported: target.features().iter().copied().filter(is_supported).collect(),
+        supported: target.features().to_vec(),
         unsupported: unsupported
-            .map(|name| {
-                let of_operator = undeclared(name).filter(|_| target.declares(name));
-                let reason = of_operator.unwrap_or_else(|| target.why_not(name).into());
-                UnsupportedFeature { name, reason }
-            })
+            .map(|name| UnsupportedFeature { name, reason: target.why_not(name).into() })
             .collect(),
         // KUBE-06: the scheduler's own gates cannot be seen from the API; they are declared until a clause has shown them.
         declared: target
@@ -433,5 +437,10 @@ fn features(target: Target, settings: &crate::environment::Settings, cases: &[Ca
             .filter(|(_, clause)| !shown(clause))
             .map(|(gate, _)| (*gate).into())
             .collect(),
+        configuration: target
+            .declaration()
+            .map(|declared| declared.configuration.clone())
+            .unwrap_or_default(),
+        evidence: Vec::new(),
     }
 }

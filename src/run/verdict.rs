@@ -1,19 +1,19 @@
 //! From what a judge found, and how the driver ended, to outcomes: the one place where a finding becomes a verdict.
 
-use std::collections::BTreeMap;
-
 use conformance_contract::clauses::{self, Clause};
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::Target;
 use conformance_contract::verdict::{Outcome, Verdict};
-use conformance_contract::violation::Violation;
+use conformance_contract::violation::{Code, Violation};
 use conformance_driver::case::Case;
 use conformance_driver::context::Stop;
 use conformance_expect::schedulers;
 use conformance_history::History;
-use conformance_report::{CaseResult, Judgement, Seconds};
+use conformance_report::{CaseResult, Judgement, Probed, Seconds};
 
 use super::deviations;
+
+const OPERATOR_ENDED: Code = Code::new("operator-ended");
 
 /// One judgement per clause of the case on the target, and one per clause that was found broken though others were asked
 /// about: those rest on it, and are not judged.
@@ -77,8 +77,15 @@ pub fn judged_clauses(case: &Case, target: Target) -> Vec<&'static str> {
     case.clauses
         .iter()
         .copied()
-        .filter(|clause| owed.contains(clause) || deviations::of(case.id, clause, target).is_some())
+        .filter(|clause| owed.contains(clause) || is_known_to_break(case, clause, target))
         .collect()
+}
+
+/// Whether a deviation is known of a clause, and the operator under test does not do without its feature anyway.
+fn is_known_to_break(case: &Case, id: &str, target: Target) -> bool {
+    let undeclared = clauses::clause(id).and_then(|clause| target.undeclared(clause));
+    deviations::of(case.id, id, target).is_some()
+        && !undeclared.is_some_and(|feature| target.lacks_by_declaration(feature))
 }
 
 /// A case that is not run on a target: this outcome of every clause that it would judge there, or *unsupported*, which
@@ -105,22 +112,37 @@ pub fn interrupted(case: &Case, target: Target) -> Vec<Judgement> {
 pub fn unsupported(case: &Case, target: Target) -> CaseResult {
     let known = case.clauses.iter().filter_map(|id| clauses::clause(id));
     let judgement = |clause: &Clause| {
-        let why = clause.feature().map(|feature| target.why_not(feature)).unwrap_or_default();
+        let why = target.undeclared(clause).map(|feature| target.why_not(feature)).unwrap_or_default();
         Judgement { clause: clause.id.into(), outcome: Outcome::unsupported(why), violations: Vec::new() }
     };
     let judgements = known.filter(|clause| target.concerns(clause)).map(judgement).collect();
     CaseResult { attempts: 0, ..CaseResult::new(case.id, case.title, judgements) }
 }
 
-/// A case that shows nothing that the operator under test declares: each clause unsupported, with this reason.
-pub(crate) fn undeclared(case: &Case, reasons: &BTreeMap<&'static str, String>) -> CaseResult {
-    let judgement = |(clause, reason): (&&str, &String)| Judgement {
-        clause: (*clause).into(),
-        outcome: Outcome::unsupported(reason),
-        violations: Vec::new(),
+/// The target of which a case shows something if the operator declared what the case's clauses need; `None` if no
+/// scheduler of its kind is known to be able to.
+pub(crate) fn as_if_declared(case: &Case, target: Target) -> Option<Target> {
+    let undeclared = case.clauses.iter().filter_map(|id| target.undeclared(clauses::clause(id)?));
+    let features: Vec<_> = undeclared.filter(|feature| target.lacks_by_declaration(*feature)).collect();
+    let as_if = target.as_if_declared(&features);
+    (!judged_clauses(case, as_if).is_empty()).then_some(as_if)
+}
+
+/// What a case found of clauses that are not owed: they stay unsupported, and what would have been said is kept.
+pub(crate) fn probed(unsupported: CaseResult, found: CaseResult) -> CaseResult {
+    if found.attempts == 0 || found.is_interrupted() {
+        return unsupported;
+    }
+    let probed = |judgement: &Judgement| Probed {
+        clause: judgement.clause.clone(),
+        verdict: judgement.outcome.verdict,
     };
-    let judgements = reasons.iter().map(judgement).collect();
-    CaseResult { attempts: 0, ..CaseResult::new(case.id, case.title, judgements) }
+    CaseResult {
+        probed: found.clauses.iter().map(probed).collect(),
+        clauses: unsupported.clauses,
+        outcome: unsupported.outcome,
+        ..found
+    }
 }
 
 /// Whether a clause is judged on the API server alone.
@@ -161,6 +183,7 @@ pub fn of_attempts(mut attempts: Vec<CaseResult>) -> CaseResult {
         negative_verdict_seconds: last.negative_verdict_seconds,
         reproduce: last.reproduce,
         artifacts: last.artifacts,
+        probed: last.probed,
         ..judged
     }
 }
@@ -218,6 +241,11 @@ fn outcome<'a>(
     }
     if !premises.is_empty() {
         return (Outcome::of(Verdict::NotRun, with_stop(premises)), violations);
+    }
+    // An operator that ends under a case has not kept what the case is about.
+    if let Some(stop @ Stop::OperatorEnded(_)) = stop {
+        let ended = Violation::new(OPERATOR_ENDED, stop.to_string(), []);
+        return (Outcome::of(Verdict::Fail, vec![ended.message.clone()]), vec![ended]);
     }
     // A clause that holds so far is not shown by a case that stopped half way.
     unknown.extend(stop.map(|stop| format!("the case stopped before its end: {stop}")));

@@ -2,7 +2,10 @@
 
 use conformance_cases as cases;
 use conformance_cluster::ClusterError;
+use conformance_contract::backend_declaration::BackendDeclaration;
+use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::Ruling;
+use conformance_history::SharedMark;
 use conformance_history::testing::Story;
 use conformance_judge::binding::BOUND_IN_PART;
 use conformance_judge::{premise, violation};
@@ -125,4 +128,80 @@ fn a_case_that_stopped_says_why_beside_what_its_judge_says(
     let outcome = only(ruling, Some(&refused()));
     assert_eq!(outcome.verdict, verdict);
     assert!(says.iter().all(|word| reason(&outcome).contains(word)), "{outcome:?}");
+}
+
+#[test]
+fn an_operator_is_asked_what_it_declares_in_a_run_and_in_its_replay() {
+    let declaration = BackendDeclaration {
+        operator: "mine v1".into(),
+        features: vec![Feature::TopologyRequired],
+        configuration: serde_json::Map::new(),
+    };
+    let target = Target::VOLCANO.declared_by(declaration);
+    let judged = |id: &str, target: Target| judged_clauses(cases::case(id).unwrap(), target);
+    assert_eq!(judged("topo/no-rack-has-room", target), ["TOPO-02", "TOPO-04"]);
+    assert!(judged("aon/across-cliques", target).is_empty(), "no unit across cliques is promised");
+    assert_eq!(judged("aon/across-cliques", Target::VOLCANO), ["AON-08"]);
+    let said = not_held(cases::case("aon/across-cliques").unwrap(), target, &Outcome::error("not reached"));
+    let reason = "mine v1 does not declare AtomicPodGang on volcano";
+    assert_eq!(said.clauses[0].outcome, Outcome::unsupported(reason));
+
+    // What is known of a scheduler is not looked for where the operator declares nothing of the kind.
+    let koordinator = Target::KOORDINATOR
+        .declared_by(BackendDeclaration { features: Vec::new(), ..target.declaration().unwrap().clone() });
+    for known in deviations::DEVIATIONS.iter().filter(|known| known.target == koordinator) {
+        let is_core = clauses::clause(known.clause).unwrap().feature().is_none();
+        assert_eq!(judged(known.case, koordinator).contains(&known.clause), is_core, "{}", known.clause);
+    }
+
+    let mut text: Vec<u8> = Vec::new();
+    Story::on(target).end().write(&mut text).unwrap();
+    let replayed = History::read(text.as_slice(), None).unwrap().header.target;
+    assert_eq!(replayed.features(), target.features());
+    assert!(judged("aon/across-cliques", replayed).is_empty());
+}
+
+#[test]
+fn an_operator_that_ends_under_a_case_of_its_own_has_failed_it() {
+    let death = || Stop::OperatorEnded(ClusterError::Recorded("my-operator: exit status 1".into()));
+    for ruling in [not_reached(), Ok(())] {
+        let outcome = only(ruling, Some(&death()));
+        assert_eq!(outcome.verdict, Verdict::Fail);
+        assert_eq!(reason(&outcome), "the operator under test ended: my-operator: exit status 1");
+    }
+    // What the judge saw is said first, and what is not asked stays that.
+    assert!(reason(&only(violated(), Some(&death()))).starts_with(BOUND));
+    assert_eq!(only(not_asked(), Some(&death())).verdict, Verdict::Fail, "the case was not finished");
+
+    let mark = Story::flat().mark(SharedMark::Stopped, death().detail()).end();
+    let replayed = Stop::recorded(&mark).unwrap();
+    assert!(matches!(replayed, Stop::OperatorEnded(_)));
+    assert_eq!(replayed.to_string(), death().to_string());
+    let of_cluster = Story::flat().mark(SharedMark::Stopped, failing_cluster().detail()).end();
+    assert!(matches!(Stop::recorded(&of_cluster), Some(Stop::Cluster(_))));
+}
+
+#[test]
+fn a_probe_judges_what_is_not_owed_and_says_so_apart() {
+    let declaration = BackendDeclaration {
+        operator: "mine v1".into(),
+        features: vec![],
+        configuration: Default::default(),
+    };
+    let target = Target::VOLCANO.declared_by(declaration);
+    let case = cases::case("aon/across-cliques").unwrap();
+    let as_if = as_if_declared(case, target).unwrap();
+    assert_eq!(judged_clauses(case, as_if), ["AON-08"]);
+    assert!(!as_if.declares(Feature::SelfHealing), "no more than the case needs");
+    assert!(as_if_declared(case, Target::VOLCANO).is_none_or(|same| same.declares(Feature::AtomicPodGang)));
+    let beyond = cases::case("kube/tree").unwrap();
+    assert_eq!(as_if_declared(beyond, target), None);
+
+    let judgement = |outcome| vec![Judgement { clause: "AON-08".into(), outcome, violations: Vec::new() }];
+    let found = CaseResult::new(case.id, case.title, judgement(Outcome::pass()));
+    let said = probed(unsupported(case, target), found);
+    assert_eq!(said.outcome.verdict, Verdict::Unsupported);
+    assert_eq!(said.probed, [Probed { clause: "AON-08".into(), verdict: Verdict::Pass }]);
+    let not_begun = not_held(case, as_if, &Outcome::not_run_announced("no kubelets"));
+    assert!(probed(unsupported(case, target), not_begun).probed.is_empty());
 }

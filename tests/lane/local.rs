@@ -36,6 +36,7 @@ pub(crate) fn environment(
         scale: 1.0,
         concurrency: 10,
         retries: 0,
+        probe_undeclared: false,
         out: format!("{}/{folder}", env!("CARGO_TARGET_TMPDIR")).into(),
         keep: false,
         reproduce: "grove-conformance run --case {case} {target}".into(),

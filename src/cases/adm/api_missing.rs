@@ -3,6 +3,7 @@
 //! `other`, 2 pods, is for another enabled scheduler, which needs no such API, and is released without it.
 
 use conformance_cluster::local::{Gates, Part};
+use conformance_contract::clauses::Feature;
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
@@ -69,14 +70,22 @@ fn unscoped(pcs: &mut Value) {
 }
 
 fn without_topology(target: Target) -> &'static [Attempt] {
-    if target == Target::KUBE_TREE { WITHOUT_TREES } else { WITHOUT_TOPOLOGY }
+    declared(target, if target == Target::KUBE_TREE { WITHOUT_TREES } else { WITHOUT_TOPOLOGY })
+}
+
+/// Attempts whose last one is about a topology constraint, as far as the operator declares that it honours any.
+fn declared(target: Target, attempts: &'static [Attempt]) -> &'static [Attempt] {
+    match attempts.split_last() {
+        Some((_, others)) if !target.declares(Feature::TopologyRequired) => others,
+        _ => attempts,
+    }
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("running").await?;
     test.until_bound(4).await?;
     control_plane::restored(test, |test| Box::pin(without_the_api(test))).await?;
-    test.creates_until(&test.manifest("new")?, WITH_ALL, limits::RECOVERY).await?;
+    test.creates_until(&test.manifest("new")?, declared(test.target, WITH_ALL), limits::RECOVERY).await?;
     test.look_at_controller().await?;
     test.until_cluster_watched().await?;
     test.submit("new").await?;
@@ -141,7 +150,7 @@ fn judge(history: &History) -> Vec<Finding> {
             history.reached(SharedMark::ApiServerRestarted)?;
             answers(history, WITHOUT_API)?;
             answers(history, without_topology(history.header.target))?;
-            answers(history, WITH_ALL)?;
+            answers(history, declared(history.header.target, WITH_ALL))?;
             admission::one_process(history)?;
             admission::no_loose_pods(history)
         }),

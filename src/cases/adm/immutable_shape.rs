@@ -1,6 +1,7 @@
 //! `moulded`: a clique beside a scaling group of two. `pinned`: one clique, so that a constraint of the PodCliqueSet is
 //! admissible in either gang scope.
 
+use conformance_contract::clauses::Feature;
 use conformance_contract::names;
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
@@ -53,9 +54,6 @@ const SHAPE: &[Attempt] = &[
     refused("a scaling group less", RECREATE, |pcs| {
         list(&mut template(pcs)["podCliqueScalingGroups"]).clear();
     }),
-    refused("a topology constraint added", RECREATE, |pcs| {
-        template(pcs)["topologyConstraint"] = required("rack");
-    }),
     admitted("replicas of a clique and of a scaling group", |pcs| {
         clique(pcs, 0)["spec"]["replicas"] = 3.into();
         group(pcs, 0)["replicas"] = 3.into();
@@ -66,6 +64,11 @@ const SHAPE: &[Attempt] = &[
 const SCOPE: &[Attempt] = &[refused("another gang scope", RECREATE, |pcs| {
     let scope = &mut pcs["metadata"]["annotations"][names::GANG_SCOPE];
     *scope = if *scope == "PodGang" { "PodGroup" } else { "PodGang" }.into();
+})];
+
+/// Where a constraint is admitted at all; where it is not, it is refused for another reason.
+const CONSTRAINED: &[Attempt] = &[refused("a topology constraint added", RECREATE, |pcs| {
+    template(pcs)["topologyConstraint"] = required("rack");
 })];
 
 const PACKED: &[Attempt] = &[
@@ -105,6 +108,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if let Some(backend) = other.and_then(backends::of) {
         test.updates("moulded", &[backend.given_to_it]).await?;
     }
+    if !test.target.declares(Feature::TopologyRequired) {
+        return Ok(());
+    }
+    test.updates("moulded", CONSTRAINED).await?;
     test.submit("pinned").await?;
     test.updates("pinned", PACKED).await
 }
@@ -117,14 +124,18 @@ fn stays_with_its_backend(history: &History) -> Ruling {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("ADM-03", || {
-        let scope = if history.header.target == Target::KUBE_POD_GANG { SCOPE } else { &[] };
-        let shape = [SHAPE, scope, PACKED].concat();
+        let target = history.header.target;
+        let scope = if target == Target::KUBE_POD_GANG { SCOPE } else { &[] };
+        let has_topology = target.declares(Feature::TopologyRequired);
+        let [constrained, packed] = if has_topology { [CONSTRAINED, PACKED] } else { [&[] as &[_]; 2] };
+        let shape = [SHAPE, scope, constrained, packed].concat();
         all([answers(history, &shape), stays_with_its_backend(history)])
     })]
 }
 
 #[cfg(test)]
 mod tests {
+    use conformance_contract::backend_declaration::BackendDeclaration;
     use conformance_contract::ruling::Broken;
     use conformance_history::SharedMark;
     use conformance_history::testing::Story;
@@ -142,7 +153,7 @@ mod tests {
     }
 
     fn of_flat(otherwise: &[Otherwise<'_>]) -> Ruling {
-        ruling(Target::KUBE_POD_GROUP, &[SHAPE, PACKED, &[GIVEN_AWAY]], otherwise)
+        ruling(Target::KUBE_POD_GROUP, &[SHAPE, CONSTRAINED, PACKED, &[GIVEN_AWAY]], otherwise)
     }
 
     #[rstest]
@@ -163,7 +174,7 @@ mod tests {
 
     #[test]
     fn every_part_of_the_shape_stays() {
-        for attempt in [SHAPE, PACKED, &[GIVEN_AWAY]].concat() {
+        for attempt in [SHAPE, CONSTRAINED, PACKED, &[GIVEN_AWAY]].concat() {
             let wrong = if attempt.title.starts_with("replicas") { 422 } else { 200 };
             let ruling = of_flat(&[(attempt.title, wrong, "")]);
             assert!(matches!(ruling, Err(Broken::Violated(_))), "{}: {ruling:?}", attempt.title);
@@ -173,16 +184,28 @@ mod tests {
     #[test]
     fn the_gang_scope_is_of_those_who_have_one() {
         assert_eq!(of_flat(&[]), Ok(()));
-        let attempts: &[&[Attempt]] = &[SHAPE, PACKED, SCOPE, &[GIVEN_AWAY]];
+        let attempts: &[&[Attempt]] = &[SHAPE, CONSTRAINED, PACKED, SCOPE, &[GIVEN_AWAY]];
         assert_eq!(ruling(Target::KUBE_POD_GANG, attempts, &[]), Ok(()));
         assert!(ruling(Target::KUBE_POD_GANG, attempts, &[("another gang scope", 200, "")]).is_err());
+    }
+
+    #[test]
+    fn an_operator_without_topology_is_not_asked_about_constraints() {
+        let declared = BackendDeclaration {
+            operator: "mine v1".into(),
+            features: Vec::new(),
+            configuration: serde_json::Map::new(),
+        };
+        let target = Target::VOLCANO.declared_by(declared);
+        assert_eq!(ruling(target, &[SHAPE, &[GIVEN_AWAY]], &[]), Ok(()));
+        assert!(matches!(ruling(Target::VOLCANO, &[SHAPE, &[GIVEN_AWAY]], &[]), Err(Broken::NotReached(_))));
     }
 
     #[test]
     fn another_scheduler_takes_another_backend() {
         let ruling = |otherwise: &[Otherwise<'_>]| {
             let story = Story::flat().mark(SharedMark::AnotherBackend, json!({"asked": [], "foreign": true}));
-            judge(&answered(story, &[SHAPE, PACKED].concat(), otherwise).end()).remove(0).ruling
+            judge(&answered(story, &[SHAPE, CONSTRAINED, PACKED].concat(), otherwise).end()).remove(0).ruling
         };
         assert!(matches!(ruling(&[]), Err(Broken::NotAsked(_))), "{:?}", ruling(&[]));
         assert!(matches!(ruling(&[("a clique less", 200, "")]), Err(Broken::Violated(_))));

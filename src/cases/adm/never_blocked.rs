@@ -1,6 +1,8 @@
 //! `held`, 2 pods in one rack of a topology of the case's own, which is deleted while they run. Volcano can hold one
-//! topology only, which all cases share: there a queue is closed instead.
+//! topology only, which all cases share: there a queue is closed instead. Of an operator that does not declare topology
+//! constraints nothing is taken away.
 
+use conformance_contract::clauses::Feature;
 use conformance_contract::names;
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
@@ -57,6 +59,11 @@ const FINALIZER: &str = "example.com/hold";
 const DELETION_ADMITTED: MarkName = MarkName::of_case("deletion admitted");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    if !test.target.declares(Feature::TopologyRequired) {
+        test.submit("held").await?;
+        test.until_bound(2).await?;
+        return edit_and_delete(test, "held").await;
+    }
     let topology = test.domain("topology");
     test.create(BINDING, &binding(&topology, &[("rack", names::RACK)])).await?;
     let mut held = test.manifest("held")?;
@@ -79,7 +86,9 @@ pub(super) async fn edit_and_delete(test: &TestContext, name: &str) -> Result<()
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("ADM-08", || {
-        answers(history, NEW)?;
+        if history.header.target.declares(Feature::TopologyRequired) {
+            answers(history, NEW)?;
+        }
         never_blocked(history, "held")
     })]
 }

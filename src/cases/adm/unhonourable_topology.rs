@@ -20,9 +20,10 @@ pub(crate) const CASE: Case = Case::new(
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let Ok(own) = backends::own(test.target) else { return Ok(()) };
-    test.creates(&test.manifest("levelled")?, own.levels).await
+    test.creates(&test.manifest("levelled")?, &own.levels(test.target)).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("ADM-09", || answers(history, backends::own(history.header.target)?.levels))]
+    let target = history.header.target;
+    vec![finding("ADM-09", || answers(history, &backends::own(target)?.levels(target)))]
 }

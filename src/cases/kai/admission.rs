@@ -1,5 +1,6 @@
 //! What KAI's backend admits: one queue for all cliques, and every topology level there is.
 
+use conformance_contract::clauses::Feature;
 use conformance_contract::names::KAI_QUEUE;
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::{clique, group, on, template};
@@ -10,7 +11,7 @@ use crate::backends::{
     Backend, Crd, Own, Rules, given_to, nine_podgroups, no_such_queue, not_enabled, two_kai_queues,
     without_crd,
 };
-use crate::levels::{ALL_THREE, HONOURED_OF_A_GROUP, OF_A_CLIQUE, REQUIRED, beside, pack};
+use crate::levels::{ALL_THREE, HONOURED_OF_A_GROUP, OF_A_CLIQUE, REQUIRED, beside, level, pack};
 
 pub(crate) static BACKEND: Backend = Backend {
     columns: &[Target::KAI],
@@ -32,17 +33,29 @@ pub(crate) static BACKEND: Backend = Backend {
             REQUIRED,
             HONOURED_OF_A_GROUP,
             OF_A_CLIQUE,
-            admitted("a preferred level of the PodCliqueSet, honoured", |pcs| {
-                template(pcs)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
-            }),
-            admitted("a preferred level of a scaling group, honoured", |pcs| {
-                group(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
-            }),
-            admitted("a preferred level of a clique, honoured", |pcs| {
-                clique(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
-            }),
-            admitted("a preferred level beside a required one, honoured", beside)
-                .silent_about(&["no effect"]),
+            level(
+                Feature::TopologyPreferred,
+                admitted("a preferred level of the PodCliqueSet, honoured", |pcs| {
+                    template(pcs)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
+                }),
+            ),
+            level(
+                Feature::TopologyPreferred,
+                admitted("a preferred level of a scaling group, honoured", |pcs| {
+                    group(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
+                }),
+            ),
+            level(
+                Feature::TopologyPreferred,
+                admitted("a preferred level of a clique, honoured", |pcs| {
+                    clique(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
+                }),
+            ),
+            level(
+                Feature::TopologyPreferred,
+                admitted("a preferred level beside a required one, honoured", beside)
+                    .silent_about(&["no effect"]),
+            ),
             ALL_THREE,
         ],
         crd: Some(Crd {

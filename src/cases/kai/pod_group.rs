@@ -2,9 +2,11 @@
 //! and a scaled one. Then others write into the base's PodGroup, the backend is made to write it anew, and a note on the
 //! PodCliqueSet reaches the PodGang.
 
+use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
+use conformance_driver::admission_attempts::group;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
@@ -12,7 +14,7 @@ use conformance_expect::schedulers::kai::{POD_GROUP, SKIP};
 use conformance_expect::{Expected, Gang};
 use conformance_history::{Change, History, Live, SharedMark, condition};
 use conformance_judge::{Shown, finding, foreign_fields, gang_resources, gangs, none, pods, violation};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const NOT_PASSED_ON: Code = Code::new("not-passed-on");
 const PODGROUPER_NOT_SKIPPED: Code = Code::new("podgrouper-not-skipped");
@@ -31,7 +33,11 @@ const SET: &str = "mapped";
 const NOTE: &str = "example.com/note";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
+    let mut mapped = test.manifest(SET)?;
+    if !test.target.declares(Feature::TopologyPerGroup) {
+        group(&mut mapped, 0)["topologyConstraint"] = Value::Null;
+    }
+    test.submit_value(mapped).await?;
     test.until_converged(SET).await?;
     let foreign = json!({"metadata": {"labels": {"example.com/team": "red"}, "annotations": {"example.com/cost": "7"}}});
     let gang = test.base_gang(SET)?;

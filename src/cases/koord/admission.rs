@@ -1,6 +1,7 @@
 //! What Koordinator's backend admits: one level per PodGang. It cannot keep a scaling group's replica in one domain,
 //! required or preferred.
 
+use conformance_contract::clauses::Feature;
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::{clique, on, required, template};
 use conformance_judge::admission::{admitted, refused};
@@ -11,7 +12,7 @@ use crate::backends::{
     without_crd,
 };
 use crate::levels::{
-    BESIDE_REQUIRED, OF_A_GROUP, PREFERRED, PREFERRED_OF_A_GROUP, REQUIRED, preferred_by_a_group,
+    BESIDE_REQUIRED, OF_A_GROUP, PREFERRED, PREFERRED_OF_A_GROUP, REQUIRED, level, preferred_by_a_group,
 };
 
 pub(crate) static BACKEND: Backend = Backend {
@@ -36,10 +37,17 @@ pub(crate) static BACKEND: Backend = Backend {
         levels: &[
             REQUIRED,
             OF_A_GROUP,
-            refused("a required level of a clique beside another podgroup", &["topologyConstraint"], |pcs| {
-                clique(pcs, 0)["topologyConstraint"] = required("rack");
-                add_a_clique(pcs);
-            }),
+            level(
+                Feature::TopologyPerClique,
+                refused(
+                    "a required level of a clique beside another podgroup",
+                    &["topologyConstraint"],
+                    |pcs| {
+                        clique(pcs, 0)["topologyConstraint"] = required("rack");
+                        add_a_clique(pcs);
+                    },
+                ),
+            ),
             PREFERRED,
             PREFERRED_OF_A_GROUP,
             BESIDE_REQUIRED,

@@ -2,6 +2,7 @@
 //! domain, and a Workload has no room for 9 podgroups of a PodGang in PodGroup scope. A tree honours every required level, and
 //! no preferred one.
 
+use conformance_contract::clauses::Feature;
 use conformance_contract::names::VOLCANO_QUEUE;
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::{clique, group, on};
@@ -11,7 +12,7 @@ use serde_json::json;
 use crate::backends::{Backend, Own, Rules, given_to, nine_podgroups};
 use crate::levels::{
     ALL_THREE, BESIDE_REQUIRED, HONOURED_OF_A_GROUP, OF_A_CLIQUE, OF_A_GROUP, PREFERRED,
-    PREFERRED_OF_A_GROUP, REQUIRED, of_a_group, pack, preferred_by_a_group,
+    PREFERRED_OF_A_GROUP, REQUIRED, level, of_a_group, pack, preferred_by_a_group,
 };
 
 /// The field that the first rule is about.
@@ -85,17 +86,23 @@ pub(crate) static TREE: Backend = Backend {
             OF_A_CLIQUE,
             ALL_THREE,
             PREFERRED,
-            refused(
-                "a preferred level of a scaling group alone",
-                &["podCliqueScalingGroups[0].topologyConstraint", "preferred"],
-                |pcs| group(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"})),
+            level(
+                Feature::TopologyPreferred,
+                refused(
+                    "a preferred level of a scaling group alone",
+                    &["podCliqueScalingGroups[0].topologyConstraint", "preferred"],
+                    |pcs| group(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"})),
+                ),
             ),
-            refused(
-                "a preferred level of a clique alone",
-                &["cliques[0].topologyConstraint", "preferred"],
-                |pcs| {
-                    clique(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
-                },
+            level(
+                Feature::TopologyPreferred,
+                refused(
+                    "a preferred level of a clique alone",
+                    &["cliques[0].topologyConstraint", "preferred"],
+                    |pcs| {
+                        clique(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
+                    },
+                ),
             ),
             BESIDE_REQUIRED,
         ],

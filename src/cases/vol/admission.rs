@@ -1,5 +1,6 @@
 //! What Volcano's backend admits: it wants a queue that exists, and honours a clique's required level.
 
+use conformance_contract::clauses::Feature;
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::{clique, on};
 use conformance_judge::admission::{admitted, refused};
@@ -10,7 +11,7 @@ use crate::backends::{
     without_crd,
 };
 use crate::levels::{
-    BESIDE_REQUIRED, OF_A_CLIQUE, OF_A_GROUP, PREFERRED, PREFERRED_OF_A_GROUP, REQUIRED, pack,
+    BESIDE_REQUIRED, OF_A_CLIQUE, OF_A_GROUP, PREFERRED, PREFERRED_OF_A_GROUP, REQUIRED, level, pack,
 };
 
 pub(crate) static BACKEND: Backend = Backend {
@@ -32,9 +33,12 @@ pub(crate) static BACKEND: Backend = Backend {
             OF_A_CLIQUE,
             PREFERRED,
             PREFERRED_OF_A_GROUP,
-            refused("a preferred level of a clique alone", &["topologyConstraint", "preferred"], |pcs| {
-                clique(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
-            }),
+            level(
+                Feature::TopologyPreferred,
+                refused("a preferred level of a clique alone", &["topologyConstraint", "preferred"], |pcs| {
+                    clique(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
+                }),
+            ),
             BESIDE_REQUIRED,
         ],
         crd: Some(Crd {

@@ -154,6 +154,12 @@ impl LocalCluster {
         self.not_up().iter().filter_map(failed).collect()
     }
 
+    /// Whether a scheduler other than kube-scheduler was up, and has ended by itself since.
+    pub fn has_ended(&self, scheduler: Scheduler) -> bool {
+        drop(self.failed_schedulers());
+        matches!(self.not_up().get(&scheduler), Some(NotUp::Ended(_)))
+    }
+
     /// The schedulers other than kube-scheduler that are up as far as is known, and have a process that ended by itself.
     fn ended_schedulers(&self) -> Vec<(Scheduler, Part)> {
         let not_up = self.not_up().clone();
@@ -185,8 +191,20 @@ impl LocalCluster {
     /// The first part that should be running and has ended, as an error with its log. The others go on without a
     /// scheduler that is not kube-scheduler: [`LocalCluster::failed_schedulers`].
     pub fn dead(&self) -> Option<ClusterError> {
+        self.dead_parts().first().and_then(|part| self.lock().get(part).and_then(Process::death))
+    }
+
+    /// How the operator under test ended by itself, if it is the only part that did: not for want of an API server.
+    pub fn operator_death(&self) -> Option<ClusterError> {
+        let only = self.dead_parts() == [Part::Controller];
+        only.then(|| self.lock().get(&Part::Controller).and_then(Process::death)).flatten()
+    }
+
+    fn dead_parts(&self) -> Vec<Part> {
         let counts = |part: &Part| part.scheduler().is_none_or(|scheduler| scheduler == Scheduler::KUBE);
-        self.lock().iter().filter(|(part, _)| counts(part)).find_map(|(_, process)| process.death())
+        let running = self.lock();
+        let ended = running.iter().filter(|(part, process)| counts(part) && process.ended().is_some());
+        ended.map(|(part, _)| *part).collect()
     }
 
     /// Whether the API server is ready and no part has ended.

@@ -40,6 +40,14 @@ impl Provider for LocalCluster {
         self.failed_schedulers().remove(&scheduler)
     }
 
+    fn scheduler_ended(&self, scheduler: Scheduler) -> bool {
+        self.has_ended(scheduler)
+    }
+
+    fn operator_death(&self) -> Option<ClusterError> {
+        self.operator_death()
+    }
+
     async fn healthy(&self) -> Result<(), ClusterError> {
         self.healthy().await
     }

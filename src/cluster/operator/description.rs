@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::OperatorError;
 use super::template::{any, fill, fill_value};
+use super::{OperatorError, RoleFile};
 use crate::source::{GoBuild, NoRelease, SourceError, VersionFrom, document, for_release, top};
 
 const KIND: &str = "OperatorDescription";
@@ -45,6 +45,12 @@ pub struct Description {
     pub namespace: String,
     /// Whom its kubeconfig speaks for; an administrator if nobody is named.
     pub identity: Option<User>,
+    /// The ClusterRoles that its identity has.
+    #[serde(default)]
+    pub roles: Vec<RoleFile>,
+    /// Whether its identity may do everything instead, so that what its own roles lack is not found out.
+    #[serde(default)]
+    pub cluster_admin: bool,
     /// Files with CRDs, relative to its source; `*` stands for a part of a file's name.
     #[serde(default)]
     pub crds: Vec<String>,
@@ -203,6 +209,12 @@ impl Description {
         }
         if !self.backends.contains_key("default-scheduler") {
             return Err("backends: default-scheduler is missing; every cluster has it".into());
+        }
+        if self.cluster_admin && !self.roles.is_empty() {
+            return Err("give either roles or clusterAdmin".into());
+        }
+        if self.identity.is_none() && (self.cluster_admin || !self.roles.is_empty()) {
+            return Err("identity: name the user who has the roles".into());
         }
         let any = any();
         let of = |field: &str, outcome: Result<(), String>| outcome.map_err(|e| format!("{field}: {e}"));

@@ -7,7 +7,7 @@
 //!
 //! - [`word`]: what may be written behind `--operator`, and the descriptions that this program brings;
 //! - [`description`]: the file's fields; [`template`]: its placeholders;
-//! - [`configuration`], [`objects`], [`process`], [`webhooks`]: what becomes of it in one cluster;
+//! - [`configuration`], [`objects`], [`roles`], [`process`], [`webhooks`]: what becomes of it in one cluster;
 //! - [`declaration`]: which features it declares on which backend.
 
 mod configuration;
@@ -17,6 +17,7 @@ mod error;
 mod objects;
 mod open;
 mod process;
+mod roles;
 mod template;
 mod webhooks;
 mod word;
@@ -29,3 +30,4 @@ pub use description::{Description, Readiness};
 pub use error::OperatorError;
 pub use open::{Opened, Operator, open};
 pub use process::OperatorHome;
+pub use roles::{RoleBlock, RoleFile};

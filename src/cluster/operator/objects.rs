@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::description::{Webhook, WebhookKind};
 use super::template::{Values, fill_value};
-use super::{Operator, OperatorError, OperatorHome};
+use super::{Operator, OperatorError, OperatorHome, roles};
 use crate::ClusterError;
 use crate::cluster_spec::ControllerSpec;
 
@@ -24,6 +24,7 @@ impl Operator {
         for pattern in &self.description.crds {
             objects.extend(self.crds(pattern)?);
         }
+        objects.extend(roles::objects(&self.description, &self.dir, &self.enabled(spec))?);
         for manifest in &self.description.manifests {
             let wrong = |reason| OperatorError::File { path: "manifests".into(), reason };
             objects.push(fill_value(manifest, &values).map_err(wrong)?);

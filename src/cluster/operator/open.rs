@@ -3,12 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use conformance_contract::clauses::Feature;
+use conformance_contract::backend_declaration::BackendDeclaration;
+use conformance_contract::target::Target;
 use sha2::{Digest, Sha256};
 
 use super::description::{Description, Read};
 use super::word::Word;
-use super::{Declaration, OperatorError};
+use super::{Declaration, Declared, OperatorError, roles};
 use crate::ClusterError;
 use crate::components::{Program, Progress, Source, digest, hex};
 use crate::source::{GoBuild, Module, Tree, revision};
@@ -80,6 +81,8 @@ pub async fn open(word: &str, declares: Option<&Path>) -> Result<Opened, Operato
         Some((text, path)) => Some(Declaration::read(&text, &path, &description.name, &dir)?),
         None => None,
     };
+    // Whether they can be read is known before anything is built.
+    roles::objects(&description, &dir, &description.backends.keys().cloned().collect::<Vec<_>>())?;
     let revision = revision(&dir, &description.version).await;
     let sha256 = hex(&Sha256::digest(&text));
     let tree = Tree { dir, revision };
@@ -101,6 +104,15 @@ impl Opened {
     pub fn has(&self, backend: &str) -> bool {
         let is_declared = |declaration: &Declaration| declaration.backends.contains_key(backend);
         self.description.backends.contains_key(backend) && self.declaration.as_ref().is_none_or(is_declared)
+    }
+
+    /// A target as it declares it: with the features and the configuration of its release, if it declares any.
+    #[must_use]
+    pub fn declared(&self, target: Target) -> Target {
+        let of_backend = self.declaration.as_ref().and_then(|all| all.backends.get(target.backend()));
+        let Some(Declared { features, configuration }) = of_backend.cloned() else { return target };
+        let operator = format!("{} {}", self.description.name, self.revision.version);
+        target.declared_by(BackendDeclaration { operator, features, configuration })
     }
 
     /// Refuses a backend that it does not have.
@@ -161,14 +173,8 @@ impl Opened {
 }
 
 impl Operator {
-    /// Why a feature's clauses are not asked of it on a backend: it declares the features of its backends, and that one
-    /// is not among them.
-    pub fn undeclared(&self, backend: &str, feature: Feature) -> Option<String> {
-        let declaration = self.declaration.as_ref()?;
-        let is_declared = declaration.backends.get(backend).is_some_and(|of| of.features.contains(&feature));
-        (!is_declared).then(|| {
-            let (name, version) = (&self.description.name, &self.version);
-            format!("{name} {version} does not declare {feature} on {backend}")
-        })
+    /// Whether it may do everything in its cluster, so that what its own roles lack is not found out.
+    pub fn is_cluster_admin(&self) -> bool {
+        self.description.cluster_admin || self.description.identity.is_none()
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use conformance_contract::clauses::Feature;
+use conformance_contract::target::Target;
 use rstest::rstest;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -30,8 +31,22 @@ fn upstream(files: &[&str]) -> TempDir {
     let folder = folder(&[&marks[..], files].concat());
     std::fs::create_dir_all(folder.path().join(CRDS)).unwrap();
     put(folder.path(), "operator/VERSION", "v0.1.0-dev\n");
+    put(folder.path(), ROLE, ROLE_TEMPLATE);
     folder
 }
+
+const ROLE: &str = "operator/charts/templates/clusterrole.yaml";
+/// As upstream's is, with fewer rules.
+const ROLE_TEMPLATE: &str = r#"metadata: {name: {{ .Values.clusterRole.name }}}
+rules:
+- {apiGroups: [grove.io], resources: [podcliquesets], verbs: [get]}
+{{- if include "grove.scheduler.hasProfile" (list . "volcano") }}
+- {apiGroups: [scheduling.volcano.sh], resources: [podgroups], verbs: [create]}
+{{- end }}
+{{- if .Values.config.network.autoMNNVLEnabled }}
+- {apiGroups: [resource.nvidia.com], resources: [computedomains], verbs: [create]}
+{{- end }}
+"#;
 
 async fn opened(folder: &TempDir) -> Result<Opened, OperatorError> {
     open(&format!("upstream={}", folder.path().display()), None).await
@@ -229,11 +244,14 @@ async fn a_declaration_tells_features_and_configuration() {
     };
     put(folder.path(), "declared.yaml", &declared("default-scheduler"));
     let word = format!("exec:{}", path.display());
-    let operator = open(&word, None).await.unwrap().build(&Silent).await.unwrap();
+    let opened = open(&word, None).await.unwrap();
+    let target = opened.declared(Target::KUBE_POD_GANG);
+    assert_eq!(target.features(), [Feature::AtomicPodGang, Feature::Kubelet], "kubelets are the provider's");
+    let reason = target.why_not(Feature::SelfHealing);
+    assert_eq!(reason, "mine unknown does not declare SelfHealing on default-scheduler");
+    assert_eq!(target.configured("gangMode"), Some(&"Strict".into()));
+    let operator = opened.build(&Silent).await.unwrap();
     assert_eq!(operator.declaration.as_ref().map(|of| of.release.as_str()), Some("old"));
-    assert_eq!(operator.undeclared("default-scheduler", Feature::AtomicPodGang), None);
-    let reason = operator.undeclared("default-scheduler", Feature::SelfHealing);
-    assert_eq!(reason.as_deref(), Some("mine unknown does not declare SelfHealing on default-scheduler"));
     // What the description has and the declaration lacks is no backend of its.
     put(folder.path(), "other.yaml", &declared("volcano"));
     let opened = open(&word, Some(&folder.path().join("other.yaml"))).await.unwrap();
@@ -248,6 +266,44 @@ async fn a_declaration_tells_features_and_configuration() {
     );
     let error = open(&word, Some(&folder.path().join("other.yaml"))).await.unwrap_err();
     assert!(error.to_string().contains("its is declared, not mine"), "{error}");
+}
+
+#[tokio::test]
+async fn roles_that_cannot_be_read_are_said_before_anything_is_built() {
+    let folder = upstream(&[BINDINGS]);
+    put(folder.path(), ROLE, &ROLE_TEMPLATE.replace("autoMNNVLEnabled", "newlyEnabled"));
+    let error = opened(&folder).await.unwrap_err();
+    let says =
+        "line 7: `blocks` says nothing of this condition: {{- if .Values.config.network.newlyEnabled }}";
+    let text = error.to_string();
+    assert!(error.is_usage() && text.contains(says) && text.contains("`clusterAdmin: true`"), "{text}");
+}
+
+#[rstest]
+#[case("clusterAdmin: true\n", "identity: name the user who has the roles")]
+#[case("identity: {user: me}\nclusterAdmin: true\nroles: [{file: r}]\n", "either roles or clusterAdmin")]
+#[tokio::test]
+async fn rights_that_are_none(#[case] more: &str, #[case] says: &str) {
+    let (_folder, path) = described(more);
+    let error = open(&format!("exec:{}", path.display()), None).await.unwrap_err().to_string();
+    assert!(error.contains(says), "{error}");
+}
+
+#[tokio::test]
+async fn who_may_do_everything_is_known() {
+    let rights = async |more: &str| {
+        let (folder, path) = described(more);
+        let operator = open(&format!("exec:{}", path.display()), None).await.unwrap();
+        let operator = operator.build(&Silent).await.unwrap();
+        let spec = ControllerSpec::for_schedulers(&BTreeSet::new());
+        let objects = operator.objects(&place(folder.path()), &spec).unwrap();
+        let binding = objects.iter().find(|object| object["kind"] == "ClusterRoleBinding");
+        (operator.is_cluster_admin(), binding.map(|binding| binding["roleRef"]["name"].clone()))
+    };
+    assert_eq!(rights("").await, (true, None), "its kubeconfig is an administrator's");
+    let chosen = rights("identity: {user: me}\nclusterAdmin: true\n").await;
+    assert_eq!(chosen, (true, Some("cluster-admin".into())));
+    assert_eq!(rights("identity: {user: me}\n").await, (false, None));
 }
 
 #[tokio::test]

@@ -5,6 +5,8 @@ use std::{borrow::Cow, fmt, str::FromStr};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use super::{CLAUSES, Clause};
+
 /// Which of the backends that a clause speaks about owe it. Written `core` or `ext:<Feature>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
@@ -147,6 +149,13 @@ impl Feature {
     }
 }
 
+impl Feature {
+    /// The clauses that show it: those that are owed with it.
+    pub fn shown_by(self) -> impl Iterator<Item = &'static Clause> {
+        CLAUSES.iter().filter(move |clause| clause.feature() == Some(self))
+    }
+}
+
 impl fmt::Display for Feature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -171,8 +180,9 @@ pub struct UnknownFeature(pub String);
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
+
     use super::*;
-    use crate::clauses::CLAUSES;
 
     #[test]
     fn a_level_is_read_as_it_is_written() {
@@ -181,6 +191,26 @@ mod tests {
         }
         let unknown = Level::try_from("ext:Telepathy".to_owned());
         assert_eq!(unknown, Err(UnknownLevel("ext:Telepathy".to_owned())));
+    }
+
+    #[rstest]
+    #[case(Feature::AtomicPodGang, &["AON-08"])]
+    #[case(Feature::TopologyRequired, &["TOPO-01", "TOPO-02", "TOPO-03", "TOPO-04", "TOPO-10", "TOPO-11"])]
+    #[case(Feature::TopologyPerGroup, &["TOPO-05"])]
+    #[case(Feature::TopologyPerClique, &["TOPO-06"])]
+    #[case(Feature::TopologyNested, &["TOPO-07"])]
+    #[case(Feature::TopologyPreferred, &["TOPO-08"])]
+    #[case(Feature::TopologyResource, &["TOPO-09", "DEL-09"])]
+    #[case(Feature::SelfHealing, &["GANG-12"])]
+    #[case(Feature::CompositePodGroup, &["KUBE-10", "KUBE-11", "KUBE-12"])]
+    #[case(Feature::External, &["EXT-03"])]
+    #[case(Feature::Kubelet, &["KLT-01"])]
+    fn a_feature_is_shown_by_the_clauses_of_the_contracts_table(
+        #[case] feature: Feature,
+        #[case] table: &[&str],
+    ) {
+        let shown_by: Vec<_> = feature.shown_by().map(|clause| clause.id).collect();
+        assert!(table.iter().all(|id| shown_by.contains(id)), "{feature}: {shown_by:?}");
     }
 
     #[test]

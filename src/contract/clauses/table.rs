@@ -74,7 +74,7 @@ pub static CLAUSES: &[Clause] = &[
         backend that is not enabled is rejected, and the message names it", "G525"),
     contract("ADM-03", "Gang shape is immutable: clique set and names, clique `minAvailable`, scaling-group \
         membership and `minAvailable`, `schedulerName`, topology constraints. The message says to recreate \
-        the PodCliqueSet", "G531, GROVE").needs_topology(),
+        the PodCliqueSet", "G531, GROVE"),
     contract("ADM-04", "Structural rules: ≥ 1 clique, unique DNS names, clique and group replicas > 0, PCS \
         replicas ≥ 0, 0 < minAvailable ≤ replicas, known scaling-group members, known and acyclic \
         `startsAfter`, name length limit. One rejection and one admitted neighbour each (for `startsAfter` \
@@ -216,9 +216,9 @@ pub static CLAUSES: &[Clause] = &[
     contract("KAI-05", "What KAI manages after creation survives an update: queue, markUnschedulable, \
         schedulingBackoff, node-pool and queue labels", "GROVE"),
     contract("KAI-06", "Topology constraints at all three levels, required and preferred, land in the \
-        PodGroup; Topology from ClusterTopologyBinding, recreated when levels change", "GROVE"),
+        PodGroup; Topology from ClusterTopologyBinding, recreated when levels change", "GROVE").needs_topology(),
     contract("KAI-08", "A constraint without a topology name fails clearly: event, no PodGroup, pods stay \
-        gated", "G525"),
+        gated", "G525").needs_topology(),
     scheduling("KAI-07", "With KAI's podgrouper running beside: one PodGroup per PodGang, none from the \
         podgrouper", "G525"),
 
@@ -244,7 +244,7 @@ pub static CLAUSES: &[Clause] = &[
     scheduling("KUBE-08", "`gangScope: PodGang`: one PodGroup `<podgang>` holds exactly the hard gang (pods \
         of the lowest pod indexes of each clique; a replacement takes the lost pod's place), minCount = Σ \
         minReplicas. Surplus pods stay gated until the hard gang is bound, then are released as ordinary \
-        pods, with node affinity to the gang's domain if it has one. No limit of 8", "OWN").of(AtomicPodGang)
+        pods, with node affinity to the gang's domain if it has one. No limit of 8", "OWN").of(AtomicPodGang).needs_topology()
         .not_in_scope("Tree"),
     contract("KUBE-09", "The mapping follows what is served: v1alpha2, or v1beta1 without CompositePodGroup: as \
         above (with `workloadRef`); with it the tree. The choice is logged, is in the report, and never changes \

@@ -42,12 +42,18 @@ impl Expectations for Koordinator {
 
     fn faults(&self, gang: Made<'_>, resource: &Resource, found: &Value) -> Vec<String> {
         let annotation = |name: &str| &found["metadata"]["annotations"][format!("{GANG}/{name}")];
+        let configured =
+            |name: &str, default: Value| gang.target.configured(name).cloned().unwrap_or(default);
         let wanted = [
             ("minMember", &found["spec"]["minMember"], json!(resource.size)),
-            ("scheduleTimeoutSeconds", &found["spec"]["scheduleTimeoutSeconds"], json!(30)),
+            (
+                "scheduleTimeoutSeconds",
+                &found["spec"]["scheduleTimeoutSeconds"],
+                configured("scheduleTimeoutSeconds", json!(30)),
+            ),
             ("label grove.io/podgang", &found["metadata"]["labels"][names::POD_GANG], json!(gang.name())),
-            ("mode", annotation("mode"), json!("Strict")),
-            ("match-policy", annotation("match-policy"), json!("once-satisfied")),
+            ("mode", annotation("mode"), configured("gangMode", json!("Strict"))),
+            ("match-policy", annotation("match-policy"), configured("matchPolicy", json!("once-satisfied"))),
         ];
         let mut faults: Vec<_> =
             wanted.iter().filter_map(|(field, found, wanted)| differs(field, found, wanted)).collect();
@@ -158,6 +164,7 @@ fn in_the_tree(live: &Live, domains: &[Domain<'_>]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use conformance_contract::backend_declaration::BackendDeclaration;
     use conformance_history::testing::Story;
 
     use super::*;
@@ -165,6 +172,15 @@ mod tests {
 
     /// Faults of the PodGroup of a podgroup with minimum 2 and 3 pods, of a PodGang with this topology constraint.
     fn faults(pods: usize, constraint: Value, annotations: &[(&str, &str)]) -> Vec<String> {
+        faults_on(Target::KOORDINATOR, pods, constraint, annotations)
+    }
+
+    fn faults_on(
+        target: Target,
+        pods: usize,
+        constraint: Value,
+        annotations: &[(&str, &str)],
+    ) -> Vec<String> {
         let references = vec![json!({"namespace": "ns", "name": "p"}); pods];
         let pod_gang = json!({"metadata": {"name": "g", "namespace": "ns"}, "spec": {
             "topologyConstraint": constraint,
@@ -176,7 +192,7 @@ mod tests {
         for (name, value) in always.iter().chain(annotations) {
             found["metadata"]["annotations"][format!("{GANG}/{name}")] = json!(value);
         }
-        let made = Made { pod_gang: &pod_gang, podgroups: &podgroups, live: &Live::default() };
+        let made = Made { target, pod_gang: &pod_gang, podgroups: &podgroups, live: &Live::default() };
         Koordinator.faults(made, &Koordinator.resources("g", &podgroups)[0], &found)
     }
 
@@ -199,6 +215,20 @@ mod tests {
         #[case] fault: Option<&str>,
     ) {
         assert_eq!(faults(pods, constraint, annotations), Vec::from_iter(fault));
+    }
+
+    #[test]
+    fn a_mode_is_the_one_that_is_declared() {
+        let declared = BackendDeclaration {
+            operator: "mine v1".into(),
+            features: Vec::new(),
+            configuration: json!({"gangMode": "NonStrict"}).as_object().unwrap().clone(),
+        };
+        let target = Target::KOORDINATOR.declared_by(declared);
+        let total = ("total-number", "3");
+        let faults = |annotations: &[_]| faults_on(target, 3, Value::Null, annotations);
+        assert_eq!(faults(&[total]), [r#"mode "Strict" instead of "NonStrict""#]);
+        assert!(faults(&[total, ("mode", "NonStrict")]).is_empty());
     }
 
     fn node(name: &str) -> Value {

@@ -35,6 +35,8 @@ pub struct Resource {
 /// A PodGang and what was made of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Made<'a> {
+    /// Whose it is, with what is declared.
+    pub target: Target,
     /// The PodGang as it is.
     pub pod_gang: &'a Value,
     /// Its podgroups as they were created: names and `minReplicas`.

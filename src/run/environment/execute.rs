@@ -1,7 +1,6 @@
 //! Runs one case on one target, from its namespace to its judgements.
 
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -31,21 +30,21 @@ const LOOK_AGAIN: Duration = Duration::from_secs(2);
 impl Environment {
     /// Runs a case on a target, with the retries that the settings allow.
     pub async fn execute(&self, case: &'static Case, target: Target) -> CaseResult {
-        let mut clauses = verdict::judged_clauses(case, target);
+        let clauses = verdict::judged_clauses(case, target);
         let interrupted = || verdict::not_held(case, target, &conformance_report::interrupted());
         let absent = || self.absent(target).filter(|_| !clauses.iter().any(|id| verdict::is_contract(id)));
+        if clauses.is_empty() {
+            let unsupported = verdict::unsupported(case, target);
+            let as_if =
+                self.settings.probe_undeclared.then(|| verdict::as_if_declared(case, target)).flatten();
+            return match as_if {
+                Some(target) => verdict::probed(unsupported, Box::pin(self.execute(case, target)).await),
+                None => unsupported,
+            };
+        }
         if let Some(reason) = self.lacks(case, target).or_else(absent) {
             let outcome = Outcome::not_run_announced(reason);
             return CaseResult::without_running(case.id, case.title, clauses, &outcome);
-        }
-        if clauses.is_empty() {
-            return verdict::unsupported(case, target);
-        }
-        let undeclared: BTreeMap<_, _> =
-            clauses.iter().filter_map(|id| Some((*id, self.undeclared(id, target)?))).collect();
-        clauses.retain(|id| !undeclared.contains_key(id));
-        if clauses.is_empty() {
-            return verdict::undeclared(case, &undeclared);
         }
         let mut attempts: Vec<CaseResult> = Vec::new();
         // Of a case that is interrupted while it is tried again, the attempts that ended are what is known.
@@ -56,6 +55,7 @@ impl Environment {
             };
             let result = {
                 let _running = self.interruption.running();
+                self.end_if_spent(case.isolation, target).await;
                 let cluster = self.test_cluster(case.isolation, target).await;
                 let result = self.attempt_here(case, target, attempts.len(), cluster.clone()).await;
                 self.end_of_attempt(case, cluster).await;
@@ -161,6 +161,15 @@ impl Environment {
             // Whatever the driver waited for in vain, the API server may have shown it to nobody.
             (_, Err(unsettled)) => Some(Stop::Cluster(unsettled.into())),
         };
+        // Nobody but this case was on its cluster.
+        let operator_death =
+            || test_cluster.cluster.operator_death().filter(|_| case.isolation == Isolation::Dedicated);
+        let stop = match stop {
+            Some(Stop::Cluster(error)) => {
+                Some(operator_death().map_or(Stop::Cluster(error), Stop::OperatorEnded))
+            }
+            stop => stop,
+        };
         if let Some(stop) = &stop {
             test.mark(SharedMark::Stopped, stop.detail());
         }
@@ -171,12 +180,6 @@ impl Environment {
             Err(defect) => (unknown(case, target), Some(Stop::Cluster(defect))),
         };
         let mut judgements = verdict::judgements(case, target, &history, &findings, stop.as_ref());
-        for judgement in &mut judgements {
-            if let Some(reason) = self.undeclared(&judgement.clause, target) {
-                judgement.outcome = Outcome::unsupported(reason);
-                judgement.violations.clear();
-            }
-        }
         if let Origin::Existing { one_etcd: false, .. } = self.settings.origin {
             let across = judgements.iter_mut().filter(|judgement| {
                 clauses::clause(&judgement.clause).is_some_and(|clause| clause.across_kinds)

@@ -6,16 +6,12 @@ use conformance_cluster::ClusterError;
 use conformance_cluster::local::EXTERNAL_SCHEDULER;
 use conformance_cluster::operator::Operator;
 use conformance_cluster::schedulers::installation;
-use conformance_contract::clauses::{self, Feature};
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_driver::case::{Case, Isolation, Need};
 use conformance_driver::test_cluster::TestCluster;
 
 use super::{Environment, Origin, Settings};
-
-/// Core clauses whose cases ask for a topology constraint to be admitted, which is for operators that honour it.
-const OF_TOPOLOGY: [&str; 1] = ["ADM-07"];
 
 impl Environment {
     /// Why a scheduler itself is not in the clusters of this run.
@@ -32,13 +28,6 @@ impl Environment {
     fn has_external_profile(&self) -> bool {
         let has = |operator: &Arc<Operator>| operator.description.backends.contains_key(EXTERNAL_SCHEDULER);
         self.settings.spec.operator.as_ref().is_none_or(has)
-    }
-
-    /// Why a clause is not asked: the operator declares its features, and the clause's is not among them.
-    pub(crate) fn undeclared(&self, clause: &str, target: Target) -> Option<String> {
-        let of_topology = OF_TOPOLOGY.contains(&clause).then_some(Feature::TopologyRequired);
-        let feature = clauses::clause(clause)?.feature().or(of_topology)?;
-        self.settings.spec.operator.as_ref()?.undeclared(target.backend(), feature)
     }
 
     /// Why nothing can be said about a target's scheduler: it is not in the clusters of this run. What the API server

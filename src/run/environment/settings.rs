@@ -25,6 +25,8 @@ pub struct Settings {
     pub concurrency: usize,
     /// How often a case that did not pass is tried again; a pass then counts as flaky.
     pub retries: u32,
+    /// Whether cases of features that the operator does not declare are run all the same, to find out what it has.
+    pub probe_undeclared: bool,
     /// Where histories and artifacts go.
     pub out: PathBuf,
     /// Whether clusters and their folders stay after a failure.

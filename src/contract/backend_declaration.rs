@@ -1,0 +1,136 @@
+//! What the operator under test declares of one backend: the features it claims there, and the configuration under
+//! which it does. It is given with the operator and narrows (or widens) what the suite's own column says, for
+//! everything that asks a [`Target`]: the plan, drivers, judges, and, by a history's header, a replay.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::clauses::Feature;
+use super::target::Target;
+
+/// What an operator declares of a backend.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BackendDeclaration {
+    /// The operator and its version, for reasons.
+    pub operator: String,
+    /// Its features, in the order of the contract.
+    pub features: Vec<Feature>,
+    /// `config` of the backend's profile.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub configuration: Map<String, Value>,
+}
+
+impl BackendDeclaration {
+    /// Why a feature's clauses are not asked.
+    pub(crate) fn why_not(&self, feature: Feature, target: Target) -> Cow<'static, str> {
+        format!("{} does not declare {feature} on {}", self.operator, target.backend()).into()
+    }
+}
+
+impl Target {
+    /// The same backend as an operator declares it. What an operator has no say in stays the column's: whether there
+    /// are kubelets, and whether the scheduler reads PodGangs itself.
+    ///
+    /// Targets are copied everywhere, so a declaration lives as long as the program: one leaked allocation per backend
+    /// that a declaration, or a history, names.
+    #[must_use]
+    pub fn declared_by(self, declaration: BackendDeclaration) -> Self {
+        let own = self.of_the_suite();
+        let features = Feature::ALL.into_iter().filter(|feature| match feature {
+            Feature::Kubelet | Feature::External => own.declares(*feature),
+            _ => declaration.features.contains(feature),
+        });
+        let features = features.collect();
+        own.with_declaration(Box::leak(Box::new(BackendDeclaration { features, ..declaration })))
+    }
+
+    /// The same, as if the operator declared these features too.
+    #[must_use]
+    pub fn as_if_declared(self, features: &[Feature]) -> Self {
+        match self.declaration() {
+            Some(declaration) => self.declared_by(BackendDeclaration {
+                features: [declaration.features.as_slice(), features].concat(),
+                ..declaration.clone()
+            }),
+            None => self,
+        }
+    }
+
+    /// A setting of the backend's profile, where an operator's declaration has it.
+    pub fn configured(self, name: &str) -> Option<&'static Value> {
+        self.declaration()?.configuration.get(name)
+    }
+
+    /// Whether the operator under test does without a feature that the suite's own column has.
+    pub fn lacks_by_declaration(self, feature: Feature) -> bool {
+        self.of_the_suite().declares(feature) && !self.declares(feature)
+    }
+
+    /// Whether it has a feature that the suite's own column has not.
+    pub fn has_by_declaration(self, feature: Feature) -> bool {
+        self.declares(feature) && !self.of_the_suite().declares(feature)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::clauses::clause;
+
+    fn declaring(target: Target, features: &[Feature]) -> Target {
+        let configuration = json!({"gangMode": "NonStrict"}).as_object().unwrap().clone();
+        let operator = "mine v1".to_owned();
+        target.declared_by(BackendDeclaration { operator, features: features.to_vec(), configuration })
+    }
+
+    fn owes(target: Target, id: &str) -> bool {
+        target.owes(clause(id).unwrap())
+    }
+
+    #[test]
+    fn everything_asks_the_declaration() {
+        let target = declaring(Target::VOLCANO, &[Feature::AtomicPodGang, Feature::TopologyPerGroup]);
+        let features = [Feature::AtomicPodGang, Feature::TopologyPerGroup, Feature::Kubelet];
+        assert_eq!(target.features(), features, "kubelets are the provider's");
+        assert!(owes(target, "AON-08") && owes(target, "TOPO-05") && !owes(target, "TOPO-01"));
+        assert!(owes(target, "ADM-09") && owes(target, "ADM-03"));
+        assert!(!owes(target, "ADM-07"), "a core clause whose cases need a constraint that is admitted");
+        assert!(owes(Target::VOLCANO, "ADM-07") && owes(Target::VOLCANO, "TOPO-01"));
+        assert!(target.lacks_by_declaration(Feature::TopologyRequired));
+        assert!(!target.lacks_by_declaration(Feature::TopologyNested), "the column has it not either");
+        assert!(target.has_by_declaration(Feature::TopologyPerGroup));
+        assert_eq!(target.configured("gangMode"), Some(&"NonStrict".into()));
+        assert_eq!(Target::VOLCANO.configured("gangMode"), None);
+    }
+
+    #[test]
+    fn it_is_the_same_column() {
+        let target = declaring(Target::VOLCANO, &[]);
+        assert_eq!(target, Target::VOLCANO);
+        assert_eq!((target.slug(), target.words()), (Target::VOLCANO.slug(), Target::VOLCANO.words()));
+    }
+
+    #[test]
+    fn a_reason_is_the_operators_or_the_schedulers() {
+        let target = declaring(Target::VOLCANO, &[]);
+        let reason = target.why_not(Feature::SelfHealing);
+        assert_eq!(reason, "mine v1 does not declare SelfHealing on volcano");
+        let of_scheduler = target.why_not(Feature::CompositePodGroup);
+        assert_eq!(of_scheduler, "it has gang resources of its own");
+    }
+
+    #[test]
+    fn a_history_has_it() {
+        let target = declaring(Target::KOORDINATOR, &[Feature::SelfHealing]);
+        let written = serde_json::to_value(target).unwrap();
+        assert_eq!(written["column"], "koord-scheduler");
+        assert_eq!(written["declared"]["features"], json!(["SelfHealing", "Kubelet"]));
+        let read: Target = serde_json::from_value(written).unwrap();
+        assert_eq!((read.features(), read.declaration()), (target.features(), target.declaration()));
+    }
+}

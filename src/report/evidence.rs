@@ -1,0 +1,240 @@
+//! The evidence file: what was declared of an operator and what of it was shown, by which run, on what. Small enough to
+//! be published beside a release; everything in it follows from a report, so that whoever has that can check it.
+
+use std::path::Path;
+
+use conformance_contract::clauses::Feature;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::model::API_VERSION;
+use super::{
+    FeatureEvidence, HandEdited, Implementation, ProfileReport, Provider, Report, StoreError, Suite, store,
+    verify,
+};
+
+/// The `kind` of an evidence file.
+pub const EVIDENCE: &str = "ConformanceEvidence";
+
+/// What was declared, and what of it was shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Evidence {
+    /// Always `conformance.grove.io/v1alpha1`.
+    #[schemars(extend("const" = API_VERSION))]
+    pub api_version: String,
+    /// Always `ConformanceEvidence`.
+    #[schemars(extend("const" = EVIDENCE))]
+    pub kind: String,
+    /// When the run ended.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    pub date: Timestamp,
+    /// The command line of the run.
+    pub command: String,
+    /// SHA-256 of the run's report as compact JSON, as `sha256:` and 64 hexadecimal digits: the same of report.yaml and
+    /// report.json.
+    #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
+    pub report: String,
+    /// How the run ended: `conformant`, `not conformant` or `inconclusive`.
+    pub outcome: String,
+    /// The suite that judged.
+    pub suite: Suite,
+    /// The operator, with the digests of its description and its declaration.
+    pub implementation: Implementation,
+    /// Where the cluster came from.
+    pub provider: Provider,
+    /// The programs of the run, the operator's and the schedulers' among them.
+    pub components: Vec<ProgramDigest>,
+    /// One entry per backend and variant.
+    pub profiles: Vec<ProfileEvidence>,
+}
+
+/// A program, by its digest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProgramDigest {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// As the report has it.
+    pub digest: String,
+}
+
+/// What was declared and shown on one backend.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProfileEvidence {
+    /// The backend, as the report calls it.
+    pub backend: String,
+    /// Its variant, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
+    /// Version of the scheduler.
+    pub scheduler_version: String,
+    /// What is declared.
+    pub declared: Vec<Feature>,
+    /// The configuration of the backend's profile under which it is.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub configuration: Map<String, Value>,
+    /// What became of each feature, and by which clauses and cases.
+    pub features: Vec<FeatureEvidence>,
+}
+
+/// Why there is no evidence, or why it is none.
+#[derive(Debug, thiserror::Error)]
+pub enum EvidenceError {
+    /// The run did not end.
+    #[error(
+        "an incomplete report is no evidence ({0}): run it again, or merge it with a report that has the rest"
+    )]
+    Incomplete(String),
+    /// The report was changed.
+    #[error(transparent)]
+    HandEdited(#[from] HandEdited),
+    /// It does not follow from the report.
+    #[error("the evidence is not that of this report: {} differ; `report evidence REPORT` writes it anew", .0.join(", "))]
+    Differs(Vec<String>),
+    /// It cannot be read or written.
+    #[error(transparent)]
+    File(#[from] StoreError),
+}
+
+impl Evidence {
+    /// What a report shows.
+    ///
+    /// # Errors
+    /// [`EvidenceError::Incomplete`], [`EvidenceError::HandEdited`].
+    pub fn of(report: &Report) -> Result<Self, EvidenceError> {
+        if let Some(reason) = report.incompleteness() {
+            return Err(EvidenceError::Incomplete(reason));
+        }
+        verify(report)?;
+        Ok(Self {
+            api_version: API_VERSION.into(),
+            kind: EVIDENCE.into(),
+            date: report.date,
+            command: report.command.clone(),
+            report: digest(report)?,
+            outcome: report.exit().to_string(),
+            suite: report.suite.clone(),
+            implementation: report.implementation.clone(),
+            provider: report.provider.clone(),
+            components: report
+                .components
+                .iter()
+                .map(|component| ProgramDigest {
+                    name: component.name.clone(),
+                    version: component.version.clone(),
+                    digest: component.digest.clone(),
+                })
+                .collect(),
+            profiles: report.profiles.iter().map(ProfileEvidence::of).collect(),
+        })
+    }
+
+    /// Whether it is what the report shows, to the letter.
+    ///
+    /// # Errors
+    /// [`EvidenceError::Differs`], naming the fields; as [`Evidence::of`].
+    pub fn verify(&self, report: &Report) -> Result<(), EvidenceError> {
+        let wanted = Self::of(report)?;
+        if *self == wanted {
+            return Ok(());
+        }
+        let [own, wanted] =
+            [self, &wanted].map(|evidence| serde_json::to_value(evidence).unwrap_or_default());
+        let fields = wanted.as_object().into_iter().flatten();
+        let differing = fields.filter(|(name, value)| own[name.as_str()] != **value);
+        Err(EvidenceError::Differs(differing.map(|(name, _)| name.clone()).collect()))
+    }
+}
+
+impl ProfileEvidence {
+    fn of(profile: &ProfileReport) -> Self {
+        Self {
+            backend: profile.backend.clone(),
+            variant: profile.variant.clone(),
+            scheduler_version: profile.version.clone(),
+            declared: profile.features.supported.clone(),
+            configuration: profile.features.configuration.clone(),
+            features: profile.evidence(),
+        }
+    }
+}
+
+fn digest(report: &Report) -> Result<String, StoreError> {
+    let text = serde_json::to_vec(report)
+        .map_err(|error| StoreError::Render { file: "report.json", message: error.to_string() })?;
+    let digits: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("sha256:{digits}"))
+}
+
+/// Writes it, as JSON to a `.json` file, else as YAML.
+///
+/// # Errors
+/// [`EvidenceError`].
+pub fn write_evidence(path: &Path, report: &Report) -> Result<(), EvidenceError> {
+    Ok(store::write_document(path, &Evidence::of(report)?)?)
+}
+
+/// Reads an evidence file.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn read_evidence(path: &Path) -> Result<Evidence, StoreError> {
+    store::read_document(path, EVIDENCE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn it_says_what_was_declared_and_shown_and_by_what() {
+        let report = fixture::report();
+        let evidence = Evidence::of(&report).unwrap();
+        let _redacted = fixture::redacted();
+        insta::assert_yaml_snapshot!(evidence, {".report" => "[digest]"});
+        assert_eq!(Evidence::of(&report).unwrap(), evidence, "of one report always the same");
+    }
+
+    #[test]
+    fn it_is_read_as_it_was_written_and_is_of_one_report() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut report = fixture::report();
+        for name in ["evidence.yaml", "evidence.json"] {
+            let path = folder.path().join(name);
+            write_evidence(&path, &report).unwrap();
+            read_evidence(&path).unwrap().verify(&report).unwrap();
+        }
+        // The same of either file of the report.
+        crate::write_all(folder.path(), &report).unwrap();
+        let path = folder.path().join("evidence.json");
+        for name in ["report.yaml", "report.json"] {
+            read_evidence(&path).unwrap().verify(&crate::read(&folder.path().join(name)).unwrap()).unwrap();
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replace("declaredAndShown", "shownAndNotDeclared")).unwrap();
+        let error = read_evidence(&path).unwrap().verify(&report).unwrap_err().to_string();
+        assert!(error.contains("profiles differ"), "{error}");
+        report.command = "another".to_owned();
+        let error = Evidence::of(&fixture::report()).unwrap().verify(&report).unwrap_err().to_string();
+        assert!(error.contains("command, report differ"), "{error}");
+        let error = read_evidence(&folder.path().join("report.json")).unwrap_err().to_string();
+        assert!(error.contains("ConformanceReport"), "{error}");
+    }
+
+    #[test]
+    fn what_is_incomplete_or_edited_is_none() {
+        let error = Evidence::of(&fixture::interrupted()).unwrap_err().to_string();
+        assert!(error.contains("an incomplete report is no evidence"), "{error}");
+        let mut report = fixture::report();
+        report.profiles[0].clauses.clear();
+        assert!(matches!(Evidence::of(&report), Err(EvidenceError::HandEdited(_))));
+    }
+}

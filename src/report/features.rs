@@ -1,0 +1,216 @@
+//! What was declared of each feature, and whether it was shown: by the clauses that are owed with it.
+
+use std::fmt;
+
+use conformance_contract::clauses::Feature;
+use conformance_contract::verdict::Verdict;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{CaseResult, ClauseResult, ProfileReport};
+
+/// What became of a feature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Standing {
+    /// Its clauses hold, as far as they were judged.
+    DeclaredAndShown,
+    /// A clause of it does not hold, or the contract has none by which the backend could show it: the run is red.
+    DeclaredAndNotShown,
+    /// Its clauses were not judged to the end: left out, not run, in error, or known to be broken.
+    DeclaredAndNotJudged,
+    /// It is not declared, and a run that probed for it found its clauses kept.
+    ShownAndNotDeclared,
+}
+
+impl fmt::Display for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::DeclaredAndShown => "declared and shown",
+            Self::DeclaredAndNotShown => "declared and not shown",
+            Self::DeclaredAndNotJudged => "declared, not judged",
+            Self::ShownAndNotDeclared => "shown and not declared",
+        })
+    }
+}
+
+/// A feature, what became of it, and by what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FeatureEvidence {
+    /// The feature.
+    pub name: Feature,
+    /// What became of it.
+    pub standing: Standing,
+    /// The clauses that decided it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clauses: Vec<String>,
+    /// The cases that judged them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cases: Vec<String>,
+}
+
+/// What a case found of a clause that is not owed, because its feature is not declared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Probed {
+    /// The clause.
+    pub clause: String,
+    /// What would have been said of it.
+    pub verdict: Verdict,
+}
+
+impl ProfileReport {
+    /// What became of every feature that is declared, and of those that were found without being declared.
+    pub fn evidence(&self) -> Vec<FeatureEvidence> {
+        Feature::ALL.into_iter().filter_map(|feature| self.evidence_of(feature)).collect()
+    }
+
+    fn evidence_of(&self, feature: Feature) -> Option<FeatureEvidence> {
+        if !self.features.supported.contains(&feature) {
+            return self.probed(feature);
+        }
+        let of_feature: Vec<_> =
+            self.clauses.iter().filter(|clause| clause.level.feature() == Some(feature)).collect();
+        let with = |verdicts: &[Verdict]| -> Vec<&ClauseResult> {
+            let is_one = |clause: &&&ClauseResult| verdicts.contains(&clause.outcome.verdict);
+            of_feature.iter().filter(is_one).copied().collect()
+        };
+        let (broken, kept) = (with(&[Verdict::Fail, Verdict::Flaky]), with(&[Verdict::Pass]));
+        let undecided = with(&[Verdict::Error]);
+        let can_be_shown = || feature.shown_by().any(|clause| clause.is_owed_by(&self.backend));
+        let (standing, decisive) = if !broken.is_empty() {
+            (Standing::DeclaredAndNotShown, broken)
+        } else if !undecided.is_empty() {
+            (Standing::DeclaredAndNotJudged, undecided)
+        } else if !kept.is_empty() {
+            (Standing::DeclaredAndShown, kept)
+        } else if can_be_shown() {
+            (Standing::DeclaredAndNotJudged, Vec::new())
+        } else {
+            (Standing::DeclaredAndNotShown, Vec::new())
+        };
+        let mut cases: Vec<String> = Vec::new();
+        for case in decisive.iter().flat_map(|clause| &clause.cases).filter(|id| self.has_run(id)) {
+            if !cases.contains(case) {
+                cases.push(case.clone());
+            }
+        }
+        let clauses = decisive.iter().map(|clause| clause.id.clone()).collect();
+        Some(FeatureEvidence { name: feature, standing, clauses, cases })
+    }
+
+    fn has_run(&self, id: &str) -> bool {
+        self.cases.iter().any(|case| case.id == id && case.attempts > 0)
+    }
+
+    /// A feature that is not declared and whose clauses all were found kept, as far as they were looked at.
+    fn probed(&self, feature: Feature) -> Option<FeatureEvidence> {
+        let is_its = |probed: &&Probed| feature.shown_by().any(|clause| clause.id == probed.clause);
+        let found: Vec<(&CaseResult, &Probed)> = self
+            .cases
+            .iter()
+            .flat_map(|case| case.probed.iter().filter(is_its).map(move |probed| (case, probed)))
+            .collect();
+        if found.is_empty() || found.iter().any(|(_, probed)| probed.verdict != Verdict::Pass) {
+            return None;
+        }
+        let (mut clauses, mut cases) = (Vec::new(), Vec::new());
+        for (case, probed) in found {
+            for (list, id) in [(&mut clauses, &probed.clause), (&mut cases, &case.id)] {
+                if !list.contains(id) {
+                    list.push(id.clone());
+                }
+            }
+        }
+        Some(FeatureEvidence { name: feature, standing: Standing::ShownAndNotDeclared, clauses, cases })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::clauses::CLAUSES;
+    use conformance_contract::verdict::Outcome;
+    use rstest::rstest;
+
+    use super::*;
+    use crate::{Exit, Features, Judgement, fixture, verify};
+
+    /// Volcano, of which this is declared, with a case that found this of GANG-12 and one that found that of AON-08.
+    fn profile(declared: &[Feature], healing: Outcome, atomic: Outcome) -> ProfileReport {
+        let case = |id: &str, clause: &str, outcome: Outcome| {
+            let clauses = vec![Judgement { clause: clause.to_owned(), outcome, violations: Vec::new() }];
+            CaseResult::new(id, "", clauses)
+        };
+        let cases = vec![case("gang/healed", "GANG-12", healing), case("aon/across", "AON-08", atomic)];
+        let features = Features { supported: declared.to_vec(), ..Features::default() };
+        ProfileReport::new("volcano", None, "v1.14.1", features).conclude(CLAUSES, cases)
+    }
+
+    #[rstest]
+    #[case::shown(Outcome::pass(), Standing::DeclaredAndShown)]
+    #[case::broken(Outcome::fail("lost"), Standing::DeclaredAndNotShown)]
+    #[case::not_told(Outcome::error("gap"), Standing::DeclaredAndNotJudged)]
+    #[case::left_out(crate::not_selected(), Standing::DeclaredAndNotJudged)]
+    #[case::known(Outcome::fail("").of_known_deviation("as documented", true), Standing::DeclaredAndNotJudged)]
+    fn a_declared_feature_is_what_its_clauses_are(#[case] outcome: Outcome, #[case] wanted: Standing) {
+        let profile = profile(&[Feature::SelfHealing], outcome, Outcome::unsupported("not declared"));
+        let evidence = profile.evidence();
+        assert_eq!(evidence.len(), 1, "of what is not declared nothing is said: {evidence:?}");
+        assert_eq!((evidence[0].name, evidence[0].standing), (Feature::SelfHealing, wanted));
+        let decided = wanted != Standing::DeclaredAndNotJudged || !evidence[0].clauses.is_empty();
+        if decided {
+            assert_eq!(
+                (evidence[0].clauses.as_slice(), evidence[0].cases.as_slice()),
+                (["GANG-12".to_owned()].as_slice(), ["gang/healed".to_owned()].as_slice())
+            );
+        }
+    }
+
+    #[test]
+    fn what_no_clause_can_show_is_red() {
+        let declared = [Feature::CompositePodGroup];
+        let unsupported = || Outcome::unsupported("not declared");
+        let profile = profile(&declared, unsupported(), unsupported());
+        assert_eq!(profile.evidence()[0].standing, Standing::DeclaredAndNotShown);
+        let mut report = crate::Report { profiles: vec![profile], ..fixture::report() };
+        for clause in &mut report.profiles[0].clauses {
+            clause.outcome = Outcome::pass();
+        }
+        assert_eq!(report.exit(), Exit::NotConformant);
+        report.profiles[0].features.supported.clear();
+        assert_eq!(report.exit(), Exit::Conformant);
+    }
+
+    #[rstest]
+    #[case::kept(Verdict::Pass, true)]
+    #[case::broken(Verdict::Fail, false)]
+    #[case::not_told(Verdict::Error, false)]
+    fn what_a_probe_found_is_said_and_not_counted(#[case] verdict: Verdict, #[case] is_shown: bool) {
+        let unsupported = || Outcome::unsupported("not declared");
+        let mut cases = profile(&[], unsupported(), unsupported()).cases;
+        cases[1].probed = vec![Probed { clause: "AON-08".to_owned(), verdict }];
+        let profile = ProfileReport::new("volcano", None, "v1.14.1", Features::default());
+        let profile = profile.conclude(CLAUSES, cases);
+        let wanted = FeatureEvidence {
+            name: Feature::AtomicPodGang,
+            standing: Standing::ShownAndNotDeclared,
+            clauses: vec!["AON-08".to_owned()],
+            cases: vec!["aon/across".to_owned()],
+        };
+        assert_eq!(profile.features.evidence, Vec::from_iter(is_shown.then_some(wanted)));
+        assert_eq!(profile.summary.extended.pass, 0);
+        let report = crate::Report { profiles: vec![profile], ..fixture::report() };
+        assert_eq!(verify(&report), Ok(()));
+    }
+
+    #[test]
+    fn evidence_is_not_written_by_hand() {
+        let profile = profile(&[Feature::SelfHealing], Outcome::fail("lost"), Outcome::unsupported("not"));
+        let mut report = crate::Report { profiles: vec![profile], ..fixture::report() };
+        assert_eq!(verify(&report), Ok(()));
+        report.profiles[0].features.evidence[0].standing = Standing::DeclaredAndShown;
+        let found = verify(&report).unwrap_err().to_string();
+        assert!(found.contains("features: the evidence does not follow from the cases"), "{found}");
+    }
+}
