@@ -30,6 +30,7 @@ pub mod gangs;
 pub mod idle_writes;
 pub mod kubelets;
 pub mod leadership;
+pub mod leftovers;
 pub mod order;
 pub mod ownership;
 pub mod placement;
