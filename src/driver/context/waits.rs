@@ -1,4 +1,4 @@
-//! What a case waits for: by watching, never by polling.
+//! What a case waits for: by watching, never by polling. A wait names what it is for, and who owes that ([`Awaited`]).
 
 use std::pin::pin;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use conformance_expect::schedulers::{self, Resource};
 use conformance_history::{Live, SharedMark};
 use serde_json::json;
 
-use super::{Stop, TestContext};
+use super::{Awaited, Stop, TestContext, Waited};
 use crate::diagnostics;
 use crate::limits::{self, Limit};
 
@@ -19,7 +19,7 @@ impl TestContext {
     /// [`Stop::Wait`] with the moment; [`Stop::Cluster`] if a part of the cluster has died meanwhile.
     pub async fn until(
         &self,
-        condition: &str,
+        condition: impl Into<Awaited<'_>>,
         limit: Limit,
         holds: impl Fn(&Live) -> bool,
     ) -> Result<(), Stop> {
@@ -32,7 +32,7 @@ impl TestContext {
     /// As [`TestContext::until`].
     pub async fn until_in_cluster(
         &self,
-        condition: &str,
+        condition: impl Into<Awaited<'_>>,
         limit: Limit,
         holds: impl Fn(&Live) -> bool,
     ) -> Result<(), Stop> {
@@ -46,10 +46,11 @@ impl TestContext {
     pub async fn until_in(
         &self,
         namespace: &str,
-        condition: &str,
+        condition: impl Into<Awaited<'_>>,
         limit: Limit,
         holds: impl Fn(&Live) -> bool,
     ) -> Result<(), Stop> {
+        let awaited = condition.into();
         let begin = Instant::now();
         let recorder = &self.test_cluster.recorder;
         let mut changes = recorder.follow(namespace);
@@ -63,36 +64,47 @@ impl TestContext {
         if self.within(limit, wait).await.is_some() {
             tracing::debug!(
                 case = self.case.id,
-                condition,
+                condition = &*awaited.condition,
                 seconds = begin.elapsed().as_secs_f64(),
                 "reached"
             );
             return Ok(());
         }
-        Err(self.ran_out(condition, limit, begin).await)
+        Err(self.ran_out(awaited, limit, begin).await)
     }
 
     /// What a wait that ran out stops with: the cluster that failed meanwhile, or the moment, which is marked then.
-    pub async fn ran_out(&self, condition: &str, limit: Limit, begin: Instant) -> Stop {
+    pub async fn ran_out(&self, condition: impl Into<Awaited<'_>>, limit: Limit, begin: Instant) -> Stop {
+        let awaited = condition.into();
         if let Err(error) = self.test_cluster.cluster.healthy().await {
             return error.into();
         }
         let slowness = self.test_cluster.speed.factor();
-        self.mark(SharedMark::WaitRanOut, json!({"condition": condition, "slowness": slowness}));
-        self.waited(condition, limit, begin, self.look(diagnostics::describe))
+        let detail = json!({"condition": awaited.condition, "slowness": slowness});
+        self.mark(SharedMark::WaitRanOut, detail);
+        self.waited(awaited, limit, begin, self.look(diagnostics::describe))
     }
 
     /// A wait that ran out.
-    pub fn waited(
+    pub fn waited<'a>(
         &self,
-        condition: impl Into<String>,
+        condition: impl Into<Awaited<'a>>,
         limit: Limit,
         begin: Instant,
         situation: String,
     ) -> Stop {
-        let slowness = self.test_cluster.speed.factor();
-        let seconds = begin.elapsed().as_secs_f64();
-        Stop::Wait { condition: condition.into(), limit: limit.name, seconds, slowness, situation }
+        let Awaited { condition, duty } = condition.into();
+        let speed = &self.test_cluster.speed;
+        let shortened = || format!("limits were shortened to × {} (--timeout-scale)", self.scale);
+        Stop::Wait(Box::new(Waited {
+            condition: condition.into_owned(),
+            duty,
+            limit: limit.name,
+            seconds: begin.elapsed().as_secs_f64(),
+            slowness: speed.factor(),
+            too_slow: speed.too_slow_since(begin).or_else(|| (self.scale < 1.0).then(shortened)),
+            situation,
+        }))
     }
 
     /// How long a limit is for this run, and on this machine as it is now.
@@ -111,8 +123,8 @@ impl TestContext {
     /// # Errors
     /// As [`TestContext::until`].
     pub async fn until_bound(&self, count: usize) -> Result<(), Stop> {
-        let condition = format!("{count} pods bound");
-        self.until(&condition, limits::SCHEDULING, |live| live.bound() >= count).await
+        let condition = Awaited::demanded_by("AON-01", format!("{count} pods bound"));
+        self.until(condition, limits::SCHEDULING, |live| live.bound() >= count).await
     }
 
     /// Waits until every pod of a PodGang that the target's gangs hold is in the scheduler's hands: all of them, or,
@@ -124,6 +136,7 @@ impl TestContext {
         let expectations = schedulers::of(self.target);
         let count = expectations.released_at_first(gang);
         let condition = format!("{count} pods of {} released to the scheduler", gang.name);
+        let condition = Awaited::demanded_by("GANG-07", condition);
         let resources = schedulers::resources_of(self.target, gang);
         // A backend may hold a gang back by the size of its gang resource until all its pods are released (Koordinator).
         let is_held = |live: &Live, wanted: &Resource| {
@@ -131,7 +144,7 @@ impl TestContext {
             let size = wanted.size.and_then(|size| u64::try_from(size).ok());
             found.is_some() && found != size
         };
-        self.until(&condition, limits::REACTION, |live| {
+        self.until(condition, limits::REACTION, |live| {
             let of_gang = live.pods().filter(|pod| pod.pod_gang() == Some(&gang.name));
             of_gang.filter(|pod| pod.gates().is_empty()).count() >= count
                 && !resources.iter().any(|wanted| is_held(live, wanted))
