@@ -7,7 +7,7 @@ use conformance_cluster::catalogue::{catalogue, component};
 use conformance_cluster::components::{Purpose, Toolbox, must_be_of};
 use conformance_cluster::kind::config;
 use conformance_cluster::kind::prepare::{self, Wanted};
-use conformance_cluster::local::{ClusterSpec, Programs};
+use conformance_cluster::local::{self, ClusterSpec, Programs};
 use conformance_cluster::process::Launcher;
 use conformance_cluster::schedulers::helm::Release;
 use conformance_cluster::schedulers::{self, installation};
@@ -31,11 +31,14 @@ pub(crate) async fn origin(
     let origin = match (args.provider.provider, &args.cluster, &args.provider.kubeconfig) {
         (ProviderName::Local, Some(name), None) => Origin::Up(clusters::kubeconfig(name, spec)?),
         (ProviderName::Local, None, None) => Origin::Local,
-        (ProviderName::Existing, None, Some(kubeconfig)) => Origin::Existing {
-            kubeconfig: kubeconfig.clone(),
-            beside_others: args.provider.beside_foreign_workloads,
-            one_etcd: args.provider.one_etcd,
-        },
+        (ProviderName::Existing, None, Some(kubeconfig)) => {
+            readable(kubeconfig).await?;
+            Origin::Existing {
+                kubeconfig: kubeconfig.clone(),
+                beside_others: args.provider.beside_foreign_workloads,
+                one_etcd: args.provider.one_etcd,
+            }
+        }
         (ProviderName::Existing, ..) => {
             return Err(Failure::Usage(
                 "--provider existing needs --kubeconfig FILE, and no --cluster".into(),
@@ -138,6 +141,20 @@ fn releases(args: &RunArgs, schedulers: &BTreeSet<Scheduler>) -> Result<Vec<Rele
         }
     }
     Ok(releases)
+}
+
+/// Whether a kubeconfig can be read, and names a server.
+///
+/// # Errors
+/// [`Failure::Usage`].
+pub(crate) async fn readable(kubeconfig: &Path) -> Result<(), Failure> {
+    if !kubeconfig.is_file() {
+        return Err(Failure::Usage(format!("--kubeconfig {}: no such file", kubeconfig.display())));
+    }
+    match local::config(kubeconfig).await {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::Usage(error.to_string())),
+    }
 }
 
 /// Options of a kind cluster; none by default.

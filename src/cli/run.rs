@@ -10,7 +10,7 @@ use conformance_contract::kubernetes::Kubernetes;
 use conformance_driver::case::Isolation;
 use conformance_report as report;
 use conformance_report::{Exit, MergeInput, Report, StoreError};
-use conformance_run::environment::{Environment, Settings};
+use conformance_run::environment::{Environment, Origin, Settings};
 use conformance_run::interruption::Interruption;
 use conformance_run::runner::{self, Clock, Observer, Plan, Results};
 use conformance_run::workload;
@@ -138,9 +138,11 @@ async fn run_on(
             });
         }
     }
-    if environment.settings.spec.operator.is_some() {
-        // One that does not start would be an error of every clause; why is said once, instead of a report.
-        talk.now("starting a control plane and the operator");
+    let uses_shared = || plan.chosen.iter().any(|case| case.isolation != Isolation::Dedicated);
+    let is_others = matches!(environment.settings.origin, Origin::Existing { .. }) && uses_shared();
+    if environment.settings.spec.operator.is_some() || is_others {
+        // What does not start or does not answer would be an error of every clause; why is said once, instead of a report.
+        talk.now(if is_others { "connecting" } else { "starting a control plane and the operator" });
         if let Err(error) = environment.test_cluster(Isolation::Shared, plan.targets[0]).await {
             let failure = Failure::Infrastructure(error.to_string());
             drop(error);

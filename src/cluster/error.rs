@@ -228,12 +228,25 @@ pub enum ClusterError {
         reason: String,
     },
     /// A kubeconfig that cannot be used.
-    #[error("kubeconfig {}: {source}", path.display())]
+    #[error("--kubeconfig {}: {source}; give the kubeconfig of a cluster that is there", path.display())]
     Kubeconfig {
         /// Which file.
         path: PathBuf,
         /// The client's error.
         source: Box<kube::config::KubeconfigError>,
+    },
+    /// The server that a kubeconfig names does not answer, or not its user.
+    #[error(
+        "--kubeconfig {}: {server} {reason}\n`kubectl --kubeconfig {} get --raw /version` must work from here first",
+        path.display(), path.display()
+    )]
+    Unreachable {
+        /// Which file.
+        path: PathBuf,
+        /// The server's address in it.
+        server: String,
+        /// What happened instead.
+        reason: String,
     },
     /// A kind configuration that is none.
     #[error("kind configuration: {0}")]

@@ -29,6 +29,8 @@ use super::{ClusterError, deploy, local};
 
 /// Questions to the API server at a time.
 const AT_ONCE: usize = 16;
+/// The API server answers its first question.
+const ANSWER: Duration = Duration::from_secs(15);
 /// KWOK takes a new node.
 const TAKEN: Duration = Duration::from_secs(15);
 /// Between two looks at its pod.
@@ -67,7 +69,7 @@ impl ExistingCluster {
     /// namespace may hold, for that is how leftovers are found. `run` is the label of everything that it makes.
     ///
     /// # Errors
-    /// [`ClusterError::Kubeconfig`]; [`ClusterError::ForeignWorkloads`] for a cluster with workloads of others unless
+    /// [`ClusterError::Kubeconfig`]; [`ClusterError::Unreachable`]; [`ClusterError::ForeignWorkloads`] for a cluster with workloads of others unless
     /// `beside_others`; [`ClusterError::Rights`] with everything that is not allowed.
     pub async fn connect(
         kubeconfig: &Path,
@@ -75,7 +77,7 @@ impl ExistingCluster {
         beside_others: bool,
         needed: Vec<Right>,
     ) -> Result<Self, ClusterError> {
-        let client = local::client(kubeconfig).await?;
+        let client = reached(kubeconfig, ANSWER).await?;
         allowed(&client, needed).await?;
         if !beside_others {
             no_others(&client, run.0).await?;
@@ -133,6 +135,40 @@ impl ExistingCluster {
             tokio::time::sleep(PAUSE).await;
         }
     }
+}
+
+/// A client of a kubeconfig's server, which has answered within `limit`.
+async fn reached(kubeconfig: &Path, limit: Duration) -> Result<Client, ClusterError> {
+    let config = local::config(kubeconfig).await?;
+    let server = config.cluster_url.to_string();
+    let unreachable = |reason: String| ClusterError::Unreachable { path: kubeconfig.into(), server, reason };
+    let client = match Client::try_from(config) {
+        Ok(client) => client,
+        Err(error) => return Err(unreachable(format!("cannot be connected to: {error}"))),
+    };
+    match tokio::time::timeout(limit, client.apiserver_version()).await {
+        Ok(Ok(_)) => Ok(client),
+        Ok(Err(kube::Error::Api(status))) if status.code == 401 => {
+            Err(unreachable(format!("does not know its user: {}", status.message)))
+        }
+        // Who may not ask for the version may be allowed what a run needs.
+        Ok(Err(kube::Error::Api(_))) => Ok(client),
+        Ok(Err(error)) => Err(unreachable(format!("does not answer: {}", causes(&error)))),
+        Err(_) => Err(unreachable(format!("did not answer within {} s", limit.as_secs()))),
+    }
+}
+
+/// An error with all that is behind it: that of a connection is told by its last cause.
+fn causes(error: &dyn std::error::Error) -> String {
+    let (mut said, mut error) = (error.to_string(), error.source());
+    while let Some(cause) = error {
+        // Some tell their cause already.
+        if !said.contains(&cause.to_string()) {
+            said = format!("{said}: {cause}");
+        }
+        error = cause.source();
+    }
+    said
 }
 
 /// Asks the API server about everything that a run does.
@@ -292,6 +328,31 @@ mod tests {
             }
         });
         Client::new(service, "default")
+    }
+
+    /// A kubeconfig for a server at that port, and the folder that it lies in.
+    fn kubeconfig(port: u16) -> (tempfile::TempDir, std::path::PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kubeconfig");
+        let text = format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: c\n\
+             clusters: [{{name: c, cluster: {{server: 'http://127.0.0.1:{port}'}}}}]\n\
+             contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\nusers: [{{name: u, user: {{}}}}]\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        (folder, path)
+    }
+
+    #[tokio::test]
+    async fn a_server_that_does_not_answer_is_named_with_its_file() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let (_folder, path) = kubeconfig(silent.local_addr().unwrap().port());
+        let error = reached(&path, Duration::from_secs(1)).await.err().unwrap().to_string();
+        assert!(error.contains("did not answer within 1 s") && error.contains("http://127.0.0.1"), "{error}");
+        drop(silent);
+        let error = reached(&path, ANSWER).await.err().unwrap().to_string();
+        let says = ["does not answer: ", "refused", "http://127.0.0.1", &path.display().to_string()];
+        assert!(says.iter().all(|words| error.contains(words)), "{error}");
     }
 
     #[rstest::rstest]
