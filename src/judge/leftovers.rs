@@ -49,17 +49,10 @@ impl Leftovers {
             .marks(SharedMark::Baseline)
             .flat_map(|(_, mark)| mark.detail.as_array().into_iter().flatten())
             .collect();
-        let created = |is_meant: &dyn Fn(&str) -> bool| -> BTreeSet<String> {
-            let new = history.versions().filter(|version| version.change == Change::Added);
-            let new = new.filter(|version| is_meant(version.kind()) && !is_of_canary(version.object));
-            new.flat_map(|version| creators(version.object)).collect()
-        };
-        // A name that many programs write by, such as `manager`, tells nothing where it was before the set; who submits is
-        // no operator.
-        let mut operator = created(&|kind| MADE_BY_THE_OPERATOR.contains(&kind));
-        let mut others = created(&|kind| kind == "PodCliqueSet");
-        others.extend(before.iter().flat_map(|object| managers(object)).map(str::to_owned));
-        operator.retain(|manager| !others.contains(manager));
+        // A name that many programs write by, such as `manager`, tells nothing where it was before the set.
+        let others: BTreeSet<&str> = before.iter().flat_map(|object| managers(object)).collect();
+        let mut operator = operators(history);
+        operator.retain(|manager| !others.contains(manager.as_str()));
         let baseline = before.into_iter().map(identity).collect();
         let mut found = Self { sets, baseline, creators: operator, uids: BTreeSet::new() };
         let objects: Vec<&Value> = history.versions().map(|version| version.object).chain(listed).collect();
@@ -108,6 +101,17 @@ impl Leftovers {
         let rest = |set: &String| name.strip_prefix(set.as_str());
         self.sets.iter().filter_map(rest).any(|rest| rest.is_empty() || rest.starts_with('-'))
     }
+}
+
+/// The field managers of the operator: those that created PodCliques and PodGangs, and no PodCliqueSet.
+pub(crate) fn operators(history: &History) -> BTreeSet<String> {
+    let created = |kinds: &[&str]| -> BTreeSet<String> {
+        let new = history.versions().filter(|version| version.change == Change::Added);
+        let new = new.filter(|version| kinds.contains(&version.kind()) && !is_of_canary(version.object));
+        new.flat_map(|version| creators(version.object)).collect()
+    };
+    let users = created(&["PodCliqueSet"]);
+    created(&MADE_BY_THE_OPERATOR).into_iter().filter(|manager| !users.contains(manager)).collect()
 }
 
 /// Whether a domain is Grove's, the suite's own left out.

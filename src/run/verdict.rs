@@ -203,6 +203,7 @@ pub fn of_attempts(mut attempts: Vec<CaseResult>) -> CaseResult {
         negative_verdict_seconds: last.negative_verdict_seconds,
         reproduce: last.reproduce,
         artifacts: last.artifacts,
+        excepted_writes: last.excepted_writes,
         ..judged
     }
 }
