@@ -76,8 +76,13 @@ fn stdout(output: &Output) -> String {
 #[case(&["run", "--backend", "external:mine", "--features", "Atomic"], "did you mean \"AtomicPodGang\"?")]
 #[case(&["run", "--backend", "external:mine"], "pass --provider existing")]
 #[case(&["run", "--implementation", "existing"], "pass --provider existing")]
-#[case(&["run", "--implementation", "mine"], "[possible values: reference, existing]")]
-#[case(&["up", "--implementation", "mine"], "[possible values: reference, existing]")]
+#[case(&["run", "--operator", "existing"], "pass --provider existing")]
+#[case(&["run", "--operator", "existing", "--implementation", "existing"], "cannot be used with")]
+#[case(&["run", "--operator", "existing", "--declares", "d.yaml"], "goes with --operator upstream=DIR")]
+#[case(&["run", "--operator", "mine"], "existing")]
+#[case(&["run", "--nodes-where", "pool=gpu"], "pass --provider existing")]
+#[case(&["run", "--provider", "existing", "--nodes-where", "gpu"], "expected KEY=VALUE")]
+#[case(&["up", "--operator", "mine"], "existing")]
 #[case(&["run", "--install", "helm"], "--install helm is for --provider kind")]
 #[case(&["run", "--chart", "volcano"], "expected NAME=CHART[@VERSION]")]
 #[case(&["run", "--provider", "kind", "--chart", "volcano=@1.14.4"], "pass --install helm")]
@@ -167,8 +172,7 @@ fn a_cluster_that_does_not_answer_is_said_once_and_leaves_no_report() {
         std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port();
     let server = format!("http://127.0.0.1:{port}");
     let file = cli.file("kubeconfig", &kubeconfig(&server));
-    let output =
-        cli.run(&["run", "--provider", "existing", "--kubeconfig", &file, "--implementation", "existing"]);
+    let output = cli.run(&["run", "--provider", "existing", "--kubeconfig", &file, "--operator", "existing"]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let said = stderr(&output);
     assert!([&*server, &*file, "does not answer"].iter().all(|words| said.contains(words)), "{said}");
@@ -232,8 +236,7 @@ fn answer(stream: std::net::TcpStream) {
 fn rights_that_are_missing_are_said_once_before_any_case() {
     let cli = Cli::new();
     let file = cli.file("kubeconfig", &kubeconfig(&forbidding()));
-    let output =
-        cli.run(&["run", "--provider", "existing", "--kubeconfig", &file, "--implementation", "existing"]);
+    let output = cli.run(&["run", "--provider", "existing", "--kubeconfig", &file, "--operator", "existing"]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let said = stderr(&output);
     assert!(

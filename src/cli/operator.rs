@@ -7,13 +7,16 @@ use conformance_report::{Implementation, ImplementationFile};
 use super::args::OperatorArgs;
 use super::{Failure, output};
 
-/// The operator that is named, if any is; nothing is built yet.
+/// The operator that is to be started, if any is; nothing is built yet.
 ///
 /// # Errors
 /// [`Failure::Usage`].
 pub(crate) async fn opened(args: &OperatorArgs) -> Result<Option<Opened>, Failure> {
-    match &args.operator {
+    match args.started() {
         Some(word) => Ok(Some(open(word, args.declares.as_deref()).await?)),
+        None if args.declares.is_some() => {
+            Err(Failure::Usage("--declares goes with --operator upstream=DIR or exec:FILE".into()))
+        }
         None => Ok(None),
     }
 }

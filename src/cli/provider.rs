@@ -15,7 +15,7 @@ use conformance_contract::scheduler::Scheduler;
 use conformance_report::Implementation;
 use conformance_run::environment::Origin;
 
-use super::args::{ClusterArgs, ImplementationOrigin, Install, ProviderArgs, ProviderName, RunArgs};
+use super::args::{ClusterArgs, Install, ProviderName, RunArgs};
 use super::{Failure, clusters, controller_program, output, overrides, own, select};
 
 /// Where the shared cluster comes from, and the programs that the run needs for it.
@@ -28,6 +28,11 @@ pub(crate) async fn origin(
     talk: &output::Console,
 ) -> Result<(Origin, Programs), Failure> {
     let releases = releases(args, &spec.schedulers)?;
+    if args.provider.nodes_where.is_some() && args.provider.provider != ProviderName::Existing {
+        return Err(Failure::Usage(
+            "--nodes-where lends nodes of your own cluster: pass --provider existing".into(),
+        ));
+    }
     let origin = match (args.provider.provider, &args.cluster, &args.provider.kubeconfig) {
         (ProviderName::Local, Some(name), None) => Origin::Up(clusters::kubeconfig(name, spec)?),
         (ProviderName::Local, None, None) => Origin::Local,
@@ -36,6 +41,7 @@ pub(crate) async fn origin(
             Origin::Existing {
                 kubeconfig: kubeconfig.clone(),
                 beside_others: args.provider.beside_foreign_workloads,
+                nodes_where: args.provider.nodes_where.clone(),
                 one_etcd: args.provider.one_etcd,
             }
         }
@@ -77,12 +83,12 @@ pub(crate) async fn origin(
 ///
 /// # Errors
 /// [`Failure::Usage`].
-pub(crate) fn implementation(args: &ProviderArgs) -> Result<Option<Implementation>, Failure> {
-    match (args.implementation, args.provider) {
-        (ImplementationOrigin::Reference, _) => Ok(None),
-        (ImplementationOrigin::Existing, ProviderName::Existing) => Ok(Some(Implementation {
-            name: args.implementation_name.clone(),
-            version: args.implementation_version.clone(),
+pub(crate) fn implementation(args: &RunArgs) -> Result<Option<Implementation>, Failure> {
+    match (args.operator.is_existing(), args.provider.provider) {
+        (false, _) => Ok(None),
+        (true, ProviderName::Existing) => Ok(Some(Implementation {
+            name: args.provider.operator_name.clone(),
+            version: args.provider.operator_version.clone(),
             organization: None,
             url: None,
             commit: None,
@@ -90,8 +96,8 @@ pub(crate) fn implementation(args: &ProviderArgs) -> Result<Option<Implementatio
             declaration: None,
             ours: false,
         })),
-        (ImplementationOrigin::Existing, _) => Err(Failure::Usage(
-            "--implementation existing judges what runs in your own cluster: pass --provider existing".into(),
+        (true, _) => Err(Failure::Usage(
+            "--operator existing judges what runs in your own cluster: pass --provider existing".into(),
         )),
     }
 }

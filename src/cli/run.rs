@@ -15,7 +15,7 @@ use conformance_run::interruption::Interruption;
 use conformance_run::runner::{self, Clock, Observer, Plan, Results};
 use conformance_run::workload;
 
-use super::args::{ImplementationOrigin, Install, ProviderArgs, ProviderName, RunArgs, Versions};
+use super::args::{EXISTING, Install, ProviderArgs, ProviderName, RunArgs, Versions};
 use super::output::{self, Console};
 use super::{Failure, cluster_spec, operator, provider, run_id, select};
 
@@ -100,7 +100,7 @@ async fn run_on(
         // The programs of a folder are for local processes.
         spec.kai = None;
     }
-    let mut implementation = provider::implementation(&args.provider)?;
+    let mut implementation = provider::implementation(args)?;
     if let Some(opened) = opened {
         let operator = opened.build(talk.as_ref()).await?;
         implementation = Some(operator::implementation(&operator));
@@ -161,13 +161,12 @@ async fn run_on(
 
 /// An operator that is given is started as a process, in a cluster of the harness's own.
 fn operator_needs_local(args: &ProviderArgs) -> Result<(), Failure> {
-    let is_local = args.provider == ProviderName::Local;
-    if is_local && args.implementation == ImplementationOrigin::Reference {
+    if args.provider == ProviderName::Local {
         return Ok(());
     }
     Err(Failure::Usage(
         "--operator starts a process beside a local control plane: it goes with --provider local only; an operator that \
-         runs in a cluster of your own is judged with --provider existing --implementation existing"
+         runs in a cluster of your own is judged with --provider existing --operator existing"
             .into(),
     ))
 }
@@ -284,16 +283,12 @@ fn provider_words(args: &ProviderArgs) -> Vec<String> {
     }
     words.extend(args.charts.iter().map(|(name, chart)| format!("--chart '{name}={chart}'")));
     words.extend(args.kubeconfig.iter().map(|file| path("kubeconfig", file)));
+    words.extend(args.nodes_where.iter().map(|label| format!("--nodes-where {label}")));
     if args.beside_foreign_workloads {
         words.push("--beside-foreign-workloads".into());
     }
     if args.one_etcd {
         words.push("--one-etcd".into());
-    }
-    if args.implementation == ImplementationOrigin::Existing {
-        words.push("--implementation existing".into());
-        words.push(format!("--implementation-name {}", args.implementation_name));
-        words.push(format!("--implementation-version {}", args.implementation_version));
     }
     words
 }
@@ -305,7 +300,12 @@ fn reproduce(kubernetes: Kubernetes, args: &RunArgs) -> String {
     words.extend(args.cluster_args.bins.iter().map(|(name, path)| format!("--bin {name}={}", quoted(path))));
     words.extend(args.cluster.iter().map(|name| format!("--cluster {name}")));
     words.extend(provider_words(&args.provider));
-    words.extend(args.operator.operator.iter().map(|word| format!("--operator '{word}'")));
+    words.extend(args.operator.started().map(|word| format!("--operator '{word}'")));
+    if args.operator.is_existing() {
+        words.push(format!("--operator {EXISTING}"));
+        words.push(format!("--operator-name '{}'", args.provider.operator_name));
+        words.push(format!("--operator-version '{}'", args.provider.operator_version));
+    }
     words.extend(args.operator.declares.iter().map(|file| format!("--declares {}", quoted(file))));
     if kubernetes != Kubernetes::default() {
         words.push(format!("--kubernetes {kubernetes}"));

@@ -199,6 +199,19 @@ pub enum ClusterError {
         /// How many there are.
         there: usize,
     },
+    /// Too few nodes of a cluster may be lent to cases.
+    #[error(
+        "--nodes-where {selector}: {labelled} nodes carry it, {usable} of them are Ready, not cordoned and not lent to \
+         another run; label at least 2, of which one is for canaries"
+    )]
+    NoNodes {
+        /// What they have to carry.
+        selector: String,
+        /// How many do.
+        labelled: usize,
+        /// How many of those can be used.
+        usable: usize,
+    },
     /// More nodes than a pool has reserved.
     #[error("{pool} has not reserved so many nodes")]
     NotReserved {

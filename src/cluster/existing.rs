@@ -2,7 +2,7 @@
 //! removed.
 //!
 //! Cases get nodes that KWOK simulates, with their own taint, so that the cluster's own nodes and workloads are
-//! left alone. Before the first case, all permissions that the kubeconfig's identity lacks are reported together,
+//! left alone; or some of the cluster's own, which are given back as they were. Before the first case, all permissions that the kubeconfig's identity lacks are reported together,
 //! and so are Grove workloads that are not the run's.
 
 use std::collections::BTreeSet;
@@ -25,6 +25,7 @@ use serde_json::json;
 use super::node_pools::NodePools;
 use super::provider::{Logs, Provider};
 use super::sweep::{self, RunLabel};
+use super::workers::Workers;
 use super::{ClusterError, deploy, local};
 
 /// Questions to the API server at a time.
@@ -66,23 +67,46 @@ pub struct ExistingCluster {
 
 impl ExistingCluster {
     /// Connects, and looks whether the run may do there what it has to: what is `needed`, and to list every kind that a
-    /// namespace may hold, for that is how leftovers are found. `run` is the label of everything that it makes.
+    /// namespace may hold, for that is how leftovers are found. `run` is the label of everything that it makes. Cases get
+    /// nodes that KWOK simulates, or, with `nodes_where`, the cluster's own that carry that label.
     ///
     /// # Errors
-    /// [`ClusterError::Kubeconfig`]; [`ClusterError::Unreachable`]; [`ClusterError::ForeignWorkloads`] for a cluster with workloads of others unless
-    /// `beside_others`; [`ClusterError::Rights`] with everything that is not allowed.
+    /// [`ClusterError::Kubeconfig`]; [`ClusterError::Unreachable`]; [`ClusterError::ForeignWorkloads`] for a cluster with
+    /// workloads of others unless `beside_others`; [`ClusterError::Rights`] with everything that is not allowed;
+    /// [`ClusterError::NoNodes`].
     pub async fn connect(
         kubeconfig: &Path,
         run: (&str, &str),
         beside_others: bool,
-        needed: Vec<Right>,
+        nodes_where: Option<&str>,
+        mut needed: Vec<Right>,
     ) -> Result<Self, ClusterError> {
+        if nodes_where.is_some() {
+            let of_nodes = ["get", "patch"].map(|verb| Right {
+                verb,
+                group: String::new(),
+                resource: "nodes".into(),
+                served_in: Vec::new(),
+            });
+            needed.extend(of_nodes);
+        }
         let client = reached(kubeconfig, ANSWER).await?;
         allowed(&client, needed).await?;
         if !beside_others {
             no_others(&client, run.0).await?;
         }
-        Ok(Self { node_pools: NodePools::Simulated(client), run: (run.0.to_owned(), run.1.to_owned()) })
+        let node_pools = match nodes_where {
+            None => NodePools::Simulated(client),
+            Some(label) => match Workers::of_somebody_else(client.clone(), label, run).await {
+                Ok(workers) => NodePools::Workers(workers),
+                Err(error) => {
+                    // What it has done by then is undone.
+                    sweep::remove_all(&client, RunLabel { key: run.0, run: Some(run.1) }).await?;
+                    return Err(error);
+                }
+            },
+        };
+        Ok(Self { node_pools, run: (run.0.to_owned(), run.1.to_owned()) })
     }
 
     /// Waits until somebody plays the kubelet of a simulated node: a pod that is bound to it from its creation runs.

@@ -270,7 +270,7 @@ fn outcome<'a>(
     // A clause that holds so far is not shown by a case that stopped half way.
     unknown.extend(stop.map(|stop| format!("the case stopped before its end: {stop}")));
     if let (Some((clause, message)), false) = (culprit, unknown.is_empty()) {
-        return (Outcome::of(Verdict::NotRun, vec![premise_broken(clause, message)]), violations);
+        return (Outcome::of(Verdict::NotRun, with_stop(vec![premise_broken(clause, message)])), violations);
     }
     if !unknown.is_empty() {
         return (Outcome::of(Verdict::Error, unknown), violations);

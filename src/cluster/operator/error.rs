@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub enum OperatorError {
     /// A word that names no operator.
     #[error(
-        "--operator {word}: {reason}; expected upstream=DIR (a checkout of ai-dynamo/grove) or exec:FILE (a description, see docs/operators.md)"
+        "--operator {word}: {reason}; expected upstream=DIR (a checkout of ai-dynamo/grove), exec:FILE (a description, see docs/operators.md) or existing (the one that runs in the cluster)"
     )]
     Word {
         /// The word.
