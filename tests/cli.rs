@@ -91,8 +91,13 @@ fn stdout(output: &Output) -> String {
 #[case(&["run", "--backend", "external:mine", "--features", "Atomic"], "did you mean \"AtomicPodGang\"?")]
 #[case(&["run", "--backend", "external:mine"], "pass --provider existing")]
 #[case(&["run", "--implementation", "existing"], "pass --provider existing")]
-#[case(&["run", "--implementation", "mine"], "[possible values: reference, existing]")]
-#[case(&["up", "--implementation", "mine"], "[possible values: reference, existing]")]
+#[case(&["run", "--operator", "existing"], "pass --provider existing")]
+#[case(&["run", "--operator", "existing", "--implementation", "existing"], "cannot be used with")]
+#[case(&["run", "--operator", "existing", "--declares", "d.yaml"], "goes with --operator upstream=DIR")]
+#[case(&["run", "--operator", "mine"], "existing")]
+#[case(&["run", "--nodes-where", "pool=gpu"], "pass --provider existing")]
+#[case(&["run", "--provider", "existing", "--nodes-where", "gpu"], "expected KEY=VALUE")]
+#[case(&["up", "--operator", "mine"], "existing")]
 #[case(&["run", "--install", "helm"], "--install helm is for --provider kind")]
 #[case(&["run", "--chart", "volcano"], "expected NAME=CHART[@VERSION]")]
 #[case(&["run", "--provider", "kind", "--chart", "volcano=@1.14.4"], "pass --install helm")]
@@ -134,6 +139,7 @@ fn stdout(output: &Output) -> String {
 #[case(&["clean", "--run", "1f2e3d"], "--kubeconfig <FILE>")]
 #[case(&["clean", "--dry-run"], "--kubeconfig <FILE>")]
 #[case(&["clean", "--kubeconfig", "nowhere"], "--kubeconfig nowhere: no such file")]
+#[case(&["run", "--provider", "existing", "--kubeconfig", "nowhere"], "--kubeconfig nowhere: no such file")]
 #[case(&["clean", "--kubeconfig", "nowhere", "--components"], "cannot be used with")]
 #[case(&["list", "--format", "xml"], "[possible values: table, json]")]
 #[case(&["report", "merge", "nowhere.yaml", "--report-dir", "merged"], "nowhere.yaml: No such file")]
@@ -154,6 +160,110 @@ fn foreign_yaml_names_its_line_or_field() {
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
         assert!(stderr(&output).contains(says), "{}", stderr(&output));
     }
+}
+
+/// A kubeconfig for a server.
+fn kubeconfig(server: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{{name: c, cluster: {{server: '{server}'}}}}]\n\
+         contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\nusers: [{{name: u, user: {{}}}}]\n"
+    )
+}
+
+#[rstest::rstest]
+#[case::no_yaml("clusters: [", "kubeconfig")]
+#[case::nothing("", "kubeconfig")]
+#[case::no_such_context("apiVersion: v1\nkind: Config\ncurrent-context: c\n", "c")]
+fn a_kubeconfig_that_says_nothing_is_a_usage_error(#[case] text: &str, #[case] says: &str) {
+    let cli = Cli::new();
+    let file = cli.file("kubeconfig", text);
+    for verb in [&["run", "--provider", "existing"][..], &["clean"]] {
+        let output = cli.run(&[verb, &["--kubeconfig", &file]].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains(&file) && stderr(&output).contains(says), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_cluster_that_does_not_answer_is_said_once_and_leaves_no_report() {
+    let cli = Cli::new();
+    // Bound and dropped: nobody listens there.
+    let port =
+        std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port();
+    let server = format!("http://127.0.0.1:{port}");
+    let file = cli.file("kubeconfig", &kubeconfig(&server));
+    let output = cli.run(&["run", "--provider", "existing", "--kubeconfig", &file, "--operator", "existing"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!([&*server, &*file, "does not answer"].iter().all(|words| said.contains(words)), "{said}");
+    assert!(!cli.home.path().join("conformance-report/report.yaml").exists());
+}
+
+/// An API server that serves nothing but Kubernetes' core, knows the user, and lets it do nothing.
+fn forbidding() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let server = format!("http://{}", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || answer(stream));
+        }
+    });
+    server
+}
+
+/// Answers requests of one connection.
+fn answer(stream: std::net::TcpStream) {
+    use std::io::{BufRead, BufReader, Read, Write};
+    let mut reader = BufReader::new(stream);
+    loop {
+        let (mut line, mut length) = (String::new(), 0);
+        if reader.read_line(&mut line).unwrap_or(0) == 0 {
+            return;
+        }
+        let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+        loop {
+            let mut header = String::new();
+            if reader.read_line(&mut header).unwrap_or(0) <= 2 {
+                break;
+            }
+            if let Some(found) = header.to_ascii_lowercase().strip_prefix("content-length:") {
+                length = found.trim().parse().unwrap_or(0);
+            }
+        }
+        let mut sent = vec![0; length];
+        let _ = reader.read_exact(&mut sent);
+        let body = match path.as_str() {
+            "/version" => {
+                r#"{"major":"1","minor":"36","gitVersion":"v1.36.0","gitCommit":"","gitTreeState":"","buildDate":"","goVersion":"","compiler":"","platform":""}"#.to_owned()
+            }
+            "/api" => r#"{"kind":"APIVersions","versions":["v1"],"serverAddressByClientCIDRs":[]}"#.to_owned(),
+            "/apis" => r#"{"kind":"APIGroupList","groups":[]}"#.to_owned(),
+            "/api/v1" => r#"{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","singularName":"","namespaced":true,"kind":"Pod","verbs":["list","watch"]}]}"#.to_owned(),
+            // A question what the user may do is sent back without a status: nothing.
+            _ => String::from_utf8_lossy(&sent).into_owned(),
+        };
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        if reader.get_mut().write_all(format!("{head}{body}").as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn rights_that_are_missing_are_said_once_before_any_case() {
+    let cli = Cli::new();
+    let file = cli.file("kubeconfig", &kubeconfig(&forbidding()));
+    let output = cli.run(&["run", "--provider", "existing", "--kubeconfig", &file, "--operator", "existing"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(
+        ["may not", "watch pods", "create namespaces"].iter().all(|words| said.contains(words)),
+        "{said}"
+    );
+    assert!(!cli.home.path().join("conformance-report/report.yaml").exists());
 }
 
 #[test]

@@ -143,10 +143,16 @@ pub(crate) enum ProviderName {
     Existing,
 }
 
-/// Which controller is judged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+/// The operator that somebody else runs, behind `--operator`.
+pub(crate) const EXISTING: &str = "existing";
+/// The reference controller, which needs no description.
+pub(crate) const REFERENCE: &str = "reference";
+
+/// Which controller is judged, as it was said before `--operator existing`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ImplementationOrigin {
     /// This project's reference controller.
+    #[default]
     Reference,
     /// The operator that runs in your own cluster.
     Existing,
@@ -164,16 +170,43 @@ pub(crate) enum Install {
 /// An operator in the reference controller's place.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct OperatorArgs {
-    /// Run this operator instead of the reference controller: upstream=DIR, a checkout of ai-dynamo/grove, which is built
-    /// with Go once; exec:FILE, a description of any operator (docs/operators.md); or reference.
-    #[arg(long, value_name = "upstream=DIR|exec:FILE")]
+    /// Judge this operator instead of the reference controller: upstream=DIR, a checkout of ai-dynamo/grove, which is
+    /// built with Go once; exec:FILE, a description of any operator (docs/operators.md); existing, the one that you run in
+    /// the cluster yourself; or reference.
+    #[arg(long, value_name = "upstream=DIR|exec:FILE|existing")]
     pub operator: Option<String>,
+    /// As --operator existing, which it became.
+    #[arg(long, value_enum, default_value = "reference", hide = true, conflicts_with = "operator")]
+    pub implementation: ImplementationOrigin,
     /// What it declares, instead of the file that comes with its description: clauses of other features are unsupported.
     #[arg(long, value_name = "FILE", requires = "operator")]
     pub declares: Option<PathBuf>,
 }
 
-/// Where a run's cluster comes from, and which controller is judged.
+impl OperatorArgs {
+    /// Whether the operator is one that somebody else runs.
+    pub(crate) fn is_existing(&self) -> bool {
+        self.operator.as_deref() == Some(EXISTING) || self.implementation == ImplementationOrigin::Existing
+    }
+
+    /// What is given of an operator that is to be started.
+    pub(crate) fn started(&self) -> Option<&str> {
+        self.operator.as_deref().filter(|word| ![EXISTING, REFERENCE].contains(word))
+    }
+}
+
+/// A node label with its value.
+fn label(word: &str) -> Result<String, String> {
+    let is_part = |part: &str| {
+        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
+    };
+    match word.split_once('=') {
+        Some((key, value)) if is_part(key) && is_part(value) => Ok(word.to_owned()),
+        _ => Err("expected KEY=VALUE, a label that the nodes carry".into()),
+    }
+}
+
+/// Where a run's cluster comes from.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ProviderArgs {
     /// Where the cluster comes from.
@@ -194,24 +227,25 @@ pub(crate) struct ProviderArgs {
     #[arg(long = "chart", value_name = "NAME=CHART[@VERSION]", value_parser = name_and_chart)]
     pub charts: Vec<(String, String)>,
     /// Kubeconfig of your own cluster. Nothing is installed in it; it must run KWOK for nodes annotated
-    /// kwok.x-k8s.io/node=fake.
+    /// kwok.x-k8s.io/node=fake, unless --nodes-where lends it nodes.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
+    /// Lend the nodes of your cluster that carry this label to cases, with their own capacity, instead of simulating any.
+    /// They get back their labels and taints. One more than a case needs is for canaries.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
+    pub nodes_where: Option<String>,
     /// Run even if the cluster has PodCliqueSets that no conformance run created.
     #[arg(long)]
     pub beside_foreign_workloads: bool,
     /// The cluster stores all kinds in one etcd, so clauses about the order of writes across kinds can be judged.
     #[arg(long)]
     pub one_etcd: bool,
-    /// Which controller is judged.
-    #[arg(long, value_enum, default_value = "reference")]
-    pub implementation: ImplementationOrigin,
-    /// Name of that controller in the report, with --implementation existing.
-    #[arg(long, value_name = "NAME", default_value = "unnamed")]
-    pub implementation_name: String,
-    /// Version of that controller in the report.
-    #[arg(long, value_name = "VERSION", default_value = "unknown")]
-    pub implementation_version: String,
+    /// Name of the operator in the report, with --operator existing.
+    #[arg(long, value_name = "NAME", default_value = "unnamed", alias = "implementation-name")]
+    pub operator_name: String,
+    /// Its version there.
+    #[arg(long, value_name = "VERSION", default_value = "unknown", alias = "implementation-version")]
+    pub operator_version: String,
 }
 
 /// Arguments of `run`.
@@ -414,11 +448,8 @@ pub(crate) struct UpArgs {
     /// Kubernetes version.
     #[arg(long, value_parser = version(), value_name = "VERSION", default_value = Kubernetes::default().minor())]
     pub kubernetes: Kubernetes,
-    /// Which controller runs in the cluster. With `existing`, the reference controller and its CRDs are left out: install
-    /// your own operator and judge it with `run --provider existing --kubeconfig FILE --implementation existing`.
-    #[arg(long, value_enum, default_value = "reference")]
-    pub implementation: ImplementationOrigin,
-    /// Which operator runs in it.
+    /// Which operator runs in it. With --operator existing none does, and its CRDs are left out: install your own and
+    /// judge it with `run --provider existing --kubeconfig FILE --operator existing`.
     #[command(flatten)]
     pub operator: OperatorArgs,
     /// Initial nodes: how many, and GPUs per node (8x8 is 8 nodes with 8 GPUs each, 4 per rack, 8 per block).

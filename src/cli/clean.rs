@@ -9,7 +9,7 @@ use conformance_contract::names;
 use conformance_report::Exit;
 
 use super::args::CleanArgs;
-use super::{Failure, output};
+use super::{Failure, output, provider};
 
 /// Cleans.
 ///
@@ -45,9 +45,7 @@ pub(crate) async fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
 
 /// Removes what runs have left in a cluster. What cannot be removed is said, and keeps nothing else from being.
 async fn clean_cluster(kubeconfig: &Path, run: Option<&str>, dry_run: bool) -> Result<Exit, Failure> {
-    if !kubeconfig.is_file() {
-        return Err(Failure::Usage(format!("--kubeconfig {}: no such file", kubeconfig.display())));
-    }
+    provider::readable(kubeconfig).await?;
     let client = local::client(kubeconfig).await?;
     let left = sweep::left(&client, RunLabel { key: names::RUN, run }).await?;
     if left.is_empty() {

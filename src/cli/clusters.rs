@@ -19,7 +19,7 @@ use conformance_report::Exit;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
-use super::args::{ImplementationOrigin, UpArgs};
+use super::args::{EXISTING, UpArgs};
 use super::output::{self, Console};
 use super::{Failure, cluster_spec, given, operator, own, programs, select};
 
@@ -58,7 +58,7 @@ pub(crate) fn kubeconfig(name: &str, wanted: &ClusterSpec) -> Result<PathBuf, Fa
     if there.as_ref().is_some_and(|card| !card.has_controller) {
         return Err(Failure::Usage(format!(
             "cluster {name:?} is without the reference controller; judge what runs in it with --provider existing \
-             --kubeconfig FILE --implementation existing"
+             --kubeconfig FILE --operator existing"
         )));
     }
     let operator = wanted.operator.as_ref().map(|operator| operator.word.clone());
@@ -106,11 +106,9 @@ pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
     let out = std::fs::File::options().append(true).open(&log).map_err(infrastructure)?;
     let mut command = Command::new(own()?);
     command.arg("__supervise").arg(&args.name).arg("--backend").arg(&args.backend);
-    if args.implementation == ImplementationOrigin::Existing {
-        command.args(["--implementation", "existing"]);
-    }
-    if let Some(operator) = &spec.operator {
-        command.arg("--operator").arg(&operator.word);
+    let existing = args.operator.is_existing().then_some(EXISTING);
+    if let Some(word) = spec.operator.as_ref().map(|operator| operator.word.as_str()).or(existing) {
+        command.arg("--operator").arg(word);
     }
     if let Some(file) = &args.operator.declares {
         command.arg("--declares").arg(file);
@@ -159,14 +157,11 @@ async fn spec(args: &UpArgs, talk: &Console) -> Result<ClusterSpec, Failure> {
     let mut targets = select::targets_on(args.kubernetes, &args.backend, None)?;
     let opened = operator::opened(&args.operator).await?;
     if let Some(opened) = &opened {
-        if args.implementation == ImplementationOrigin::Existing {
-            return Err(Failure::Usage("give either --operator or --implementation existing".into()));
-        }
         targets = operator::targets(opened, targets, args.backend == "all")?;
     }
     let schedulers = targets.iter().map(|target| target.scheduler()).collect();
     let spec = cluster_spec(args.kubernetes, &args.cluster_args, &schedulers, talk).await?;
-    let has_controller = args.implementation == ImplementationOrigin::Reference;
+    let has_controller = !args.operator.is_existing();
     let operator = match opened {
         Some(opened) => Some(Arc::new(opened.build(talk).await?)),
         None => None,

@@ -7,21 +7,17 @@ use conformance_report::{Implementation, ImplementationFile};
 use super::args::OperatorArgs;
 use super::{Failure, output};
 
-/// The word for the reference controller, which needs no description.
-const REFERENCE: &str = "reference";
-
-/// The operator that is named, if any is but the reference controller; nothing is built yet.
+/// The operator that is to be started in the reference controller's place, if any is; nothing is built yet.
 ///
 /// # Errors
 /// [`Failure::Usage`].
 pub(crate) async fn opened(args: &OperatorArgs) -> Result<Option<Opened>, Failure> {
-    match (args.operator.as_deref(), &args.declares) {
-        (Some(REFERENCE), Some(file)) => Err(Failure::Usage(format!(
-            "--declares {}: what the reference controller declares is known; give it with another --operator",
-            file.display()
-        ))),
-        (None | Some(REFERENCE), _) => Ok(None),
-        (Some(word), declares) => Ok(Some(open(word, declares.as_deref()).await?)),
+    match args.started() {
+        Some(word) => Ok(Some(open(word, args.declares.as_deref()).await?)),
+        None if args.declares.is_some() => {
+            Err(Failure::Usage("--declares goes with --operator upstream=DIR or exec:FILE".into()))
+        }
+        None => Ok(None),
     }
 }
 

@@ -7,7 +7,7 @@ use conformance_cluster::catalogue::{catalogue, component};
 use conformance_cluster::components::{Purpose, Toolbox, must_be_of};
 use conformance_cluster::kind::config;
 use conformance_cluster::kind::prepare::{self, Wanted};
-use conformance_cluster::local::{ClusterSpec, Programs};
+use conformance_cluster::local::{self, ClusterSpec, Programs};
 use conformance_cluster::process::Launcher;
 use conformance_cluster::schedulers::helm::Release;
 use conformance_cluster::schedulers::{self, installation};
@@ -15,7 +15,7 @@ use conformance_contract::scheduler::Scheduler;
 use conformance_report::Implementation;
 use conformance_run::environment::Origin;
 
-use super::args::{ClusterArgs, ImplementationOrigin, Install, ProviderArgs, ProviderName, RunArgs};
+use super::args::{ClusterArgs, Install, ProviderName, RunArgs};
 use super::{Failure, clusters, controller_program, output, overrides, own, select};
 
 /// Where the shared cluster comes from, and the programs that the run needs for it.
@@ -28,14 +28,23 @@ pub(crate) async fn origin(
     talk: &output::Console,
 ) -> Result<(Origin, Programs), Failure> {
     let releases = releases(args, &spec.schedulers)?;
+    if args.provider.nodes_where.is_some() && args.provider.provider != ProviderName::Existing {
+        return Err(Failure::Usage(
+            "--nodes-where lends nodes of your own cluster: pass --provider existing".into(),
+        ));
+    }
     let origin = match (args.provider.provider, &args.cluster, &args.provider.kubeconfig) {
         (ProviderName::Local, Some(name), None) => Origin::Up(clusters::kubeconfig(name, spec)?),
         (ProviderName::Local, None, None) => Origin::Local,
-        (ProviderName::Existing, None, Some(kubeconfig)) => Origin::Existing {
-            kubeconfig: kubeconfig.clone(),
-            beside_others: args.provider.beside_foreign_workloads,
-            one_etcd: args.provider.one_etcd,
-        },
+        (ProviderName::Existing, None, Some(kubeconfig)) => {
+            readable(kubeconfig).await?;
+            Origin::Existing {
+                kubeconfig: kubeconfig.clone(),
+                beside_others: args.provider.beside_foreign_workloads,
+                nodes_where: args.provider.nodes_where.clone(),
+                one_etcd: args.provider.one_etcd,
+            }
+        }
         (ProviderName::Existing, ..) => {
             return Err(Failure::Usage(
                 "--provider existing needs --kubeconfig FILE, and no --cluster".into(),
@@ -74,12 +83,12 @@ pub(crate) async fn origin(
 ///
 /// # Errors
 /// [`Failure::Usage`].
-pub(crate) fn implementation(args: &ProviderArgs) -> Result<Option<Implementation>, Failure> {
-    match (args.implementation, args.provider) {
-        (ImplementationOrigin::Reference, _) => Ok(None),
-        (ImplementationOrigin::Existing, ProviderName::Existing) => Ok(Some(Implementation {
-            name: args.implementation_name.clone(),
-            version: args.implementation_version.clone(),
+pub(crate) fn implementation(args: &RunArgs) -> Result<Option<Implementation>, Failure> {
+    match (args.operator.is_existing(), args.provider.provider) {
+        (false, _) => Ok(None),
+        (true, ProviderName::Existing) => Ok(Some(Implementation {
+            name: args.provider.operator_name.clone(),
+            version: args.provider.operator_version.clone(),
             organization: None,
             url: None,
             commit: None,
@@ -88,8 +97,8 @@ pub(crate) fn implementation(args: &ProviderArgs) -> Result<Option<Implementatio
             cluster_admin: false,
             ours: false,
         })),
-        (ImplementationOrigin::Existing, _) => Err(Failure::Usage(
-            "--implementation existing judges what runs in your own cluster: pass --provider existing".into(),
+        (true, _) => Err(Failure::Usage(
+            "--operator existing judges what runs in your own cluster: pass --provider existing".into(),
         )),
     }
 }
@@ -139,6 +148,20 @@ fn releases(args: &RunArgs, schedulers: &BTreeSet<Scheduler>) -> Result<Vec<Rele
         }
     }
     Ok(releases)
+}
+
+/// Whether a kubeconfig can be read, and names a server.
+///
+/// # Errors
+/// [`Failure::Usage`].
+pub(crate) async fn readable(kubeconfig: &Path) -> Result<(), Failure> {
+    if !kubeconfig.is_file() {
+        return Err(Failure::Usage(format!("--kubeconfig {}: no such file", kubeconfig.display())));
+    }
+    match local::config(kubeconfig).await {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::Usage(error.to_string())),
+    }
 }
 
 /// Options of a kind cluster; none by default.

@@ -11,12 +11,12 @@ use conformance_contract::kubernetes::Kubernetes;
 use conformance_driver::case::Isolation;
 use conformance_report as report;
 use conformance_report::{EvidenceError, Exit, MergeInput, Report, StoreError};
-use conformance_run::environment::{Environment, Settings};
+use conformance_run::environment::{Environment, Origin, Settings};
 use conformance_run::interruption::Interruption;
 use conformance_run::runner::{self, Clock, Observer, Plan, Results};
 use conformance_run::workload;
 
-use super::args::{ImplementationOrigin, Install, ProviderArgs, ProviderName, RunArgs, Versions};
+use super::args::{EXISTING, Install, ProviderArgs, ProviderName, RunArgs, Versions};
 use super::output::{self, Console};
 use super::{Failure, cluster_spec, given, operator, provider, run_id, select};
 
@@ -131,7 +131,7 @@ async fn run_on(
         // The programs of a folder are for local processes.
         spec.given.clear();
     }
-    let mut implementation = provider::implementation(&args.provider)?;
+    let mut implementation = provider::implementation(args)?;
     if let Some(opened) = opened {
         let operator = opened.build(talk.as_ref()).await?;
         implementation = Some(operator::implementation(&operator));
@@ -177,9 +177,11 @@ async fn run_on(
             });
         }
     }
-    if environment.settings.spec.operator.is_some() {
-        // One that does not start would be an error of every clause; why is said once, instead of a report.
-        talk.now("starting a control plane and the operator");
+    let uses_shared = || plan.chosen.iter().any(|case| case.isolation != Isolation::Dedicated);
+    let is_others = matches!(environment.settings.origin, Origin::Existing { .. }) && uses_shared();
+    if environment.settings.spec.operator.is_some() || is_others {
+        // What does not start or does not answer would be an error of every clause; why is said once, instead of a report.
+        talk.now(if is_others { "connecting" } else { "starting a control plane and the operator" });
         if let Err(error) = environment.test_cluster(Isolation::Shared, plan.targets[0]).await {
             let failure = Failure::Infrastructure(error.to_string());
             drop(error);
@@ -198,13 +200,12 @@ async fn run_on(
 
 /// An operator that is given is started as a process, in a cluster of the harness's own.
 fn operator_needs_local(option: &str, args: &ProviderArgs) -> Result<(), Failure> {
-    let is_local = args.provider == ProviderName::Local;
-    if is_local && args.implementation == ImplementationOrigin::Reference {
+    if args.provider == ProviderName::Local {
         return Ok(());
     }
     Err(Failure::Usage(format!(
         "{option} starts a process beside a local control plane: it goes with --provider local only; an operator that \
-         runs in a cluster of your own is judged with --provider existing --implementation existing"
+         runs in a cluster of your own is judged with --provider existing --operator existing"
     )))
 }
 
@@ -321,16 +322,12 @@ fn provider_words(args: &ProviderArgs) -> Vec<String> {
     }
     words.extend(args.charts.iter().map(|(name, chart)| format!("--chart '{name}={chart}'")));
     words.extend(args.kubeconfig.iter().map(|file| path("kubeconfig", file)));
+    words.extend(args.nodes_where.iter().map(|label| format!("--nodes-where {label}")));
     if args.beside_foreign_workloads {
         words.push("--beside-foreign-workloads".into());
     }
     if args.one_etcd {
         words.push("--one-etcd".into());
-    }
-    if args.implementation == ImplementationOrigin::Existing {
-        words.push("--implementation existing".into());
-        words.push(format!("--implementation-name {}", args.implementation_name));
-        words.push(format!("--implementation-version {}", args.implementation_version));
     }
     words
 }
@@ -344,9 +341,14 @@ fn reproduce(kubernetes: Kubernetes, args: &RunArgs) -> String {
     );
     words.extend(args.cluster.iter().map(|name| format!("--cluster {name}")));
     words.extend(provider_words(&args.provider));
-    words.extend(args.operator.operator.iter().map(|word| format!("--operator '{word}'")));
     words.extend(args.upgrade_from.iter().map(|word| format!("--upgrade-from '{word}'")));
     words.extend(args.probe_undeclared.then(|| "--probe-undeclared".to_owned()));
+    words.extend(args.operator.started().map(|word| format!("--operator '{word}'")));
+    if args.operator.is_existing() {
+        words.push(format!("--operator {EXISTING}"));
+        words.push(format!("--operator-name '{}'", args.provider.operator_name));
+        words.push(format!("--operator-version '{}'", args.provider.operator_version));
+    }
     words.extend(args.operator.declares.iter().map(|file| format!("--declares {}", quoted(file))));
     if kubernetes != Kubernetes::default() {
         words.push(format!("--kubernetes {kubernetes}"));

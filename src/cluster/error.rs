@@ -248,6 +248,19 @@ pub enum ClusterError {
         /// How many there are.
         there: usize,
     },
+    /// Too few nodes of a cluster may be lent to cases.
+    #[error(
+        "--nodes-where {selector}: {labelled} nodes carry it, {usable} of them are Ready, not cordoned and not lent to \
+         another run; label at least 2, of which one is for canaries"
+    )]
+    NoNodes {
+        /// What they have to carry.
+        selector: String,
+        /// How many do.
+        labelled: usize,
+        /// How many of those can be used.
+        usable: usize,
+    },
     /// More nodes than a pool has reserved.
     #[error("{pool} has not reserved so many nodes")]
     NotReserved {
@@ -277,12 +290,25 @@ pub enum ClusterError {
         source: SchedulerFailure,
     },
     /// A kubeconfig that cannot be used.
-    #[error("kubeconfig {}: {source}", path.display())]
+    #[error("--kubeconfig {}: {source}; give the kubeconfig of a cluster that is there", path.display())]
     Kubeconfig {
         /// Which file.
         path: PathBuf,
         /// The client's error.
         source: Box<kube::config::KubeconfigError>,
+    },
+    /// The server that a kubeconfig names does not answer, or not its user.
+    #[error(
+        "--kubeconfig {}: {server} {reason}\n`kubectl --kubeconfig {} get --raw /version` must work from here first",
+        path.display(), path.display()
+    )]
+    Unreachable {
+        /// Which file.
+        path: PathBuf,
+        /// The server's address in it.
+        server: String,
+        /// What happened instead.
+        reason: String,
     },
     /// A kind configuration that is none.
     #[error("kind configuration: {0}")]

@@ -2,7 +2,7 @@
 //! removed.
 //!
 //! Cases get nodes that KWOK simulates, with their own taint, so that the cluster's own nodes and workloads are
-//! left alone. Before the first case, all permissions that the kubeconfig's identity lacks are reported together,
+//! left alone; or some of the cluster's own, which are given back as they were. Before the first case, all permissions that the kubeconfig's identity lacks are reported together,
 //! and so are Grove workloads that are not the run's.
 
 use std::collections::BTreeSet;
@@ -26,10 +26,13 @@ use serde_json::json;
 use super::node_pools::NodePools;
 use super::provider::{Logs, Provider};
 use super::sweep::{self, RunLabel};
+use super::workers::Workers;
 use super::{ClusterError, deploy, local};
 
 /// Questions to the API server at a time.
 const AT_ONCE: usize = 16;
+/// The API server answers its first question.
+const ANSWER: Duration = Duration::from_secs(15);
 /// KWOK takes a new node.
 const TAKEN: Duration = Duration::from_secs(15);
 /// Between two tries to create its pod.
@@ -65,23 +68,46 @@ pub struct ExistingCluster {
 
 impl ExistingCluster {
     /// Connects, and looks whether the run may do there what it has to: what is `needed`, and to list every kind that a
-    /// namespace may hold, for that is how leftovers are found. `run` is the label of everything that it makes.
+    /// namespace may hold, for that is how leftovers are found. `run` is the label of everything that it makes. Cases get
+    /// nodes that KWOK simulates, or, with `nodes_where`, the cluster's own that carry that label.
     ///
     /// # Errors
-    /// [`ClusterError::Kubeconfig`]; [`ClusterError::ForeignWorkloads`] for a cluster with workloads of others unless
-    /// `beside_others`; [`ClusterError::Rights`] with everything that is not allowed.
+    /// [`ClusterError::Kubeconfig`]; [`ClusterError::Unreachable`]; [`ClusterError::ForeignWorkloads`] for a cluster with
+    /// workloads of others unless `beside_others`; [`ClusterError::Rights`] with everything that is not allowed;
+    /// [`ClusterError::NoNodes`].
     pub async fn connect(
         kubeconfig: &Path,
         run: (&str, &str),
         beside_others: bool,
-        needed: Vec<Right>,
+        nodes_where: Option<&str>,
+        mut needed: Vec<Right>,
     ) -> Result<Self, ClusterError> {
-        let client = local::client(kubeconfig).await?;
+        if nodes_where.is_some() {
+            let of_nodes = ["get", "patch"].map(|verb| Right {
+                verb,
+                group: String::new(),
+                resource: "nodes".into(),
+                served_in: Vec::new(),
+            });
+            needed.extend(of_nodes);
+        }
+        let client = reached(kubeconfig, ANSWER).await?;
         allowed(&client, needed).await?;
         if !beside_others {
             no_others(&client, run.0).await?;
         }
-        Ok(Self { node_pools: NodePools::Simulated(client), run: (run.0.to_owned(), run.1.to_owned()) })
+        let node_pools = match nodes_where {
+            None => NodePools::Simulated(client),
+            Some(label) => match Workers::of_somebody_else(client.clone(), label, run).await {
+                Ok(workers) => NodePools::Workers(workers),
+                Err(error) => {
+                    // What it has done by then is undone.
+                    sweep::remove_all(&client, RunLabel { key: run.0, run: Some(run.1) }).await?;
+                    return Err(error);
+                }
+            },
+        };
+        Ok(Self { node_pools, run: (run.0.to_owned(), run.1.to_owned()) })
     }
 
     /// Waits until somebody plays the kubelet of a simulated node: a pod that is bound to it from its creation runs.
@@ -138,6 +164,40 @@ impl ExistingCluster {
             }
         }
     }
+}
+
+/// A client of a kubeconfig's server, which has answered within `limit`.
+async fn reached(kubeconfig: &Path, limit: Duration) -> Result<Client, ClusterError> {
+    let config = local::config(kubeconfig).await?;
+    let server = config.cluster_url.to_string();
+    let unreachable = |reason: String| ClusterError::Unreachable { path: kubeconfig.into(), server, reason };
+    let client = match Client::try_from(config) {
+        Ok(client) => client,
+        Err(error) => return Err(unreachable(format!("cannot be connected to: {error}"))),
+    };
+    match tokio::time::timeout(limit, client.apiserver_version()).await {
+        Ok(Ok(_)) => Ok(client),
+        Ok(Err(kube::Error::Api(status))) if status.code == 401 => {
+            Err(unreachable(format!("does not know its user: {}", status.message)))
+        }
+        // Who may not ask for the version may be allowed what a run needs.
+        Ok(Err(kube::Error::Api(_))) => Ok(client),
+        Ok(Err(error)) => Err(unreachable(format!("does not answer: {}", causes(&error)))),
+        Err(_) => Err(unreachable(format!("did not answer within {} s", limit.as_secs()))),
+    }
+}
+
+/// An error with all that is behind it: that of a connection is told by its last cause.
+fn causes(error: &dyn std::error::Error) -> String {
+    let (mut said, mut error) = (error.to_string(), error.source());
+    while let Some(cause) = error {
+        // Some tell their cause already.
+        if !said.contains(&cause.to_string()) {
+            said = format!("{said}: {cause}");
+        }
+        error = cause.source();
+    }
+    said
 }
 
 /// Asks the API server about everything that a run does.
@@ -297,6 +357,31 @@ mod tests {
             }
         });
         Client::new(service, "default")
+    }
+
+    /// A kubeconfig for a server at that port, and the folder that it lies in.
+    fn kubeconfig(port: u16) -> (tempfile::TempDir, std::path::PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kubeconfig");
+        let text = format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: c\n\
+             clusters: [{{name: c, cluster: {{server: 'http://127.0.0.1:{port}'}}}}]\n\
+             contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\nusers: [{{name: u, user: {{}}}}]\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        (folder, path)
+    }
+
+    #[tokio::test]
+    async fn a_server_that_does_not_answer_is_named_with_its_file() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let (_folder, path) = kubeconfig(silent.local_addr().unwrap().port());
+        let error = reached(&path, Duration::from_secs(1)).await.err().unwrap().to_string();
+        assert!(error.contains("did not answer within 1 s") && error.contains("http://127.0.0.1"), "{error}");
+        drop(silent);
+        let error = reached(&path, ANSWER).await.err().unwrap().to_string();
+        let says = ["does not answer: ", "refused", "http://127.0.0.1", &path.display().to_string()];
+        assert!(says.iter().all(|words| error.contains(words)), "{error}");
     }
 
     #[rstest::rstest]

@@ -39,6 +39,7 @@ pub mod own_program;
 pub mod preflight;
 pub mod process;
 pub mod provider;
+mod real_nodes;
 pub mod schedulers;
 pub mod source;
 pub mod sweep;

@@ -49,6 +49,14 @@ impl NodePools {
         }
     }
 
+    /// How many GPUs a node can have; `None` where that is no limit.
+    pub fn gpus(&self) -> Option<u32> {
+        match self {
+            Self::Simulated(_) => None,
+            Self::Workers(workers) => workers.gpus(),
+        }
+    }
+
     /// The extended resource that stands for a node's `pods`, where that is the kubelet's to say: each pod must ask for
     /// one.
     pub fn slots(&self) -> Option<&'static str> {

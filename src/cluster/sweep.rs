@@ -5,8 +5,9 @@
 //! and of each object that it gives, and an object goes only as the one that was seen: by its UID.
 //!
 //! A node that KWOK simulates was made by a run, and is deleted. Any other node was lent to one: it loses the run's
-//! labels and taints, and stays. What its topology labels were before is known to nobody; they are removed where their
-//! value is a domain of the case, which no other pod asks for.
+//! labels and taints, and stays. A node of somebody else's cluster says itself what it was. Of others nobody knows what
+//! their topology labels were before; they are removed where their value is a domain of the case, which no other pod
+//! asks for.
 
 use std::fmt;
 
@@ -16,6 +17,8 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::{Map, Value, json};
 
 use super::ClusterError;
+use super::real_nodes::{WAS, give_back};
+use super::workers::SLOTS;
 
 /// How the labels and taints of runs begin.
 const OURS: &str = "conformance.grove.io/";
@@ -131,7 +134,8 @@ pub async fn remove_all(client: &Client, label: RunLabel<'_>) -> Result<(), Clus
 impl Left {
     /// Whether it is a node that was there before the run.
     fn is_lent(&self) -> bool {
-        self.kind == "Node" && !self.object.annotations().contains_key(SIMULATED)
+        let annotations = self.object.annotations();
+        self.kind == "Node" && (annotations.contains_key(WAS) || !annotations.contains_key(SIMULATED))
     }
 
     /// Removes it, without waiting for its end; of a node that was lent, what the run has put on it.
@@ -140,20 +144,20 @@ impl Left {
     /// [`ClusterError::Api`], [`ClusterError::Forbidden`].
     pub async fn remove(&self) -> Result<(), ClusterError> {
         let name = self.object.name_any();
-        let done = if self.is_lent() {
-            let patch = Patch::Merge(given_back(&self.object));
-            self.api.patch(&name, &PatchParams::default(), &patch).await.map(drop)
-        } else {
-            let seen = Preconditions { uid: self.object.uid(), resource_version: None };
-            self.api.delete(&name, &DeleteParams::background().preconditions(seen)).await.map(drop)
-        };
-        match done {
+        if self.is_lent() {
+            let without = json!({(SLOTS): null});
+            let slots = Patch::Merge(json!({"status": {"capacity": without, "allocatable": without}}));
+            let no_slots = self.api.patch_status(&name, &PatchParams::default(), &slots).await;
+            return match no_slots {
+                Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+                Err(source) => Err(ClusterError::api(format!("remove {} {name}", self.kind), source)),
+                Ok(_) => give_back(&self.api, &name).await,
+            };
+        }
+        let seen = Preconditions { uid: self.object.uid(), resource_version: None };
+        match self.api.delete(&name, &DeleteParams::background().preconditions(seen)).await.map(drop) {
             // Somebody else was quicker; a conflict is another object of that name.
-            Err(kube::Error::Api(status))
-                if status.is_not_found() || status.is_conflict() && !self.is_lent() =>
-            {
-                Ok(())
-            }
+            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
             done => done.map_err(|source| ClusterError::api(format!("remove {} {name}", self.kind), source)),
         }
     }
@@ -161,21 +165,32 @@ impl Left {
 
 /// The merge patch that takes a run's labels and taints off a node. It holds the node's resourceVersion: taints are a
 /// list, which is replaced whole.
-fn given_back(node: &DynamicObject) -> Value {
+pub(crate) fn given_back(node: &DynamicObject) -> Value {
+    // What a real node was is written on it.
+    let was: Value =
+        node.annotations().get(WAS).and_then(|was| serde_json::from_str(was).ok()).unwrap_or_default();
     let pool = node.labels().get(&format!("{OURS}pool"));
     let is_of_pool = |value: &str| pool.is_some_and(|pool| value.starts_with(&format!("{pool}-")));
     let ours = node
         .labels()
         .iter()
         .filter(|(key, value)| key.starts_with(OURS) || key.starts_with(DOMAINS) && is_of_pool(value));
-    let labels: Map<String, Value> = ours.map(|(key, _)| (key.clone(), Value::Null)).collect();
+    let mut labels: Map<String, Value> = ours.map(|(key, _)| (key.clone(), Value::Null)).collect();
+    labels.extend(was["labels"].as_object().cloned().unwrap_or_default());
     let is_ours = |taint: &&Value| taint["key"].as_str().is_some_and(|key| key.starts_with(OURS));
     let taints = node.data["spec"]["taints"].as_array().into_iter().flatten();
-    let taints: Vec<_> = taints.filter(|taint| !is_ours(taint)).cloned().collect();
-    json!({
-        "metadata": {"resourceVersion": node.metadata.resource_version, "labels": labels},
-        "spec": {"taints": taints},
-    })
+    let mut taints: Vec<_> = taints.filter(|taint| !is_ours(taint)).cloned().collect();
+    let is_same = |a: &Value, b: &Value| a["key"] == b["key"] && a["effect"] == b["effect"];
+    for own in was["taints"].as_array().into_iter().flatten() {
+        if !taints.iter().any(|taint| is_same(taint, own)) {
+            taints.push(own.clone());
+        }
+    }
+    let mut metadata = json!({"resourceVersion": node.metadata.resource_version, "labels": labels});
+    if !was.is_null() {
+        metadata["annotations"] = json!({(WAS): null});
+    }
+    json!({"metadata": metadata, "spec": {"taints": taints}})
 }
 
 #[cfg(test)]

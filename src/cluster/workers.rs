@@ -19,6 +19,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::nodes::NodeSpec;
+use super::real_nodes::RealNodes;
 use super::{ClusterError, deploy};
 
 /// Node label that the fake GPU plugin reads the number of its GPUs from.
@@ -54,6 +55,8 @@ struct Lent {
 /// The workers of a cluster.
 pub struct Workers {
     client: Client,
+    /// Where they are somebody else's, with the capacity that they have.
+    real: Option<RealNodes>,
     /// How many there are: fewer, once one was lost.
     size: watch::Sender<usize>,
     seats: Arc<Semaphore>,
@@ -72,7 +75,24 @@ impl Workers {
             .list(&ListParams::default().labels(label))
             .await
             .map_err(|source| ClusterError::api(format!("list the nodes with {label}"), source))?;
-        let free: Vec<_> = found
+        Ok(Self::new(client, None, found))
+    }
+
+    /// The nodes of somebody else's cluster that carry `label`, with their own capacity; one of them is for canaries.
+    ///
+    /// # Errors
+    /// [`ClusterError::NoNodes`] if they are too few; [`ClusterError::Api`].
+    pub async fn of_somebody_else(
+        client: Client,
+        label: &str,
+        run: (&str, &str),
+    ) -> Result<Self, ClusterError> {
+        let (real, lent) = RealNodes::take(client.clone(), label, run).await?;
+        Ok(Self::new(client, Some(real), lent))
+    }
+
+    fn new(client: Client, real: Option<RealNodes>, nodes: impl IntoIterator<Item = Node>) -> Self {
+        let free: Vec<_> = nodes
             .into_iter()
             .map(|node| Worker {
                 name: node.name_any(),
@@ -81,18 +101,24 @@ impl Workers {
             })
             .collect();
         let size = free.len();
-        Ok(Self {
+        Self {
             client,
+            real,
             size: watch::Sender::new(size),
             seats: Arc::new(Semaphore::new(size)),
             free: Mutex::new(free),
             lent: Mutex::default(),
-        })
+        }
     }
 
     /// A client of the cluster that they are in.
     pub fn client(&self) -> Client {
         self.client.clone()
+    }
+
+    /// How many GPUs each can have; `None` where that is no limit.
+    pub fn gpus(&self) -> Option<u32> {
+        self.real.as_ref().map(|real| real.gpus)
     }
 
     /// How many there are.
@@ -161,6 +187,34 @@ impl Workers {
     }
 
     async fn dress(&self, worker: Worker, node: NodeSpec, scarce: bool) -> Result<NodeSpec, ClusterError> {
+        let taints: Vec<_> = node
+            .taint
+            .iter()
+            .map(|(key, value)| json!({"key": key, "value": value, "effect": "NoSchedule"}))
+            .collect();
+        if scarce {
+            self.slots(&worker.name, Some(node.pods)).await?;
+        }
+        if let Some(real) = &self.real {
+            let labels = node.labels.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect();
+            real.dress(&worker.name, labels, taints.into()).await?;
+            real.leave(&worker.name, node.gpus).await?;
+        } else {
+            self.dress_ours(&worker, &node, taints).await?;
+        }
+        if scarce {
+            self.advertised(&worker.name, SLOTS, node.pods).await?;
+        }
+        Ok(NodeSpec { name: worker.name, ..node })
+    }
+
+    /// Has the fake GPU plugin of a node of the harness's own advertise what is asked for.
+    async fn dress_ours(
+        &self,
+        worker: &Worker,
+        node: &NodeSpec,
+        taints: Vec<Value>,
+    ) -> Result<(), ClusterError> {
         // A domain that the case does not know must not be on its nodes.
         let mut labels: Map<String, Value> = worker
             .labels
@@ -170,20 +224,8 @@ impl Workers {
             .collect();
         labels.extend(node.labels.iter().map(|(key, value)| (key.clone(), value.clone().into())));
         labels.insert(GPUS.into(), node.gpus.to_string().into());
-        let taints: Vec<_> = node
-            .taint
-            .iter()
-            .map(|(key, value)| json!({"key": key, "value": value, "effect": "NoSchedule"}))
-            .collect();
-        if scarce {
-            self.slots(&worker.name, Some(node.pods)).await?;
-        }
         self.patch(&worker.name, json!({"metadata": {"labels": labels}, "spec": {"taints": taints}})).await?;
-        self.advertised(&worker.name, GPU, node.gpus).await?;
-        if scarce {
-            self.advertised(&worker.name, SLOTS, node.pods).await?;
-        }
-        Ok(NodeSpec { name: worker.name, ..node })
+        self.advertised(&worker.name, GPU, node.gpus).await
     }
 
     /// Waits until a kubelet says that it has so much of a resource.
@@ -280,6 +322,10 @@ impl Workers {
     }
 
     async fn undress(&self, worker: &Worker, added: &BTreeSet<String>) -> Result<(), ClusterError> {
+        if let Some(real) = &self.real {
+            self.slots(&worker.name, None).await?;
+            return real.undress(&worker.name).await;
+        }
         let mut labels: Map<String, Value> = added.iter().map(|key| (key.clone(), Value::Null)).collect();
         labels.insert(GPUS.into(), "0".into());
         labels.extend(worker.labels.iter().map(|(key, value)| (key.clone(), value.clone().into())));
@@ -358,6 +404,7 @@ mod tests {
             |name: &&str| Worker { name: (*name).into(), labels: BTreeMap::new(), taints: Value::Null };
         Workers {
             client: Client::new(service, "default"),
+            real: None,
             size: watch::Sender::new(names.len()),
             seats: Arc::new(Semaphore::new(names.len())),
             free: Mutex::new(names.iter().map(worker).collect()),

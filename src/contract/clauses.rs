@@ -144,7 +144,7 @@ mod tests {
     /// yet: the group TRN (TrainJobs).
     fn contract() -> Vec<String> {
         let numbers: [(&str, Vec<u32>); 13] = [
-            ("ADM", (1..=11).collect()),
+            ("ADM", (1..=12).collect()),
             ("GANG", (1..=13).collect()),
             ("AON", (1..=13).collect()),
             ("TOPO", (1..=11).collect()),

@@ -19,7 +19,7 @@ use conformance_history::{SharedMark, is_of_canary};
 use serde_json::{Value, json};
 
 use super::limits;
-use crate::context::{Stop, TestContext};
+use crate::context::{Awaited, Stop, TestContext};
 
 impl TestContext {
     /// Waits until every pod of the PodGang is in the scheduler's hands, and the scheduler has had a whole pass since.
@@ -66,7 +66,7 @@ impl TestContext {
         for (kind, object) in schedulers::of(self.target).canary(&name) {
             self.create(kind, &on_canary_node(kind, object, &name)).await?;
         }
-        self.until(&format!("{name} bound"), limits::SCHEDULING, |live| {
+        self.until(Awaited::of_harness(format!("{name} bound")), limits::SCHEDULING, |live| {
             live.get("Pod", &name).is_some_and(|pod| pod["spec"]["nodeName"].is_string())
         })
         .await
@@ -80,7 +80,7 @@ impl TestContext {
         set["metadata"]["labels"][names::CANARY] = "true".into();
         lead_to_canary_node(&mut set["spec"]["template"]["cliques"][0]["spec"]["podSpec"]);
         self.create("PodCliqueSet", &set).await?;
-        self.until(&format!("{name} bound"), limits::SCHEDULING, |live| {
+        self.until(Awaited::of_harness(format!("{name} bound")), limits::SCHEDULING, |live| {
             let mut pods =
                 live.of("Pod").filter(|pod| pod["metadata"]["labels"][names::PART_OF] == name.as_str());
             pods.any(|pod| pod["spec"]["nodeName"].is_string())

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::limits::{self, Limit};
-use crate::context::{Stop, TestContext};
+use crate::context::{Awaited, Stop, TestContext};
 
 /// The pod of the dry-run bindings that show whether the API server asks the webhook yet. It never exists.
 const PROBE: &str = "binding-hold-probe";
@@ -208,7 +208,7 @@ async fn within(
     reached: impl Future<Output = ()>,
 ) -> Result<(), Stop> {
     let begin = Instant::now();
-    let late = || test.waited(condition, limit, begin, String::new());
+    let late = || test.waited(Awaited::of_harness(condition), limit, begin, String::new());
     test.within(limit, reached).await.ok_or_else(late)
 }
 

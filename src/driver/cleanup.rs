@@ -6,7 +6,7 @@ use std::time::Instant;
 use conformance_cluster::ClusterError;
 use conformance_expect::Gang;
 use conformance_history::{SharedMark, Version};
-use conformance_judge::cleanup::is_there_anyway;
+use conformance_judge::leftovers::{Leftovers, is_there_anyway};
 use conformance_judge::ownership::belongs;
 use futures::future::try_join_all;
 use kube::Api;
@@ -19,22 +19,41 @@ use super::namespace_end::Progress;
 use crate::context::{Stop, TestContext};
 
 impl TestContext {
+    /// Marks what is in the namespace before the case submits anything: nothing of that is left of a workload.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`] if the API server does not answer.
+    pub async fn take_baseline(&self) -> Result<(), Stop> {
+        let there = self.present(&self.listable().await?).await?;
+        self.mark(SharedMark::Baseline, there.into());
+        Ok(())
+    }
+
     /// Waits until nothing is left of the case's workloads, and marks what still is when the limit has run out; the
     /// judge decides what that means.
     ///
     /// # Errors
-    /// [`Stop::Cluster`] if the API server does not answer.
+    /// [`Stop::Cluster`] if the API server does not answer; [`Stop::Refused`] if the driver took no baseline.
     pub async fn until_nothing_left(&self) -> Result<(), Stop> {
+        if self.history().marks(SharedMark::Baseline).next().is_none() {
+            let action = "look for what is left".into();
+            return Err(Stop::Refused {
+                action,
+                reason: "the case took no baseline before its first submit".into(),
+            });
+        }
         let begin = Instant::now();
         let kinds = self.listable().await?;
         let mut changes = self.test_cluster.recorder.follow(&self.namespace);
         loop {
-            let left = self.leftovers(&kinds).await?;
+            let present = self.present(&kinds).await?;
+            let leftovers = Leftovers::of(&self.history(), &present);
+            let is_listed = present.iter().any(|object| leftovers.contains(object));
             // The watches may tell of a deletion later than a list shows it.
-            let unseen = self.look(|live| live.all().any(|object| !is_there_anyway(object)));
-            if (left.is_empty() && !unseen) || begin.elapsed() > self.length(CLEANUP) {
+            let is_seen = || self.look(|live| live.all().any(|object| leftovers.contains(object)));
+            if (!is_listed && !is_seen()) || begin.elapsed() > self.length(CLEANUP) {
                 self.test_cluster.cluster.healthy().await?;
-                self.mark(SharedMark::LeftOver, left.into());
+                self.mark(SharedMark::LeftOver, present.into());
                 return Ok(());
             }
             // Kinds that nobody watches are asked for again, at a pace that is no load.
@@ -92,8 +111,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// Everything in the namespace that nobody expects there, with kind and metadata.
-    async fn leftovers(&self, kinds: &[ApiResource]) -> Result<Vec<Value>, Stop> {
+    /// Everything in the namespace that is not in every namespace, with kind and metadata.
+    async fn present(&self, kinds: &[ApiResource]) -> Result<Vec<Value>, Stop> {
         let lists = try_join_all(kinds.iter().map(|kind| self.list(kind))).await?;
         Ok(lists.into_iter().flatten().filter(|object| !is_there_anyway(object)).collect())
     }
@@ -106,7 +125,7 @@ impl TestContext {
         Ok(found
             .items
             .into_iter()
-            .map(|object| json!({"kind": kind.kind, "metadata": object.metadata}))
+            .map(|object| json!({"apiVersion": kind.api_version, "kind": kind.kind, "metadata": object.metadata}))
             .collect())
     }
 

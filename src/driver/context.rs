@@ -9,6 +9,7 @@
 mod manifests;
 mod nodes;
 mod requests;
+mod stop;
 mod waits;
 
 use std::collections::BTreeMap;
@@ -18,84 +19,19 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 pub use self::requests::Answer;
+pub use self::stop::{Awaited, Breach, Duty, Stop, Waited};
+use conformance_cluster::deploy;
 use conformance_cluster::kind::KindCluster;
 use conformance_cluster::local::LocalCluster;
 use conformance_cluster::nodes::NodeSpec;
-use conformance_cluster::{ClusterError, deploy};
 use conformance_contract::names;
 use conformance_contract::target::Target;
 use conformance_expect::{Expected, Gang, hyper_nodes, schedulers};
-use conformance_history::{Header, History, Live, MarkName, SharedMark};
+use conformance_history::{Header, History, Live, MarkName};
 
 use super::case::Case;
 use crate::recorder::Tracked;
 use crate::test_cluster::TestCluster;
-
-/// Why a driver stopped before its end.
-#[derive(Debug, thiserror::Error)]
-pub enum Stop {
-    /// A named wait ran out: the judge decides whether that breaks a clause.
-    #[error("waited {seconds:.1} s ({limit}{}) for: {condition}\n{situation}", slowed(*slowness))]
-    Wait {
-        /// The condition's name.
-        condition: String,
-        /// The limit's name.
-        limit: &'static str,
-        /// How long.
-        seconds: f64,
-        /// By how much the limit was longer for the machine's sake.
-        slowness: f64,
-        /// The namespace at that moment.
-        situation: String,
-    },
-    /// The API server refused something that the case needs.
-    #[error("{action}: {reason}")]
-    Refused {
-        /// What was tried.
-        action: String,
-        /// What it said.
-        reason: String,
-    },
-    /// The cluster failed.
-    #[error(transparent)]
-    Cluster(#[from] ClusterError),
-    /// The operator under test ended by itself, and nothing else of the cluster did.
-    #[error("the operator under test ended: {0}")]
-    OperatorEnded(ClusterError),
-}
-
-/// A factor on a limit, where it is one.
-fn slowed(slowness: f64) -> String {
-    if slowness > 1.0 { format!(", × {slowness:.1} for a slow API server") } else { String::new() }
-}
-
-impl Stop {
-    /// As the detail of the mark [`SharedMark::Stopped`].
-    pub fn detail(&self) -> Value {
-        let mut detail = json!({
-            "cluster": matches!(self, Self::Cluster(_)),
-            "wait": matches!(self, Self::Wait { .. }),
-            "reason": self.to_string(),
-        });
-        if let Self::OperatorEnded(death) = self {
-            detail["operatorEnded"] = death.to_string().into();
-        }
-        detail
-    }
-
-    /// From the mark [`SharedMark::Stopped`] of a history, if it has one.
-    pub fn recorded(history: &History) -> Option<Self> {
-        let (_, mark) = history.marks(SharedMark::Stopped).next()?;
-        let reason = mark.detail["reason"].as_str().unwrap_or_default().to_owned();
-        if let Some(death) = mark.detail["operatorEnded"].as_str() {
-            return Some(Self::OperatorEnded(ClusterError::Recorded(death.to_owned())));
-        }
-        Some(match mark.detail["cluster"] == true {
-            true => Self::Cluster(ClusterError::Recorded(reason)),
-            false => Self::Refused { action: "the driver stopped".into(), reason },
-        })
-    }
-}
 
 /// A case on a target.
 pub struct TestContext {
@@ -163,7 +99,7 @@ impl TestContext {
         deploy::create_unless_there(&test.test_cluster.client, &namespace).await?;
         match test.nodes_join(0).await {
             // Where the backend does not make the scheduler's picture, the judge says what comes of it.
-            Err(Stop::Wait { .. })
+            Err(Stop::Wait(_))
                 if { schedulers::of(target).picture() }
                     .is_some_and(|picture| picture.is_made_by_the_backend) => {}
             made => made?,

@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::limits;
-use crate::context::{Stop, TestContext};
+use crate::context::{Awaited, Stop, TestContext};
 use crate::test_cluster::TOPOLOGY;
 
 /// Runs `change`, which may stop, restart and reconfigure parts, and then puts everything back as it was, whatever
@@ -193,7 +193,8 @@ impl TestContext {
         let begin = Instant::now();
         let wait = async { while !recorder.look("", seen) && changes.changed().await.is_ok() {} };
         let limit = limits::RECOVERY;
-        let late = || self.waited("the watches on the cluster's objects back", limit, begin, String::new());
+        let awaited = || Awaited::of_harness("the watches on the cluster's objects back");
+        let late = || self.waited(awaited(), limit, begin, String::new());
         self.within(limit, wait).await.ok_or_else(late)
     }
 }

@@ -11,7 +11,7 @@ use conformance_history::{Live, Pod, SharedMark, condition, name};
 use serde_json::Value;
 
 use super::limits::SCHEDULING;
-use crate::context::{Stop, TestContext};
+use crate::context::{Duty, Stop, TestContext};
 
 impl TestContext {
     /// Waits until a PodCliqueSet of the case has become all that it should be, as it was scaled last. The mark
@@ -32,15 +32,13 @@ impl TestContext {
                 self.mark(SharedMark::Converged, serde_json::json!({"name": set}));
                 Ok(())
             }
-            Err(Stop::Wait { condition, limit, seconds, slowness, situation }) => {
-                let lack = self.look(|live| lacks(live, set, &gangs)).unwrap_or_default();
-                Err(Stop::Wait {
-                    condition: format!("{condition} (it lacks {lack})"),
-                    limit,
-                    seconds,
-                    slowness,
-                    situation,
-                })
+            Err(Stop::Wait(mut waited)) => {
+                self.look(|live| {
+                    let lack = lacks(live, set, &gangs).unwrap_or_default();
+                    waited.duty = duty(live, &gangs, &lack);
+                    waited.condition = format!("{} (it lacks {lack})", waited.condition);
+                });
+                Err(Stop::Wait(waited))
             }
             Err(stop) => Err(stop),
         }
@@ -99,6 +97,25 @@ fn is_counted(live: &Live, set: &str, gangs: &[Gang]) -> bool {
         && live
             .get("PodCliqueSet", set)
             .is_some_and(|pcs| counts(pcs, &["availableReplicas", "updatedReplicas"]))
+}
+
+/// Which clause demands what a set [lacks]; none demands counts in statuses.
+fn duty(live: &Live, gangs: &[Gang], lack: &str) -> Duty {
+    let is_missing = |gang: &&Gang| lack == format!("PodGang {}", gang.name);
+    let has_unbound = || {
+        gangs.iter().flat_map(|gang| &gang.groups).any(|group| {
+            let bound = pods_of(live, group).filter(|pod| pod.node().is_some()).count();
+            bound < group.replicas
+        })
+    };
+    match gangs.iter().find(is_missing) {
+        Some(gang) if gang.base.is_none() => Duty::Clause("GANG-01"),
+        Some(_) => Duty::Clause("GANG-03"),
+        None if lack.ends_with(" to go") => Duty::Clause("GANG-10"),
+        None if lack.contains(" PodGang ") => Duty::Clause("GANG-06"),
+        None if lack.starts_with("exactly ") && has_unbound() => Duty::Clause("AON-01"),
+        None => Duty::Harness,
+    }
 }
 
 /// The index of the PodCliqueSet replica that an object belongs to.
@@ -218,11 +235,18 @@ mod tests {
         vec![pod_gang, clique, pod, pcs]
     }
 
-    fn lack(objects: Vec<Value>) -> Option<String> {
-        let gangs = expect::gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
+    fn gangs() -> Vec<Gang> {
+        expect::gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
             "cliques": [{"name": "a", "spec": {"replicas": 1}}],
-        }}}));
-        lacks(&Story::flat().all_added(objects).end().end(), "w", &gangs)
+        }}}))
+    }
+
+    fn live(objects: Vec<Value>) -> Live {
+        Story::flat().all_added(objects).end().end()
+    }
+
+    fn lack(objects: Vec<Value>) -> Option<String> {
+        lacks(&live(objects), "w", &gangs())
     }
 
     #[rstest::rstest]
@@ -251,5 +275,24 @@ mod tests {
         beyond["metadata"]["name"] = json!("w-1");
         let objects = converged().into_iter().chain([beyond]).collect();
         assert_eq!(lack(objects).as_deref(), Some("PodGang w-1 to go"));
+    }
+
+    /// Without the object, or with its field null.
+    #[rstest::rstest]
+    #[case::no_gang(0, None, Duty::Clause("GANG-01"))]
+    #[case::not_initialized(0, Some("/status/conditions/0/status"), Duty::Clause("GANG-06"))]
+    #[case::not_referred_to(0, Some("/spec/podgroups/0/podReferences"), Duty::Clause("GANG-06"))]
+    #[case::not_bound(2, Some("/spec/nodeName"), Duty::Clause("AON-01"))]
+    #[case::not_ready(2, Some("/status/conditions/0/status"), Duty::Harness)]
+    #[case::not_counted(1, Some("/status/scheduledReplicas"), Duty::Harness)]
+    #[case::to_go(2, Some("/metadata/labels/grove.io~1podgang"), Duty::Clause("GANG-10"))]
+    fn whose_duty_it_is(#[case] object: usize, #[case] field: Option<&str>, #[case] wanted: Duty) {
+        let mut objects = converged();
+        match field {
+            Some(field) => *objects[object].pointer_mut(field).unwrap() = Value::Null,
+            None => drop(objects.remove(object)),
+        }
+        let lack = lack(objects.clone()).unwrap();
+        assert_eq!(duty(&live(objects), &gangs(), &lack), wanted, "{lack}");
     }
 }

@@ -8,7 +8,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::limits::CLEANUP;
-use crate::context::{Stop, TestContext};
+use crate::context::{Awaited, Stop, TestContext};
 
 /// Between two questions whether a CRD is gone, which nobody watches.
 const PACE: Duration = Duration::from_millis(50);
@@ -28,7 +28,12 @@ impl TestContext {
         let begin = Instant::now();
         while self.crd(Method::GET, name).await?.is_some() {
             if begin.elapsed() > self.length(CLEANUP) {
-                return Err(self.waited(format!("CRD {name} gone"), CLEANUP, begin, String::new()));
+                return Err(self.waited(
+                    Awaited::of_harness(format!("CRD {name} gone")),
+                    CLEANUP,
+                    begin,
+                    String::new(),
+                ));
             }
             tokio::time::sleep(PACE).await;
         }

@@ -8,7 +8,7 @@ use conformance_expect::schedulers;
 use serde_json::Value;
 
 use super::limits::TOPOLOGY_TREE;
-use crate::context::{Stop, TestContext};
+use crate::context::{Awaited, Stop, TestContext};
 
 impl TestContext {
     /// Waits until the target's scheduler knows the racks and blocks of the case's nodes, where it keeps a picture of
@@ -22,6 +22,9 @@ impl TestContext {
         let picture = schedulers::of(self.target).picture().filter(|_| !domains.is_empty());
         let Some(picture) = picture else { return Ok(()) };
         let condition = "the scheduler's topology has the domains of the case's nodes";
-        self.until_in_cluster(condition, TOPOLOGY_TREE, |live| (picture.has)(live, &domains)).await
+        self.until_in_cluster(Awaited::of_harness(condition), TOPOLOGY_TREE, |live| {
+            (picture.has)(live, &domains)
+        })
+        .await
     }
 }

@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::limits;
-use crate::context::{Stop, TestContext};
+use crate::context::{Awaited, Stop, TestContext};
 
 /// Runs `change`, which may break the GPUs of the case's nodes and stop their kubelets, and then mends all of them,
 /// whatever came of it. The mark [`SharedMark::PutBack`] is where the mending begins.
@@ -44,9 +44,9 @@ impl TestContext {
     /// As [`TestContext::until`].
     pub async fn until_running(&self, gangs: &[Gang]) -> Result<(), Stop> {
         let names: Vec<_> = gangs.iter().map(|gang| gang.name.as_str()).collect();
-        let condition = format!("all pods of {} running", names.join(", "));
+        let condition = Awaited::demanded_by("KLT-01", format!("all pods of {} running", names.join(", ")));
         let run = |live: &Live| kubelets::all_run(live, gangs).is_ok();
-        self.until(&condition, limits::CONTAINERS, run).await
+        self.until(condition, limits::CONTAINERS, run).await
     }
 
     /// Breaks GPUs of a node: those of these indices, such as `0,3`, or `all`.

@@ -23,24 +23,49 @@ const WINDOW: usize = 15;
 const FIRST: usize = 5;
 /// Between two reads.
 const PACE: Duration = Duration::from_secs(1);
-/// A read that takes longer counts as this.
+/// A read's own limit: one that takes longer counts as this, and shows that the machine is too slow to tell whether
+/// something does not come or comes late.
 const LONGEST: Duration = Duration::from_secs(2);
+/// How many of the moments when the machine was too slow are remembered.
+const SLOW_MOMENTS: usize = 64;
 
-/// The last reads.
+/// The last reads, and when the machine was too slow to tell.
 #[derive(Debug, Default)]
-struct Reads(Mutex<VecDeque<Duration>>);
+struct Reads {
+    last: Mutex<VecDeque<Duration>>,
+    too_slow: Mutex<VecDeque<(Instant, String)>>,
+}
 
 impl Reads {
     fn add(&self, took: Duration) {
-        let mut reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reads = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if reads.len() == WINDOW {
             reads.pop_front();
         }
         reads.push_back(took);
+        drop(reads);
+        let longest = NOMINAL.mul_f64(FACTORS.1);
+        let figure = match self.median() {
+            _ if took >= LONGEST => format!("a read from the API server took {took:.1?} (limit {LONGEST:?})"),
+            Some(median) if median > longest => {
+                format!("reads from the API server took {median:.1?} (limits allow for {longest:?})")
+            }
+            _ => return,
+        };
+        let mut moments = self.too_slow.lock().unwrap_or_else(PoisonError::into_inner);
+        if moments.len() == SLOW_MOMENTS {
+            moments.pop_front();
+        }
+        moments.push_back((Instant::now(), figure));
+    }
+
+    fn too_slow_since(&self, begin: Instant) -> Option<String> {
+        let moments = self.too_slow.lock().unwrap_or_else(PoisonError::into_inner);
+        moments.iter().rev().find(|(at, _)| *at >= begin).map(|(_, figure)| figure.clone())
     }
 
     fn median(&self) -> Option<Duration> {
-        let reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let reads = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sorted: Vec<_> = reads.iter().copied().collect();
         sorted.sort();
         sorted.get(sorted.len() / 2).copied()
@@ -89,6 +114,12 @@ impl Speed {
     pub fn factor(&self) -> f64 {
         self.reads.factor()
     }
+
+    /// What shows, if anything does, that since then the machine has been too slow for limits to mean anything: a read
+    /// that took longer than its own limit, or reads so slow that limits grow with them no more.
+    pub fn too_slow_since(&self, begin: Instant) -> Option<String> {
+        self.reads.too_slow_since(begin)
+    }
 }
 
 impl Reads {
@@ -121,6 +152,17 @@ mod tests {
         let reads = Reads::default();
         millis.iter().for_each(|millis| reads.add(Duration::from_millis(*millis)));
         assert!((reads.factor() - factor).abs() < 1e-9, "{}", reads.factor());
+    }
+
+    #[rstest]
+    #[case::as_slow_as_limits_allow(&[60, 60, 60], None)]
+    #[case::slower(&[80, 80], Some("reads from the API server took 80.0ms (limits allow for 60ms)"))]
+    #[case::one_that_was_late(&[4, 4, 2400, 4], Some("a read from the API server took 2.4s (limit 2s)"))]
+    fn a_machine_that_is_too_slow_is_shown_to_be(#[case] millis: &[u64], #[case] figure: Option<&str>) {
+        let (begin, reads) = (Instant::now(), Reads::default());
+        millis.iter().for_each(|millis| reads.add(Duration::from_millis(*millis)));
+        assert_eq!(reads.too_slow_since(begin).as_deref(), figure);
+        assert_eq!(reads.too_slow_since(Instant::now()), None, "it is fast enough since");
     }
 
     #[test]

@@ -72,7 +72,10 @@ shared_marks! {
     PodLost = "pod lost",
     /// The next write is somebody else's, not the controller's: `{"kind", "name", "patch"}`, a JSON merge patch.
     WrittenByOthers = "written by others",
-    /// All that was left of a deleted workload: a list of objects with kind and metadata.
+    /// What was in the namespace before the first submit: a list of objects with kind and metadata.
+    Baseline = "baseline",
+    /// All that was in the namespace when a deleted workload was gone or the wait for that ended: a list of objects with
+    /// kind and metadata.
     LeftOver = "left over",
     /// The wait for a deleted namespace ended, whatever came of it.
     WaitedForNamespace = "waited for the namespace to go",

@@ -73,6 +73,12 @@ impl Attempt {
         Self { silent, ..self }
     }
 
+    /// The answer as such: what its words have to be is another clause's.
+    #[must_use]
+    pub const fn in_any_words(self) -> Self {
+        Self { says: &[], ..self }
+    }
+
     /// Only the words of the answer count, not whether it admits.
     #[must_use]
     pub const fn whatever_the_answer(self) -> Self {
@@ -174,6 +180,16 @@ pub fn answers(history: &History, attempts: &[Attempt]) -> Ruling {
     }
     none(violations)?;
     not_made.map_or(Ok(()), Err)
+}
+
+/// Every refusal says what it has to. Whether an attempt is to be refused is another clause's.
+///
+/// # Errors
+/// As [`answers`].
+pub fn refusals_say(history: &History, attempts: &[Attempt]) -> Ruling {
+    let is_refused = |attempt: &&Attempt| reply_to(history, attempt).map_or(true, |reply| reply.is_refused());
+    let refused: Vec<_> = attempts.iter().filter(is_refused).copied().collect();
+    answers(history, &refused.iter().map(|attempt| attempt.whatever_the_answer()).collect::<Vec<_>>())
 }
 
 /// The last answer to an attempt.

@@ -4,44 +4,31 @@ use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_expect::{Gang, schedulers};
-use conformance_history::{Change, History, SharedMark, Version, is_of_canary};
+use conformance_history::{Change, History, SharedMark, Version};
 use serde_json::Value;
 
 use super::{Shown, ensure, none, premise, violation};
+use crate::leftovers::Leftovers;
 use crate::ownership::belongs;
 
 const LEFT_BEHIND: Code = Code::new("left-behind");
 const NEVER_MADE: Code = Code::new("never-made");
 const NAMESPACE_STUCK: Code = Code::new("namespace-stuck");
 
-/// Whether an object is in every namespace, or the harness's own: Events outlive what they are about, a namespace gets
-/// a ServiceAccount and a ConfigMap with the cluster's CA, and canaries stay.
-pub fn is_there_anyway(object: &Value) -> bool {
-    let metadata = &object["metadata"];
-    match object["kind"].as_str().unwrap_or_default() {
-        "Event" => true,
-        "ServiceAccount" if metadata["name"] == "default" => true,
-        "ConfigMap" if metadata["name"] == "kube-root-ca.crt" => true,
-        _ => is_of_canary(object) || schedulers::is_left_of_a_canary(object),
-    }
-}
-
-/// Nothing of the case is left: neither among the kinds that the history holds nor among any other that the API server
-/// lists in the namespace (DEL-01, DEL-06).
+/// Nothing of the case's sets is left: neither among the kinds that the history holds nor among any other that the API
+/// server lists in the namespace (DEL-01, DEL-06). What is somebody else's may come and stay: see [`Leftovers`].
 ///
 /// # Errors
 /// A violation per object that is left, with the finalizers that hold it; [`Broken::NotReached`] if nobody looked.
 pub fn nothing_left(history: &History) -> Ruling {
     let (index, mark) = history.reached(SharedMark::LeftOver)?;
-    let listed =
-        mark.detail.as_array().into_iter().flatten().map(|object| violation(LEFT_BEHIND, is_left(object)));
+    let listed: Vec<_> = mark.detail.as_array().into_iter().flatten().collect();
+    let leftovers = Leftovers::of(history, listed.iter().copied());
     let live = history.before(index);
-    let seen = live.all().filter(|object| is_namespaced(object) && !is_there_anyway(object));
-    none(
-        listed.chain(
-            seen.map(|object| violation(LEFT_BEHIND, is_left(object)).shown_by_object("left", object)),
-        ),
-    )
+    let seen = live.all().filter(|object| is_namespaced(object) && leftovers.contains(object));
+    let seen = seen.map(|object| violation(LEFT_BEHIND, is_left(object)).shown_by_object("left", object));
+    let listed = listed.iter().filter(|object| leftovers.contains(object));
+    none(listed.map(|object| violation(LEFT_BEHIND, is_left(object))).chain(seen))
 }
 
 /// What an object that is left says of itself.
@@ -112,7 +99,7 @@ pub fn namespace_gone(history: &History) -> Ruling {
 #[cfg(test)]
 mod tests {
     use conformance_expect as expect;
-    use conformance_history::testing::{Story, object};
+    use conformance_history::testing::{Story, object, one_clique};
     use serde_json::json;
 
     use super::*;
@@ -138,7 +125,8 @@ mod tests {
     #[test]
     fn nothing_is_left() {
         let story = || {
-            Story::flat().added(object("Node", "n")).added(there("PodGang", "w-0")).added(there("Event", "e"))
+            let of_set = Story::flat().submitted(one_clique("w", 1)).added(object("Node", "n"));
+            of_set.added(there("PodGang", "w-0")).added(there("Event", "e"))
         };
         let gone = || story().deleted(there("PodGang", "w-0"));
         assert!(messages(nothing_left(&gone().mark(SharedMark::LeftOver, json!([])).end())).is_empty());
@@ -147,11 +135,17 @@ mod tests {
             ["PodGang w-0 is left"]
         );
         let role = json!([{"kind": "Role", "metadata": {
-            "name": "r", "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/f"],
+            "name": "w-r", "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/f"],
         }}]);
         let held = gone().mark(SharedMark::LeftOver, role).end();
-        assert_eq!(messages(nothing_left(&held)), ["Role r is left, held by finalizers example.com/f"]);
+        assert_eq!(messages(nothing_left(&held)), ["Role w-r is left, held by finalizers example.com/f"]);
         assert!(messages(nothing_left(&gone().end()))[0].starts_with("not reached"));
+        // A mesh's, put there later than the namespace; a Service of the set is left beside it.
+        let injected = json!([{"kind": "ConfigMap", "metadata": {"name": "istio-ca-root-cert"}}]);
+        let beside =
+            |story: Story| messages(nothing_left(&story.mark(SharedMark::LeftOver, injected.clone()).end()));
+        assert!(beside(gone()).is_empty());
+        assert_eq!(beside(gone().added(there("Service", "w-0"))), ["Service w-0 is left"]);
     }
 
     #[test]

@@ -7,26 +7,18 @@ use conformance_contract::ruling::Ruling;
 use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
+use conformance_expect::schedulers::writes_of_its_own_accord;
 use conformance_expect::{Gang, schedulers};
-use conformance_history::{Change, History, Kind, Version, controller};
+use conformance_history::{Change, History, Kind, SharedMark, Version, controller};
 use serde_json::Value;
 
 use super::gang_resources::is_gang_resource;
 use super::{Shown, none, violation};
+use crate::leftovers::operators;
 use crate::ownership::{belongs, is_scaled_by};
 
 const WRITTEN_AT_REST: Code = Code::new("written-at-rest");
 const TOUCHED: Code = Code::new("touched");
-
-/// KWOK's field manager: it writes the status of pods and nodes.
-const KWOK: &str = "kwok";
-
-/// Whether the field manager, or the source of an event, of that name writes of its own accord: KWOK, and the target's
-/// own scheduler, which writes conditions of pods and gang resources and its events. A rest is a rest beside them
-/// (GANG-11); another scheduler has nothing to write there.
-fn is_known(target: Target, writer: &str) -> bool {
-    writer == KWOK || schedulers::of(target).writers().contains(&writer)
-}
 
 /// A write in a history.
 #[derive(Debug, Clone)]
@@ -40,10 +32,12 @@ pub struct Write<'a> {
 }
 
 impl Write<'_> {
-    fn is_of_its_own_accord(&self, target: Target) -> bool {
-        self.version.change != Change::Deleted
-            && !self.by.is_empty()
-            && self.by.iter().all(|writer| is_known(target, writer))
+    /// A rest is a rest beside those who write of their own accord (GANG-11). The operator under test is none of them,
+    /// whatever it is called.
+    fn is_of_its_own_accord(&self, target: Target, operators: &BTreeSet<String>) -> bool {
+        let is_excepted =
+            |writer: &String| writes_of_its_own_accord(target, writer) && !operators.contains(writer);
+        self.version.change != Change::Deleted && !self.by.is_empty() && self.by.iter().all(is_excepted)
     }
 
     fn authors(&self) -> String {
@@ -54,9 +48,28 @@ impl Write<'_> {
 /// Every write from entry `from` up to entry `to` that nobody makes of its own accord. Canaries do not count, nor does
 /// what is the cluster's and shared with other cases.
 pub fn writes(history: &History, from: usize, to: usize) -> Vec<Write<'_>> {
+    by_accord(history, from, to).0
+}
+
+/// What was written during a rest that does not count: by whom, to which object, and how often.
+pub fn excepted(history: &History) -> BTreeMap<(String, String), usize> {
+    let place = |mark| history.reached(mark).map(|(place, _)| place);
+    let (Ok(from), Ok(to)) = (place(SharedMark::Converged), place(SharedMark::WatchedForRest)) else {
+        return BTreeMap::new();
+    };
+    by_accord(history, from, to).1.into_iter().fold(BTreeMap::new(), |mut counts, write| {
+        let object = format!("{} {}", write.version.kind(), write.version.name());
+        *counts.entry((write.authors(), object)).or_default() += 1;
+        counts
+    })
+}
+
+/// Writes that somebody had to decide on, and those that somebody makes of his own accord.
+fn by_accord(history: &History, from: usize, to: usize) -> (Vec<Write<'_>>, Vec<Write<'_>>) {
     let target = history.header.target;
+    let operators = operators(history);
     let mut latest: BTreeMap<(&str, &str), Version<'_>> = BTreeMap::new();
-    let mut found = Vec::new();
+    let (mut found, mut excepted) = (Vec::new(), Vec::new());
     for version in history.versions().filter(|version| version.index < to && is_of_workload(version)) {
         let key = (version.kind(), version.name());
         let previous = match version.change {
@@ -65,11 +78,12 @@ pub fn writes(history: &History, from: usize, to: usize) -> Vec<Write<'_>> {
         };
         let by = writers(target, previous.map(|p| p.object), version.object);
         let write = Write { version, previous, by };
-        if version.index >= from && !write.is_of_its_own_accord(target) {
-            found.push(write);
+        if version.index >= from {
+            let of_its_own_accord = write.is_of_its_own_accord(target, &operators);
+            if of_its_own_accord { &mut excepted } else { &mut found }.push(write);
         }
     }
-    found
+    (found, excepted)
 }
 
 fn is_of_workload(version: &Version<'_>) -> bool {
@@ -102,7 +116,7 @@ fn writers(target: Target, previous: Option<&Value>, object: &Value) -> Vec<Stri
     let is_author = |entry: &&Value| match (traced, of_status) {
         (true, _) => !before.contains(entry),
         (false, true) if has_status => entry["time"].as_str() == newest && entry["subresource"] == "status",
-        (false, true) => is_known(target, entry["manager"].as_str().unwrap_or_default()),
+        (false, true) => writes_of_its_own_accord(target, entry["manager"].as_str().unwrap_or_default()),
         (false, false) => entry["time"].as_str() == newest,
     };
     let authors = now.iter().filter(is_author);

@@ -94,6 +94,13 @@ fn schedulers_and_kwok_do_not_disturb_a_rest() {
 #[case::named_by_its_part(Target::KAI, "binder-of-somebody", false)]
 #[case::nobody_schedules(Target::EXTERNAL, "kube-scheduler", false)]
 #[case::kwok(Target::EXTERNAL, "kwok", true)]
+#[case::kubernetes(Target::EXTERNAL, "kube-controller-manager", true)]
+#[case::like_kubernetes(Target::EXTERNAL, "kube-controller-manager-of-mine", false)]
+#[case::of_its_chart(Target::VOLCANO, "vc-controller-manager", true)]
+#[case::of_another_chart(Target::KOORDINATOR, "vc-controller-manager", false)]
+#[case::of_its_chart_too(Target::KOORDINATOR, "koord-descheduler", true)]
+#[case::of_kais_images(Target::KAI, "app", true)]
+#[case::of_kais_checkout(Target::KAI, "queuecontroller", true)]
 fn only_the_targets_own_scheduler_and_kwok_write_of_their_own_accord(
     #[case] target: Target,
     #[case] writer: &str,
@@ -107,7 +114,8 @@ fn only_the_targets_own_scheduler_and_kwok_write_of_their_own_accord(
 #[test]
 fn an_external_scheduler_is_known_by_its_name() {
     let target = Target::external_scheduler("mine", &[]).unwrap();
-    assert!(is_known(target, "mine") && !is_known(target, "kube-scheduler"));
+    let is_known = |writer| writes_of_its_own_accord(target, writer);
+    assert!(is_known("mine") && !is_known("kube-scheduler"));
 }
 
 #[test]
@@ -164,4 +172,26 @@ fn scaling_a_clique_leaves_its_remaining_pods_alone() {
         touched(&two, &one, converged().deleted(pod("w-0-a-x", "op"))).is_empty(),
         "one of them has to go"
     );
+}
+
+#[test]
+fn the_operator_is_not_excepted_whatever_it_is_called() {
+    let made = |by| written("PodGang", "w-0", by, "1");
+    let story = |by| Story::on(Target::KAI).added(made(by)).added(written("PodGroup", "g", "other", "1"));
+    let count = |by| writes(&story(by).modified(written("PodGroup", "g", "app", "2")).end(), 2, 3).len();
+    assert_eq!((count("op"), count("app")), (0, 1));
+}
+
+#[test]
+fn what_does_not_count_is_listed() {
+    let story = Story::flat().added(written("Pod", "p", "op", "1")).mark(SharedMark::Converged, Value::Null);
+    let history = story
+        .modified(written("Pod", "p", "kwok", "2"))
+        .modified(written("Pod", "p", "kwok", "3"))
+        .modified(written("Pod", "p", "op", "4"))
+        .mark(SharedMark::WatchedForRest, Value::Null)
+        .modified(written("Pod", "p", "kwok", "5"))
+        .end();
+    let listed: Vec<_> = excepted(&history).into_iter().collect();
+    assert_eq!(listed, [(("kwok".to_owned(), "Pod p".to_owned()), 2)]);
 }

@@ -31,6 +31,7 @@ pub mod gangs;
 pub mod idle_writes;
 pub mod kubelets;
 pub mod leadership;
+pub mod leftovers;
 pub mod migration;
 pub mod order;
 pub mod ownership;

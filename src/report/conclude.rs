@@ -47,6 +47,7 @@ impl CaseResult {
             attempts: 1,
             reproduce: None,
             artifacts: None,
+            excepted_writes: Vec::new(),
         }
     }
 }

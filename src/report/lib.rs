@@ -50,9 +50,9 @@ pub use left_out::{NoShard, Shard, interrupted, not_selected};
 pub use markdown::markdown;
 pub use merge::{MergeError, MergeInput, Pair, merge};
 pub use model::{
-    API_VERSION, CaseResult, ClauseResult, Component, ComponentSource, Features, Implementation,
-    ImplementationFile, Judgement, KIND, ProfileReport, Provider, Report, Settings, Suite, Timings,
-    UnsupportedFeature,
+    API_VERSION, CaseResult, ClauseResult, Component, ComponentSource, ExceptedWrites, Features,
+    Implementation, ImplementationFile, Judgement, KIND, ProfileReport, Provider, Report, Settings, Suite,
+    Timings, UnsupportedFeature,
 };
 pub use results::{RESULTS, ResultsFile, recover};
 pub use schema::{evidence_schema, schema};

@@ -27,6 +27,7 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     write_reasons(out, report, "Not judged", &[Verdict::Error, Verdict::NotRun])?;
     write_reasons(out, report, "Known deviations", &[Verdict::KnownDeviation])?;
     write_reasons(out, report, "Unsupported", &[Verdict::Unsupported])?;
+    write_excepted(out, report)?;
     write_slowest(out, report)?;
     write_how(out, report)
 }
@@ -173,6 +174,25 @@ fn write_reasons(out: &mut String, report: &Report, heading: &str, verdicts: &[V
     for reason in reasons {
         let why = reason.outcome.reason().unwrap_or_default();
         write_row(out, [reason.outcome.word(), why, reason.lines(report).join("; ")])?;
+    }
+    Ok(())
+}
+
+fn write_excepted(out: &mut String, report: &Report) -> fmt::Result {
+    let cases =
+        || report.profiles.iter().flat_map(|profile| profile.cases.iter().map(move |case| (profile, case)));
+    if cases().all(|(_, case)| case.excepted_writes.is_empty()) {
+        return Ok(());
+    }
+    writeln!(out, "\n## Writes at rest that do not count\n")?;
+    write_row(out, ["case", "profile", "writer", "object", "writes"])?;
+    write_rule(out, 5)?;
+    for (profile, case) in cases() {
+        for excepted in &case.excepted_writes {
+            let (writer, object) = (excepted.writer.clone(), excepted.object.clone());
+            let count = excepted.count.to_string();
+            write_row(out, [format!("`{}`", case.id), profile.title(), writer, object, count])?;
+        }
     }
     Ok(())
 }

@@ -305,6 +305,22 @@ pub struct CaseResult {
     /// Its folder, relative to the report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<String>,
+    /// Writes during a rest that do not count against it, because their writer is known to make them of its own accord
+    /// (GANG-11).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excepted_writes: Vec<ExceptedWrites>,
+}
+
+/// Writes of one writer to one object.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExceptedWrites {
+    /// Its field manager, or the source of its event.
+    pub writer: String,
+    /// Kind and name.
+    pub object: String,
+    /// How many.
+    pub count: usize,
 }
 
 /// What one case found about one clause.

@@ -179,15 +179,18 @@ impl Environment {
                 let cluster = KindCluster::create(&format!("{run}-shared"), kind).await?;
                 return TestCluster::prepare(Arc::new(cluster), &spec.schedulers, run).await;
             }
-            Origin::Up(kubeconfig) => ExistingCluster::connect(kubeconfig, label, true, needed).await?,
-            Origin::Existing { kubeconfig, beside_others, .. } => {
-                ExistingCluster::connect(kubeconfig, label, *beside_others, needed).await?
+            Origin::Up(kubeconfig) => ExistingCluster::connect(kubeconfig, label, true, None, needed).await?,
+            Origin::Existing { kubeconfig, beside_others, nodes_where, .. } => {
+                let nodes_where = nodes_where.as_deref();
+                ExistingCluster::connect(kubeconfig, label, *beside_others, nodes_where, needed).await?
             }
         };
         let existing = Arc::new(existing);
         let prepared = async {
             let test_cluster = TestCluster::prepare(existing.clone(), &spec.schedulers, run).await?;
-            existing.simulates(&format!("conformance-probe-{run}"), CANARY_NODE).await?;
+            if existing.node_pools().size().is_none() {
+                existing.simulates(&format!("conformance-probe-{run}"), CANARY_NODE).await?;
+            }
             let configured_by_others =
                 spec.operator.is_some() || matches!(self.settings.origin, Origin::Existing { .. });
             Ok(TestCluster { configured_by_others, ..test_cluster })

@@ -6,7 +6,7 @@ use conformance_contract::target::Target;
 use conformance_contract::verdict::{Outcome, Verdict};
 use conformance_contract::violation::{Code, Violation};
 use conformance_driver::case::Case;
-use conformance_driver::context::Stop;
+use conformance_driver::context::{Breach, Stop};
 use conformance_expect::schedulers;
 use conformance_history::History;
 use conformance_report::{CaseResult, Judgement, Probed, Seconds};
@@ -14,6 +14,11 @@ use conformance_report::{CaseResult, Judgement, Probed, Seconds};
 use super::deviations;
 
 const OPERATOR_ENDED: Code = Code::new("operator-ended");
+/// Something that a clause demands did not happen in time: the wait for it ran out, and nothing else explains it.
+const DID_NOT_HAPPEN: Code = Code::new("did-not-happen");
+
+/// A clause that is not kept, for which the case did not come to its end, and what is wrong.
+type Culprit = (&'static str, String);
 
 /// One judgement per clause of the case on the target, and one per clause that was found broken though others were asked
 /// about: those rest on it, and are not judged.
@@ -24,10 +29,20 @@ pub fn judgements(
     findings: &[Finding],
     stop: Option<&Stop>,
 ) -> Vec<Judgement> {
-    let broken = match infrastructure(history, stop) {
+    let mut broken = match infrastructure(history, stop) {
         Some(_) => Vec::new(),
         None => broken_premises(target, findings),
     };
+    let breach = stop.and_then(Stop::breach).filter(|_| infrastructure(history, stop).is_none());
+    let culprit = breach.and_then(|breach| {
+        // What a judge has found explains what did not come.
+        first_violated(findings.iter().chain(&broken)).or_else(|| {
+            let finding = breached(case, target, findings, &breach)?;
+            let culprit = (finding.clause, breach.message);
+            broken.push(finding);
+            Some(culprit)
+        })
+    });
     let mut clauses = judged_clauses(case, target);
     for finding in &broken {
         if !clauses.contains(&finding.clause) {
@@ -43,7 +58,7 @@ pub fn judgements(
             let (outcome, violations) = if found.peek().is_none() {
                 (Outcome::error("the case's judge says nothing about this clause"), Vec::new())
             } else {
-                outcome(found, history, stop)
+                outcome(found, history, stop, culprit.as_ref())
             };
             // What a scheduler is known to do wrong is no excuse where it was never given its gang resources.
             let had_gangs =
@@ -57,6 +72,32 @@ pub fn judgements(
             Judgement { clause: clause.into(), outcome, violations }
         })
         .collect()
+}
+
+/// What a wait that ran out breaks, as a finding about the clause that demands what did not come, as far as the target
+/// owes it.
+fn breached(case: &Case, target: Target, findings: &[Finding], breach: &Breach) -> Option<Finding> {
+    let is_asked = |clause: &&&str| {
+        !findings
+            .iter()
+            .any(|finding| finding.clause == **clause && matches!(finding.ruling, Err(Broken::NotAsked(_))))
+    };
+    let clause = match &breach.clause {
+        Some(named) => clauses::clause(named),
+        None => judged_clauses(case, target).iter().find(is_asked).and_then(|first| clauses::clause(first)),
+    };
+    let clause = clause.filter(|clause| target.owes(clause))?;
+    let violation = Violation::new(DID_NOT_HAPPEN, breach.message.clone(), []);
+    Some(Finding { clause: clause.id, ruling: Err(violation.into()) })
+}
+
+/// The first clause that a finding says is violated, and what violates it.
+fn first_violated<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<Culprit> {
+    let mut violated = findings.filter_map(|finding| match &finding.ruling {
+        Err(Broken::Violated(violations)) => Some((finding.clause, violations.first()?.message.clone())),
+        _ => None,
+    });
+    violated.next()
 }
 
 /// What broke the premises of clauses, as findings about the clauses that demand them, as far as the target owes those.
@@ -184,6 +225,7 @@ pub fn of_attempts(mut attempts: Vec<CaseResult>) -> CaseResult {
         reproduce: last.reproduce,
         artifacts: last.artifacts,
         probed: last.probed,
+        excepted_writes: last.excepted_writes,
         ..judged
     }
 }
@@ -199,10 +241,15 @@ fn infrastructure(history: &History, stop: Option<&Stop>) -> Option<String> {
     Some(format!("the watch on {} has a gap ({}): what was not seen may have happened", gap.kind, gap.reason))
 }
 
+fn premise_broken(clause: &str, message: &str) -> String {
+    format!("premise broken, {clause} is not kept: {message}")
+}
+
 fn outcome<'a>(
     findings: impl Iterator<Item = &'a Finding>,
     history: &History,
     stop: Option<&Stop>,
+    culprit: Option<&Culprit>,
 ) -> (Outcome, Vec<Violation>) {
     if let Some(reason) = infrastructure(history, stop) {
         return (Outcome::error(reason), Vec::new());
@@ -222,7 +269,7 @@ fn outcome<'a>(
             }
             Err(Broken::Premise { clause, violations }) => {
                 let first = violations.first().map_or("", |violation| violation.message.as_str());
-                premises.push(format!("premise broken, {clause} is not kept: {first}"));
+                premises.push(premise_broken(clause, first));
             }
             Err(Broken::NotReached(reason)) => unknown.push(reason.clone()),
             Err(Broken::NotAsked(reason)) => not_asked.push(reason.clone()),
@@ -249,6 +296,9 @@ fn outcome<'a>(
     }
     // A clause that holds so far is not shown by a case that stopped half way.
     unknown.extend(stop.map(|stop| format!("the case stopped before its end: {stop}")));
+    if let (Some((clause, message)), false) = (culprit, unknown.is_empty()) {
+        return (Outcome::of(Verdict::NotRun, with_stop(vec![premise_broken(clause, message)])), violations);
+    }
     if !unknown.is_empty() {
         return (Outcome::of(Verdict::Error, unknown), violations);
     }

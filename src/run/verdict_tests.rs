@@ -205,3 +205,63 @@ fn a_probe_judges_what_is_not_owed_and_says_so_apart() {
     let not_begun = not_held(case, as_if, &Outcome::not_run_announced("no kubelets"));
     assert!(probed(unsupported(case, target), not_begun).probed.is_empty());
 }
+
+/// A wait of AON-10's case that ran out, as its history tells it.
+fn waited(clause: Option<&str>) -> Stop {
+    let breach =
+        Breach { clause: clause.map(str::to_owned), message: "waited 30.0 s for: 4 pods bound".into() };
+    Stop::Recorded { reason: "the situation".into(), breach: Some(breach) }
+}
+
+/// Verdicts and first reasons of AON-10's case, stopped by a wait.
+fn stopped_by_a_wait(ruling: Ruling, clause: Option<&str>) -> Vec<(String, Verdict, String)> {
+    let case = "aon/pending-blocks-nobody";
+    let judged = judged(case, Target::KUBE_POD_GROUP, &[("AON-10", ruling)], Some(&waited(clause)));
+    let first = |outcome: &Outcome| reason(outcome).lines().next().unwrap_or_default().to_owned();
+    judged.into_iter().map(|j| (j.clause, j.outcome.verdict, first(&j.outcome))).collect()
+}
+
+#[rstest]
+#[case::not_reached(not_reached())]
+#[case::kept_so_far(Ok(()))]
+fn what_had_to_happen_and_did_not_fails_the_clause_that_demands_it(#[case] ruling: Ruling) {
+    let message = "waited 30.0 s for: 4 pods bound".to_owned();
+    assert_eq!(
+        stopped_by_a_wait(ruling.clone(), None),
+        [("AON-10".to_owned(), Verdict::Fail, message.clone())],
+        "a wait that names no clause is for the case's own"
+    );
+    let premise = format!("premise broken, AON-01 is not kept: {message}");
+    assert_eq!(
+        stopped_by_a_wait(ruling, Some("AON-01")),
+        [("AON-10".to_owned(), Verdict::NotRun, premise), ("AON-01".to_owned(), Verdict::Fail, message)]
+    );
+}
+
+#[test]
+fn what_a_judge_finds_explains_a_wait_that_ran_out() {
+    let judged = stopped_by_a_wait(violated(), Some("AON-01"));
+    assert_eq!(judged, [("AON-10".to_owned(), Verdict::Fail, BOUND.to_owned())]);
+    let findings = [("TOPO-02", violated()), ("TOPO-04", not_reached())];
+    let both =
+        super::tests::judged("topo/no-rack-has-room", Target::KUBE_POD_GROUP, &findings, Some(&waited(None)));
+    let verdicts: Vec<_> = both.iter().map(|j| (j.clause.as_str(), j.outcome.verdict)).collect();
+    assert_eq!(verdicts, [("TOPO-02", Verdict::Fail), ("TOPO-04", Verdict::NotRun)]);
+    assert!(reason(&both[1].outcome).contains("TOPO-02 is not kept"), "{both:?}");
+}
+
+#[test]
+fn a_wait_for_what_nobody_owes_is_an_error() {
+    for stop in [refused(), Stop::Recorded { reason: "no canary".into(), breach: None }] {
+        assert_eq!(only(not_reached(), Some(&stop)).verdict, Verdict::Error);
+    }
+    // On Volcano nobody owes KUBE-15.
+    let judged = judged(
+        "aon/pending-blocks-nobody",
+        Target::VOLCANO,
+        &[("AON-10", not_reached())],
+        Some(&waited(Some("KUBE-15"))),
+    );
+    assert_eq!(judged.len(), 1);
+    assert_eq!(judged[0].outcome.verdict, Verdict::Error);
+}

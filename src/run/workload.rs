@@ -191,6 +191,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let documents = grove_yaml::documents(test.case.manifest).map_err(|e| refused(e.to_string()))?;
     let Some(pcs) = documents.into_iter().next() else { return Err(refused("it is empty".into())) };
     let name = pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    test.take_baseline().await?;
     let gangs = test.submit_value(test.at_home(pcs)).await?;
     for gang in gangs.iter().filter(|gang| gang.is_base) {
         test.until_released(gang).await?;

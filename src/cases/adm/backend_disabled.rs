@@ -56,6 +56,7 @@ fn set(test: &TestContext) -> Result<Value, Stop> {
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.take_baseline().await?;
     let gangs = test.submit_value(set(test)?).await?;
     match disabled(test.target).0 {
         EXTERNAL_SCHEDULER => test.until_released(&gangs[0]).await?,

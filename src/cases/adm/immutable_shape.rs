@@ -9,20 +9,20 @@ use conformance_driver::admission_attempts::{clique, group, required, template};
 use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
-use conformance_judge::admission::{Attempt, admitted, answers, refused};
+use conformance_judge::admission::{Attempt, Wanted, admitted, answers, refusals_say, refused};
 use conformance_judge::{all, another_backend, finding};
 use serde_json::{Value, json};
 
 use crate::backends::{self, RECREATE};
 use crate::ext;
 
-/// ADM-03.
+/// ADM-03, ADM-12.
 pub(crate) const CASE: Case = Case::new(
     "The shape of gangs cannot be changed, and the refusal says to recreate the PodCliqueSet",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["ADM-03"]);
+.clauses(&["ADM-03", "ADM-12"]);
 
 const SHAPE: &[Attempt] = &[
     refused("a clique more", RECREATE, |pcs| {
@@ -116,21 +116,32 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.updates("pinned", PACKED).await
 }
 
-/// The backend that it was given to does not change what has to be answered.
-fn stays_with_its_backend(history: &History) -> Ruling {
-    another_backend::name(history)?;
-    answers(history, &[ext::admission::BACKEND.given_to_it])
+/// Answers to attempts at the shape, and to one at the backend, where there is another. The backend that it was given to
+/// does not change what has to be answered.
+fn answered_by(history: &History, rule: impl Fn(&[Attempt]) -> Ruling) -> Ruling {
+    let target = history.header.target;
+    let scope = if target == Target::KUBE_POD_GANG { SCOPE } else { &[] };
+    let has_topology = target.declares(Feature::TopologyRequired);
+    let [constrained, packed] = if has_topology { [CONSTRAINED, PACKED] } else { [&[] as &[_]; 2] };
+    let given_away = || {
+        another_backend::name(history)?;
+        rule(&[ext::admission::BACKEND.given_to_it])
+    };
+    all([rule(&[SHAPE, scope, constrained, packed].concat()), given_away()])
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("ADM-03", || {
-        let target = history.header.target;
-        let scope = if target == Target::KUBE_POD_GANG { SCOPE } else { &[] };
-        let has_topology = target.declares(Feature::TopologyRequired);
-        let [constrained, packed] = if has_topology { [CONSTRAINED, PACKED] } else { [&[] as &[_]; 2] };
-        let shape = [SHAPE, scope, constrained, packed].concat();
-        all([answers(history, &shape), stays_with_its_backend(history)])
-    })]
+    let in_any_words = |attempts: &[Attempt]| {
+        answers(history, &attempts.iter().map(|attempt| attempt.in_any_words()).collect::<Vec<_>>())
+    };
+    let in_ours = |attempts: &[Attempt]| {
+        let wanted = attempts.iter().filter(|attempt| attempt.wanted == Wanted::Refused);
+        refusals_say(history, &wanted.copied().collect::<Vec<_>>())
+    };
+    vec![
+        finding("ADM-03", || answered_by(history, in_any_words)),
+        finding("ADM-12", || answered_by(history, in_ours)),
+    ]
 }
 
 #[cfg(test)]
@@ -146,10 +157,17 @@ mod tests {
 
     const GIVEN_AWAY: Attempt = backends::given_to(|_| {});
 
-    fn ruling(target: Target, attempts: &[&[Attempt]], otherwise: &[Otherwise<'_>]) -> Ruling {
+    /// About ADM-03, and about its words.
+    fn rulings(target: Target, attempts: &[&[Attempt]], otherwise: &[Otherwise<'_>]) -> [Ruling; 2] {
         let story = Story::on(target)
             .mark(SharedMark::AnotherBackend, json!({"scheduler": "volcano", "foreign": true}));
-        judge(&answered(story, &attempts.concat(), otherwise).end()).remove(0).ruling
+        let found = judge(&answered(story, &attempts.concat(), otherwise).end());
+        found.into_iter().map(|finding| finding.ruling).collect::<Vec<_>>().try_into().unwrap()
+    }
+
+    fn ruling(target: Target, attempts: &[&[Attempt]], otherwise: &[Otherwise<'_>]) -> Ruling {
+        let [ruling, _] = rulings(target, attempts, otherwise);
+        ruling
     }
 
     fn of_flat(otherwise: &[Otherwise<'_>]) -> Ruling {
@@ -167,9 +185,19 @@ mod tests {
     #[case::by_accident("Invalid value: {\"updateStrategy\":{\"type\":\"RollingRecreate\"}}", false)]
     fn a_refusal_says_to_recreate(#[case] says: &str, #[case] holds: bool) {
         for title in ["a clique renamed", "another scheduler", "a topology constraint removed"] {
-            let ruling = of_flat(&[(title, 422, says)]);
-            assert_eq!(ruling.is_ok(), holds, "{title}: {ruling:?}");
+            let attempts: &[&[Attempt]] = &[SHAPE, PACKED, &[GIVEN_AWAY]];
+            let [shape, words] = rulings(Target::KUBE_POD_GROUP, attempts, &[(title, 422, says)]);
+            assert_eq!(shape, Ok(()), "its words are not ADM-03's");
+            assert_eq!(words.is_ok(), holds, "{title}: {words:?}");
         }
+    }
+
+    #[test]
+    fn what_is_admitted_has_no_refusal_to_say_anything() {
+        let attempts: &[&[Attempt]] = &[SHAPE, PACKED, &[GIVEN_AWAY]];
+        let [shape, words] = rulings(Target::KUBE_POD_GROUP, attempts, &[("a clique less", 200, "")]);
+        assert!(matches!(shape, Err(Broken::Violated(_))));
+        assert_eq!(words, Ok(()));
     }
 
     #[test]

@@ -46,7 +46,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     deploy::create_unless_there(&test.test_cluster.client, &small).await?;
     match test.until_in(&elsewhere, "the small one bound", SCHEDULING, |live| live.bound() == 1).await {
         // For the judge, and the large one is looked at all the same.
-        Ok(()) | Err(Stop::Wait { .. }) => {}
+        Ok(()) | Err(Stop::Wait(_)) => {}
         Err(stop) => return Err(stop),
     }
     let (pods, bound) =

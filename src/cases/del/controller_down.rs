@@ -22,6 +22,7 @@ pub(crate) const CASE: Case = Case::new(
 const SET: &str = "orphaned";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.take_baseline().await?;
     test.submit(SET).await?;
     test.until_converged(SET).await?;
     control_plane::restored(test, without_controller).await?;

@@ -19,6 +19,7 @@ pub(crate) const CASE: Case = Case::new(
 const SET: &str = "gone";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.take_baseline().await?;
     test.submit(SET).await?;
     test.until_converged(SET).await?;
     test.delete("PodCliqueSet", SET).await?;

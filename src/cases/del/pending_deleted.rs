@@ -18,6 +18,7 @@ pub(crate) const CASE: Case = Case::new(
 .nodes(&[nodes(4).gpus(8), nodes(2).gpus(8).joining(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.take_baseline().await?;
     for gang in test.submit("doomed").await? {
         test.scheduler_passes_over(&gang).await?;
     }

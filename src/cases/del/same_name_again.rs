@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::violation::Code;
 use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
 use conformance_history::{History, SharedMark, Version};
@@ -28,8 +28,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(4).await?;
     let first: BTreeSet<String> = test.look(|live| live.pods().map(|pod| pod.uid().to_owned()).collect());
     test.delete("PodCliqueSet", "again").await?;
-    test.until("the first one gone", limits::CLEANUP, |live| live.get("PodCliqueSet", "again").is_none())
-        .await?;
+    test.until(Awaited::demanded_by("DEL-01", "the first one gone"), limits::CLEANUP, |live| {
+        live.get("PodCliqueSet", "again").is_none()
+    })
+    .await?;
     test.submit("again").await?;
     test.until("the second one bound", limits::SCHEDULING, |live| {
         live.bound() == 4 && live.pods().all(|pod| !first.contains(pod.uid()))

@@ -5,7 +5,7 @@
 use conformance_contract::names;
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Isolation, nodes};
-use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::{CLEANUP, REACTION};
 use conformance_driver::test_cluster::{TOPOLOGY, binding};
 use conformance_expect::domains::LEVELS;
@@ -42,7 +42,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(BOUND, Value::Null);
     test.delete("PodCliqueSet", "passing").await?;
     let gone = |live: &Live| live.of("PodGang").next().is_none() && live.pods().next().is_none();
-    test.until(WORKLOAD_GONE.as_str(), CLEANUP, gone).await?;
+    test.until(Awaited::demanded_by("DEL-01", WORKLOAD_GONE.as_str()), CLEANUP, gone).await?;
     test.mark(WORKLOAD_GONE, Value::Null);
     let outcome = without_the_binding(test).await;
     // The next case needs the binding, whatever became of this one.
@@ -66,7 +66,8 @@ async fn without_the_binding(test: &TestContext) -> Result<(), Stop> {
     });
     let name = name.unwrap_or_default();
     test.delete(BINDING, TOPOLOGY).await?;
-    test.until_in_cluster(BINDING_GONE.as_str(), CLEANUP, |live| live.of(kind.name).next().is_none()).await?;
+    let awaited = Awaited::demanded_by("DEL-09", BINDING_GONE.as_str());
+    test.until_in_cluster(awaited, CLEANUP, |live| live.of(kind.name).next().is_none()).await?;
     test.mark(BINDING_GONE, Value::Null);
     let made = test.create(kind.name, &of_somebody_else(kind, &name, &test.namespace)).await?;
     test.mark(TAKEN, made["metadata"]["uid"].clone());

@@ -8,7 +8,7 @@
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::{Case, Need, nodes};
-use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::kubelets::mended;
 use conformance_driver::limits;
 use conformance_expect::{Expected, Gang};
@@ -44,7 +44,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(LOSE, json!({"node": node, "pods": lost}));
     test.kind()?.stop_kubelet(&node).await?;
     let silent = |live: &Live| !kubelets::node_is_ready(live, &node);
-    test.until_in_cluster(&format!("{node} NotReady"), limits::NODE_LOSS, silent).await?;
+    test.until_in_cluster(Awaited::of_harness(format!("{node} NotReady")), limits::NODE_LOSS, silent).await?;
     test.mark(NOT_READY, Value::Null);
     let replaced = |live: &Live| all_elsewhere(live, &node, &gangs).is_ok();
     test.until("its pods replaced on other nodes", limits::NODE_LOSS, replaced).await?;

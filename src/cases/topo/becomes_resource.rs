@@ -4,7 +4,7 @@
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_driver::test_cluster::TOPOLOGY;
 use conformance_expect::schedulers;
@@ -35,7 +35,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     until_it_follows(test, POINTS[1]).await?;
     let late = format!("{}-4", test.namespace);
     test.delete("Node", &late).await?;
-    test.until_in_cluster("the node gone", REACTION, |live| live.get("Node", &late).is_none()).await?;
+    test.until_in_cluster(Awaited::of_harness("the node gone"), REACTION, |live| {
+        live.get("Node", &late).is_none()
+    })
+    .await?;
     until_it_follows(test, POINTS[2]).await
 }
 

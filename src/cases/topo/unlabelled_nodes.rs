@@ -5,7 +5,7 @@
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
@@ -23,8 +23,10 @@ pub(crate) const CASE: Case = Case::new(
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("edgy").await?;
     test.until_bound(2).await?;
-    test.until("surplus released", limits::REACTION, |live| live.pods().all(|pod| pod.gates().is_empty()))
-        .await?;
+    test.until(Awaited::demanded_by("GANG-07", "surplus released"), limits::REACTION, |live| {
+        live.pods().all(|pod| pod.gates().is_empty())
+    })
+    .await?;
     for gang in test.submit("homeless").await? {
         test.scheduler_passes_over(&gang).await?;
     }

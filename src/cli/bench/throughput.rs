@@ -24,7 +24,7 @@ use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_driver::test_cluster::TestCluster;
 use conformance_history::{Header, History, Live, condition};
-use conformance_judge::cleanup;
+use conformance_judge::leftovers;
 use conformance_report::Exit;
 use futures::stream::{self, TryStreamExt};
 use jiff::Timestamp;
@@ -233,9 +233,9 @@ impl Plane<'_> {
             .ok_or_else(|| ClusterError::NotSeen { during: title.clone(), what: "pod" })?;
         drop(history);
         deploy::delete_workloads(client, &namespace).await?;
-        let gone = |live: &Live| live.all().all(cleanup::is_there_anyway);
+        let gone = |live: &Live| live.all().all(leftovers::is_there_anyway);
         let so_far = |live: &Live| {
-            let left = live.all().filter(|object| !cleanup::is_there_anyway(object)).count();
+            let left = live.all().filter(|object| !leftovers::is_there_anyway(object)).count();
             format!("{left} objects are left in namespace {namespace}")
         };
         self.until(&namespace, &format!("{title}: its removal"), gone, so_far).await?;

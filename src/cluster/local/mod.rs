@@ -326,11 +326,19 @@ impl Drop for Processes {
 /// # Errors
 /// [`ClusterError::Kubeconfig`] if the file cannot be used.
 pub async fn client(kubeconfig: &Path) -> Result<Client, ClusterError> {
+    Client::try_from(config(kubeconfig).await?).map_err(|source| ClusterError::api("connect", source))
+}
+
+/// What a kubeconfig says. Nothing is asked of its server.
+///
+/// # Errors
+/// [`ClusterError::Kubeconfig`].
+pub async fn config(kubeconfig: &Path) -> Result<kube::Config, ClusterError> {
     let unusable = |source| ClusterError::Kubeconfig { path: kubeconfig.into(), source: Box::new(source) };
     let file = Kubeconfig::read_from(kubeconfig).map_err(unusable)?;
     let mut config =
         kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.map_err(unusable)?;
     // Watches stay open for minutes; a request that hangs is bounded by the wait it belongs to.
     config.read_timeout = None;
-    Client::try_from(config).map_err(|source| ClusterError::api("connect", source))
+    Ok(config)
 }

@@ -9,7 +9,7 @@ use crate::source::SourceError;
 pub enum OperatorError {
     /// A word that names no operator.
     #[error(
-        "operator {word}: {reason}; expected upstream=DIR (a checkout of ai-dynamo/grove), exec:FILE (a description, see docs/operators.md) or reference"
+        "operator {word}: {reason}; expected upstream=DIR (a checkout of ai-dynamo/grove), exec:FILE (a description, see docs/operators.md), existing (the one that runs in the cluster) or reference"
     )]
     Word {
         /// The word.

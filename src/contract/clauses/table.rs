@@ -73,8 +73,7 @@ pub static CLAUSES: &[Clause] = &[
     contract("ADM-02", "A PCS that names an enabled non-default backend is admitted; one that names a \
         backend that is not enabled is rejected, and the message names it", "G525"),
     contract("ADM-03", "Gang shape is immutable: clique set and names, clique `minAvailable`, scaling-group \
-        membership and `minAvailable`, `schedulerName`, topology constraints. The message says to recreate \
-        the PodCliqueSet", "G531, GROVE"),
+        membership and `minAvailable`, `schedulerName`, topology constraints", "G531, GROVE"),
     contract("ADM-04", "Structural rules: ≥ 1 clique, unique DNS names, clique and group replicas > 0, PCS \
         replicas ≥ 0, 0 < minAvailable ≤ replicas, known scaling-group members, known and acyclic \
         `startsAfter`, name length limit. One rejection and one admitted neighbour each (for `startsAfter` \
@@ -94,6 +93,8 @@ pub static CLAUSES: &[Clause] = &[
         reason; the other backends go on", "G525, GROVE").not_of_external(),
     contract("ADM-11", "A backend disabled under live PodCliqueSets: they keep running, an event says so, \
         new ones are rejected, deletion works", "G537").not_of_external(),
+    contract("ADM-12", "A refusal to change the shape of gangs (ADM-03) says to recreate the PodCliqueSet", "OWN")
+        .needs_topology(),
 
     // Gang creation.
     contract("GANG-01", "Per PCS replica i one base PodGang `<pcs>-<i>`, controller-owned by the PCS",

@@ -1,4 +1,4 @@
-//! What a case waits for: by watching, never by polling.
+//! What a case waits for: by watching, never by polling. A wait names what it is for, and who owes that ([`Awaited`]).
 
 use std::pin::pin;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use kube::Api;
 use kube::api::ListParams;
 use serde_json::json;
 
-use super::{Stop, TestContext};
+use super::{Awaited, Stop, TestContext, Waited};
 use crate::diagnostics;
 use crate::limits::{self, Limit};
 
@@ -23,7 +23,7 @@ impl TestContext {
     /// [`Stop::Wait`] with the moment; [`Stop::Cluster`] if a part of the cluster has died meanwhile.
     pub async fn until(
         &self,
-        condition: &str,
+        condition: impl Into<Awaited<'_>>,
         limit: Limit,
         holds: impl Fn(&Live) -> bool,
     ) -> Result<(), Stop> {
@@ -36,7 +36,7 @@ impl TestContext {
     /// As [`TestContext::until`].
     pub async fn until_in_cluster(
         &self,
-        condition: &str,
+        condition: impl Into<Awaited<'_>>,
         limit: Limit,
         holds: impl Fn(&Live) -> bool,
     ) -> Result<(), Stop> {
@@ -50,10 +50,11 @@ impl TestContext {
     pub async fn until_in(
         &self,
         namespace: &str,
-        condition: &str,
+        condition: impl Into<Awaited<'_>>,
         limit: Limit,
         holds: impl Fn(&Live) -> bool,
     ) -> Result<(), Stop> {
+        let awaited = condition.into();
         let begin = Instant::now();
         let recorder = &self.test_cluster.recorder;
         let mut changes = recorder.follow(namespace);
@@ -67,13 +68,13 @@ impl TestContext {
         if self.within(limit, wait).await.is_some() {
             tracing::debug!(
                 case = self.case.id,
-                condition,
+                condition = &*awaited.condition,
                 seconds = begin.elapsed().as_secs_f64(),
                 "reached"
             );
             return Ok(());
         }
-        Err(self.ran_out(condition, limit, begin).await)
+        Err(self.ran_out(awaited, limit, begin).await)
     }
 
     /// Lets controllers finish what they have left to do: until `done`, or until nothing has been written for a while. One
@@ -87,15 +88,16 @@ impl TestContext {
     }
 
     /// What a wait that ran out stops with: the cluster that failed meanwhile, or the moment, which is marked then.
-    pub async fn ran_out(&self, condition: &str, limit: Limit, begin: Instant) -> Stop {
+    pub async fn ran_out(&self, condition: impl Into<Awaited<'_>>, limit: Limit, begin: Instant) -> Stop {
+        let awaited = condition.into();
         if let Err(error) = self.test_cluster.cluster.healthy().await {
             return error.into();
         }
         let slowness = self.test_cluster.speed.factor();
         let revision = self.revision().await;
-        let detail = json!({"condition": condition, "slowness": slowness, "revision": revision});
+        let detail = json!({"condition": awaited.condition, "slowness": slowness, "revision": revision});
         self.mark(SharedMark::WaitRanOut, detail);
-        self.waited(condition, limit, begin, self.look(diagnostics::describe))
+        self.waited(awaited, limit, begin, self.look(diagnostics::describe))
     }
 
     /// The resourceVersion up to which everything has been written by now, where the API server says so.
@@ -106,16 +108,25 @@ impl TestContext {
     }
 
     /// A wait that ran out.
-    pub fn waited(
+    pub fn waited<'a>(
         &self,
-        condition: impl Into<String>,
+        condition: impl Into<Awaited<'a>>,
         limit: Limit,
         begin: Instant,
         situation: String,
     ) -> Stop {
-        let slowness = self.test_cluster.speed.factor();
-        let seconds = begin.elapsed().as_secs_f64();
-        Stop::Wait { condition: condition.into(), limit: limit.name, seconds, slowness, situation }
+        let Awaited { condition, duty } = condition.into();
+        let speed = &self.test_cluster.speed;
+        let shortened = || format!("limits were shortened to × {} (--timeout-scale)", self.scale);
+        Stop::Wait(Box::new(Waited {
+            condition: condition.into_owned(),
+            duty,
+            limit: limit.name,
+            seconds: begin.elapsed().as_secs_f64(),
+            slowness: speed.factor(),
+            too_slow: speed.too_slow_since(begin).or_else(|| (self.scale < 1.0).then(shortened)),
+            situation,
+        }))
     }
 
     /// How long a limit is for this run, and on this machine as it is now.
@@ -134,8 +145,8 @@ impl TestContext {
     /// # Errors
     /// As [`TestContext::until`].
     pub async fn until_bound(&self, count: usize) -> Result<(), Stop> {
-        let condition = format!("{count} pods bound");
-        self.until(&condition, limits::SCHEDULING, |live| live.bound() >= count).await
+        let condition = Awaited::demanded_by("AON-01", format!("{count} pods bound"));
+        self.until(condition, limits::SCHEDULING, |live| live.bound() >= count).await
     }
 
     /// Waits until every pod of a PodGang that the target's gangs hold is in the scheduler's hands: all of them, or,
@@ -147,13 +158,14 @@ impl TestContext {
         let expectations = schedulers::of(self.target);
         let count = expectations.released_at_first(gang);
         let condition = format!("{count} pods of {} released to the scheduler", gang.name);
+        let condition = Awaited::demanded_by("GANG-07", condition);
         // A backend may hold a gang back by the size of its gang resource until all its pods are released (Koordinator).
         let is_held = |live: &Live, wanted: &Resource| {
             let found = live.get(wanted.kind, &wanted.name.wanted).and_then(|found| expectations.size(found));
             let size = wanted.size.and_then(|size| u64::try_from(size).ok());
             found.is_some() && found != size
         };
-        self.until(&condition, limits::REACTION, |live| {
+        self.until(condition, limits::REACTION, |live| {
             let Some(gang) = resolved(live, vec![gang.clone()]).pop().filter(|gang| gang.is_known()) else {
                 return false;
             };

@@ -198,9 +198,22 @@ impl Expectations for Kai {
         faults
     }
 
+    /// Programs of a checkout are called by their folders; in KAI's images every one of them is called `app`.
     /// kube-scheduler's name is that of the stand-in, which has a profile of KAI's name.
     fn writers(&self) -> &[&'static str] {
-        &["kai-scheduler", "kai-binder", "binder", "kube-scheduler"]
+        &[
+            "kai-scheduler",
+            "kai-binder",
+            "binder",
+            "podgrouper",
+            "podgroupcontroller",
+            "queuecontroller",
+            "admission",
+            "operator",
+            "nodescaleadjuster",
+            "app",
+            "kube-scheduler",
+        ]
     }
 
     fn own_keys(&self) -> &'static [&'static str] {

@@ -106,7 +106,7 @@ impl Expectations for Koordinator {
     }
 
     fn writers(&self) -> &[&'static str] {
-        &["koord-scheduler"]
+        &["koord-scheduler", "koord-manager", "koord-descheduler"]
     }
 
     fn own_keys(&self) -> &'static [&'static str] {

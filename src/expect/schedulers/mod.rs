@@ -132,7 +132,8 @@ pub trait Expectations: Sync {
         gang.pods()
     }
 
-    /// Who the scheduler is where it writes: its field managers, and the sources of its events.
+    /// Who the scheduler and the controllers that its chart brings are where they write: their field managers, and the
+    /// sources of their events. Whole names: a program whose name only begins like one of them is another.
     fn writers(&self) -> &[&'static str];
 
     /// Prefixes of the annotations and labels in which the scheduler writes what it did: when, and beside which pods.
@@ -179,6 +180,15 @@ pub fn of(target: Target) -> &'static dyn Expectations {
         Some((_, expectations)) => expectations,
         None => unreachable!("{target} has no expectations, though a test looks for them"),
     }
+}
+
+/// Who writes in every cluster: who plays or runs kubelets, and Kubernetes' own controllers.
+const OF_EVERY_CLUSTER: [&str; 2] = ["kwok", "kube-controller-manager"];
+
+/// Whether the field manager, or the source of an event, of that name writes of its own accord: that of every cluster, and
+/// the target's own scheduler with what comes with it. Another scheduler has nothing to write there.
+pub fn writes_of_its_own_accord(target: Target, writer: &str) -> bool {
+    OF_EVERY_CLUSTER.contains(&writer) || of(target).writers().contains(&writer)
 }
 
 /// Whether an object is what any scheduler leaves of a canary, beside the canary itself.

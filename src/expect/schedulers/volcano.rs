@@ -176,7 +176,7 @@ impl Expectations for Volcano {
     }
 
     fn writers(&self) -> &[&'static str] {
-        &["vc-scheduler", "volcano"]
+        &["vc-scheduler", "volcano", "vc-controller-manager", "vc-webhook-manager"]
     }
 
     fn own_keys(&self) -> &'static [&'static str] {

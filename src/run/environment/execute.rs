@@ -16,7 +16,8 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_driver::test_cluster::TestCluster;
 use conformance_history::{History, SharedMark};
-use conformance_report::{CaseResult, Seconds};
+use conformance_judge::idle_writes;
+use conformance_report::{CaseResult, ExceptedWrites, Seconds};
 use futures::FutureExt;
 
 use super::{Environment, Origin};
@@ -200,6 +201,7 @@ impl Environment {
             }
         }
         let mut result = CaseResult::new(case.id, case.title, judgements);
+        result.excepted_writes = excepted_writes(&history);
         result.artifacts = artifacts.keep(&history, &result, stop.as_ref()).await;
         self.clean(&test).await;
         result.reproduce =
@@ -268,6 +270,12 @@ async fn caught<T>(what: &'static str, work: impl Future<Output = Result<T, Stop
     // What it leaves behind half done is looked at by nobody but the watches and the cleaning up.
     let done = AssertUnwindSafe(work).catch_unwind().await;
     done.unwrap_or_else(|panic| Err(Stop::Cluster(defect(what, &*panic))))
+}
+
+/// What was written during the case's rest, if it has one, and does not count.
+fn excepted_writes(history: &History) -> Vec<ExceptedWrites> {
+    let excepted = idle_writes::excepted(history).into_iter();
+    excepted.map(|((writer, object), count)| ExceptedWrites { writer, object, count }).collect()
 }
 
 /// What the case's judge finds, unless it panics.

@@ -89,6 +89,12 @@ pub(super) fn too_small(test_cluster: &TestCluster, case: &Case) -> Option<Strin
     if case.nodes.iter().any(|nodes| !nodes.stand_in) {
         return Some("its pods request nothing, and a kubelet's own `pods` cannot be limited".into());
     }
+    let gpus = case.nodes.iter().map(|nodes| nodes.gpus).max().unwrap_or_default();
+    if let Some(has) = pools.gpus().filter(|has| *has < gpus) {
+        return Some(format!(
+            "it needs {wanted} nodes, the largest with {gpus} GPUs; the nodes that are lent have {has} GPUs each"
+        ));
+    }
     (wanted > there).then(|| format!("it needs {wanted} nodes, the cluster has {there}"))
 }
 

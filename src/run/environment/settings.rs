@@ -50,6 +50,8 @@ pub enum Origin {
         kubeconfig: PathBuf,
         /// Whether other workloads there are no obstacle.
         beside_others: bool,
+        /// The label of nodes there that cases may have, `KEY=VALUE`; without one they are simulated.
+        nodes_where: Option<String>,
         /// Whether all its kinds are in one etcd, so that their resourceVersions are in one order.
         one_etcd: bool,
     },

@@ -1,0 +1,345 @@
+//! Nodes of somebody else's cluster, lent to cases with their real capacity.
+//!
+//! A kubelet there says itself how many GPUs it has. A case that wants fewer gets them by a blocker, a pod that holds the
+//! rest, in a namespace of the run's; every node counts as the smallest of them, so that any does for any case. What a
+//! node was before is written on it, in [`WAS`], before anything else of it is changed: it comes back as it was from a
+//! case that ends, from a run that ends in an error or a panic, and by `clean` from one that was killed.
+
+use std::time::{Duration, Instant};
+
+use conformance_contract::names::{BLOCK, CANARY, RACK};
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::{Client, ResourceExt};
+use serde_json::{Map, Value, json};
+
+use super::sweep::given_back;
+use super::{ClusterError, deploy};
+
+/// Annotation of a lent node: the labels that a run changed on it, as they were, and its taints.
+pub(crate) const WAS: &str = "conformance.grove.io/was";
+/// The GPUs' resource.
+const GPU: &str = "nvidia.com/gpu";
+/// A namespace that was just made takes pods; a kubelet starts a blocker; a blocker ends.
+const BLOCKED: Duration = Duration::from_secs(60);
+/// Between two looks at a blocker.
+const PAUSE: Duration = Duration::from_millis(200);
+/// Kubelets write to their nodes too: so often a patch of one that has changed meanwhile is tried again.
+const TRIES: u32 = 5;
+
+/// The nodes that a run may lend to its cases.
+pub(crate) struct RealNodes {
+    client: Client,
+    /// Namespace of the blockers.
+    namespace: String,
+    /// GPUs of each.
+    pub(crate) gpus: u32,
+}
+
+impl RealNodes {
+    /// Takes those that carry `selector`, are Ready, not cordoned and nobody's: the one with the fewest GPUs for canaries,
+    /// and the others to be lent.
+    ///
+    /// # Errors
+    /// [`ClusterError::NoNodes`] if fewer than two are usable; [`ClusterError::Api`], [`ClusterError::Forbidden`].
+    pub(crate) async fn take(
+        client: Client,
+        selector: &str,
+        run: (&str, &str),
+    ) -> Result<(Self, Vec<Node>), ClusterError> {
+        let nodes: Api<Node> = Api::all(client.clone());
+        let found = nodes
+            .list(&ListParams::default().labels(selector))
+            .await
+            .map_err(|source| ClusterError::api(format!("list the nodes with {selector}"), source))?;
+        let labelled = found.items.len();
+        let is_free = |node: &Node| is_usable(node) && !node.labels().contains_key(run.0);
+        let mut usable: Vec<_> = found.into_iter().filter(is_free).collect();
+        usable.sort_by_key(gpus);
+        if usable.len() < 2 {
+            let selector = selector.to_owned();
+            return Err(ClusterError::NoNodes { selector, labelled, usable: usable.len() });
+        }
+        let lent = usable.split_off(1);
+        let namespace = format!("conformance-blockers-{}", run.1);
+        let made = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
+            "name": namespace, "labels": {(run.0): run.1}}});
+        deploy::create_unless_there(&client, &made).await?;
+        let real = Self { client, namespace, gpus: lent.first().map(gpus).unwrap_or_default() };
+        for canary in &usable {
+            let labels =
+                Map::from_iter([(CANARY, "true"), run].map(|(key, value)| (key.into(), value.into())));
+            let taint = json!([{"key": CANARY, "value": "true", "effect": "NoSchedule"}]);
+            real.dress(&canary.name_any(), labels, taint).await?;
+        }
+        Ok((real, lent))
+    }
+
+    /// Puts a case's labels and taints on a node in the place of its own.
+    ///
+    /// # Errors
+    /// [`ClusterError::Api`].
+    pub(crate) async fn dress(
+        &self,
+        name: &str,
+        mut labels: Map<String, Value>,
+        taints: Value,
+    ) -> Result<(), ClusterError> {
+        let node = self.node(name).await?;
+        // A domain that the case does not know must not be on its nodes.
+        for key in [RACK, BLOCK] {
+            labels.entry(key).or_insert(Value::Null);
+        }
+        let patch = lent(&node, labels, taints);
+        let nodes: Api<Node> = Api::all(self.client.clone());
+        nodes
+            .patch(name, &PatchParams::default(), &Patch::Merge(patch))
+            .await
+            .map(drop)
+            .map_err(|source| ClusterError::api(format!("patch node {name}"), source))
+    }
+
+    /// Makes a node what it was.
+    ///
+    /// # Errors
+    /// [`ClusterError::Api`]; [`ClusterError::NotReady`] if its blocker stays.
+    pub(crate) async fn undress(&self, name: &str) -> Result<(), ClusterError> {
+        self.unblock(name).await?;
+        give_back(&nodes(&self.client), name).await
+    }
+
+    /// Leaves so many GPUs of a node.
+    ///
+    /// # Errors
+    /// [`ClusterError::NotReady`] if it has not so many that are free, or the blocker does not come to run;
+    /// [`ClusterError::Api`].
+    pub(crate) async fn leave(&self, name: &str, wanted: u32) -> Result<(), ClusterError> {
+        let free = i64::from(gpus(&self.node(name).await?)) - i64::from(self.used(name).await?);
+        let surplus = free - i64::from(wanted);
+        if surplus < 0 {
+            return Err(ClusterError::NotReady {
+                what: format!("{wanted} free GPUs of node {name}"),
+                seconds: 0,
+                last: format!("{free} are free; end what uses the others"),
+            });
+        }
+        if surplus == 0 {
+            return Ok(());
+        }
+        let blocker = json!({"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "namespace": self.namespace},
+        "spec": {
+            "nodeName": name,
+            "automountServiceAccountToken": false,
+            "terminationGracePeriodSeconds": 0,
+            "tolerations": [{"operator": "Exists"}],
+            "containers": [{
+                "name": "pause", "image": "registry.k8s.io/pause:3.10",
+                "resources": {"limits": {(GPU): surplus.to_string()}},
+            }],
+        }});
+        let begin = Instant::now();
+        loop {
+            // A namespace has no service account in its first moment, and then takes no pods.
+            let made = deploy::create_unless_there(&self.client, &blocker).await;
+            let phase = self.blocker(name).await?.and_then(|pod| pod.status?.phase).unwrap_or_default();
+            if phase == "Running" {
+                return Ok(());
+            }
+            let why = made.err().map_or_else(|| format!("its phase is {phase:?}"), |error| error.to_string());
+            Self::in_time(begin, format!("the blocker of node {name}"), why).await?;
+        }
+    }
+
+    async fn unblock(&self, name: &str) -> Result<(), ClusterError> {
+        let pods: Api<Pod> = Api::namespaced(self.client.clone(), &self.namespace);
+        match pods.delete(name, &DeleteParams::default()).await {
+            Err(kube::Error::Api(status)) if status.is_not_found() => return Ok(()),
+            deleted => deleted
+                .map_err(|source| ClusterError::api(format!("delete the blocker of {name}"), source))?,
+        };
+        let begin = Instant::now();
+        while self.blocker(name).await?.is_some() {
+            Self::in_time(begin, format!("node {name} without its blocker"), "it is still there".into())
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Pauses before the next look, unless it is too late for one.
+    async fn in_time(begin: Instant, what: String, last: String) -> Result<(), ClusterError> {
+        if begin.elapsed() > BLOCKED {
+            return Err(ClusterError::NotReady { what, seconds: BLOCKED.as_secs(), last });
+        }
+        tokio::time::sleep(PAUSE).await;
+        Ok(())
+    }
+
+    async fn blocker(&self, name: &str) -> Result<Option<Pod>, ClusterError> {
+        let pods: Api<Pod> = Api::namespaced(self.client.clone(), &self.namespace);
+        pods.get_opt(name)
+            .await
+            .map_err(|source| ClusterError::api(format!("read the blocker of {name}"), source))
+    }
+
+    /// GPUs of a node that pods have which are none of the run's.
+    async fn used(&self, name: &str) -> Result<u32, ClusterError> {
+        let pods: Api<Pod> = Api::all(self.client.clone());
+        let on_node = ListParams::default().fields(&format!("spec.nodeName={name}"));
+        let found = pods
+            .list(&on_node)
+            .await
+            .map_err(|source| ClusterError::api(format!("list the pods on {name}"), source))?;
+        let others = found.iter().filter(|pod| pod.namespace().as_deref() != Some(&self.namespace));
+        Ok(others.map(requested).sum())
+    }
+
+    async fn node(&self, name: &str) -> Result<Node, ClusterError> {
+        let nodes: Api<Node> = Api::all(self.client.clone());
+        nodes.get(name).await.map_err(|source| ClusterError::api(format!("read node {name}"), source))
+    }
+}
+
+/// Nodes, as they are given back.
+fn nodes(client: &Client) -> Api<DynamicObject> {
+    Api::all_with(client.clone(), &ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Node")))
+}
+
+/// Takes off a node what a run put on it, whoever else writes to it meanwhile.
+///
+/// # Errors
+/// [`ClusterError::Api`].
+pub(crate) async fn give_back(nodes: &Api<DynamicObject>, name: &str) -> Result<(), ClusterError> {
+    let failed = |source| ClusterError::api(format!("give node {name} back"), source);
+    for left in (0..TRIES).rev() {
+        let Some(node) = nodes.get_opt(name).await.map_err(failed)? else { return Ok(()) };
+        match nodes.patch(name, &PatchParams::default(), &Patch::Merge(given_back(&node))).await {
+            Err(kube::Error::Api(status)) if status.is_conflict() && left > 0 => {}
+            done => return done.map(drop).map_err(failed),
+        }
+    }
+    Ok(())
+}
+
+/// The merge patch that lends a node: its new labels and taints, and what was there.
+fn lent(node: &Node, labels: Map<String, Value>, taints: Value) -> Value {
+    let own = |key: &String| (key.clone(), node.labels().get(key).map_or(Value::Null, |value| json!(value)));
+    let was: Map<String, Value> = labels.keys().map(own).collect();
+    let own_taints = node.spec.as_ref().and_then(|spec| spec.taints.as_ref());
+    let was = json!({"labels": was, "taints": own_taints.map_or(json!([]), |taints| json!(taints))});
+    json!({
+        "metadata": {"labels": labels, "annotations": {(WAS): was.to_string()}},
+        "spec": {"taints": taints},
+    })
+}
+
+/// Whether a node takes pods: it is Ready, not cordoned, and nothing keeps pods from staying on it.
+fn is_usable(node: &Node) -> bool {
+    let spec = node.spec.as_ref();
+    let mut taints = spec.and_then(|spec| spec.taints.as_ref()).into_iter().flatten();
+    let conditions = node.status.as_ref().and_then(|status| status.conditions.as_ref());
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
+        && !spec.and_then(|spec| spec.unschedulable).unwrap_or_default()
+        && !taints.any(|taint| taint.effect == "NoExecute" || taint.key.starts_with("node.kubernetes.io/"))
+}
+
+fn gpus(node: &Node) -> u32 {
+    let allocatable = node.status.as_ref().and_then(|status| status.allocatable.as_ref());
+    allocatable.and_then(|has| has.get(GPU)?.0.parse().ok()).unwrap_or_default()
+}
+
+/// The GPUs that a pod has: nothing once it has ended.
+fn requested(pod: &Pod) -> u32 {
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+    if matches!(phase, Some("Succeeded" | "Failed")) {
+        return 0;
+    }
+    let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
+    let of = |container: &k8s_openapi::api::core::v1::Container| -> Option<u32> {
+        let resources = container.resources.as_ref()?;
+        let amounts = resources.requests.as_ref().or(resources.limits.as_ref())?;
+        amounts.get(GPU)?.0.parse().ok()
+    };
+    containers.filter_map(of).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn node(spec: Value, ready: &str) -> Node {
+        serde_json::from_value(json!({
+            "metadata": {"name": "n", "labels": {
+                "team": "blue", "topology.kubernetes.io/rack": "r7", "topology.kubernetes.io/zone": "z"}},
+            "spec": spec,
+            "status": {"allocatable": {"nvidia.com/gpu": "8"}, "conditions": [{"type": "Ready", "status": ready}]},
+        }))
+        .unwrap()
+    }
+
+    fn gpu_taint() -> Value {
+        json!({"taints": [{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}]})
+    }
+
+    #[rstest]
+    #[case::plain(json!({}), "True", true)]
+    #[case::tainted_for_others(gpu_taint(), "True", true)]
+    #[case::silent(json!({}), "Unknown", false)]
+    #[case::cordoned(json!({"unschedulable": true}), "True", false)]
+    #[case::evicting(json!({"taints": [{"key": "team", "effect": "NoExecute"}]}), "True", false)]
+    fn a_node_is_lent_only_if_it_takes_pods(#[case] spec: Value, #[case] ready: &str, #[case] usable: bool) {
+        assert_eq!(is_usable(&node(spec, ready)), usable);
+    }
+
+    /// An object with a merge patch applied to it.
+    fn patched(mut object: Value, patch: &Value) -> Value {
+        let Value::Object(changes) = patch else { return patch.clone() };
+        for (key, change) in changes {
+            match change {
+                Value::Null => drop(object.as_object_mut().map(|fields| fields.remove(key))),
+                _ => object[key] = patched(object[key].take(), change),
+            }
+        }
+        object
+    }
+
+    #[test]
+    fn a_lent_node_comes_back_as_it_was() {
+        let before = serde_json::to_value(node(gpu_taint(), "True")).unwrap();
+        let labels = json!({"conformance.grove.io/pool": "p", "topology.kubernetes.io/rack": "p-a",
+            "topology.kubernetes.io/block": null});
+        let taints = json!([{"key": "conformance.grove.io/pool", "value": "p", "effect": "NoSchedule"}]);
+        let patch = lent(&node(gpu_taint(), "True"), labels.as_object().unwrap().clone(), taints.clone());
+        let mut out = patched(before.clone(), &patch);
+        assert_eq!(out["metadata"]["labels"]["topology.kubernetes.io/rack"], "p-a");
+        assert_eq!(out["metadata"]["labels"]["topology.kubernetes.io/zone"], "z");
+        assert_eq!(out["spec"]["taints"], taints);
+        // Somebody else's label and taint come meanwhile, and stay.
+        out["metadata"]["labels"]["new"] = json!("x");
+        let new = json!({"key": "drained", "effect": "NoSchedule"});
+        out["spec"]["taints"].as_array_mut().unwrap().push(new.clone());
+        let seen: DynamicObject = serde_json::from_value(out.clone()).unwrap();
+        let mut back = patched(out, &given_back(&seen));
+        assert_eq!(back["metadata"]["labels"]["new"].take(), "x");
+        back["metadata"]["labels"].as_object_mut().unwrap().remove("new");
+        assert_eq!(back["metadata"]["labels"], before["metadata"]["labels"]);
+        assert_eq!(back["spec"]["taints"], json!([new, gpu_taint()["taints"][0]]));
+        assert!(back["metadata"]["annotations"].as_object().is_none_or(Map::is_empty), "{back}");
+    }
+
+    #[rstest]
+    #[case(json!({"phase": "Running"}), 3)]
+    #[case(json!({"phase": "Succeeded"}), 0)]
+    fn gpus_of_pods_that_ended_are_free(#[case] status: Value, #[case] count: u32) {
+        let pod = json!({"metadata": {"name": "p"}, "status": status, "spec": {"containers": [
+            {"name": "a", "resources": {"limits": {"nvidia.com/gpu": "2"}}},
+            {"name": "b", "resources": {"requests": {"nvidia.com/gpu": "1"}}},
+            {"name": "c"},
+        ]}});
+        assert_eq!(requested(&serde_json::from_value(pod).unwrap()), count);
+    }
+}

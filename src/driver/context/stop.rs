@@ -1,0 +1,250 @@
+//! How a driver ends before its end, and whose doing that is.
+//!
+//! A wait that runs out is a breach of the clause that demands what was waited for, unless the machine was shown to be
+//! too slow to tell; `run/verdict.rs` makes a failure of it where no judge has found what explains it. Where the wait is
+//! named, it says which clause that is ([`Awaited`]).
+
+use std::borrow::Cow;
+use std::fmt;
+
+use conformance_cluster::ClusterError;
+use conformance_contract::clauses;
+use conformance_history::{History, SharedMark};
+use serde_json::{Value, json};
+
+/// Who owes what is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Duty {
+    /// The implementation, by the first clause that the case judges on its target.
+    Case,
+    /// The implementation, by this clause.
+    Clause(&'static str),
+    /// The harness and its cluster, or no clause at all.
+    Harness,
+}
+
+/// What is waited for, and who owes it. A text alone is [`Duty::Case`].
+#[derive(Debug, Clone)]
+pub struct Awaited<'a> {
+    pub(crate) condition: Cow<'a, str>,
+    pub(crate) duty: Duty,
+}
+
+impl<'a> Awaited<'a> {
+    /// Demanded by a clause, which need not be one of the case's.
+    pub fn demanded_by(clause: &'static str, condition: impl Into<Cow<'a, str>>) -> Self {
+        debug_assert!(clauses::clause(clause).is_some(), "{clause} is in the contract");
+        Self { condition: condition.into(), duty: Duty::Clause(clause) }
+    }
+
+    /// A premise that the harness makes itself: a node that goes, a canary that is bound.
+    pub fn of_harness(condition: impl Into<Cow<'a, str>>) -> Self {
+        Self { condition: condition.into(), duty: Duty::Harness }
+    }
+}
+
+impl<'a> From<&'a str> for Awaited<'a> {
+    fn from(condition: &'a str) -> Self {
+        Self { condition: condition.into(), duty: Duty::Case }
+    }
+}
+
+impl<'a> From<&'a String> for Awaited<'a> {
+    fn from(condition: &'a String) -> Self {
+        condition.as_str().into()
+    }
+}
+
+impl From<String> for Awaited<'_> {
+    fn from(condition: String) -> Self {
+        Self { condition: condition.into(), duty: Duty::Case }
+    }
+}
+
+/// A wait that ran out.
+#[derive(Debug)]
+pub struct Waited {
+    /// What was waited for.
+    pub condition: String,
+    /// Who owes it.
+    pub duty: Duty,
+    /// The limit's name.
+    pub limit: &'static str,
+    /// How long it was waited for.
+    pub seconds: f64,
+    /// By how much the limit was longer for the machine's sake.
+    pub slowness: f64,
+    /// What shows that the machine was too slow to tell.
+    pub too_slow: Option<String>,
+    /// The namespace at that moment.
+    pub situation: String,
+}
+
+impl Waited {
+    fn headline(&self) -> String {
+        let slowed = match self.slowness > 1.0 {
+            true => format!(", × {:.1} for a slow API server", self.slowness),
+            false => String::new(),
+        };
+        format!("waited {:.1} s ({}{slowed}) for: {}", self.seconds, self.limit, self.condition)
+    }
+}
+
+impl fmt::Display for Waited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.headline())?;
+        if let Some(figure) = &self.too_slow {
+            write!(f, "\nthe machine was too slow to tell: {figure}")?;
+        }
+        write!(f, "\n{}", self.situation)
+    }
+}
+
+/// Something that had to happen did not, on a machine that was fast enough.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Breach {
+    /// The clause that demands it; `None` for the first that the case judges on its target.
+    pub clause: Option<String>,
+    /// What, and how long it was waited for.
+    pub message: String,
+}
+
+impl Breach {
+    fn detail(&self) -> Value {
+        json!({"clause": self.clause, "message": self.message})
+    }
+
+    fn recorded(detail: &Value) -> Option<Self> {
+        let clause = detail["clause"].as_str().map(str::to_owned);
+        Some(Self { clause, message: detail["message"].as_str()?.to_owned() })
+    }
+}
+
+/// Why a driver stopped before its end.
+#[derive(Debug, thiserror::Error)]
+pub enum Stop {
+    /// A named wait ran out: the judge decides whether that breaks a clause.
+    #[error("{0}")]
+    Wait(Box<Waited>),
+    /// The API server refused something that the case needs.
+    #[error("{action}: {reason}")]
+    Refused {
+        /// What was tried.
+        action: String,
+        /// What it said.
+        reason: String,
+    },
+    /// The cluster failed.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// The operator under test ended by itself, and nothing else of the cluster did.
+    #[error("the operator under test ended: {0}")]
+    OperatorEnded(ClusterError),
+    /// As a saved history tells it.
+    #[error("the driver stopped: {reason}")]
+    Recorded {
+        /// What was said then.
+        reason: String,
+        /// What it broke.
+        breach: Option<Breach>,
+    },
+}
+
+impl Stop {
+    /// What it breaks, if it is a wait for what the implementation owes.
+    pub fn breach(&self) -> Option<Breach> {
+        match self {
+            Self::Wait(waited) if waited.too_slow.is_none() => {
+                let clause = match waited.duty {
+                    Duty::Case => None,
+                    Duty::Clause(clause) => Some(clause.to_owned()),
+                    Duty::Harness => return None,
+                };
+                Some(Breach { clause, message: waited.headline() })
+            }
+            Self::Recorded { breach, .. } => breach.clone(),
+            Self::Wait(_) | Self::Refused { .. } | Self::Cluster(_) | Self::OperatorEnded(_) => None,
+        }
+    }
+
+    /// As the detail of the mark [`SharedMark::Stopped`].
+    pub fn detail(&self) -> Value {
+        let is_cluster = matches!(self, Self::Cluster(_));
+        let breach = self.breach().map(|breach| breach.detail());
+        let ended = match self {
+            Self::OperatorEnded(death) => Some(death.to_string()),
+            _ => None,
+        };
+        json!({
+            "cluster": is_cluster,
+            "wait": matches!(self, Self::Wait(_)),
+            "reason": self.to_string(),
+            "breach": breach,
+            "operatorEnded": ended,
+        })
+    }
+
+    /// From the mark [`SharedMark::Stopped`] of a history, if it has one.
+    pub fn recorded(history: &History) -> Option<Self> {
+        let (_, mark) = history.marks(SharedMark::Stopped).next()?;
+        let reason = mark.detail["reason"].as_str().unwrap_or_default().to_owned();
+        if let Some(death) = mark.detail["operatorEnded"].as_str() {
+            return Some(Self::OperatorEnded(ClusterError::Recorded(death.to_owned())));
+        }
+        Some(match mark.detail["cluster"] == true {
+            true => Self::Cluster(ClusterError::Recorded(reason)),
+            false => Self::Recorded { reason, breach: Breach::recorded(&mark.detail["breach"]) },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::Story;
+    use rstest::rstest;
+
+    use super::*;
+
+    fn waited(duty: Duty, too_slow: Option<&str>) -> Stop {
+        Stop::Wait(Box::new(Waited {
+            condition: "4 pods bound".into(),
+            duty,
+            limit: "scheduling",
+            seconds: 45.0,
+            slowness: 1.5,
+            too_slow: too_slow.map(str::to_owned),
+            situation: "  pods: 4, 0 bound, 0 gated".into(),
+        }))
+    }
+
+    #[rstest]
+    #[case::of_the_case(Duty::Case, None, Some(None))]
+    #[case::of_a_clause(Duty::Clause("AON-01"), None, Some(Some("AON-01")))]
+    #[case::of_the_harness(Duty::Harness, None, None)]
+    #[case::on_a_slow_machine(Duty::Case, Some("a read took 2.4 s"), None)]
+    fn a_wait_that_ran_out_breaks_a_clause_in_its_run_and_in_a_replay(
+        #[case] duty: Duty,
+        #[case] too_slow: Option<&str>,
+        #[case] wanted: Option<Option<&str>>,
+    ) {
+        let stop = waited(duty, too_slow);
+        let clause = |stop: &Stop| stop.breach().map(|breach| breach.clause);
+        let wanted = wanted.map(|clause| clause.map(str::to_owned));
+        assert_eq!(clause(&stop), wanted);
+        let history = Story::flat().mark(SharedMark::Stopped, stop.detail()).end();
+        let again = Stop::recorded(&history).unwrap();
+        assert_eq!(again.breach(), stop.breach());
+        assert!(again.to_string().contains(&stop.to_string()));
+    }
+
+    #[test]
+    fn a_wait_says_what_shows_that_the_machine_is_too_slow() {
+        let lines = [
+            "waited 45.0 s (scheduling, × 1.5 for a slow API server) for: 4 pods bound",
+            "the machine was too slow to tell: a read took 2.4 s (limit 2 s)",
+            "  pods: 4, 0 bound, 0 gated",
+        ];
+        let said = waited(Duty::Case, Some("a read took 2.4 s (limit 2 s)")).to_string();
+        assert_eq!(said.lines().collect::<Vec<_>>(), lines);
+    }
+}
