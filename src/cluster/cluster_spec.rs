@@ -80,6 +80,8 @@ pub struct ClusterSpec {
     pub plugins_off: Vec<(Scheduler, &'static str)>,
     /// Faults that the fake GPU plugin is started with, where nodes have kubelets; none but in negative controls.
     pub gpu_plugin_faults: Vec<String>,
+    /// The parts that reach the API server through a fault proxy; none but while a case asks for it.
+    pub proxied: BTreeSet<Part>,
     /// KAI's programs and CRDs. Without, KAI has its minimal CRDs and kube-scheduler stands in for it.
     pub kai: Option<KaiDir>,
 }
@@ -192,6 +194,7 @@ impl ClusterSpec {
             schedulers: BTreeSet::from([Scheduler::KUBE]),
             plugins_off: Vec::new(),
             gpu_plugin_faults: Vec::new(),
+            proxied: BTreeSet::new(),
             kai: None,
         }
     }
@@ -260,6 +263,12 @@ impl ClusterSpec {
         if stand_in { installation(Scheduler::KUBE).user } else { installation(scheduler).user }
     }
 
+    /// The part that does it.
+    pub fn binding_part(&self, scheduler: Scheduler) -> Option<Part> {
+        let binder = self.binder(scheduler);
+        self.parts().find(|part| part.user() == Some(binder))
+    }
+
     /// What a scheduler is started without.
     pub fn off(&self, scheduler: Scheduler) -> Vec<&'static str> {
         self.plugins_off.iter().filter(|(of, _)| *of == scheduler).map(|(_, name)| *name).collect()
@@ -292,6 +301,8 @@ mod tests {
         assert_eq!(all.stood_in_for(), ["kai-scheduler"]);
         assert_eq!(all.binder(kai::SCHEDULER), "system:kube-scheduler");
         assert_eq!(all.binder(volcano::SCHEDULER), "system:volcano-scheduler");
+        assert_eq!(all.binding_part(kai::SCHEDULER), Some(Part::KUBE_SCHEDULER));
+        assert_eq!(all.binding_part(volcano::SCHEDULER), Part::of_scheduler(volcano::SCHEDULER).next());
     }
 
     #[test]

@@ -99,9 +99,13 @@ pub enum Action {
     Halt,
     /// Objects in answers, lists and watch events are changed.
     RewriteObject(Patch),
-    /// A watch stops before the event; it goes on when the rule is released, and is lost when it is abandoned. What is
-    /// behind the event waits with it: a watch has one order.
-    HoldEvents,
+    /// A watch stops before the event; it goes on when the rule is released, and is lost when it is abandoned.
+    HoldEvents {
+        /// What is behind the event waits with it, for a watch has one order, unless this is set: then the program sees
+        /// matching objects late and all others in time, as with a watch of their own.
+        #[serde(default)]
+        others_pass: bool,
+    },
     /// A watch goes on later.
     DelayEvents {
         /// By so much for each event.
@@ -198,7 +202,10 @@ impl Action {
     pub fn looks_into_objects(&self) -> bool {
         matches!(
             self,
-            Self::RewriteObject(_) | Self::HoldEvents | Self::DelayEvents { .. } | Self::BreakWatch { .. }
+            Self::RewriteObject(_)
+                | Self::HoldEvents { .. }
+                | Self::DelayEvents { .. }
+                | Self::BreakWatch { .. }
         )
     }
 
@@ -215,7 +222,7 @@ impl Action {
             Self::RewriteRequest(_) => "rewriteRequest",
             Self::Halt => "halt",
             Self::RewriteObject(_) => "rewriteObject",
-            Self::HoldEvents => "holdEvents",
+            Self::HoldEvents { .. } => "holdEvents",
             Self::DelayEvents { .. } => "delayEvents",
             Self::BreakWatch { .. } => "breakWatch",
             Self::Freeze => "freeze",

@@ -254,6 +254,11 @@ impl Rules {
         self.wait(|state| Some(state.entries[id.0].phase).filter(|phase| *phase != Phase::On)).await
     }
 
+    /// Whether a rule goes on, and how it ended.
+    pub(crate) fn phase(&self, id: RuleId) -> Phase {
+        self.state().entries[id.0].phase
+    }
+
     /// A rule has done its part.
     pub(crate) fn apply(&self, step: &Step, target: &Target, object: Option<&Value>) {
         self.record(step, target, object, None);

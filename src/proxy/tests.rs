@@ -253,7 +253,7 @@ async fn events_are_held_in_their_order_until_released() {
         let mut watch = world.client(version).watch("application/json").await;
         let rule = world
             .rule(json!({"match": {"verbs": ["watch"], "resources": ["pods"], "namespace": "late"},
-                                     "action": "holdEvents"}));
+                                     "action": {"holdEvents": {}}}));
         for (namespace, name) in [("ns", "a"), ("late", "b"), ("ns", "c")] {
             world.event("ADDED", namespace, name);
         }
@@ -271,10 +271,30 @@ async fn events_are_held_in_their_order_until_released() {
 }
 
 #[tokio::test]
+async fn held_objects_come_late_and_others_in_time() {
+    let world = World::new().await;
+    let mut watch = world.client(Version::HTTP_2).watch("application/json").await;
+    let rule = world.rule(json!({"match": {"verbs": ["watch"], "name": "late-*"},
+                                 "action": {"holdEvents": {"othersPass": true}}}));
+    for (kind, name) in [("ADDED", "late-0"), ("ADDED", "b"), ("MODIFIED", "late-0")] {
+        world.event(kind, "ns", name);
+    }
+    assert_eq!(event(&mut watch).await["object"]["metadata"]["name"], "b");
+    world.handle().until_applied(rule, 2).await;
+    // What is held is not forgotten when the server ends the watch.
+    world.end_watches();
+    assert!(is_silent(piece(&mut watch)).await);
+    world.handle().release(rule);
+    assert_eq!(event(&mut watch).await["type"], "ADDED");
+    assert_eq!(event(&mut watch).await["type"], "MODIFIED");
+    assert!(piece(&mut watch).await.is_none());
+}
+
+#[tokio::test]
 async fn a_held_watch_that_is_abandoned_is_lost() {
     let world = World::new().await;
     let mut watch = world.client(Version::HTTP_2).watch("application/json").await;
-    let rule = world.rule(json!({"match": {"verbs": ["watch"]}, "action": "holdEvents"}));
+    let rule = world.rule(json!({"match": {"verbs": ["watch"]}, "action": {"holdEvents": {}}}));
     world.event("ADDED", "ns", "a");
     world.handle().until_applied(rule, 1).await;
     world.handle().abandon(rule);
@@ -323,7 +343,7 @@ async fn a_watch_in_protobuf_ends_when_a_rule_wants_to_look_into_it() {
     let world = World::new().await;
     let client = world.client(Version::HTTP_2);
     let mut watch = client.watch(PROTOBUF).await;
-    let rule = world.rule(json!({"match": {"verbs": ["watch"]}, "action": "holdEvents"}));
+    let rule = world.rule(json!({"match": {"verbs": ["watch"]}, "action": {"holdEvents": {}}}));
     assert!(piece(&mut watch).await.is_none());
     let mut again = client.watch(PROTOBUF).await;
     assert_eq!(world.asked()[1].accept, "application/json");

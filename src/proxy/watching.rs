@@ -1,6 +1,7 @@
 //! An open watch. In JSON it is taken apart event by event, as far as rules ask for it; in any other encoding it passes
 //! as it is, until a rule wants to look into it: then it ends, as every watch does now and then, and the program asks again.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,14 +14,14 @@ use tokio::sync::watch;
 use crate::error::Lost;
 use crate::forward::{Body, change};
 use crate::rule::Action;
-use crate::rules::{Phase, Rules};
+use crate::rules::{Phase, RuleId, Rules};
 use crate::status::status;
 use crate::target::Target;
 
 /// The body of a watch, subject to the rules.
 pub(crate) fn body(body: Body, is_json: bool, target: Target, rules: Arc<Rules>) -> Body {
     let changes = rules.changes();
-    let watch = Watch { body, is_json, target, rules, changes, buffer: BytesMut::new(), is_over: false };
+    let watch = Watch { body, is_json, target, rules, changes, buffer: BytesMut::new(), held: VecDeque::new(), is_over: false };
     let stream = futures::stream::unfold(Some(watch), |watch| async move {
         let mut watch = watch?;
         match watch.next().await {
@@ -40,6 +41,8 @@ struct Watch {
     changes: watch::Receiver<()>,
     /// What has come and not gone on.
     buffer: BytesMut,
+    /// Events that others have passed, in their order.
+    held: VecDeque<(RuleId, Bytes)>,
     is_over: bool,
 }
 
@@ -47,6 +50,9 @@ impl Watch {
     /// The next bytes for the program; `None` at the end.
     async fn next(&mut self) -> Result<Option<Bytes>, Lost> {
         loop {
+            if let Some(event) = self.released()? {
+                return Ok(Some(event));
+            }
             if let Some(ready) = self.ready() {
                 self.rules.unfrozen(&self.target).await;
                 if let Some(through) = self.let_through(ready).await? {
@@ -54,11 +60,12 @@ impl Watch {
                 }
                 continue;
             }
-            if self.is_over || (!self.is_json && self.rules.looks_into(&self.target)) {
+            let is_unreadable = !self.is_json && self.rules.looks_into(&self.target);
+            if is_unreadable || (self.is_over && self.held.is_empty()) {
                 return Ok(None);
             }
             tokio::select! {
-                frame = self.body.frame() => match frame {
+                frame = self.body.frame(), if !self.is_over => match frame {
                     Some(frame) => {
                         if let Ok(data) = frame?.into_data() {
                             self.buffer.extend_from_slice(&data);
@@ -70,6 +77,18 @@ impl Watch {
                 _ = self.changes.changed() => {}
             }
         }
+    }
+
+    /// The first held event whose rule has ended.
+    fn released(&mut self) -> Result<Option<Bytes>, Lost> {
+        let phases = self.held.iter().map(|(id, _)| self.rules.phase(*id));
+        let Some((place, phase)) = phases.enumerate().find(|(_, phase)| *phase != Phase::On) else {
+            return Ok(None);
+        };
+        if phase == Phase::Abandoned {
+            return Err(Lost::by_rule());
+        }
+        Ok(self.held.remove(place).map(|(_, event)| event))
     }
 
     /// What of the buffer can go on: whole events in JSON, one by one if a rule looks at them.
@@ -98,8 +117,12 @@ impl Watch {
         let mut is_changed = false;
         for step in self.rules.on_object(&self.target, &event["object"]) {
             match step.action {
-                Action::HoldEvents => {
+                Action::HoldEvents { others_pass } => {
                     self.rules.apply(&step, &self.target, Some(&event["object"]));
+                    if others_pass {
+                        self.held.push_back((step.id, if is_changed { line(&event) } else { bytes }));
+                        return Ok(None);
+                    }
                     if self.rules.ended(step.id).await == Phase::Abandoned {
                         return Err(Lost::by_rule());
                     }

@@ -1,7 +1,7 @@
 //! The local control plane as cases see it.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 
@@ -45,18 +45,27 @@ impl Provider for LocalCluster {
     }
 
     fn logs(&self, scheduler: Scheduler) -> Logs {
-        let parts = std::iter::once(Part::Controller).chain(Part::of_scheduler(scheduler));
-        let paths = parts.map(|part| self.log(part));
+        let parts: Vec<_> = std::iter::once(Part::Controller).chain(Part::of_scheduler(scheduler)).collect();
+        let paths = parts.iter().map(|part| self.log(*part));
         // A scheduler that somebody stands in for has none.
         let files =
-            paths.filter_map(|path| Some((path.clone(), std::fs::metadata(path).ok()?.len()))).collect();
-        Logs { files, ..Logs::now(scheduler) }
+            paths.filter_map(|path| Some((path.clone(), std::fs::metadata(path).ok()?.len())));
+        // What fault proxies do is logged from when a case asks for one.
+        let faults = parts.iter().map(|part| {
+            let path = self.fault_log(*part);
+            let length = std::fs::metadata(&path).map_or(0, |log| log.len());
+            (path, length)
+        });
+        Logs { files: files.chain(faults).collect(), ..Logs::now(scheduler) }
     }
 
     async fn export_logs(&self, logs: &Logs, folder: &Path) -> Result<(), ClusterError> {
         for (path, from) in &logs.files {
             let mut text = Vec::new();
-            let mut log = File::open(path).map_err(ClusterError::file(path))?;
+            let mut log = match File::open(path) {
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                opened => opened.map_err(ClusterError::file(path))?,
+            };
             log.seek(SeekFrom::Start(*from))
                 .and_then(|_| log.read_to_end(&mut text))
                 .map_err(ClusterError::file(path))?;
