@@ -91,7 +91,7 @@ pub struct ClusterSpec {
 pub struct ControllerSpec {
     /// OperatorConfiguration.
     pub configuration: Value,
-    /// Faults it is started with; none but in negative controls and crash cases.
+    /// Faults it is started with; none but in negative controls.
     pub faults: Vec<String>,
     /// Whether it elects a leader.
     pub leader_election: bool,

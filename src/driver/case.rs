@@ -52,7 +52,7 @@ pub enum Need {
     SeveralSchedulers,
     /// KAI's podgrouper.
     PodGrouper,
-    /// The reference controller: its configuration is changed, or a fault of its own is used.
+    /// The reference controller: its configuration is changed.
     ReferenceController,
     /// A backend that can be disabled: the target's own, or beside kube-scheduler the harness's External profile.
     DisableableBackend,

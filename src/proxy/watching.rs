@@ -21,7 +21,16 @@ use crate::target::Target;
 /// The body of a watch, subject to the rules.
 pub(crate) fn body(body: Body, is_json: bool, target: Target, rules: Arc<Rules>) -> Body {
     let changes = rules.changes();
-    let watch = Watch { body, is_json, target, rules, changes, buffer: BytesMut::new(), held: VecDeque::new(), is_over: false };
+    let watch = Watch {
+        body,
+        is_json,
+        target,
+        rules,
+        changes,
+        buffer: BytesMut::new(),
+        held: VecDeque::new(),
+        is_over: false,
+    };
     let stream = futures::stream::unfold(Some(watch), |watch| async move {
         let mut watch = watch?;
         match watch.next().await {

@@ -34,7 +34,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let (proxy, ()) = test.proxy(Part::Controller, |_| Ok(())).await?;
     for n in 1..=MANY {
         let writes = Match::writes().in_namespace(&test.namespace);
-        let halt = proxy.add(Rule::new(format!("killed after write {n}"), writes, Action::Halt).nth(n as u64))?;
+        let halt =
+            proxy.add(Rule::new(format!("killed after write {n}"), writes, Action::Halt).nth(n as u64))?;
         let (name, mut pcs) = (crash(n), test.manifest("calm")?);
         pcs["metadata"]["name"] = name.as_str().into();
         test.submit_value(pcs).await?;

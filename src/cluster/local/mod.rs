@@ -224,7 +224,7 @@ impl LocalCluster {
         }
     }
 
-    /// Waits until a part has ended by itself (a fault made it exit) and forgets it; its exit code.
+    /// Waits until a part has ended by itself and forgets it; its exit code.
     ///
     /// # Errors
     /// [`ClusterError::NotReady`] if it still runs after `limit`.

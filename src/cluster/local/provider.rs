@@ -48,8 +48,7 @@ impl Provider for LocalCluster {
         let parts: Vec<_> = std::iter::once(Part::Controller).chain(Part::of_scheduler(scheduler)).collect();
         let paths = parts.iter().map(|part| self.log(*part));
         // A scheduler that somebody stands in for has none.
-        let files =
-            paths.filter_map(|path| Some((path.clone(), std::fs::metadata(path).ok()?.len())));
+        let files = paths.filter_map(|path| Some((path.clone(), std::fs::metadata(path).ok()?.len())));
         // What fault proxies do is logged from when a case asks for one.
         let faults = parts.iter().map(|part| {
             let path = self.fault_log(*part);

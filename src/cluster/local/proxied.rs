@@ -135,7 +135,9 @@ mod tests {
         lead(&path, "https://127.0.0.1:2").expect("written");
         let led = configuration(&path).expect("JSON");
         assert_eq!(led["clusters"][0]["cluster"]["server"], "https://127.0.0.1:2");
-        assert!(direct.certificate.starts_with("-----BEGIN CERTIFICATE") && direct.key.contains("PRIVATE KEY"));
+        assert!(
+            direct.certificate.starts_with("-----BEGIN CERTIFICATE") && direct.key.contains("PRIVATE KEY")
+        );
         assert_eq!(of(&led).key, direct.key, "whoever asks is the same");
         lead(&path, "https://127.0.0.1:1").expect("written");
         assert_eq!(std::fs::read_to_string(&path).expect("a file"), before);

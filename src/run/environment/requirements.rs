@@ -82,10 +82,7 @@ impl Environment {
                 spec.kai.as_ref().is_none_or(|kai| kai.program("kai-podgrouper").is_some()),
                 "KAI's podgrouper is not in the folder of --kai-dir",
             ),
-            Need::ReferenceController => (
-                spec.operator.is_none(),
-                "it configures the reference controller, or uses a fault that only that one has",
-            ),
+            Need::ReferenceController => (spec.operator.is_none(), "it configures the reference controller"),
             Need::DisableableBackend => (
                 target.scheduler() != Scheduler::KUBE || self.has_external_profile(),
                 "default-scheduler cannot be disabled, and this operator has no profile of type External beside it",
