@@ -6,6 +6,7 @@ mod aon;
 mod backends;
 mod coex;
 mod del;
+mod disturbances;
 mod ext;
 mod gang;
 mod kai;

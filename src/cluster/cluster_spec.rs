@@ -82,6 +82,8 @@ pub struct ClusterSpec {
     pub plugins_off: Vec<(Scheduler, &'static str)>,
     /// Faults that the fake GPU plugin is started with, where nodes have kubelets; none but in negative controls.
     pub gpu_plugin_faults: Vec<String>,
+    /// The parts that reach the API server through a fault proxy; none but while a case asks for it.
+    pub proxied: BTreeSet<Part>,
     /// Schedulers that the user gave, with their CRDs. For one that can only be given and is not, kube-scheduler stands in.
     pub given: BTreeMap<Scheduler, Arc<GivenScheduler>>,
 }
@@ -118,7 +120,7 @@ fn title(operator: Option<&Operator>) -> String {
 pub struct ControllerSpec {
     /// OperatorConfiguration.
     pub configuration: Value,
-    /// Faults it is started with; none but in negative controls and crash cases.
+    /// Faults it is started with; none but in negative controls.
     pub faults: Vec<String>,
     /// Whether it elects a leader.
     pub leader_election: bool,
@@ -222,6 +224,7 @@ impl ClusterSpec {
             schedulers: BTreeSet::from([Scheduler::KUBE]),
             plugins_off: Vec::new(),
             gpu_plugin_faults: Vec::new(),
+            proxied: BTreeSet::new(),
             given: BTreeMap::new(),
         }
     }
@@ -297,6 +300,12 @@ impl ClusterSpec {
         if stand_in { installation(Scheduler::KUBE).user } else { installation(scheduler).user }
     }
 
+    /// The part that does it.
+    pub fn binding_part(&self, scheduler: Scheduler) -> Option<Part> {
+        let binder = self.binder(scheduler);
+        self.parts().find(|part| part.user() == Some(binder))
+    }
+
     /// What a scheduler is started without.
     pub fn off(&self, scheduler: Scheduler) -> Vec<&'static str> {
         self.plugins_off.iter().filter(|(of, _)| *of == scheduler).map(|(_, name)| *name).collect()
@@ -329,6 +338,8 @@ mod tests {
         assert_eq!(all.stood_in_for(), ["kai-scheduler"]);
         assert_eq!(all.binder(kai::SCHEDULER), "system:kube-scheduler");
         assert_eq!(all.binder(volcano::SCHEDULER), "system:volcano-scheduler");
+        assert_eq!(all.binding_part(kai::SCHEDULER), Some(Part::KUBE_SCHEDULER));
+        assert_eq!(all.binding_part(volcano::SCHEDULER), Part::of_scheduler(volcano::SCHEDULER).next());
     }
 
     #[test]

@@ -101,6 +101,9 @@ pub enum ClusterError {
         /// What differs.
         reason: String,
     },
+    /// A fault proxy that cannot be started, or does not take a rule.
+    #[error(transparent)]
+    Proxy(#[from] conformance_proxy::ProxyError),
     /// A program given with `--bin` that cannot be used.
     #[error("--bin {name}={}: {reason}", path.display())]
     Override {

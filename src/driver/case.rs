@@ -52,7 +52,7 @@ pub enum Need {
     SeveralSchedulers,
     /// The process of that name of the target's scheduler, one that the scheduler does without.
     Process(&'static str),
-    /// The reference controller: its configuration is changed, or a fault of its own is used.
+    /// The reference controller: its configuration is changed.
     ReferenceController,
     /// A backend that can be disabled: the target's own, or beside kube-scheduler the harness's External profile.
     DisableableBackend,

@@ -55,6 +55,9 @@ async fn put_back(cluster: &LocalCluster, was: ClusterSpec) -> Result<(), Cluste
 /// Whether a part has to be started again where the cluster is to be as in `b` and is as in `a`. Kubernetes' own
 /// components look for API groups that come and go only every 30 s; the controller under test has to find them itself.
 fn concerns(part: Part, a: &ClusterSpec, b: &ClusterSpec) -> bool {
+    if a.proxied.contains(&part) != b.proxied.contains(&part) {
+        return true;
+    }
     let api = (&a.api_gates, &a.runtime_config) != (&b.api_gates, &b.runtime_config);
     match part {
         Part::Etcd => false,
@@ -222,6 +225,7 @@ mod tests {
         |spec: &mut ClusterSpec| spec.controller = ControllerSpec::with_profile(json!({})),
         &[Part::Controller]
     )]
+    #[case::proxy(|spec: &mut ClusterSpec| spec.proxied = [Part::KUBE_SCHEDULER].into(), &[Part::KUBE_SCHEDULER])]
     #[case::nothing(|_: &mut ClusterSpec| {}, &[])]
     fn only_what_was_changed_is_started_again(#[case] change: fn(&mut ClusterSpec), #[case] parts: &[Part]) {
         let was = ClusterSpec::default();

@@ -7,15 +7,14 @@
 //! - [`rights`]: what all that asks of somebody else's cluster;
 //! - [`barrier`]: the proof that nothing happened; [`quiescence`]: the one wait of fixed length; [`convergence`]: when a
 //!   PodCliqueSet has become all that it should be; [`cleanup`]: what is left of it;
-//! - [`admission_attempts`], [`mutations`], [`queues`], [`crds`], [`binding_webhook`]: what drivers do through the API;
-//! - [`control_plane`]: the control plane taken apart and put back; [`lease_watch`]: who leads the controller's replicas;
-//! - [`upgrade`]: the operator replaced by another release;
+//! - [`admission_attempts`], [`mutations`], [`queues`], [`crds`]: what drivers do through the API;
+//! - [`control_plane`]: the control plane taken apart and put back; [`fault_proxy`]: its parts' requests and watches disturbed;
+//!   [`lease_watch`]: who leads the controller's replicas; [`upgrade`]: the operator replaced by another release;
 //! - [`domains`]: when a scheduler knows the topology; [`kubelets`]: what is done to real nodes, and read there;
 //! - [`diagnostics`]: what a wait that ran out shows.
 
 pub mod admission_attempts;
 pub mod barrier;
-pub mod binding_webhook;
 pub mod case;
 pub mod cleanup;
 pub mod context;
@@ -24,6 +23,7 @@ pub mod convergence;
 pub mod crds;
 pub mod diagnostics;
 pub mod domains;
+pub mod fault_proxy;
 pub mod kubelets;
 pub mod lease_watch;
 pub mod limits;

@@ -1,55 +1,57 @@
 //! 1 node; a PodCliqueSet of 2 pods without GPUs converges in peace. Then for n = 1, 2, 3, ... one like it, while the
-//! controller exits after its n-th write in the namespace, and another controller that goes on, until n is more than
-//! the writes it takes.
+//! controller is killed after its n-th write in the namespace, of which it hears no answer, and another controller that
+//! goes on, until n is more than the writes it takes. The writes are counted by a fault proxy.
 
-use std::time::{Duration, Instant};
-
-use conformance_cluster::local::{LocalCluster, Part};
+use conformance_cluster::local::Part;
 use conformance_contract::ruling::{Broken, Finding, Ruling};
-use conformance_driver::case::{Case, Isolation, Need, nodes};
+use conformance_driver::case::{Case, Isolation, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane::restored;
-use conformance_driver::{convergence, limits};
-use conformance_expect as expect;
 use conformance_expect::Expected;
 use conformance_history::{History, MarkName};
 use conformance_judge::{binding, end_state, finding};
-use serde_json::{Value, json};
+use conformance_proxy::{Action, Match, Rule};
+use serde_json::json;
 
-const EXITED: MarkName = MarkName::of_case("controller exited or not");
+const KILLED: MarkName = MarkName::of_case("controller killed or not");
 
 /// More writes than any controller needs for 2 pods; one that is not done by then never is.
 const MANY: usize = 100;
 
 /// AON-13.
 pub(crate) const CASE: Case = Case::new(
-    "The controller exits after its n-th write, for every n: the end state is the one without it",
+    "The controller is killed after its n-th write, for every n: the end state is the one without it",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )
 .clauses(&["AON-13"])
 .nodes(&[nodes(1).pods(2 * (MANY as u32 + 1))])
-.needs(&[Need::ReferenceController])
 .isolation(Isolation::Dedicated);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("calm").await?;
     test.until_converged("calm").await?;
-    let test_cluster = test.test_cluster.clone();
-    let cluster = test_cluster.local()?;
-    let steady = cluster.spec().controller;
+    let (proxy, ()) = test.proxy(Part::Controller, |_| Ok(())).await?;
     for n in 1..=MANY {
-        let mut pcs = test.manifest("calm")?;
-        pcs["metadata"]["name"] = crash(n).into();
-        let fault = format!("exit-after-write={n}@{}", test.namespace);
-        cluster.restart_controller(steady.clone().with_fault(fault)).await?;
-        let exited = exits(test, cluster, pcs).await?;
-        cluster.restart_controller(steady.clone()).await?;
-        test.until_converged(&crash(n)).await?;
-        test.mark(EXITED, json!({"writes": n, "exited": exited}));
-        if !exited {
+        let writes = Match::writes().in_namespace(&test.namespace);
+        let halt =
+            proxy.add(Rule::new(format!("killed after write {n}"), writes, Action::Halt).nth(n as u64))?;
+        let (name, mut pcs) = (crash(n), test.manifest("calm")?);
+        pcs["metadata"]["name"] = name.as_str().into();
+        test.submit_value(pcs).await?;
+        let is_killed = tokio::select! {
+            biased;
+            () = proxy.until_applied(halt, 1) => true,
+            converged = test.until_converged(&name) => converged.map(|()| false)?,
+        };
+        test.mark(KILLED, json!({"writes": n, "killed": is_killed}));
+        if !is_killed {
             break;
         }
+        test.take_away(Part::Controller).await?;
+        proxy.release(halt);
+        test.start_ready(Part::Controller).await?;
+        test.until_converged(&name).await?;
     }
     Ok(())
 }
@@ -58,40 +60,18 @@ fn crash(n: usize) -> String {
     format!("crash-{n}")
 }
 
-/// Submits a PodCliqueSet and waits until the controller has exited, or has brought it to its end without; whether
-/// it exited. It is waited for from before it can: an end that nobody waits for is an infrastructure error.
-async fn exits(test: &mut TestContext, cluster: &LocalCluster, pcs: Value) -> Result<bool, Stop> {
-    const MOMENT: Duration = Duration::from_millis(10);
-    let (test_cluster, namespace, gangs) =
-        (test.test_cluster.clone(), test.namespace.clone(), expect::gangs(&pcs));
-    let name = pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-    let converged =
-        || test_cluster.recorder.look(&namespace, |live| convergence::is_over(live, &name, &gangs));
-    let begin = Instant::now();
-    let end = async {
-        loop {
-            match cluster.ended(Part::Controller, MOMENT).await {
-                Ok(_) => return true,
-                Err(_) if converged() || begin.elapsed() > limits::RECOVERY.length => return false,
-                Err(_) => {}
-            }
-        }
-    };
-    let (exited, submitted) = tokio::join!(end, test.submit_value(pcs));
-    submitted.map(|_| exited)
-}
-
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-13", || {
-        let mut runs: Vec<_> = history.marks(EXITED).map(|(_, mark)| &mark.detail).collect();
-        // The last one tells that there was no further write after which to exit.
-        let peaceful = runs.pop().filter(|run| run["exited"] == false);
-        ensure_reached(peaceful.is_some(), "a controller that converged without exiting")?;
         let end = history.end();
         binding::whole(&end, &history.units("calm")?)?;
+        let runs: Vec<_> = history.marks(KILLED).map(|(_, mark)| &mark.detail).collect();
+        let killed = runs.iter().filter(|run| run["killed"] == true).count();
+        (1..=killed).try_for_each(|n| end_state::same(history, "calm", &crash(n)))?;
+        // The last one tells that there was no further write after which to kill it.
+        let is_peaceful = runs.last().is_some_and(|run| run["killed"] == false);
+        ensure_reached(is_peaceful, "a controller that converged without being killed")?;
         let least = end_state::size(&end, "calm");
-        ensure_reached(runs.len() >= least, &format!("{least} exits, one for each object there is"))?;
-        (1..=runs.len()).try_for_each(|n| end_state::same(history, "calm", &crash(n)))
+        ensure_reached(killed >= least, &format!("{least} kills, one for each object there is"))
     })]
 }
 

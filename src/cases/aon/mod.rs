@@ -1,8 +1,10 @@
 //! All-or-nothing scheduling.
 
 pub(crate) mod across_cliques;
+pub(crate) mod binding_refused;
 pub(crate) mod controller_killed;
 pub(crate) mod fits_whole;
+pub(crate) mod gang_shown_late;
 pub(crate) mod minimum_per_clique;
 pub(crate) mod minimum_then_surplus;
 pub(crate) mod namesakes;

@@ -1,14 +1,16 @@
-//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs, which fits. Of its 4 bindings the harness lets 2 pass and holds 2; then
-//! the scheduler is killed. The next one finds half a gang, and room for the other half.
+//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs, which fits. Of its 4 bindings a fault proxy lets 2 pass and holds 2; then
+//! the scheduler is killed, and they never reach the API server. The next scheduler finds half a gang, and room for the
+//! other half.
 
 use conformance_contract::ruling::{Broken, Finding};
-use conformance_driver::binding_webhook::BindingHold;
 use conformance_driver::case::{Case, Isolation, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane::restored;
+use conformance_driver::limits;
 use conformance_expect::Expected;
 use conformance_history::{History, MarkName};
 use conformance_judge::{binding, finding};
+use conformance_proxy::{Action, Rule, When};
 use serde_json::Value;
 
 const KILLED: MarkName = MarkName::of_case("scheduler killed");
@@ -27,21 +29,20 @@ pub(crate) const CASE: Case = Case::new(
 .isolation(Isolation::Dedicated);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    let hold = BindingHold::begin(test, PASSING).await?;
-    let killed = kill_half_way(test, &hold).await;
-    hold.refuse_held(test).await?;
-    killed?;
-    test.start_scheduler().await?;
-    test.until_bound(4).await
-}
-
-async fn kill_half_way(test: &mut TestContext, hold: &BindingHold) -> Result<(), Stop> {
+    let hold = Rule {
+        when: When { from: PASSING as u64 + 1, ..When::default() },
+        ..Rule::new("bindings held", test.bindings(), Action::Hold)
+    };
+    let (proxy, held) = test.proxy(test.binder()?, |proxy| proxy.add(hold)).await?;
     test.submit("half").await?;
-    hold.until_held(test, 4 - PASSING).await?;
+    let rest = 4 - PASSING;
+    test.until_applied(&proxy, held, rest, &format!("{rest} bindings held"), limits::SCHEDULING).await?;
     test.until_bound(PASSING).await?;
     test.kill_scheduler().await?;
+    proxy.abandon(held);
     test.mark(KILLED, Value::Null);
-    Ok(())
+    test.start_scheduler().await?;
+    test.until_bound(4).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -7,5 +7,6 @@ pub(crate) mod namespace_removed;
 pub(crate) mod pending_deleted;
 pub(crate) mod replica_removed;
 pub(crate) mod same_name_again;
+pub(crate) mod same_name_disturbed;
 pub(crate) mod scaled_gang_removed;
 pub(crate) mod topology_resources;

@@ -43,15 +43,17 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("DEL-08", || {
         let (deleted, _) = history.reached(SharedMark::Deleted)?;
         binding::whole(&history.end(), &history.units("again")?)?;
-        nothing_survived(history, deleted)
+        nothing_survived(history, deleted, "again")
     })]
 }
 
-/// Nothing of the first one is taken over by the second: no object that was there at `since` is there at the end.
-fn nothing_survived(history: &History, since: usize) -> Ruling {
+/// Nothing of the first PodCliqueSet of a name is taken over by the second: no object that was there at `since` is there
+/// at the end.
+pub(super) fn nothing_survived(history: &History, since: usize, set: &str) -> Ruling {
     let (before, end) = (history.before(since), history.end());
     let first: BTreeSet<_> = before.all().map(|object| Version::of(object).uid()).collect();
-    let of_set = |version: &Version<'_>| version.name() == "again" || version.name().starts_with("again-");
+    let children = format!("{set}-");
+    let of_set = |version: &Version<'_>| version.name() == set || version.name().starts_with(&children);
     let survivors = end.all().map(Version::of).filter(|version| of_set(version) && version.kind() != "Event");
     none(survivors.filter(|version| first.contains(version.uid())).map(|version| {
         violation(

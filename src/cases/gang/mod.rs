@@ -4,6 +4,7 @@ pub(crate) mod at_rest;
 pub(crate) mod by_hand;
 pub(crate) mod foreign_changes;
 pub(crate) mod healed_by_hand;
+pub(crate) mod healed_disturbed;
 pub(crate) mod healed_while_pending;
 pub(crate) mod healed_while_running;
 pub(crate) mod priority;

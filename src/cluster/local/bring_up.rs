@@ -43,6 +43,7 @@ impl LocalCluster {
             layout,
             spec: Mutex::new(spec),
             processes: Processes::default(),
+            proxies: Default::default(),
             not_up: Mutex::new(not_up),
             node_pools: NodePools::Simulated(client),
             operator_log_from: Default::default(),

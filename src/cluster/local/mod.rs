@@ -5,6 +5,8 @@
 //! case may want to break is a [`Part`]: it can be stopped, started again, or started with other settings, and
 //! [`LocalCluster::dead`] distinguishes a part that exited by itself from one that was stopped on purpose.
 //!
+//! Any part can be started behind a fault proxy (`proxied`), which its kubeconfig leads to instead.
+//!
 //! A scheduler other than kube-scheduler that does not start, or exits by itself, is given up, and the cluster
 //! continues without it: [`LocalCluster::failed_schedulers`] has the reason.
 
@@ -20,6 +22,7 @@ mod operator;
 mod part;
 mod ports;
 mod provider;
+mod proxied;
 mod readiness;
 mod start;
 mod upgrade;
@@ -73,6 +76,7 @@ pub struct LocalCluster {
     layout: start::Layout,
     spec: Mutex<ClusterSpec>,
     processes: Processes,
+    proxies: proxied::Proxies,
     /// The schedulers beside kube-scheduler that are not, or not yet, up.
     not_up: Mutex<BTreeMap<Scheduler, NotUp>>,
     node_pools: NodePools,
@@ -115,11 +119,6 @@ impl LocalCluster {
     /// How it was asked to be.
     pub fn spec(&self) -> ClusterSpec {
         self.spec.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// A serving certificate of the cluster's CA for loopback, and the CA bundle, for webhooks of the harness.
-    pub fn webhook_identity(&self) -> (&Path, &Path, &str) {
-        (&self.layout.serving.certificate, &self.layout.serving.key, &self.layout.ca_bundle)
     }
 
     /// Changes how parts that are started from now on are started.
@@ -225,6 +224,7 @@ impl LocalCluster {
     pub async fn start_part(&self, part: Part) -> Result<(), ClusterError> {
         let spec = self.spec();
         let process = self.layout.process(part, &spec, &self.programs)?;
+        self.route(part, &spec)?;
         if part == Part::Controller {
             let length = std::fs::metadata(self.log(part)).map_or(0, |log| log.len());
             self.operator_log_from.store(length, Ordering::Relaxed);
@@ -251,7 +251,7 @@ impl LocalCluster {
         }
     }
 
-    /// Waits until a part has ended by itself (a fault made it exit) and forgets it; its exit code.
+    /// Waits until a part has ended by itself and forgets it; its exit code.
     ///
     /// # Errors
     /// [`ClusterError::NotReady`] if it still runs after `limit`.

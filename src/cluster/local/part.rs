@@ -81,6 +81,11 @@ impl Part {
         }
     }
 
+    /// As whom a process of a scheduler asks the API server.
+    pub fn user(self) -> Option<&'static str> {
+        self.described().map(|(_, process)| process.user)
+    }
+
     /// The scheduler that it is a process of.
     pub fn scheduler(self) -> Option<Scheduler> {
         self.described().map(|(install, _)| install.scheduler)

@@ -1,7 +1,7 @@
 //! The local control plane as cases see it.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 
@@ -53,21 +53,30 @@ impl Provider for LocalCluster {
     }
 
     fn logs(&self, scheduler: Scheduler) -> Logs {
-        let parts = std::iter::once(Part::Controller).chain(Part::of_scheduler(scheduler));
-        let paths = parts.map(|part| self.log(part));
+        let parts: Vec<_> = std::iter::once(Part::Controller).chain(Part::of_scheduler(scheduler)).collect();
+        let paths = parts.iter().map(|part| self.log(*part));
         // A scheduler that somebody stands in for has none.
-        let there = paths.filter_map(|path| Some((path.clone(), std::fs::metadata(path).ok()?.len())));
+        let length = |path: &Path| std::fs::metadata(path).map(|log| log.len());
+        let there = paths.filter_map(|path| Some((path.clone(), length(&path).ok()?)));
         let mut files: Vec<_> = there.collect();
         // An upgrade's second operator will have one.
         let next = self.spec().upgrade.map(|upgrade| self.controller_log(upgrade.to.as_deref()));
         files.extend(next.filter(|next| files.iter().all(|(path, _)| path != next)).map(|next| (next, 0)));
+        // What fault proxies do is logged from when a case asks for one.
+        files.extend(parts.iter().map(|part| self.fault_log(*part)).map(|path| {
+            let length = length(&path).unwrap_or(0);
+            (path, length)
+        }));
         Logs { files, ..Logs::now(scheduler) }
     }
 
     async fn export_logs(&self, logs: &Logs, folder: &Path) -> Result<(), ClusterError> {
         for (path, from) in logs.files.iter().filter(|(path, _)| path.exists()) {
             let mut text = Vec::new();
-            let mut log = File::open(path).map_err(ClusterError::file(path))?;
+            let mut log = match File::open(path) {
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                opened => opened.map_err(ClusterError::file(path))?,
+            };
             log.seek(SeekFrom::Start(*from))
                 .and_then(|_| log.read_to_end(&mut text))
                 .map_err(ClusterError::file(path))?;

@@ -128,6 +128,25 @@ impl Layout {
         })
     }
 
+    /// Where the API server is.
+    pub(super) fn server(&self) -> String {
+        format!("https://127.0.0.1:{}", self.api.number)
+    }
+
+    /// The kubeconfig of a part that asks the API server.
+    pub(super) fn kubeconfig(&self, part: Part) -> Option<&Path> {
+        match part {
+            Part::Etcd | Part::Apiserver => None,
+            Part::OfScheduler(_) => self.schedulers.get(&part).map(|(place, _)| place.kubeconfig.as_path()),
+            Part::Kwok => Some(&self.kwok_config),
+            Part::ControllerManager => Some(&self.controller_manager),
+            Part::Controller => {
+                let operator = self.operator.as_ref().map(|place| &place.kubeconfig);
+                Some(operator.unwrap_or(&self.controller_config))
+            }
+        }
+    }
+
     /// Where the API server writes down who has bound what.
     pub(super) fn audit_log(&self) -> PathBuf {
         self.folder.join(audit::FILE)

@@ -150,10 +150,12 @@ pub static CLAUSES: &[Clause] = &[
     scheduling("AON-11", "A pod of a running gang is lost: its replacement joins the same gang and is bound; \
         the others keep UID and node", "OWN"),
     scheduling("AON-12", "The scheduler is killed and restarted with a gang pending, and with a gang half \
-        bound (the harness holds the k-th `pods/binding` in a webhook): AON-01..04 still hold in the end",
+        bound (the harness holds the k-th `pods/binding` on its way): AON-01..04 still hold in the end. \
+        Likewise when the k-th `pods/binding` is refused once, and when the scheduler sees the gang resource \
+        later than the pods",
         "OWN"),
-    scheduling("AON-13", "The controller exits after its n-th write, for every n on one small PCS: the end \
-        state is the one without it", "OWN"),
+    scheduling("AON-13", "The controller is killed after its n-th write, for every n on one small PCS: the \
+        end state is the one without it", "OWN"),
 
     // Topology packing. Layouts leave room for a wrong placement, so that luck cannot pass.
     scheduling("TOPO-01", "Required level on the PCS: all pods of a base PodGang, surplus included, in one \

@@ -68,10 +68,7 @@ impl Environment {
             ),
             Need::SeveralSchedulers => (spec.schedulers.len() > 1, "one scheduler only; run --backend all"),
             Need::Process(name) => return installation(target.scheduler()).lacks_process(name, spec),
-            Need::ReferenceController => (
-                spec.operator.is_none(),
-                "it configures the reference controller, or uses a fault that only that one has",
-            ),
+            Need::ReferenceController => (spec.operator.is_none(), "it configures the reference controller"),
             Need::DisableableBackend => (
                 target.scheduler() != Scheduler::KUBE || self.has_external_profile(),
                 "default-scheduler cannot be disabled, and this operator has no profile of type External beside it",

@@ -39,8 +39,6 @@ pub struct Faults {
     pub terminating_counts: bool,
     /// PodGangs are named by epochs, as upstream's newer releases do. Not a fault: nothing may go by their names.
     pub epoch_names: bool,
-    /// The process exits after so many writes in a namespace (AON-13).
-    pub exit_after_write: Option<ExitAfterWrite>,
 }
 
 impl Faults {
@@ -53,15 +51,6 @@ impl Faults {
     pub fn spoils_gang_resources(&self) -> bool {
         self.forget_member || self.wrong_queue || self.omit_subgroups || self.low_group_count
     }
-}
-
-/// See [`Faults::exit_after_write`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExitAfterWrite {
-    /// The last write that is made, from 1.
-    pub count: usize,
-    /// The namespace whose writes count.
-    pub namespace: String,
 }
 
 /// One fault by name, as on the command line.
@@ -95,37 +84,27 @@ pub enum Fault {
     TerminatingCounts,
     /// See [`Faults::epoch_names`].
     EpochNames,
-    /// See [`Faults::exit_after_write`].
-    ExitAfterWrite(ExitAfterWrite),
 }
 
 impl FromStr for Fault {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let exit_after_write = |text: &str| {
-            let (count, namespace) = text.split_once('@')?;
-            let count = count.parse().ok().filter(|count| *count > 0)?;
-            Some(Self::ExitAfterWrite(ExitAfterWrite { count, namespace: namespace.to_owned() }))
-        };
-        match (text, text.strip_prefix("exit-after-write=")) {
-            ("no-owner-references", _) => Ok(Self::NoOwnerReferences),
-            ("early-ungate", _) => Ok(Self::EarlyUngate),
-            ("drop-podgroup", _) => Ok(Self::DropPodgroup),
-            ("write-on-reconcile", _) => Ok(Self::WriteOnReconcile),
-            ("foreign-resource", _) => Ok(Self::ForeignResource),
-            ("forget-member", _) => Ok(Self::ForgetMember),
-            ("wrong-queue", _) => Ok(Self::WrongQueue),
-            ("omit-subgroups", _) => Ok(Self::OmitSubgroups),
-            ("key-one-level-down", _) => Ok(Self::KeyOneLevelDown),
-            ("low-group-count", _) => Ok(Self::LowGroupCount),
-            ("ready-counts-scheduled", _) => Ok(Self::ReadyCountsScheduled),
-            ("lease-always-taken", _) => Ok(Self::LeaseAlwaysTaken),
-            ("terminating-counts", _) => Ok(Self::TerminatingCounts),
-            ("epoch-names", _) => Ok(Self::EpochNames),
-            (_, Some(rest)) => {
-                exit_after_write(rest).ok_or_else(|| format!("{text:?}: want N@NAMESPACE, N > 0"))
-            }
+        match text {
+            "no-owner-references" => Ok(Self::NoOwnerReferences),
+            "early-ungate" => Ok(Self::EarlyUngate),
+            "drop-podgroup" => Ok(Self::DropPodgroup),
+            "write-on-reconcile" => Ok(Self::WriteOnReconcile),
+            "foreign-resource" => Ok(Self::ForeignResource),
+            "forget-member" => Ok(Self::ForgetMember),
+            "wrong-queue" => Ok(Self::WrongQueue),
+            "omit-subgroups" => Ok(Self::OmitSubgroups),
+            "key-one-level-down" => Ok(Self::KeyOneLevelDown),
+            "low-group-count" => Ok(Self::LowGroupCount),
+            "ready-counts-scheduled" => Ok(Self::ReadyCountsScheduled),
+            "lease-always-taken" => Ok(Self::LeaseAlwaysTaken),
+            "terminating-counts" => Ok(Self::TerminatingCounts),
+            "epoch-names" => Ok(Self::EpochNames),
             _ => Err(format!("no fault {text:?}")),
         }
     }
@@ -150,7 +129,6 @@ impl FromIterator<Fault> for Faults {
                 Fault::LeaseAlwaysTaken => on.lease_always_taken = true,
                 Fault::TerminatingCounts => on.terminating_counts = true,
                 Fault::EpochNames => on.epoch_names = true,
-                Fault::ExitAfterWrite(exit) => on.exit_after_write = Some(exit),
             }
         }
         on
@@ -164,8 +142,6 @@ mod tests {
     #[test]
     fn names() {
         let parse = |text: &str| text.parse::<Fault>();
-        let exit = ExitAfterWrite { count: 7, namespace: "ns".into() };
-        assert_eq!(parse("exit-after-write=7@ns"), Ok(Fault::ExitAfterWrite(exit)));
         assert_eq!(parse("early-ungate"), Ok(Fault::EarlyUngate));
         let both: Faults =
             ["foreign-resource", "wrong-queue"].map(|name| parse(name).unwrap()).into_iter().collect();
@@ -181,7 +157,7 @@ mod tests {
             ..Faults::default()
         };
         assert_eq!(of_kubelets, wanted);
-        for wrong in ["exit-after-write=0@ns", "exit-after-write=7", "early", ""] {
+        for wrong in ["early-ungate=1", "early", ""] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -66,6 +66,6 @@ mod triggers;
 mod writes;
 
 pub use configuration::{Configuration, ConfigurationError};
-pub use faults::{ExitAfterWrite, Fault, Faults};
+pub use faults::{Fault, Faults};
 pub use program::{Certificates, Options, ProgramError, run_controller};
 pub use servers::ServerError;

@@ -264,7 +264,7 @@ async fn connect(options: &Options, metrics: Metrics) -> Result<Client, ProgramE
         }
         None => Config::infer().await.map_err(|error| failed(&error))?,
     };
-    let layer = ApiLayer::new(metrics, options.faults.exit_after_write.clone());
+    let layer = ApiLayer::new(metrics);
     let spoiling = SpoilingLayer::new(&options.faults);
     // Whoever reads an object's managedFields sees who wrote it.
     config.headers.push((USER_AGENT, HeaderValue::from_static("grove-backend-controller")));

@@ -1,0 +1,61 @@
+//! 4 nodes x 32 GPUs; four gangs of 4 pods x 8 GPUs, one after the other, which fit all. Of each the API server refuses
+//! another binding, once, as far as the scheduler can tell: with a conflict, or with an error of its own.
+
+use conformance_contract::ruling::{Broken, Finding};
+use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::control_plane::restored;
+use conformance_driver::limits;
+use conformance_expect::Expected;
+use conformance_history::{History, MarkName};
+use conformance_judge::{binding, finding};
+use conformance_proxy::{Action, Rule};
+use serde_json::json;
+
+const REFUSED: MarkName = MarkName::of_case("a binding refused");
+
+/// The codes with which the first, second, ... binding of a gang is refused.
+const CODES: [u16; 4] = [409, 500, 409, 500];
+
+/// AON-12, with a gang whose k-th binding fails.
+pub(crate) const CASE: Case = Case::new(
+    "The k-th binding of a gang is refused once, for every k: the gang is bound whole in the end",
+    |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
+    judge,
+)
+.clauses(&["AON-12"])
+.nodes(&[nodes(4).gpus(32)])
+.isolation(Isolation::Dedicated);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let (proxy, ()) = test.proxy(test.binder()?, |_| Ok(())).await?;
+    for (k, code) in (1..).zip(CODES) {
+        let action = Action::Refuse { code, retry_after_seconds: None };
+        let rule = Rule::new(format!("binding {k} refused"), test.bindings(), action).nth(k);
+        let rule = proxy.add(rule)?;
+        let name = format!("refused-{k}");
+        let mut pcs = test.manifest("refused")?;
+        pcs["metadata"]["name"] = name.as_str().into();
+        test.submit_value(pcs).await?;
+        test.until_applied(&proxy, rule, 1, &format!("binding {k} refused"), limits::SCHEDULING).await?;
+        test.mark(REFUSED, json!({"set": name, "binding": k, "code": code}));
+        test.until_bound(4 * usize::try_from(k).unwrap_or(usize::MAX)).await?;
+        proxy.release(rule);
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AON-12", || {
+        let refused: Vec<_> = history.marks(REFUSED).collect();
+        for (place, mark) in &refused {
+            let set = mark.detail["set"].as_str().unwrap_or_default();
+            binding::others_untouched(history, *place, &[])?;
+            binding::whole(&history.end(), &history.units(set)?)?;
+        }
+        match refused.len() == CODES.len() {
+            true => Ok(()),
+            false => Err(Broken::NotReached("the case did not come to refuse each binding once".into())),
+        }
+    })]
+}

@@ -1,0 +1,81 @@
+//! 4 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs: one pod short. The scheduler sees the pods at once and their gang resources
+//! only when it has passed over them: it must not take them for pods that belong to no gang. With one more node the gang
+//! is bound whole.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::control_plane::restored;
+use conformance_driver::limits;
+use conformance_expect::{Expected, schedulers};
+use conformance_history::{History, Kind, MarkName};
+use conformance_judge::{binding, finding};
+use conformance_proxy::{Action, Match, ProxyError, ProxyHandle, Rule, RuleId, Verb};
+use futures::future::select_all;
+use serde_json::Value;
+
+const UNSEEN: MarkName = MarkName::of_case("passed over without its gang resources");
+const SEEN: MarkName = MarkName::of_case("passed over with its gang resources");
+
+/// AON-12, with a watch of the scheduler's that is late.
+pub(crate) const CASE: Case = Case::new(
+    "The scheduler sees a gang's resources later than its pods: nothing of it is bound until all of it can be",
+    |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
+    judge,
+)
+.clauses(&["AON-12"])
+.nodes(&[nodes(4).gpus(8), nodes(1).gpus(8).joining(1)])
+.isolation(Isolation::Dedicated);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let parts: Vec<_> = test.local()?.spec().parts_of(test.target.scheduler()).collect();
+    let mut late = Vec::new();
+    for part in parts {
+        let (proxy, rules) = test.proxy(part, |proxy| hold_gang_resources(test, proxy)).await?;
+        late.extend(rules.into_iter().map(|rule| (proxy.clone(), rule)));
+    }
+    let gangs = test.submit("late").await?;
+    for gang in &gangs {
+        test.until_released(gang).await?;
+    }
+    // A scheduler need not watch each kind there is.
+    let any = select_all(late.iter().map(|(proxy, rule)| Box::pin(proxy.until_applied(*rule, 1))));
+    let begin = std::time::Instant::now();
+    if test.within(limits::REACTION, any).await.is_none() {
+        return Err(test.ran_out("a gang resource held back", limits::REACTION, begin).await);
+    }
+    test.canaries().await?;
+    test.mark(UNSEEN, Value::Null);
+    late.iter().for_each(|(proxy, rule)| proxy.release(*rule));
+    test.canaries().await?;
+    test.mark(SEEN, Value::Null);
+    test.nodes_join(1).await?;
+    test.until_bound(5).await
+}
+
+/// Has the gang's resources, and not those of canaries, come late to a part of the scheduler.
+fn hold_gang_resources(test: &TestContext, proxy: &ProxyHandle) -> Result<Vec<RuleId>, ProxyError> {
+    let kinds = schedulers::of(test.target).kinds().iter().filter_map(|kind| Kind::named(kind));
+    let hold = kinds.map(|kind| {
+        let matches = Match {
+            group: kind.api_version.split_once('/').map(|(group, _)| group.to_owned()),
+            name: Some("*late-0*".into()),
+            ..Match::of(&[Verb::Watch], &[kind.plural]).in_namespace(&test.namespace)
+        };
+        let action = Action::HoldEvents { others_pass: true };
+        proxy.add(Rule::new(format!("{} held back", kind.name), matches, action))
+    });
+    hold.collect()
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AON-12", || {
+        let units = history.units("late")?;
+        // Until the node joins nothing may be bound, however far the case came.
+        let seen = history.marks(SEEN).next().map(|(place, _)| place);
+        binding::never(history, &units, seen)?;
+        history.reached(UNSEEN)?;
+        history.reached(SEEN)?;
+        binding::whole(&history.end(), &units)
+    })]
+}

@@ -1,0 +1,84 @@
+//! What a network and an API server do to an operator now and then, as rules for its fault proxy. Each is over after some
+//! requests, so that whoever tries again comes to the end state that there is without it.
+
+use conformance_cluster::local::Part;
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_history::{History, MarkName};
+use conformance_proxy::{Action, Match, ProxyHandle, Rule, RuleId, Verb, When};
+use serde_json::{Value, json};
+
+const DISTURBED: MarkName = MarkName::of_case("the operator disturbed");
+
+/// How many there are.
+pub(crate) const COUNT: usize = 9;
+
+/// The disturbances of an operator's requests in a namespace, and of its watches on what is in it.
+fn all(namespace: &str) -> [Rule; COUNT] {
+    // The first is met, and what is tried again at once gets through.
+    let writes = |name: &str, action| {
+        let when = When { every: 2, count: Some(4), ..When::default() };
+        Rule { when, ..Rule::new(name, Match::writes().in_namespace(namespace), action) }
+    };
+    let watches = |name: &str, when, action| Rule {
+        when,
+        ..Rule::new(name, Match::of(&[Verb::Watch], &[]).in_namespace(namespace), action)
+    };
+    let refuse = |code, retry_after_seconds| Action::Refuse { code, retry_after_seconds };
+    [
+        writes("conflicts", refuse(409, None)),
+        writes("too many requests", refuse(429, Some(1))),
+        writes("internal errors", refuse(500, None)),
+        writes("service unavailable", refuse(503, None)),
+        writes("requests lost", Action::Drop),
+        writes("answers lost after the commit", Action::LoseAnswer),
+        writes("requests sent twice", Action::Duplicate),
+        watches("late events", When::default(), Action::DelayEvents { milliseconds: 100 }),
+        watches(
+            "expired watches",
+            When { count: Some(3), ..When::default() },
+            Action::BreakWatch { code: 410 },
+        ),
+    ]
+}
+
+/// The operator under test behind its proxy, while one disturbance after the other is on.
+pub(crate) struct Disturbed {
+    proxy: ProxyHandle,
+    left: std::vec::IntoIter<Rule>,
+    on: Option<(String, RuleId)>,
+}
+
+impl Disturbed {
+    /// Starts the operator again behind a proxy.
+    pub(crate) async fn begin(test: &TestContext) -> Result<Self, Stop> {
+        let (proxy, ()) = test.proxy(Part::Controller, |_| Ok(())).await?;
+        let left = Vec::from(all(&test.namespace)).into_iter();
+        Ok(Self { proxy, left, on: None })
+    }
+
+    /// Ends what is on, with a mark that says how often it was done, and begins the next, if there is one.
+    pub(crate) fn next(&mut self, test: &TestContext) -> Result<bool, Stop> {
+        if let Some((name, rule)) = self.on.take() {
+            self.proxy.release(rule);
+            test.mark(DISTURBED, json!({"by": name, "times": self.proxy.applied(rule)}));
+        }
+        let Some(rule) = self.left.next() else { return Ok(false) };
+        self.on = Some((rule.name.clone(), self.proxy.add(rule)?));
+        Ok(true)
+    }
+}
+
+/// Every disturbance was on, and was more than an intention.
+///
+/// # Errors
+/// [`Broken::NotReached`].
+pub(crate) fn took_place(history: &History) -> Ruling {
+    let done: Vec<&Value> = history.marks(DISTURBED).map(|(_, mark)| &mark.detail).collect();
+    let idle = done.iter().find(|detail| detail["times"] == 0).map(|detail| detail["by"].to_string());
+    match idle {
+        None if done.len() == COUNT => Ok(()),
+        None => Err(Broken::NotReached(format!("{} of {COUNT} disturbances were tried", done.len()))),
+        Some(name) => Err(Broken::NotReached(format!("of {name} there was none"))),
+    }
+}

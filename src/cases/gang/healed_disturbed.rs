@@ -1,0 +1,62 @@
+//! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: one short. Its first gang resource is deleted nine times, while each time
+//! another kind of failure comes between the operator and the API server; then a third node comes.
+
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::control_plane::restored;
+use conformance_expect::{Expected, schedulers};
+use conformance_history::{History, SharedMark};
+use conformance_judge::{binding, finding, gang_resources};
+
+use super::by_hand;
+use crate::disturbances::{self, Disturbed};
+
+/// GANG-12, with late watches, refusals and lost answers.
+pub(crate) const CASE: Case = Case::new(
+    "A gang resource deleted under a pending gang is restored, whatever fails on the operator's way",
+    |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
+    judge,
+)
+.clauses(&["GANG-12"])
+.nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)])
+// Where KAI's programs are missing its pods are bound one by one, and no gang is pending.
+.only(&[
+    Target::KUBE_POD_GROUP,
+    Target::KUBE_POD_GANG,
+    Target::KUBE_TREE,
+    Target::VOLCANO,
+    Target::KOORDINATOR,
+])
+.isolation(Isolation::Dedicated);
+
+const SET: &str = "mended";
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let gangs = test.submit(SET).await?;
+    test.scheduler_passes_over(&gangs[0]).await?;
+    let first = schedulers::resources_of(test.target, &gangs[0]).into_iter().next();
+    let mut disturbed = Disturbed::begin(test).await?;
+    while disturbed.next(test)? {
+        for resource in first.iter() {
+            by_hand::delete_until_restored(test, resource.kind, &resource.name.wanted).await?;
+        }
+    }
+    test.nodes_join(1).await?;
+    test.until_bound(3).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("GANG-12", || {
+        let units = history.units(SET)?;
+        history.waited_for(SharedMark::SchedulerPassed)?;
+        gang_resources::were_made(history, &history.gangs(SET)?)?;
+        for (index, mark) in history.marks(SharedMark::Deleted) {
+            let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
+            gang_resources::restored(history, index, text("kind"), text("name"))?;
+        }
+        disturbances::took_place(history)?;
+        binding::whole(&history.end(), &units)
+    })]
+}

@@ -1,0 +1,145 @@
+//! Fault proxies between parts of the cluster and its API server, one per part and so per identity.
+//!
+//! A part's kubeconfig says where the API server is: the proxy while the part is among [`ClusterSpec::proxied`], the API
+//! server itself otherwise. It is written when the part is started; nothing else of the part changes. A proxy stays, with
+//! its rules, while the part is stopped and started again.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use conformance_proxy::{Credentials, Proxy, ProxyConfig, ProxyHandle};
+use k8s_openapi::ByteString;
+use serde_json::Value;
+
+use super::ports::{self, Port};
+use super::{ClusterSpec, LocalCluster, Part};
+use crate::{ClusterError, home};
+
+/// The proxies that run.
+#[derive(Default)]
+pub(super) struct Proxies(Mutex<BTreeMap<Part, (Proxy, Port)>>);
+
+impl LocalCluster {
+    /// Controls the fault proxy of a part, which is there from the first call on. The part uses it once it is started with
+    /// a specification that has it among [`ClusterSpec::proxied`].
+    ///
+    /// # Errors
+    /// [`ClusterError::NoProgram`] for a part that does not ask the API server; [`ClusterError::Proxy`],
+    /// [`ClusterError::Ports`], [`ClusterError::File`].
+    pub fn proxy(&self, part: Part) -> Result<ProxyHandle, ClusterError> {
+        let missing = || ClusterError::NoProgram {
+            program: format!("a fault proxy of {}", part.program()),
+            reason: "it does not ask the API server",
+        };
+        let kubeconfig = self.layout.kubeconfig(part).ok_or_else(missing)?;
+        self.running(part, kubeconfig, |proxy| proxy.handle())
+    }
+
+    /// Looks at a part's proxy, which is started if it is not there.
+    fn running<T>(
+        &self,
+        part: Part,
+        kubeconfig: &Path,
+        look: impl FnOnce(&Proxy) -> T,
+    ) -> Result<T, ClusterError> {
+        let mut proxies = self.proxies.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (proxy, _) = match proxies.entry(part) {
+            Entry::Occupied(there) => there.into_mut(),
+            Entry::Vacant(place) => place.insert(self.start_proxy(part, kubeconfig)?),
+        };
+        Ok(look(proxy))
+    }
+
+    /// What a part's fault proxies did, as JSON lines.
+    pub(super) fn fault_log(&self, part: Part) -> PathBuf {
+        self.logs().join(format!("{}.faults.jsonl", part.program()))
+    }
+
+    /// Has a part's kubeconfig lead where the specification says.
+    pub(super) fn route(&self, part: Part, spec: &ClusterSpec) -> Result<(), ClusterError> {
+        let Some(kubeconfig) = self.layout.kubeconfig(part) else { return Ok(()) };
+        if spec.proxied.contains(&part) {
+            return lead(kubeconfig, &self.running(part, kubeconfig, Proxy::url)?);
+        }
+        self.proxies.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&part);
+        lead(kubeconfig, &self.layout.server())
+    }
+
+    fn start_proxy(&self, part: Part, kubeconfig: &Path) -> Result<(Proxy, Port), ClusterError> {
+        let read = |path: &Path| std::fs::read_to_string(path).map_err(ClusterError::file(path));
+        let serving = &self.layout.serving;
+        let port = ports::reserve()?;
+        let log = self.fault_log(part);
+        if let Some(folder) = log.parent() {
+            home::make(folder)?;
+        }
+        let config = ProxyConfig {
+            name: part.program().into(),
+            port: port.number,
+            serving: Credentials { certificate: read(&serving.certificate)?, key: read(&serving.key)? },
+            identity: identity(&configuration(kubeconfig)?)?,
+            ca: self.layout.ca_bundle.clone(),
+            server: self.layout.server(),
+            log: Some(log),
+        };
+        Ok((Proxy::start(&config)?, port))
+    }
+}
+
+/// A kubeconfig that [`super::certs::Authority::kubeconfig`] has written.
+fn configuration(kubeconfig: &Path) -> Result<Value, ClusterError> {
+    let text = std::fs::read_to_string(kubeconfig).map_err(ClusterError::file(kubeconfig))?;
+    serde_json::from_str(&text).map_err(unusable)
+}
+
+fn unusable(error: impl Display) -> ClusterError {
+    ClusterError::Certificates(format!("a kubeconfig of the cluster: {error}"))
+}
+
+fn identity(configuration: &Value) -> Result<Credentials, ClusterError> {
+    let user = &configuration["users"][0]["user"];
+    let pem = |name: &str| {
+        let bytes: ByteString = serde_json::from_value(user[name].clone()).map_err(unusable)?;
+        String::from_utf8(bytes.0).map_err(unusable)
+    };
+    Ok(Credentials { certificate: pem("client-certificate-data")?, key: pem("client-key-data")? })
+}
+
+/// Writes where the API server is, unless that is what the kubeconfig says.
+fn lead(kubeconfig: &Path, server: &str) -> Result<(), ClusterError> {
+    let mut configuration = configuration(kubeconfig)?;
+    let there = &mut configuration["clusters"][0]["cluster"]["server"];
+    if there == server {
+        return Ok(());
+    }
+    *there = server.into();
+    home::write(kubeconfig, configuration.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::local::certs::{Authority, CONTROLLER};
+
+    #[test]
+    fn a_kubeconfig_leads_elsewhere_and_back() {
+        let folder = tempfile::tempdir().expect("folder");
+        let authority = Authority::new(folder.path()).expect("an authority");
+        let path = authority.kubeconfig(CONTROLLER, "https://127.0.0.1:1").expect("a kubeconfig");
+        let before = std::fs::read_to_string(&path).expect("a file");
+        let of = |configuration: &Value| identity(configuration).expect("an identity");
+        let direct = of(&configuration(&path).expect("JSON"));
+        lead(&path, "https://127.0.0.1:2").expect("written");
+        let led = configuration(&path).expect("JSON");
+        assert_eq!(led["clusters"][0]["cluster"]["server"], "https://127.0.0.1:2");
+        assert!(
+            direct.certificate.starts_with("-----BEGIN CERTIFICATE") && direct.key.contains("PRIVATE KEY")
+        );
+        assert_eq!(of(&led).key, direct.key, "whoever asks is the same");
+        lead(&path, "https://127.0.0.1:1").expect("written");
+        assert_eq!(std::fs::read_to_string(&path).expect("a file"), before);
+    }
+}

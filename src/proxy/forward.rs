@@ -1,0 +1,268 @@
+//! One request from end to end: the rules' part before it is sent, the answer, the rules' part in that.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{
+    ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST,
+    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use serde_json::Value;
+
+use crate::error::Lost;
+use crate::patch::Patch;
+use crate::rule::Action;
+use crate::rules::{Phase, Rules, Step};
+use crate::status::refusal;
+use crate::target::{Target, Verb};
+use crate::upstream::Upstream;
+use crate::watching;
+
+/// What the program gets.
+pub(crate) type Body = UnsyncBoxBody<Bytes, Lost>;
+
+/// Headers that are about one connection.
+const OF_THE_CONNECTION: [HeaderName; 9] = [
+    CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION,
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+];
+
+const JSON: &str = "application/json";
+const NO_PATCH: &str = "the patch does not apply";
+
+pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
+    Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// What a proxy forwards with.
+#[derive(Debug)]
+pub(crate) struct Forward {
+    pub rules: Arc<Rules>,
+    pub upstream: Upstream,
+}
+
+impl Forward {
+    pub(crate) async fn serve(self: Arc<Self>, request: Request<Incoming>) -> Result<Response<Body>, Lost> {
+        let (mut parts, body) = request.into_parts();
+        let mut target = Target::of(&parts.method, &parts.uri);
+        if parts.headers.contains_key(UPGRADE) || parts.method == Method::CONNECT {
+            return Ok(refusal(501, None, "the fault proxy passes no upgrade", &target));
+        }
+        let mut body = collected(body).await?;
+        if target.verb == Verb::Create && target.name.is_none() && is_json(&parts.headers) {
+            target.name = serde_json::from_slice::<Named>(&body).ok().and_then(|named| named.metadata.name);
+        }
+        if target.verb.is_write() && self.rules.halted().await {
+            return Err(Lost::by_rule());
+        }
+        let steps = self.rules.on_request(&target);
+        for step in &steps {
+            match &step.action {
+                Action::Notify => self.rules.apply(step, &target, None),
+                Action::Delay { milliseconds } => {
+                    self.rules.apply(step, &target, None);
+                    tokio::time::sleep(std::time::Duration::from_millis(*milliseconds)).await;
+                }
+                Action::Hold => {
+                    self.rules.apply(step, &target, None);
+                    if self.rules.ended(step.id).await == Phase::Abandoned {
+                        return Err(Lost::by_rule());
+                    }
+                }
+                Action::Drop => {
+                    self.rules.apply(step, &target, None);
+                    return Err(Lost::by_rule());
+                }
+                Action::Refuse { code, retry_after_seconds } => {
+                    self.rules.apply(step, &target, None);
+                    return Ok(refusal(*code, *retry_after_seconds, "refused by a fault rule", &target));
+                }
+                Action::RewriteRequest(patch) => match patched(&body, patch) {
+                    Ok(changed) => {
+                        body = changed;
+                        self.rules.apply(step, &target, None);
+                    }
+                    Err(why) => self.rules.skip(step, &target, why),
+                },
+                // What follows the answer.
+                _ => {}
+            }
+        }
+        let looks_inside = self.rules.looks_into(&target);
+        prepare(&mut parts.headers, looks_inside);
+        let answer = self.upstream.ask(&parts, parts.headers.clone(), body.clone()).await;
+        let mut answer = answer.inspect_err(|lost| tracing::debug!(%lost, "no answer"))?;
+        for header in OF_THE_CONNECTION {
+            answer.headers_mut().remove(header);
+        }
+        let answer = self.after(&steps, &target, &parts, &body, answer).await?;
+        if target.verb == Verb::Watch && answer.status().is_success() {
+            let is_encoded = answer.headers().contains_key(CONTENT_ENCODING);
+            let is_json = is_json(answer.headers()) && !is_encoded;
+            return Ok(answer.map(|body| watching::body(body, is_json, target, self.rules.clone())));
+        }
+        if looks_inside && answer.status().is_success() && is_json(answer.headers()) {
+            return self.rewritten(&target, answer).await;
+        }
+        Ok(answer)
+    }
+
+    /// What rules do once the server has answered.
+    async fn after(
+        &self,
+        steps: &[Step],
+        target: &Target,
+        parts: &http::request::Parts,
+        body: &Bytes,
+        answer: Response<Incoming>,
+    ) -> Result<Response<Body>, Lost> {
+        let is_due =
+            |step: &&Step| matches!(step.action, Action::Duplicate | Action::LoseAnswer | Action::Halt);
+        let mut due = steps.iter().filter(is_due).peekable();
+        if due.peek().is_none() {
+            return Ok(answer.map(|body| body.map_err(|error| Lost(error.to_string())).boxed_unsync()));
+        }
+        // Of a watch the beginning is the whole answer: its body never ends.
+        let (head, rest) = answer.into_parts();
+        let whole = if target.verb == Verb::Watch { Bytes::new() } else { collected(rest).await? };
+        for step in due {
+            if step.action == Action::Duplicate {
+                // Whatever the second one comes to, the program has the first one's answer.
+                if let Ok(second) = self.upstream.ask(parts, parts.headers.clone(), body.clone()).await {
+                    let _ = collected(second.into_body()).await;
+                }
+                self.rules.apply(step, target, None);
+                continue;
+            }
+            self.rules.apply(step, target, None);
+            if step.action == Action::Halt {
+                self.rules.ended(step.id).await;
+            }
+            return Err(Lost::by_rule());
+        }
+        Ok(Response::from_parts(head, full(whole)))
+    }
+
+    /// An answer with its objects as the rules want them.
+    async fn rewritten(&self, target: &Target, answer: Response<Body>) -> Result<Response<Body>, Lost> {
+        let (mut head, body) = answer.into_parts();
+        let bytes = body.collect().await?.to_bytes();
+        let Ok(mut document) = serde_json::from_slice::<Value>(&bytes) else {
+            return Ok(Response::from_parts(head, full(bytes)));
+        };
+        let mut is_changed = false;
+        let objects = match document.get_mut("items") {
+            Some(Value::Array(items)) => items.iter_mut().collect(),
+            _ => vec![&mut document],
+        };
+        for object in objects {
+            for step in self.rules.on_object(target, object) {
+                is_changed |= change(&self.rules, &step, target, object);
+            }
+        }
+        if !is_changed {
+            return Ok(Response::from_parts(head, full(bytes)));
+        }
+        head.headers.remove(CONTENT_LENGTH);
+        Ok(Response::from_parts(head, full(document.to_string())))
+    }
+}
+
+/// Changes an object as a rule wants it; whether anything was changed.
+pub(crate) fn change(rules: &Rules, step: &Step, target: &Target, object: &mut Value) -> bool {
+    let Action::RewriteObject(patch) = &step.action else { return false };
+    let is_changed = patch.apply(object);
+    match is_changed {
+        true => rules.apply(step, target, Some(object)),
+        false => rules.skip(step, target, NO_PATCH),
+    }
+    is_changed
+}
+
+/// Another body; or why there is none.
+fn patched(body: &Bytes, patch: &Patch) -> Result<Bytes, &'static str> {
+    let mut object: Value = serde_json::from_slice(body).map_err(|_| "the body is not JSON")?;
+    if patch.apply(&mut object) { Ok(object.to_string().into()) } else { Err(NO_PATCH) }
+}
+
+async fn collected(body: Incoming) -> Result<Bytes, Lost> {
+    body.collect().await.map(|whole| whole.to_bytes()).map_err(|error| Lost(error.to_string()))
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(JSON.as_bytes()))
+}
+
+/// Makes a program's headers those of the proxy's own request.
+fn prepare(headers: &mut HeaderMap, looks_inside: bool) {
+    for header in OF_THE_CONNECTION.iter().chain(&[HOST, CONTENT_LENGTH]) {
+        headers.remove(header);
+    }
+    if !looks_inside {
+        return;
+    }
+    headers.remove(ACCEPT_ENCODING);
+    let accepts = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or(JSON);
+    if let Ok(json) = HeaderValue::from_str(&as_json(accepts)) {
+        headers.insert(ACCEPT, json);
+    }
+}
+
+/// What a client accepts, in JSON: `;as=Table` and the like stay.
+fn as_json(accepts: &str) -> String {
+    let kinds = accepts.split(',').map(|kind| {
+        let (_, parameters) = kind.split_once(';').unwrap_or((kind, ""));
+        // `type=` names a protobuf message, `stream=` comes of itself.
+        let kept = parameters.split(';').filter(|one| {
+            let one = one.trim();
+            !one.is_empty() && !one.starts_with("type=") && !one.starts_with("stream=")
+        });
+        std::iter::once(JSON).chain(kept).collect::<Vec<_>>().join(";")
+    });
+    let mut seen: Vec<String> = Vec::new();
+    for kind in kinds {
+        if !seen.contains(&kind) {
+            seen.push(kind);
+        }
+    }
+    seen.join(",")
+}
+
+/// The name in a body.
+#[derive(serde::Deserialize)]
+struct Named {
+    metadata: Metadata,
+}
+
+#[derive(serde::Deserialize)]
+struct Metadata {
+    name: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case("application/vnd.kubernetes.protobuf,application/json", "application/json")]
+    #[case("application/vnd.kubernetes.protobuf;stream=watch", "application/json")]
+    #[case(
+        "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
+        "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+    )]
+    #[case("application/json", "application/json")]
+    fn json_is_accepted_in_every_others_place(#[case] accepts: &str, #[case] wanted: &str) {
+        assert_eq!(as_json(accepts), wanted);
+    }
+}

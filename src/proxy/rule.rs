@@ -1,0 +1,349 @@
+//! A rule: what it matches, when it fires, what it does. Data, in Rust or as YAML/JSON:
+//!
+//! ```yaml
+//! name: third binding refused
+//! match: {verbs: [create], resources: [pods/binding], namespace: default}
+//! when: {from: 3, count: 1}
+//! action: {refuse: {code: 409}}
+//! ```
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::ProxyError;
+use crate::patch::Patch;
+use crate::target::{Target, Verb};
+
+/// What the proxy does to some requests, or to some objects in answers and watch events.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Rule {
+    /// What logs call it.
+    pub name: String,
+    /// What it is about.
+    #[serde(default, rename = "match")]
+    pub matches: Match,
+    /// At which of its matches it fires.
+    #[serde(default)]
+    pub when: When,
+    /// What it does then.
+    pub action: Action,
+}
+
+/// What a rule is about; whatever is left out matches everything. Names and namespaces may have `*` in them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Match {
+    /// Any of these verbs.
+    pub verbs: Vec<Verb>,
+    /// API group; `""` is the core group.
+    pub group: Option<String>,
+    /// Any of these: `pods` alone, `pods/binding`, or `pods/*` for every subresource.
+    pub resources: Vec<String>,
+    /// The namespace: of the request, or of the object where an action looks into objects.
+    pub namespace: Option<String>,
+    /// The object's name. One that the API server is to generate is no name.
+    pub name: Option<String>,
+}
+
+/// At which of its matches a rule fires, counted from 1. By default at each.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct When {
+    /// The first one that counts.
+    pub from: u64,
+    /// From there at every n-th.
+    pub every: u64,
+    /// Not more often than this.
+    pub count: Option<u64>,
+    /// And then by chance: from 0 to 1.
+    pub probability: f64,
+    /// The same seed gives the same choice among the same matches.
+    pub seed: u64,
+}
+
+/// What a rule does.
+///
+/// "Lost" is what a broken connection looks like: HTTP/1.1 sees it closed, HTTP/2 sees the stream reset; other requests
+/// of the same connection go on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub enum Action {
+    /// Nothing but to be counted, and waited for.
+    Notify,
+    /// The request goes on later.
+    Delay {
+        /// By so much.
+        milliseconds: u64,
+    },
+    /// The request goes on when the rule is released, and is lost when it is abandoned.
+    Hold,
+    /// The request is lost on its way to the server.
+    Drop,
+    /// The server is asked and answers, and the answer is lost.
+    LoseAnswer,
+    /// The server is not asked; the answer is a Status.
+    Refuse {
+        /// 409, 410, 429, 500, 503 and the like.
+        code: u16,
+        /// Also as the header `Retry-After`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_after_seconds: Option<u32>,
+    },
+    /// The server gets the request twice; the answer is that to the first.
+    Duplicate,
+    /// Another body is sent. Of bodies that are not JSON nothing is changed, and the log says so.
+    RewriteRequest(Patch),
+    /// The program is to end after this request: the server answers, the answer does not come back, and no write
+    /// reaches the server any more. Lost when the rule ends.
+    Halt,
+    /// Objects in answers, lists and watch events are changed.
+    RewriteObject(Patch),
+    /// A watch stops before the event; it goes on when the rule is released, and is lost when it is abandoned.
+    HoldEvents {
+        /// What is behind the event waits with it, for a watch has one order, unless this is set: then the program sees
+        /// matching objects late and all others in time, as with a watch of their own.
+        #[serde(default)]
+        others_pass: bool,
+    },
+    /// A watch goes on later.
+    DelayEvents {
+        /// By so much for each event.
+        milliseconds: u64,
+    },
+    /// A watch ends with an ERROR event in the event's place, such as 410.
+    BreakWatch {
+        /// The code in it.
+        code: u16,
+    },
+    /// Whole watches deliver nothing while the rule is on, in whatever encoding. `when`, `namespace` and `name` do not
+    /// apply to what a watch delivers: the match is on the watch itself.
+    Freeze,
+}
+
+impl Default for When {
+    fn default() -> Self {
+        Self { from: 1, every: 1, count: None, probability: 1.0, seed: 0 }
+    }
+}
+
+impl When {
+    /// At the n-th match and at no other, from 1.
+    pub fn nth(n: u64) -> Self {
+        Self { from: n, count: Some(1), ..Self::default() }
+    }
+
+    /// Whether a rule fires at a match, having fired so often.
+    pub(crate) fn fires(&self, number: u64, fired: u64) -> bool {
+        let is_due = number >= self.from && (number - self.from).is_multiple_of(self.every);
+        let chance = || fastrand::Rng::with_seed(self.seed.wrapping_add(number)).f64() < self.probability;
+        is_due && self.count.is_none_or(|count| fired < count) && (self.probability >= 1.0 || chance())
+    }
+}
+
+impl Match {
+    /// These verbs on these resources.
+    pub fn of(verbs: &[Verb], resources: &[&str]) -> Self {
+        let resources = resources.iter().map(|one| (*one).to_owned()).collect();
+        Self { verbs: verbs.to_vec(), resources, ..Self::default() }
+    }
+
+    /// Everything that changes something.
+    pub fn writes() -> Self {
+        Self::of(&Verb::WRITES, &[])
+    }
+
+    /// The same in one namespace.
+    #[must_use]
+    pub fn in_namespace(self, namespace: &str) -> Self {
+        Self { namespace: Some(namespace.to_owned()), ..self }
+    }
+
+    pub(crate) fn is_about(&self, target: &Target) -> bool {
+        self.is_about_kind(target)
+            && is_like(self.namespace.as_deref(), target.namespace.as_deref())
+            && is_like(self.name.as_deref(), target.name.as_deref())
+    }
+
+    /// The same without namespace and name, which are those of objects.
+    pub(crate) fn is_about_kind(&self, target: &Target) -> bool {
+        let of = |pattern: &String| match pattern.strip_suffix("/*") {
+            Some(resource) => {
+                target.resource.strip_prefix(resource).is_some_and(|rest| rest.starts_with('/'))
+            }
+            None => *pattern == target.resource,
+        };
+        (self.verbs.is_empty() || self.verbs.contains(&target.verb))
+            && self.group.as_ref().is_none_or(|group| *group == target.group)
+            && (self.resources.is_empty() || self.resources.iter().any(of))
+    }
+
+    pub(crate) fn is_about_object(&self, object: &Value) -> bool {
+        let field = |name: &str| object["metadata"][name].as_str();
+        is_like(self.namespace.as_deref(), field("namespace")) && is_like(self.name.as_deref(), field("name"))
+    }
+}
+
+/// Whether a word is as a pattern with `*` says, if there is a pattern.
+fn is_like(pattern: Option<&str>, word: Option<&str>) -> bool {
+    fn like(pattern: &[u8], word: &[u8]) -> bool {
+        match (pattern, word) {
+            ([], []) => true,
+            ([b'*', rest @ ..], _) => (0..=word.len()).any(|skipped| like(rest, &word[skipped..])),
+            ([a, pattern @ ..], [b, word @ ..]) => a == b && like(pattern, word),
+            _ => false,
+        }
+    }
+    pattern.is_none_or(|pattern| word.is_some_and(|word| like(pattern.as_bytes(), word.as_bytes())))
+}
+
+impl Action {
+    /// Whether it is decided object by object, in answers and watch events, for which the proxy asks for JSON.
+    pub fn looks_into_objects(&self) -> bool {
+        matches!(
+            self,
+            Self::RewriteObject(_)
+                | Self::HoldEvents { .. }
+                | Self::DelayEvents { .. }
+                | Self::BreakWatch { .. }
+        )
+    }
+
+    /// Its name, as in a file.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Notify => "notify",
+            Self::Delay { .. } => "delay",
+            Self::Hold => "hold",
+            Self::Drop => "drop",
+            Self::LoseAnswer => "loseAnswer",
+            Self::Refuse { .. } => "refuse",
+            Self::Duplicate => "duplicate",
+            Self::RewriteRequest(_) => "rewriteRequest",
+            Self::Halt => "halt",
+            Self::RewriteObject(_) => "rewriteObject",
+            Self::HoldEvents { .. } => "holdEvents",
+            Self::DelayEvents { .. } => "delayEvents",
+            Self::BreakWatch { .. } => "breakWatch",
+            Self::Freeze => "freeze",
+        }
+    }
+}
+
+impl Rule {
+    /// A rule that fires at every match.
+    pub fn new(name: impl Into<String>, matches: Match, action: Action) -> Self {
+        Self { name: name.into(), matches, when: When::default(), action }
+    }
+
+    /// The same at the n-th match and at no other, from 1.
+    #[must_use]
+    pub fn nth(self, n: u64) -> Self {
+        Self { when: When::nth(n), ..self }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), ProxyError> {
+        let wrong = |reason| Err(ProxyError::Rule { rule: self.name.clone(), reason });
+        if self.when.from == 0 || self.when.every == 0 {
+            return wrong("matches are counted from 1: `from` and `every` are at least 1");
+        }
+        if !(0.0..=1.0).contains(&self.when.probability) {
+            return wrong("`probability` is from 0 to 1");
+        }
+        match self.action {
+            Action::Refuse { code, .. } | Action::BreakWatch { code } if !(400..600).contains(&code) => {
+                wrong("`code` is an HTTP status from 400 to 599")
+            }
+            Action::Freeze if self.when != When::default() => {
+                wrong("`freeze` is on as long as the rule is: it takes no `when`")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest::rstest]
+    #[case(json!({}), &[1, 2, 3, 4, 5, 6])]
+    #[case(json!({"from": 3, "count": 1}), &[3])]
+    #[case(json!({"from": 2, "every": 2}), &[2, 4, 6])]
+    #[case(json!({"every": 3, "count": 1}), &[1])]
+    #[case(json!({"probability": 0.0}), &[])]
+    fn counted_matches(#[case] when: Value, #[case] wanted: &[u64]) {
+        assert_eq!(fired(&serde_json::from_value(when).unwrap(), 6), wanted);
+    }
+
+    fn fired(when: &When, matches: u64) -> Vec<u64> {
+        let mut fired = Vec::new();
+        for number in 1..=matches {
+            if when.fires(number, fired.len() as u64) {
+                fired.push(number);
+            }
+        }
+        fired
+    }
+
+    #[test]
+    fn chance_is_the_seeds() {
+        let of = |seed| When { probability: 0.5, seed, ..When::default() };
+        assert_eq!(fired(&of(7), 100), fired(&of(7), 100));
+        assert_ne!(fired(&of(7), 100), fired(&of(8_000), 100));
+        assert!((30..70).contains(&fired(&of(7), 100).len()));
+    }
+
+    #[rstest::rstest]
+    #[case("half-0-*", "half-0-worker-x", true)]
+    #[case("half-0-*", "half-1-worker", false)]
+    #[case("*", "", true)]
+    #[case("a*c", "abbc", true)]
+    #[case("a", "ab", false)]
+    fn patterns(#[case] pattern: &str, #[case] word: &str, #[case] wanted: bool) {
+        assert_eq!(is_like(Some(pattern), Some(word)), wanted);
+    }
+
+    #[test]
+    fn resources_and_subresources() {
+        let target = |path: &str| Target::of(&http::Method::POST, &path.parse().unwrap());
+        let (pod, binding) = ("/api/v1/namespaces/ns/pods", "/api/v1/namespaces/ns/pods/p/binding");
+        let about =
+            |resource: &str, path: &str| Match::of(&[Verb::Create], &[resource]).is_about(&target(path));
+        assert!(about("pods", pod) && !about("pods", binding));
+        assert!(about("pods/binding", binding) && !about("pods/binding", pod));
+        assert!(about("pods/*", binding) && !about("pods/*", pod));
+        let of = |group: &str| Match { group: Some(group.into()), ..Match::default() }.is_about(&target(pod));
+        assert!(of("") && !of("apps"));
+    }
+
+    #[rstest::rstest]
+    #[case(json!({"when": {"from": 0}, "action": "drop"}), "counted from 1")]
+    #[case(json!({"when": {"probability": 2.0}, "action": "drop"}), "from 0 to 1")]
+    #[case(json!({"action": {"refuse": {"code": 200}}}), "from 400 to 599")]
+    #[case(json!({"when": {"from": 2}, "action": "freeze"}), "takes no `when`")]
+    fn wrong_rules_are_told(#[case] mut rule: Value, #[case] wanted: &str) {
+        rule["name"] = "r".into();
+        let rule: Rule = serde_json::from_value(rule).unwrap();
+        let error = rule.check().unwrap_err().to_string();
+        assert!(error.contains("\"r\"") && error.contains(wanted), "{error}");
+    }
+
+    #[test]
+    fn rules_are_files() {
+        let rule = json!({
+            "name": "third binding refused",
+            "match": {"verbs": ["create"], "resources": ["pods/binding"], "namespace": "ns"},
+            "when": {"from": 3, "count": 1},
+            "action": {"refuse": {"code": 429, "retryAfterSeconds": 1}},
+        });
+        let read: Rule = serde_json::from_value(rule).unwrap();
+        let action = Action::Refuse { code: 429, retry_after_seconds: Some(1) };
+        let matches = Match::of(&[Verb::Create], &["pods/binding"]).in_namespace("ns");
+        assert_eq!(read, Rule::new("third binding refused", matches, action).nth(3));
+        assert!(serde_json::from_value::<Rule>(json!({"name": "r", "action": "explode"})).is_err());
+        assert!(serde_json::from_value::<Rule>(json!({"name": "r", "action": "drop", "wen": {}})).is_err());
+    }
+}

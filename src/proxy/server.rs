@@ -1,0 +1,193 @@
+//! The program's side: a TLS listener on loopback, and one task for each connection.
+
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener as StdListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio_rustls::TlsAcceptor;
+
+use crate::ProxyError;
+use crate::forward::Forward;
+use crate::log::Log;
+use crate::rules::{ProxyHandle, Rules};
+use crate::upstream::Upstream;
+
+/// A certificate and its key, PEM.
+#[derive(Clone)]
+pub struct Credentials {
+    /// The certificate, with what signed it if that is needed.
+    pub certificate: String,
+    /// The key.
+    pub key: String,
+}
+
+impl std::fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Credentials")
+    }
+}
+
+/// What a proxy is started with.
+#[derive(Debug, Clone)]
+pub struct ProxyConfig {
+    /// What its log calls it.
+    pub name: String,
+    /// Loopback port; 0 for any that is free.
+    pub port: u16,
+    /// What it shows to the program; valid for 127.0.0.1.
+    pub serving: Credentials,
+    /// With what it asks the API server: the program's own.
+    pub identity: Credentials,
+    /// The authority of everybody's certificates, PEM.
+    pub ca: String,
+    /// The API server: `https://HOST:PORT`.
+    pub server: String,
+    /// Where faults are written down as they happen.
+    pub log: Option<PathBuf>,
+}
+
+/// A running proxy. Dropping it ends it, and every connection through it.
+#[derive(Debug)]
+pub struct Proxy {
+    address: SocketAddr,
+    handle: ProxyHandle,
+    serving: JoinHandle<()>,
+}
+
+impl Proxy {
+    /// Starts a proxy; programs can connect when this returns. To be called on a runtime.
+    ///
+    /// # Errors
+    /// [`ProxyError`]: certificates, the port, the address of the API server, the log.
+    pub fn start(config: &ProxyConfig) -> Result<Self, ProxyError> {
+        let rules = Arc::new(Rules::new(config.name.clone(), Log::open(config.log.as_deref())?));
+        let roots = Arc::new(roots(&config.ca)?);
+        let upstream = Upstream::new(&config.server, client(&config.identity, roots.clone())?)?;
+        let acceptor = TlsAcceptor::from(Arc::new(server(&config.serving, roots)?));
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, config.port));
+        let failed = |source| ProxyError::Listen { address, source };
+        let socket = StdListener::bind(address).map_err(failed)?;
+        socket.set_nonblocking(true).map_err(failed)?;
+        let address = socket.local_addr().map_err(failed)?;
+        let listener = TcpListener::from_std(socket).map_err(failed)?;
+        let forward = Arc::new(Forward { rules: rules.clone(), upstream });
+        let serving = tokio::spawn(accept(listener, acceptor, forward));
+        Ok(Self { address, handle: ProxyHandle { rules }, serving })
+    }
+
+    /// Where the program finds the API server instead.
+    pub fn url(&self) -> String {
+        format!("https://{}", self.address)
+    }
+
+    /// Its controls.
+    pub fn handle(&self) -> ProxyHandle {
+        self.handle.clone()
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+async fn accept(listener: TcpListener, acceptor: TlsAcceptor, forward: Arc<Forward>) {
+    // Dropped with this task, and ends its connections.
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((socket, _)) => drop(connections.spawn(serve(socket, acceptor.clone(), forward.clone()))),
+                // Such as too many open files: the next try may do better.
+                Err(error) => {
+                    if error.kind() != ErrorKind::ConnectionAborted {
+                        tracing::warn!(%error, "the fault proxy accepts no connection");
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                    }
+                }
+            },
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+async fn serve(socket: TcpStream, acceptor: TlsAcceptor, forward: Arc<Forward>) {
+    // Small answers are not to wait for more.
+    let _ = socket.set_nodelay(true);
+    let stream = match acceptor.accept(socket).await {
+        Ok(stream) => stream,
+        Err(error) => return tracing::debug!(%error, "no TLS with the fault proxy"),
+    };
+    let service = service_fn(move |request| forward.clone().serve(request));
+    let mut server = auto::Builder::new(TokioExecutor::new());
+    server.http1().timer(TokioTimer::new());
+    server.http2().timer(TokioTimer::new()).max_concurrent_streams(1000);
+    if let Err(error) = server.serve_connection(TokioIo::new(stream), service).await {
+        tracing::debug!(error, "a connection to the fault proxy ended");
+    }
+}
+
+fn certificates(pem: &str, what: &'static str) -> Result<Vec<CertificateDer<'static>>, ProxyError> {
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
+    let wrong = |reason: String| ProxyError::Certificate { what, reason };
+    let all = all.map_err(|error| wrong(error.to_string()))?;
+    if all.is_empty() { Err(wrong("there is no certificate in it".into())) } else { Ok(all) }
+}
+
+pub(crate) fn roots(ca: &str) -> Result<RootCertStore, ProxyError> {
+    const WHAT: &str = "the authority's certificate";
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(ca, WHAT)? {
+        roots.add(certificate).map_err(wrong(WHAT))?;
+    }
+    Ok(roots)
+}
+
+fn key(credentials: &Credentials, what: &'static str) -> Result<PrivateKeyDer<'static>, ProxyError> {
+    PrivateKeyDer::from_pem_slice(credentials.key.as_bytes()).map_err(wrong(what))
+}
+
+fn wrong<E: std::fmt::Display>(what: &'static str) -> impl Fn(E) -> ProxyError {
+    move |error| ProxyError::Certificate { what, reason: error.to_string() }
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
+}
+
+/// Without ALPN, which the connector adds.
+pub(crate) fn client(identity: &Credentials, roots: Arc<RootCertStore>) -> Result<ClientConfig, ProxyError> {
+    const WHAT: &str = "the identity's certificate";
+    ClientConfig::builder_with_provider(provider())
+        .with_safe_default_protocol_versions()
+        .map_err(wrong(WHAT))?
+        .with_root_certificates(roots)
+        .with_client_auth_cert(certificates(&identity.certificate, WHAT)?, key(identity, WHAT)?)
+        .map_err(wrong(WHAT))
+}
+
+pub(crate) fn server(serving: &Credentials, roots: Arc<RootCertStore>) -> Result<ServerConfig, ProxyError> {
+    const WHAT: &str = "the serving certificate";
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider());
+    let mut config = ServerConfig::builder_with_provider(provider())
+        .with_safe_default_protocol_versions()
+        .map_err(wrong(WHAT))?
+        .with_client_cert_verifier(verifier.build().map_err(wrong(WHAT))?)
+        .with_single_cert(certificates(&serving.certificate, WHAT)?, key(serving, WHAT)?)
+        .map_err(wrong(WHAT))?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}

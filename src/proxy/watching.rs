@@ -1,0 +1,159 @@
+//! An open watch. In JSON it is taken apart event by event, as far as rules ask for it; in any other encoding it passes
+//! as it is, until a rule wants to look into it: then it ends, as every watch does now and then, and the program asks again.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::Frame;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::error::Lost;
+use crate::forward::{Body, change};
+use crate::rule::Action;
+use crate::rules::{Phase, RuleId, Rules};
+use crate::status::status;
+use crate::target::Target;
+
+/// The body of a watch, subject to the rules.
+pub(crate) fn body(body: Body, is_json: bool, target: Target, rules: Arc<Rules>) -> Body {
+    let changes = rules.changes();
+    let watch = Watch {
+        body,
+        is_json,
+        target,
+        rules,
+        changes,
+        buffer: BytesMut::new(),
+        held: VecDeque::new(),
+        is_over: false,
+    };
+    let stream = futures::stream::unfold(Some(watch), |watch| async move {
+        let mut watch = watch?;
+        match watch.next().await {
+            Ok(Some(bytes)) => Some((Ok(Frame::data(bytes)), Some(watch))),
+            Ok(None) => None,
+            Err(lost) => Some((Err(lost), None)),
+        }
+    });
+    BodyExt::boxed_unsync(StreamBody::new(stream))
+}
+
+struct Watch {
+    body: Body,
+    is_json: bool,
+    target: Target,
+    rules: Arc<Rules>,
+    changes: watch::Receiver<()>,
+    /// What has come and not gone on.
+    buffer: BytesMut,
+    /// Events that others have passed, in their order.
+    held: VecDeque<(RuleId, Bytes)>,
+    is_over: bool,
+}
+
+impl Watch {
+    /// The next bytes for the program; `None` at the end.
+    async fn next(&mut self) -> Result<Option<Bytes>, Lost> {
+        loop {
+            if let Some(event) = self.released()? {
+                return Ok(Some(event));
+            }
+            if let Some(ready) = self.ready() {
+                self.rules.unfrozen(&self.target).await;
+                if let Some(through) = self.let_through(ready).await? {
+                    return Ok(Some(through));
+                }
+                continue;
+            }
+            let is_unreadable = !self.is_json && self.rules.looks_into(&self.target);
+            if is_unreadable || (self.is_over && self.held.is_empty()) {
+                return Ok(None);
+            }
+            tokio::select! {
+                frame = self.body.frame(), if !self.is_over => match frame {
+                    Some(frame) => {
+                        if let Ok(data) = frame?.into_data() {
+                            self.buffer.extend_from_slice(&data);
+                        }
+                    }
+                    None => self.is_over = true,
+                },
+                // The sender lives as long as the rules.
+                _ = self.changes.changed() => {}
+            }
+        }
+    }
+
+    /// The first held event whose rule has ended.
+    fn released(&mut self) -> Result<Option<Bytes>, Lost> {
+        let phases = self.held.iter().map(|(id, _)| self.rules.phase(*id));
+        let Some((place, phase)) = phases.enumerate().find(|(_, phase)| *phase != Phase::On) else {
+            return Ok(None);
+        };
+        if phase == Phase::Abandoned {
+            return Err(Lost::by_rule());
+        }
+        Ok(self.held.remove(place).map(|(_, event)| event))
+    }
+
+    /// What of the buffer can go on: whole events in JSON, one by one if a rule looks at them.
+    fn ready(&mut self) -> Option<Bytes> {
+        let newline = |byte: &u8| *byte == b'\n';
+        let end = match self.is_json {
+            _ if self.is_over => Some(self.buffer.len()),
+            false => Some(self.buffer.len()),
+            true if self.rules.looks_into(&self.target) => {
+                self.buffer.iter().position(newline).map(|place| place + 1)
+            }
+            true => self.buffer.iter().rposition(newline).map(|place| place + 1),
+        };
+        end.filter(|end| *end > 0).map(|end| self.buffer.split_to(end).freeze())
+    }
+
+    /// What becomes of it by the rules.
+    async fn let_through(&mut self, bytes: Bytes) -> Result<Option<Bytes>, Lost> {
+        if !self.is_json || !self.rules.looks_into(&self.target) {
+            return Ok(Some(bytes));
+        }
+        let Ok(mut event) = serde_json::from_slice::<Value>(&bytes) else { return Ok(Some(bytes)) };
+        if !matches!(event["type"].as_str(), Some("ADDED" | "MODIFIED" | "DELETED")) {
+            return Ok(Some(bytes));
+        }
+        let mut is_changed = false;
+        for step in self.rules.on_object(&self.target, &event["object"]) {
+            match step.action {
+                Action::HoldEvents { others_pass } => {
+                    self.rules.apply(&step, &self.target, Some(&event["object"]));
+                    if others_pass {
+                        self.held.push_back((step.id, if is_changed { line(&event) } else { bytes }));
+                        return Ok(None);
+                    }
+                    if self.rules.ended(step.id).await == Phase::Abandoned {
+                        return Err(Lost::by_rule());
+                    }
+                }
+                Action::DelayEvents { milliseconds } => {
+                    self.rules.apply(&step, &self.target, Some(&event["object"]));
+                    tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+                }
+                Action::BreakWatch { code } => {
+                    self.rules.apply(&step, &self.target, Some(&event["object"]));
+                    self.buffer.clear();
+                    self.is_over = true;
+                    let status = status(code, None, "broken by a fault rule", &self.target);
+                    return Ok(Some(line(&json!({"type": "ERROR", "object": status}))));
+                }
+                _ => is_changed |= change(&self.rules, &step, &self.target, &mut event["object"]),
+            }
+        }
+        Ok(Some(if is_changed { line(&event) } else { bytes }))
+    }
+}
+
+fn line(event: &Value) -> Bytes {
+    format!("{event}\n").into()
+}
