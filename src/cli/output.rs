@@ -6,7 +6,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use conformance_cluster::components::{Component, Progress};
+use conformance_cluster::components::{PlannedBuild, Progress};
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Verdict;
 use conformance_report::{CaseResult, StoreError};
@@ -120,13 +120,13 @@ impl Console {
 }
 
 impl Progress for Console {
-    fn planned(&self, components: &[&'static Component]) {
-        let names: Vec<_> = components.iter().map(|component| component.name).collect();
+    fn planned(&self, builds: &[PlannedBuild]) {
+        let names: Vec<_> = builds.iter().map(|build| build.name).collect();
         if !names.is_empty() {
             self.line(&format!("to be built from source, once; cached afterwards: {}", names.join(", ")));
         }
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let left = remaining::Builds::of(components, processors);
+        let left = remaining::Builds::of(builds, processors);
         *self.building.lock().unwrap_or_else(PoisonError::into_inner) = Building { left, now: None };
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use conformance_cases as cases;
-use conformance_cluster::components::Component;
+use conformance_cluster::components::PlannedBuild;
 
 /// Usual seconds of a case that nobody has measured: the median of those measured.
 const UNMEASURED_CASE: f64 = 6.0;
@@ -33,11 +33,10 @@ pub(crate) struct Builds {
 }
 
 impl Builds {
-    pub(crate) fn of(components: &[&'static Component], processors: usize) -> Self {
-        let usual =
-            |component: &Component| component.build_seconds().unwrap_or(UNMEASURED_BUILD) / processors as f64;
+    pub(crate) fn of(builds: &[PlannedBuild], processors: usize) -> Self {
+        let usual = |build: &PlannedBuild| build.seconds.unwrap_or(UNMEASURED_BUILD) / processors as f64;
         Self {
-            planned: components.iter().map(|component| (component.name, usual(component))).collect(),
+            planned: builds.iter().map(|build| (build.name, usual(build))).collect(),
             ..Self::default()
         }
     }

@@ -16,5 +16,5 @@ pub use build::{BuiltBy, Toolchain, source};
 pub(crate) use component::module;
 pub use component::{Component, Module, Purpose};
 pub(crate) use modules::{PROXY_ANSWER, folder_of_go, to_download};
-pub use toolbox::{Overrides, Program, Progress, Source, Toolbox, digest, must_be_of};
+pub use toolbox::{Overrides, PlannedBuild, Program, Progress, Source, Toolbox, digest, must_be_of};
 pub(crate) use toolbox::{built_once, cached};

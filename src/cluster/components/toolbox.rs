@@ -56,10 +56,19 @@ impl Program {
 /// Programs that the user gave: name to path.
 pub type Overrides = BTreeMap<String, PathBuf>;
 
+/// A build that is to come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PlannedBuild {
+    /// What is built.
+    pub name: &'static str,
+    /// How many CPU seconds it takes, where that was measured.
+    pub seconds: Option<f64>,
+}
+
 /// Told about builds.
 pub trait Progress: Send + Sync {
     /// These are to be built, in this order; none if everything is cached.
-    fn planned(&self, _components: &[&'static Component]) {}
+    fn planned(&self, _builds: &[PlannedBuild]) {}
     /// A build began.
     fn building(&self, name: &str, version: &str);
     /// So many packages are compiled.
@@ -100,7 +109,8 @@ impl Toolbox {
         if !ours.is_empty() {
             preflight::require(preflight::checks(&to_build).await)?;
         }
-        progress.planned(&to_build);
+        let planned = |component: &&Component| PlannedBuild { name: component.name, seconds: component.build_seconds() };
+        progress.planned(&to_build.iter().map(planned).collect::<Vec<_>>());
         let mut go: BTreeMap<&str, Toolchain> = BTreeMap::new();
         for component in ours {
             let module = component.module;

@@ -141,7 +141,8 @@ impl Layout {
             Part::Kwok => Some(&self.kwok_config),
             Part::ControllerManager => Some(&self.controller_manager),
             Part::Controller => {
-                let operator = self.operator.as_ref().map(|place| &place.kubeconfig);
+                // Which of an upgrade's two operators runs is not known here: both have the same rights.
+                let operator = self.operators.first().map(|(_, place)| &place.kubeconfig);
                 Some(operator.unwrap_or(&self.controller_config))
             }
         }

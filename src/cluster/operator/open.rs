@@ -111,7 +111,7 @@ impl Opened {
     pub fn declared(&self, target: Target) -> Target {
         let of_backend = self.declaration.as_ref().and_then(|all| all.backends.get(target.backend()));
         let Some(Declared { features, configuration }) = of_backend.cloned() else { return target };
-        let operator = format!("{} {}", self.description.name, self.revision.version);
+        let operator = format!("{} {}", self.description.name, self.tree.revision.version);
         target.declared_by(BackendDeclaration { operator, features, configuration })
     }
 

@@ -12,7 +12,7 @@ use super::given::{GivenScheduler, crds_of};
 use super::install::Install;
 use super::{ALL, install::Recipe};
 use crate::ClusterError;
-use crate::components::Progress;
+use crate::components::{PlannedBuild, Progress};
 use crate::source::{
     Buildable, Module, NoRelease, SourceError, Tree, VersionFrom, document, for_release, revision, top,
 };
@@ -129,7 +129,7 @@ impl SchedulerSource {
         let crds = crds.iter().map(read).collect::<Result<Vec<_>, _>>()?.concat();
         let module = self.module().await?;
         let missing = self.programs().filter(|(name, package)| !module.is_built(name, package));
-        progress.planned(&missing.map(|(name, _)| name).collect::<Vec<_>>());
+        progress.planned(&missing.map(|(name, _)| PlannedBuild { name, seconds: None }).collect::<Vec<_>>());
         let mut programs = Vec::new();
         for (name, package) in self.programs() {
             programs.push(module.build(name, package, progress).await?);

@@ -133,7 +133,8 @@ impl Told {
 }
 
 impl Progress for Told {
-    fn planned(&self, names: &[&'static str]) {
+    fn planned(&self, builds: &[PlannedBuild]) {
+        let names: Vec<_> = builds.iter().map(|build| build.name).collect();
         self.tell(format!("planned {}", names.join(" ")));
     }
     fn building(&self, name: &str, version: &str) {
