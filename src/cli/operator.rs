@@ -19,7 +19,7 @@ pub(crate) async fn opened(args: &OperatorArgs) -> Result<Option<Opened>, Failur
 }
 
 /// The targets whose backends it has. One that was asked for by name and that it does not have is refused; of `all`
-/// those that it does not have are left out, which is said.
+/// those that it does not have are left out, with a message.
 ///
 /// # Errors
 /// [`Failure::Usage`].

@@ -49,7 +49,7 @@ impl NodePools {
         }
     }
 
-    /// The extended resource that stands for a node's `pods`, where that is the kubelet's to say: each pod must ask for
+    /// The extended resource that replaces a node's `pods`, where the kubelet sets those: each pod must request
     /// one.
     pub fn slots(&self) -> Option<&'static str> {
         match self {
@@ -107,7 +107,7 @@ impl NodePools {
         }
     }
 
-    /// Lets each of these nodes take so many pods.
+    /// Sets how many pods each of these nodes takes.
     ///
     /// # Errors
     /// [`ClusterError::Api`].

@@ -26,7 +26,7 @@ pub struct Column {
     pub(crate) name: &'static str,
     /// The value of kube-scheduler's gang-scope annotation; the other backends have one mapping only.
     pub(crate) scope: Option<&'static str>,
-    /// The one version of Kubernetes that it is about; `None` if it is about a scheduler of its own, whatever the
+    /// The one version of Kubernetes that it is about; `None` for a scheduler that is not part of Kubernetes, whatever the
     /// version.
     pub(crate) kubernetes: Option<Kubernetes>,
     /// The features that the backend declares.
@@ -48,7 +48,7 @@ pub enum ReportedVersion {
     OfProgram(&'static str),
     /// The one that the folder of its binaries says.
     OfFolder,
-    /// It is not the harness's: this is said instead.
+    /// Not known to the harness: reported as this text.
     Always(&'static str),
 }
 
@@ -128,7 +128,7 @@ impl Target {
         self.0.scope
     }
 
-    /// The one version of Kubernetes that it is about; `None` if it is about a scheduler of its own, whatever the
+    /// The one version of Kubernetes that it is about; `None` for a scheduler that is not part of Kubernetes, whatever the
     /// version.
     pub const fn kubernetes(self) -> Option<Kubernetes> {
         self.0.kubernetes
@@ -169,7 +169,7 @@ impl Target {
         }
     }
 
-    /// The words of the command line that choose it.
+    /// The command-line options that select it.
     pub fn words(self) -> String {
         let mut words = format!("--backend {}", self.name());
         if let Some(scope) = self.scope() {

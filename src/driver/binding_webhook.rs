@@ -118,7 +118,7 @@ impl BindingHold {
         within(test, limits::REACTION, "the webhook asked before bindings", asked).await
     }
 
-    /// Waits until so many bindings are held.
+    /// Waits until that many bindings are held.
     ///
     /// # Errors
     /// [`Stop::Wait`].

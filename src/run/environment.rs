@@ -83,7 +83,7 @@ impl Environment {
         }
     }
 
-    /// The cluster of a lane and target, brought up at the first call.
+    /// The cluster for an isolation and target, started at the first call.
     ///
     /// # Errors
     /// What kept it from coming up, the same for every caller.

@@ -21,7 +21,7 @@ pub enum Source {
     Given,
 }
 
-/// A program that is there.
+/// A program that can be started.
 #[derive(Debug, Clone)]
 pub struct Program {
     /// Its name.
@@ -34,22 +34,22 @@ pub struct Program {
     pub sha256: String,
     /// Where it came from.
     pub source: Source,
-    /// Seconds that a build took in this call, if one was needed.
+    /// Seconds that the build took, if this call had to build it.
     pub built_in: Option<f64>,
 }
 
 /// Programs that the user gave: name to path.
 pub type Overrides = BTreeMap<String, PathBuf>;
 
-/// Told about builds.
+/// Is notified of builds.
 pub trait Progress: Send + Sync {
-    /// These are to be built, in this order; none if everything is cached.
+    /// Called once with what is to be built, in this order; empty if everything is cached.
     fn planned(&self, _components: &[&'static Component]) {}
     /// A build began.
     fn building(&self, name: &str, version: &str);
-    /// So many packages are compiled.
+    /// This many packages are compiled so far.
     fn compiled(&self, name: &str, version: &str, packages: usize);
-    /// It is there.
+    /// A build ended.
     fn built(&self, name: &str, version: &str, seconds: f64);
     /// Another process builds the same program.
     fn waiting(&self, name: &str);
@@ -153,7 +153,7 @@ impl Toolbox {
     }
 }
 
-/// Refuses a program that nothing here would start.
+/// Refuses a `--bin` for a program that no cluster here would start.
 ///
 /// # Errors
 /// [`ClusterError::Override`].
@@ -321,7 +321,7 @@ mod tests {
 
     use super::*;
 
-    /// A cache that a killed process, a full disk or a copy has left.
+    /// What a killed process, a full disk or an interrupted copy leaves in the cache.
     #[rstest]
     #[case::whole(Some(4), "prog", true)]
     #[case::of_an_older_version(None, "prog", true)]

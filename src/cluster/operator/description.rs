@@ -1,7 +1,7 @@
 //! The description of an operator: a YAML file whose fields docs/operators.md explains.
 //!
 //! Releases differ. Where they do, the file has `variants`: the first whose files are in the folder is merged over the
-//! rest of the document (as a JSON merge patch), so that a field is told once for all releases or once per variant.
+//! rest of the document (as a JSON merge patch), so that a field is written once for all releases or once per variant.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ pub struct Description {
     pub namespace: String,
     /// Whom its kubeconfig speaks for; an administrator if nobody is named.
     pub identity: Option<User>,
-    /// Files with CRDs, relative to its source; `*` stands for a part of a file's name.
+    /// Files with CRDs, relative to its source; `*` matches a part of a file's name.
     #[serde(default)]
     pub crds: Vec<String>,
     /// Other objects that it needs before it starts, with placeholders.
@@ -127,7 +127,7 @@ pub struct Webhook {
 /// What a webhook does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum WebhookKind {
-    /// It changes what it is asked about.
+    /// Mutating: it may change the object.
     Mutating,
     /// It admits or refuses it.
     Validating,
@@ -166,7 +166,7 @@ pub struct Configuration {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Backend {
-    /// Its profile in the configuration; `{"name": …}` if nothing is said.
+    /// Its profile in the configuration; `{"name": …}` by default.
     pub profile: Option<Map<String, Value>>,
 }
 
@@ -176,7 +176,7 @@ pub struct Backend {
 pub struct Readiness {
     /// This path on `{health-port}` answers 200.
     pub path: Option<String>,
-    /// A line of its log has these words.
+    /// Its log has a line that contains this text.
     pub log_line: Option<String>,
     /// How long it may take.
     #[serde(default = "a_minute")]

@@ -22,7 +22,7 @@ pub(super) const NAMES: [&str; 13] = [
     "backends",
 ];
 
-/// What stands for each placeholder.
+/// The value of each placeholder.
 pub(super) type Values = BTreeMap<&'static str, String>;
 
 /// The text with its placeholders filled.

@@ -35,7 +35,7 @@ pub struct Faults {
     pub lease_always_taken: bool,
     /// A pod that is being deleted counts as a replica until it is gone (KLT-05).
     pub terminating_counts: bool,
-    /// The process exits after so many writes in a namespace (AON-13).
+    /// The process exits after that many writes in a namespace (AON-13).
     pub exit_after_write: Option<ExitAfterWrite>,
 }
 
