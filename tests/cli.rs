@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// The program, with a home of its own.
+/// The program, with a temporary home.
 struct Cli {
     home: TempDir,
 }

@@ -63,7 +63,7 @@ impl Drop for Container {
     }
 }
 
-/// The status line of a GET, asked again until somebody listens.
+/// The status line of a GET, retried until the port is open.
 async fn get(port: u16, path: &str) -> std::io::Result<String> {
     let begin = Instant::now();
     loop {

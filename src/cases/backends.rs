@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::levels::Level;
 use crate::{ext, kai, koord, kube, vol};
 
-/// What is asked on columns of one backend.
+/// Questions for the columns of one backend.
 pub(crate) struct Backend {
     /// The columns.
     pub(crate) columns: &'static [Target],
@@ -56,7 +56,7 @@ pub(crate) struct Rules {
 pub(crate) struct Crd {
     /// That of its PodGroup.
     pub(crate) name: &'static str,
-    /// What is said of a new PodCliqueSet while it is missing.
+    /// The answer to a new PodCliqueSet while it is missing.
     pub(crate) missing: Attempt,
     /// Where a CRD of an older release lacks a field, and what is said of that.
     pub(crate) too_old: Option<(&'static str, Attempt)>,
@@ -71,7 +71,7 @@ static ALL: [&Backend; 6] = [
     &kai::admission::BACKEND,
 ];
 
-/// What is asked on a target.
+/// Questions for a target.
 pub(crate) fn of(target: Target) -> Option<&'static Backend> {
     ALL.into_iter().find(|backend| backend.columns.contains(&target))
 }

@@ -43,7 +43,7 @@ pub(crate) async fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-/// Removes what runs have left in a cluster. What cannot be removed is said, and keeps nothing else from being.
+/// Removes what runs have left in a cluster. What cannot be removed is reported; the rest is removed all the same.
 async fn clean_cluster(kubeconfig: &Path, run: Option<&str>, dry_run: bool) -> Result<Exit, Failure> {
     provider::readable(kubeconfig).await?;
     let client = local::client(kubeconfig).await?;

@@ -83,7 +83,7 @@ pub(crate) fn kubeconfig(name: &str, wanted: &ClusterSpec) -> Result<PathBuf, Fa
 /// Starts a supervisor and waits until its cluster is ready.
 ///
 /// # Errors
-/// [`Failure::Usage`] for a name that is taken; [`Failure::Infrastructure`] with the supervisor's words.
+/// [`Failure::Usage`] for a name that is taken; [`Failure::Infrastructure`] with the supervisor's message.
 pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
     if is_live(&args.name)? {
         return Err(Failure::Usage(format!(

@@ -271,7 +271,7 @@ fn run_id() -> String {
     )
 }
 
-/// Says why the launcher could not become the program it was asked for (the words go to that program's log).
+/// Writes why the launcher could not execute the program; standard error is that program's log.
 pub fn launcher_failed(reason: &str) -> std::process::ExitCode {
     output::say(reason);
     Exit::Inconclusive.into()

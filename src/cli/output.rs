@@ -47,7 +47,7 @@ struct Cases {
 #[derive(Default)]
 struct Building {
     left: remaining::Builds,
-    /// Since when the one that is being built is, and how many of its packages were told of.
+    /// Since when the one that is being built is, and at how many packages a line was last printed.
     now: Option<(Instant, usize)>,
 }
 
@@ -91,17 +91,17 @@ impl Default for Console {
 }
 
 impl Console {
-    /// For runs in which failures are what is expected: a line each.
+    /// For runs in which failures are expected: one line each.
     pub(crate) fn brief() -> Self {
         Self { reason_lines: 1, ..Self::default() }
     }
 
-    /// Says a line that stays.
+    /// Prints a line that stays.
     pub(crate) fn line(&self, text: &str) {
         if self.terminal { self.bar.println(text) } else { say(text) }
     }
 
-    /// Says what goes on; on a terminal it is overwritten by what comes next.
+    /// Prints what is going on; on a terminal the next message overwrites it.
     pub(crate) fn now(&self, text: &str) {
         if self.terminal { self.bar.set_message(text.to_owned()) } else { say(text) }
     }

@@ -21,7 +21,7 @@ use super::{Failure, clusters, controller_program, output, overrides, own, selec
 /// Where the shared cluster comes from, and the programs that the run needs for it.
 ///
 /// # Errors
-/// [`Failure::Usage`] for words that do not go together; [`Failure::Infrastructure`] for what the machine lacks.
+/// [`Failure::Usage`] for options that conflict; [`Failure::Infrastructure`] for what the machine lacks.
 pub(crate) async fn origin(
     args: &RunArgs,
     spec: &ClusterSpec,

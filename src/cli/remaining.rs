@@ -14,7 +14,7 @@ const PRIOR: f64 = 30.0;
 /// Of cases nothing is estimated before this share of the work is done.
 const ENOUGH: f64 = 0.1;
 
-/// In words, rounded up: `about 40 s left`, `about 4 min left`.
+/// Rounded up, for people: `about 40 s left`, `about 4 min left`.
 pub(crate) fn words(left: Duration) -> String {
     match left.as_secs() {
         seconds @ 0..=89 => format!("about {} s left", (seconds / 10 + 1) * 10),

@@ -23,7 +23,7 @@ use super::{Failure, cluster_spec, given, operator, provider, run_id, select};
 /// Runs.
 ///
 /// # Errors
-/// [`Failure::Usage`] for words and files that do not serve; [`Failure::Infrastructure`] before the first test. What
+/// [`Failure::Usage`] for invalid options and files; [`Failure::Infrastructure`] before the first test. What
 /// fails later is in the report.
 pub(crate) async fn run(args: &RunArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
     let evidence_folder = args.evidence.as_ref().and_then(|file| file.parent());
@@ -269,7 +269,7 @@ fn plan(kubernetes: Kubernetes, args: &RunArgs) -> Result<Plan, Failure> {
     Ok(Plan { targets, chosen: vec![case], left_out: Vec::new(), share: None, clauses })
 }
 
-/// Brings clusters up and holds the plan's cases.
+/// Starts clusters and runs the plan's cases.
 ///
 /// # Errors
 /// [`Failure::Infrastructure`] if the report cannot be made.
@@ -306,7 +306,7 @@ pub(crate) fn command() -> String {
     words.join(" ")
 }
 
-/// The words that name the same cluster and implementation.
+/// Options that select the same cluster and implementation.
 fn provider_words(args: &ProviderArgs) -> Vec<String> {
     let mut words = Vec::new();
     match args.provider {
@@ -332,7 +332,7 @@ fn provider_words(args: &ProviderArgs) -> Vec<String> {
     words
 }
 
-/// The words of a command that holds one case again as this run does.
+/// A command line that runs one case again as this run does.
 fn reproduce(kubernetes: Kubernetes, args: &RunArgs) -> String {
     let quoted = |path: &std::path::Path| format!("'{}'", path.display());
     let mut words = vec!["grove-conformance run".to_owned()];

@@ -33,7 +33,7 @@ pub(crate) struct Selection<'a> {
     pub shard: Option<Shard>,
 }
 
-/// The plan that the words make.
+/// The plan for these options.
 ///
 /// # Errors
 /// [`Failure::Usage`].

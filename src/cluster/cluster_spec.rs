@@ -69,7 +69,7 @@ pub struct ClusterSpec {
     pub scheduler_gates: Gates,
     /// How the reference controller is configured.
     pub controller: ControllerSpec,
-    /// Whether the cluster has the reference controller, with its CRDs and webhooks; else somebody brings another.
+    /// Whether the cluster gets the reference controller, with its CRDs and webhooks; otherwise the caller installs one.
     pub has_controller: bool,
     /// The operator that runs in the reference controller's place.
     pub operator: Option<Arc<Operator>>,

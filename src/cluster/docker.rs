@@ -7,7 +7,7 @@ use tokio::process::Command;
 
 use super::ClusterError;
 
-/// What `docker info` tells of the engine.
+/// The engine, as `docker info` describes it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 pub struct Engine {
     /// Its version.
@@ -47,7 +47,7 @@ pub async fn output(mut command: Command) -> Result<String, ClusterError> {
     Err(failed(format!("{}: {}", ended.status, lines[lines.len().saturating_sub(20)..].join("\n"))))
 }
 
-/// Runs `docker` with these words.
+/// Runs `docker` with these arguments.
 ///
 /// # Errors
 /// [`ClusterError::Command`].

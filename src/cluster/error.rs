@@ -51,7 +51,7 @@ pub enum ClusterError {
         /// What Go answered.
         reason: String,
     },
-    /// A folder of Go's own that is none, such as with GOCACHE=off.
+    /// A variable of `go env` that names no folder, such as GOCACHE=off.
     #[error("{variable} is {value:?}, not a folder; unset it or set it to a folder")]
     GoFolder {
         /// The variable of `go env`.
@@ -213,7 +213,7 @@ pub enum ClusterError {
         "no free port on 127.0.0.1 could be reserved: {0}; stop the programs that use them or run `grove-conformance clean`"
     )]
     Ports(String),
-    /// A cluster name that is none.
+    /// An invalid cluster name.
     #[error("cluster name {name:?}: use 1 to 40 lower-case letters, digits and '-'")]
     InvalidName {
         /// What was given.
@@ -227,7 +227,7 @@ pub enum ClusterError {
         /// The name.
         name: String,
     },
-    /// A kind cluster of that name that somebody else made.
+    /// A kind cluster of that name that this program did not create.
     #[error(
         "there are containers of a kind cluster {name:?} that is not this program's; delete it with `kind delete cluster --name {name}` or choose another name"
     )]
@@ -243,7 +243,7 @@ pub enum ClusterError {
         /// Where it is missing, up to the name.
         reason: &'static str,
     },
-    /// More nodes than there will ever be.
+    /// More nodes than the cluster can have.
     #[error("{wanted} nodes are needed, there are {there}")]
     TooFewNodes {
         /// How many are needed.
@@ -276,7 +276,7 @@ pub enum ClusterError {
         /// What it would have to be.
         needed: &'static str,
     },
-    /// A cluster in which others work.
+    /// A cluster with PodCliqueSets that are not the suite's.
     #[error(
         "the cluster runs PodCliqueSets that are not this suite's ({}); a run loads its controller and scheduler, and adds nodes and a ClusterTopologyBinding: use another cluster, or say --beside-foreign-workloads", sets.join(", ")
     )]
@@ -316,7 +316,7 @@ pub enum ClusterError {
     /// A kind configuration that is none.
     #[error("kind configuration: {0}")]
     KindConfig(#[from] KindConfigError),
-    /// An address that is none.
+    /// An invalid address.
     #[error("{url}: {source}")]
     Address {
         /// The address.
@@ -360,7 +360,7 @@ pub enum ClusterError {
         /// What it is.
         what: &'static str,
     },
-    /// What failed in the run of which a history is judged again: of it there is the text alone.
+    /// The error of a recorded run whose history is judged again: only its text was saved.
     #[error("{0}")]
     Recorded(String),
     /// The user may not do what an installation needs.

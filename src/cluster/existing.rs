@@ -29,7 +29,7 @@ use super::sweep::{self, RunLabel};
 use super::workers::Workers;
 use super::{ClusterError, deploy, local};
 
-/// Questions to the API server at a time.
+/// Concurrent requests to the API server.
 const AT_ONCE: usize = 16;
 /// The API server answers its first question.
 const ANSWER: Duration = Duration::from_secs(15);
@@ -58,7 +58,7 @@ impl std::fmt::Display for Right {
     }
 }
 
-/// Somebody else's cluster.
+/// A cluster that the harness did not create.
 #[derive(Debug)]
 pub struct ExistingCluster {
     node_pools: NodePools,
@@ -110,7 +110,7 @@ impl ExistingCluster {
         Ok(Self { node_pools, run: (run.0.to_owned(), run.1.to_owned()) })
     }
 
-    /// Waits until somebody plays the kubelet of a simulated node: a pod that is bound to it from its creation runs.
+    /// Waits until a simulated node works, KWOK acting as its kubelet: a pod created with that `nodeName` runs.
     /// `namespace` is made for it, with the run's label, and goes with it.
     ///
     /// # Errors
@@ -230,7 +230,7 @@ async fn allowed(client: &Client, needed: Vec<Right>) -> Result<(), ClusterError
     if missing.is_empty() { Ok(()) } else { Err(ClusterError::Rights { missing }) }
 }
 
-/// The right in words, unless the API server grants it.
+/// The right as `VERB RESOURCE.GROUP`, unless the API server grants it.
 async fn is_missing(
     reviews: &Api<SelfSubjectAccessReview>,
     right: Right,

@@ -116,7 +116,7 @@ pub struct ClusterHome {
 }
 
 impl ClusterHome {
-    /// Takes the folder of a cluster that does not exist yet.
+    /// Creates and locks the folder of a new cluster.
     ///
     /// # Errors
     /// [`ClusterError::InvalidName`]; [`ClusterError::NameTaken`] if a live process holds it; [`ClusterError::File`] otherwise.

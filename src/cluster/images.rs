@@ -13,7 +13,7 @@ use super::{ClusterError, docker};
 
 /// The repository of all of them.
 const REPOSITORY: &str = "grove-conformance";
-/// Whom our own programs run as, as their manifests say too.
+/// User and group of our own programs, as in their manifests.
 pub const NOBODY: &str = "65532:65532";
 
 /// An image that the engine has.
@@ -52,7 +52,7 @@ pub async fn of_program(program: &str, path: &Path, user: Option<&str>) -> Resul
     Ok(Image { program: program.into(), reference, bytes })
 }
 
-/// The same with a name of the caller's, whatever the engine has by that name.
+/// The same under the given name, which is replaced if the engine has it.
 ///
 /// # Errors
 /// As [`of_program`].

@@ -1,7 +1,7 @@
 //! Where real clusters come from.
 //!
 //! - [`components`] builds etcd, Kubernetes, KWOK and the schedulers from pinned Go modules and caches the programs;
-//! - [`preflight`] looks at what this machine lacks for them, before anything is built;
+//! - [`preflight`] checks, before anything is built, whether this machine has what they need;
 //! - [`process`] starts them so that none outlives its owner;
 //! - [`provider`] is what cases need of a cluster;
 //! - [`local`] starts a control plane from them, with KWOK nodes, on its own loopback ports;

@@ -115,7 +115,7 @@ impl NodePools {
         }
     }
 
-    /// Lets each of these nodes take so many pods.
+    /// Sets how many pods each of these nodes takes.
     ///
     /// # Errors
     /// [`ClusterError::Api`].

@@ -14,7 +14,7 @@ use crate::{ClusterError, docker};
 pub const CONTROLLER: &str = "grove-backend-controller";
 /// The fake GPU plugin.
 pub const PLUGIN: &str = "fake-gpu-plugin";
-/// What containers run that have nothing to do.
+/// The program of containers that do nothing.
 pub const PAUSE: &str = "pause";
 /// The controller's namespace.
 pub const CONTROLLER_NAMESPACE: &str = "grove-system";
@@ -33,12 +33,12 @@ impl ControllerProgram {
         Self { path: program.into(), verb: Some(CONTROLLER) }
     }
 
-    /// A program of its own.
+    /// A separate program.
     pub fn alone(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), verb: None }
     }
 
-    /// The executable, if it is a program of its own.
+    /// The executable, if it is a separate program.
     pub fn own_path(&self) -> Option<&Path> {
         self.verb.is_none().then_some(self.path.as_path())
     }

@@ -1,5 +1,5 @@
-//! What this machine lacks for what is about to be done, looked at before anything is built, so that all of it is reported
-//! at once and not one by one after minutes.
+//! Checks, before anything is built, whether this machine has what a run needs, so that everything that is missing is
+//! reported at once and not one by one after minutes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub(crate) const BUILD_DISK_MIB: u64 = 4096;
 /// Disk of a cluster's state, MiB.
 const STATE_DISK_MIB: u64 = 512;
 
-/// One thing that was looked at.
+/// One check and its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     /// What.
@@ -32,7 +32,7 @@ impl Check {
     }
 }
 
-/// Looks at everything that building these components, and running a cluster of local processes, needs.
+/// Checks everything that building these components and running a cluster of local processes needs.
 pub async fn checks(to_build: &[&'static Component]) -> Vec<Check> {
     let memory = if to_build.is_empty() { RUN_MEMORY_MIB } else { BUILD_MEMORY_MIB };
     let mut checks = vec![
@@ -57,7 +57,7 @@ pub async fn checks(to_build: &[&'static Component]) -> Vec<Check> {
     checks
 }
 
-/// Refuses to begin where something is missing.
+/// Fails if a check found something missing.
 ///
 /// # Errors
 /// [`ClusterError::Preflight`] with all of it.
@@ -117,7 +117,7 @@ fn enough_memory(available_mib: Option<u64>, needed_mib: u64) -> Result<String, 
     }
 }
 
-/// What the kernel says could be given to new programs; `None` where it does not say.
+/// Memory that is available to new programs, MiB; `None` if the kernel does not report it.
 fn available_memory_mib() -> Option<u64> {
     available_in(&std::fs::read_to_string("/proc/meminfo").ok()?)
 }

@@ -127,7 +127,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// How it ended, in words, or `None` while it runs.
+    /// How it ended, for messages, or `None` while it runs.
     pub fn ended(&self) -> Option<String> {
         self.exit.borrow().as_ref().map(|status| match status {
             Some(status) => format!("ended with {status}"),

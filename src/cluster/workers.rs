@@ -126,11 +126,11 @@ impl Workers {
         *self.size.borrow()
     }
 
-    /// Waits until so many are free and keeps them for a pool. First come, first served: a case that asks for many is
+    /// Waits until that many are free and keeps them for a pool. First come, first served: a case that asks for many is
     /// not passed by those that ask for few.
     ///
     /// # Errors
-    /// [`ClusterError::TooFewNodes`] if there never will be so many, also if some are lost meanwhile;
+    /// [`ClusterError::TooFewNodes`] if there will never be that many, also if some are lost meanwhile;
     /// [`ClusterError::NotReady`] if others do not give them back.
     pub async fn reserve(&self, pool: &str, count: usize) -> Result<(), ClusterError> {
         let mut size = self.size.subscribe();
@@ -240,7 +240,7 @@ impl Workers {
         deploy::await_node(&self.client, node, ADVERTISED, what, last, has).await
     }
 
-    /// Lets each of these nodes take so many pods.
+    /// Sets how many pods each of these nodes takes.
     ///
     /// # Errors
     /// [`ClusterError::Api`], [`ClusterError::NotReady`].
@@ -412,7 +412,7 @@ mod tests {
         }
     }
 
-    /// Hands a pool so many of the nodes that it has reserved, as they are.
+    /// Gives a pool that many of the nodes that it has reserved, as they are.
     fn lend(workers: &Workers, pool: &str, count: usize) {
         for _ in 0..count {
             let worker = lock(&workers.free).pop().unwrap();

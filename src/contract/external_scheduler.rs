@@ -34,7 +34,7 @@ pub const DECLARABLE: [Feature; 6] = [
 pub struct ExternalProfile {
     /// Its name: the `schedulerName` of its pods.
     pub scheduler: &'static str,
-    /// Whether there is a scheduler of that name, which binds what it is given.
+    /// Whether a scheduler of that name runs and binds pods.
     pub runs: bool,
 }
 

@@ -75,7 +75,7 @@ impl Kubernetes {
         self.release().minor
     }
 
-    /// What a gang is in it, in words.
+    /// What a gang is in it, for messages.
     pub const fn about(self) -> &'static str {
         self.release().about
     }

@@ -1,7 +1,7 @@
 //! Schedulers, by name alone. What each needs of a cluster is in `cluster/schedulers/`, what is expected of it in
 //! `expect/schedulers/`; both have one description per scheduler, and tests there join them by this name.
 
-/// A second scheduler that the controller is told of beside the default: an External one, of which there is no process.
+/// An External scheduler that the controller's configuration lists beside the default one. No process of it runs.
 pub const EXTERNAL_SCHEDULER: &str = "conformance-external";
 
 /// A scheduler: the `schedulerName` of its pods, which names the controller's profile too.

@@ -28,7 +28,7 @@ pub struct Column {
     pub(crate) name: &'static str,
     /// The value of kube-scheduler's gang-scope annotation; the other backends have one mapping only.
     pub(crate) scope: Option<&'static str>,
-    /// The one version of Kubernetes that it is about; `None` if it is about a scheduler of its own, whatever the
+    /// The one version of Kubernetes that it is about; `None` for a scheduler that is not part of Kubernetes, whatever the
     /// version.
     pub(crate) kubernetes: Option<Kubernetes>,
     /// The features that the backend declares.
@@ -152,7 +152,7 @@ impl Target {
         self.column.scope
     }
 
-    /// The one version of Kubernetes that it is about; `None` if it is about a scheduler of its own, whatever the
+    /// The one version of Kubernetes that it is about; `None` for a scheduler that is not part of Kubernetes, whatever the
     /// version.
     pub const fn kubernetes(self) -> Option<Kubernetes> {
         self.column.kubernetes
@@ -193,7 +193,7 @@ impl Target {
         }
     }
 
-    /// The words of the command line that choose it.
+    /// The command-line options that select it.
     pub fn words(self) -> String {
         let mut words = format!("--backend {}", self.name());
         if let Some(scope) = self.scope() {

@@ -60,7 +60,7 @@ pub fn required(domain: &str) -> Value {
 }
 
 impl TestContext {
-    /// Sends each variation of `base` to be created, under a name of its own unless the variation sets one.
+    /// Tries to create each variation of `base`, under a generated name unless the variation sets one.
     ///
     /// # Errors
     /// [`Stop::Cluster`] if the API server does not answer.

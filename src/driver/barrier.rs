@@ -1,7 +1,7 @@
 //! The proof that a scheduler has decided *not* to bind: no sleep, but two canary gangs.
 //!
 //! Once the pending pods are released to the scheduler (ungated), a gang of one pod is sent through the same
-//! scheduler to a node of its own, and when it is bound a second one. The queue is first in, first out: the pending
+//! scheduler to a separate node, and when it is bound a second one. The queue is first in, first out: the pending
 //! gang was in it before the first canary, so it has been tried by the time the first is bound; bindings that this
 //! attempt started are not in flight longer than the second canary takes. A scheduler that works in sessions
 //! (Volcano, KAI) has had the pending gang in the session in which the first canary is bound, and in one more for

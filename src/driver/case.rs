@@ -15,7 +15,7 @@ use crate::context::{Stop, TestContext};
 pub struct Case {
     /// `group/name`; the name is its file's, with `-` for `_`.
     pub id: &'static str,
-    /// One line: what is shown, in words.
+    /// One line: what the case shows.
     pub title: &'static str,
     /// The clauses that its judge speaks about.
     pub clauses: &'static [&'static str],
@@ -90,7 +90,7 @@ pub struct Nodes {
     pub rack: Option<&'static str>,
     /// 0 if they are there from the beginning; others join when the driver says so ([`TestContext::nodes_join`]).
     pub joining: u32,
-    /// Whether a resource that pods ask for may stand for `pods`, as it has to on real kubelets, whose own cannot be set.
+    /// Whether an extended resource may replace `pods`, as it must on real kubelets, whose own limit cannot be set.
     pub stand_in: bool,
 }
 
@@ -100,19 +100,19 @@ pub const fn nodes(count: u32) -> Nodes {
 }
 
 impl Nodes {
-    /// With so many GPUs each.
+    /// With that many GPUs each.
     #[must_use]
     pub const fn gpus(self, gpus: u32) -> Self {
         Self { gpus, ..self }
     }
 
-    /// With room for so many pods each.
+    /// With room for that many pods each.
     #[must_use]
     pub const fn pods(self, pods: u32) -> Self {
         Self { pods, ..self }
     }
 
-    /// Without a resource that stands for `pods`: for a case of pods that ask for nothing.
+    /// Without an extended resource in place of `pods`: for a case whose pods request nothing.
     #[must_use]
     pub const fn without_stand_in(self) -> Self {
         Self { stand_in: false, ..self }
@@ -138,7 +138,7 @@ impl Nodes {
 }
 
 impl Case {
-    /// A case without clauses and nodes of its own, on a shared cluster.
+    /// A case without clauses and without nodes, on a shared cluster.
     pub const fn new(title: &'static str, drive: Drive, judge: Judge) -> Self {
         Self {
             id: "",

@@ -1,4 +1,4 @@
-//! A namespace described in words: what a wait that timed out reports.
+//! A namespace described for people: what a wait that timed out reports.
 
 use std::fmt::Write;
 

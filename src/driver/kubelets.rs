@@ -67,7 +67,7 @@ impl TestContext {
         self.patch("Node", node, mended).await.map(drop)
     }
 
-    /// Puts so many GPUs into a node, those that are there included.
+    /// Sets the number of GPUs of a node.
     ///
     /// # Errors
     /// [`Stop::Refused`], [`Stop::Cluster`].
@@ -76,7 +76,7 @@ impl TestContext {
         self.patch("Node", node, label).await.map(drop)
     }
 
-    /// Waits until a node's kubelet says that so many GPUs may be used.
+    /// Waits until a node's kubelet reports that many allocatable GPUs.
     ///
     /// # Errors
     /// As [`TestContext::until`].

@@ -23,7 +23,7 @@ pub struct LeaseWatch {
 }
 
 impl TestContext {
-    /// Watches the lease from now on; returns when somebody holds it.
+    /// Watches the lease from now on; returns once it has a holder.
     ///
     /// # Errors
     /// [`Stop::Wait`] if nobody does; [`Stop::Cluster`].

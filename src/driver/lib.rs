@@ -4,7 +4,7 @@
 //!
 //! - [`test_cluster`]: the cluster it runs on; [`recorder`]: the watches that write its history; [`limits`]: how long waits are,
 //!   and [`speed`] by how much longer on this machine;
-//! - [`rights`]: what all that asks of somebody else's cluster;
+//! - [`rights`]: which permissions all that needs in an existing cluster;
 //! - [`barrier`]: the proof that nothing happened; [`quiescence`]: the one wait of fixed length; [`convergence`]: when a
 //!   PodCliqueSet has become all that it should be; [`cleanup`]: what is left of it;
 //! - [`admission_attempts`], [`mutations`], [`queues`], [`crds`]: what drivers do through the API;

@@ -1,4 +1,4 @@
-//! What drivers do to gang resources and PodGangs that others than Grove could do as well.
+//! Changes that drivers make to gang resources and PodGangs in the place of another client.
 
 use conformance_contract::clauses::Feature;
 use conformance_history::SharedMark;
@@ -9,7 +9,7 @@ use super::limits::REACTION;
 use crate::context::{Stop, TestContext};
 
 impl TestContext {
-    /// Merge-patches an object as somebody would whose fields these are; the mark lets
+    /// Merge-patches an object as another owner of these fields would; the mark lets
     /// [`kept`](conformance_judge::foreign_fields::kept) see whether they stay.
     ///
     /// # Errors

@@ -54,7 +54,7 @@ impl Progress {
             || self.ending != before.ending
     }
 
-    /// In words.
+    /// For messages.
     pub(crate) fn describe(&self) -> String {
         let Self { left, untouched, finalizers, .. } = self;
         format!("{left} objects left, {untouched} of them not being deleted, {finalizers} finalizers")

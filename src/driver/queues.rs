@@ -1,7 +1,7 @@
-//! Volcano's queues, as far as a case needs one of its own.
+//! Volcano's queues, for cases that create one.
 //!
-//! A queue is open once its status says so, which Volcano's own controller writes. The harness runs none and
-//! says it itself.
+//! A queue is open once its status says so, which Volcano's own controller writes. The harness does not run that
+//! controller and writes the status itself.
 
 use conformance_history::SharedMark;
 use serde_json::json;

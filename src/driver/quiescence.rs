@@ -1,4 +1,4 @@
-//! Watching a rest: the one wait of the suite that has a fixed length, for the contract gives it one (GANG-11).
+//! Watching a cluster at rest: the suite's only wait of fixed length, because the contract sets it (GANG-11).
 
 use std::future::pending;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a run does to somebody else's cluster, so that all that is not allowed there can be said before the first case.
+//! The rights that a run needs in an existing cluster, so that all missing ones can be reported before the first case.
 //!
 //! What is recorded follows from the recorder's own kinds; what is written is what cases of the shared cluster write.
 
@@ -24,7 +24,7 @@ const WRITTEN: [(&str, &str, &[&str]); 13] = [
     ("Queue.scheduling.volcano.sh", "", &["create", "delete"]),
     ("Queue.scheduling.volcano.sh", "status", &["patch"]),
 ];
-/// What they do to the gang resources of a scheduler: canaries, foreign ones, and what somebody else changes.
+/// Verbs on a scheduler's gang resources: for canaries, for foreign ones, and for changes by another client.
 const GANG_RESOURCES: [&str; 4] = ["create", "get", "patch", "delete"];
 
 /// Everything that a run with these schedulers does.

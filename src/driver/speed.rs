@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 const NOMINAL: Duration = Duration::from_millis(15);
 /// Limits are never shorter, nor longer by more than this: what takes longer still does not come.
 const FACTORS: (f64, f64) = (1.0, 4.0);
-/// From this factor on it is said.
+/// From this factor on it is logged.
 const SLOW: f64 = 1.5;
 /// Reads that count.
 const WINDOW: usize = 15;

@@ -29,7 +29,7 @@ pub struct TestCluster {
     pub cluster: Arc<dyn Provider>,
     /// The run's id, on everything that cases create.
     pub run: String,
-    /// Whether somebody else has written the operator's configuration, so that its profiles are not the harness's to know.
+    /// Whether the operator's configuration is not the harness's, so that its profiles are unknown.
     pub configured_by_others: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Fields of raw JSON, where one that is missing is as good as an empty one.
+//! Fields of raw JSON; a missing one counts as empty.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The current objects of a namespace: what a history adds up to.
+//! The current objects of a namespace: the state after a history's last event.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -70,7 +70,7 @@ shared_marks! {
     Deleted = "deleted",
     /// A bound pod was taken away: `{"name"}`.
     PodLost = "pod lost",
-    /// The next write is somebody else's, not the controller's: `{"kind", "name", "patch"}`, a JSON merge patch.
+    /// The next write is another client's, not the controller's: `{"kind", "name", "patch"}`, a JSON merge patch.
     WrittenByOthers = "written by others",
     /// What was in the namespace before the first submit: a list of objects with kind and metadata.
     Baseline = "baseline",

@@ -51,7 +51,7 @@ impl Story {
         self
     }
 
-    /// So many seconds pass.
+    /// Lets that many seconds pass.
     pub fn later(mut self, seconds: i64) -> Self {
         self.now += SignedDuration::from_secs(seconds);
         self
@@ -77,7 +77,7 @@ impl Story {
         self.told(Change::Deleted, object)
     }
 
-    /// So many pods of a PodCliqueSet of [`one_clique`] appear, and then so many of them are bound.
+    /// Creates `pods` pods of a PodCliqueSet of [`one_clique`], then binds `bound` of them.
     pub fn workers(self, set: &str, pods: usize, bound: usize) -> Self {
         let waiting = (0..pods).fold(self, |story, index| story.added(worker(set, index, None)));
         (0..bound).fold(waiting, |story, index| story.modified(worker(set, index, Some("n"))))
@@ -125,7 +125,7 @@ pub fn owned(mut object: Value, kind: &str, name: &str) -> Value {
     object
 }
 
-/// A PodCliqueSet of one clique, `worker`, of so many pods.
+/// A PodCliqueSet of one clique, `worker`, with that many pods.
 pub fn one_clique(name: &str, pods: usize) -> Value {
     let clique = json!({"name": "worker", "spec": {"replicas": pods, "podSpec": {}}});
     json!({
@@ -172,7 +172,7 @@ pub fn running(name: &str, gang: &str, clique: &str, node: &str) -> Value {
     })
 }
 
-/// A Ready node with so many allocatable GPUs.
+/// A Ready node with that many allocatable GPUs.
 pub fn node(name: &str, gpus: u32) -> Value {
     json!({
         "kind": "Node",

@@ -159,7 +159,7 @@ impl ProfileReport {
         self.concluded(unjudged, cases)
     }
 
-    /// The profile of a document with other cases in the place of its own.
+    /// The profile of a document with its cases replaced.
     pub(super) fn concluded_of(self, cases: Vec<CaseResult>) -> Self {
         let without = |clause: &ClauseResult| ClauseResult { violations: Vec::new(), ..clause.clone() };
         let promised = self.clauses.iter().map(without).collect();

@@ -180,7 +180,7 @@ mod tests {
         planned.incomplete("the run was killed")
     }
 
-    /// A folder with the results of a run of which so many cases have ended.
+    /// A folder with the results of a run in which that many cases have ended.
     fn killed_after(count: usize) -> (tempfile::TempDir, Report) {
         let (folder, whole) = (tempfile::tempdir().unwrap(), fixture::report());
         let mut file = ResultsFile::begin(folder.path()).unwrap();

@@ -37,7 +37,7 @@ impl Interruption {
         Some(running)
     }
 
-    /// Who asked, once somebody did.
+    /// The signal that asked for it, once one came.
     pub fn cause(&self) -> Option<&'static str> {
         self.cause.get().copied()
     }

@@ -25,7 +25,7 @@ use tracing::Instrument;
 use super::verdict::not_held;
 use crate::environment::{Environment, Origin};
 
-/// A healthy API server says its version.
+/// How long an API server may take to answer with its version.
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// What is run.
@@ -48,12 +48,12 @@ pub struct Plan {
 pub struct Share {
     /// Which one.
     pub shard: Shard,
-    /// Every case that another one holds.
+    /// Every case that is in another shard.
     pub elsewhere: Vec<&'static Case>,
 }
 
 impl Plan {
-    /// What a shard holds of this plan: its cases in turn, whatever they do, so that each is in exactly one shard and
+    /// A shard's part of this plan: cases are dealt in turn, whatever they do, so that each is in exactly one shard and
     /// shares are even. Cases that are about no target of the plan take no turn.
     #[must_use]
     pub fn of_shard(mut self, shard: Shard) -> Self {
@@ -83,7 +83,7 @@ impl Plan {
 pub trait Observer: Send + Sync {
     /// A case ended. Of one that an interruption kept from beginning nothing is told.
     fn ended(&self, target: Target, result: &CaseResult);
-    /// A result could not be written where a killed run would find it. Told once; the run goes on.
+    /// A result could not be written where a killed run would leave it. Called once; the run goes on.
     fn unwritten(&self, error: &StoreError);
 }
 

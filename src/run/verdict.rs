@@ -139,7 +139,7 @@ pub fn not_held(case: &Case, target: Target, outcome: &Outcome) -> CaseResult {
     unsupported(case, target)
 }
 
-/// What is said of such a case, in its run and when its history is judged again.
+/// The judgements of such a case, in its run and when its history is judged again.
 pub fn interrupted(case: &Case, target: Target) -> Vec<Judgement> {
     let judgement = |clause: &'static str| Judgement {
         clause: clause.into(),

@@ -69,7 +69,7 @@ pub enum Unusable {
     Unasked(String),
 }
 
-/// The case of a workload on so many nodes of so many GPUs each.
+/// The case of a workload on these nodes.
 ///
 /// # Errors
 /// [`Unusable`], with the line, field or arithmetic that is wrong.

@@ -28,10 +28,10 @@ impl Progress for Lines {
     }
 }
 
-/// The environment of all trials, made by the first.
+/// The environment of all cases, created by the first.
 pub(crate) type Shared = OnceLock<Result<Environment, String>>;
 
-/// Holds a trial.
+/// Runs a case as a test.
 ///
 /// # Errors
 /// What was not kept, or not judged without having been announced.

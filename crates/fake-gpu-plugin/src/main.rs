@@ -1,4 +1,4 @@
-//! The fake GPU plugin as a program of its own.
+//! The fake GPU plugin as a separate program.
 
 fn main() -> std::process::ExitCode {
     fake_gpu_plugin::command_line::main(std::env::args_os())

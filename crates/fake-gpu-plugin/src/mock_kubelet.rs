@@ -49,7 +49,7 @@ impl MockKubelet {
         Self::begin(plugins_dir, None)
     }
 
-    /// A kubelet that refuses every plugin with these words. Must be made inside a runtime.
+    /// A kubelet that refuses every plugin with this message. Must be created inside a runtime.
     pub(crate) fn refusing(plugins_dir: &Path, words: &'static str) -> Self {
         Self::begin(plugins_dir, Some(words)).0
     }

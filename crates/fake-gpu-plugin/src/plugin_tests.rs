@@ -25,7 +25,7 @@ fn devices(count: u16, unhealthy: &[u16]) -> Devices {
     Devices { count, unhealthy: Unhealthy::These(unhealthy.iter().copied().collect::<BTreeSet<_>>()) }
 }
 
-/// A plugin that runs, and what it is told and tells.
+/// A running plugin and both ends of its conversation with the kubelet.
 struct Running {
     devices: watch::Sender<Devices>,
     registered: watch::Receiver<bool>,

@@ -1,7 +1,7 @@
 //! Socket files: the plugin's own, and whether a socket is still the one that it was.
 //!
 //! A kubelet that starts removes every socket in the folder and makes its own anew. Both are seen from the files alone;
-//! when to look is `plugin`'s. What travels over a socket is no matter of this module.
+//! when to look is `plugin`'s. The protocol on a socket is not this module's concern.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;

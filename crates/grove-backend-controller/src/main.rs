@@ -1,4 +1,4 @@
-//! The controller as a program of its own, as its image has it.
+//! The controller as a separate program, as in its image.
 
 fn main() -> std::process::ExitCode {
     grove_backend_controller::command_line::main(std::env::args_os())

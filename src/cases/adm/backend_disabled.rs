@@ -40,7 +40,7 @@ const DISABLED: MarkName = MarkName::of_case("backend disabled");
 /// Mark: nothing was asked for yet that would change what is there.
 const STILL_LIVE: MarkName = MarkName::of_case("still live");
 
-/// The scheduler that is disabled, and what is said of a new PodCliqueSet for it.
+/// The scheduler that is disabled, and the answer to a new PodCliqueSet for it.
 fn disabled(target: Target) -> (&'static str, [Attempt; 1]) {
     match backends::own(target).ok().and_then(|own| own.disabled) {
         Some(attempt) => (target.backend(), [attempt]),

@@ -69,7 +69,7 @@ const WHOLE: &[Attempt] = &[
     admitted("names of 45 characters together", |pcs| pcs["metadata"]["name"] = "s".repeat(34).into()),
 ];
 
-/// What is said of a wait for a clique that there is none of.
+/// The answer to `startsAfter` with a clique that does not exist.
 const UNKNOWN: &str = "unknown|not found|not defined|undefined|does not exist|no such";
 /// What is said of a wait that comes back to its beginning; a lifecycle is none.
 const CIRCLE: &str = "circular|cyclic| cycle";

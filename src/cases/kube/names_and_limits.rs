@@ -72,7 +72,7 @@ fn limits(target: Target) -> &'static [Attempt] {
     }
 }
 
-/// So many cliques like the first.
+/// That many cliques like the first.
 fn cliques(pcs: &mut Value, count: usize) {
     let first = clique(pcs, 0).clone();
     let numbered = (0..count).map(|number| {
@@ -84,7 +84,7 @@ fn cliques(pcs: &mut Value, count: usize) {
     template(pcs)["cliques"] = numbered.collect();
 }
 
-/// So many cliques in so many replicas of a scaling group, all of them in the base PodGang.
+/// That many cliques in that many replicas of a scaling group, all of them in the base PodGang.
 fn grouped(pcs: &mut Value, count: usize, replicas: usize) {
     cliques(pcs, count);
     let members: Vec<_> = (0..count).map(|number| format!("c{number}")).collect();

@@ -66,7 +66,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await
 }
 
-/// The tier of each level, of the HyperNodes that stand for its domains.
+/// The tier of each level: that of the HyperNodes of its domains.
 fn tiers<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<(&'static str, &'a Value)>, Broken> {
     let found = hyper_nodes::of_domains(live, domains)
         .map_err(|missing| violation(HYPER_NODE_MISSING, missing.to_string()))?;

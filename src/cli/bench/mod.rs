@@ -21,7 +21,7 @@ use super::{Failure, output};
 /// Measures and prints.
 ///
 /// # Errors
-/// [`Failure::Usage`] for words that do not serve; [`Failure::Infrastructure`].
+/// [`Failure::Usage`] for invalid options; [`Failure::Infrastructure`].
 pub(crate) async fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     if args.throughput {
         return throughput::throughput(args).await;

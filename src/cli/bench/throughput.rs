@@ -41,7 +41,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 
 /// How often a namespace is looked at, at most. Thousands of changes come a second; to count 2,000 pods at each of them
 /// would take a core that the cluster needs. Figures are no coarser for it: they are read from the times at which the
-/// watches told of each pod, not from the moment of the look.
+/// watches delivered each pod, not taken when this loop looks.
 const PACE: Duration = Duration::from_millis(50);
 
 /// Requests at a time that make nodes.

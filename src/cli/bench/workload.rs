@@ -88,7 +88,7 @@ pub(super) fn node(index: u32, gpus: u32) -> NodeSpec {
     NodeSpec { name: format!("node-{index}"), labels: labels.into(), taint: None, gpus, pods: PODS }
 }
 
-/// A PodCliqueSet of so many gangs, mapped as the target says; with a rack that each gang must be in, or without.
+/// A PodCliqueSet of that many gangs, mapped as the target says; with a rack that each gang must be in, or without.
 ///
 /// The rack is required where the mapping can say it: for the whole PodCliqueSet, but flat on each clique, since two
 /// PodGroups choose their domains independently of each other.

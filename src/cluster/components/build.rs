@@ -10,10 +10,10 @@ use tokio::process::Command;
 use super::component::{Component, Module};
 use crate::{ClusterError, home};
 
-/// Less free disk is refused before a build.
+/// Free disk that a build needs, MiB.
 const SPARE_MIB: u64 = 1024;
 
-/// The user's Go.
+/// The Go toolchain on PATH.
 #[derive(Debug, Clone)]
 pub struct Toolchain {
     /// As `go env GOVERSION` says, e.g. `go1.26.8`.
@@ -22,7 +22,7 @@ pub struct Toolchain {
     pub target: String,
 }
 
-/// What made a program; written beside it.
+/// How a program was built; written beside it.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct BuiltBy {
     /// Program name.
@@ -91,7 +91,7 @@ impl Toolchain {
     }
 }
 
-/// A program that Go builds, and from what.
+/// A program to build, and its source.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Build<'a> {
     /// Its name.
@@ -106,7 +106,7 @@ pub(crate) struct Build<'a> {
     pub ldflags: &'a str,
 }
 
-/// Everything that decides what a build gives, as a short hash.
+/// A short hash of everything that a build depends on.
 pub(super) fn key(component: &Component, go: &Toolchain) -> String {
     let mut hash = Sha256::new();
     let module = component.module;

@@ -1,4 +1,4 @@
-//! What can be built: a program, and the pinned Go module that it is in. Which there are says [`crate::catalogue`].
+//! What can be built: a program, and the pinned Go module that it is in. [`crate::catalogue`] lists them.
 
 use std::borrow::Cow;
 

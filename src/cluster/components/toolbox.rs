@@ -34,7 +34,7 @@ pub struct Program {
     pub sha256: String,
     /// Where it came from.
     pub source: Source,
-    /// Seconds that a build took in this call, if one was needed.
+    /// Seconds that the build took, if this call had to build it.
     pub built_in: Option<f64>,
 }
 
@@ -71,9 +71,9 @@ pub trait Progress: Send + Sync {
     fn planned(&self, _builds: &[PlannedBuild]) {}
     /// A build began.
     fn building(&self, name: &str, version: &str);
-    /// So many packages are compiled.
+    /// This many packages are compiled so far.
     fn compiled(&self, name: &str, version: &str, packages: usize);
-    /// It is there.
+    /// A build ended.
     fn built(&self, name: &str, version: &str, seconds: f64);
     /// Another process builds the same program.
     fn waiting(&self, name: &str);
@@ -175,7 +175,7 @@ impl Toolbox {
     }
 }
 
-/// Refuses a program that nothing here would start.
+/// Refuses a `--bin` for a program that no cluster here would start.
 ///
 /// # Errors
 /// [`ClusterError::Override`].
@@ -344,7 +344,7 @@ mod tests {
 
     use super::*;
 
-    /// A cache that a killed process, a full disk or a copy has left.
+    /// What a killed process, a full disk or an interrupted copy leaves in the cache.
     #[rstest]
     #[case::whole(Some(4), "prog", true)]
     #[case::of_an_older_version(None, "prog", true)]

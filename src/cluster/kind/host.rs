@@ -11,7 +11,7 @@ const DISK_MIB: u64 = 6 * 1024;
 /// Kubelets and container runtimes of nine nodes; with the usual 128 some of them never come up.
 const INOTIFY: [(&str, u64); 2] = [("max_user_instances", 512), ("max_user_watches", 32_768)];
 
-/// Everything that does not need an image: the engine, disk, inotify.
+/// Checks everything that needs no image: the engine, disk, inotify.
 ///
 /// # Errors
 /// [`ClusterError::Docker`], [`ClusterError::Disk`], [`ClusterError::Host`].

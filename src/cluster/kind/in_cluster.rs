@@ -37,7 +37,7 @@ const PLUGIN: [&str; 2] = [
 const PLUGIN_SYSTEM: &str = "grove-conformance-system";
 const PLUGIN_NAME: &str = "fake-gpu-plugin";
 
-/// Waits until so many nodes are Ready.
+/// Waits until that many nodes are Ready.
 ///
 /// # Errors
 /// [`ClusterError::NotReady`] with what the others say.

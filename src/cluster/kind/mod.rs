@@ -37,7 +37,7 @@ use crate::own_program::ControllerProgram;
 const PREFIX: &str = "grove-conformance-";
 /// The Docker network of all of them.
 const NETWORK: &str = "grove-conformance";
-/// Node label of those that cases are lent.
+/// Node label of the workers that cases lease.
 const WORKER: &str = "conformance.grove.io/worker=true";
 
 /// What a kind cluster is made of.
@@ -86,7 +86,7 @@ impl KindCluster {
     /// kube-scheduler that does not come up does not fail it.
     ///
     /// # Errors
-    /// [`ClusterError::NameTaken`]; [`ClusterError::NotOurs`]; [`ClusterError::Command`] with kind's words;
+    /// [`ClusterError::NameTaken`]; [`ClusterError::NotOurs`]; [`ClusterError::Command`] with kind's output;
     /// [`ClusterError::NotReady`]. Nothing of it is left.
     pub async fn create(name: &str, spec: &KindSpec) -> Result<Self, ClusterError> {
         let home = ClusterHome::take(name)?;
@@ -297,7 +297,7 @@ pub async fn remove_abandoned() -> Result<Vec<String>, ClusterError> {
     Ok(names)
 }
 
-/// A node's status or a pod's that says what is not ready, in words.
+/// Why a node or a pod is not ready, from its status.
 fn not_ready(object: &Value) -> String {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     let conditions = object["status"]["conditions"].as_array().into_iter().flatten();

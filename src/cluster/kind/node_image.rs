@@ -16,9 +16,9 @@ use crate::components::{Overrides, Progress, Toolbox};
 use crate::own_program::PAUSE;
 use crate::{ClusterError, docker, home, images};
 
-/// A registry that does not answer is done without.
+/// How long a registry may take to answer; afterwards the image is built.
 const ASK: Duration = Duration::from_secs(15);
-/// And so is one that does not give it in time.
+/// How long a pull may take; afterwards the image is built.
 const PULL: Duration = Duration::from_secs(300);
 /// What is installed beside Debian's minimum.
 const PACKAGES: &str = "systemd,iproute2,iptables,kmod,mount,ethtool,conntrack,socat,ebtables,jq,procps,\

@@ -18,7 +18,7 @@ use crate::preflight::{self, Check};
 use crate::schedulers::helm::{Helm, Release};
 use crate::schedulers::in_cluster;
 
-/// What is asked for.
+/// What the cluster is to be made of.
 #[derive(Debug, Clone)]
 pub struct Wanted<'a> {
     /// The version of Kubernetes in the nodes' image.

@@ -106,7 +106,7 @@ impl LocalCluster {
         Some(error.into())
     }
 
-    /// The line with these words that the operator has logged since it was started.
+    /// The line containing this text that the operator has logged since it was started.
     fn logged(&self, words: &str) -> Option<String> {
         let from = self.operator_log_from.load(Ordering::Relaxed);
         let log = std::fs::read(self.log(Part::Controller)).ok()?;

@@ -104,7 +104,7 @@ pub struct Webhook {
 /// What a webhook does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum WebhookKind {
-    /// It changes what it is asked about.
+    /// Mutating: it may change the object.
     Mutating,
     /// It admits or refuses it.
     Validating,
@@ -143,7 +143,7 @@ pub struct Configuration {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Backend {
-    /// Its profile in the configuration; `{"name": …}` if nothing is said.
+    /// Its profile in the configuration; `{"name": …}` by default.
     pub profile: Option<Map<String, Value>>,
 }
 
@@ -153,7 +153,7 @@ pub struct Backend {
 pub struct Readiness {
     /// This path on `{health-port}` answers 200.
     pub path: Option<String>,
-    /// A line of its log has these words.
+    /// Its log has a line that contains this text.
     pub log_line: Option<String>,
     /// How long it may take.
     #[serde(default = "a_minute")]

@@ -82,7 +82,7 @@ fn entry(webhook: &Webhook, values: &Values) -> Value {
     })
 }
 
-/// The files of a folder that a pattern means, in order; `*` stands for any part of the last name.
+/// The files of a folder that match a pattern, in order; `*` matches any part of the last name.
 fn matching(dir: &Path, pattern: &str) -> Vec<PathBuf> {
     let pattern = dir.join(pattern);
     let (Some(folder), Some(name)) = (pattern.parent(), pattern.file_name().and_then(|name| name.to_str()))

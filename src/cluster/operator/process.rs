@@ -13,7 +13,7 @@ use crate::{ClusterError, home};
 /// What a cluster has for it.
 #[derive(Debug, Clone)]
 pub struct OperatorHome {
-    /// A folder of its own.
+    /// Its folder.
     pub folder: PathBuf,
     /// Its kubeconfig.
     pub kubeconfig: PathBuf,
@@ -56,7 +56,7 @@ impl Operator {
         })
     }
 
-    /// What stands for the placeholders.
+    /// Values of the placeholders.
     pub(super) fn values(&self, place: &OperatorHome, spec: &ControllerSpec) -> Values {
         let path = |path: &std::path::Path| path.display().to_string();
         let bundle = ByteString(place.ca_bundle.clone().into_bytes());

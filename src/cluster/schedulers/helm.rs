@@ -119,7 +119,7 @@ impl Release {
         Ok(Self { chart, ..self })
     }
 
-    /// The words that helm is called with to install it.
+    /// The arguments of helm that install it.
     pub fn args(&self, kubeconfig: &Path, values: &Path) -> Vec<String> {
         let mut args: Vec<String> =
             ["upgrade", "--install", self.package.release, &self.chart.reference].map(str::to_owned).into();

@@ -33,7 +33,7 @@ pub struct Install {
     pub(super) users: &'static [&'static str],
     pub(super) rights: &'static [&'static [Right]],
     pub(super) crds: Crds,
-    /// Objects of its own kinds that it needs before it starts, some with their status.
+    /// Custom resources that it needs before it starts, some with their status.
     pub objects: fn() -> Vec<Value>,
     /// Where it is in a cluster with real nodes in which no chart has installed it.
     pub deployed: Deployed,
@@ -248,7 +248,7 @@ impl Install {
 pub struct ProcessHome {
     /// Its credentials.
     pub kubeconfig: PathBuf,
-    /// A folder of its own, for its configuration and its sockets.
+    /// The folder for its configuration and its sockets.
     pub folder: PathBuf,
     /// Loopback port on which it is asked whether it works.
     pub health: u16,

@@ -8,7 +8,7 @@
 //!
 //! In clusters with real nodes they are Deployments ([`in_cluster`]), or installed from their charts ([`helm`]).
 //!
-//! Each has a user of its own, so that the audit log shows who has bound a pod, with the rights that its file lists
+//! Each has its own user, so that the audit log shows who has bound a pod, with the rights that its file lists
 //! ([`rbac`]). How processes are started, watched and given up is [`crate::local`]'s business: it asks the description.
 
 mod folder;

@@ -38,7 +38,7 @@ impl Right {
         Self::new(group, resources, READ)
     }
 
-    /// Whether it lets somebody have an informer of a resource.
+    /// Whether it allows an informer on a resource.
     #[cfg(test)]
     pub(super) fn reads(&self, group: &str, resource: &str) -> bool {
         self.group == group && self.resources.contains(&resource) && self.verbs == READ

@@ -41,7 +41,7 @@ const fn counts() -> (usize, usize) {
     (columns, kinds)
 }
 
-/// Every column that needs no more words than its own, in the order of the report.
+/// Every column that the command line selects by name alone, in the order of the report.
 pub const TARGETS: [Target; counts().0] = {
     let mut all = [Target::of(DESCRIPTIONS[0].columns[0]); counts().0];
     let (mut i, mut next) = (0, 0);

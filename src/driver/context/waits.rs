@@ -140,7 +140,7 @@ impl TestContext {
         within(|| self.length(limit), wait).await
     }
 
-    /// Waits until so many pods of the workload are bound.
+    /// Waits until that many pods of the workload are bound.
     ///
     /// # Errors
     /// As [`TestContext::until`].

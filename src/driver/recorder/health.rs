@@ -1,4 +1,4 @@
-//! How the watches are: what each kind's lacks, said once, and what is so bad that a run must not go on.
+//! The state of the watches: trouble of each kind's, logged once, and failures after which a run must not go on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use conformance_history::Kind;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// So many refusals in a row are no accident of an API server that has just started.
+/// This many refusals in a row are not those of an API server that has just started.
 const REFUSALS: u32 = 3;
 /// A watch that has been away for so long does not come back by itself; an API server that a case restarts does.
 const LOST: Duration = Duration::from_secs(120);
@@ -16,7 +16,7 @@ const LOST: Duration = Duration::from_secs(120);
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// For how long an API server that a case restarts may be away before that is worth a line.
 const RESTART: Duration = Duration::from_secs(10);
-/// So many causes of one kind's trouble are logged, each once.
+/// At most this many causes of one kind's trouble are logged, each once.
 const CAUSES: usize = 8;
 
 /// Why a cluster cannot be recorded.

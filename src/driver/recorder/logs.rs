@@ -1,4 +1,4 @@
-//! What the watches have told: a log for each namespace that somebody follows, and the cluster's objects as they are.
+//! What the watches delivered: a log for each tracked namespace, and the current cluster-scoped objects.
 //!
 //! Everything that a case's history will hold is appended to the one log of its namespace, under one lock: the place in
 //! it is the order, whatever the wall clock does meanwhile. The time of an entry is for people. Of objects that lie in no

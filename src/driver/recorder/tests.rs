@@ -1,4 +1,4 @@
-//! The recorder against an API server that is made up here.
+//! The recorder against a mock API server.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

@@ -37,7 +37,7 @@ pub(super) struct Watching {
 enum Resume {
     /// From here.
     At(String),
-    /// From here, but not at once: the API server did not answer, for so many times.
+    /// From here, after a pause: the API server did not answer, this many times in a row.
     Retry(String, u32),
     /// By listing again: what lies between is lost.
     Relist(String),

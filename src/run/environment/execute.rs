@@ -212,7 +212,7 @@ impl Environment {
         result
     }
 
-    /// What is said of a case that the interruption has ended. It is not judged: what it had not come to would look as if
+    /// The result of a case that the interruption has ended. It is not judged: what it had not come to would look as if
     /// it had not happened. Its history is kept.
     async fn interrupted(&self, test: TestContext, artifacts: &Artifacts, begin: Instant) -> CaseResult {
         test.mark(SharedMark::Interrupted, serde_json::Value::Null);
@@ -228,7 +228,7 @@ impl Environment {
         result
     }
 
-    /// Lets the case's objects go without waiting for it: the next case has names and nodes of its own. On a cluster
+    /// Deletes the case's objects without waiting for it: the next case has other names and nodes. On a cluster
     /// that ends with the run the namespace stays; its deletion costs the API server more than most cases.
     async fn clean(&self, test: &TestContext) {
         if let Err(error) = test.clear_cluster().await {
@@ -237,7 +237,7 @@ impl Environment {
         self.release(&test.test_cluster, &test.namespace).await;
     }
 
-    /// Lets a namespace's objects and nodes go.
+    /// Deletes a namespace's objects and gives its nodes back.
     async fn release(&self, test_cluster: &TestCluster, pool: &str) {
         let client = &test_cluster.client;
         let gone = async {

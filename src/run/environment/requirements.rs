@@ -79,7 +79,7 @@ impl Environment {
     }
 }
 
-/// Why a cluster's nodes do not do for a case: there are too few, or it is about a kubelet's own `pods`.
+/// Why a case cannot run on a cluster's nodes: there are too few, or it needs a limit on a kubelet's own `pods`.
 pub(super) fn too_small(test_cluster: &TestCluster, case: &Case) -> Option<String> {
     let pools = test_cluster.cluster.node_pools();
     let (there, wanted) = (pools.size()?, case.nodes.iter().map(|nodes| nodes.count as usize).sum::<usize>());

@@ -31,7 +31,7 @@ pub struct Settings {
     pub out: PathBuf,
     /// Whether clusters and their folders stay after a failure.
     pub keep: bool,
-    /// A command that holds one case again, with `{case}` and `{target}` in it.
+    /// A command that runs one case again, with `{case}` and `{target}` in it.
     pub reproduce: String,
 }
 
@@ -44,7 +44,7 @@ pub enum Origin {
     Kind(Box<KindSpec>),
     /// `up` has made it.
     Up(PathBuf),
-    /// It is somebody else's.
+    /// An existing cluster that the harness did not start.
     Existing {
         /// How to reach it.
         kubeconfig: PathBuf,

@@ -145,7 +145,7 @@ pub(super) enum Owner {
     PodGang,
     /// A deleted PodGang of the same name, whose garbage is yet to be collected (DEL-08).
     Predecessor,
-    /// Nobody: its owner reference was taken away, or somebody made it by hand.
+    /// No owner: its owner reference was removed, or it was created by hand.
     Nobody,
     /// Somebody else.
     Other,

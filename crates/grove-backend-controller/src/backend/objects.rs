@@ -115,7 +115,7 @@ pub(super) struct Target {
 pub(super) enum Created {
     /// The object as planned.
     New,
-    /// Nothing: there is one of that name. The cache is behind, or it is somebody else's.
+    /// Nothing: one of that name exists. The cache is behind, or another owner created it.
     Taken,
 }
 

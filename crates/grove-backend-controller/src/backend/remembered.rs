@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout};
 /// How long the API server may take for a whole look.
 pub(super) const LOOK: Duration = Duration::from_secs(4);
 
-/// What was found last, and whether somebody looks now.
+/// The last answer, and whether a lookup is under way.
 struct State<T> {
     found: Option<(Instant, T)>,
     looking: bool,

@@ -236,7 +236,7 @@ pub enum BackendError {
     /// The gang can never be expressed; pods stay gated.
     #[error("{0}")]
     Refused(String),
-    /// An object of somebody else has the name of a gang resource; that it goes is worth a retry.
+    /// An object of another owner has the name of a gang resource; a retry may find it gone.
     #[error("{0} exists and is not controlled by this PodGang")]
     NameTaken(String),
     /// Something of a deleted PodGang of the same name has to go first (DEL-08).

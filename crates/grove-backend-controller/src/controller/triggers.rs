@@ -221,7 +221,7 @@ fn gang_resource_changed(to: &Queues, change: &Change<DynamicObject>) {
     }
 }
 
-/// Whether an object's owner has to look: it is gone, or somebody has changed it. That it has been created is
+/// Whether an object's owner has to look: it was deleted, or another client has changed it. That it has been created is
 /// the owner's own doing.
 fn concerns_owner<K: Resource<DynamicType = ()>>(change: &Change<K>) -> bool {
     change.old.is_some() && !is_status_only(change)

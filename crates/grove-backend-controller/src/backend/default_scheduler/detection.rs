@@ -47,7 +47,7 @@ pub(super) enum Lack {
 }
 
 impl Lack {
-    /// In words.
+    /// For messages.
     pub(super) fn reason(&self) -> &str {
         match self {
             Self::Absent(reason) | Self::Unknown(reason) => reason,
@@ -101,7 +101,7 @@ impl Detection {
     }
 }
 
-/// What is asked of the API server.
+/// What the API server is asked.
 struct Questions {
     client: Client,
     namespace: String,

@@ -102,7 +102,7 @@ fn since_v1beta1_a_pod_group_refers_to_its_template_by_workload_ref() {
     assert!(spec["podGroupTemplateRef"].is_null() && spec["parentCompositePodGroupName"].is_null());
 }
 
-/// So many podgroups below one CompositePodGroup.
+/// That many podgroups below one CompositePodGroup.
 fn wide(count: usize, grouped: bool) -> PodGang {
     let names: Vec<String> = (0..count).map(|i| format!("wl-0-{i}")).collect();
     let mut gang = pod_gang(&names.iter().map(|name| (name.as_str(), 1)).collect::<Vec<_>>());

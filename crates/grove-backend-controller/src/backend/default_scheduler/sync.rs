@@ -20,7 +20,7 @@ use crate::backend::{BackendError, Synced};
 /// Creates what is missing of `plan`.
 ///
 /// # Errors
-/// A request that failed, or [`BackendError::NameTaken`] if an object of somebody else has the name.
+/// A request that failed, or [`BackendError::NameTaken`] if an object of another owner has the name.
 pub(super) async fn sync(
     client: &Client,
     pod_gang: &PodGang,

@@ -116,7 +116,7 @@ fn wanted_keys(binding: &ClusterTopologyBinding) -> impl Iterator<Item = &str> {
     binding.spec.levels.iter().map(|level| level.key.as_str())
 }
 
-/// The keys of a Topology; an alias that somebody gave a level does not count.
+/// The keys of a Topology; a level's alias does not count.
 fn keys(topology: &DynamicObject) -> impl Iterator<Item = &str> {
     let levels = topology.data["spec"]["levels"].as_array().map(Vec::as_slice).unwrap_or_default();
     levels.iter().map(|level| level["nodeLabel"].as_str().unwrap_or_default())

@@ -20,7 +20,7 @@ pub struct KoordinatorConfig {
     /// Koordinator's QoS class of pods that say none.
     #[serde(rename = "defaultQoSClass")]
     pub default_qos_class: Option<QosClass>,
-    /// Node-label keys that stand for a layer, beside the well-known ones.
+    /// Node-label keys that are mapped to a layer, beside the well-known ones.
     pub topology_key_mappings: LayerMappings,
 }
 
@@ -72,7 +72,7 @@ impl MatchPolicy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum QosClass {
-    /// Latency sensitive, CPUs of its own.
+    /// Latency sensitive, with exclusive CPUs.
     Lse,
     /// Latency sensitive, CPUs reserved and lent while idle.
     Lsr,

@@ -1,4 +1,4 @@
-//! What is asked of Koordinator, and what is refused instead of being ignored.
+//! Which constraints are passed on to Koordinator, and which are refused instead of being ignored.
 
 use super::*;
 use grove_api::{

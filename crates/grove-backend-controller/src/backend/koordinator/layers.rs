@@ -1,4 +1,4 @@
-//! Node-label keys and the layers of Koordinator's network topology that they stand for (KOORD-03).
+//! Maps node-label keys to the layers of Koordinator's network topology (KOORD-03).
 
 use std::collections::BTreeMap;
 

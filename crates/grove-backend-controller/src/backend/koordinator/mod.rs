@@ -5,7 +5,7 @@
 //! for the whole GangGroup, in layers of the administrator's ClusterNetworkTopology, which is only read here.
 //!
 //! - `config`: the profile's `config`
-//! - `layers`: node-label keys and the layers they stand for
+//! - `layers`: maps node-label keys to layers
 //! - `pod_group`: names and annotations of Koordinator's API
 //! - `gather`: what of a PodGang's topology Koordinator can keep
 //! - `network_topology`: which layers the cluster declares

@@ -6,7 +6,7 @@ use grove_api::{NamespacedName, PodGang, PodGangSpec};
 
 use crate::backend::koordinator::layers::Layer;
 
-/// A podgroup with so many pods.
+/// A podgroup with that many pods.
 fn podgroup(name: &str, min_replicas: i32, pods: usize) -> PodGroup {
     let pod = |i| NamespacedName { namespace: "team".into(), name: format!("{name}-{i}") };
     PodGroup {

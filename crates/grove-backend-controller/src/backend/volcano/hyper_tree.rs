@@ -1,4 +1,4 @@
-//! Nodes and levels -> the HyperNodes that stand for the topology (VOL-05).
+//! Nodes and levels -> the HyperNodes that represent the topology (VOL-05).
 //!
 //! Pure. A domain of a level is told by the values that a node has for this level and all wider ones: rack
 //! `r0` of block `a` and rack `r0` of block `b` are two. Level `i` of `n` (0 is the broadest) has tier `n -

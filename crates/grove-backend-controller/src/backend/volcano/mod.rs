@@ -1,6 +1,6 @@
 //! Volcano (`volcano`), 1.14 or newer.
 //!
-//! A PodGang becomes one PodGroup in which every podgroup is a subgroup with a minimum of its own, so that
+//! A PodGang becomes one PodGroup in which every podgroup is a subgroup with its own minimum, so that
 //! the hard gang is bound across cliques or not at all; a pod joins by annotation. Required topology goes by
 //! tiers of HyperNodes, which are made from a ClusterTopologyBinding and the labels of nodes.
 //!

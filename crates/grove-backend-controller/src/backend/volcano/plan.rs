@@ -1,4 +1,4 @@
-//! PodGang -> the PodGroup that stands for it (VOL-01).
+//! PodGang -> PodGroup (VOL-01).
 //!
 //! Pure. Every podgroup is a subgroup policy that selects its pods by PodClique and has one subgroup, all of
 //! them; `minMember` alone would let too many pods of one clique make up for too few of another. What Volcano

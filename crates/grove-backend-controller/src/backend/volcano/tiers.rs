@@ -1,6 +1,6 @@
 //! From the node-label keys of a PodGang's constraints to tiers of HyperNodes.
 //!
-//! Volcano puts a root of its own one tier above the highest HyperNode there is. A gang that may go up to
+//! Volcano adds a root one tier above the highest HyperNode. A gang that may go up to
 //! that tier is not constrained at all, so where the HyperNodes are missing Volcano would quietly ignore what
 //! is required (ADM-09). Therefore a constrained gang waits until there is a HyperNode of the tier that it
 //! may go up to. One whose PodGroup stands keeps the tiers it has, whatever has become of the HyperNodes: its pods

@@ -114,7 +114,7 @@ impl Changes {
     }
 }
 
-/// A change of `schedulerName` is a finding of its own.
+/// A change of `schedulerName` is reported separately.
 fn without_scheduler(pod_spec: &PodSpecJson) -> Value {
     let mut pod_spec = pod_spec.0.clone();
     if let Some(fields) = pod_spec.as_object_mut() {

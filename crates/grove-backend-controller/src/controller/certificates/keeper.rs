@@ -26,7 +26,7 @@ use super::{CertificateError, SECRET};
 
 /// The type of the Secret.
 const SECRET_TYPE: &str = "kubernetes.io/tls";
-/// The longest pause between two looks: how soon an authority that somebody took out is back.
+/// The longest pause between two checks: how soon an authority that was removed is back.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// The pause after a failure.
 const RETRY: Duration = Duration::from_secs(1);

@@ -59,7 +59,7 @@ impl CertificateError {
         move |source| Self::Api { verb, name, source }
     }
 
-    /// Whether somebody else was faster: no warning is due.
+    /// Whether another replica was faster: no warning is due.
     fn is_lost_race(&self) -> bool {
         match self {
             Self::Api { source: kube::Error::Api(status), .. } => status.is_conflict(),
