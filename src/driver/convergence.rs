@@ -101,15 +101,15 @@ fn is_counted(live: &Live, set: &str, gangs: &[Gang]) -> bool {
 
 /// Which clause demands what a set [lacks]; none demands counts in statuses.
 fn duty(live: &Live, gangs: &[Gang], lack: &str) -> Duty {
-    let is_missing = |gang: &&Gang| lack == format!("PodGang {}", gang.name);
+    let missing = gangs.iter().find(|gang| lack.starts_with("PodGang <") && gang.find(live).is_none());
     let has_unbound = || {
         gangs.iter().flat_map(|gang| &gang.groups).any(|group| {
             let bound = pods_of(live, group).filter(|pod| pod.node().is_some()).count();
             bound < group.replicas
         })
     };
-    match gangs.iter().find(is_missing) {
-        Some(gang) if gang.base.is_none() => Duty::Clause("GANG-01"),
+    match missing {
+        Some(gang) if gang.is_base => Duty::Clause("GANG-01"),
         Some(_) => Duty::Clause("GANG-03"),
         None if lack.ends_with(" to go") => Duty::Clause("GANG-10"),
         None if lack.contains(" PodGang ") => Duty::Clause("GANG-06"),

@@ -7,6 +7,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::cluster_spec::ClusterSpec;
+use crate::components::PlannedBuild;
 use crate::schedulers::{installation, kai};
 use crate::source::{folder, put};
 
