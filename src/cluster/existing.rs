@@ -120,7 +120,7 @@ impl ExistingCluster {
         let made = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
             "name": namespace, "labels": {(&self.run.0): self.run.1}}});
         deploy::create_unless_there(&client, &made).await?;
-        let runs = self.probe(namespace, node).await;
+        let runs = Box::pin(self.probe(namespace, node)).await;
         deploy::delete_namespace(&client, namespace).await?;
         runs
     }

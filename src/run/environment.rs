@@ -101,7 +101,8 @@ impl Environment {
     ) -> Result<Arc<TestCluster>, Arc<ClusterError>> {
         let settings = &self.settings;
         let bring_up = async |before: u32| {
-            let making = async {
+            // On the heap: it is moved several times on its way, and unoptimised each move takes stack.
+            let making = Box::pin(async {
                 match lane {
                     Isolation::Shared | Isolation::Exclusive => self.bring_up_shared().await,
                     Isolation::Dedicated => {
@@ -117,7 +118,7 @@ impl Environment {
                         self.bring_up_local(&format!("upgrade-{number}"), spec).await
                     }
                 }
-            };
+            });
             let made = match settings.origin {
                 // What is half made goes when it is dropped.
                 Origin::Local | Origin::Kind(_) => self.interruption.unless_requested(making).await,
