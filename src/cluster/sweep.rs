@@ -144,14 +144,18 @@ impl Left {
     /// [`ClusterError::Api`], [`ClusterError::Forbidden`].
     pub async fn remove(&self) -> Result<(), ClusterError> {
         let name = self.object.name_any();
+        let failed = |source| ClusterError::api(format!("remove {} {name}", self.kind), source);
         if self.is_lent() {
-            let without = json!({(SLOTS): null});
-            let slots = Patch::Merge(json!({"status": {"capacity": without, "allocatable": without}}));
-            let no_slots = self.api.patch_status(&name, &PatchParams::default(), &slots).await;
-            return match no_slots {
+            if self.object.annotations().contains_key(WAS) {
+                let without = json!({(SLOTS): null});
+                let slots = Patch::Merge(json!({"status": {"capacity": without, "allocatable": without}}));
+                self.api.patch_status(&name, &PatchParams::default(), &slots).await.map_err(failed)?;
+                return give_back(&self.api, &name).await;
+            }
+            let patch = Patch::Merge(given_back(&self.object));
+            return match self.api.patch(&name, &PatchParams::default(), &patch).await {
                 Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-                Err(source) => Err(ClusterError::api(format!("remove {} {name}", self.kind), source)),
-                Ok(_) => give_back(&self.api, &name).await,
+                done => done.map(drop).map_err(failed),
             };
         }
         let seen = Preconditions { uid: self.object.uid(), resource_version: None };

@@ -56,7 +56,7 @@ struct Lent {
 pub struct Workers {
     client: Client,
     /// Where they are somebody else's, with the capacity that they have.
-    real: Option<RealNodes>,
+    real: Option<Box<RealNodes>>,
     /// How many there are: fewer, once one was lost.
     size: watch::Sender<usize>,
     seats: Arc<Semaphore>,
@@ -88,10 +88,10 @@ impl Workers {
         run: (&str, &str),
     ) -> Result<Self, ClusterError> {
         let (real, lent) = RealNodes::take(client.clone(), label, run).await?;
-        Ok(Self::new(client, Some(real), lent))
+        Ok(Self::new(client, Some(Box::new(real)), lent))
     }
 
-    fn new(client: Client, real: Option<RealNodes>, nodes: impl IntoIterator<Item = Node>) -> Self {
+    fn new(client: Client, real: Option<Box<RealNodes>>, nodes: impl IntoIterator<Item = Node>) -> Self {
         let free: Vec<_> = nodes
             .into_iter()
             .map(|node| Worker {

@@ -77,10 +77,10 @@ pub(super) const CONTROLS: &[Control] = &[
         cases: &[],
         must: &[&["GANG-02"]],
         // The pods of the dropped podgroup are never referred to (GANG-06) and stay gated for ever (GANG-07); TOPO-06's
-        // constrained clique is one.
+        // constrained clique is one, and the PodGroup that KUBE-07 looks for.
         may: &[
-            "GANG-06", "GANG-07", "AON-01", "AON-02", "AON-03", "AON-04", "AON-05", "AON-06", "AON-07", "AON-09",
-            "AON-10", "AON-11", "TOPO-06",
+            "GANG-06", "GANG-07", "AON-01", "AON-02", "AON-03", "AON-04", "AON-05", "AON-06", "AON-07",
+            "AON-09", "AON-10", "AON-11", "TOPO-06", "KUBE-07",
         ],
         unproven: None,
     },
