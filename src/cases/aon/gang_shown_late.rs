@@ -2,13 +2,15 @@
 //! only when it has passed over them: it must not take them for pods that belong to no gang. With one more node the gang
 //! is bound whole.
 
+use std::collections::BTreeSet;
+
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Isolation, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane::restored;
 use conformance_driver::limits;
 use conformance_expect::{Expected, schedulers};
-use conformance_history::{History, Kind, MarkName};
+use conformance_history::{History, Kind, Live, MarkName, condition, name};
 use conformance_judge::{binding, finding};
 use conformance_proxy::{Action, Match, ProxyError, ProxyHandle, Rule, RuleId, Verb};
 use futures::future::select_all;
@@ -46,11 +48,30 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     test.canaries().await?;
     test.mark(UNSEEN, Value::Null);
+    let kinds = schedulers::of(test.target).kinds();
+    let unseen = test.look(|live| said(live, kinds));
     late.iter().for_each(|(proxy, rule)| proxy.release(*rule));
+    // Pods that were tried in vain wait some time, and canaries pass them: the barrier begins at the next try.
+    test.until("a try of the gang that is seen now", limits::SCHEDULING, |live| {
+        !said(live, kinds).is_subset(&unseen)
+    })
+    .await?;
     test.canaries().await?;
     test.mark(SEEN, Value::Null);
     test.nodes_join(1).await?;
     test.until_bound(5).await
+}
+
+/// What the scheduler has said of the gang: where its pods are or why they are nowhere, and the status of its resources.
+fn said(live: &Live, kinds: &[&str]) -> BTreeSet<String> {
+    let of_gang = |object: &&Value| name(object).contains("late-0");
+    let pods = live.of("Pod").filter(of_gang).map(|pod| {
+        let why = condition(pod, "PodScheduled").map(|condition| &condition["message"]);
+        format!("{} {}", pod["spec"]["nodeName"], why.unwrap_or(&Value::Null))
+    });
+    let resources = kinds.iter().flat_map(|kind| live.of(kind));
+    let statuses = resources.filter(of_gang).map(|object| object["status"].to_string());
+    pods.chain(statuses).collect()
 }
 
 /// Has the gang's resources, and not those of canaries, come late to a part of the scheduler.
