@@ -26,7 +26,7 @@ pub(crate) async fn opened(args: &OperatorArgs) -> Result<Option<Opened>, Failur
 /// # Errors
 /// [`Failure::Usage`].
 pub(crate) async fn replaced(word: &str) -> Result<Option<Opened>, Failure> {
-    let args = OperatorArgs { operator: Some(word.to_owned()), declares: None };
+    let args = OperatorArgs { operator: Some(word.to_owned()), ..OperatorArgs::default() };
     opened(&args).await.map_err(|failure| match failure {
         Failure::Usage(text) => Failure::Usage(format!("--upgrade-from: {text}")),
         other => other,

@@ -35,10 +35,7 @@ pub(crate) struct Builds {
 impl Builds {
     pub(crate) fn of(builds: &[PlannedBuild], processors: usize) -> Self {
         let usual = |build: &PlannedBuild| build.seconds.unwrap_or(UNMEASURED_BUILD) / processors as f64;
-        Self {
-            planned: builds.iter().map(|build| (build.name, usual(build))).collect(),
-            ..Self::default()
-        }
+        Self { planned: builds.iter().map(|build| (build.name, usual(build))).collect(), ..Self::default() }
     }
 
     pub(crate) fn built(&mut self, name: &str, seconds: f64) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-use conformance_cluster::components::{Program, Source};
+use conformance_cluster::components::{Program, Source, digest};
 use conformance_cluster::operator::Operator;
 use conformance_cluster::schedulers::helm::Installed;
 use conformance_cluster::schedulers::{self, installation};

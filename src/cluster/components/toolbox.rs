@@ -109,7 +109,10 @@ impl Toolbox {
         if !ours.is_empty() {
             preflight::require(preflight::checks(&to_build).await)?;
         }
-        let planned = |component: &&Component| PlannedBuild { name: component.name, seconds: component.build_seconds() };
+        let planned = |component: &&Component| PlannedBuild {
+            name: component.name,
+            seconds: component.build_seconds(),
+        };
         progress.planned(&to_build.iter().map(planned).collect::<Vec<_>>());
         let mut go: BTreeMap<&str, Toolchain> = BTreeMap::new();
         for component in ours {

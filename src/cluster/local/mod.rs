@@ -51,8 +51,8 @@ use rustix::process::Signal;
 use super::home::ClusterHome;
 use super::node_pools::NodePools;
 use super::process::Process;
-use crate::operator::Operator;
 use super::{ClusterError, SchedulerFailure};
+use crate::operator::Operator;
 
 /// The parts that should be running. Dropping it kills them.
 #[derive(Default)]
