@@ -4,7 +4,7 @@ use conformance_cluster::operator::{Opened, Operator, open};
 use conformance_contract::target::Target;
 use conformance_report::{Implementation, ImplementationFile};
 
-use super::args::OperatorArgs;
+use super::args::{OperatorArgs, REFERENCE};
 use super::{Failure, output};
 
 /// The operator that is to be started in the reference controller's place, if any is; nothing is built yet.
@@ -14,6 +14,9 @@ use super::{Failure, output};
 pub(crate) async fn opened(args: &OperatorArgs) -> Result<Option<Opened>, Failure> {
     match args.started() {
         Some(word) => Ok(Some(open(word, args.declares.as_deref()).await?)),
+        None if args.operator.as_deref() == Some(REFERENCE) && args.declares.is_some() => {
+            Err(Failure::Usage("--declares: what the reference controller declares is known; give it with another --operator".into()))
+        }
         None if args.declares.is_some() => {
             Err(Failure::Usage("--declares goes with --operator upstream=DIR or exec:FILE".into()))
         }

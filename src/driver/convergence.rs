@@ -256,12 +256,8 @@ mod tests {
         "/spec/podgroups/0/podReferences",
         "the 1 pods of w-0-a referred to in PodGang w-0"
     )]
-    #[case::not_observed(1, "/status/observedGeneration", "PodClique w-0-a with its generation observed")]
-    #[case::not_counted(1, "/status/scheduledReplicas", "PodClique w-0-a with scheduledReplicas 1")]
-    #[case::unhealthy(1, "/status/conditions/1/status", "MinAvailableBreached=False on w-0-a")]
     #[case::not_bound(2, "/spec/nodeName", "exactly 1 ready pods of w-0-a: 0 of 1 are")]
     #[case::of_a_gang_that_is_gone(2, "/metadata/labels/grove.io~1podgang", "Pod p to go")]
-    #[case::not_available(3, "/status/availableReplicas", "PodCliqueSet w with availableReplicas 1")]
     fn what_is_missing(#[case] object: usize, #[case] field: &str, #[case] message: &str) {
         let mut objects = converged();
         assert_eq!(lack(objects.clone()), None);
@@ -273,8 +269,22 @@ mod tests {
     fn what_has_to_go() {
         let mut beyond = converged()[0].clone();
         beyond["metadata"]["name"] = json!("w-1");
+        beyond["spec"]["podgroups"][0]["name"] = json!("w-1-a");
         let objects = converged().into_iter().chain([beyond]).collect();
         assert_eq!(lack(objects).as_deref(), Some("PodGang w-1 to go"));
+    }
+
+    #[rstest::rstest]
+    #[case::not_observed(1, "/status/observedGeneration")]
+    #[case::not_counted(1, "/status/scheduledReplicas")]
+    #[case::unhealthy(1, "/status/conditions/1/status")]
+    #[case::not_available(3, "/status/availableReplicas")]
+    fn statuses_are_not_waited_for_but_end_the_wait(#[case] object: usize, #[case] field: &str) {
+        let mut objects = converged();
+        assert!(is_over(&live(objects.clone()), "w", &gangs()));
+        *objects[object].pointer_mut(field).unwrap() = Value::Null;
+        assert_eq!(lack(objects.clone()), None);
+        assert!(!is_over(&live(objects), "w", &gangs()));
     }
 
     /// Without the object, or with its field null.
@@ -284,7 +294,6 @@ mod tests {
     #[case::not_referred_to(0, Some("/spec/podgroups/0/podReferences"), Duty::Clause("GANG-06"))]
     #[case::not_bound(2, Some("/spec/nodeName"), Duty::Clause("AON-01"))]
     #[case::not_ready(2, Some("/status/conditions/0/status"), Duty::Harness)]
-    #[case::not_counted(1, Some("/status/scheduledReplicas"), Duty::Harness)]
     #[case::to_go(2, Some("/metadata/labels/grove.io~1podgang"), Duty::Clause("GANG-10"))]
     fn whose_duty_it_is(#[case] object: usize, #[case] field: Option<&str>, #[case] wanted: Duty) {
         let mut objects = converged();

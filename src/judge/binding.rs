@@ -144,17 +144,18 @@ pub fn never(history: &History, units: &[Unit], until: Option<usize>) -> Ruling 
 ///
 /// # Errors
 /// A violation if nothing ever said so.
-pub fn says_why(history: &History, gang: &str) -> Ruling {
+pub fn says_why(history: &History, gang: &Gang) -> Ruling {
     let told_pod =
         |condition: &Value| condition["status"] == "False" && condition["reason"] != "SchedulingGated";
     let expectations = schedulers::of(history.header.target);
     let has_message =
         |condition: &Value| condition["message"].as_str().is_some_and(|message| !message.is_empty());
-    let mut pods = history.pods().filter(|version| version.pod().pod_gang() == Some(gang));
+    let is_its = |clique: Option<&str>| gang.groups.iter().any(|group| clique == Some(&group.clique));
+    let mut pods = history.pods().filter(|version| is_its(version.pod().pod_clique()));
     let mut resources = history.versions().filter(|version| {
         let mut owners = version.object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
         is_gang_resource(version.object)
-            && owners.any(|owner| owner["kind"] == "PodGang" && owner["name"] == gang)
+            && owners.any(|owner| owner["kind"] == "PodGang" && owner["name"] == gang.name.as_str())
     });
     let told = pods.any(|version| {
         version.pod().condition("PodScheduled").is_some_and(|c| told_pod(c) && has_message(c))
@@ -167,7 +168,7 @@ pub fn says_why(history: &History, gang: &str) -> Ruling {
     ensure(told, || {
         violation(
             SILENT_ABOUT_PENDING,
-            format!("neither a pod nor a gang resource of {gang} ever said why it is not bound"),
+            format!("neither a pod nor a gang resource of {} ever said why it is not bound"),
         )
     })
 }

@@ -185,7 +185,7 @@ mod tests {
     #[case::by_accident("Invalid value: {\"updateStrategy\":{\"type\":\"RollingRecreate\"}}", false)]
     fn a_refusal_says_to_recreate(#[case] says: &str, #[case] holds: bool) {
         for title in ["a clique renamed", "another scheduler", "a topology constraint removed"] {
-            let attempts: &[&[Attempt]] = &[SHAPE, PACKED, &[GIVEN_AWAY]];
+            let attempts: &[&[Attempt]] = &[SHAPE, CONSTRAINED, PACKED, &[GIVEN_AWAY]];
             let [shape, words] = rulings(Target::KUBE_POD_GROUP, attempts, &[(title, 422, says)]);
             assert_eq!(shape, Ok(()), "its words are not ADM-03's");
             assert_eq!(words.is_ok(), holds, "{title}: {words:?}");
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn what_is_admitted_has_no_refusal_to_say_anything() {
-        let attempts: &[&[Attempt]] = &[SHAPE, PACKED, &[GIVEN_AWAY]];
+        let attempts: &[&[Attempt]] = &[SHAPE, CONSTRAINED, PACKED, &[GIVEN_AWAY]];
         let [shape, words] = rulings(Target::KUBE_POD_GROUP, attempts, &[("a clique less", 200, "")]);
         assert!(matches!(shape, Err(Broken::Violated(_))));
         assert_eq!(words, Ok(()));

@@ -27,6 +27,6 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-02", || {
         history.reached(SharedMark::SchedulerPassed)?;
         binding::never(history, &history.units("undemanding")?, None)?;
-        binding::says_why(history, &history.base("undemanding")?.name)
+        binding::says_why(history, &history.gangs("undemanding")?[0])
     })]
 }

@@ -29,7 +29,7 @@ fn judge(history: &History) -> Vec<Finding> {
         finding("AON-02", || {
             let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
             binding::never(history, &history.units("short")?, Some(barrier))?;
-            binding::says_why(history, &history.base("short")?.name)
+            binding::says_why(history, &history.gangs("short")?[0])
         }),
         finding("AON-03", || {
             history.reached(SharedMark::SchedulerPassed)?;

@@ -146,7 +146,9 @@ mod tests {
     fn at_the_end(set: &str) -> Vec<Gang> {
         let story = scaled(begin(), "PodCliqueSet", GROWING);
         let history = scaled(story, "PodCliqueScalingGroup", GROUP).end();
-        scaling::gangs(&history, history.submitted(set).expect("submitted"), usize::MAX)
+        let mut gangs = scaling::gangs(&history, history.submitted(set).expect("submitted"), usize::MAX);
+        gangs.iter_mut().enumerate().for_each(|(number, gang)| gang.name = format!("{set}-gang-{number}"));
+        gangs
     }
 
     fn pod(gang: &Gang, group: &Group, index: usize) -> Value {
