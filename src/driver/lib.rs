@@ -9,7 +9,7 @@
 //!   PodCliqueSet has become all that it should be; [`cleanup`]: what is left of it;
 //! - [`admission_attempts`], [`mutations`], [`queues`], [`crds`]: what drivers do through the API;
 //! - [`control_plane`]: the control plane taken apart and put back; [`fault_proxy`]: its parts' requests and watches disturbed;
-//!  [`lease_watch`]: who leads the controller's replicas;
+//!   [`lease_watch`]: who leads the controller's replicas;
 //! - [`domains`]: when a scheduler knows the topology; [`kubelets`]: what is done to real nodes, and read there;
 //! - [`diagnostics`]: what a wait that ran out shows.
 
