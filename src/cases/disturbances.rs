@@ -4,6 +4,7 @@
 use conformance_cluster::local::Part;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::limits;
 use conformance_history::{History, MarkName};
 use conformance_proxy::{Action, Match, ProxyHandle, Rule, RuleId, Verb, When};
 use serde_json::{Value, json};
@@ -50,8 +51,10 @@ impl Disturbed {
     }
 
     /// Ends what is on, with a mark that says how often it was done, and begins the next, if there is one.
-    pub(crate) fn next(&mut self, test: &TestContext) -> Result<bool, Stop> {
+    pub(crate) async fn next(&mut self, test: &TestContext) -> Result<bool, Stop> {
         if let Some((name, rule)) = self.on.take() {
+            // What an object shows is committed before an answer to it can be lost.
+            test.until_applied(&self.proxy, rule, 1, &name, limits::REACTION).await?;
             self.proxy.release(rule);
             test.mark(DISTURBED, json!({"by": name, "times": self.proxy.applied(rule)}));
         }

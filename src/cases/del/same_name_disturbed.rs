@@ -29,7 +29,7 @@ pub(crate) const CASE: Case = Case::new(
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let mut disturbed = Disturbed::begin(test).await?;
     let mut before = 0;
-    while disturbed.next(test)? {
+    while disturbed.next(test).await? {
         let mut pcs = test.manifest("disturbed")?;
         let name = format!("disturbed-{before}");
         pcs["metadata"]["name"] = name.as_str().into();

@@ -39,7 +39,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.scheduler_passes_over(&gangs[0]).await?;
     let first = schedulers::resources_of(test.target, &gangs[0]).into_iter().next();
     let mut disturbed = Disturbed::begin(test).await?;
-    while disturbed.next(test)? {
+    while disturbed.next(test).await? {
         for resource in first.iter() {
             by_hand::delete_until_restored(test, resource.kind, &resource.name.wanted).await?;
         }
