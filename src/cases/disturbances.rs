@@ -4,6 +4,7 @@
 use conformance_cluster::local::Part;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::limits;
 use conformance_history::{History, MarkName};
 use conformance_proxy::{Action, Match, ProxyHandle, Rule, RuleId, Verb, When};
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 const DISTURBED: MarkName = MarkName::of_case("the operator disturbed");
 
 /// How many there are.
-pub(crate) const COUNT: usize = 9;
+pub(crate) const COUNT: usize = 8;
 
 /// The disturbances of an operator's requests in a namespace, and of its watches on what is in it.
 fn all(namespace: &str) -> [Rule; COUNT] {
@@ -20,10 +21,7 @@ fn all(namespace: &str) -> [Rule; COUNT] {
         let when = When { every: 2, count: Some(4), ..When::default() };
         Rule { when, ..Rule::new(name, Match::writes().in_namespace(namespace), action) }
     };
-    let watches = |name: &str, when, action| Rule {
-        when,
-        ..Rule::new(name, Match::of(&[Verb::Watch], &[]).in_namespace(namespace), action)
-    };
+    let watches = Match::of(&[Verb::Watch], &[]).in_namespace(namespace);
     let refuse = |code, retry_after_seconds| Action::Refuse { code, retry_after_seconds };
     [
         writes("conflicts", refuse(409, None)),
@@ -33,12 +31,7 @@ fn all(namespace: &str) -> [Rule; COUNT] {
         writes("requests lost", Action::Drop),
         writes("answers lost after the commit", Action::LoseAnswer),
         writes("requests sent twice", Action::Duplicate),
-        watches("late events", When::default(), Action::DelayEvents { milliseconds: 100 }),
-        watches(
-            "expired watches",
-            When { count: Some(3), ..When::default() },
-            Action::BreakWatch { code: 410 },
-        ),
+        Rule::new("late events", watches, Action::DelayEvents { milliseconds: 100 }),
     ]
 }
 
@@ -58,8 +51,10 @@ impl Disturbed {
     }
 
     /// Ends what is on, with a mark that says how often it was done, and begins the next, if there is one.
-    pub(crate) fn next(&mut self, test: &TestContext) -> Result<bool, Stop> {
+    pub(crate) async fn next(&mut self, test: &TestContext) -> Result<bool, Stop> {
         if let Some((name, rule)) = self.on.take() {
+            // What an object shows is committed before an answer to it can be lost.
+            test.until_applied(&self.proxy, rule, 1, &name, limits::REACTION).await?;
             self.proxy.release(rule);
             test.mark(DISTURBED, json!({"by": name, "times": self.proxy.applied(rule)}));
         }

@@ -4,6 +4,7 @@
 mod adm;
 mod aon;
 mod backends;
+mod before_put_back;
 mod coex;
 mod del;
 mod disturbances;

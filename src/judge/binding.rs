@@ -168,7 +168,7 @@ pub fn says_why(history: &History, gang: &Gang) -> Ruling {
     ensure(told, || {
         violation(
             SILENT_ABOUT_PENDING,
-            format!("neither a pod nor a gang resource of {} ever said why it is not bound"),
+            format!("neither a pod nor a gang resource of {} ever said why it is not bound", gang.name),
         )
     })
 }

@@ -119,17 +119,17 @@ fn never_is_about_every_version_up_to_the_mark() {
 #[case::of_1_37("PodGroupInitiallyScheduled")]
 fn a_pod_or_a_pod_group_says_why(#[case] condition: &str) {
     let told = with_condition(pod("a0", "a", None), "PodScheduled", "Unschedulable", "no room");
-    assert_eq!(says_why(&Story::flat().added(told).end(), "g-0"), Ok(()));
+    assert_eq!(says_why(&Story::flat().added(told).end(), &gangs()[0]), Ok(()));
     let gated = with_condition(pod("a0", "a", None), "PodScheduled", "SchedulingGated", "gated");
     assert_eq!(
-        message(says_why(&Story::flat().added(gated).end(), "g-0")),
+        message(says_why(&Story::flat().added(gated).end(), &gangs()[0])),
         "neither a pod nor a gang resource of g-0 ever said why it is not bound"
     );
     let group = owned(json!({"kind": "PodGroup", "metadata": {"name": "g-0-a"}}), "PodGang", "g-0");
     let group = with_condition(group, condition, "Unschedulable", "no room");
     let by_group = Story::flat().added(group).end();
-    assert_eq!(says_why(&by_group, "g-0"), Ok(()));
-    assert!(says_why(&by_group, "g-1").is_err());
+    assert_eq!(says_why(&by_group, &gangs()[0]), Ok(()));
+    assert!(says_why(&by_group, &gangs()[1]).is_err());
 }
 
 #[test]

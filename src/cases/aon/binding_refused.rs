@@ -12,6 +12,8 @@ use conformance_judge::{binding, finding};
 use conformance_proxy::{Action, Rule};
 use serde_json::json;
 
+use crate::before_put_back::before_put_back;
+
 const REFUSED: MarkName = MarkName::of_case("a binding refused");
 
 /// The codes with which the first, second, ... binding of a gang is refused.
@@ -46,6 +48,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
+    let history = &before_put_back(history);
     vec![finding("AON-12", || {
         let refused: Vec<_> = history.marks(REFUSED).collect();
         for (place, mark) in &refused {

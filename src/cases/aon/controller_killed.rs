@@ -13,6 +13,8 @@ use conformance_judge::{binding, end_state, finding};
 use conformance_proxy::{Action, Match, Rule};
 use serde_json::json;
 
+use crate::before_put_back::before_put_back;
+
 const KILLED: MarkName = MarkName::of_case("controller killed or not");
 
 /// More writes than any controller needs for 2 pods; one that is not done by then never is.
@@ -61,6 +63,7 @@ fn crash(n: usize) -> String {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
+    let history = &before_put_back(history);
     vec![finding("AON-13", || {
         let end = history.end();
         binding::whole(&end, &history.units("calm")?)?;

@@ -16,6 +16,8 @@ use conformance_proxy::{Action, Match, ProxyError, ProxyHandle, Rule, RuleId, Ve
 use futures::future::select_all;
 use serde_json::Value;
 
+use crate::before_put_back::before_put_back;
+
 const UNSEEN: MarkName = MarkName::of_case("passed over without its gang resources");
 const SEEN: MarkName = MarkName::of_case("passed over with its gang resources");
 
@@ -90,6 +92,7 @@ fn hold_gang_resources(test: &TestContext, proxy: &ProxyHandle) -> Result<Vec<Ru
 }
 
 fn judge(history: &History) -> Vec<Finding> {
+    let history = &before_put_back(history);
     vec![finding("AON-12", || {
         let units = history.units("late")?;
         // Until the node joins nothing may be bound, however far the case came.

@@ -13,6 +13,8 @@ use conformance_judge::{binding, finding};
 use conformance_proxy::{Action, Rule, When};
 use serde_json::Value;
 
+use crate::before_put_back::before_put_back;
+
 const KILLED: MarkName = MarkName::of_case("scheduler killed");
 
 /// Bindings that pass before the scheduler is killed.
@@ -46,6 +48,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
+    let history = &before_put_back(history);
     vec![finding("AON-12", || {
         let (killed, _) = history.reached(KILLED)?;
         binding::exactly(&history.before(killed), "half-0-worker", PASSING)

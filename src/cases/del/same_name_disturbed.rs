@@ -1,4 +1,4 @@
-//! 4 nodes x 72 GPUs; nine gangs of 4 pods x 8 GPUs, which fit all. Each runs, is deleted, and is created again under the
+//! 4 nodes x 64 GPUs; eight gangs of 4 pods x 8 GPUs, which fit all. Each runs, is deleted, and is created again under the
 //! same name at once, while another kind of failure comes between the operator and the API server.
 
 use std::collections::BTreeSet;
@@ -13,6 +13,7 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, finding};
 
 use super::same_name_again::nothing_survived;
+use crate::before_put_back::before_put_back;
 use crate::disturbances::{self, Disturbed};
 
 /// DEL-08, with late watches, refusals and lost answers.
@@ -22,13 +23,13 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["DEL-08"])
-.nodes(&[nodes(4).gpus(72)])
+.nodes(&[nodes(4).gpus(64)])
 .isolation(Isolation::Dedicated);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let mut disturbed = Disturbed::begin(test).await?;
     let mut before = 0;
-    while disturbed.next(test)? {
+    while disturbed.next(test).await? {
         let mut pcs = test.manifest("disturbed")?;
         let name = format!("disturbed-{before}");
         pcs["metadata"]["name"] = name.as_str().into();
@@ -53,6 +54,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
+    let history = &before_put_back(history);
     vec![finding("DEL-08", || {
         history.reached(SharedMark::Deleted)?;
         let end = history.end();

@@ -1,4 +1,4 @@
-//! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: one short. Its first gang resource is deleted nine times, while each time
+//! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: one short. Its first gang resource is deleted eight times, while each time
 //! another kind of failure comes between the operator and the API server; then a third node comes.
 
 use conformance_contract::ruling::Finding;
@@ -11,6 +11,7 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::{binding, finding, gang_resources};
 
 use super::by_hand;
+use crate::before_put_back::before_put_back;
 use crate::disturbances::{self, Disturbed};
 
 /// GANG-12, with late watches, refusals and lost answers.
@@ -38,7 +39,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.scheduler_passes_over(&gangs[0]).await?;
     let first = schedulers::resources_of(test.target, &gangs[0]).into_iter().next();
     let mut disturbed = Disturbed::begin(test).await?;
-    while disturbed.next(test)? {
+    while disturbed.next(test).await? {
         for resource in first.iter() {
             by_hand::delete_until_restored(test, resource.kind, &resource.name.wanted).await?;
         }
@@ -48,6 +49,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn judge(history: &History) -> Vec<Finding> {
+    let history = &before_put_back(history);
     vec![finding("GANG-12", || {
         let units = history.units(SET)?;
         history.waited_for(SharedMark::SchedulerPassed)?;
