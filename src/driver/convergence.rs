@@ -53,7 +53,9 @@ pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<String> {
         let mut of_set = live.of(kind).filter(|object| is_part_of(object, set)).map(name);
         of_set.find(|name| !wanted(name)).map(|name| format!("{kind} {name} to go"))
     };
-    surplus("PodGang", &|name| gangs.iter().any(|gang| gang.name == name))
+    let missing = gangs.iter().find(|gang| !gang.is_known()).map(|gang| format!("PodGang {}", gang.name));
+    missing
+        .or_else(|| surplus("PodGang", &|name| gangs.iter().any(|gang| gang.name == name)))
         .or_else(|| surplus("PodClique", &|name| groups().any(|group| group.clique == name)))
         .or_else(|| {
             let mut pods = live.pods().filter(|pod| pod.label(names::PART_OF) == Some(set));
