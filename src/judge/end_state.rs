@@ -62,7 +62,7 @@ pub fn size(live: &Live, set: &str) -> usize {
 
 fn picture<'a>(live: &'a Live, set: &str, own_keys: &[&str]) -> Picture<'a> {
     let children = format!("{set}-");
-    let renamed: Vec<_> = renamed_gangs(live, set).into_iter().chain(renamed_pods(live, &children)).collect();
+    let renamed: Vec<_> = renamed_pods(live, &children).into_iter().chain(renamed_gangs(live, set)).collect();
     let mut picture = Picture::new();
     for object in live.all().filter(|object| object["kind"] != "Event") {
         let name = text(&object["metadata"]["name"]);

@@ -37,7 +37,7 @@ const SET: &str = "mended";
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
     test.scheduler_passes_over(&gangs[0]).await?;
-    let first = schedulers::resources_of(test.target, &gangs[0]).into_iter().next();
+    let first = schedulers::resources_of(test.target, &test.base_gang(SET)?).into_iter().next();
     let mut disturbed = Disturbed::begin(test).await?;
     while disturbed.next(test).await? {
         for resource in first.iter() {
