@@ -298,6 +298,9 @@ pub(crate) struct RunArgs {
     /// Multiply every time limit by this factor, for slow machines.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
     pub timeout_scale: f64,
+    /// Kill the operator after each of its writes (AON-13), instead of after eight that the run's id chooses.
+    #[arg(long)]
+    pub every_crash_point: bool,
     /// Retry a failed case up to N times; a pass on retry is reported as flaky.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub retries: u32,

@@ -97,6 +97,7 @@ async fn run_one(
         concurrency,
         retries: 0,
         probe_undeclared: false,
+        every_crash_point: false,
         out: args.report_dir.join(control.name),
         keep: false,
         reproduce: format!("grove-conformance controls --provider {} {}", place.name(), control.name),

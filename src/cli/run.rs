@@ -158,6 +158,7 @@ async fn run_on(
         concurrency: concurrency(args),
         retries: args.retries,
         probe_undeclared: args.probe_undeclared,
+        every_crash_point: args.every_crash_point,
         out: report_dir.to_owned(),
         keep: args.keep,
         reproduce: reproduce(kubernetes, args),
@@ -353,6 +354,7 @@ fn reproduce(kubernetes: Kubernetes, args: &RunArgs) -> String {
     if kubernetes != Kubernetes::default() {
         words.push(format!("--kubernetes {kubernetes}"));
     }
+    words.extend(args.every_crash_point.then(|| "--every-crash-point".to_owned()));
     if args.timeout_scale != 1.0 {
         words.push(format!("--timeout-scale {}", args.timeout_scale));
     }

@@ -31,6 +31,8 @@ pub struct TestCluster {
     pub run: String,
     /// Whether the operator's configuration is not the harness's, so that its profiles are unknown.
     pub configured_by_others: bool,
+    /// Whether cases that crash something try every point at which they can, instead of a choice.
+    pub every_crash_point: bool,
 }
 
 impl std::fmt::Debug for TestCluster {
@@ -71,7 +73,15 @@ impl TestCluster {
         topology["metadata"]["labels"] = json!({(names::RUN): run});
         deploy::create_unless_there(&client, &topology).await?;
         cluster.node_pools().add_canary_node(names::CANARY, (names::RUN, run)).await?;
-        Ok(Self { client, recorder, speed, cluster, run: run.into(), configured_by_others: false })
+        Ok(Self {
+            client,
+            recorder,
+            speed,
+            cluster,
+            run: run.into(),
+            configured_by_others: false,
+            every_crash_point: false,
+        })
     }
 
     /// The local control plane.

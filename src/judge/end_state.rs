@@ -70,7 +70,7 @@ fn picture<'a>(live: &'a Live, set: &str, own_keys: &[&str]) -> Picture<'a> {
             let mut canonical = canonical(object, own_keys);
             let rename = |text: &str| {
                 let pods = renamed.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
-                pods.replace(set, SET)
+                without_numbers(&pods.replace(set, SET))
             };
             each_text(&mut canonical, &rename);
             sort_references(&mut canonical);
@@ -79,6 +79,19 @@ fn picture<'a>(live: &'a Live, set: &str, own_keys: &[&str]) -> Picture<'a> {
         }
     }
     picture
+}
+
+/// Without the numbers that somebody has drawn or read from a clock: those of twelve digits and more.
+fn without_numbers(text: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+        let digits = rest[start..].find(|c: char| !c.is_ascii_digit()).map_or(rest.len() - start, |end| end);
+        kept.push_str(&rest[..start]);
+        kept.push_str(if digits >= 12 { "#" } else { &rest[start..start + digits] });
+        rest = &rest[start + digits..];
+    }
+    kept + rest
 }
 
 /// PodGangs by their podgroups, for what else is in their names is the operator's own; the longest names first.

@@ -27,7 +27,7 @@ pub struct Write<'a> {
     pub version: Version<'a>,
     /// The object before; `None` if it is new.
     pub previous: Option<Version<'a>>,
-    /// By whom, as far as managed fields tell: field managers, or an event's source.
+    /// By whom, as far as managed fields tell.
     pub by: Vec<String>,
 }
 
@@ -90,21 +90,12 @@ fn is_of_workload(version: &Version<'_>) -> bool {
     let about = version.object["involvedObject"]["name"].as_str().unwrap_or_default();
     let of_canary = version.label(names::CANARY).is_some() || about.starts_with("canary-");
     let of_the_cluster = Kind::named(version.kind()).is_some_and(|kind| !kind.namespaced);
-    !of_canary && !of_the_cluster
+    // GANG-11 excepts Events.
+    !of_canary && !of_the_cluster && version.kind() != "Event"
 }
 
 /// The field managers whose entry is new; those with the latest time where a second write within a second left no trace.
 fn writers(target: Target, previous: Option<&Value>, object: &Value) -> Vec<String> {
-    if object["kind"] == "Event" {
-        let source = [&object["source"]["component"], &object["reportingComponent"]];
-        return source
-            .into_iter()
-            .filter_map(Value::as_str)
-            .find(|name| !name.is_empty())
-            .map(str::to_owned)
-            .into_iter()
-            .collect();
-    }
     let entries =
         |object: &Value| object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
     let (before, now) = (previous.map(entries).unwrap_or_default(), entries(object));

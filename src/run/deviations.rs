@@ -84,7 +84,7 @@ pub const DEVIATIONS: &[Deviation] = &[
     koordinator_starves("AON-04", "aon/room-for-one"),
     koordinator_starves("AON-10", "aon/pending-blocks-nobody"),
     kai_namesakes("AON-01", UNBOUND, false),
-    kai_namesakes("AON-02", IN_PART, true),
+    kai_namesakes("AON-02", IN_PART, false),
 ];
 
 /// The later, smaller gang is all that these cases judge to be bound whole.

@@ -167,7 +167,11 @@ impl Environment {
         let programs = self.settings.programs.clone();
         let cluster = LocalCluster::start(&format!("{run}-{name}"), spec, programs).await?;
         let test_cluster = TestCluster::prepare(Arc::new(cluster), &schedulers, run).await?;
-        Ok(TestCluster { configured_by_others, ..test_cluster })
+        Ok(TestCluster {
+            configured_by_others,
+            every_crash_point: self.settings.every_crash_point,
+            ..test_cluster
+        })
     }
 
     async fn bring_up_shared(&self) -> Result<TestCluster, ClusterError> {
@@ -194,7 +198,11 @@ impl Environment {
             }
             let configured_by_others =
                 spec.operator.is_some() || matches!(self.settings.origin, Origin::Existing { .. });
-            Ok(TestCluster { configured_by_others, ..test_cluster })
+            Ok(TestCluster {
+                configured_by_others,
+                every_crash_point: self.settings.every_crash_point,
+                ..test_cluster
+            })
         };
         let prepared = self.interruption.unless_requested(prepared).await;
         let prepared = prepared.unwrap_or(Err(ClusterError::Interrupted));

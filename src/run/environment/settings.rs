@@ -27,6 +27,8 @@ pub struct Settings {
     pub retries: u32,
     /// Whether cases of features that the operator does not declare are run all the same, to find out what it has.
     pub probe_undeclared: bool,
+    /// Whether cases that crash something try every point at which they can, instead of a choice.
+    pub every_crash_point: bool,
     /// Where histories and artifacts go.
     pub out: PathBuf,
     /// Whether clusters and their folders stay after a failure.
