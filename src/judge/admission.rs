@@ -30,6 +30,9 @@ pub enum Wanted {
     Admitted,
     /// Refused by the rules: a 4xx, not a webhook that did not answer.
     Refused,
+    /// Refused by the rules in any words, or admitted with a warning that contains what the attempt says: never admitted
+    /// in silence.
+    RefusedOrWarned,
     /// Any of the two; only the words count.
     Judged,
 }
@@ -58,6 +61,16 @@ pub const fn admitted(title: &'static str, edit: fn(&mut Value)) -> Attempt {
 /// An attempt that has to be refused, with a message that contains all of `says`.
 pub const fn refused(title: &'static str, says: &'static [&'static str], edit: fn(&mut Value)) -> Attempt {
     Attempt { title, edit, wanted: Wanted::Refused, says, silent: &[] }
+}
+
+/// An attempt at something that has no effect: it has to be refused, or admitted with a warning that contains all of
+/// `says`.
+pub const fn refused_or_warned(
+    title: &'static str,
+    says: &'static [&'static str],
+    edit: fn(&mut Value),
+) -> Attempt {
+    Attempt { title, edit, wanted: Wanted::RefusedOrWarned, says, silent: &[] }
 }
 
 impl Attempt {
@@ -92,10 +105,13 @@ impl Attempt {
         let fits = match self.wanted {
             Wanted::Admitted => reply.is_admitted(),
             Wanted::Refused => reply.is_refused(),
-            Wanted::Judged => reply.is_admitted() || reply.is_refused(),
+            Wanted::RefusedOrWarned | Wanted::Judged => reply.is_admitted() || reply.is_refused(),
         };
         if !fits {
             return Some(format!("was to be {}, but {reply}", self.wanted.in_words()));
+        }
+        if self.wanted == Wanted::RefusedOrWarned && reply.is_refused() {
+            return None;
         }
         if let Some(missing) = self.says.iter().find(|word| !contains(word)) {
             return Some(format!("the answer does not say {missing:?}: {reply}"));
@@ -110,6 +126,7 @@ impl Wanted {
         match self {
             Self::Admitted => "admitted",
             Self::Refused => "refused",
+            Self::RefusedOrWarned => "refused, or admitted with a warning",
             Self::Judged => "admitted or refused",
         }
     }
