@@ -10,7 +10,7 @@
 use super::{Clause, Feature, Level, Tier};
 use Feature::{
     AtomicPodGang, CompositePodGroup, External, Kubelet, SelfHealing, TopologyNested, TopologyPerClique,
-    TopologyPerGroup, TopologyPreferred, TopologyRequired, TopologyResource,
+    TopologyPerGroup, TopologyPerReplica, TopologyPreferred, TopologyRequired, TopologyResource,
 };
 
 const fn contract(id: &'static str, text: &'static str, source: &'static str) -> Clause {
@@ -211,6 +211,8 @@ pub static CLAUSES: &[Clause] = &[
         TopologyPerGroup the group's, with TopologyPerClique those of their cliques", "GROVE TAS10").of(TopologyRequired),
     scheduling("TOPO-11", "A node without the level's label takes no pod of a constrained gang (the backend \
         may add node affinity on the key); a label with an empty value is no domain", "OWN").of(TopologyRequired),
+    scheduling("TOPO-12", "A PCS constraint holds for the whole PCS replica, base and scaled gangs in one domain \
+        (upstream's promise to users, grove #648; no backend has it per gang)", "GROVE").of(TopologyPerReplica),
 
     // Deletion and cleanup. Event objects excepted.
     contract("DEL-01", "Delete a PCS: every object it caused is gone, its backend resources and Services \
