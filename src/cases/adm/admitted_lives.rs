@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn no_longer_name_is_admitted_and_one_that_does_not_live_is_a_failure() {
-        let pcs = grove_yaml::documents(crate::manifest("adm/admitted_lives")).unwrap().remove(0);
+        let pcs = grove_yaml::documents(crate::manifest("adm/admitted-lives")).unwrap().remove(0);
         assert_eq!(SET.len() + "model".len() + "worker".len(), 45);
         let cliques: Vec<_> = conformance_expect::gangs(&pcs)[0]
             .groups

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     fn submitted() -> Value {
-        grove_yaml::documents(crate::manifest("topo/replica_together")).unwrap().remove(0)
+        grove_yaml::documents(crate::manifest("topo/replica-together")).unwrap().remove(0)
     }
 
     fn pod_gang(gang: &Gang, name: &str) -> Value {
