@@ -149,7 +149,7 @@ mod tests {
     fn what_is_given_to_a_backend_names_it() {
         for target in TARGETS {
             let mut pcs = json!({"spec": {"template": {"cliques": [{"name": "a"}]}}});
-            (of(target).unwrap().given_to_it.edit)(&mut pcs);
+            of(target).unwrap().given_to_it.edit.apply(&mut pcs);
             let given = &pcs["spec"]["template"]["cliques"][0]["spec"]["podSpec"]["schedulerName"];
             assert_eq!(given, target.backend());
         }

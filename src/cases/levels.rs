@@ -1,128 +1,151 @@
-//! Topology levels that a PodCliqueSet may ask for, as attempts at admission: which of them a backend honours is in its
-//! `admission.rs`, and may be declared otherwise by the operator under test.
+//! Topology levels that a PodCliqueSet may ask for, as attempts at admission. Which of them are asked of a backend is in
+//! its `admission.rs`; which it honours it declares.
 
-use conformance_contract::clauses::Feature;
+use conformance_contract::clauses::Feature::{
+    self, TopologyNested, TopologyPerClique, TopologyPerGroup, TopologyPreferred, TopologyRequired,
+};
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::{clique, group, required, template};
 use conformance_driver::test_cluster::TOPOLOGY;
-use conformance_judge::admission::{Attempt, admitted, refused};
+use conformance_judge::admission::{Attempt, admitted, refused, refused_or_warned};
 use serde_json::{Value, json};
 
-/// A level, and what admission has to say to it.
+/// A level, and what it takes to honour it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Level {
-    /// Whoever declares this honours it.
-    feature: Feature,
-    /// The answer of the suite's own column.
-    attempt: Attempt,
-}
-
-/// A level that is honoured by those who declare a feature.
-pub(crate) const fn level(feature: Feature, attempt: Attempt) -> Level {
-    Level { feature, attempt }
+    /// In words; unique.
+    title: &'static str,
+    /// Asks for it.
+    edit: fn(&mut Value),
+    /// Without one of these, what is required of it cannot be honoured.
+    required: &'static [Feature],
+    /// Without one of these, what is preferred has no effect.
+    preferred: &'static [Feature],
 }
 
 impl Level {
-    /// What is asked of a target: the column's own answer, unless the operator under test declares otherwise. A required
-    /// level that it does not declare has to be refused; a preferred one may be.
+    /// What is asked of a target, by what its operator declares: a required level that is not honoured is refused, and a
+    /// preferred one that has no effect refused or said to have none (ADM-09).
     pub(crate) fn on(&self, target: Target) -> Attempt {
-        let Level { feature, attempt } = *self;
-        let Attempt { title, edit, .. } = attempt;
-        if target.lacks_by_declaration(feature) {
-            let attempt = refused(title, &[], edit);
-            return if feature == Feature::TopologyPreferred {
-                attempt.whatever_the_answer()
-            } else {
-                attempt
-            };
+        let &Level { title, edit, required, preferred } = self;
+        let lacks_any = |features: &[Feature]| features.iter().any(|feature| !target.declares(*feature));
+        if lacks_any(required) {
+            refused(title, &[], edit)
+        } else if lacks_any(preferred) {
+            refused_or_warned(title, PREFERENCE, edit)
+        } else if preferred.is_empty() {
+            admitted(title, edit)
+        } else {
+            admitted(title, edit).silent_about(&["no effect"])
         }
-        if target.has_by_declaration(feature) { admitted(title, edit) } else { attempt }
     }
 }
 
-pub(crate) const REQUIRED: Level = level(
-    Feature::TopologyRequired,
-    admitted("a required level of the PodCliqueSet", |pcs| {
-        template(pcs)["topologyConstraint"] = required("rack")
-    }),
-);
-pub(crate) const OF_A_GROUP: Level = level(
-    Feature::TopologyPerGroup,
-    refused("a required level of a scaling group", &["topologyConstraint"], of_a_group),
-);
-pub(crate) const HONOURED_OF_A_GROUP: Level =
-    level(Feature::TopologyPerGroup, admitted("a required level of a scaling group, honoured", of_a_group));
-pub(crate) const OF_A_CLIQUE: Level = level(
-    Feature::TopologyPerClique,
-    admitted("a required level of a clique", |pcs| {
+/// What a warning about a preferred level names: the field, or the level of these attempts.
+pub(crate) const PREFERENCE: &[&str] = &["preferred|host"];
+
+const fn required_level(title: &'static str, required: &'static [Feature], edit: fn(&mut Value)) -> Level {
+    Level { title, edit, required, preferred: &[] }
+}
+
+const fn preferred_level(title: &'static str, preferred: &'static [Feature], edit: fn(&mut Value)) -> Level {
+    Level { title, edit, required: &[], preferred }
+}
+
+pub(crate) const REQUIRED: Level =
+    required_level("a required level of the PodCliqueSet", &[TopologyRequired], |pcs| {
+        template(pcs)["topologyConstraint"] = required("rack");
+    });
+pub(crate) const OF_A_GROUP: Level =
+    required_level("a required level of a scaling group", &[TopologyPerGroup], of_a_group);
+pub(crate) const OF_A_CLIQUE: Level =
+    required_level("a required level of a clique", &[TopologyPerClique], |pcs| {
         clique(pcs, 0)["topologyConstraint"] = required("rack");
-    }),
+    });
+pub(crate) const OF_A_CLIQUE_BESIDE_ANOTHER: Level =
+    required_level("a required level of a clique beside another podgroup", &[TopologyPerClique], |pcs| {
+        clique(pcs, 0)["topologyConstraint"] = required("rack");
+        add_a_clique(pcs);
+    });
+pub(crate) const ALL_THREE: Level = required_level("levels of all three at once", &[TopologyNested], |pcs| {
+    template(pcs)["topologyConstraint"] = required("block");
+    of_a_group(pcs);
+    clique(pcs, 0)["topologyConstraint"] = required("host");
+});
+pub(crate) const PREFERRED: Level = preferred_level("a preferred level alone", &[TopologyPreferred], |pcs| {
+    template(pcs)["topologyConstraint"] = pack(json!({"preferred": "host"}));
+});
+pub(crate) const PREFERRED_OF_A_GROUP: Level = preferred_level(
+    "a preferred level of a scaling group alone",
+    &[TopologyPreferred, TopologyPerGroup],
+    preferred_by_a_group,
 );
-pub(crate) const ALL_THREE: Level = level(
-    Feature::TopologyNested,
-    admitted("levels of all three at once", |pcs| {
-        template(pcs)["topologyConstraint"] = required("block");
-        of_a_group(pcs);
-        clique(pcs, 0)["topologyConstraint"] = required("host");
-    }),
-);
-pub(crate) const PREFERRED: Level = level(
-    Feature::TopologyPreferred,
-    refused("a preferred level alone", &["topologyConstraint", "preferred"], |pcs| {
-        template(pcs)["topologyConstraint"] = pack(json!({"preferred": "rack"}))
-    }),
-);
-pub(crate) const PREFERRED_OF_A_GROUP: Level = level(
-    Feature::TopologyPreferred,
-    refused(
-        "a preferred level alone where no level is honoured",
-        &["topologyConstraint"],
-        preferred_by_a_group,
-    ),
-);
-pub(crate) const BESIDE_REQUIRED: Level = level(
-    Feature::TopologyRequired,
-    admitted("a preferred level beside one that is honoured", beside)
-        .with_warning(&["preferred", "no effect"]),
-);
+pub(crate) const PREFERRED_OF_A_CLIQUE: Level =
+    preferred_level("a preferred level of a clique alone", &[TopologyPreferred, TopologyPerClique], |pcs| {
+        clique(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "host"}))
+    });
+pub(crate) const BESIDE_REQUIRED: Level = Level {
+    title: "a preferred level beside a required one",
+    edit: |pcs| {
+        template(pcs)["topologyConstraint"] = pack(json!({"required": "rack", "preferred": "host"}));
+    },
+    required: &[TopologyRequired],
+    preferred: &[TopologyPreferred],
+};
 
 pub(crate) fn of_a_group(pcs: &mut Value) {
     group(pcs, 0)["topologyConstraint"] = required("rack");
 }
 
 pub(crate) fn preferred_by_a_group(pcs: &mut Value) {
-    group(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
+    group(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "host"}));
 }
 
-pub(crate) fn beside(pcs: &mut Value) {
-    template(pcs)["topologyConstraint"] = pack(json!({"required": "rack", "preferred": "host"}));
+/// A second podgroup in every base PodGang.
+fn add_a_clique(pcs: &mut Value) {
+    let mut more = clique(pcs, 0).clone();
+    more["name"] = "router".into();
+    more["spec"]["roleName"] = "router".into();
+    more["topologyConstraint"] = Value::Null;
+    if let Some(cliques) = template(pcs)["cliques"].as_array_mut() {
+        cliques.push(more);
+    }
 }
 
-pub(crate) fn pack(levels: Value) -> Value {
+fn pack(levels: Value) -> Value {
     json!({"topologyName": TOPOLOGY, "pack": levels})
 }
 
 #[cfg(test)]
 mod tests {
     use conformance_contract::backend_declaration::BackendDeclaration;
-    use conformance_judge::admission::Wanted;
+    use conformance_judge::admission::Wanted::{self, Admitted, Refused, RefusedOrWarned};
     use rstest::rstest;
 
     use super::*;
 
+    fn wanted(target: Target) -> [Wanted; 5] {
+        [REQUIRED, OF_A_GROUP, OF_A_CLIQUE, PREFERRED, BESIDE_REQUIRED].map(|level| level.on(target).wanted)
+    }
+
     #[rstest]
-    #[case::as_the_column(&[Feature::TopologyRequired, Feature::TopologyPerClique], [Wanted::Admitted, Wanted::Refused, Wanted::Admitted])]
-    #[case::nothing(&[], [Wanted::Refused, Wanted::Refused, Wanted::Refused])]
-    #[case::more(&[Feature::TopologyPerGroup], [Wanted::Refused, Wanted::Admitted, Wanted::Refused])]
-    fn the_operator_declares_what_it_honours(#[case] features: &[Feature], #[case] wanted: [Wanted; 3]) {
+    #[case::as_the_column(&[TopologyRequired, TopologyPerClique], [Admitted, Refused, Admitted, RefusedOrWarned, RefusedOrWarned])]
+    #[case::nothing(&[], [Refused, Refused, Refused, RefusedOrWarned, Refused])]
+    #[case::more(&[TopologyPerGroup], [Refused, Admitted, Refused, RefusedOrWarned, Refused])]
+    #[case::preferences(&[TopologyRequired, TopologyPreferred], [Admitted, Refused, Refused, Admitted, Admitted])]
+    fn the_operator_declares_what_it_honours(#[case] features: &[Feature], #[case] answers: [Wanted; 5]) {
         let declaration = BackendDeclaration {
             operator: "mine v1".into(),
             features: features.to_vec(),
             configuration: serde_json::Map::new(),
         };
-        let target = Target::VOLCANO.declared_by(declaration);
-        assert_eq!([REQUIRED, OF_A_GROUP, OF_A_CLIQUE].map(|level| level.on(target).wanted), wanted);
-        let refusal = OF_A_GROUP.on(Target::VOLCANO);
-        assert_eq!((refusal.wanted, refusal.says), (Wanted::Refused, ["topologyConstraint"].as_slice()));
+        assert_eq!(wanted(Target::VOLCANO.declared_by(declaration)), answers);
+    }
+
+    #[test]
+    fn a_column_declares_what_it_honours() {
+        assert_eq!(wanted(Target::KAI), [Admitted; 5]);
+        let volcano = [Admitted, Refused, Admitted, RefusedOrWarned, RefusedOrWarned];
+        assert_eq!(wanted(Target::VOLCANO), volcano);
     }
 }

@@ -19,6 +19,7 @@ use crate::limits::Limit;
 
 /// Between two questions of [`TestContext::creates_until`]: no load for an API server, and short beside what is waited for.
 const PACE: Duration = Duration::from_millis(50);
+const DRY: &str = "?dryRun=All";
 
 /// The backends that an operator may have beside the target's, a column of each, in the order in which it is asked for
 /// them: the one that is only a profile comes first.
@@ -65,8 +66,20 @@ impl TestContext {
     /// # Errors
     /// [`Stop::Cluster`] if the API server does not answer.
     pub async fn creates(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
+        self.send_creates(base, attempts, "").await
+    }
+
+    /// The same in dry runs: for tables of attempts, of which none shall live.
+    ///
+    /// # Errors
+    /// As [`TestContext::creates`].
+    pub async fn would_create(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
+        self.send_creates(base, attempts, DRY).await
+    }
+
+    async fn send_creates(&self, base: &Value, attempts: &[Attempt], query: &str) -> Result<(), Stop> {
         for (number, attempt) in attempts.iter().enumerate() {
-            let reply = self.ask(Method::POST, "", &variation(base, number, attempt)).await?;
+            let reply = self.ask(Method::POST, query, &variation(base, number, attempt)).await?;
             self.note(attempt, &reply);
         }
         Ok(())
@@ -78,15 +91,39 @@ impl TestContext {
     /// # Errors
     /// [`Stop::Cluster`] if the API server does not answer; [`Stop::Refused`] if there is no such PodCliqueSet.
     pub async fn updates(&self, name: &str, attempts: &[Attempt]) -> Result<(), Stop> {
+        self.send_updates(name, attempts, "").await
+    }
+
+    /// The same in dry runs: each is a variation of the object as it was before the first.
+    ///
+    /// # Errors
+    /// As [`TestContext::updates`].
+    pub async fn would_update(&self, name: &str, attempts: &[Attempt]) -> Result<(), Stop> {
+        self.send_updates(name, attempts, DRY).await
+    }
+
+    async fn send_updates(&self, name: &str, attempts: &[Attempt], query: &str) -> Result<(), Stop> {
         for attempt in attempts {
             let stored = self.attempt(Method::GET, "PodCliqueSet", name, &Value::Null).await?;
             let stored = stored.accepted(format!("read PodCliqueSet {name}"))?;
             let mut edited = stored.clone();
-            (attempt.edit)(&mut edited);
+            attempt.edit.apply(&mut edited);
             let patch = difference(&stored, &edited);
-            let reply = self.ask(Method::PATCH, &format!("/{name}"), &patch).await?;
+            let reply = self.ask(Method::PATCH, &format!("/{name}{query}"), &patch).await?;
             self.note(attempt, &reply);
         }
+        Ok(())
+    }
+
+    /// Deletes a PodCliqueSet in a mode, `Background` or `Foreground`, whatever the answer.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`] if the API server does not answer.
+    pub async fn deletes(&self, name: &str, attempt: &Attempt, mode: &str) -> Result<(), Stop> {
+        self.mark(SharedMark::Deleted, json!({"kind": "PodCliqueSet", "name": name}));
+        let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": mode});
+        let reply = self.ask(Method::DELETE, &format!("/{name}"), &options).await?;
+        self.note(attempt, &reply);
         Ok(())
     }
 
@@ -100,7 +137,7 @@ impl TestContext {
         for (number, attempt) in attempts.iter().enumerate() {
             let pcs = variation(base, number, attempt);
             loop {
-                let reply = self.ask(Method::POST, "?dryRun=All", &pcs).await?;
+                let reply = self.ask(Method::POST, DRY, &pcs).await?;
                 let wrong = attempt.wrong(&reply);
                 let late = begin.elapsed() > self.length(limit);
                 if wrong.is_none() || late {
@@ -132,7 +169,7 @@ impl TestContext {
         }
         let mut asked = Vec::new();
         for target in backends().into_iter().chain([self.target]).filter(|target| is_meant(*target)) {
-            let reply = self.ask(Method::POST, "?dryRun=All", &probe(target)).await?;
+            let reply = self.ask(Method::POST, DRY, &probe(target)).await?;
             if reply.is_admitted() {
                 self.mark(
                     SharedMark::AnotherBackend,
@@ -152,7 +189,11 @@ impl TestContext {
 
     /// One request about a PodCliqueSet, with the warnings that come as headers beside the answer.
     async fn ask(&self, method: Method, tail: &str, body: &Value) -> Result<Reply, Stop> {
-        let verb = if method == Method::PATCH { "update" } else { "create" };
+        let verb = match method {
+            Method::PATCH => "update",
+            Method::DELETE => "delete",
+            _ => "create",
+        };
         let action = format!("{verb} a PodCliqueSet");
         let wrong = |reason: String| Stop::Refused { action: action.clone(), reason };
         let kind =
@@ -173,7 +214,8 @@ impl TestContext {
         let answer = response.into_body().collect_bytes().await.map_err(failed)?;
         let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let name = [&body["metadata"]["name"], &tail.trim_start_matches('/').into()].map(text);
+        let path = tail.split('?').next().unwrap_or_default().trim_start_matches('/');
+        let name = [&body["metadata"]["name"], &path.into()].map(text);
         let name = name.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
         Ok(Reply { name, verb: verb.into(), code, message: text(&answer["message"]), warnings })
     }
@@ -197,7 +239,7 @@ fn variation(base: &Value, number: usize, attempt: &Attempt) -> Value {
     let mut pcs = base.clone();
     let name = base["metadata"]["name"].as_str().unwrap_or_default();
     pcs["metadata"]["name"] = format!("{name}-x{number}").into();
-    (attempt.edit)(&mut pcs);
+    attempt.edit.apply(&mut pcs);
     pcs
 }
 

@@ -13,12 +13,14 @@ use conformance_history::{Change, History, Live, Mark, SharedMark, Version};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::gang_resources::is_gang_resource;
 use super::{Shown, ensure, none, violation};
 
 const ANSWERED_OTHERWISE: Code = Code::new("answered-otherwise");
 const REMOVED_THOUGH_REFUSED: Code = Code::new("removed-though-refused");
 const CHANGED_THOUGH_REFUSED: Code = Code::new("changed-though-refused");
 const MADE_THOUGH_REFUSED: Code = Code::new("made-though-refused");
+const RECREATED: Code = Code::new("recreated");
 const STILL_THERE: Code = Code::new("still-there");
 const LOOSE_POD_RELEASED: Code = Code::new("loose-pod-released");
 const CONTROLLER_RESTARTED: Code = Code::new("controller-restarted");
@@ -30,6 +32,9 @@ pub enum Wanted {
     Admitted,
     /// Refused by the rules: a 4xx, not a webhook that did not answer.
     Refused,
+    /// Refused by the rules in any words, or admitted with a warning that contains what the attempt says: never admitted
+    /// in silence.
+    RefusedOrWarned,
     /// Any of the two; only the words count.
     Judged,
 }
@@ -40,7 +45,7 @@ pub struct Attempt {
     /// What is tried, in words; unique in its case.
     pub title: &'static str,
     /// Makes the variation.
-    pub edit: fn(&mut Value),
+    pub edit: Edit,
     /// The answer.
     pub wanted: Wanted,
     /// What the refusal, or else the warnings, must contain, in any case of letters: no more than the clause demands, for
@@ -50,14 +55,76 @@ pub struct Attempt {
     pub silent: &'static [&'static str],
 }
 
+/// What makes a variation of a PodCliqueSet.
+#[derive(Debug, Clone, Copy)]
+pub enum Edit {
+    /// A function.
+    By(fn(&mut Value)),
+    /// Values at JSON pointers, `null` to remove a field: what tables are made of.
+    Set(&'static [(String, Value)]),
+}
+
+impl Edit {
+    /// Makes the variation.
+    pub fn apply(self, pcs: &mut Value) {
+        match self {
+            Self::By(edit) => edit(pcs),
+            Self::Set(values) => values.iter().for_each(|(pointer, value)| set(pcs, pointer, value)),
+        }
+    }
+}
+
+fn set(object: &mut Value, pointer: &str, value: &Value) {
+    let parent = pointer.rsplit_once('/').map(|(parent, field)| (object.pointer_mut(parent), field));
+    match parent {
+        Some((Some(Value::Object(fields)), field)) if value.is_null() => drop(fields.remove(field)),
+        Some((Some(Value::Object(fields)), field)) => drop(fields.insert(field.into(), value.clone())),
+        Some((Some(Value::Array(items)), index)) => {
+            if let Some(item) = index.parse().ok().and_then(|index: usize| items.get_mut(index)) {
+                *item = value.clone();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A row of a table of attempts, made by a program; its title is unique in its case.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// What is tried, in words.
+    pub title: String,
+    /// What makes the variation.
+    pub values: Vec<(String, Value)>,
+    /// The answer, in any words.
+    pub wanted: Wanted,
+}
+
+impl Row {
+    /// The attempt that it stands for.
+    pub fn attempt(&'static self) -> Attempt {
+        let Self { title, values, wanted } = self;
+        Attempt { title, edit: Edit::Set(values), wanted: *wanted, says: &[], silent: &[] }
+    }
+}
+
 /// An attempt that has to be admitted.
 pub const fn admitted(title: &'static str, edit: fn(&mut Value)) -> Attempt {
-    Attempt { title, edit, wanted: Wanted::Admitted, says: &[], silent: &[] }
+    Attempt { title, edit: Edit::By(edit), wanted: Wanted::Admitted, says: &[], silent: &[] }
 }
 
 /// An attempt that has to be refused, with a message that contains all of `says`.
 pub const fn refused(title: &'static str, says: &'static [&'static str], edit: fn(&mut Value)) -> Attempt {
-    Attempt { title, edit, wanted: Wanted::Refused, says, silent: &[] }
+    Attempt { title, edit: Edit::By(edit), wanted: Wanted::Refused, says, silent: &[] }
+}
+
+/// An attempt at something that has no effect: it has to be refused, or admitted with a warning that contains all of
+/// `says`.
+pub const fn refused_or_warned(
+    title: &'static str,
+    says: &'static [&'static str],
+    edit: fn(&mut Value),
+) -> Attempt {
+    Attempt { title, edit: Edit::By(edit), wanted: Wanted::RefusedOrWarned, says, silent: &[] }
 }
 
 impl Attempt {
@@ -92,10 +159,13 @@ impl Attempt {
         let fits = match self.wanted {
             Wanted::Admitted => reply.is_admitted(),
             Wanted::Refused => reply.is_refused(),
-            Wanted::Judged => reply.is_admitted() || reply.is_refused(),
+            Wanted::RefusedOrWarned | Wanted::Judged => reply.is_admitted() || reply.is_refused(),
         };
         if !fits {
             return Some(format!("was to be {}, but {reply}", self.wanted.in_words()));
+        }
+        if self.wanted == Wanted::RefusedOrWarned && reply.is_refused() {
+            return None;
         }
         if let Some(missing) = self.says.iter().find(|word| !contains(word)) {
             return Some(format!("the answer does not say {missing:?}: {reply}"));
@@ -110,6 +180,7 @@ impl Wanted {
         match self {
             Self::Admitted => "admitted",
             Self::Refused => "refused",
+            Self::RefusedOrWarned => "refused, or admitted with a warning",
             Self::Judged => "admitted or refused",
         }
     }
@@ -120,7 +191,7 @@ impl Wanted {
 pub struct Reply {
     /// The object's name.
     pub name: String,
-    /// `create` or `update`.
+    /// `create`, `update` or `delete`.
     pub verb: String,
     /// HTTP status code.
     pub code: u16,
@@ -199,6 +270,31 @@ fn reply_to(history: &History, attempt: &Attempt) -> Result<Reply, Broken> {
     let (_, mark) =
         made.ok_or_else(|| Broken::NotReached(format!("{:?} was not attempted", attempt.title)))?;
     Reply::of(mark)
+}
+
+/// Of what was made for the PodCliqueSet until `since` nothing was removed or made anew (ADM-03): Grove's objects, pods
+/// and gang resources.
+///
+/// # Errors
+/// A violation per object that is gone; [`Broken::NotReached`] if there was no pod.
+pub fn nothing_recreated(history: &History, pcs: &str, since: usize) -> Ruling {
+    let before = history.before(since);
+    let was = objects(&before, pcs);
+    let end = history.end();
+    let is = objects(&end, pcs);
+    let kind = |object: &Value| object["kind"].as_str().unwrap_or_default().to_owned();
+    if !was.values().any(|object| kind(object) == "Pod") {
+        return Err(Broken::NotReached(format!("PodCliqueSet {pcs} had no pod")));
+    }
+    let counts = |object: &Value| {
+        matches!(kind(object).as_str(), "Pod" | "PodClique" | "PodCliqueScalingGroup" | "PodGang")
+            || is_gang_resource(object)
+    };
+    let gone = was.iter().filter(|(uid, object)| counts(object) && !is.contains_key(*uid));
+    none(gone.map(|(_, object)| {
+        let message = format!("{} {} was removed", kind(object), object["metadata"]["name"]);
+        violation(RECREATED, message).shown_by_object("was there", object)
+    }))
 }
 
 /// Whether an object is the PodCliqueSet, or was made for it. Objects of the backend carry no label of Grove's, but

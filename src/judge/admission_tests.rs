@@ -72,6 +72,18 @@ fn answers_otherwise(#[case] index: usize, #[case] wrong: Reply) {
     assert!(violations.len() == 1 && violations[0].starts_with(ATTEMPTS[index].title), "{violations:?}");
 }
 
+#[rstest]
+#[case::refused(reply(422, "topology is not for you", &[]), true)]
+#[case::warned(reply(201, "", &["299 - \"pack.preferred of rack is ignored\""]), true)]
+#[case::in_silence(reply(201, "", &[]), false)]
+#[case::warned_of_something_else(reply(201, "", &["299 - \"deprecated\""]), false)]
+#[case::by_a_failing_webhook(reply(500, "preferred", &[]), false)]
+fn what_has_no_effect_is_refused_or_said_to_have_none(#[case] reply: Reply, #[case] holds: bool) {
+    let attempt = refused_or_warned("idle", &["preferred|rack"], |_| {});
+    let wrong = attempt.wrong(&reply);
+    assert_eq!(wrong.is_none(), holds, "{wrong:?}");
+}
+
 #[test]
 fn an_attempt_that_was_not_made_says_nothing() {
     let history = told(&sound()[..3]).end();

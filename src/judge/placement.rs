@@ -112,6 +112,20 @@ pub fn replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) -> R
     })
 }
 
+/// The same for each replica of the PodCliqueSet that became these PodGangs, base and scaled ones together (TOPO-12).
+///
+/// # Errors
+/// As [`gang_in_one_domain`].
+pub fn set_replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) -> Ruling {
+    let mut replicas: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for gang in gangs {
+        replicas.entry(gang.replica_name()).or_default().push(&gang.name);
+    }
+    replicas.iter().try_for_each(|(whose, gangs)| {
+        in_one_domain(history, key, whose, |pod| pod.pod_gang().is_some_and(|gang| gangs.contains(&gang)))
+    })
+}
+
 /// A case's domain by its short name, as [`conformance_driver::context::TestContext::domain`] labels nodes with it.
 pub fn domain_named(history: &History, short: &str) -> String {
     format!("{}-{short}", history.header.namespace)
@@ -246,6 +260,35 @@ mod tests {
             replicas_in_one_domain(&apart, &[gang(Vec::new())], KEY),
             Err(Broken::NotReached(_))
         ));
+    }
+
+    #[test]
+    fn all_gangs_of_a_set_replica_are_together() {
+        let gang = |replica, is_base, name: &str| Gang {
+            set: "g".into(),
+            replica,
+            is_base,
+            name: name.into(),
+            groups: Vec::new(),
+        };
+        let gangs = [gang(0, true, "g-0"), gang(0, false, "g-0-sg-0"), gang(1, true, "g-1")];
+        let of_gang = |gang: &str, node: &str| {
+            let mut pod = pod(&format!("{gang}-x"), "a", Some(node));
+            pod["metadata"]["labels"][names::POD_GANG] = gang.into();
+            pod
+        };
+        let story = |scaled: &str| {
+            let nodes = [node("1", Some("ns-a")), node("2", Some("ns-a")), node("3", Some("ns-b"))];
+            let pods = [of_gang("g-0", "1"), of_gang("g-0-sg-0", scaled), of_gang("g-1", "3")];
+            Story::flat().all_added(nodes).all_added(pods).end()
+        };
+        assert_eq!(set_replicas_in_one_domain(&story("2"), &gangs, KEY), Ok(()));
+        insta::assert_snapshot!(
+            message(set_replicas_in_one_domain(&story("3"), &gangs, KEY)),
+            @"the pods of g-0 were bound in 2 domains of topology.kubernetes.io/rack: ns-a, ns-b"
+        );
+        let none = set_replicas_in_one_domain(&Story::flat().end(), &gangs, KEY);
+        assert!(matches!(none, Err(Broken::NotReached(_))));
     }
 
     #[test]

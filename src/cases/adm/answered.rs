@@ -14,7 +14,7 @@ pub(crate) fn answered(story: Story, attempts: &[Attempt], otherwise: &[Otherwis
         let words: Vec<_> = attempt.says.iter().filter_map(|word| word.split('|').next()).collect();
         let (code, said) = match attempt.wanted {
             Wanted::Admitted => (201, words.join(" ")),
-            Wanted::Refused | Wanted::Judged => (422, words.join(" ")),
+            Wanted::Refused | Wanted::RefusedOrWarned | Wanted::Judged => (422, words.join(" ")),
         };
         let other = otherwise.iter().find(|(title, ..)| *title == attempt.title);
         let (code, said) = other.map_or((code, said), |(_, code, said)| (*code, (*said).to_owned()));

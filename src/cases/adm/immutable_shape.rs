@@ -1,18 +1,21 @@
-//! `moulded`: a clique beside a scaling group of two. `pinned`: one clique, so that a constraint of the PodCliqueSet is
-//! admissible in either gang scope.
+//! `moulded`: a clique beside a scaling group of two. `mould-alone` and `mould-grouped`: one clique, so that any target takes the
+//! constraints that it honours, at each place with one and without. `shuffled`, whose cliques are put into another order
+//! when they run, where order means nothing; then it is scaled from 1 to 2, which shows that the operator has been past.
 
-use conformance_contract::clauses::Feature;
+use std::sync::LazyLock;
+
 use conformance_contract::names;
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::Target;
-use conformance_driver::admission_attempts::{clique, group, required, template};
-use conformance_driver::case::Case;
+use conformance_driver::admission_attempts::{clique, group, template};
+use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_history::History;
-use conformance_judge::admission::{Attempt, Wanted, admitted, answers, refusals_say, refused};
+use conformance_history::{History, MarkName};
+use conformance_judge::admission::{self, Attempt, Row, Wanted, admitted, answers, refusals_say, refused};
 use conformance_judge::{all, another_backend, finding};
 use serde_json::{Value, json};
 
+use super::places::{PLACES, Place, packed};
 use crate::backends::{self, RECREATE};
 use crate::ext;
 
@@ -22,7 +25,8 @@ pub(crate) const CASE: Case = Case::new(
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["ADM-03", "ADM-12"]);
+.clauses(&["ADM-03", "ADM-12"])
+.nodes(&[nodes(1)]);
 
 const SHAPE: &[Attempt] = &[
     refused("a clique more", RECREATE, |pcs| {
@@ -54,6 +58,12 @@ const SHAPE: &[Attempt] = &[
     refused("a scaling group less", RECREATE, |pcs| {
         list(&mut template(pcs)["podCliqueScalingGroups"]).clear();
     }),
+    refused("another startup type", RECREATE, |pcs| {
+        template(pcs)["cliqueStartupType"] = "CliqueStartupTypeInOrder".into();
+    }),
+    refused("a clique that starts after another", RECREATE, |pcs| {
+        clique(pcs, 0)["spec"]["startsAfter"] = json!(["leader"]);
+    }),
     admitted("replicas of a clique and of a scaling group", |pcs| {
         clique(pcs, 0)["spec"]["replicas"] = 3.into();
         group(pcs, 0)["replicas"] = 3.into();
@@ -66,24 +76,39 @@ const SCOPE: &[Attempt] = &[refused("another gang scope", RECREATE, |pcs| {
     *scope = if *scope == "PodGang" { "PodGroup" } else { "PodGang" }.into();
 })];
 
-/// Where a constraint is admitted at all; where it is not, it is refused for another reason.
-const CONSTRAINED: &[Attempt] = &[refused("a topology constraint added", RECREATE, |pcs| {
-    template(pcs)["topologyConstraint"] = required("rack");
+/// A constraint added to a PodCliqueSet without, and one changed, at each place.
+static CONSTRAINTS: LazyLock<Vec<(Place, bool, Row)>> = LazyLock::new(|| {
+    let row = |place: Place, what: &str, constraint: Value| {
+        let title = format!("a topology constraint of the {} {what}", place.title);
+        let row = Row { title, values: vec![place.with(constraint)], wanted: Wanted::Refused };
+        (place, what == "added", row)
+    };
+    let of_place = |place: Place| {
+        let another = json!({"topologyName": "another", "pack": {"required": "rack"}});
+        [
+            row(place, "added", packed("required", "rack")),
+            row(place, "changed", packed("required", "block")),
+            row(place, "given another topology", another),
+            row(place, "removed", Value::Null),
+        ]
+    };
+    PLACES.into_iter().flat_map(of_place).collect()
+});
+
+/// Those at a place, where the target honours a constraint there.
+fn constraints(target: Target, is_meant: impl Fn(Place, bool) -> bool) -> Vec<Attempt> {
+    let rows = CONSTRAINTS
+        .iter()
+        .filter(|(place, is_added, _)| place.is_honoured(target, "required") && is_meant(*place, *is_added));
+    rows.map(|(_, _, row)| Attempt { says: RECREATE, ..row.attempt() }).collect()
+}
+
+const REORDERED: &[Attempt] = &[admitted("cliques in another order, where order means nothing", |pcs| {
+    list(&mut template(pcs)["cliques"]).reverse();
 })];
 
-const PACKED: &[Attempt] = &[
-    refused("a topology constraint changed", RECREATE, |pcs| {
-        template(pcs)["topologyConstraint"]["pack"]["required"] = "block".into();
-    }),
-    refused("a topology constraint for another topology", RECREATE, |pcs| {
-        template(pcs)["topologyConstraint"]["topologyName"] = "another".into();
-    }),
-    refused("a topology constraint removed", RECREATE, |pcs| {
-        if let Some(template) = template(pcs).as_object_mut() {
-            template.remove("topologyConstraint");
-        }
-    }),
-];
+const RUNNING: MarkName = MarkName::of_case("running");
+const PASSED: MarkName = MarkName::of_case("the operator has been past");
 
 /// A list, empty where there is none.
 fn list(value: &mut Value) -> &mut Vec<Value> {
@@ -108,12 +133,35 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if let Some(backend) = other.and_then(backends::of) {
         test.updates("moulded", &[backend.given_to_it]).await?;
     }
-    if !test.target.declares(Feature::TopologyRequired) {
-        return Ok(());
+    let target = test.target;
+    for place in PLACES.into_iter().filter(|place| place.is_honoured(target, "required")) {
+        for is_added in [true, false] {
+            let mut pcs = test.manifest(&format!("mould-{}", place.base))?;
+            let name = format!("{}-{}", if is_added { "free" } else { "pinned" }, place.title);
+            pcs["metadata"]["name"] = name.as_str().into();
+            if !is_added {
+                place.constrain(&mut pcs, "rack");
+            }
+            test.submit_value(pcs).await?;
+            let meant = constraints(target, |at, adds| at == place && adds == is_added);
+            test.updates(&name, &meant).await?;
+        }
     }
-    test.updates("moulded", CONSTRAINED).await?;
-    test.submit("pinned").await?;
-    test.updates("pinned", PACKED).await
+    test.submit("shuffled").await?;
+    test.until_bound(3).await?;
+    test.mark(RUNNING, Value::Null);
+    test.updates("shuffled", REORDERED).await?;
+    test.scale("PodCliqueSet", "shuffled", 2).await?;
+    test.until_bound(6).await?;
+    test.mark(PASSED, Value::Null);
+    Ok(())
+}
+
+fn nothing_recreated(history: &History) -> Ruling {
+    answers(history, REORDERED)?;
+    let (since, _) = history.reached(RUNNING)?;
+    admission::nothing_recreated(history, "shuffled", since)?;
+    history.reached(PASSED).map(drop)
 }
 
 /// Answers to attempts at the shape, and to one at the backend, where there is another. The backend that it was given to
@@ -121,13 +169,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn answered_by(history: &History, rule: impl Fn(&[Attempt]) -> Ruling) -> Ruling {
     let target = history.header.target;
     let scope = if target == Target::KUBE_POD_GANG { SCOPE } else { &[] };
-    let has_topology = target.declares(Feature::TopologyRequired);
-    let [constrained, packed] = if has_topology { [CONSTRAINED, PACKED] } else { [&[] as &[_]; 2] };
+    let constraints = constraints(target, |_, _| true);
     let given_away = || {
         another_backend::name(history)?;
         rule(&[ext::admission::BACKEND.given_to_it])
     };
-    all([rule(&[SHAPE, scope, constrained, packed].concat()), given_away()])
+    all([rule(&[SHAPE, scope, &constraints].concat()), given_away()])
 }
 
 fn judge(history: &History) -> Vec<Finding> {
@@ -139,7 +186,7 @@ fn judge(history: &History) -> Vec<Finding> {
         refusals_say(history, &wanted.copied().collect::<Vec<_>>())
     };
     vec![
-        finding("ADM-03", || answered_by(history, in_any_words)),
+        finding("ADM-03", || all([answered_by(history, in_any_words), nothing_recreated(history)])),
         finding("ADM-12", || answered_by(history, in_ours)),
     ]
 }
@@ -149,7 +196,7 @@ mod tests {
     use conformance_contract::backend_declaration::BackendDeclaration;
     use conformance_contract::ruling::Broken;
     use conformance_history::SharedMark;
-    use conformance_history::testing::Story;
+    use conformance_history::testing::{Story, object};
     use rstest::rstest;
 
     use super::*;
@@ -157,21 +204,35 @@ mod tests {
 
     const GIVEN_AWAY: Attempt = backends::given_to(|_| {});
 
+    /// All that a target is asked, but for what it is asked about its gang scope.
+    fn asked(target: Target) -> Vec<Attempt> {
+        [SHAPE, &constraints(target, |_, _| true), REORDERED, &[GIVEN_AWAY]].concat()
+    }
+
+    /// `shuffled`, of which after the other order nothing is made anew.
+    fn shuffled(target: Target) -> Story {
+        Story::on(target)
+            .added(object("PodGang", "shuffled-0"))
+            .added(object("Pod", "shuffled-0-router-x"))
+            .mark(RUNNING, Value::Null)
+    }
+
     /// About ADM-03, and about its words.
-    fn rulings(target: Target, attempts: &[&[Attempt]], otherwise: &[Otherwise<'_>]) -> [Ruling; 2] {
-        let story = Story::on(target)
-            .mark(SharedMark::AnotherBackend, json!({"scheduler": "volcano", "foreign": true}));
-        let found = judge(&answered(story, &attempts.concat(), otherwise).end());
+    fn rulings(target: Target, attempts: &[Attempt], otherwise: &[Otherwise<'_>]) -> [Ruling; 2] {
+        let story = shuffled(target)
+            .mark(SharedMark::AnotherBackend, json!({"scheduler": "volcano", "foreign": true}))
+            .mark(PASSED, Value::Null);
+        let found = judge(&answered(story, attempts, otherwise).end());
         found.into_iter().map(|finding| finding.ruling).collect::<Vec<_>>().try_into().unwrap()
     }
 
-    fn ruling(target: Target, attempts: &[&[Attempt]], otherwise: &[Otherwise<'_>]) -> Ruling {
+    fn ruling(target: Target, attempts: &[Attempt], otherwise: &[Otherwise<'_>]) -> Ruling {
         let [ruling, _] = rulings(target, attempts, otherwise);
         ruling
     }
 
     fn of_flat(otherwise: &[Otherwise<'_>]) -> Ruling {
-        ruling(Target::KUBE_POD_GROUP, &[SHAPE, CONSTRAINED, PACKED, &[GIVEN_AWAY]], otherwise)
+        ruling(Target::KUBE_POD_GROUP, &asked(Target::KUBE_POD_GROUP), otherwise)
     }
 
     #[rstest]
@@ -184,9 +245,10 @@ mod tests {
     )]
     #[case::by_accident("Invalid value: {\"updateStrategy\":{\"type\":\"RollingRecreate\"}}", false)]
     fn a_refusal_says_to_recreate(#[case] says: &str, #[case] holds: bool) {
-        for title in ["a clique renamed", "another scheduler", "a topology constraint removed"] {
-            let attempts: &[&[Attempt]] = &[SHAPE, CONSTRAINED, PACKED, &[GIVEN_AWAY]];
-            let [shape, words] = rulings(Target::KUBE_POD_GROUP, attempts, &[(title, 422, says)]);
+        for title in ["a clique renamed", "another scheduler", "a topology constraint of the clique removed"]
+        {
+            let attempts = asked(Target::KUBE_POD_GROUP);
+            let [shape, words] = rulings(Target::KUBE_POD_GROUP, &attempts, &[(title, 422, says)]);
             assert_eq!(shape, Ok(()), "its words are not ADM-03's");
             assert_eq!(words.is_ok(), holds, "{title}: {words:?}");
         }
@@ -194,16 +256,16 @@ mod tests {
 
     #[test]
     fn what_is_admitted_has_no_refusal_to_say_anything() {
-        let attempts: &[&[Attempt]] = &[SHAPE, CONSTRAINED, PACKED, &[GIVEN_AWAY]];
-        let [shape, words] = rulings(Target::KUBE_POD_GROUP, attempts, &[("a clique less", 200, "")]);
+        let attempts = asked(Target::KUBE_POD_GROUP);
+        let [shape, words] = rulings(Target::KUBE_POD_GROUP, &attempts, &[("a clique less", 200, "")]);
         assert!(matches!(shape, Err(Broken::Violated(_))));
         assert_eq!(words, Ok(()));
     }
 
     #[test]
     fn every_part_of_the_shape_stays() {
-        for attempt in [SHAPE, CONSTRAINED, PACKED, &[GIVEN_AWAY]].concat() {
-            let wrong = if attempt.title.starts_with("replicas") { 422 } else { 200 };
+        for attempt in asked(Target::KUBE_POD_GROUP) {
+            let wrong = if attempt.wanted == Wanted::Admitted { 422 } else { 200 };
             let ruling = of_flat(&[(attempt.title, wrong, "")]);
             assert!(matches!(ruling, Err(Broken::Violated(_))), "{}: {ruling:?}", attempt.title);
         }
@@ -212,9 +274,9 @@ mod tests {
     #[test]
     fn the_gang_scope_is_of_those_who_have_one() {
         assert_eq!(of_flat(&[]), Ok(()));
-        let attempts: &[&[Attempt]] = &[SHAPE, CONSTRAINED, PACKED, SCOPE, &[GIVEN_AWAY]];
-        assert_eq!(ruling(Target::KUBE_POD_GANG, attempts, &[]), Ok(()));
-        assert!(ruling(Target::KUBE_POD_GANG, attempts, &[("another gang scope", 200, "")]).is_err());
+        let attempts = [SCOPE, &asked(Target::KUBE_POD_GANG)].concat();
+        assert_eq!(ruling(Target::KUBE_POD_GANG, &attempts, &[]), Ok(()));
+        assert!(ruling(Target::KUBE_POD_GANG, &attempts, &[("another gang scope", 200, "")]).is_err());
     }
 
     #[test]
@@ -225,17 +287,35 @@ mod tests {
             configuration: serde_json::Map::new(),
         };
         let target = Target::VOLCANO.declared_by(declared);
-        assert_eq!(ruling(target, &[SHAPE, &[GIVEN_AWAY]], &[]), Ok(()));
-        assert!(matches!(ruling(Target::VOLCANO, &[SHAPE, &[GIVEN_AWAY]], &[]), Err(Broken::NotReached(_))));
+        let attempts = [SHAPE, REORDERED, &[GIVEN_AWAY]].concat();
+        assert_eq!(ruling(target, &attempts, &[]), Ok(()));
+        assert!(matches!(ruling(Target::VOLCANO, &attempts, &[]), Err(Broken::NotReached(_))));
     }
 
     #[test]
     fn another_scheduler_takes_another_backend() {
         let ruling = |otherwise: &[Otherwise<'_>]| {
-            let story = Story::flat().mark(SharedMark::AnotherBackend, json!({"asked": [], "foreign": true}));
-            judge(&answered(story, &[SHAPE, CONSTRAINED, PACKED].concat(), otherwise).end()).remove(0).ruling
+            let story = shuffled(Target::KUBE_POD_GROUP)
+                .mark(SharedMark::AnotherBackend, json!({"asked": [], "foreign": true}))
+                .mark(PASSED, Value::Null);
+            let asked = asked(Target::KUBE_POD_GROUP);
+            judge(&answered(story, &asked, otherwise).end()).remove(0).ruling
         };
         assert!(matches!(ruling(&[]), Err(Broken::NotAsked(_))), "{:?}", ruling(&[]));
         assert!(matches!(ruling(&[("a clique less", 200, "")]), Err(Broken::Violated(_))));
+    }
+
+    #[rstest]
+    #[case::not_at_all(|story: Story| story, true)]
+    #[case::a_pod(|story: Story| story.deleted(object("Pod", "shuffled-0-router-x")), false)]
+    #[case::a_gang(|story: Story| story.deleted(object("PodGang", "shuffled-0")), false)]
+    #[case::more_of_them(|story: Story| story.added(object("PodGang", "shuffled-1")), true)]
+    fn another_order_makes_nothing_anew(#[case] then: fn(Story) -> Story, #[case] holds: bool) {
+        let target = Target::KUBE_POD_GROUP;
+        let story = then(shuffled(target)).mark(PASSED, Value::Null);
+        let ruling = nothing_recreated(&answered(story, REORDERED, &[]).end());
+        assert_eq!(ruling.is_ok(), holds, "{ruling:?}");
+        let early = nothing_recreated(&answered(shuffled(target), REORDERED, &[]).end());
+        assert!(matches!(early, Err(Broken::NotReached(_))), "{early:?}");
     }
 }

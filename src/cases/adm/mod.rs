@@ -7,6 +7,7 @@
 #[cfg(test)]
 pub(super) mod answered;
 
+pub(crate) mod admitted_lives;
 pub(crate) mod api_missing;
 pub(crate) mod backend_disabled;
 pub(crate) mod backend_rules;
@@ -15,6 +16,7 @@ pub(crate) mod enabled_backends;
 pub(crate) mod immutable_shape;
 pub(crate) mod never_blocked;
 pub(crate) mod one_backend;
+pub(super) mod places;
 pub(crate) mod queue_closed;
 pub(crate) mod refused_leaves_nothing;
 pub(crate) mod structure;

@@ -1,4 +1,5 @@
-//! `held`, 2 pods in one rack of a topology of the case's own, which is deleted while they run. Volcano can hold one
+//! `held`, 2 pods in one rack of a topology of the case's own, which is deleted while they run, and another like it, which
+//! is deleted in the foreground. Volcano can hold one
 //! topology only, which all cases share: there a queue is closed instead. Of an operator that does not declare topology
 //! constraints nothing is taken away.
 
@@ -11,7 +12,7 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_driver::test_cluster::binding;
-use conformance_history::{History, MarkName};
+use conformance_history::{History, Live};
 use conformance_judge::admission::{self, Attempt, admitted, answers, refused};
 use conformance_judge::finding;
 use conformance_judge::topology_resources::BINDING;
@@ -35,10 +36,7 @@ const NEW: &[Attempt] =
 const EDITS: &[Attempt] = &[
     admitted("a label added", |pcs| pcs["metadata"]["labels"]["example.com/team"] = "inference".into()),
     admitted("an annotation added", |pcs| pcs["metadata"]["annotations"]["example.com/note"] = "kept".into()),
-    admitted("a finalizer added", |pcs| match pcs["metadata"]["finalizers"].as_array_mut() {
-        Some(finalizers) => finalizers.push(FINALIZER.into()),
-        None => pcs["metadata"]["finalizers"] = json!([FINALIZER]),
-    }),
+    admitted("a finalizer added", add_finalizer),
     admitted("the label changed", |pcs| pcs["metadata"]["labels"]["example.com/team"] = "training".into()),
     admitted("label and annotation removed", |pcs| {
         for (field, key) in [("labels", "example.com/team"), ("annotations", "example.com/note")] {
@@ -47,41 +45,71 @@ const EDITS: &[Attempt] = &[
             }
         }
     }),
-    admitted("the finalizer removed", |pcs| {
-        if let Some(finalizers) = pcs["metadata"]["finalizers"].as_array_mut() {
-            finalizers.retain(|finalizer| finalizer != FINALIZER);
-        }
-    }),
+    admitted("the finalizer removed", remove_finalizer),
 ];
+
+/// Held by the finalizer, it is deleted, and goes when that is taken off.
+const HOLD: &[Attempt] = &[admitted("a finalizer added before the deletion", add_finalizer)];
+const BACKGROUND: Attempt = admitted("deleted in the background", |_| {});
+const RELEASE: &[Attempt] = &[admitted("the finalizer taken off while it is deleted", remove_finalizer)];
+const FOREGROUND: Attempt = admitted("deleted in the foreground", |_| {});
+
+fn add_finalizer(pcs: &mut Value) {
+    match pcs["metadata"]["finalizers"].as_array_mut() {
+        Some(finalizers) => finalizers.push(FINALIZER.into()),
+        None => pcs["metadata"]["finalizers"] = json!([FINALIZER]),
+    }
+}
+
+fn remove_finalizer(pcs: &mut Value) {
+    if let Some(finalizers) = pcs["metadata"]["finalizers"].as_array_mut() {
+        finalizers.retain(|finalizer| finalizer != FINALIZER);
+    }
+}
 
 const FINALIZER: &str = "example.com/hold";
 
-const DELETION_ADMITTED: MarkName = MarkName::of_case("deletion admitted");
-
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if !test.target.declares(Feature::TopologyRequired) {
-        test.submit("held").await?;
-        test.until_bound(2).await?;
+        let held = test.manifest("held")?;
+        submit_two(test, held).await?;
         return edit_and_delete(test, "held").await;
     }
     let topology = test.domain("topology");
     test.create(BINDING, &binding(&topology, &[("rack", names::RACK)])).await?;
     let mut held = test.manifest("held")?;
     template(&mut held)["topologyConstraint"]["topologyName"] = topology.clone().into();
-    test.submit_value(held.clone()).await?;
-    test.until_bound(2).await?;
+    submit_two(test, held.clone()).await?;
     test.delete(BINDING, &topology).await?;
     test.creates_until(&held, NEW, limits::REACTION).await?;
     edit_and_delete(test, "held").await
 }
 
-/// Makes the edits that are never blocked, and deletes the PodCliqueSet.
+/// Makes a PodCliqueSet of 2 pods and another like it, and waits for their pods.
+pub(super) async fn submit_two(test: &mut TestContext, pcs: Value) -> Result<(), Stop> {
+    let mut other = pcs.clone();
+    other["metadata"]["name"] = in_foreground(pcs["metadata"]["name"].as_str().unwrap_or_default()).into();
+    test.submit_value(pcs).await?;
+    test.submit_value(other).await?;
+    test.until_bound(4).await
+}
+
+/// The one that is deleted in the foreground.
+fn in_foreground(name: &str) -> String {
+    format!("{name}-foreground")
+}
+
+/// Makes the edits that are never blocked, and deletes both PodCliqueSets.
 pub(super) async fn edit_and_delete(test: &TestContext, name: &str) -> Result<(), Stop> {
     test.updates(name, EDITS).await?;
-    test.delete("PodCliqueSet", name).await?;
-    test.mark(DELETION_ADMITTED, Value::Null);
-    let gone = format!("{name} is gone");
-    test.until(&gone, limits::CLEANUP, |live| live.get("PodCliqueSet", name).is_none()).await
+    test.updates(name, HOLD).await?;
+    test.deletes(name, &BACKGROUND, "Background").await?;
+    test.updates(name, RELEASE).await?;
+    let other = in_foreground(name);
+    test.deletes(&other, &FOREGROUND, "Foreground").await?;
+    let gone = format!("{name} and {other} are gone");
+    let is_gone = |live: &Live| [name, &other].iter().all(|set| live.get("PodCliqueSet", set).is_none());
+    test.until(&gone, limits::CLEANUP, is_gone).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
@@ -93,9 +121,44 @@ fn judge(history: &History) -> Vec<Finding> {
     })]
 }
 
-/// The edits and the deletion were admitted, and the PodCliqueSet is gone.
+/// Edits and deletions were admitted, and both PodCliqueSets are gone.
 pub(super) fn never_blocked(history: &History, name: &str) -> Ruling {
-    answers(history, EDITS)?;
-    history.reached(DELETION_ADMITTED)?;
-    admission::deleted(history, "PodCliqueSet", name)
+    answers(history, &[EDITS, HOLD, &[BACKGROUND], RELEASE, &[FOREGROUND]].concat())?;
+    [name, &in_foreground(name)].iter().try_for_each(|set| admission::deleted(history, "PodCliqueSet", set))
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::ruling::Broken;
+    use conformance_history::testing::{Story, object};
+    use rstest::rstest;
+
+    use super::*;
+    use crate::adm::answered::{Otherwise, answered};
+
+    /// Both were there and are gone, but for one of them; the answers are as they should be, but for some.
+    fn ruling(left: &str, otherwise: &[Otherwise<'_>]) -> Ruling {
+        let sets = ["held", "held-foreground"].map(|name| object("PodCliqueSet", name));
+        let there = Story::flat().all_added(sets.clone());
+        let gone = sets.into_iter().filter(|set| set["metadata"]["name"] != left);
+        let story = gone.fold(there, |story, set| story.deleted(set));
+        let asked = [NEW, EDITS, HOLD, &[BACKGROUND], RELEASE, &[FOREGROUND]].concat();
+        judge(&answered(story, &asked, otherwise).end()).remove(0).ruling
+    }
+
+    #[test]
+    fn each_edit_and_each_deletion_is_asked_for() {
+        assert_eq!(ruling("", &[]), Ok(()));
+        for attempt in [EDITS, HOLD, &[BACKGROUND], RELEASE, &[FOREGROUND]].concat() {
+            let ruling = ruling("", &[(attempt.title, 422, "the topology is gone")]);
+            assert!(matches!(ruling, Err(Broken::Violated(_))), "{}: {ruling:?}", attempt.title);
+        }
+    }
+
+    #[rstest]
+    #[case::held_by_its_finalizer("held")]
+    #[case::in_the_foreground("held-foreground")]
+    fn one_that_is_still_there_was_blocked(#[case] left: &str) {
+        assert!(matches!(ruling(left, &[]), Err(Broken::Violated(_))));
+    }
 }

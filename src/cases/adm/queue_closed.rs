@@ -1,4 +1,4 @@
-//! `queued`, 2 pods in a queue of the case's own, which is closed while they run.
+//! `queued`, 2 pods in a queue of the case's own, which is closed while they run, and another like it.
 
 use conformance_contract::names::VOLCANO_QUEUE;
 use conformance_contract::ruling::Finding;
@@ -10,7 +10,7 @@ use conformance_history::History;
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::finding;
 
-use super::never_blocked::{edit_and_delete, never_blocked};
+use super::never_blocked::{edit_and_delete, never_blocked, submit_two};
 
 /// ADM-08, where a queue may go.
 pub(crate) const CASE: Case = Case::new(
@@ -34,8 +34,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let mut queued = test.manifest("queued")?;
     queued["metadata"]["annotations"][VOLCANO_QUEUE] = queue.clone().into();
     test.creates_until(&queued, OPEN, REACTION).await?;
-    test.submit_value(queued.clone()).await?;
-    test.until_bound(2).await?;
+    submit_two(test, queued.clone()).await?;
     test.close_queue(&queue).await?;
     test.creates_until(&queued, NEW, REACTION).await?;
     edit_and_delete(test, "queued").await

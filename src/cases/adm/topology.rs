@@ -1,52 +1,181 @@
-//! One clique, so that a constraint of the PodCliqueSet is admissible in either gang scope. The topology that all
-//! cases share has block, rack and host, from broad to narrow.
+//! Each rule at each place where a constraint can be, for each of its fields, on create and on update, with the neighbour
+//! that breaks no rule where the target honours it. The topology that all cases share has block, rack and host, from
+//! broad to narrow. That nothing else is wrong with a variation says why it is refused; the message need not.
 
+use std::sync::LazyLock;
+
+use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::Finding;
-use conformance_driver::admission_attempts::{clique, required, template};
+use conformance_contract::target::Target;
 use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
 use conformance_history::History;
-use conformance_judge::admission::{Attempt, admitted, answers, refused};
+use conformance_judge::admission::{Attempt, Row, Wanted, answers};
 use conformance_judge::finding;
-use serde_json::json;
+use serde_json::{Value, json};
+
+use super::places::{NESTED, PLACES, Place, packed};
 
 /// ADM-07.
 pub(crate) const CASE: Case = Case::new(
-    "Topology constraints that the ClusterTopologyBinding cannot answer are refused",
+    "Topology constraints that the ClusterTopologyBinding cannot answer are refused, wherever they are",
     |test| Box::pin(drive(test)),
     judge,
 )
 .clauses(&["ADM-07"]);
 
-const ATTEMPTS: &[Attempt] = &[
-    admitted("a known domain of a known topology", |pcs| {
-        template(pcs)["topologyConstraint"] = required("rack")
-    }),
-    refused("a domain that the topology does not have", &["galaxy"], |pcs| {
-        template(pcs)["topologyConstraint"] = required("galaxy");
-    }),
-    refused("no topology name", &["topologyName"], |pcs| {
-        template(pcs)["topologyConstraint"] = json!({"pack": {"required": "rack"}});
-    }),
-    refused("two topology names", &["topologyName", "match"], |pcs| {
-        template(pcs)["topologyConstraint"] = required("rack");
-        clique(pcs, 0)["topologyConstraint"] =
-            json!({"topologyName": "another", "pack": {"required": "host"}});
-    }),
-    refused("a clique broader than its PodCliqueSet", &["narrower", "rack", "block"], |pcs| {
-        template(pcs)["topologyConstraint"] = required("rack");
-        clique(pcs, 0)["topologyConstraint"] = required("block");
-    }),
-    refused("a topology without a ClusterTopologyBinding", &["ClusterTopologyBinding", "nowhere"], |pcs| {
-        template(pcs)["topologyConstraint"] =
-            json!({"topologyName": "nowhere", "pack": {"required": "rack"}});
-    }),
-];
+const FIELDS: [&str; 2] = ["required", "preferred"];
+
+/// An attempt, and what it is made on.
+struct Cell {
+    base: &'static str,
+    is_update: bool,
+    place: Place,
+    parent: Option<Place>,
+    field: &'static str,
+    row: Row,
+}
+
+/// Rules, places and fields; updates add to a PodCliqueSet without constraint what is refused on create.
+static TABLE: LazyLock<Vec<Cell>> = LazyLock::new(|| {
+    let mut cells = Vec::new();
+    for field in FIELDS {
+        let other = |name: &str, domain: &str| json!({"topologyName": name, "pack": {field: domain}});
+        for place in PLACES {
+            let mut cell = |rule: &str, constraint: Value, is_broken: bool| {
+                let values = vec![place.with(constraint)];
+                cells.extend(on_create_and_update(rule, place, None, field, &values, is_broken));
+            };
+            cell("a known domain", packed(field, "rack"), false);
+            cell("a domain that the topology does not have", packed(field, "galaxy"), true);
+            cell("no topology name", json!({"pack": {field: "rack"}}), true);
+            cell("a topology without a ClusterTopologyBinding", other("nowhere", "rack"), true);
+        }
+        for (parent, place) in NESTED {
+            let mut cell = |rule: &str, above: &str, below: Value, is_broken: bool| {
+                let values = vec![parent.with(packed(field, above)), place.with(below)];
+                cells.extend(on_create_and_update(rule, place, Some(parent), field, &values, is_broken));
+            };
+            cell("a narrower one", "block", packed(field, "rack"), false);
+            cell("a broader one", "rack", packed(field, "block"), true);
+            cell("one of another topology", "block", other("another", "rack"), true);
+        }
+    }
+    cells
+});
+
+/// A neighbour is created only: no constraint is added to what lives (ADM-03).
+fn on_create_and_update(
+    rule: &str,
+    place: Place,
+    parent: Option<Place>,
+    field: &'static str,
+    values: &[(String, Value)],
+    is_broken: bool,
+) -> Vec<Cell> {
+    let within = parent.map(|parent| format!(" within one of the {}", parent.title)).unwrap_or_default();
+    let verbs: &[bool] = if is_broken { &[false, true] } else { &[false] };
+    let cell = |is_update: &bool| {
+        let verb = if *is_update { "update" } else { "create" };
+        Cell {
+            base: place.base,
+            is_update: *is_update,
+            place,
+            parent,
+            field,
+            row: Row {
+                title: format!("{verb}: {rule}, {field}, of the {}{within}", place.title),
+                values: values.to_vec(),
+                wanted: if is_broken { Wanted::Refused } else { Wanted::Admitted },
+            },
+        }
+    };
+    verbs.iter().map(cell).collect()
+}
+
+impl Cell {
+    /// What breaks a rule is refused by all; its neighbour is admitted where it is honoured.
+    fn is_for(&self, target: Target) -> bool {
+        let is_honoured = |place: Place| place.is_honoured(target, self.field);
+        self.row.wanted == Wanted::Refused
+            || is_honoured(self.place)
+                && self
+                    .parent
+                    .is_none_or(|parent| is_honoured(parent) && target.declares(Feature::TopologyNested))
+    }
+}
+
+/// The attempts on a PodCliqueSet.
+fn attempts(target: Target, is_meant: impl Fn(&Cell) -> bool) -> Vec<Attempt> {
+    let cells = TABLE.iter().filter(|cell| cell.is_for(target) && is_meant(cell));
+    cells.map(|cell| cell.row.attempt()).collect()
+}
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.creates(&test.manifest("packed")?, ATTEMPTS).await
+    for base in ["alone", "grouped"] {
+        let of = |is_update: bool| {
+            attempts(test.target, move |cell| cell.base == base && cell.is_update == is_update)
+        };
+        let (creates, updates) = (of(false), of(true));
+        test.would_create(&test.manifest(base)?, &creates).await?;
+        test.submit(base).await?;
+        test.would_update(base, &updates).await?;
+    }
+    Ok(())
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("ADM-07", || answers(history, ATTEMPTS))]
+    vec![finding("ADM-07", || answers(history, &attempts(history.header.target, |_| true)))]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use conformance_contract::ruling::{Broken, Ruling};
+    use conformance_contract::target::TARGETS;
+    use conformance_history::testing::Story;
+
+    use super::*;
+    use crate::adm::answered::{Otherwise, answered};
+
+    fn ruling(target: Target, otherwise: &[Otherwise<'_>]) -> Ruling {
+        let all = attempts(target, |_| true);
+        judge(&answered(Story::on(target), &all, otherwise).end()).remove(0).ruling
+    }
+
+    #[test]
+    fn each_cell_is_asked_for() {
+        for target in TARGETS {
+            assert_eq!(ruling(target, &[]), Ok(()), "{target}");
+            for attempt in attempts(target, |_| true) {
+                let code = if attempt.wanted == Wanted::Admitted { 422 } else { 201 };
+                let ruling = ruling(target, &[(attempt.title, code, "")]);
+                assert!(matches!(ruling, Err(Broken::Violated(_))), "{target}: {}", attempt.title);
+            }
+        }
+    }
+
+    #[test]
+    fn the_table_is_a_product() {
+        let titles: BTreeSet<_> = TABLE.iter().map(|cell| cell.row.title.as_str()).collect();
+        assert_eq!(titles.len(), TABLE.len(), "titles are unique");
+        let per_field = PLACES.len() * (1 + 3 * 2) + NESTED.len() * (1 + 2 * 2);
+        assert_eq!(TABLE.len(), FIELDS.len() * per_field);
+        let neighbours = |target| attempts(target, |cell| cell.row.wanted == Wanted::Admitted).len();
+        assert_eq!(neighbours(Target::KAI), FIELDS.len() * (PLACES.len() + NESTED.len()));
+        assert_eq!(neighbours(Target::KUBE_POD_GANG), 1);
+    }
+
+    #[test]
+    fn every_value_finds_its_place() {
+        for cell in TABLE.iter() {
+            let manifest = grove_yaml::documents(crate::manifest("adm/topology")).unwrap();
+            let mut pcs = manifest.into_iter().find(|pcs| pcs["metadata"]["name"] == cell.base).unwrap();
+            cell.row.attempt().edit.apply(&mut pcs);
+            for (pointer, value) in &cell.row.values {
+                assert_eq!(pcs.pointer(pointer), Some(value), "{}", cell.row.title);
+            }
+        }
+    }
 }

@@ -1,17 +1,18 @@
 //! What KAI's backend admits: one queue for all cliques, and every topology level there is.
 
-use conformance_contract::clauses::Feature;
 use conformance_contract::names::KAI_QUEUE;
 use conformance_contract::target::Target;
-use conformance_driver::admission_attempts::{clique, group, on, template};
+use conformance_driver::admission_attempts::on;
 use conformance_judge::admission::{admitted, refused};
-use serde_json::json;
 
 use crate::backends::{
     Backend, Crd, Own, Rules, given_to, nine_podgroups, no_such_queue, not_enabled, two_kai_queues,
     without_crd,
 };
-use crate::levels::{ALL_THREE, HONOURED_OF_A_GROUP, OF_A_CLIQUE, REQUIRED, beside, level, pack};
+use crate::levels::{
+    ALL_THREE, BESIDE_REQUIRED, OF_A_CLIQUE, OF_A_CLIQUE_BESIDE_ANOTHER, OF_A_GROUP, PREFERRED,
+    PREFERRED_OF_A_CLIQUE, PREFERRED_OF_A_GROUP, REQUIRED,
+};
 
 pub(crate) static BACKEND: Backend = Backend {
     columns: &[Target::KAI],
@@ -31,31 +32,13 @@ pub(crate) static BACKEND: Backend = Backend {
         },
         levels: &[
             REQUIRED,
-            HONOURED_OF_A_GROUP,
+            OF_A_GROUP,
             OF_A_CLIQUE,
-            level(
-                Feature::TopologyPreferred,
-                admitted("a preferred level of the PodCliqueSet, honoured", |pcs| {
-                    template(pcs)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
-                }),
-            ),
-            level(
-                Feature::TopologyPreferred,
-                admitted("a preferred level of a scaling group, honoured", |pcs| {
-                    group(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
-                }),
-            ),
-            level(
-                Feature::TopologyPreferred,
-                admitted("a preferred level of a clique, honoured", |pcs| {
-                    clique(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
-                }),
-            ),
-            level(
-                Feature::TopologyPreferred,
-                admitted("a preferred level beside a required one, honoured", beside)
-                    .silent_about(&["no effect"]),
-            ),
+            OF_A_CLIQUE_BESIDE_ANOTHER,
+            PREFERRED,
+            PREFERRED_OF_A_GROUP,
+            PREFERRED_OF_A_CLIQUE,
+            BESIDE_REQUIRED,
             ALL_THREE,
         ],
         crd: Some(Crd {

@@ -1,18 +1,17 @@
 //! What Koordinator's backend admits: one level per PodGang. It cannot keep a scaling group's replica in one domain,
 //! required or preferred.
 
-use conformance_contract::clauses::Feature;
 use conformance_contract::target::Target;
-use conformance_driver::admission_attempts::{clique, on, required, template};
+use conformance_driver::admission_attempts::on;
 use conformance_judge::admission::{admitted, refused};
-use serde_json::Value;
 
 use crate::backends::{
     Backend, Crd, Own, Rules, given_to, nine_podgroups, no_such_queue, not_enabled, two_kai_queues,
     without_crd,
 };
 use crate::levels::{
-    BESIDE_REQUIRED, OF_A_GROUP, PREFERRED, PREFERRED_OF_A_GROUP, REQUIRED, level, preferred_by_a_group,
+    BESIDE_REQUIRED, OF_A_CLIQUE_BESIDE_ANOTHER, OF_A_GROUP, PREFERRED, PREFERRED_OF_A_GROUP, REQUIRED,
+    preferred_by_a_group,
 };
 
 pub(crate) static BACKEND: Backend = Backend {
@@ -37,17 +36,7 @@ pub(crate) static BACKEND: Backend = Backend {
         levels: &[
             REQUIRED,
             OF_A_GROUP,
-            level(
-                Feature::TopologyPerClique,
-                refused(
-                    "a required level of a clique beside another podgroup",
-                    &["topologyConstraint"],
-                    |pcs| {
-                        clique(pcs, 0)["topologyConstraint"] = required("rack");
-                        add_a_clique(pcs);
-                    },
-                ),
-            ),
+            OF_A_CLIQUE_BESIDE_ANOTHER,
             PREFERRED,
             PREFERRED_OF_A_GROUP,
             BESIDE_REQUIRED,
@@ -60,14 +49,3 @@ pub(crate) static BACKEND: Backend = Backend {
         disabled: Some(not_enabled(&["koord-scheduler", "not enabled"])),
     }),
 };
-
-/// A second podgroup in every base PodGang.
-fn add_a_clique(pcs: &mut Value) {
-    let mut more = clique(pcs, 0).clone();
-    more["name"] = "router".into();
-    more["spec"]["roleName"] = "router".into();
-    more["topologyConstraint"] = Value::Null;
-    if let Some(cliques) = template(pcs)["cliques"].as_array_mut() {
-        cliques.push(more);
-    }
-}

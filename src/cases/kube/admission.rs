@@ -2,17 +2,16 @@
 //! domain, and a Workload has no room for 9 podgroups of a PodGang in PodGroup scope. A tree honours every required level, and
 //! no preferred one.
 
-use conformance_contract::clauses::Feature;
 use conformance_contract::names::VOLCANO_QUEUE;
 use conformance_contract::target::Target;
-use conformance_driver::admission_attempts::{clique, group, on};
-use conformance_judge::admission::{Attempt, admitted, refused};
+use conformance_driver::admission_attempts::{clique, on};
+use conformance_judge::admission::{Attempt, admitted, refused, refused_or_warned};
 use serde_json::json;
 
 use crate::backends::{Backend, Own, Rules, given_to, nine_podgroups};
 use crate::levels::{
-    ALL_THREE, BESIDE_REQUIRED, HONOURED_OF_A_GROUP, OF_A_CLIQUE, OF_A_GROUP, PREFERRED,
-    PREFERRED_OF_A_GROUP, REQUIRED, level, of_a_group, pack, preferred_by_a_group,
+    ALL_THREE, BESIDE_REQUIRED, OF_A_CLIQUE, OF_A_GROUP, PREFERENCE, PREFERRED, PREFERRED_OF_A_CLIQUE,
+    PREFERRED_OF_A_GROUP, REQUIRED, of_a_group, preferred_by_a_group,
 };
 
 /// The field that the first rule is about.
@@ -50,7 +49,14 @@ pub(crate) static FLAT: Backend = Backend {
             elsewhere: ELSEWHERE,
             strangers: STRANGERS,
         },
-        levels: &[REQUIRED, OF_A_GROUP, PREFERRED, PREFERRED_OF_A_GROUP, BESIDE_REQUIRED],
+        levels: &[
+            REQUIRED,
+            OF_A_GROUP,
+            PREFERRED,
+            PREFERRED_OF_A_GROUP,
+            PREFERRED_OF_A_CLIQUE,
+            BESIDE_REQUIRED,
+        ],
         crd: None,
         disabled: None,
     }),
@@ -62,7 +68,14 @@ pub(crate) static TREE: Backend = Backend {
     own: Some(Own {
         rules: Rules {
             own: &[
-                ("ADM-09", refused("default-scheduler's rule on one of its own", &[], preferred_by_a_group)),
+                (
+                    "ADM-09",
+                    refused_or_warned(
+                        "default-scheduler's rule on one of its own",
+                        PREFERENCE,
+                        preferred_by_a_group,
+                    ),
+                ),
                 (
                     "KUBE-05",
                     refused(
@@ -82,28 +95,12 @@ pub(crate) static TREE: Backend = Backend {
         },
         levels: &[
             REQUIRED,
-            HONOURED_OF_A_GROUP,
+            OF_A_GROUP,
             OF_A_CLIQUE,
             ALL_THREE,
             PREFERRED,
-            level(
-                Feature::TopologyPreferred,
-                refused(
-                    "a preferred level of a scaling group alone",
-                    &["podCliqueScalingGroups[0].topologyConstraint", "preferred"],
-                    |pcs| group(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"})),
-                ),
-            ),
-            level(
-                Feature::TopologyPreferred,
-                refused(
-                    "a preferred level of a clique alone",
-                    &["cliques[0].topologyConstraint", "preferred"],
-                    |pcs| {
-                        clique(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
-                    },
-                ),
-            ),
+            PREFERRED_OF_A_GROUP,
+            PREFERRED_OF_A_CLIQUE,
             BESIDE_REQUIRED,
         ],
         crd: None,

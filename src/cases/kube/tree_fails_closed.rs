@@ -1,5 +1,4 @@
-//! PodGangs made by hand, which no admission has seen: one of 9 podgroups, one with a preferred level alone, one whose
-//! podgroup needs no pod at first. `plain` is as it should be: once it has its tree, the backend has been past all.
+//! PodGangs made by hand, which no admission has seen: one of 9 podgroups, and one whose podgroup needs no pod at first. `plain` is as it should be: once it has its tree, the backend has been past all.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
@@ -23,7 +22,7 @@ pub(crate) const CASE: Case = Case::new(
 .only(&[Target::KUBE_TREE]);
 
 /// PodGangs and what the warning about each has to name.
-const REFUSED: [(&str, &str); 3] = [("wide", "9"), ("preferring", "preferred"), ("empty", "minReplicas 0")];
+const REFUSED: [(&str, &str); 2] = [("wide", "9"), ("empty", "minReplicas 0")];
 const PLAIN: &str = "plain";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

@@ -11,6 +11,7 @@ pub(crate) mod one_rack;
 pub(crate) mod per_group;
 pub(crate) mod preferred;
 pub(crate) mod replacement;
+pub(crate) mod replica_together;
 pub(crate) mod resource_compared;
 pub(crate) mod scaled_gangs;
 pub(crate) mod scaled_groups;

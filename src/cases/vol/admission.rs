@@ -1,17 +1,16 @@
 //! What Volcano's backend admits: it wants a queue that exists, and honours a clique's required level.
 
-use conformance_contract::clauses::Feature;
 use conformance_contract::target::Target;
-use conformance_driver::admission_attempts::{clique, on};
+use conformance_driver::admission_attempts::on;
 use conformance_judge::admission::{admitted, refused};
-use serde_json::json;
 
 use crate::backends::{
     Backend, Crd, Own, Rules, given_to, nine_podgroups, no_such_queue, not_enabled, two_kai_queues,
     without_crd,
 };
 use crate::levels::{
-    BESIDE_REQUIRED, OF_A_CLIQUE, OF_A_GROUP, PREFERRED, PREFERRED_OF_A_GROUP, REQUIRED, level, pack,
+    ALL_THREE, BESIDE_REQUIRED, OF_A_CLIQUE, OF_A_GROUP, PREFERRED, PREFERRED_OF_A_CLIQUE,
+    PREFERRED_OF_A_GROUP, REQUIRED,
 };
 
 pub(crate) static BACKEND: Backend = Backend {
@@ -31,14 +30,10 @@ pub(crate) static BACKEND: Backend = Backend {
             REQUIRED,
             OF_A_GROUP,
             OF_A_CLIQUE,
+            ALL_THREE,
             PREFERRED,
             PREFERRED_OF_A_GROUP,
-            level(
-                Feature::TopologyPreferred,
-                refused("a preferred level of a clique alone", &["topologyConstraint", "preferred"], |pcs| {
-                    clique(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "rack"}));
-                }),
-            ),
+            PREFERRED_OF_A_CLIQUE,
             BESIDE_REQUIRED,
         ],
         crd: Some(Crd {

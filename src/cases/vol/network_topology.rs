@@ -9,14 +9,13 @@ use conformance_driver::admission_attempts::{clique, group, required, template};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
-use conformance_driver::test_cluster::TOPOLOGY;
 use conformance_expect::domains::{Domain, domains};
 use conformance_expect::hyper_nodes;
 use conformance_expect::schedulers::volcano::POD_GROUP;
 use conformance_history::{History, Live};
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::{Shown, ensure, finding, violation};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 const HYPER_NODE_MISSING: Code = Code::new("hyper-node-missing");
 const TIERS_OUT_OF_ORDER: Code = Code::new("tiers-out-of-order");
@@ -44,10 +43,6 @@ const ATTEMPTS: &[Attempt] = &[
         template(pcs)["topologyConstraint"] = required("block");
         group(pcs, 0)["topologyConstraint"] = required("rack");
         clique(pcs, 0)["topologyConstraint"] = required("host");
-    }),
-    refused("a preferred level alone", &["topologyConstraint", "preferred"], |pcs| {
-        template(pcs)["topologyConstraint"] =
-            json!({"topologyName": TOPOLOGY, "pack": {"preferred": "rack"}});
     }),
     admitted("two levels", |pcs| {
         template(pcs)["topologyConstraint"] = required("block");
@@ -147,6 +142,7 @@ fn judge(history: &History) -> Vec<Finding> {
 mod tests {
     use super::*;
     use conformance_history::testing::{Story, object};
+    use serde_json::json;
 
     fn ruling(whole: Value, a: Value) -> Ruling {
         let mut found = object(POD_GROUP, "both-0");

@@ -95,6 +95,9 @@ pub enum Feature {
     /// Constraints on PodCliqueSet, scaling group and clique at once.
     #[serde(rename = "TopologyNested")]
     TopologyNested,
+    /// A required topology level of a PodCliqueSet holds all gangs of a replica in one domain.
+    #[serde(rename = "TopologyPerReplica")]
+    TopologyPerReplica,
     /// Preferred topology levels.
     #[serde(rename = "TopologyPreferred")]
     TopologyPreferred,
@@ -117,12 +120,13 @@ pub enum Feature {
 
 impl Feature {
     /// Every feature, in the order of the contract.
-    pub const ALL: [Feature; 11] = [
+    pub const ALL: [Feature; 12] = [
         Feature::AtomicPodGang,
         Feature::TopologyRequired,
         Feature::TopologyPerGroup,
         Feature::TopologyPerClique,
         Feature::TopologyNested,
+        Feature::TopologyPerReplica,
         Feature::TopologyPreferred,
         Feature::TopologyResource,
         Feature::SelfHealing,
@@ -139,6 +143,7 @@ impl Feature {
             Feature::TopologyPerGroup => "TopologyPerGroup",
             Feature::TopologyPerClique => "TopologyPerClique",
             Feature::TopologyNested => "TopologyNested",
+            Feature::TopologyPerReplica => "TopologyPerReplica",
             Feature::TopologyPreferred => "TopologyPreferred",
             Feature::TopologyResource => "TopologyResource",
             Feature::SelfHealing => "SelfHealing",
@@ -221,6 +226,7 @@ mod tests {
             "TopologyPerGroup",
             "TopologyPerClique",
             "TopologyNested",
+            "TopologyPerReplica",
             "TopologyPreferred",
             "TopologyResource",
             "SelfHealing",

@@ -10,7 +10,7 @@
 use super::{Clause, Feature, Level, Tier};
 use Feature::{
     AtomicPodGang, CompositePodGroup, External, Kubelet, SelfHealing, TopologyNested, TopologyPerClique,
-    TopologyPerGroup, TopologyPreferred, TopologyRequired, TopologyResource,
+    TopologyPerGroup, TopologyPerReplica, TopologyPreferred, TopologyRequired, TopologyResource,
 };
 
 const fn contract(id: &'static str, text: &'static str, source: &'static str) -> Clause {
@@ -73,21 +73,28 @@ pub static CLAUSES: &[Clause] = &[
     contract("ADM-02", "A PCS that names an enabled non-default backend is admitted; one that names a \
         backend that is not enabled is rejected, and the message names it", "G525"),
     contract("ADM-03", "Gang shape is immutable: clique set and names, clique `minAvailable`, scaling-group \
-        membership and `minAvailable`, `schedulerName`, topology constraints", "G531, GROVE"),
-    contract("ADM-04", "Structural rules: ≥ 1 clique, unique DNS names, clique and group replicas > 0, PCS \
-        replicas ≥ 0, 0 < minAvailable ≤ replicas, known scaling-group members, known and acyclic \
-        `startsAfter`, name length limit. One rejection and one admitted neighbour each (for `startsAfter` \
-        judged by the error text until startup order is supported)", "GROVE"),
+        membership and `minAvailable`, `schedulerName`, startup type and `startsAfter`, topology constraints \
+        at all three places (set, group, clique). That the message says to recreate the PodCliqueSet is \
+        judged apart, as OWN. Cliques in another order where order means nothing: admitted, nothing \
+        recreated. Pod templates are mutable (UPD)", "G531, GROVE"),
+    contract("ADM-04", "Structural rules: ≥ 1 clique, unique DNS names, clique and group replicas > 0 (0 in \
+        a template only where ScaleToZero is declared; live: AUTO-05, 06), PCS replicas ≥ 0, 0 < \
+        minAvailable ≤ replicas, known scaling-group members, known and acyclic `startsAfter`, name length \
+        limit, for standalone and grouped cliques. Each rule on create and on update, at each place it \
+        speaks of, with an admitted neighbour that lives: the longest admitted name converges, omitted \
+        counts become 1", "GROVE"),
     contract("ADM-05", "A rejected create or update leaves no object and no change behind", "OWN"),
     contract("ADM-06", "Backend rules apply only to PodCliqueSets that select that backend", "G537")
         .not_of_external(),
     contract("ADM-07", "Topology: unknown domain, missing or two topology names, child broader than parent, \
-        unknown ClusterTopologyBinding are rejected", "GROVE").needs_topology(),
-    contract("ADM-08", "Deletion, and metadata edits of keys that no backend reads, are never blocked by \
-        admission, whatever became of queues or topology since", "OWN").not_of_external(),
+        unknown ClusterTopologyBinding are rejected: for `required` and `preferred`, at set, group and \
+        clique, clique below group included", "GROVE").needs_topology(),
+    contract("ADM-08", "Deletion (background and foreground), and metadata edits of keys that no backend \
+        reads, are never blocked by admission, whatever became of queues, topology or rules since (a PCS \
+        stored under older rules can be deleted, finalizers taken off)", "OWN").not_of_external(),
     contract("ADM-09", "A topology level a backend cannot honour: `required` is rejected, never ignored; \
-        `preferred` alone is rejected; `preferred` beside a honoured `required` is admitted with a warning \
-        that it has no effect", "G375, G537").not_of_external(),
+        `preferred` that has no effect is rejected or admitted with a warning that names the level",
+        "G375, G537").not_of_external(),
     contract("ADM-10", "A backend whose CRDs, API or minimum version (KAI 0.15, Volcano 1.14, Workload API) \
         are missing says so at start and in readiness detail, and its PodCliqueSets are rejected with that \
         reason; the other backends go on", "G525, GROVE").not_of_external(),
@@ -97,65 +104,87 @@ pub static CLAUSES: &[Clause] = &[
         .needs_topology(),
 
     // Gang creation.
-    contract("GANG-01", "Per PCS replica i one base PodGang `<pcs>-<i>`, controller-owned by the PCS",
-        "GROVE"),
+    contract("GANG-01", "Per PCS replica exactly one PodGang holds the standalone cliques and the group \
+        replicas below minAvailable (the base, upstream's *anchor*); controller-owned by the PCS; its name \
+        is free, stable while it lives, and the one that the labels of its cliques and pods say", "GROVE"),
     contract("GANG-02", "Its podgroups: standalone cliques in template order, then for each scaling group, \
         each replica j < minAvailable, its cliques in `cliqueNames` order; name = PodClique name, \
-        `minReplicas` = clique minAvailable (as of creation)", "GROVE"),
-    contract("GANG-03", "Per scaling-group replica j ≥ minAvailable one scaled PodGang \
-        `<pcs>-<i>-<sg>-<j-minAvailable>` with that replica's cliques", "GROVE"),
+        `minReplicas` = clique minAvailable. As of creation; it stays so while no member is scaled below its \
+        minimum and no update runs. A clique's pods are in exactly one gang each", "GROVE"),
+    contract("GANG-03", "Each scaling-group replica j ≥ minAvailable is a PodGang of its own, of exactly \
+        that replica's cliques, whatever minAvailable is (tried with 2 and more)", "GROVE"),
     contract("GANG-04", "Each PodGang carries `grove.io/scheduler-name` = resolved backend; the PodGang \
         controller resolves from it and falls back to the default only if the label is absent or invalid",
         "G525"),
-    contract("GANG-05", "Each pod carries exactly Grove's scheduling gate at creation, Grove's labels, and \
-        the `schedulerName` and membership fields of its backend", "GROVE, G531, G537"),
+    contract("GANG-05", "Each pod, the late ones (replacement, scale-out) included, carries Grove's \
+        scheduling gate at creation and no other of Grove's; its podgang label names the PodGang that lists \
+        it; `schedulerName` and membership fields of its backend and of no other; nothing that the user \
+        wrote in the template (containers and init containers and their order, service account, labels, \
+        tolerations) is removed, changed or reordered; documented additions (environment, hostname, \
+        subdomain, affinity, grove-initc) are free. A gate of somebody else's survives the release",
+        "GROVE, G531, G537, OWN (fidelity)"),
     contract("GANG-06", "`Initialized` is False until every pod of the gang exists and is referenced, then \
-        True and never False again; at convergence `podReferences` is the set of live pods, sorted", "GROVE"),
+        True and never False again, whatever is lost, scaled or updated; at convergence `podReferences` is \
+        the set of live pods, sorted", "GROVE"),
     contract("GANG-07", "Order: PodGang, then the backend's gang resources (parents first), then \
-        `Initialized=True`, then the first gate removed. No pod is ever ungated before its backend resources \
-        exist", "G375, G531").across_kinds(),
-    contract("GANG-08", "Backend resources exist per PodGang, are controller-owned by it (not by a pod), and \
-        say what the backend's clauses say", "G525, G531, G537").not_of_external(),
+        `Initialized=True`, then the first gate removed. No pod is ever ungated before its own PodGang is \
+        Initialized and its backend resources exist, scaled gangs beside a bound base included", "G375, G531")
+        .across_kinds(),
+    contract("GANG-08", "Every PodGang has backend resources, controlled without a pod in between by an \
+        object that goes when the PodGang or its PCS goes, and they say what the backend's clauses say",
+        "G525, G531, G537").not_of_external(),
     contract("GANG-09", "The backend reacts to create, delete and generation changes of a PodGang; a \
-        status-only or foreign-annotation change causes no write to backend resources", "G525").not_of_external(),
+        status-only or foreign-annotation change causes no write to backend resources, not even one that \
+        changes nothing (audit log)", "G525").not_of_external(),
     contract("GANG-10", "Scaling a PCS, a scaling group or a clique changes PodGangs, podReferences and \
         backend resources accordingly and leaves unrelated objects' UIDs and resourceVersions alone",
         "GROVE"),
-    contract("GANG-11", "Quiet at rest: a converged, bound workload changes in no object for 10 s (what \
-        schedulers and KWOK write of their own accord excepted and listed)", "OWN").not_of_external(),
+    contract("GANG-11", "Quiet at rest: a converged, bound workload changes in no object for 10 s, \
+        cluster-scoped ones included, and its operator sends no write at all, no-ops included, Leases and \
+        Events excepted (audit log, where there is one; what schedulers and KWOK write of their own accord \
+        excepted and listed, exactly and per scheduler)", "OWN").not_of_external(),
     contract("GANG-12", "Backend resources deleted or edited by hand are restored; where the API forbids it \
         (immutable PodGroups with live pods) the running gang is unharmed and an event says what is wrong",
         "OWN").of(SelfHealing),
-    contract("GANG-13", "`priorityClassName` reaches the PodGang and the backend's resources", "GROVE"),
+    contract("GANG-13", "`priorityClassName` reaches the PodGang and the backend's resources where their API \
+        has the field (that pods carry it too is the reference's own)", "GROVE"),
 
     // All-or-nothing.
-    scheduling("AON-01", "A unit that fits is bound whole", "BRIEF"),
-    scheduling("AON-02", "A unit one pod short of capacity: no pod of it is ever bound, and the workload \
-        says why (pod condition or gang resource status)", "BRIEF"),
+    scheduling("AON-01", "A unit that fits is bound whole, and nothing is bound beyond what its node can \
+        hold (Σ requests ≤ allocatable on every node at every resourceVersion; a Failed pod is not bound)",
+        "BRIEF"),
+    scheduling("AON-02", "A unit one pod short of capacity: no pod of it is ever bound, at the first attempt \
+        and at every later one (a node joins that still leaves it short, a pod of it is replaced, its gang \
+        resource is deleted and restored (by the operator where SelfHealing is declared, else by the \
+        harness), the scheduler's own gang timeout runs out), and the workload says why (pod condition or \
+        gang resource status)", "BRIEF"),
     scheduling("AON-03", "The missing capacity appears: the same unit is bound whole", "GROVE GS1"),
-    scheduling("AON-04", "Two units, room for one: one bound whole, the other not at all, ever; neither \
-        holds the other's capacity", "OWN"),
-    scheduling("AON-05", "Room for the minimum only: the hard gang is bound and surplus waits; surplus is \
-        never bound where the hard gang does not become bound (released together, the order of single binds \
-        is free)", "GROVE GS5"),
-    scheduling("AON-06", "No pod of a scaled PodGang is ever bound before the base gang's minimum is",
-        "GROVE GS6-8"),
+    scheduling("AON-04", "Two units of one clique each (with AtomicPodGang also of two cliques each), room \
+        for one: one bound whole, the other not at all, ever; neither holds the other's capacity", "OWN"),
+    scheduling("AON-05", "Room for the minimum only (also with two cliques, where the surplus of one would \
+        fit in the place of the other's minimum): the hard gang is bound and surplus waits; surplus is never \
+        bound where the hard gang does not become bound (released together, the order of single binds is \
+        free)", "GROVE GS5"),
+    scheduling("AON-06", "No pod of a scaled PodGang is ever bound before the minimum of every podgroup of \
+        its base had been bound, at an earlier resourceVersion, in the same generation of the base; a base \
+        that is bound and never Ready holds nobody back", "GROVE GS6-8, #209"),
     scheduling("AON-07", "A scaled PodGang is all-or-nothing by its own units; its failure leaves the base \
         gang running", "GROVE"),
-    scheduling("AON-08", "Atomic across cliques: clique A fits, clique B does not, nothing is ever bound",
-        "GROVE, G537").of(AtomicPodGang),
+    scheduling("AON-08", "Atomic across cliques: clique A fits, clique B does not; or each fits alone and \
+        both do not: nothing is ever bound", "GROVE, G537").of(AtomicPodGang),
     scheduling("AON-09", "Minimums hold per clique, not just in sum: room for many of A but too few of B \
         binds none of B (and with AtomicPodGang none of A)", "GROVE"),
     scheduling("AON-10", "A pending gang does not block a later, smaller workload that fits", "OWN"),
     scheduling("AON-11", "A pod of a running gang is lost: its replacement joins the same gang and is bound; \
-        the others keep UID and node", "OWN"),
+        the others keep UID and node. Lost: deleted at once, deleted with grace, Failed, evicted", "OWN"),
     scheduling("AON-12", "The scheduler is killed and restarted with a gang pending, and with a gang half \
-        bound (the harness holds the k-th `pods/binding` on its way): AON-01..04 still hold in the end. \
-        Likewise when the k-th `pods/binding` is refused once, and when the scheduler sees the gang resource \
-        later than the pods",
-        "OWN"),
-    scheduling("AON-13", "The controller is killed after its n-th write, for every n on one small PCS: the \
-        end state is the one without it", "OWN"),
+        bound (the harness holds the k-th `pods/binding`): AON-01..04 still hold in the end. Likewise when \
+        the k-th `pods/binding` is refused once, and when the scheduler sees the gang resource later than \
+        the pods (held watch)", "OWN"),
+    scheduling("AON-13", "The controller exits after its n-th write, for every n: the end state is the one \
+        without it. On a PCS with a standalone clique with surplus, a scaling group with a scaled replica, \
+        two PCS replicas; over creation, scale-out, scale-in, a lost pod, deletion. A state that gets stuck \
+        is a failure", "OWN"),
 
     // Topology packing. Layouts leave room for a wrong placement, so that luck cannot pass.
     scheduling("TOPO-01", "Required level on the PCS: all pods of a base PodGang, surplus included, in one \
@@ -176,11 +205,14 @@ pub static CLAUSES: &[Clause] = &[
     contract("TOPO-09", "A ClusterTopologyBinding becomes the backend's topology resource (KAI Topology, \
         Volcano HyperNodes) or is compared with a referenced one (drift condition). Where a backend can hold \
         only one, a second binding is refused with a condition; a resource with another owner is never taken \
-        over", "GROVE").of(TopologyResource),
-    scheduling("TOPO-10", "Scaled PodGangs obey the PCS's constraint (and with TopologyPerGroup the group's \
-        instead)", "GROVE TAS10").of(TopologyRequired),
+        over; comparing reports missing, different and equal. A synthetic root above all levels is free",
+        "GROVE").of(TopologyResource),
+    scheduling("TOPO-10", "Scaled PodGangs obey every constraint above them: the PCS's, with \
+        TopologyPerGroup the group's, with TopologyPerClique those of their cliques", "GROVE TAS10").of(TopologyRequired),
     scheduling("TOPO-11", "A node without the level's label takes no pod of a constrained gang (the backend \
-        may add node affinity on the key)", "OWN").of(TopologyRequired),
+        may add node affinity on the key); a label with an empty value is no domain", "OWN").of(TopologyRequired),
+    scheduling("TOPO-12", "A PCS constraint holds for the whole PCS replica, base and scaled gangs in one domain \
+        (upstream's promise to users, grove #648; no backend has it per gang)", "GROVE").of(TopologyPerReplica),
 
     // Deletion and cleanup. Event objects excepted.
     contract("DEL-01", "Delete a PCS: every object it caused is gone, its backend resources and Services \
@@ -189,11 +221,13 @@ pub static CLAUSES: &[Clause] = &[
         touches no other", "GROVE, OWN (Services)"),
     contract("DEL-03", "Scaling-group scale-in removes the scaled PodGang, its pods and backend resources",
         "GROVE"),
-    scheduling("DEL-04", "Deleted while pending: nothing is bound afterwards, nothing is left", "OWN"),
+    scheduling("DEL-04", "Deleted while pending: nothing is bound afterwards, nothing is left; with a \
+        foreign gate or finalizer on its pods it ends when that goes; while the scheduler is down too", "OWN"),
     scheduling("DEL-05", "The capacity it held is given to a waiting unit, whole", "BRIEF"),
     contract("DEL-06", "Deleted while the controller is down: gone after it returns", "OWN"),
     contract("DEL-07", "Namespace deletion ends with nothing stuck", "OWN"),
-    scheduling("DEL-08", "A PCS of the same name created right after schedules as if it were the first",
+    scheduling("DEL-08", "A PCS of the same name created right after schedules as if it were the first, also \
+        after a scale and a template change, and when the scheduler's watch of its gang resources is late",
         "OWN"),
     contract("DEL-09", "Topology resources outlive workloads and go with their ClusterTopologyBinding",
         "GROVE").of(TopologyResource),
@@ -201,14 +235,18 @@ pub static CLAUSES: &[Clause] = &[
     // Several backends in one cluster.
     scheduling("COEX-01", "PodCliqueSets of every enabled backend at once: each pod is bound by its own \
         scheduler (evidence: the user of its `pods/binding` request, each scheduler having its own \
-        identity), each gang by its own rules", "G537").not_of_external(),
-    contract("COEX-02", "A backend writes only its own resources, and only for its own PodGangs", "G525")
+        identity), each gang by its own rules. Gangs of two schedulers on the same nodes, room for one, the \
+        second submitted once the first is bound: none of it is bound", "G537, OWN").not_of_external(),
+    contract("COEX-02", "A backend writes only its own resources, and only for its own PodGangs; no pod \
+        carries membership keys of another backend", "G525")
         .not_of_external(),
 
     // KAI, PodGroup of `scheduling.run.ai/v2alpha2`.
-    contract("KAI-01", "One PodGroup per PodGang, same name and namespace, its labels and annotations \
-        (foreign ones kept); minMember = Σ minReplicas; a leaf subgroup per podgroup with its minMember; a \
-        parent subgroup per topology group config with minSubGroup", "G525, GROVE"),
+    contract("KAI-01", "Judged by shape: labels and annotations of the PodGang reach the PodGroup, foreign \
+        ones are kept; every pod names a PodGroup and a leaf that exist, pods of one podgroup share a leaf \
+        whose minMember is its minReplicas, all leaves of a PodGang hang below one node that needs them all, \
+        a scaled gang's node is not needed by the base's (upstream's aggregate PodGroup per replica, KAI \
+        #735, is as right as one per PodGang)", "G525, GROVE"),
     contract("KAI-02", "PodGang and pods carry `kai.scheduler/skip-podgrouper: \"true\"`, so that the \
         podgrouper leaves them alone; the annotation survives later syncs", "G525"),
     contract("KAI-03", "Pods carry annotation `pod-group-name` and label `kai.scheduler/subgroup-name`",
@@ -222,14 +260,15 @@ pub static CLAUSES: &[Clause] = &[
         PodGroup; Topology from ClusterTopologyBinding, recreated when levels change", "GROVE").needs_topology(),
     contract("KAI-08", "A constraint without a topology name fails clearly: event, no PodGroup, pods stay \
         gated", "G525").needs_topology(),
-    scheduling("KAI-07", "With KAI's podgrouper running beside: one PodGroup per PodGang, none from the \
-        podgrouper", "G525"),
+    scheduling("KAI-07", "With KAI's podgrouper running beside: no pod ever names a PodGroup that the \
+        podgrouper made, and none of its making is left", "G525"),
 
     // kube-scheduler through `scheduling.k8s.io` of Kubernetes 1.36 and 1.37, profile `gangScheduling: true`.
     contract("KUBE-01", "1.36 flat: per PodGang a Workload of its name, and per podgroup a template of the \
         podgroup's name (cut and hashed where that is no DNS label of 63 characters, which the API demands) \
         and a PodGroup `<podgang>-<podgroup>` (cut and hashed beyond 253 characters) with \
-        `podGroupTemplateRef` to it, gang `minCount` = minReplicas", "G531").not_in_scope("Tree"),
+        `podGroupTemplateRef` to it, gang `minCount` = minReplicas. (Here and in KUBE-08, 10, KOORD-01: \
+        names may carry a generation's suffix where FreshGang is declared)", "G531").not_in_scope("Tree"),
     contract("KUBE-04", "Gang resources are never patched, nor deleted and recreated, to change the shape of \
         a live gang, on any API version, even where the API would let a field move", "G531"),
     contract("KUBE-05", "What the API cannot name or hold is refused at admission, never half-created: more \
@@ -264,9 +303,9 @@ pub static CLAUSES: &[Clause] = &[
             "AON-08", "TOPO-01", "TOPO-02", "TOPO-03", "TOPO-04", "TOPO-05", "TOPO-06", "TOPO-07", "TOPO-10",
             "TOPO-11",
         ]),
-    contract("KUBE-12", "Over the limits (8 entries per list, depth 4), preferred levels, or minReplicas 0 at \
-        first: refused at admission or, at the latest, failed closed before a pod is ungated; never loose pods",
-        "G531").of(CompositePodGroup),
+    contract("KUBE-12", "Over the limits (8 entries per list, depth 4), or minReplicas 0 at first (preferred \
+        levels: ADM-09): refused at admission or, at the latest, failed closed before a pod is ungated; \
+        never loose pods", "G531").of(CompositePodGroup),
     contract("KUBE-13", "`gangScheduling: false`: pods get the schedulerName, nothing else is created or set \
         (and the suite's AON-02 is red on it: a standing negative control)", "G531"),
     scheduling("KUBE-14", "A pod the scheduler sees before its PodGroup is retried when the PodGroup appears",
@@ -276,9 +315,9 @@ pub static CLAUSES: &[Clause] = &[
         pre-set without gangScheduling is rejected", "G531"),
 
     // Volcano from 1.14 on, PodGroup of `scheduling.volcano.sh/v1beta1`.
-    contract("VOL-01", "One PodGroup per PodGang: minMember = Σ minReplicas, one subGroupPolicy per podgroup \
-        (selector and matchLabelKeys on `grove.io/podclique`, subGroupSize, minSubGroups 1); Volcano's own \
-        fields survive", "GROVE"),
+    contract("VOL-01", "One PodGroup per PodGang: minMember Σ, one subGroupPolicy per podgroup (a selector \
+        that takes exactly the podgroup's pods, subGroupSize, minSubGroups 1); Volcano's own fields survive \
+        (`job-allocated-hypernode` ends with the generation, TERM-18)", "GROVE"),
     contract("VOL-02", "Pods carry both group-name annotations", "GROVE"),
     contract("VOL-03", "Queue annotation on PCS and cliques resolves to one queue that exists and is Open; \
         one set only on cliques reaches the PodGroup (upstream loses it); a change once a gang exists is \
@@ -289,13 +328,15 @@ pub static CLAUSES: &[Clause] = &[
 
     // Koordinator, PodGroup of `scheduling.sigs.k8s.io/v1alpha1`.
     contract("KOORD-01", "Per podgroup one PodGroup `<podgang>-<podgroup>`: label `grove.io/podgang`, \
-        minMember = minReplicas, scheduleTimeoutSeconds (30), priorityClassName, annotations `mode` (Strict), \
-        `match-policy` (once-satisfied), `total-number` = podReferences when not below minReplicas. Longer \
-        than 63 characters (a label's limit, and common: `<podgroup>` repeats the PCS name) the name is cut \
-        and ends in a hash, the same everywhere. All of a PodGang are joined by \
-        `gang.scheduling.koordinator.sh/groups`, listing each as `namespace/name`", "G537, OWN (cut)"),
-    contract("KOORD-02", "Pods carry `schedulerName`, label `pod-group.scheduling.sigs.k8s.io`, and \
-        `koordinator.sh/qosClass` when `defaultQoSClass` is set", "G537"),
+        minMember = minReplicas, scheduleTimeoutSeconds (30), priorityClassName, annotations `mode` \
+        (Strict), `match-policy` (once-satisfied, or what TERM-07 needs: the backend says which and why), \
+        `total-number` = podReferences when not below minReplicas. Longer than 63 characters (a label's \
+        limit, and common: `<podgroup>` repeats the PCS name) the name is cut and ends in a hash, the same \
+        everywhere. All of a PodGang are joined by `gang.scheduling.koordinator.sh/groups`, listing each as \
+        `namespace/name`", "G537, OWN (cut)"),
+    contract("KOORD-02", "Pods carry `schedulerName`, membership by label `pod-group.scheduling.sigs.k8s.io` or \
+        annotation `gang.scheduling.koordinator.sh/name`, and `koordinator.sh/qosClass` when \
+        `defaultQoSClass` is set", "G537"),
     contract("KOORD-03", "PodGang `packConstraint.required` becomes `network-topology-spec` with one \
         MustGather rule; hostname, rack and block keys map to hostLayer, rackLayer, blockLayer exactly, \
         `topologyKeyMappings` adds keys for those three; any other required key fails closed at reconcile \
@@ -312,8 +353,8 @@ pub static CLAUSES: &[Clause] = &[
         `defaultQoSClass`, `topologyKeyMappings`): each value reaches the resources; an invalid one stops \
         the start with its path", "G537"),
     contract("KOORD-07", "The `groups` annotation stays a complete, identical list on every member when the \
-        PodGang changes; create and update before prune; a PodGroup of another controller is never \
-        overwritten; foreign metadata is kept", "G537"),
+        PodGang changes; create and update before prune (except between two generations of a recycled gang, \
+        TERM-07); a PodGroup of another controller is never overwritten; foreign metadata is kept", "G537"),
 
     // Profiles of type External: any scheduler that reads PodGangs itself.
     contract("EXT-01", "Pods get the profile's name as schedulerName and Grove's gate and labels; the \
@@ -346,14 +387,14 @@ pub static CLAUSES: &[Clause] = &[
     // An operator takes the place of an earlier release (`run --upgrade-from`). Both are the harness's to start, so an
     // external scheduler, which is judged on its user's cluster, is not asked.
     scheduling("MIG-01", "No bound pod is restarted, moved or deleted by the upgrade; PodCliqueSets that ran \
-        run on, at every resourceVersion", "GROVE, OWN").not_of_external(),
+        run on, at every resourceVersion", "GROVE (its upgrade tests), OWN").not_of_external(),
     contract("MIG-02", "Membership fields, labels and gates change only to gang resources and PodGangs that \
         exist at that moment; a gate stays until they do; objects of the old scheme are gone in the end, and \
         none is left without an owner", "OWN").not_of_external().across_kinds(),
     scheduling("MIG-03", "A gang that is pending throughout stays all-or-nothing: AON-02 up to the end of the \
         upgrade, AON-03 after it", "OWN").not_of_external(),
     scheduling("MIG-04", "Afterwards the PodCliqueSets scale out and in (from zero too), replace a lost pod, \
-        and are deleted, as new ones do", "OWN").not_of_external(),
+        and are deleted, as new ones do", "OWN, #808").not_of_external(),
     contract("MIG-05", "The new operator is stopped in the middle, at any of its writes: the end is the same; \
         conditions that speak of a migration come and go", "OWN").not_of_external().across_kinds(),
 ];

@@ -33,6 +33,7 @@ pub(crate) static CONFORMANCE_EXTERNAL: Column = Column {
         (Feature::TopologyPerGroup, NO_SCHEDULER),
         (Feature::TopologyPerClique, NO_SCHEDULER),
         (Feature::TopologyNested, NO_SCHEDULER),
+        (Feature::TopologyPerReplica, NO_SCHEDULER),
         (Feature::TopologyPreferred, NO_SCHEDULER),
         (Feature::TopologyResource, NO_TOPOLOGY_RESOURCES),
         (Feature::SelfHealing, NO_RESOURCES),
@@ -52,6 +53,7 @@ pub(crate) static CONFORMANCE_EXTERNAL: Column = Column {
 pub(crate) const fn why_not_of_an_external_scheduler(feature: Feature) -> &'static str {
     match feature {
         Feature::SelfHealing => NO_RESOURCES,
+        Feature::TopologyPerReplica => "it is an operator's to declare, together with its backend",
         Feature::TopologyResource => NO_TOPOLOGY_RESOURCES,
         Feature::CompositePodGroup => NO_GANG_RESOURCES,
         _ => "not declared by --features",

@@ -1,6 +1,6 @@
 //! KAI-Scheduler.
 
-use super::Description;
+use super::{Description, NO_PLACE_PER_REPLICA};
 use crate::clauses::Feature;
 use crate::kinds::{Kind, kind};
 use crate::scheduler::Scheduler;
@@ -40,6 +40,7 @@ static COLUMN: Column = Column {
         Feature::Kubelet,
     ],
     why_not: &[
+        NO_PLACE_PER_REPLICA,
         (Feature::CompositePodGroup, "it has gang resources of its own"),
         (Feature::External, "its scheduler reads gang resources of its own, not PodGangs"),
     ],

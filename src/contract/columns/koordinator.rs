@@ -1,6 +1,6 @@
 //! Koordinator.
 
-use super::Description;
+use super::{Description, NO_PLACE_PER_REPLICA};
 use crate::clauses::Feature;
 use crate::kinds::{Kind, kind};
 use crate::scheduler::Scheduler;
@@ -32,6 +32,7 @@ static COLUMN: Column = Column {
     kubernetes: None,
     features: &[Feature::AtomicPodGang, Feature::TopologyRequired, Feature::SelfHealing, Feature::Kubelet],
     why_not: &[
+        NO_PLACE_PER_REPLICA,
         (Feature::TopologyPerGroup, ONE_SPEC),
         (Feature::TopologyPerClique, ONE_SPEC),
         (Feature::TopologyNested, ONE_SPEC),

@@ -1,6 +1,6 @@
 //! kube-scheduler on the Workload API, in three mappings.
 
-use super::Description;
+use super::{Description, NO_PLACE_PER_REPLICA};
 use crate::clauses::Feature;
 use crate::kinds::{Kind, kind};
 use crate::kubernetes::Kubernetes;
@@ -78,6 +78,7 @@ static POD_GROUP: Column = Column {
         ),
         PER_GROUP,
         NESTED,
+        NO_PLACE_PER_REPLICA,
         PREFERRED,
         RESOURCE,
         COMPOSITE,
@@ -98,6 +99,7 @@ static POD_GANG: Column = Column {
         ),
         PER_GROUP,
         NESTED,
+        NO_PLACE_PER_REPLICA,
         PREFERRED,
         RESOURCE,
         COMPOSITE,
@@ -120,7 +122,7 @@ static TREE: Column = Column {
         Feature::SelfHealing,
         Feature::Kubelet,
     ],
-    why_not: &[PREFERRED, RESOURCE, EXTERNAL],
+    why_not: &[NO_PLACE_PER_REPLICA, PREFERRED, RESOURCE, EXTERNAL],
     gates: &[("GenericWorkload", "AON-02"), TOPOLOGY_GATE, ("CompositePodGroup", "AON-08")],
     ..ANY
 };

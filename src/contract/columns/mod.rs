@@ -8,11 +8,16 @@ mod koordinator;
 mod kube;
 mod volcano;
 
+use crate::clauses::Feature;
 use crate::kinds::{self, Kind};
 use crate::target::{Column, Target};
 
 pub(crate) use external::{CONFORMANCE_EXTERNAL, why_not_of_an_external_scheduler};
 pub use kube::KUBE;
+
+/// Of every scheduler so far.
+const NO_PLACE_PER_REPLICA: (Feature, &str) =
+    (Feature::TopologyPerReplica, "its gang resources are made per PodGang, and no constraint spans several");
 
 /// A scheduler, as far as the contract has to know it.
 pub(crate) struct Description {

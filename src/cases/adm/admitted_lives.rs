@@ -1,0 +1,51 @@
+//! `a-set-of-the-longest-name-admitted` + `model` + `worker` have 45 characters together, and no clique and no group says
+//! how many: each is 1. The neighbour of what is refused is worth something only if it lives.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::{binding, finding};
+
+/// ADM-04.
+pub(crate) const CASE: Case = Case::new(
+    "The longest names that are admitted, and counts that are left out, become pods",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["ADM-04"])
+.nodes(&[nodes(1)]);
+
+const SET: &str = "a-set-of-the-longest-name-admitted";
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_bound(2).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("ADM-04", || binding::all(&history.end(), &history.gangs(SET)?))]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::ruling::Broken;
+    use conformance_history::testing::Story;
+
+    use super::*;
+
+    #[test]
+    fn no_longer_name_is_admitted_and_one_that_does_not_live_is_a_failure() {
+        let pcs = grove_yaml::documents(crate::manifest("adm/admitted-lives")).unwrap().remove(0);
+        assert_eq!(SET.len() + "model".len() + "worker".len(), 45);
+        let cliques: Vec<_> = conformance_expect::gangs(&pcs)[0]
+            .groups
+            .iter()
+            .map(|group| (group.min, group.replicas))
+            .collect();
+        assert_eq!(cliques, [(1, 1), (1, 1)]);
+        let ruling = judge(&Story::flat().submitted(pcs).end()).remove(0).ruling;
+        assert!(matches!(ruling, Err(Broken::Violated(_))), "{ruling:?}");
+    }
+}
