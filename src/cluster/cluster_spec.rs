@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::{EXTERNAL_SCHEDULER, Scheduler};
-use conformance_proxy::Rule;
+use conformance_proxy::{Patch, Rule};
 use serde_json::{Value, json};
 
 use crate::local::Part;
@@ -86,6 +86,8 @@ pub struct ClusterSpec {
     pub proxied: BTreeSet<Part>,
     /// What the fault proxy of a part does from its start on; none but in mutants.
     pub rules: BTreeMap<Part, Vec<Rule>>,
+    /// Changes of what is installed with the controller, by `Kind name`; none but in mutants.
+    pub altered: Vec<(String, Patch)>,
     /// Schedulers that the user gave, with their CRDs. For one that can only be given and is not, kube-scheduler stands in.
     pub given: BTreeMap<Scheduler, Arc<GivenScheduler>>,
 }
@@ -228,6 +230,7 @@ impl ClusterSpec {
             gpu_plugin_faults: Vec::new(),
             proxied: BTreeSet::new(),
             rules: BTreeMap::new(),
+            altered: Vec::new(),
             given: BTreeMap::new(),
         }
     }

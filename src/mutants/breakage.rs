@@ -6,9 +6,9 @@ use conformance_cluster::local::{ClusterSpec, ControllerSpec, Part};
 use conformance_cluster::schedulers;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
-use conformance_proxy::Rule;
+use conformance_proxy::{Change, Edit, Patch, Rule};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What is broken. Of several all are.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -20,6 +20,9 @@ pub struct Breakage {
     pub controller: Vec<Rule>,
     /// Rules of a fault proxy between the API server and who binds the target's pods.
     pub scheduler: Vec<Rule>,
+    /// Requests about PodCliqueSets that the validating webhook is not asked about: CEL over `object`, `oldObject` and
+    /// `request`.
+    pub unasked: Option<String>,
     /// The target's profile in the controller's configuration.
     pub profile: Option<Value>,
     /// Feature gates of kube-scheduler.
@@ -49,6 +52,7 @@ impl Breakage {
         spec.api_gates.0.extend(self.api_gates.clone());
         spec.scheduler_gates.0.extend(self.scheduler_gates.clone());
         spec.plugins_off = self.plugins_off.iter().map(|name| (target.scheduler(), name.clone())).collect();
+        spec.altered = self.unasked.iter().map(|requests| unasked(requests)).collect();
         let binder = spec.binding_part(target.scheduler());
         for rule in &self.controller {
             spec = spec.with_rule(Part::Controller, rule.clone());
@@ -66,6 +70,13 @@ impl Breakage {
         let (clean, broken) = (Self::default().spec(target), self.spec(target));
         if clean == broken { Err("nothing is broken: say what in `by`".into()) } else { Ok(()) }
     }
+}
+
+/// The webhook that is not asked about some requests.
+fn unasked(requests: &str) -> (String, Patch) {
+    let condition = json!([{"name": "mutant", "expression": format!("!({requests})")}]);
+    let edit = Edit { at: "/webhooks/0/matchConditions".into(), to: Change::Set(condition) };
+    ("ValidatingWebhookConfiguration podcliqueset-validating-webhook".into(), Patch::Edit(vec![edit]))
 }
 
 fn scheduler(name: &str) -> Option<Scheduler> {

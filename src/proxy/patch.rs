@@ -48,7 +48,7 @@ pub enum Change {
 impl Patch {
     /// Changes `object`; whether it could: a JSON patch may name a path that is not there, or test for another value, and
     /// edits may find nothing.
-    pub(crate) fn apply(&self, object: &mut Value) -> bool {
+    pub fn apply(&self, object: &mut Value) -> bool {
         match self {
             Self::Json(patch) => json_patch::patch(object, patch).is_ok(),
             Self::Merge(patch) => {
