@@ -46,6 +46,9 @@ pub(crate) async fn mutants(args: &MutantsArgs) -> Result<Exit, Failure> {
     let chosen = chosen(&all, place, args)?;
     if args.list {
         chosen.iter().for_each(|mutant| output::data(&format!("{:<40}{}", mutant.id, mutant.breaks)));
+        if args.write {
+            write_page(&all, &args.report_dir)?;
+        }
         return Ok(Exit::Conformant);
     }
     given::no_sources(&args.cluster_args, "mutants break the schedulers that are pinned")?;
@@ -86,7 +89,8 @@ fn place(provider: ProviderName) -> Result<Place, Failure> {
         ProviderName::Local => Ok(Place::Local),
         ProviderName::Kind => Ok(Place::Kind),
         ProviderName::Existing => Err(Failure::Usage(
-            "mutants break clusters that they create themselves: pass --provider local or --provider kind".into(),
+            "mutants break clusters that they create themselves: pass --provider local or --provider kind"
+                .into(),
         )),
     }
 }
@@ -190,8 +194,7 @@ fn found(report: &Report) -> Found {
 
 fn say(mutant: &Mutant, kept: &Kept) {
     let Kept { outcome, seconds, .. } = kept;
-    let head =
-        format!("{:<9}{:<40}{} ({seconds:.0} s)", outcome.verdict.name(), mutant.id, mutant.breaks);
+    let head = format!("{:<9}{:<40}{} ({seconds:.0} s)", outcome.verdict.name(), mutant.id, mutant.breaks);
     output::data(&format!("{head}\n         red: {}", outcome.red.join(" ")));
     for why in &outcome.because {
         output::data(&format!("         {why}"));
@@ -226,7 +229,8 @@ mod tests {
     fn chosen_by(words: &[&str]) -> Result<Vec<String>, String> {
         let args = Line::parse_from(["mutants"].iter().chain(words)).args;
         let place = place(args.provider).map_err(|failure| failure.to_string())?;
-        let chosen = chosen(&place.mutants().unwrap(), place, &args).map_err(|failure| failure.to_string())?;
+        let chosen =
+            chosen(&place.mutants().unwrap(), place, &args).map_err(|failure| failure.to_string())?;
         Ok(chosen.into_iter().map(|mutant| mutant.id).collect())
     }
 
@@ -257,10 +261,14 @@ mod tests {
     #[test]
     fn clauses_and_shards_choose() {
         let of_clause = chosen_by(&["--clause", "GANG-11"]).unwrap();
-        assert!(of_clause.contains(&"restless".to_owned()) && !of_clause.contains(&"early-ungating".to_owned()));
+        assert!(
+            of_clause.contains(&"restless".to_owned()) && !of_clause.contains(&"early-ungating".to_owned())
+        );
         let all = chosen_by(&[]).unwrap();
-        let mut shards: Vec<_> =
-            ["1/3", "2/3", "3/3"].into_iter().flat_map(|shard| chosen_by(&["--shard", shard]).unwrap()).collect();
+        let mut shards: Vec<_> = ["1/3", "2/3", "3/3"]
+            .into_iter()
+            .flat_map(|shard| chosen_by(&["--shard", shard]).unwrap())
+            .collect();
         shards.sort();
         let mut wanted = all.clone();
         wanted.sort();

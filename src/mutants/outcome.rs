@@ -61,7 +61,8 @@ impl Mutant {
             because.push(format!("red, and may not be: {}", unexpected.join(" ")));
         }
         if let Some(unproven) = &self.unproven {
-            let proven: Vec<_> = unproven.clauses.iter().filter(|id| found.kept.contains(id)).cloned().collect();
+            let proven: Vec<_> =
+                unproven.clauses.iter().filter(|id| found.kept.contains(id)).cloned().collect();
             if !proven.is_empty() {
                 verdict = Verdict::Wrong;
                 because.push(format!("judged kept, which it cannot be: {}", proven.join(" ")));

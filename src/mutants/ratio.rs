@@ -25,7 +25,8 @@ pub fn ratios(mutants: &[Mutant], kept: &[Kept]) -> BTreeMap<String, (usize, usi
     let mut ratios = BTreeMap::new();
     for (mutant, kept) in mutants.iter().filter_map(|mutant| Some((mutant, of(mutant, kept)?))) {
         let unproven = mutant.unproven.iter().flat_map(|unproven| &unproven.clauses).map(String::as_str);
-        let groups: BTreeSet<_> = mutant.musts().chain(unproven).filter_map(|id| id.split('-').next()).collect();
+        let groups: BTreeSet<_> =
+            mutant.musts().chain(unproven).filter_map(|id| id.split('-').next()).collect();
         for group in groups {
             let (killed, run) = ratios.entry(group.to_owned()).or_insert((0, 0));
             *killed += usize::from(kept.outcome.verdict == Verdict::Killed);
@@ -63,19 +64,26 @@ pub fn report(mutants: &[Mutant], kept: &[Kept]) -> String {
     }
     for (mutant, kept) in left {
         let why = kept.outcome.because.join("; ");
-        let _ = writeln!(page, "- `{}` ({}): {}. {why}.", mutant.id, kept.outcome.verdict.name(), mutant.breaks);
+        let _ =
+            writeln!(page, "- `{}` ({}): {}. {why}.", mutant.id, kept.outcome.verdict.name(), mutant.breaks);
     }
     page.push_str("\n## Not run\n\n");
     let not_run: Vec<_> = mutants.iter().filter(|mutant| of(mutant, kept).is_none()).collect();
     match not_run.as_slice() {
         [] => page.push_str("None.\n"),
-        all => all.iter().for_each(|mutant| drop(writeln!(page, "- `{}`: {}.", mutant.id, mutant.breaks))),
+        all => page.extend(all.iter().map(|mutant| format!("- `{}`: {}.\n", mutant.id, mutant.breaks))),
     }
     page.push_str("\n## Mutants\n\n| mutant | broken | target | must | red |\n|---|---|---|---|---|\n");
     for (mutant, kept) in run {
         let musts: Vec<_> = mutant.must.iter().map(|set| set.0.join(" or ")).collect();
         let (target, red) = (mutant.target, kept.outcome.red.join(", "));
-        let _ = writeln!(page, "| `{}` | {} | {target} | {} | {red} |", mutant.id, mutant.breaks, musts.join(", "));
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | {target} | {} | {red} |",
+            mutant.id,
+            mutant.breaks,
+            musts.join(", ")
+        );
     }
     let without = without_mutant(mutants);
     let _ = writeln!(page, "\n## Clauses without a mutant\n\n{}", without.join(", "));

@@ -165,7 +165,8 @@ mod tests {
 
     #[test]
     fn edits_that_find_nothing_say_so() {
-        for (at, to) in [("/b/c", json!({"set": 1})), ("/a", json!("shortened")), ("/c/*", json!("removed"))] {
+        for (at, to) in [("/b/c", json!({"set": 1})), ("/a", json!("shortened")), ("/c/*", json!("removed"))]
+        {
             let patch: Patch = serde_json::from_value(json!({"edit": [{"at": at, "to": to}]})).unwrap();
             assert!(!patch.apply(&mut json!({"a": [1], "c": {}})), "{at}");
         }
