@@ -40,8 +40,9 @@ pub(crate) enum Verb {
     Replay(ReplayArgs),
     /// Merge several reports into one, or recover one from what a killed run left.
     Report(ReportArgs),
-    /// Run the negative controls: deliberately broken clusters on which given clauses must fail.
-    Controls(ControlsArgs),
+    /// Run the mutants: deliberately broken clusters on which given clauses must fail.
+    #[command(alias = "controls")]
+    Mutants(MutantsArgs),
     /// Start a cluster and leave it running.
     Up(UpArgs),
     /// Stop a cluster that `up` started.
@@ -419,17 +420,35 @@ pub(crate) struct MergeArgs {
     pub report_dir: PathBuf,
 }
 
-/// Arguments of `controls`.
+/// Arguments of `mutants`.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct ControlsArgs {
-    /// Run only these controls.
-    #[arg(value_name = "NAME")]
+pub(crate) struct MutantsArgs {
+    /// Run only these mutants.
+    #[arg(value_name = "ID")]
     pub names: Vec<String>,
-    /// Provider of the clusters: local processes, or kind for the controls of kubelets.
+    /// Run only the mutants that have to turn this clause red; may be repeated.
+    #[arg(long, value_name = "ID")]
+    pub clause: Vec<String>,
+    /// Run only the Ith of N shares.
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
+    /// How many run at a time, each on a control plane of its own; on kind always one.
+    #[arg(long, value_name = "N", default_value = "2")]
+    pub side_by_side: std::num::NonZeroUsize,
+    /// List the mutants instead of running them.
+    #[arg(long)]
+    pub list: bool,
+    /// Write docs/kill-ratio.md, from the last run of each mutant that --report-dir has.
+    #[arg(long)]
+    pub write: bool,
+    /// Mutants of your own instead of the built-in ones: a table as in src/mutants.
+    #[arg(long, value_name = "FILE", conflicts_with = "write")]
+    pub table: Option<PathBuf>,
+    /// Provider of the clusters: local processes, or kind for the mutants of kubelets.
     #[arg(long, value_enum, default_value = "local")]
     pub provider: ProviderName,
     /// Folder for the reports.
-    #[arg(long, value_name = "DIR", default_value = "conformance-report/controls")]
+    #[arg(long, value_name = "DIR", default_value = "conformance-report/mutants")]
     pub report_dir: PathBuf,
     /// Multiply every time limit by this factor, for slow machines [default: 1; 2 on kind].
     #[arg(long, value_name = "FACTOR", value_parser = factor)]

@@ -8,10 +8,10 @@ mod bench;
 mod clean;
 mod clusters;
 mod components;
-mod controls;
 mod doctor;
 mod given;
 mod list;
+mod mutants;
 mod operator;
 mod output;
 mod provider;
@@ -25,6 +25,7 @@ mod shell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use clap::Parser;
@@ -146,7 +147,7 @@ async fn dispatch(verb: Verb, interruption: Arc<Interruption>) -> Result<Exit, F
         Verb::List(args) => list::list(&args),
         Verb::Replay(args) => replay::replay(&args),
         Verb::Report(args) => report::report(&args),
-        Verb::Controls(args) => controls::controls(&args).await,
+        Verb::Mutants(args) => mutants::mutants(&args).await,
         Verb::Up(args) => clusters::up(&args).await,
         Verb::Down(args) => clusters::down(&args.name).await,
         Verb::Status => clusters::status(),
@@ -264,11 +265,10 @@ fn controller_program(given: Option<PathBuf>) -> Result<ControllerProgram, Failu
 
 /// A short id for a run: time of day and process, so that two runs side by side differ.
 fn run_id() -> String {
-    format!(
-        "{:x}",
-        (u64::from(std::process::id()) << 20 | jiff::Timestamp::now().as_second() as u64 & 0xf_ffff)
-            & 0xfff_ffff
-    )
+    static BEFORE: AtomicU64 = AtomicU64::new(0);
+    // One process may begin several runs in a second.
+    let moment = jiff::Timestamp::now().as_second() as u64 + BEFORE.fetch_add(1, Ordering::Relaxed);
+    format!("{:x}", (u64::from(std::process::id()) << 20 | moment & 0xf_ffff) & 0xfff_ffff)
 }
 
 /// Writes why the launcher could not execute the program; standard error is that program's log.

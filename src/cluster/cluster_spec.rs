@@ -1,11 +1,11 @@
-//! The specification of a local cluster. The default is what a conformance run uses; negative controls change parts
-//! of it.
+//! The specification of a local cluster. The default is what a conformance run uses; mutants change parts of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::{EXTERNAL_SCHEDULER, Scheduler};
+use conformance_proxy::{Patch, Rule};
 use serde_json::{Value, json};
 
 use crate::local::Part;
@@ -78,12 +78,16 @@ pub struct ClusterSpec {
     /// The schedulers; kube-scheduler is always among them.
     pub schedulers: BTreeSet<Scheduler>,
     /// Plugins (or arguments of plugins) that a scheduler other than kube-scheduler is started without, by the names
-    /// that its file in [`crate::schedulers`] has for them; none but in negative controls.
-    pub plugins_off: Vec<(Scheduler, &'static str)>,
-    /// Faults that the fake GPU plugin is started with, where nodes have kubelets; none but in negative controls.
+    /// that its file in [`crate::schedulers`] has for them; none but in mutants.
+    pub plugins_off: Vec<(Scheduler, String)>,
+    /// Faults that the fake GPU plugin is started with, where nodes have kubelets; none but in mutants.
     pub gpu_plugin_faults: Vec<String>,
     /// The parts that reach the API server through a fault proxy; none but while a case asks for it.
     pub proxied: BTreeSet<Part>,
+    /// What the fault proxy of a part does from its start on; none but in mutants.
+    pub rules: BTreeMap<Part, Vec<Rule>>,
+    /// Changes of what is installed with the controller, by `Kind name`; none but in mutants.
+    pub altered: Vec<(String, Patch)>,
     /// Schedulers that the user gave, with their CRDs. For one that can only be given and is not, kube-scheduler stands in.
     pub given: BTreeMap<Scheduler, Arc<GivenScheduler>>,
 }
@@ -120,7 +124,7 @@ fn title(operator: Option<&Operator>) -> String {
 pub struct ControllerSpec {
     /// OperatorConfiguration.
     pub configuration: Value,
-    /// Faults it is started with; none but in negative controls.
+    /// Faults it is started with; none but in mutants.
     pub faults: Vec<String>,
     /// Whether it elects a leader.
     pub leader_election: bool,
@@ -225,6 +229,8 @@ impl ClusterSpec {
             plugins_off: Vec::new(),
             gpu_plugin_faults: Vec::new(),
             proxied: BTreeSet::new(),
+            rules: BTreeMap::new(),
+            altered: Vec::new(),
             given: BTreeMap::new(),
         }
     }
@@ -306,9 +312,17 @@ impl ClusterSpec {
         self.parts().find(|part| part.user() == Some(binder))
     }
 
+    /// The same with a rule of a part's fault proxy, which is there from the start.
+    #[must_use]
+    pub fn with_rule(mut self, part: Part, rule: Rule) -> Self {
+        self.proxied.insert(part);
+        self.rules.entry(part).or_default().push(rule);
+        self
+    }
+
     /// What a scheduler is started without.
-    pub fn off(&self, scheduler: Scheduler) -> Vec<&'static str> {
-        self.plugins_off.iter().filter(|(of, _)| *of == scheduler).map(|(_, name)| *name).collect()
+    pub fn off(&self, scheduler: Scheduler) -> Vec<&str> {
+        self.plugins_off.iter().filter(|(of, _)| *of == scheduler).map(|(_, name)| name.as_str()).collect()
     }
 }
 

@@ -34,7 +34,7 @@ mod tests;
 
 pub use error::ProxyError;
 pub use log::Fault;
-pub use patch::Patch;
+pub use patch::{Change, Edit, Patch};
 pub use rule::{Action, Match, Rule, When};
 pub use rules::{Counted, ProxyHandle, RuleId};
 pub use server::{Credentials, Proxy, ProxyConfig};

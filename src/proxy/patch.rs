@@ -1,7 +1,7 @@
 //! Changes of an object on its way.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A change of an object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -11,17 +11,164 @@ pub enum Patch {
     Json(json_patch::Patch),
     /// RFC 7386.
     Merge(Value),
+    /// Edits of what is there, wherever a pattern finds it; what the other two cannot say.
+    Edit(Vec<Edit>),
+}
+
+/// An edit of every value that a pattern finds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Edit {
+    /// A JSON pointer (RFC 6901) in which `*` is every entry of a list or map, and `-` the last entry of a list.
+    pub at: String,
+    /// What becomes of each.
+    pub to: Change,
+}
+
+/// What becomes of a value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Change {
+    /// It is not there.
+    Removed,
+    /// It is this, in its parent if it was not there.
+    Set(Value),
+    /// A number is greater by so much, but never negative.
+    Plus(i64),
+    /// A list has its entries in the opposite order; one of a single entry stays as it is.
+    Reversed,
+    /// A list lacks its last entry; one of a single entry stays as it is.
+    Shortened,
+    /// A list has its last entry twice.
+    Doubled,
+    /// A text goes on with this.
+    Continued(String),
 }
 
 impl Patch {
-    /// Changes `object`; whether it could: a JSON patch may name a path that is not there, or test for another value.
-    pub(crate) fn apply(&self, object: &mut Value) -> bool {
+    /// Changes `object`; whether it could: a JSON patch may name a path that is not there, or test for another value, and
+    /// edits may find nothing.
+    pub fn apply(&self, object: &mut Value) -> bool {
         match self {
             Self::Json(patch) => json_patch::patch(object, patch).is_ok(),
             Self::Merge(patch) => {
                 json_patch::merge(object, patch);
                 true
             }
+            Self::Edit(edits) => {
+                let before = object.clone();
+                for edit in edits {
+                    edit.apply(object);
+                }
+                *object != before
+            }
+        }
+    }
+}
+
+impl Edit {
+    fn apply(&self, object: &mut Value) {
+        let keys = self.at.split('/').skip(1).map(|key| key.replace("~1", "/").replace("~0", "~"));
+        let keys: Vec<String> = keys.collect();
+        if let Some((last, path)) = keys.split_last() {
+            reach(object, path, &mut |parent| self.to.apply(parent, last));
+        }
+    }
+}
+
+/// Every value at a path.
+fn reach(value: &mut Value, path: &[String], act: &mut dyn FnMut(&mut Value)) {
+    let Some((key, rest)) = path.split_first() else { return act(value) };
+    for next in found(value, key) {
+        reach(next, rest, act);
+    }
+}
+
+/// The entries that a key means.
+fn found<'a>(value: &'a mut Value, key: &str) -> Vec<&'a mut Value> {
+    match (value, key) {
+        (Value::Array(entries), "*") => entries.iter_mut().collect(),
+        (Value::Array(entries), "-") => entries.last_mut().into_iter().collect(),
+        (Value::Array(entries), _) => {
+            key.parse::<usize>().ok().and_then(|index| entries.get_mut(index)).into_iter().collect()
+        }
+        (Value::Object(entries), "*") => entries.values_mut().collect(),
+        (Value::Object(entries), _) => entries.get_mut(key).into_iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+impl Change {
+    fn apply(&self, parent: &mut Value, key: &str) {
+        match (self, &mut *parent) {
+            (Self::Removed, Value::Object(entries)) => remove(entries, key),
+            (Self::Removed, Value::Array(entries)) => match key {
+                "*" => entries.clear(),
+                "-" => drop(entries.pop()),
+                _ => entries.retain({
+                    let (gone, mut at) = (key.parse::<usize>().ok(), 0..);
+                    move |_| at.next() != gone
+                }),
+            },
+            (Self::Set(value), Value::Object(entries)) if key != "*" => {
+                entries.insert(key.to_owned(), value.clone());
+            }
+            _ => found(parent, key).into_iter().for_each(|value| self.change(value)),
+        }
+    }
+
+    fn change(&self, value: &mut Value) {
+        match (self, value) {
+            (Self::Set(wanted), value) => *value = wanted.clone(),
+            (Self::Plus(more), value) if value.is_i64() => {
+                *value = (value.as_i64().unwrap_or_default() + more).max(0).into();
+            }
+            (Self::Reversed, Value::Array(entries)) => entries.reverse(),
+            (Self::Shortened, Value::Array(entries)) if entries.len() > 1 => drop(entries.pop()),
+            (Self::Doubled, Value::Array(entries)) => entries.extend(entries.last().cloned()),
+            (Self::Continued(more), Value::String(text)) => text.push_str(more),
+            _ => {}
+        }
+    }
+}
+
+fn remove(entries: &mut Map<String, Value>, key: &str) {
+    match key {
+        "*" => entries.clear(),
+        _ => drop(entries.remove(key)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest::rstest]
+    #[case("/groups/*/min", json!({"plus": -1}), json!({"groups": [{"min": 0}, {"min": 1}], "name": "a"}))]
+    #[case("/groups/-/min", json!({"plus": -9}), json!({"groups": [{"min": 1}, {"min": 0}], "name": "a"}))]
+    #[case("/groups", json!("reversed"), json!({"groups": [{"min": 2}, {"min": 1}], "name": "a"}))]
+    #[case("/groups", json!("shortened"), json!({"groups": [{"min": 1}], "name": "a"}))]
+    #[case("/groups", json!("doubled"), json!({"groups": [{"min": 1}, {"min": 2}, {"min": 2}], "name": "a"}))]
+    #[case("/groups/0", json!("removed"), json!({"groups": [{"min": 2}], "name": "a"}))]
+    #[case("/groups/*", json!("removed"), json!({"groups": [], "name": "a"}))]
+    #[case("/name", json!("removed"), json!({"groups": [{"min": 1}, {"min": 2}]}))]
+    #[case("/name", json!({"continued": "b"}), json!({"groups": [{"min": 1}, {"min": 2}], "name": "ab"}))]
+    #[case("/a~1b", json!({"set": true}), json!({"groups": [{"min": 1}, {"min": 2}], "name": "a", "a/b": true}))]
+    fn edits(#[case] at: &str, #[case] to: Value, #[case] wanted: Value) {
+        let mut object = json!({"groups": [{"min": 1}, {"min": 2}], "name": "a"});
+        let patch: Patch = serde_json::from_value(json!({"edit": [{"at": at, "to": to}]})).unwrap();
+        assert!(patch.apply(&mut object));
+        assert_eq!(object, wanted);
+    }
+
+    #[test]
+    fn edits_that_find_nothing_say_so() {
+        for (at, to) in [("/b/c", json!({"set": 1})), ("/a", json!("shortened")), ("/c/*", json!("removed"))]
+        {
+            let patch: Patch = serde_json::from_value(json!({"edit": [{"at": at, "to": to}]})).unwrap();
+            assert!(!patch.apply(&mut json!({"a": [1], "c": {}})), "{at}");
         }
     }
 }

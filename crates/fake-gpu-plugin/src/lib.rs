@@ -9,7 +9,7 @@
 //! - `plugin`: serving, registering, and both again when the kubelet restarts; `kubelet`: registering once;
 //!   `socket`: socket files
 //! - `resource_name`: what is advertised; `reasons`: logs every reason once
-//! - `faults`: deliberately broken promises, for negative controls
+//! - `faults`: deliberately broken promises, for mutants
 //! - `v1beta1`: the kubelet's API, generated
 //!
 //! Arrows: `node` -> `devices` (a watch channel) -> `service` -> the kubelet. Nothing here knows of Grove.

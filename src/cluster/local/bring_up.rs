@@ -76,10 +76,20 @@ impl LocalCluster {
     /// What the controller that the specification names needs of the API.
     pub(super) async fn controller_objects(&self) -> Result<Vec<Value>, ClusterError> {
         let spec = self.spec();
-        match &spec.operator {
+        let mut objects = match &spec.operator {
             Some(operator) => operator.objects(self.layout.operator_place(operator)?, &spec.controller),
             None => self.programs.controller.manifests(self.layout.webhook_flags()).await,
+        }?;
+        let name = |object: &Value| {
+            let field = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            format!("{} {}", field(&object["kind"]), field(&object["metadata"]["name"]))
+        };
+        for (altered, patch) in &spec.altered {
+            objects.iter_mut().filter(|object| name(object) == *altered).for_each(|object| {
+                patch.apply(object);
+            });
         }
+        Ok(objects)
     }
 
     async fn start_controller(&self) -> Result<(), ClusterError> {

@@ -85,7 +85,11 @@ impl LocalCluster {
             server: self.layout.server(),
             log: Some(log),
         };
-        Ok((Proxy::start(&config)?, port))
+        let proxy = Proxy::start(&config)?;
+        for rule in self.spec().rules.remove(&part).into_iter().flatten() {
+            proxy.handle().add(rule)?;
+        }
+        Ok((proxy, port))
     }
 }
 

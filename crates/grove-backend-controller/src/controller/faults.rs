@@ -1,4 +1,4 @@
-//! Faults for negative controls: each makes the controller break one promise, so that a suite can show that
+//! Faults for mutants: each makes the controller break one promise, so that a suite can show that
 //! it notices.
 //!
 //! They are switched on by a hidden flag and never in operation.

@@ -73,7 +73,7 @@ pub fn objects(options: &InstallOptions) -> Result<Vec<Value>, InstallError> {
 }
 
 /// Everything of `manifests/controller`, in the order to apply it, with this image and this configuration; and with these
-/// faults, of which there are none but in negative controls.
+/// faults, of which there are none but in mutants.
 ///
 /// # Errors
 /// A manifest or an object could not be turned into JSON.

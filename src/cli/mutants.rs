@@ -1,0 +1,280 @@
+//! `mutants`: runs the suite on broken clusters and controllers, and reports whether it detected the defect. The
+//! mutants of kubelets run with `--provider kind`, each in its own cluster, the others on local processes, several side by
+//! side.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use conformance_cases as cases;
+use conformance_contract::clauses::CLAUSES;
+use conformance_contract::verdict::Verdict as Judged;
+use conformance_mutants::{Found, Kept, Mutant, Place, TableError, Verdict};
+use conformance_report as report;
+use conformance_report::{Exit, Report};
+use conformance_run::environment::{Environment, Origin, Settings};
+use conformance_run::runner::{Clock, Plan};
+use futures::{StreamExt, stream};
+
+use super::args::{MutantsArgs, ProviderName};
+use super::output::{self, Console};
+use super::provider::{self, KindWords};
+use super::{Failure, given, programs, run, run_id, select};
+
+/// What is kept of a mutant's run, beside its report.
+const KEPT: &str = "outcome.json";
+/// Where `--write` puts the page.
+const PAGE: &str = "docs/kill-ratio.md";
+
+impl From<TableError> for Failure {
+    fn from(error: TableError) -> Self {
+        Self::Usage(error.to_string())
+    }
+}
+
+/// Runs the chosen mutants.
+///
+/// # Errors
+/// [`Failure::Usage`] for an unknown name, and for one that is run elsewhere; [`Failure::Infrastructure`] if a cluster
+/// does not come up.
+pub(crate) async fn mutants(args: &MutantsArgs) -> Result<Exit, Failure> {
+    let place = place(args.provider)?;
+    let all = match &args.table {
+        Some(file) => given_table(file)?,
+        None => place.mutants()?,
+    };
+    let chosen = chosen(&all, place, args)?;
+    if args.list {
+        chosen.iter().for_each(|mutant| output::data(&format!("{:<40}{}", mutant.id, mutant.breaks)));
+        if args.write {
+            write_page(&all, &args.report_dir)?;
+        }
+        return Ok(Exit::Conformant);
+    }
+    given::no_sources(&args.cluster_args, "mutants break the schedulers that are pinned")?;
+    let side_by_side = match place {
+        Place::Local => args.side_by_side.get(),
+        Place::Kind => 1,
+    };
+    let mut runs =
+        stream::iter(&chosen).map(|mutant| run_one(mutant, place, args)).buffer_unordered(side_by_side);
+    let mut kept = Vec::new();
+    while let Some(one) = runs.next().await {
+        kept.push(one?);
+    }
+    drop(runs);
+    for (group, (killed, run)) in conformance_mutants::ratios(&chosen, &kept) {
+        output::data(&format!("{group:<6}{killed} of {run} killed"));
+    }
+    let killed = kept.iter().filter(|one| one.outcome.verdict == Verdict::Killed).count();
+    output::data(&format!("all   {killed} of {} killed", kept.len()));
+    for one in kept.iter().filter(|one| one.outcome.verdict != Verdict::Killed) {
+        output::data(&format!("{}: {}", one.outcome.verdict.name(), one.id));
+    }
+    if args.write {
+        write_page(&all, &args.report_dir)?;
+    }
+    Ok(if killed == kept.len() { Exit::Conformant } else { Exit::NotConformant })
+}
+
+fn given_table(file: &Path) -> Result<Vec<Mutant>, Failure> {
+    let name = file.display().to_string();
+    let text =
+        std::fs::read_to_string(file).map_err(|error| Failure::Usage(format!("--table {name}: {error}")))?;
+    Ok(conformance_mutants::table(&name, &text)?)
+}
+
+fn place(provider: ProviderName) -> Result<Place, Failure> {
+    match provider {
+        ProviderName::Local => Ok(Place::Local),
+        ProviderName::Kind => Ok(Place::Kind),
+        ProviderName::Existing => Err(Failure::Usage(
+            "mutants break clusters that they create themselves: pass --provider local or --provider kind"
+                .into(),
+        )),
+    }
+}
+
+/// Those that are named, of the clause and of the shard that are asked for.
+fn chosen(all: &[Mutant], place: Place, args: &MutantsArgs) -> Result<Vec<Mutant>, Failure> {
+    for name in args.names.iter().filter(|name| all.iter().all(|mutant| mutant.id != **name)) {
+        return Err(not_here(all, place, name)?);
+    }
+    if let Some(id) = args.clause.iter().find(|id| CLAUSES.iter().all(|clause| clause.id != **id)) {
+        let known: Vec<_> = CLAUSES.iter().map(|clause| clause.id).collect();
+        return Err(select::unknown("clause", id, &known, ""));
+    }
+    let is_meant = |mutant: &&Mutant| {
+        (args.names.is_empty() || args.names.contains(&mutant.id))
+            && (args.clause.is_empty() || args.clause.iter().any(|id| mutant.musts().any(|must| must == id)))
+    };
+    let of_shard = all.iter().filter(is_meant).enumerate();
+    let of_shard = of_shard.filter(|(place, _)| args.shard.is_none_or(|shard| shard.holds(*place)));
+    let chosen: Vec<_> = of_shard.map(|(_, mutant)| mutant.clone()).collect();
+    match (chosen.is_empty(), args.clause.as_slice()) {
+        (true, [_, ..]) => Err(Failure::Usage(format!(
+            "no mutant has to turn {} red: `mutants --list` shows all",
+            args.clause.join(" or ")
+        ))),
+        _ => Ok(chosen),
+    }
+}
+
+fn not_here(all: &[Mutant], place: Place, name: &str) -> Result<Failure, Failure> {
+    for other in Place::ALL.into_iter().filter(|other| *other != place) {
+        if other.mutants()?.iter().any(|mutant| mutant.id == name) {
+            return Ok(Failure::Usage(format!(
+                "mutant {name} does not run with --provider {}: pass --provider {}",
+                place.name(),
+                other.name()
+            )));
+        }
+    }
+    let known: Vec<_> = all.iter().map(|mutant| mutant.id.as_str()).collect();
+    Ok(select::unknown("mutant", name, &known, ""))
+}
+
+async fn run_one(mutant: &Mutant, place: Place, args: &MutantsArgs) -> Result<Kept, Failure> {
+    let begin = Instant::now();
+    let talk = Arc::new(Console::brief());
+    let spec = mutant.spec();
+    // On kind containers really start, on two cores.
+    let ((origin, programs), usual_scale, concurrency) = match place {
+        Place::Local => ((Origin::Local, programs(&args.cluster_args, &spec, &talk).await?), 1.0, 16),
+        Place::Kind => {
+            (provider::kind(&args.cluster_args, KindWords::default(), &spec, &talk).await?, 2.0, 4)
+        }
+    };
+    let folder = args.report_dir.join(&mutant.id);
+    let settings = Settings {
+        run: run_id(),
+        programs,
+        spec,
+        origin,
+        implementation: None,
+        scale: args.timeout_scale.unwrap_or(usual_scale),
+        concurrency,
+        retries: 0,
+        probe_undeclared: false,
+        every_crash_point: false,
+        out: folder.clone(),
+        keep: false,
+        reproduce: format!("grove-conformance mutants --provider {} {}", place.name(), mutant.id),
+    };
+    let (chosen, left_out) = cases::all().partition(|case| mutant.runs(case));
+    let clauses = CLAUSES.to_vec();
+    let plan = Plan { targets: vec![mutant.target], chosen, left_out, share: None, clauses };
+    let clock = Clock { begin, building: Duration::ZERO };
+    let environment = Arc::new(Environment::new(settings));
+    let report = run::execute(&environment, &plan, &talk, clock).await?;
+    run::close(environment).await;
+    talk.end();
+    let unwritten = |error: &dyn std::fmt::Display| Failure::Infrastructure(error.to_string());
+    report::write_all(&folder, &report).map_err(|error| unwritten(&error))?;
+    let outcome = mutant.judge(&found(&report));
+    let kept = Kept { id: mutant.id.clone(), outcome, seconds: begin.elapsed().as_secs_f64() };
+    let text = serde_json::to_string_pretty(&kept).map_err(|error| unwritten(&error))?;
+    std::fs::write(folder.join(KEPT), text).map_err(|error| unwritten(&error))?;
+    say(mutant, &kept);
+    Ok(kept)
+}
+
+fn found(report: &Report) -> Found {
+    let mut found = Found::default();
+    for clause in report.profiles.iter().flat_map(|profile| &profile.clauses) {
+        let id = clause.id.clone();
+        match clause.outcome.verdict {
+            Judged::Fail => found.red.push(id),
+            Judged::Pass => found.kept.push(id),
+            Judged::Error => found.errors.push((id, clause.outcome.reason().unwrap_or_default())),
+            _ => {}
+        }
+    }
+    found
+}
+
+fn say(mutant: &Mutant, kept: &Kept) {
+    let Kept { outcome, seconds, .. } = kept;
+    let head = format!("{:<9}{:<40}{} ({seconds:.0} s)", outcome.verdict.name(), mutant.id, mutant.breaks);
+    output::data(&format!("{head}\n         red: {}", outcome.red.join(" ")));
+    for why in &outcome.because {
+        output::data(&format!("         {why}"));
+    }
+}
+
+/// Writes the page from the last run of every mutant that has one in this folder.
+fn write_page(all: &[Mutant], folder: &Path) -> Result<(), Failure> {
+    let last = |mutant: &Mutant| {
+        let text = std::fs::read_to_string(folder.join(&mutant.id).join(KEPT)).ok()?;
+        serde_json::from_str::<Kept>(&text).ok()
+    };
+    let kept: Vec<_> = all.iter().filter_map(last).collect();
+    std::fs::write(PAGE, conformance_mutants::report(all, &kept))
+        .map_err(|error| Failure::Usage(format!("{PAGE}: {error}: run this in the root of a checkout")))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use fake_gpu_plugin as device_plugin;
+    use grove_backend_controller::controller;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: MutantsArgs,
+    }
+
+    fn chosen_by(words: &[&str]) -> Result<Vec<String>, String> {
+        let args = Line::parse_from(["mutants"].iter().chain(words)).args;
+        let place = place(args.provider).map_err(|failure| failure.to_string())?;
+        let chosen =
+            chosen(&place.mutants().unwrap(), place, &args).map_err(|failure| failure.to_string())?;
+        Ok(chosen.into_iter().map(|mutant| mutant.id).collect())
+    }
+
+    #[test]
+    fn every_fault_is_known_to_its_program() {
+        for mutant in Place::ALL.into_iter().flat_map(|place| place.mutants().unwrap()) {
+            let spec = mutant.spec();
+            for fault in &spec.controller.faults {
+                assert!(fault.parse::<controller::Fault>().is_ok(), "{}: {fault}", mutant.id);
+            }
+            for fault in &spec.gpu_plugin_faults {
+                assert!(fault.parse::<device_plugin::Fault>().is_ok(), "{}: {fault}", mutant.id);
+            }
+        }
+    }
+
+    #[test]
+    fn a_mutant_is_run_at_its_own_place() {
+        assert_eq!(chosen_by(&["restless"]), Ok(vec!["restless".to_owned()]));
+        let on_kind = chosen_by(&["--provider", "kind", "every-replica-leads"]);
+        assert_eq!(on_kind, Ok(vec!["every-replica-leads".to_owned()]));
+        let elsewhere = "mutant every-replica-leads does not run with --provider local: pass --provider kind";
+        assert_eq!(chosen_by(&["every-replica-leads"]), Err(elsewhere.to_owned()));
+        let unknown = chosen_by(&["restles"]).unwrap_err();
+        assert!(unknown.contains("did you mean \"restless\"?"), "{unknown}");
+    }
+
+    #[test]
+    fn clauses_and_shards_choose() {
+        let of_clause = chosen_by(&["--clause", "GANG-11"]).unwrap();
+        assert!(
+            of_clause.contains(&"restless".to_owned()) && !of_clause.contains(&"early-ungating".to_owned())
+        );
+        let all = chosen_by(&[]).unwrap();
+        let mut shards: Vec<_> = ["1/3", "2/3", "3/3"]
+            .into_iter()
+            .flat_map(|shard| chosen_by(&["--shard", shard]).unwrap())
+            .collect();
+        shards.sort();
+        let mut wanted = all.clone();
+        wanted.sort();
+        assert_eq!(shards, wanted, "each once");
+        assert!(chosen_by(&["--clause", "GANG-99"]).unwrap_err().contains("unknown clause"));
+        assert!(chosen_by(&["--clause", "MIG-01"]).unwrap_err().contains("no mutant has to turn MIG-01 red"));
+    }
+}

@@ -1,0 +1,84 @@
+//! What can be broken, and the cluster that comes of it.
+
+use std::collections::BTreeMap;
+
+use conformance_cluster::local::{ClusterSpec, ControllerSpec, Part};
+use conformance_cluster::schedulers;
+use conformance_contract::scheduler::Scheduler;
+use conformance_contract::target::Target;
+use conformance_proxy::{Change, Edit, Patch, Rule};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// What is broken. Of several all are.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Breakage {
+    /// Faults of the reference controller's own.
+    pub faults: Vec<String>,
+    /// Rules of a fault proxy between the reference controller and the API server: its requests and what it sees.
+    pub controller: Vec<Rule>,
+    /// Rules of a fault proxy between the API server and who binds the target's pods.
+    pub scheduler: Vec<Rule>,
+    /// Requests about PodCliqueSets that the validating webhook is not asked about: CEL over `object`, `oldObject` and
+    /// `request`.
+    pub unasked: Option<String>,
+    /// The target's profile in the controller's configuration.
+    pub profile: Option<Value>,
+    /// Feature gates of kube-scheduler.
+    pub scheduler_gates: BTreeMap<String, bool>,
+    /// Feature gates of the API server.
+    pub api_gates: BTreeMap<String, bool>,
+    /// Plugins (or arguments of plugins) that the target's scheduler does without.
+    pub plugins_off: Vec<String>,
+    /// Schedulers beside the target's.
+    pub beside: Vec<String>,
+    /// Faults of the plugin that provides the kubelets' GPUs.
+    pub gpu_plugin: Vec<String>,
+}
+
+impl Breakage {
+    /// The cluster of a target with what is broken.
+    pub(crate) fn spec(&self, target: Target) -> ClusterSpec {
+        let beside = self.beside.iter().filter_map(|name| scheduler(name));
+        let own = Some(target.scheduler()).filter(|scheduler| *scheduler != Scheduler::KUBE);
+        let mut spec = ClusterSpec::of(target.kubernetes().unwrap_or_default());
+        if let Some(config) = &self.profile {
+            spec.controller = ControllerSpec::with_profile(config.clone());
+        }
+        spec = spec.beside(own.into_iter().chain(beside));
+        spec.controller.faults.extend(self.faults.clone());
+        spec.gpu_plugin_faults.extend(self.gpu_plugin.clone());
+        spec.api_gates.0.extend(self.api_gates.clone());
+        spec.scheduler_gates.0.extend(self.scheduler_gates.clone());
+        spec.plugins_off = self.plugins_off.iter().map(|name| (target.scheduler(), name.clone())).collect();
+        spec.altered = self.unasked.iter().map(|requests| unasked(requests)).collect();
+        let binder = spec.binding_part(target.scheduler());
+        for rule in &self.controller {
+            spec = spec.with_rule(Part::Controller, rule.clone());
+        }
+        for (part, rule) in self.scheduler.iter().filter_map(|rule| Some((binder?, rule))) {
+            spec = spec.with_rule(part, rule.clone());
+        }
+        spec
+    }
+
+    pub(crate) fn check(&self, target: Target) -> Result<(), String> {
+        if let Some(unknown) = self.beside.iter().find(|name| scheduler(name).is_none()) {
+            return Err(format!("there is no scheduler {unknown:?}"));
+        }
+        let (clean, broken) = (Self::default().spec(target), self.spec(target));
+        if clean == broken { Err("nothing is broken: say what in `by`".into()) } else { Ok(()) }
+    }
+}
+
+/// The webhook that is not asked about some requests.
+fn unasked(requests: &str) -> (String, Patch) {
+    let condition = json!([{"name": "mutant", "expression": format!("!({requests})")}]);
+    let edit = Edit { at: "/webhooks/0/matchConditions".into(), to: Change::Set(condition) };
+    ("ValidatingWebhookConfiguration podcliqueset-validating-webhook".into(), Patch::Edit(vec![edit]))
+}
+
+fn scheduler(name: &str) -> Option<Scheduler> {
+    schedulers::all().find(|scheduler| scheduler.name() == name)
+}

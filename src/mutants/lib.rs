@@ -1,0 +1,205 @@
+//! Mutants: a backend, a scheduler, or the traffic between them is broken on purpose, and certain clauses must fail.
+//!
+//! A suite that passes on a broken backend is worthless, and one that fails on unrelated clauses cannot be trusted:
+//! each mutant lists the clauses that must fail and those that may, with the reason; if any other fails, the suite is
+//! defective. One on which nothing fails that must has survived: there is a hole in a case or in a judge.
+//!
+//! Mutants are data: the tables beside this file, one per place where something is broken.
+//!
+//! - `breakage`: what can be broken, and the cluster that comes of it;
+//! - `outcome`: what a mutant's run says about the suite;
+//! - `ratio`: what all of them say.
+
+mod breakage;
+mod outcome;
+mod ratio;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use conformance_cluster::local::ClusterSpec;
+use conformance_contract::clauses::CLAUSES;
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Isolation};
+use serde::Deserialize;
+use serde_json::Value;
+
+pub use breakage::Breakage;
+pub use outcome::{Found, Outcome, Verdict};
+pub use ratio::{Kept, ratios, report};
+
+/// Where a mutant's cluster comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Local processes.
+    Local,
+    /// Containers: it is about kubelets.
+    Kind,
+}
+
+/// Each table with the place of its mutants.
+const TABLES: &[(Place, &str, &str)] = &[
+    (Place::Local, "schedulers.yaml", include_str!("schedulers.yaml")),
+    (Place::Local, "controller.yaml", include_str!("controller.yaml")),
+    (Place::Local, "gangs-on-the-wire.yaml", include_str!("gangs-on-the-wire.yaml")),
+    (Place::Local, "pods-on-the-wire.yaml", include_str!("pods-on-the-wire.yaml")),
+    (Place::Local, "gang-resources-on-the-wire.yaml", include_str!("gang-resources-on-the-wire.yaml")),
+    (Place::Local, "deletion-on-the-wire.yaml", include_str!("deletion-on-the-wire.yaml")),
+    (Place::Local, "scheduler-on-the-wire.yaml", include_str!("scheduler-on-the-wire.yaml")),
+    (Place::Local, "admission.yaml", include_str!("admission.yaml")),
+    (Place::Kind, "kubelets.yaml", include_str!("kubelets.yaml")),
+];
+
+static MUTANTS: LazyLock<Result<Vec<(Place, Mutant)>, TableError>> = LazyLock::new(|| {
+    let mut all = Vec::new();
+    for (place, file, text) in TABLES {
+        all.extend(table(file, text)?.into_iter().map(|mutant| (*place, mutant)));
+    }
+    Ok(all)
+});
+
+/// Why a table of mutants cannot be used.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{file}: {reason}")]
+pub struct TableError {
+    file: String,
+    reason: String,
+}
+
+/// A table of mutants.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub fn table(file: &str, text: &str) -> Result<Vec<Mutant>, TableError> {
+    let wrong = |reason: String| TableError { file: file.to_owned(), reason };
+    // By way of JSON, in which rules are read everywhere: YAML of its own would have a tag where they have a map.
+    let entries: Vec<Value> = serde_yaml::from_str(text).map_err(|error| wrong(error.to_string()))?;
+    let read = |entry: Value| {
+        let id = entry["id"].as_str().unwrap_or("a mutant without an id").to_owned();
+        let of_it = |reason: String| wrong(format!("{id}: {reason}"));
+        let mutant: Mutant = serde_json::from_value(entry).map_err(|error| of_it(error.to_string()))?;
+        mutant.check().map_err(of_it)?;
+        Ok(mutant)
+    };
+    entries.into_iter().map(read).collect()
+}
+
+impl Place {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Local, Self::Kind];
+
+    /// As the command line calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::Kind => "kind",
+        }
+    }
+
+    /// The mutants that are run there.
+    ///
+    /// # Errors
+    /// What is wrong with the tables.
+    pub fn mutants(self) -> Result<Vec<Mutant>, TableError> {
+        let all = MUTANTS.as_ref().map_err(Clone::clone)?;
+        Ok(all.iter().filter(|(place, _)| *place == self).map(|(_, mutant)| mutant.clone()).collect())
+    }
+}
+
+/// A deliberate breakage.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Mutant {
+    /// Its name.
+    pub id: String,
+    /// What is broken, in a line.
+    pub breaks: String,
+    /// How.
+    pub by: Breakage,
+    /// The target it is run on.
+    #[serde(default = "kube")]
+    pub target: Target,
+    /// At least one of each of these sets must turn red; `GANG-01 | GANG-08` is a set of two.
+    #[serde(default)]
+    pub must: Vec<AnyOf>,
+    /// These may, clauses or whole groups, each for a reason.
+    #[serde(default)]
+    pub may: BTreeMap<String, String>,
+    /// The cases that are run, by id or group; those of the clauses that must turn red if none is said.
+    #[serde(default)]
+    pub cases: Vec<String>,
+    /// What the scheduler's own end leaves unjudged.
+    pub unproven: Option<Unproven>,
+}
+
+fn kube() -> Target {
+    Target::KUBE_POD_GROUP
+}
+
+/// Clauses of which one has to be red.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "String")]
+pub struct AnyOf(pub Vec<String>);
+
+impl From<String> for AnyOf {
+    fn from(text: String) -> Self {
+        Self(text.split('|').map(|id| id.trim().to_owned()).collect())
+    }
+}
+
+/// None of these may be judged kept: what is broken ends in an error that says this, because the scheduler ends, or the
+/// controller refuses everything, rather than break a promise.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Unproven {
+    /// Clauses.
+    pub clauses: Vec<String>,
+    /// A part of the error's reason.
+    pub because: String,
+}
+
+impl Mutant {
+    /// Whether a case is run. Cases that are alone configure the controller themselves and could mend what is broken: they
+    /// are run only where they are named.
+    pub fn runs(&self, case: &Case) -> bool {
+        let is_alone = matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade);
+        let is_meant = match self.cases.as_slice() {
+            [] => !is_alone && self.musts().any(|id| case.clauses.contains(&id)),
+            words => words.iter().any(|word| case.id == *word || (!is_alone && case.is_called(word))),
+        };
+        is_meant && case.is_for(self.target)
+    }
+
+    /// The clauses that have to turn red, or one of a set of which has to.
+    pub fn musts(&self) -> impl Iterator<Item = &str> {
+        self.must.iter().flat_map(|set| &set.0).map(String::as_str)
+    }
+
+    /// Whether a clause may turn red.
+    pub fn allows(&self, id: &str) -> bool {
+        let group = id.split_once('-').map_or(id, |(group, _)| group);
+        self.musts().any(|must| must == id) || [id, group].iter().any(|word| self.may.contains_key(*word))
+    }
+
+    /// The cluster that it is run on.
+    pub fn spec(&self) -> ClusterSpec {
+        self.by.spec(self.target)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let is_known = |word: &str| {
+            CLAUSES.iter().any(|clause| clause.id == word || clause.id.split('-').next() == Some(word))
+        };
+        let unproven = self.unproven.iter().flat_map(|unproven| &unproven.clauses).map(String::as_str);
+        let mut words = self.musts().chain(self.may.keys().map(String::as_str)).chain(unproven);
+        match words.find(|word| !is_known(word)) {
+            Some(unknown) => Err(format!("there is no clause or group {unknown:?}")),
+            None if self.must.is_empty() && self.unproven.is_none() => {
+                Err("say which clauses must turn red (`must`), or are left unjudged (`unproven`)".into())
+            }
+            None => self.by.check(self.target),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What the mutants say together: the share that is killed, by group, and who survives.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use conformance_contract::clauses::CLAUSES;
+use serde::{Deserialize, Serialize};
+
+use crate::{Mutant, Outcome, Verdict};
+
+/// The last outcome of a mutant, as it is kept beside its report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// The mutant.
+    pub id: String,
+    /// What its run came to.
+    pub outcome: Outcome,
+    /// How long that took.
+    pub seconds: f64,
+}
+
+/// How many mutants of each group of clauses were killed, of how many that were run; a mutant is of the groups of the
+/// clauses that it must turn red.
+pub fn ratios(mutants: &[Mutant], kept: &[Kept]) -> BTreeMap<String, (usize, usize)> {
+    let mut ratios = BTreeMap::new();
+    for (mutant, kept) in mutants.iter().filter_map(|mutant| Some((mutant, of(mutant, kept)?))) {
+        let unproven = mutant.unproven.iter().flat_map(|unproven| &unproven.clauses).map(String::as_str);
+        let groups: BTreeSet<_> =
+            mutant.musts().chain(unproven).filter_map(|id| id.split('-').next()).collect();
+        for group in groups {
+            let (killed, run) = ratios.entry(group.to_owned()).or_insert((0, 0));
+            *killed += usize::from(kept.outcome.verdict == Verdict::Killed);
+            *run += 1;
+        }
+    }
+    ratios
+}
+
+fn of<'a>(mutant: &Mutant, kept: &'a [Kept]) -> Option<&'a Kept> {
+    kept.iter().find(|kept| kept.id == mutant.id)
+}
+
+/// The clauses that no mutant has to turn red, in the order of the contract.
+pub(crate) fn without_mutant(mutants: &[Mutant]) -> Vec<&'static str> {
+    let covered: BTreeSet<&str> = mutants.iter().flat_map(Mutant::musts).collect();
+    CLAUSES.iter().map(|clause| clause.id).filter(|id| !covered.contains(id)).collect()
+}
+
+/// The page of all that: `docs/kill-ratio.md`.
+pub fn report(mutants: &[Mutant], kept: &[Kept]) -> String {
+    let mut page = String::from(
+        "# Kill ratio\n\nWritten by `grove-conformance mutants --write`: the last run of each [mutant](running.md#mutants). A \
+         mutant is of the\ngroups of the clauses that it must turn red.\n\n| group | killed | run |\n|---|---|---|\n",
+    );
+    for (group, (killed, run)) in ratios(mutants, kept) {
+        let _ = writeln!(page, "| {group} | {killed} | {run} |");
+    }
+    let run: Vec<_> = mutants.iter().filter_map(|mutant| Some((mutant, of(mutant, kept)?))).collect();
+    let killed = run.iter().filter(|(_, kept)| kept.outcome.verdict == Verdict::Killed).count();
+    let _ = writeln!(page, "| **all** | {killed} | {} |\n\n## Not killed\n", run.len());
+    let mut left = run.iter().filter(|(_, kept)| kept.outcome.verdict != Verdict::Killed).peekable();
+    if left.peek().is_none() {
+        page.push_str("None.\n");
+    }
+    for (mutant, kept) in left {
+        let why = kept.outcome.because.join("; ");
+        let _ =
+            writeln!(page, "- `{}` ({}): {}. {why}.", mutant.id, kept.outcome.verdict.name(), mutant.breaks);
+    }
+    page.push_str("\n## Not run\n\n");
+    let not_run: Vec<_> = mutants.iter().filter(|mutant| of(mutant, kept).is_none()).collect();
+    match not_run.as_slice() {
+        [] => page.push_str("None.\n"),
+        all => page.extend(all.iter().map(|mutant| format!("- `{}`: {}.\n", mutant.id, mutant.breaks))),
+    }
+    page.push_str("\n## Mutants\n\n| mutant | broken | target | must | red |\n|---|---|---|---|---|\n");
+    for (mutant, kept) in run {
+        let musts: Vec<_> = mutant.must.iter().map(|set| set.0.join(" or ")).collect();
+        let (target, red) = (mutant.target, kept.outcome.red.join(", "));
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | {target} | {} | {red} |",
+            mutant.id,
+            mutant.breaks,
+            musts.join(", ")
+        );
+    }
+    let without = without_mutant(mutants);
+    let _ = writeln!(page, "\n## Clauses without a mutant\n\n{}", without.join(", "));
+    page
+}
