@@ -14,7 +14,7 @@ use super::gang_resources::is_gang_resource;
 use super::{Shown, none, violation};
 
 const BOUND_BY_ANOTHER_SCHEDULER: Code = Code::new("bound-by-another-scheduler");
-const OWNED_BY_ANOTHER_BACKEND: Code = Code::new("owned-by-another-backend");
+pub(super) const OWNED_BY_ANOTHER_BACKEND: Code = Code::new("owned-by-another-backend");
 
 /// The schedulers that PodCliqueSets were sent for and that run.
 ///

@@ -260,7 +260,8 @@ mod tests {
     fn a_step_that_nobody_saw() {
         // The base of the second replica.
         let base = &at_the_end(GROWING)[2];
-        let lost = |object: &Value| object["kind"] == "PodGang" && object["metadata"]["name"] == base.name.as_str();
+        let lost =
+            |object: &Value| object["kind"] == "PodGang" && object["metadata"]["name"] == base.name.as_str();
         let behind = whole(GROWING).into_iter().filter(|object| !lost(object));
         let story = rolled().all_added(behind).mark(SharedMark::WaitRanOut, Value::Null);
         assert_eq!(message(ruling(story)), "PodGang <of growing-1-model-0-worker> does not exist");

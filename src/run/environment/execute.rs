@@ -281,8 +281,7 @@ fn excepted_writes(history: &History) -> Vec<ExceptedWrites> {
 /// What the case's judge finds, unless it panics.
 fn judged(case: &Case, history: &History) -> Result<Vec<Finding>, ClusterError> {
     // A judge has nothing but the history, which it cannot change.
-    let history = history.as_far_as_waited();
-    let findings = catch_unwind(AssertUnwindSafe(|| (case.judge)(&history)));
+    let findings = catch_unwind(AssertUnwindSafe(|| verdict::findings(case, history)));
     findings.map_err(|panic| defect("the case's judge", &*panic))
 }
 
