@@ -36,7 +36,7 @@ fn chosen(history: &History) -> impl Iterator<Item = &str> {
         .map(|clique| clique["spec"]["podSpec"]["schedulerName"].as_str().unwrap_or(names::DEFAULT_SCHEDULER))
 }
 
-fn is_stood_in_for(mark: &Value, scheduler: &str) -> bool {
+pub(super) fn is_stood_in_for(mark: &Value, scheduler: &str) -> bool {
     mark["stoodInFor"].as_array().into_iter().flatten().any(|name| name == scheduler)
 }
 

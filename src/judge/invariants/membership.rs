@@ -37,8 +37,8 @@ pub(super) fn of_pods(course: &Course<'_>) -> Ruling {
     none(violations)
 }
 
-/// The PodGangs that own a gang resource are for the backend whose kind it is, by their label. One that never had the
-/// label is for whatever backend is the default.
+/// The PodGangs that own a gang resource are for the backend whose kind it is, by their label. Where that is missing or names
+/// no backend, the PodGang is the default backend's, whichever that is (GANG-04).
 pub(super) fn of_resources(course: &Course<'_>) -> Ruling {
     let backends: BTreeMap<&str, &str> = schedulers::kinds().into_iter().collect();
     let mut labels: BTreeMap<&str, &str> = BTreeMap::new();
@@ -47,6 +47,7 @@ pub(super) fn of_resources(course: &Course<'_>) -> Ruling {
     for version in &course.versions {
         if version.kind() == "PodGang"
             && let Some(label) = version.label(names::SCHEDULER_NAME)
+            && backends.values().any(|backend| *backend == label)
         {
             labels.insert(version.uid(), label);
         }

@@ -9,6 +9,7 @@ use conformance_history::{Change, SharedMark, Version, is_of_canary};
 
 use super::course::{Course, is_groves_pod};
 use crate::binding::BOUND_IN_PART;
+use crate::coexistence::is_stood_in_for;
 use crate::{Shown, none, violation};
 
 /// A pass of the scheduler, by the resourceVersions at which the barrier's two canaries were bound. What was bound before
@@ -28,9 +29,14 @@ struct Watched {
 }
 
 /// When the scheduler has had its pass, a unit that was never whole, since its PodCliques are there, has no pod bound.
-/// Units are those of the PodCliqueSets as they are then; only pods for the target's scheduler count.
+/// Units are those of the PodCliqueSets as they are then; only pods for the target's scheduler count, and none where another
+/// one stands in for it.
 pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
     let target = course.history.header.target;
+    let mut told = course.history.marks(SharedMark::BoundBy);
+    if told.any(|(_, mark)| is_stood_in_for(&mark.detail, target.backend())) {
+        return Ok(());
+    }
     let mut sets: BTreeMap<&str, Vec<Watched>> = BTreeMap::new();
     let mut bound: Bound<'_> = BTreeMap::new();
     let mut passes = passes(course).into_iter().peekable();

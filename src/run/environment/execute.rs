@@ -193,6 +193,11 @@ impl Environment {
             }
         }
         if let Some(reason) = self.absent(target) {
+            // What the stand-in breaks is nobody's to keep.
+            let asked = verdict::judged_clauses(case, target);
+            judgements.retain(|judgement| {
+                verdict::is_contract(&judgement.clause) || asked.contains(&judgement.clause.as_str())
+            });
             for judgement in
                 judgements.iter_mut().filter(|judgement| !verdict::is_contract(&judgement.clause))
             {
