@@ -139,7 +139,7 @@ fn what_is_in_order_says_nothing(#[case] story: Story) {
 #[case::membership(
     {
         let mut member = gated("w2");
-        member["metadata"]["annotations"] = json!({"scheduling.k8s.io/group-name": "g"});
+        member["metadata"]["annotations"] = json!({"scheduling.volcano.sh/group-name": "g"});
         ready().added(member)
     },
     "COEX-02", "member-of-another-backend", "w2 of default-scheduler says that it is in g of volcano"
