@@ -81,6 +81,7 @@ fn environment(runtime: &Runtime) -> Result<Environment, ClusterError> {
         concurrency: 4,
         retries: 0,
         probe_undeclared: false,
+        every_crash_point: false,
         out: concat!(env!("CARGO_TARGET_TMPDIR"), "/kind").into(),
         keep: false,
         reproduce: "grove-conformance run --provider kind --case {case} {target}".into(),

@@ -32,7 +32,7 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
     let judgements = if history.marks(SharedMark::Interrupted).next().is_some() {
         verdict::interrupted(case, history.header.target)
     } else {
-        let findings = (case.judge)(&history.as_far_as_waited());
+        let findings = verdict::findings(case, &history);
         let stop = Stop::recorded(&history);
         verdict::judgements(case, history.header.target, &history, &findings, stop.as_ref())
     };

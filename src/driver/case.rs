@@ -6,6 +6,7 @@ use conformance_contract::clauses::{self, Clause};
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
 use conformance_history::History;
+use conformance_judge::invariants::Invariant;
 use futures::future::BoxFuture;
 
 use crate::context::{Stop, TestContext};
@@ -29,6 +30,8 @@ pub struct Case {
     pub needs: &'static [Need],
     /// The targets that it is about; all if there are none. Others keep its clauses by another case.
     pub only: &'static [Target],
+    /// The invariants that it breaks on purpose, each with the reason.
+    pub breaks: &'static [(Invariant, &'static str)],
     /// Acts.
     pub drive: Drive,
     /// Judges.
@@ -149,6 +152,7 @@ impl Case {
             isolation: Isolation::Shared,
             needs: &[],
             only: &[],
+            breaks: &[],
             drive,
             judge,
         }
@@ -188,6 +192,12 @@ impl Case {
     #[must_use]
     pub const fn only(self, only: &'static [Target]) -> Self {
         Self { only, ..self }
+    }
+
+    /// Breaking these invariants on purpose, each for this reason.
+    #[must_use]
+    pub const fn breaks(self, breaks: &'static [(Invariant, &'static str)]) -> Self {
+        Self { breaks, ..self }
     }
 
     /// The group: the part of the id before the `/`.

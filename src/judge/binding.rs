@@ -21,7 +21,7 @@ pub const BOUND_IN_PART: Code = Code::new("bound-in-part");
 const SILENT_ABOUT_PENDING: Code = Code::new("silent-about-pending");
 /// More or fewer gangs are bound whole than there is room for.
 pub const WRONG_NUMBER_OF_WHOLE_GANGS: Code = Code::new("wrong-number-of-whole-gangs");
-const BOUND_BEFORE_BASE: Code = Code::new("bound-before-base");
+pub(super) const BOUND_BEFORE_BASE: Code = Code::new("bound-before-base");
 const WRONG_NUMBER_OF_BOUND_PODS: Code = Code::new("wrong-number-of-bound-pods");
 const REPLACEMENT_UNBOUND: Code = Code::new("replacement-unbound");
 const NOT_REPLACED: Code = Code::new("not-replaced");
@@ -320,7 +320,8 @@ pub fn others_untouched(history: &History, since: usize, lost: &[&str]) -> Rulin
     }))
 }
 
-/// Every pod was bound to a node of the case's own pool: the isolation that the case's arithmetic rests on.
+/// Every pod was bound to a node of the case's own pool: the isolation that the case's arithmetic rests on. A history
+/// without such a pool, as a user may have recorded it, says nothing of it.
 ///
 /// # Errors
 /// A violation per pod elsewhere.
@@ -330,12 +331,12 @@ pub fn on_own_nodes(history: &History) -> Ruling {
         .filter(|version| version.label(names::POOL).is_some())
         .map(|version| version.name())
         .collect();
-    none(bindings(history).filter(|version| !own.contains(version.pod().node().unwrap_or_default())).map(
-        |version| {
-            violation(BOUND_OUTSIDE_POOL, format!("{} is bound to a node of another case", version.name()))
-                .shown_by("bound", version)
-        },
-    ))
+    let is_elsewhere =
+        |version: &Version<'_>| !own.is_empty() && !own.contains(version.pod().node().unwrap_or_default());
+    none(bindings(history).filter(is_elsewhere).map(|version| {
+        violation(BOUND_OUTSIDE_POOL, format!("{} is bound to a node of another case", version.name()))
+            .shown_by("bound", version)
+    }))
 }
 
 #[cfg(test)]

@@ -211,8 +211,10 @@ fn own_nodes() {
         |name: &str, labels: Value| json!({"kind": "Node", "metadata": {"name": name, "labels": labels}});
     let own = bound(&["a"]).added(node("n", json!({names::POOL: "ns"}))).end();
     assert_eq!(on_own_nodes(&own), Ok(()));
-    let foreign = bound(&["a"]).added(node("n", json!({}))).end();
+    let foreign =
+        bound(&["a"]).added(node("n", json!({}))).added(node("own", json!({names::POOL: "ns"}))).end();
     insta::assert_snapshot!(message(on_own_nodes(&foreign)), @"a0 is bound to a node of another case");
+    assert_eq!(on_own_nodes(&bound(&["a"]).end()), Ok(()), "nothing is known of nodes");
 }
 
 #[test]

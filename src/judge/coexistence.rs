@@ -14,7 +14,7 @@ use super::gang_resources::is_gang_resource;
 use super::{Shown, none, violation};
 
 const BOUND_BY_ANOTHER_SCHEDULER: Code = Code::new("bound-by-another-scheduler");
-const OWNED_BY_ANOTHER_BACKEND: Code = Code::new("owned-by-another-backend");
+pub(super) const OWNED_BY_ANOTHER_BACKEND: Code = Code::new("owned-by-another-backend");
 
 /// The schedulers that PodCliqueSets were sent for and that run.
 ///
@@ -36,7 +36,7 @@ fn chosen(history: &History) -> impl Iterator<Item = &str> {
         .map(|clique| clique["spec"]["podSpec"]["schedulerName"].as_str().unwrap_or(names::DEFAULT_SCHEDULER))
 }
 
-fn is_stood_in_for(mark: &Value, scheduler: &str) -> bool {
+pub(super) fn is_stood_in_for(mark: &Value, scheduler: &str) -> bool {
     mark["stoodInFor"].as_array().into_iter().flatten().any(|name| name == scheduler)
 }
 

@@ -29,6 +29,7 @@ pub mod gang_groups;
 pub mod gang_resources;
 pub mod gangs;
 pub mod idle_writes;
+pub mod invariants;
 pub mod kubelets;
 pub mod leadership;
 pub mod leftovers;

@@ -14,7 +14,8 @@ use super::{Shown, none, violation};
 
 const NEVER_MADE: Code = Code::new("never-made");
 const OUT_OF_ORDER: Code = Code::new("out-of-order");
-const UNGATED_BEFORE_GROUP: Code = Code::new("ungated-before-group");
+pub(super) const UNGATED_BEFORE_GROUP: Code = Code::new("ungated-before-group");
+pub(super) const UNGATED_BEFORE_INITIALIZED: Code = Code::new("ungated-before-initialized");
 const UNGATED_WITHOUT_GROUP: Code = Code::new("ungated-without-group");
 
 /// Per PodGang: it was created, then its gang resources, parents first, then `Initialized` became True, then the first of

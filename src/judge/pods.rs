@@ -132,6 +132,7 @@ fn label_fault(pod: Pod<'_>, gang: &Gang) -> Option<String> {
 /// A violation per pair.
 pub fn indexes_are_unique(history: &History) -> Ruling {
     let mut held: std::collections::BTreeMap<(&str, &str), Version<'_>> = std::collections::BTreeMap::new();
+    let mut blamed = BTreeSet::new();
     let mut violations = Vec::new();
     for version in history.pods() {
         let pod = version.pod();
@@ -139,14 +140,17 @@ pub fn indexes_are_unique(history: &History) -> Ruling {
         let leaves = version.change == conformance_history::Change::Deleted || pod.is_terminating();
         match held.get(&(clique, index)) {
             Some(holder) if holder.uid() == version.uid() && leaves => drop(held.remove(&(clique, index))),
-            Some(holder) if holder.uid() != version.uid() && !leaves => violations.push(
-                violation(
-                    INDEX_TAKEN_TWICE,
-                    format!("{} and {} both have index {index} of {clique}", holder.name(), version.name()),
-                )
-                .shown_by("first", *holder)
-                .shown_by("second", version),
-            ),
+            Some(holder) if holder.uid() != version.uid() && !leaves => {
+                if blamed.insert((holder.uid(), version.uid())) {
+                    let message = format!(
+                        "{} and {} both have index {index} of {clique}",
+                        holder.name(),
+                        version.name()
+                    );
+                    let found = violation(INDEX_TAKEN_TWICE, message);
+                    violations.push(found.shown_by("first", *holder).shown_by("second", version));
+                }
+            }
             None if !leaves => drop(held.insert((clique, index), version)),
             _ => {}
         }

@@ -9,6 +9,7 @@ use conformance_driver::case::Case;
 use conformance_driver::context::{Breach, Stop};
 use conformance_expect::schedulers;
 use conformance_history::History;
+use conformance_judge::{binding, invariants};
 use conformance_report::{CaseResult, Judgement, Probed, Seconds};
 
 use super::deviations;
@@ -20,8 +21,16 @@ const DID_NOT_HAPPEN: Code = Code::new("did-not-happen");
 /// A clause that is not kept, for which the case did not come to its end, and what is wrong.
 type Culprit = (&'static str, String);
 
+/// What a case's judge finds in a history, as far as its driver waited, and the invariants that all of it breaks.
+pub fn findings(case: &Case, history: &History) -> Vec<Finding> {
+    let mut findings = (case.judge)(&history.as_far_as_waited());
+    let on_purpose: Vec<_> = case.breaks.iter().map(|(invariant, _)| *invariant).collect();
+    findings.extend(invariants::broken(history, &on_purpose));
+    findings
+}
+
 /// One judgement per clause of the case on the target, and one per clause that was found broken though others were asked
-/// about: those rest on it, and are not judged.
+/// about: a premise, whose dependants are not judged, or an invariant.
 pub fn judgements(
     case: &Case,
     target: Target,
@@ -44,8 +53,10 @@ pub fn judgements(
         })
     });
     let mut clauses = judged_clauses(case, target);
-    for finding in &broken {
-        if !clauses.contains(&finding.clause) {
+    let is_owed = |id: &str| clauses::clause(id).is_some_and(|clause| target.owes(clause));
+    let is_broken = |finding: &&Finding| matches!(finding.ruling, Err(Broken::Violated(_)));
+    for finding in broken.iter().chain(findings.iter().filter(is_broken)) {
+        if !clauses.contains(&finding.clause) && is_owed(finding.clause) {
             clauses.push(finding.clause);
         }
     }
@@ -203,6 +214,13 @@ pub fn of_attempts(mut attempts: Vec<CaseResult>) -> CaseResult {
     if count == 1 {
         return last;
     }
+    // A broken invariant is a clause that the other attempts do not speak of.
+    for earlier in attempts.iter().flat_map(|attempt| &attempt.clauses) {
+        if last.clauses.iter().all(|judgement| judgement.clause != earlier.clause) {
+            let kept = Judgement { outcome: Outcome::pass(), violations: Vec::new(), ..earlier.clone() };
+            last.clauses.push(kept);
+        }
+    }
     for judgement in &mut last.clauses {
         let earlier =
             attempts.iter().flat_map(|attempt| &attempt.clauses).filter(|j| j.clause == judgement.clause);
@@ -237,8 +255,17 @@ fn infrastructure(history: &History, stop: Option<&Stop>) -> Option<String> {
         return Some(error.to_string());
     }
     // What a lost watch did not show may have happened, and what went meanwhile looks as if it were still there.
-    let gap = history.gaps().next()?;
-    Some(format!("the watch on {} has a gap ({}): what was not seen may have happened", gap.kind, gap.reason))
+    if let Some(gap) = history.gaps().next() {
+        let (kind, reason) = (&gap.kind, &gap.reason);
+        return Some(format!(
+            "the watch on {kind} has a gap ({reason}): what was not seen may have happened"
+        ));
+    }
+    // A case's arithmetic is about its own nodes.
+    match binding::on_own_nodes(history) {
+        Err(Broken::Violated(violations)) => violations.into_iter().next().map(|violation| violation.message),
+        _ => None,
+    }
 }
 
 fn premise_broken(clause: &str, message: &str) -> String {

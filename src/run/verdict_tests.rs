@@ -265,3 +265,80 @@ fn a_wait_for_what_nobody_owes_is_an_error() {
     assert_eq!(judged.len(), 1);
     assert_eq!(judged[0].outcome.verdict, Verdict::Error);
 }
+
+/// A history whose judge is content, with a PodGang that is no longer Initialized: GANG-06, which the case does not judge.
+fn with_a_broken_invariant() -> conformance_history::History {
+    let gang = |status: &str| {
+        let conditions = serde_json::json!([{"type": "Initialized", "status": status}]);
+        serde_json::json!({"kind": "PodGang", "metadata": {"name": "g"}, "status": {"conditions": conditions}})
+    };
+    Story::flat().added(gang("True")).modified(gang("False")).end()
+}
+
+#[test]
+fn a_broken_invariant_fails_its_clause_in_every_case() {
+    let case = Case { judge: |_| Vec::new(), ..*cases::case("aon/pending-blocks-nobody").unwrap() };
+    let history = with_a_broken_invariant();
+    let found = findings(&case, &history);
+    let judged = judgements(&case, Target::KUBE_POD_GROUP, &history, &found, None);
+    let broken = judged.iter().find(|judgement| judgement.clause == "GANG-06").unwrap();
+    assert_eq!(broken.outcome.verdict, Verdict::Fail);
+    assert_eq!(broken.violations[0].code.as_str(), "uninitialized-again");
+    let on_purpose = case.breaks(&[(invariants::Invariant::StaysInitialized, "it is what the case does")]);
+    assert_eq!(findings(&on_purpose, &history), []);
+}
+
+#[test]
+fn an_invariant_that_one_attempt_broke_is_flaky() {
+    let judgement =
+        |clause: &str, outcome| Judgement { clause: clause.into(), outcome, violations: Vec::new() };
+    let first = vec![judgement("AON-10", Outcome::pass()), judgement("GANG-06", Outcome::fail("no longer"))];
+    let second = vec![judgement("AON-10", Outcome::pass())];
+    let result = of_attempts([first, second].map(|clauses| CaseResult::new("c", "t", clauses)).to_vec());
+    let verdicts: Vec<_> = result.clauses.iter().map(|j| (j.clause.as_str(), j.outcome.verdict)).collect();
+    assert_eq!(verdicts, [("AON-10", Verdict::Pass), ("GANG-06", Verdict::Flaky)]);
+    assert_eq!(result.outcome.verdict, Verdict::Flaky);
+}
+
+#[test]
+fn a_pod_on_another_cases_node_is_the_harnesss_error() {
+    let pool = serde_json::json!({conformance_contract::names::POOL: "ns"});
+    let node = serde_json::json!({"kind": "Node", "metadata": {"name": "own", "labels": pool}});
+    let history = Story::flat().added(node).workers("w", 1, 1).end();
+    let case = cases::case("aon/pending-blocks-nobody").unwrap();
+    let findings = [Finding { clause: "AON-10", ruling: Ok(()) }];
+    let judged = judgements(case, Target::KUBE_POD_GROUP, &history, &findings, None);
+    assert_eq!(judged[0].outcome.verdict, Verdict::Error);
+    assert!(reason(&judged[0].outcome).contains("is bound to a node of another case"), "{judged:?}");
+}
+
+/// Whatever a case waits for first, and in vain, on a machine that is fast enough: that is somebody's failure. No judge may
+/// be content with it, nor ask first for what lies behind what it judges, so that nobody is to blame.
+#[test]
+fn a_case_whose_first_wait_ran_out_is_red() {
+    let ran_out = serde_json::json!({"condition": "everything", "revision": 1});
+    let breach = serde_json::json!({"message": "waited in vain for: everything"});
+    let stopped = serde_json::json!({"wait": true, "reason": "waited in vain", "breach": breach});
+    let mut wrong = Vec::new();
+    for case in cases::all() {
+        for target in conformance_contract::target::TARGETS {
+            if judged_clauses(case, target).is_empty() {
+                continue;
+            }
+            let sets = grove_yaml::documents(case.manifest).unwrap();
+            let sets = sets.into_iter().filter(|document| document["kind"] == "PodCliqueSet");
+            let story = sets.fold(Story::on(target), Story::submitted);
+            let story = story.mark(SharedMark::WaitRanOut, ran_out.clone());
+            let history = story.mark(SharedMark::Stopped, stopped.clone()).end();
+            let stop = Stop::recorded(&history);
+            let judged = judgements(case, target, &history, &findings(case, &history), stop.as_ref());
+            let is = |verdict| judged.iter().any(|judgement| judgement.outcome.verdict == verdict);
+            let is_red = is(Verdict::Fail) || is(Verdict::KnownDeviation);
+            if !is_red || is(Verdict::Pass) || is(Verdict::Error) {
+                let told = judged.iter().map(|j| format!("{} {}", j.clause, j.outcome.verdict));
+                wrong.push(format!("{} on {target}: {}", case.id, told.collect::<Vec<_>>().join(", ")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -37,6 +37,7 @@ pub(crate) fn environment(
         concurrency: 10,
         retries: 0,
         probe_undeclared: false,
+        every_crash_point: false,
         out: format!("{}/{folder}", env!("CARGO_TARGET_TMPDIR")).into(),
         keep: false,
         reproduce: "grove-conformance run --case {case} {target}".into(),

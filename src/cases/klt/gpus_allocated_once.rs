@@ -6,7 +6,7 @@ use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
-use conformance_judge::{binding, devices, finding, kubelets};
+use conformance_judge::{devices, finding, kubelets};
 
 /// KLT-02.
 pub(crate) const CASE: Case = Case::new(
@@ -30,7 +30,6 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KLT-02", || {
         let (read, _) = history.reached(SharedMark::Allocated)?;
         let live = history.before(read);
-        binding::on_own_nodes(history)?;
         kubelets::all_run(&live, &history.gangs(SET)?)?;
         devices::at_most_once(history)?;
         devices::as_requested(history)

@@ -193,6 +193,11 @@ impl Environment {
             }
         }
         if let Some(reason) = self.absent(target) {
+            // What the stand-in breaks is nobody's to keep.
+            let asked = verdict::judged_clauses(case, target);
+            judgements.retain(|judgement| {
+                verdict::is_contract(&judgement.clause) || asked.contains(&judgement.clause.as_str())
+            });
             for judgement in
                 judgements.iter_mut().filter(|judgement| !verdict::is_contract(&judgement.clause))
             {
@@ -281,8 +286,7 @@ fn excepted_writes(history: &History) -> Vec<ExceptedWrites> {
 /// What the case's judge finds, unless it panics.
 fn judged(case: &Case, history: &History) -> Result<Vec<Finding>, ClusterError> {
     // A judge has nothing but the history, which it cannot change.
-    let history = history.as_far_as_waited();
-    let findings = catch_unwind(AssertUnwindSafe(|| (case.judge)(&history)));
+    let findings = catch_unwind(AssertUnwindSafe(|| verdict::findings(case, history)));
     findings.map_err(|panic| defect("the case's judge", &*panic))
 }
 

@@ -1,0 +1,70 @@
+//! What every history must keep, whatever its case is about. An invariant that is broken is a finding about its clause; one
+//! that holds says nothing, for a history in which nothing happened breaks none.
+//!
+//! This is the one place where they are listed ([`ALL`]). A case that breaks one on purpose says so, and why
+//! (`Case::breaks`). That pods are bound to their case's own nodes is no clause but the harness's to see to, and an error:
+//! `run/verdict.rs` asks [`binding::on_own_nodes`](super::binding::on_own_nodes).
+
+mod base_first;
+mod capacity;
+mod course;
+mod membership;
+mod quantity;
+mod release;
+mod units;
+
+use conformance_history::History;
+
+use self::course::Course;
+use super::{Broken, Finding, Ruling, pods};
+
+/// One that every history must keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Invariant {
+    /// What the pods of a node request is never more than the node can hold.
+    Capacity,
+    /// A pod is created with Grove's scheduling gate and no other of Grove's; what others gate stays gated at its release.
+    Gated,
+    /// Pods of one PodClique that are there at the same time have different indexes.
+    UniqueIndexes,
+    /// A PodGang that was Initialized stays so.
+    StaysInitialized,
+    /// A pod loses its gate after its own PodGang is Initialized and the gang resource that it names is there.
+    ReleasedInOrder,
+    /// Pods of scaled PodGangs are bound after the minimum of their base.
+    BaseFirst,
+    /// When the scheduler has had its pass, a unit that was never whole has no pod bound.
+    WholeOrNothing,
+    /// No pod carries the membership of another backend than its scheduler's.
+    OwnMembership,
+    /// A gang resource belongs to PodGangs of its own backend.
+    OwnResources,
+}
+
+/// What judges it.
+type Judged = fn(&Course<'_>) -> Ruling;
+
+/// All of them, each with the clause that demands it.
+const ALL: [(Invariant, &str, Judged); 9] = [
+    (Invariant::Capacity, "AON-01", capacity::is_kept),
+    (Invariant::Gated, "GANG-05", release::gated),
+    (Invariant::UniqueIndexes, "GANG-05", |course| pods::indexes_are_unique(course.history)),
+    (Invariant::StaysInitialized, "GANG-06", release::stays_initialized),
+    (Invariant::ReleasedInOrder, "GANG-07", release::in_order),
+    (Invariant::BaseFirst, "AON-06", base_first::is_kept),
+    (Invariant::WholeOrNothing, "AON-02", units::whole_or_nothing),
+    (Invariant::OwnMembership, "COEX-02", membership::of_pods),
+    (Invariant::OwnResources, "COEX-02", membership::of_resources),
+];
+
+/// The invariants that a history breaks, as findings about their clauses, but for those that its case `breaks` on purpose.
+pub fn broken(history: &History, breaks: &[Invariant]) -> Vec<Finding> {
+    let course = Course::of(history);
+    let asked = ALL.into_iter().filter(|(invariant, ..)| !breaks.contains(invariant));
+    let judged = asked.map(|(_, clause, ruling)| Finding { clause, ruling: ruling(&course) });
+    judged.filter(|finding| matches!(finding.ruling, Err(Broken::Violated(_)))).collect()
+}
+
+#[cfg(test)]
+#[path = "invariants_tests.rs"]
+mod tests;

@@ -1,0 +1,78 @@
+//! Scaled PodGangs wait for their base (AON-06).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_contract::names;
+use conformance_contract::ruling::Ruling;
+use conformance_expect::{Gang, gangs};
+use conformance_history::{Change, Version, count, list, text};
+use serde_json::Value;
+
+use super::course::{Course, is_groves_pod};
+use crate::binding::BOUND_BEFORE_BASE;
+use crate::{Shown, none, violation};
+
+/// Whenever a pod of a scaled replica is bound, every clique of its base has had its minimum bound since it is there. What
+/// is scaled is said by the PodCliqueSet as it was sent; replicas may have come since.
+pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
+    let submitted = &course.history.header.submitted;
+    let mut bases: BTreeMap<(&str, usize), Option<Gang>> = BTreeMap::new();
+    let mut ever_bound: BTreeSet<&str> = BTreeSet::new();
+    let mut bound: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut violations = Vec::new();
+    for version in &course.versions {
+        if version.kind() == "PodClique" && version.change == Change::Deleted {
+            bound.remove(version.name());
+        }
+        let pod = version.pod();
+        if !is_groves_pod(version) || pod.node().is_none() || version.change == Change::Deleted {
+            continue;
+        }
+        let clique = pod.pod_clique().unwrap_or_default();
+        if !ever_bound.insert(version.uid()) {
+            continue;
+        }
+        *bound.entry(clique).or_default() += 1;
+        let Some((set, pcs)) = pod.label(names::PART_OF).and_then(|set| submitted.get_key_value(set)) else {
+            continue;
+        };
+        let Some(replica) = index(version, names::REPLICA_INDEX).filter(|_| is_scaled(version, pcs)) else {
+            continue;
+        };
+        let base = bases.entry((set, replica)).or_insert_with(|| base(pcs, replica));
+        let groups = base.iter().flat_map(|base| &base.groups);
+        let missing = groups
+            .map(|group| (group, bound.get(group.clique.as_str()).copied().unwrap_or(0)))
+            .find(|(group, bound)| *bound < group.min);
+        if let Some((group, before)) = missing {
+            let message = format!(
+                "{} of a scaled PodGang was bound before its base: {before} of {} pods of {} had been",
+                pod.name(),
+                group.min,
+                group.clique
+            );
+            violations.push(violation(BOUND_BEFORE_BASE, message).shown_by("bound", *version));
+        }
+    }
+    none(violations)
+}
+
+fn index(version: &Version<'_>, label: &str) -> Option<usize> {
+    version.label(label)?.parse().ok()
+}
+
+/// Whether it is a pod of a scaling group's replica beyond the group's minimum.
+fn is_scaled(version: &Version<'_>, pcs: &Value) -> bool {
+    let Some(name) = version.label(names::SCALING_GROUP) else { return false };
+    let Some(replica) = index(version, names::SCALING_GROUP_REPLICA_INDEX) else { return false };
+    let groups = list(&pcs["spec"]["template"]["podCliqueScalingGroups"]);
+    let own = groups.iter().find(|group| name.ends_with(&format!("-{}", text(&group["name"]))));
+    own.is_some_and(|group| replica >= count(&group["minAvailable"]).unwrap_or(1))
+}
+
+/// The base PodGang of a PodCliqueSet's replica, however many replicas it was sent with.
+fn base(pcs: &Value, replica: usize) -> Option<Gang> {
+    let mut grown = pcs.clone();
+    grown["spec"]["replicas"] = (replica + 1).into();
+    gangs(&grown).into_iter().find(|gang| gang.is_base && gang.replica == replica)
+}

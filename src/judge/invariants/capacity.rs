@@ -1,0 +1,133 @@
+//! Nothing is bound beyond what its node can hold (AON-01).
+
+use std::collections::BTreeMap;
+
+use conformance_contract::ruling::Ruling;
+use conformance_contract::violation::Code;
+use conformance_history::{Change, Version, list};
+use serde_json::Value;
+
+use super::course::Course;
+use super::quantity::{Amount, ONE, amount};
+use crate::{Shown, none, violation};
+
+const OVER_CAPACITY: Code = Code::new("over-capacity");
+
+/// Amounts by resource.
+type Amounts<'a> = BTreeMap<&'a str, Amount>;
+
+/// What is on a node.
+#[derive(Default)]
+struct Load<'a> {
+    allocatable: Option<Amounts<'a>>,
+    /// By uid: what the pod requests, and its scheduler.
+    pods: BTreeMap<&'a str, (Amounts<'a>, &'a str)>,
+}
+
+/// Whenever a pod is bound, the requests of all pods on its node that have not ended, canaries included, are at most what
+/// is allocatable there. A node of which nothing is known, and one that shrinks below what it holds already, break
+/// nothing. Nor do pods of several schedulers: these do not know of each other's bindings in time.
+pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
+    let mut nodes: BTreeMap<&str, Load<'_>> = BTreeMap::new();
+    let mut violations = Vec::new();
+    for version in &course.versions {
+        match version.kind() {
+            "Node" => {
+                let is_there = version.change != Change::Deleted;
+                let allocatable = is_there.then(|| amounts(&version.object["status"]["allocatable"]));
+                nodes.entry(version.name()).or_default().allocatable = allocatable;
+            }
+            "Pod" => {
+                let Some(node) = version.pod().node() else { continue };
+                let load = nodes.entry(node).or_default();
+                if has_ended(version) {
+                    load.pods.remove(version.uid());
+                    continue;
+                }
+                let scheduler = version.object["spec"]["schedulerName"].as_str().unwrap_or_default();
+                let is_new = load.pods.insert(version.uid(), (requests(version.object), scheduler)).is_none();
+                if let Some(excess) = load.excess().filter(|_| is_new) {
+                    let message = format!("{} was bound to {node}, which then held {excess}", version.name());
+                    violations.push(violation(OVER_CAPACITY, message).shown_by("bound", *version));
+                }
+            }
+            _ => {}
+        }
+    }
+    none(violations)
+}
+
+fn has_ended(pod: &Version<'_>) -> bool {
+    let phase = &pod.object["status"]["phase"];
+    pod.change == Change::Deleted || phase == "Succeeded" || phase == "Failed"
+}
+
+impl Load<'_> {
+    /// The first resource of which more is requested than there is, in words.
+    fn excess(&self) -> Option<String> {
+        let allocatable = self.allocatable.as_ref()?;
+        let mut schedulers = self.pods.values().map(|(_, scheduler)| scheduler);
+        let first = schedulers.next()?;
+        if schedulers.any(|other| other != first) {
+            return None;
+        }
+        let mut sums: Amounts<'_> = BTreeMap::new();
+        for (requests, _) in self.pods.values() {
+            add(&mut sums, requests);
+        }
+        sums.into_iter().find_map(|(resource, sum)| {
+            let most = allocatable.get(resource).copied().unwrap_or(0);
+            (sum > most).then(|| format!("{} {resource} of {}", number(sum), number(most)))
+        })
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people to read")]
+fn number(amount: Amount) -> f64 {
+    amount as f64 / ONE as f64
+}
+
+fn amounts(quantities: &Value) -> Amounts<'_> {
+    let all = quantities.as_object().into_iter().flatten();
+    all.filter_map(|(resource, quantity)| Some((resource.as_str(), amount(quantity)?))).collect()
+}
+
+fn add<'a>(sums: &mut Amounts<'a>, more: &Amounts<'a>) {
+    for (resource, amount) in more {
+        *sums.entry(resource).or_default() += amount;
+    }
+}
+
+/// What a pod counts for, as kube-scheduler counts it: its containers and sidecars together, or an init container beside
+/// the sidecars before it where that is more; its overhead; and one of `pods`. What the pod itself requests stands in for
+/// its containers.
+fn requests(pod: &Value) -> Amounts<'_> {
+    let spec = &pod["spec"];
+    let mut running = Amounts::new();
+    for container in list(&spec["containers"]) {
+        add(&mut running, &amounts(&container["resources"]["requests"]));
+    }
+    let (mut sidecars, mut most) = (Amounts::new(), Amounts::new());
+    for container in list(&spec["initContainers"]) {
+        let mut starting = amounts(&container["resources"]["requests"]);
+        if container["restartPolicy"] == "Always" {
+            add(&mut sidecars, &starting);
+            starting.clear();
+        }
+        add(&mut starting, &sidecars);
+        raise(&mut most, &starting);
+    }
+    add(&mut running, &sidecars);
+    raise(&mut running, &most);
+    running.extend(amounts(&spec["resources"]["requests"]));
+    add(&mut running, &amounts(&spec["overhead"]));
+    running.insert("pods", ONE);
+    running
+}
+
+fn raise<'a>(to: &mut Amounts<'a>, least: &Amounts<'a>) {
+    for (resource, amount) in least {
+        let known = to.entry(resource).or_default();
+        *known = (*known).max(*amount);
+    }
+}

@@ -1,0 +1,66 @@
+//! Every backend keeps to its own pods and gang resources (COEX-02).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_contract::names;
+use conformance_contract::ruling::Ruling;
+use conformance_contract::target::TARGETS;
+use conformance_contract::violation::Code;
+use conformance_expect::schedulers;
+use conformance_history::{Change, list, text};
+
+use super::course::Course;
+use crate::coexistence::OWNED_BY_ANOTHER_BACKEND;
+use crate::{Shown, none, violation};
+
+const MEMBER_OF_ANOTHER_BACKEND: Code = Code::new("member-of-another-backend");
+
+/// No pod names a gang resource of another backend than that of its scheduler.
+pub(super) fn of_pods(course: &Course<'_>) -> Ruling {
+    let known: Vec<_> = TARGETS.into_iter().filter(|target| target.external().is_none()).collect();
+    let mut seen = BTreeSet::new();
+    let mut violations = Vec::new();
+    for version in course.pods().filter(|version| version.change != Change::Deleted) {
+        let pod = version.pod();
+        let own = text(&pod.0["spec"]["schedulerName"]);
+        let others = known.iter().filter(|target| target.backend() != own);
+        let member = others
+            .filter_map(|target| Some((target.backend(), schedulers::of(*target).named_by(pod)?)))
+            .next();
+        if let Some((backend, group)) = member
+            && seen.insert(version.uid())
+        {
+            let message = format!("{} of {own} says that it is in {group} of {backend}", pod.name());
+            violations.push(violation(MEMBER_OF_ANOTHER_BACKEND, message).shown_by("it", version));
+        }
+    }
+    none(violations)
+}
+
+/// The PodGangs that own a gang resource are for the backend whose kind it is, by their label. Where that is missing or names
+/// no backend, the PodGang is the default backend's, whichever that is (GANG-04).
+pub(super) fn of_resources(course: &Course<'_>) -> Ruling {
+    let backends: BTreeMap<&str, &str> = schedulers::kinds().into_iter().collect();
+    let mut labels: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    let mut violations = Vec::new();
+    for version in &course.versions {
+        if version.kind() == "PodGang"
+            && let Some(label) = version.label(names::SCHEDULER_NAME)
+            && backends.values().any(|backend| *backend == label)
+        {
+            labels.insert(version.uid(), label);
+        }
+        let Some(backend) = backends.get(version.kind()) else { continue };
+        let owners = list(&version.object["metadata"]["ownerReferences"]).iter();
+        let mut own = owners.filter_map(|owner| labels.get(text(&owner["uid"])));
+        if let Some(other) = own.find(|label| *label != backend)
+            && seen.insert(version.uid())
+        {
+            let (kind, name) = (version.kind(), version.name());
+            let message = format!("{kind} {name}, a resource of {backend}, belongs to a PodGang of {other}");
+            violations.push(violation(OWNED_BY_ANOTHER_BACKEND, message).shown_by("it", *version));
+        }
+    }
+    none(violations)
+}

@@ -1,0 +1,141 @@
+//! A unit is bound whole or not at all (AON-02), looked at whenever the scheduler has had its pass.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_contract::ruling::Ruling;
+use conformance_contract::violation::Violation;
+use conformance_expect::{Unit, gangs, resolver};
+use conformance_history::{Change, SharedMark, Version, is_of_canary};
+
+use super::course::{Course, is_groves_pod};
+use crate::binding::BOUND_IN_PART;
+use crate::coexistence::is_stood_in_for;
+use crate::{Shown, none, violation};
+
+/// A pass of the scheduler, by the resourceVersions at which the barrier's two canaries were bound. What was bound before
+/// the first of them was bound by an attempt that has ended when the second is.
+struct Pass {
+    begun: u64,
+    ended: u64,
+}
+
+/// The pods of a clique that are bound, by uid, with the version that bound them.
+type Bound<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Version<'a>>>;
+
+/// A unit, and whether it has been whole.
+struct Watched {
+    unit: Unit,
+    was_whole: bool,
+}
+
+/// When the scheduler has had its pass, a unit that was never whole, since its PodCliques are there, has no pod bound.
+/// Units are those of the PodCliqueSets as they are then; only pods for the target's scheduler count, and none where another
+/// one stands in for it.
+pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
+    let target = course.history.header.target;
+    let mut told = course.history.marks(SharedMark::BoundBy);
+    if told.any(|(_, mark)| is_stood_in_for(&mark.detail, target.backend())) {
+        return Ok(());
+    }
+    let mut sets: BTreeMap<&str, Vec<Watched>> = BTreeMap::new();
+    let mut bound: Bound<'_> = BTreeMap::new();
+    let mut passes = passes(course).into_iter().peekable();
+    let mut blamed: BTreeSet<String> = BTreeSet::new();
+    let mut violations: Vec<Violation> = Vec::new();
+    let mut look = |pass: &Pass, sets: &BTreeMap<&str, Vec<Watched>>, bound: &Bound<'_>| {
+        for watched in sets.values().flatten().filter(|watched| !watched.was_whole) {
+            let found = in_part(&watched.unit, pass, bound);
+            violations.extend(found.filter(|_| blamed.insert(watched.unit.to_string())));
+        }
+    };
+    for version in &course.versions {
+        while let Some(pass) = passes.next_if(|pass| pass.ended < version.revision()) {
+            look(&pass, &sets, &bound);
+        }
+        match version.kind() {
+            "PodCliqueSet" if !is_of_canary(version.object) => {
+                let known = sets.remove(version.uid()).unwrap_or_default();
+                let is_ending = version.object["metadata"]["deletionTimestamp"].is_string();
+                if version.change != Change::Deleted && !is_ending {
+                    let expected = resolver::resolved_in(course.history, gangs(version.object));
+                    let units = expected.iter().flat_map(|gang| gang.units(target));
+                    let watched = units.map(|unit| {
+                        let was = known.iter().find(|watched| watched.unit == unit);
+                        Watched { was_whole: was.is_some_and(|was| was.was_whole), unit }
+                    });
+                    sets.insert(version.uid(), watched.collect());
+                }
+            }
+            "PodClique" if version.change == Change::Deleted => {
+                bound.remove(version.name());
+                for watched in sets.values_mut().flatten() {
+                    let is_its = watched.unit.minimums.iter().any(|(clique, _)| clique == version.name());
+                    watched.was_whole &= !is_its;
+                }
+            }
+            "Pod" if is_groves_pod(version) && is_for(version, target.backend()) => {
+                let pod = version.pod();
+                let clique = bound.entry(pod.pod_clique().unwrap_or_default()).or_default();
+                if version.change == Change::Deleted || pod.is_terminating() || pod.node().is_none() {
+                    clique.remove(version.uid());
+                    continue;
+                }
+                if clique.contains_key(version.uid()) {
+                    continue;
+                }
+                clique.insert(version.uid(), *version);
+                for watched in sets.values_mut().flatten() {
+                    watched.was_whole |= is_whole(&watched.unit, &bound);
+                }
+            }
+            _ => {}
+        }
+    }
+    for pass in passes {
+        look(&pass, &sets, &bound);
+    }
+    none(violations)
+}
+
+fn is_for(pod: &Version<'_>, scheduler: &str) -> bool {
+    pod.object["spec"]["schedulerName"] == scheduler
+}
+
+fn is_whole(unit: &Unit, bound: &Bound<'_>) -> bool {
+    unit.minimums.iter().all(|(clique, min)| bound.get(clique.as_str()).map_or(0, BTreeMap::len) >= *min)
+}
+
+/// That pods of a unit that is not whole were bound when the pass began.
+fn in_part(unit: &Unit, pass: &Pass, bound: &Bound<'_>) -> Option<Violation> {
+    let of_unit = unit.minimums.iter().filter_map(|(clique, _)| bound.get(clique.as_str()));
+    let before: Vec<_> =
+        of_unit.flat_map(BTreeMap::values).filter(|version| version.revision() < pass.begun).collect();
+    let message = || {
+        format!(
+            "{} pods of {unit} were bound when the scheduler had had its pass, and it was never whole",
+            before.len()
+        )
+    };
+    let found = (!before.is_empty()).then(|| violation(BOUND_IN_PART, message()))?;
+    Some(before.iter().fold(found, |found, version| {
+        found.shown_by(format!("bound to {}", version.pod().node().unwrap_or_default()), **version)
+    }))
+}
+
+/// Every pass that a mark tells of.
+fn passes(course: &Course<'_>) -> Vec<Pass> {
+    let mut seen = BTreeSet::new();
+    let canaries: Vec<_> = course
+        .history
+        .of("Pod")
+        .filter(|version| version.pod().is_canary() && version.pod().node().is_some())
+        .filter(|version| seen.insert(version.uid()))
+        .collect();
+    let marks = course.history.marks(SharedMark::SchedulerPassed);
+    let pass = |(index, _)| {
+        let before = &canaries[..canaries.partition_point(|canary| canary.index < index)];
+        let [.., first, second] = before else { return None };
+        Some(Pass { begun: first.revision(), ended: second.revision() })
+    };
+    marks.filter_map(pass).collect()
+}
