@@ -63,7 +63,8 @@ pub fn report(mutants: &[Mutant], kept: &[Kept]) -> String {
         page.push_str("None.\n");
     }
     for (mutant, kept) in left {
-        let why = kept.outcome.because.join("; ");
+        let lines = kept.outcome.because.iter().filter_map(|why| why.lines().next());
+        let why = lines.collect::<Vec<_>>().join("; ");
         let _ =
             writeln!(page, "- `{}` ({}): {}. {why}.", mutant.id, kept.outcome.verdict.name(), mutant.breaks);
     }
