@@ -6,7 +6,7 @@ use std::fmt::Write;
 use conformance_contract::clauses::CLAUSES;
 use serde::{Deserialize, Serialize};
 
-use crate::{Mutant, Outcome, Verdict};
+use crate::{Mutant, Outcome, Place, Verdict};
 
 /// The last outcome of a mutant, as it is kept beside its report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -86,7 +86,8 @@ pub fn report(mutants: &[Mutant], kept: &[Kept]) -> String {
             musts.join(", ")
         );
     }
-    let without = without_mutant(mutants);
+    let everywhere: Vec<_> = Place::ALL.iter().filter_map(|place| place.mutants().ok()).flatten().collect();
+    let without = without_mutant(&everywhere);
     let _ = writeln!(page, "\n## Clauses without a mutant\n\n{}", without.join(", "));
     page
 }
