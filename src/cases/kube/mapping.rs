@@ -6,7 +6,7 @@ use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::{KUBE, Target};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::{Expected, Gang};
+use conformance_expect::scaling;
 use conformance_history::{History, SharedMark};
 use conformance_judge::{finding, gang_resources};
 use serde_json::Value;
@@ -60,9 +60,7 @@ fn judge(history: &History) -> Vec<Finding> {
             return Err(Broken::NotReached("not every PodCliqueSet was scaled".into()));
         }
         for (name, _) in sets {
-            let mut gangs = history.gangs(name)?;
-            let second = gangs.iter().map(|gang| Gang { name: format!("{name}-1"), ..gang.clone() });
-            gangs.extend(second.collect::<Vec<_>>());
+            let gangs = scaling::gangs(history, history.submitted(name)?, history.entries.len());
             gang_resources::as_the_pod_gangs_say(history, &history.end(), &gangs)?;
         }
         gang_resources::never_reshaped(history, history.entries.len())
