@@ -97,7 +97,7 @@ fn place(provider: ProviderName) -> Result<Place, Failure> {
 
 /// Those that are named, of the clause and of the shard that are asked for.
 fn chosen(all: &[Mutant], place: Place, args: &MutantsArgs) -> Result<Vec<Mutant>, Failure> {
-    for name in args.names.iter().filter(|name| all.iter().all(|mutant| mutant.id != **name)) {
+    if let Some(name) = args.names.iter().find(|name| all.iter().all(|mutant| mutant.id != **name)) {
         return Err(not_here(all, place, name)?);
     }
     if let Some(id) = args.clause.iter().find(|id| CLAUSES.iter().all(|clause| clause.id != **id)) {

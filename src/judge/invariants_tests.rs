@@ -198,28 +198,3 @@ fn what_a_case_breaks_on_purpose_is_not_judged() {
     assert_eq!(broken(&history, &[Invariant::StaysInitialized]), []);
     assert_eq!(broken(&history, &[Invariant::Gated]).len(), 1);
 }
-
-/// Histories of earlier runs, where `GROVE_HISTORIES` names their folder: prints what they break, and what judging costs.
-#[test]
-fn of_saved_histories() {
-    let Some(folder) = std::env::var_os("GROVE_HISTORIES") else { return };
-    let mut folders = vec![std::path::PathBuf::from(folder)];
-    let mut spent = std::time::Duration::ZERO;
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if entry.is_dir() {
-                folders.push(entry);
-            } else if entry.ends_with("history.jsonl") {
-                let file = std::io::BufReader::new(std::fs::File::open(&entry).unwrap());
-                let history = History::read(file, None).unwrap();
-                let begin = std::time::Instant::now();
-                let broken = broken_by(&history);
-                spent += begin.elapsed();
-                for found in broken {
-                    println!("{} {}: {found:?}", history.header.target, history.header.case);
-                }
-            }
-        }
-    }
-    println!("judged in {spent:?}");
-}

@@ -140,16 +140,15 @@ pub fn indexes_are_unique(history: &History) -> Ruling {
         let leaves = version.change == conformance_history::Change::Deleted || pod.is_terminating();
         match held.get(&(clique, index)) {
             Some(holder) if holder.uid() == version.uid() && leaves => drop(held.remove(&(clique, index))),
-            Some(holder) if holder.uid() != version.uid() && !leaves => {
-                if blamed.insert((holder.uid(), version.uid())) {
-                    let message = format!(
-                        "{} and {} both have index {index} of {clique}",
-                        holder.name(),
-                        version.name()
-                    );
-                    let found = violation(INDEX_TAKEN_TWICE, message);
-                    violations.push(found.shown_by("first", *holder).shown_by("second", version));
-                }
+            Some(holder)
+                if holder.uid() != version.uid()
+                    && !leaves
+                    && blamed.insert((holder.uid(), version.uid())) =>
+            {
+                let message =
+                    format!("{} and {} both have index {index} of {clique}", holder.name(), version.name());
+                let found = violation(INDEX_TAKEN_TWICE, message);
+                violations.push(found.shown_by("first", *holder).shown_by("second", version));
             }
             None if !leaves => drop(held.insert((clique, index), version)),
             _ => {}
