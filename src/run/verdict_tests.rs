@@ -311,35 +311,3 @@ fn a_pod_on_another_cases_node_is_the_harnesss_error() {
     assert_eq!(judged[0].outcome.verdict, Verdict::Error);
     assert!(reason(&judged[0].outcome).contains("is bound to a node of another case"), "{judged:?}");
 }
-
-/// Whatever a case waits for first, and in vain, on a machine that is fast enough: that is somebody's failure. No judge may
-/// be content with it, nor ask first for what lies behind what it judges, so that nobody is to blame.
-#[test]
-#[ignore = "not every case has been held against it yet"]
-fn a_case_whose_first_wait_ran_out_is_red() {
-    let ran_out = serde_json::json!({"condition": "everything", "revision": 1});
-    let breach = serde_json::json!({"message": "waited in vain for: everything"});
-    let stopped = serde_json::json!({"wait": true, "reason": "waited in vain", "breach": breach});
-    let mut wrong = Vec::new();
-    for case in cases::all() {
-        for target in conformance_contract::target::TARGETS {
-            if judged_clauses(case, target).is_empty() {
-                continue;
-            }
-            let sets = grove_yaml::documents(case.manifest).unwrap();
-            let sets = sets.into_iter().filter(|document| document["kind"] == "PodCliqueSet");
-            let story = sets.fold(Story::on(target), Story::submitted);
-            let story = story.mark(SharedMark::WaitRanOut, ran_out.clone());
-            let history = story.mark(SharedMark::Stopped, stopped.clone()).end();
-            let stop = Stop::recorded(&history);
-            let judged = judgements(case, target, &history, &findings(case, &history), stop.as_ref());
-            let is = |verdict| judged.iter().any(|judgement| judgement.outcome.verdict == verdict);
-            let is_red = is(Verdict::Fail) || is(Verdict::KnownDeviation);
-            if !is_red || is(Verdict::Pass) || is(Verdict::Error) {
-                let told = judged.iter().map(|j| format!("{} {}", j.clause, j.outcome.verdict));
-                wrong.push(format!("{} on {target}: {}", case.id, told.collect::<Vec<_>>().join(", ")));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
