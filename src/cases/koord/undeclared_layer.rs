@@ -6,6 +6,7 @@ use conformance_contract::target::Target;
 use conformance_driver::case::{Case, Isolation};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
+use conformance_expect::resolver::resolved;
 use conformance_expect::schedulers;
 use conformance_history::{History, MarkName};
 use conformance_judge::fail_closed::failed_closed;
@@ -42,14 +43,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 async fn without(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_told(&format!("{SET}-0"), SET, LAYER).await?;
-    for gang in test.submit("anywhere").await? {
-        for served in schedulers::resources_of(test.target, &gang) {
-            let name = &served.name.wanted;
-            test.until(&format!("PodGroup {name}"), REACTION, |live| live.get(served.kind, name).is_some())
-                .await?;
-        }
-    }
-    Ok(())
+    let (gangs, target) = (test.submit("anywhere").await?, test.target);
+    test.until("the PodGroup of anywhere", REACTION, |live| {
+        let gangs = resolved(live, gangs.clone());
+        let mut wanted = gangs.iter().flat_map(|gang| schedulers::resources_of(target, gang));
+        wanted.all(|wanted| live.get(wanted.kind, &wanted.name.wanted).is_some())
+    })
+    .await
 }
 
 /// The layers without the one, and what was below it below its parent.
