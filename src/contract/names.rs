@@ -6,8 +6,6 @@
 pub const POD_GANG: &str = "grove.io/podgang";
 /// Label of pods: the PodClique they belong to.
 pub const POD_CLIQUE: &str = "grove.io/podclique";
-/// Label of pods and PodCliques of scaled PodGangs: the base PodGang.
-pub const BASE_POD_GANG: &str = "grove.io/base-podgang";
 /// Label: index of the PodCliqueSet replica.
 pub const REPLICA_INDEX: &str = "grove.io/podcliqueset-replica-index";
 /// Label: the scaling group.

@@ -76,11 +76,6 @@ pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<String> {
         .or_else(|| groups().find_map(|group| clique_lacks(live, group)))
 }
 
-/// Whether a PodCliqueSet of the reference implementation, which keeps all counts, has become all that it should be.
-pub fn is_over(live: &Live, set: &str, gangs: &[Gang]) -> bool {
-    lacks(live, set, gangs).is_none() && is_counted(live, set, gangs)
-}
-
 /// Whether the statuses of a PodCliqueSet and what belongs to it say that all of it is there.
 fn is_counted(live: &Live, set: &str, gangs: &[Gang]) -> bool {
     let scaling_groups = live.of("PodCliqueScalingGroup").filter(|object| is_part_of(object, set));
@@ -283,10 +278,11 @@ mod tests {
     #[case::not_available(3, "/status/availableReplicas")]
     fn statuses_are_not_waited_for_but_end_the_wait(#[case] object: usize, #[case] field: &str) {
         let mut objects = converged();
-        assert!(is_over(&live(objects.clone()), "w", &gangs()));
+        assert_eq!(lack(objects.clone()), None);
+        assert!(is_counted(&live(objects.clone()), "w", &gangs()));
         *objects[object].pointer_mut(field).unwrap() = Value::Null;
         assert_eq!(lack(objects.clone()), None);
-        assert!(!is_over(&live(objects), "w", &gangs()));
+        assert!(!is_counted(&live(objects), "w", &gangs()));
     }
 
     /// Without the object, or with its field null.

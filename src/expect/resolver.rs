@@ -85,18 +85,6 @@ fn last_name<'a>(history: &'a History, gang: &Gang) -> Option<&'a str> {
     known.into_values().max().map(|(.., name)| name)
 }
 
-/// Every name that PodGangs with this podgroup ever had.
-pub fn names_listing<'a>(history: &'a History, clique: &str) -> Vec<&'a str> {
-    let lists = |pod_gang: &Value| {
-        list(&pod_gang["spec"]["podgroups"]).iter().any(|podgroup| podgroup["name"] == clique)
-    };
-    let mut names: Vec<_> =
-        history.of("PodGang").filter(|version| lists(version.object)).map(|version| version.name()).collect();
-    names.sort_unstable();
-    names.dedup();
-    names
-}
-
 #[cfg(test)]
 mod tests {
     use conformance_history::testing::{Story, object, owned};
