@@ -118,6 +118,8 @@ async fn run_on(
     if let Some(Some(replaced)) = &replaced {
         plan.targets = operator::targets(replaced, plan.targets, args.backend == "all")?;
     }
+    let (targets, declared) = operator::existing(args, plan.targets)?;
+    plan.targets = targets;
     select::external_needs_existing(&plan.targets, args.provider.provider == ProviderName::Existing)?;
     let talk = Arc::new(Console::default());
     let building = Instant::now();
@@ -131,7 +133,7 @@ async fn run_on(
         // The programs of a folder are for local processes.
         spec.given.clear();
     }
-    let mut implementation = provider::implementation(args)?;
+    let mut implementation = provider::implementation(args, declared)?;
     if let Some(opened) = opened {
         let operator = opened.build(talk.as_ref()).await?;
         implementation = Some(operator::implementation(&operator));

@@ -135,7 +135,7 @@ fn an_operator_is_asked_what_it_declares_in_a_run_and_in_its_replay() {
     let declaration = BackendDeclaration {
         operator: "mine v1".into(),
         features: vec![Feature::TopologyRequired],
-        configuration: serde_json::Map::new(),
+        ..BackendDeclaration::default()
     };
     let target = Target::VOLCANO.declared_by(declaration);
     let judged = |id: &str, target: Target| judged_clauses(cases::case(id).unwrap(), target);
@@ -183,11 +183,7 @@ fn an_operator_that_ends_under_a_case_of_its_own_has_failed_it() {
 
 #[test]
 fn a_probe_judges_what_is_not_owed_and_says_so_apart() {
-    let declaration = BackendDeclaration {
-        operator: "mine v1".into(),
-        features: vec![],
-        configuration: Default::default(),
-    };
+    let declaration = BackendDeclaration { operator: "mine v1".into(), ..BackendDeclaration::default() };
     let target = Target::VOLCANO.declared_by(declaration);
     let case = cases::case("aon/across-cliques").unwrap();
     let as_if = as_if_declared(case, target).unwrap();

@@ -41,6 +41,8 @@ pub struct Made<'a> {
     pub pod_gang: &'a Value,
     /// Its podgroups as they were created: names and `minReplicas`.
     pub podgroups: &'a [(String, usize)],
+    /// Whether the other PodGangs of its replica wait for it.
+    pub is_base: bool,
     /// Everything in the namespace.
     pub live: &'a Live,
 }
@@ -96,6 +98,16 @@ pub trait Expectations: Sync {
 
     /// The gang resource that a pod names.
     fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str>;
+
+    /// The kind of its gang resource, if that may have any name and be one for several PodGangs: the one that pods name.
+    fn kind_of_any_name(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether a gang resource has the part of itself that a pod names, where it has parts.
+    fn has_part_of(&self, _resource: &Value, _pod: Pod<'_>) -> bool {
+        true
+    }
 
     /// What else of a pod's membership is wrong.
     fn membership_faults(&self, _pod: Pod<'_>, _gang: &Gang, _group: &Group) -> Vec<String> {
@@ -199,7 +211,15 @@ pub fn is_left_of_a_canary(object: &Value) -> bool {
 /// The gang resources of an expected PodGang.
 pub fn resources_of(target: Target, gang: &Gang) -> Vec<Resource> {
     let podgroups: Vec<_> = gang.groups.iter().map(|group| (group.clique.clone(), group.min)).collect();
-    of(target).resources(&gang.name, &podgroups)
+    of(target).resources(gang.named_after(), &podgroups)
+}
+
+/// The gang resource that a pod names, of a backend that may call it as it likes, if it is there.
+pub(crate) fn joined<'a>(pod: Pod<'a>, is_there: impl Fn(&str, &str) -> bool) -> Option<&'a str> {
+    all().find_map(|(_, expectations)| {
+        let kind = expectations.kind_of_any_name()?;
+        expectations.named_by(pod).filter(|name| is_there(kind, name))
+    })
 }
 
 /// Every kind of gang resource, of any backend, and the schedulerName of the backend whose it is.
