@@ -159,6 +159,7 @@ async fn run_on(
         retries: args.retries,
         probe_undeclared: args.probe_undeclared,
         every_crash_point: args.every_crash_point,
+        short_limits_count: false,
         out: report_dir.to_owned(),
         keep: args.keep,
         reproduce: reproduce(kubernetes, args),

@@ -42,7 +42,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KUBE-01", || {
-        history.reached(SharedMark::Converged)?;
+        history.waited_for(SharedMark::Converged)?;
         let mut gangs = history.gangs(SET)?;
         gangs.push(Gang::made_by_hand(LONG));
         gang_resources::as_the_pod_gangs_say(history, &history.end(), &gangs)
