@@ -142,7 +142,7 @@ async fn run_on(
             Some(replaced) => Some(Arc::new(replaced.build(talk.as_ref()).await?)),
             None => None,
         };
-        spec.upgrade = Some(Upgrade { from, to: spec.operator.clone() });
+        spec.upgrade = Some(Upgrade { from, to: spec.operator.clone(), faults: Vec::new() });
     }
     let (origin, programs) = provider::origin(args, &spec, &talk).await?;
     let clock = Clock { begin, building: building.elapsed() };

@@ -11,7 +11,7 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::SCHEDULING;
 use conformance_expect::Expected;
-use conformance_history::{History, MarkName, SharedMark};
+use conformance_history::{History, MarkName};
 use conformance_judge::binding::{self, scheduler_passed};
 use conformance_judge::{all, ensure, finding, violation};
 use serde_json::json;
