@@ -82,6 +82,7 @@ fn environment(runtime: &Runtime) -> Result<Environment, ClusterError> {
         retries: 0,
         probe_undeclared: false,
         every_crash_point: false,
+        short_limits_count: false,
         out: concat!(env!("CARGO_TARGET_TMPDIR"), "/kind").into(),
         keep: false,
         reproduce: "grove-conformance run --provider kind --case {case} {target}".into(),

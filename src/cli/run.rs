@@ -144,7 +144,7 @@ async fn run_on(
             Some(replaced) => Some(Arc::new(replaced.build(talk.as_ref()).await?)),
             None => None,
         };
-        spec.upgrade = Some(Upgrade { from, to: spec.operator.clone() });
+        spec.upgrade = Some(Upgrade { from, to: spec.operator.clone(), faults: Vec::new() });
     }
     let (origin, programs) = provider::origin(args, &spec, &talk).await?;
     let clock = Clock { begin, building: building.elapsed() };
@@ -161,6 +161,7 @@ async fn run_on(
         retries: args.retries,
         probe_undeclared: args.probe_undeclared,
         every_crash_point: args.every_crash_point,
+        short_limits_count: false,
         out: report_dir.to_owned(),
         keep: args.keep,
         reproduce: reproduce(kubernetes, args),

@@ -33,6 +33,8 @@ pub struct TestCluster {
     pub configured_by_others: bool,
     /// Whether cases that crash something try every point at which they can, instead of a choice.
     pub every_crash_point: bool,
+    /// Whether a wait that runs out means something although limits were shortened.
+    pub short_limits_count: bool,
 }
 
 impl std::fmt::Debug for TestCluster {
@@ -81,6 +83,7 @@ impl TestCluster {
             run: run.into(),
             configured_by_others: false,
             every_crash_point: false,
+            short_limits_count: false,
         })
     }
 

@@ -170,6 +170,7 @@ impl Environment {
         Ok(TestCluster {
             configured_by_others,
             every_crash_point: self.settings.every_crash_point,
+            short_limits_count: self.settings.short_limits_count,
             ..test_cluster
         })
     }
@@ -201,6 +202,7 @@ impl Environment {
             Ok(TestCluster {
                 configured_by_others,
                 every_crash_point: self.settings.every_crash_point,
+                short_limits_count: self.settings.short_limits_count,
                 ..test_cluster
             })
         };

@@ -38,6 +38,7 @@ pub(crate) fn environment(
         retries: 0,
         probe_undeclared: false,
         every_crash_point: false,
+        short_limits_count: false,
         out: format!("{}/{folder}", env!("CARGO_TARGET_TMPDIR")).into(),
         keep: false,
         reproduce: "grove-conformance run --case {case} {target}".into(),

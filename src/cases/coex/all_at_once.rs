@@ -13,7 +13,8 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::SETTLE;
 use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
-use conformance_judge::{binding, coexistence, finding};
+use conformance_judge::binding::{self, scheduler_passed};
+use conformance_judge::{all, coexistence, finding};
 use serde_json::json;
 
 /// COEX-01, COEX-02.
@@ -90,8 +91,10 @@ fn judge(history: &History) -> Vec<Finding> {
             for scheduler in coexistence::schedulers(history)? {
                 binding::whole(&end, &history.units(&name(history.header.target, scheduler))?)?;
             }
-            history.reached(SharedMark::SchedulerPassed)?;
-            binding::never(history, &history.units("too-big-alongside")?, None)
+            all([
+                binding::never(history, &history.units("too-big-alongside")?, None),
+                scheduler_passed(history),
+            ])
         }),
         finding("COEX-02", || coexistence::resources_of_own_gangs(history)),
     ]

@@ -29,6 +29,8 @@ pub struct Settings {
     pub probe_undeclared: bool,
     /// Whether cases that crash something try every point at which they can, instead of a choice.
     pub every_crash_point: bool,
+    /// Whether a wait that runs out means something although limits were shortened: on clusters that are broken on purpose.
+    pub short_limits_count: bool,
     /// Where histories and artifacts go.
     pub out: PathBuf,
     /// Whether clusters and their folders stay after a failure.
