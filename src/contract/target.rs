@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::backend_declaration::BackendDeclaration;
 use super::clauses::{Clause, Feature, Tier};
 use super::external_scheduler::{Declared, ExternalProfile, NotExternal};
+use crate::columns::OF_NO_BACKEND;
 pub use crate::columns::{KUBE, TARGETS};
 use crate::kubernetes::Kubernetes;
 use crate::scheduler::Scheduler;
@@ -262,8 +263,9 @@ impl Target {
         if let Some(declaration) = self.declaration.filter(|_| self.lacks_by_declaration(feature)) {
             return declaration.why_not(feature, self);
         }
-        let reason = self.column.why_not.iter().find(|(not_declared, _)| *not_declared == feature);
-        reason.map_or("not declared", |(_, reason)| *reason).into()
+        let reasons = self.column.why_not.iter().chain(OF_NO_BACKEND);
+        let mut its = reasons.filter(|(not_declared, _)| *not_declared == feature);
+        its.next().map_or("not declared", |(_, reason)| *reason).into()
     }
 
     /// What tells it from all others.
@@ -354,9 +356,9 @@ mod tests {
     fn what_is_not_declared_has_a_reason_and_what_is_declared_has_none() {
         for target in TARGETS {
             for feature in Feature::ALL {
-                let reasons = target.column.why_not.iter().filter(|(other, _)| *other == feature).count();
-                let wanted = usize::from(!target.declares(feature));
-                assert_eq!(reasons, wanted, "{target}: {feature}");
+                let of = |reasons: &[(Feature, &str)]| reasons.iter().any(|(other, _)| *other == feature);
+                let has_a_reason = of(target.column.why_not) || of(OF_NO_BACKEND);
+                assert_eq!(has_a_reason, !target.declares(feature), "{target}: {feature}");
             }
         }
     }

@@ -1,6 +1,6 @@
 //! kube-scheduler on the Workload API, in three mappings.
 
-use super::{Description, NO_PLACE_PER_REPLICA};
+use super::{Description, NEVER_HALF, NO_PLACE_PER_REPLICA};
 use crate::clauses::Feature;
 use crate::kinds::{Kind, kind};
 use crate::kubernetes::Kubernetes;
@@ -43,6 +43,9 @@ const PER_GROUP: (Feature, &str) = (Feature::TopologyPerGroup, NO_LEVEL_BETWEEN)
 const NESTED: (Feature, &str) = (Feature::TopologyNested, NO_LEVEL_BETWEEN);
 const COMPOSITE: (Feature, &str) =
     (Feature::CompositePodGroup, "CompositePodGroup comes with Kubernetes 1.37");
+
+const FIXED_SIZE: (Feature, &str) =
+    (Feature::ScaleToZero, "the size of its hard gang is in objects that the API does not let change");
 
 const TOPOLOGY_GATE: (&str, &str) = ("TopologyAwareWorkloadScheduling", "TOPO-02");
 
@@ -100,6 +103,8 @@ static POD_GANG: Column = Column {
         PER_GROUP,
         NESTED,
         NO_PLACE_PER_REPLICA,
+        NEVER_HALF,
+        FIXED_SIZE,
         PREFERRED,
         RESOURCE,
         COMPOSITE,
@@ -122,7 +127,7 @@ static TREE: Column = Column {
         Feature::SelfHealing,
         Feature::Kubelet,
     ],
-    why_not: &[NO_PLACE_PER_REPLICA, PREFERRED, RESOURCE, EXTERNAL],
+    why_not: &[NO_PLACE_PER_REPLICA, NEVER_HALF, FIXED_SIZE, PREFERRED, RESOURCE, EXTERNAL],
     gates: &[("GenericWorkload", "AON-02"), TOPOLOGY_GATE, ("CompositePodGroup", "AON-08")],
     ..ANY
 };
