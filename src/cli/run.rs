@@ -51,8 +51,8 @@ pub(crate) async fn run(args: &RunArgs, interruption: &Arc<Interruption>) -> Res
     Ok(report.exit())
 }
 
-/// Runs on one version after the other, each in a folder of its name, and makes one report of all. Backends that bring
-/// a scheduler of their own are judged on the first.
+/// Runs on one version after the other, each in a folder of its name, and makes one report of all. Every column is in it
+/// once: it is judged on the oldest version that it is about.
 async fn run_on_all(
     versions: &[Kubernetes],
     args: &RunArgs,
@@ -68,9 +68,9 @@ async fn run_on_all(
     }
     // All of them before the first cluster: what does not serve is said at once.
     let mut plans = Vec::new();
-    for (number, version) in versions.iter().enumerate() {
+    for version in versions {
         let mut plan = plan(*version, args)?;
-        plan.targets.retain(|target| number == 0 || target.kubernetes() == Some(*version));
+        plan.targets.retain(|target| target.kubernetes() == *version);
         if !plan.targets.is_empty() {
             plans.push((version, plan));
         }

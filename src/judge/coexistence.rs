@@ -115,7 +115,10 @@ pub fn resources_of_own_gangs(history: &History) -> Ruling {
         let owners = version.object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
         let owners = owners.filter(|owner| owner["kind"] == "PodGang");
         let of: Vec<_> = owners.map(|owner| gangs.get(owner["uid"].as_str().unwrap_or_default())).collect();
-        if of.is_empty() || of.iter().any(|scheduler| *scheduler != Some(&backend)) {
+        let is_its = |scheduler: &Option<&&str>| {
+            scheduler.is_some_and(|name| schedulers::may_have(name, version.kind()))
+        };
+        if of.is_empty() || !of.iter().all(is_its) {
             let named: Vec<_> =
                 of.iter().map(|scheduler| scheduler.map_or("no scheduler", |name| name)).collect();
             let owner = if named.is_empty() {

@@ -46,7 +46,7 @@ impl Breakage {
     pub(crate) fn spec(&self, target: Target) -> ClusterSpec {
         let beside = self.beside.iter().filter_map(|name| scheduler(name));
         let own = Some(target.scheduler()).filter(|scheduler| *scheduler != Scheduler::KUBE);
-        let mut spec = ClusterSpec::of(target.kubernetes().unwrap_or_default());
+        let mut spec = ClusterSpec::of(target.kubernetes());
         if let Some(config) = &self.profile {
             spec.controller = ControllerSpec::with_profile(config.clone());
         }
