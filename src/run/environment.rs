@@ -169,7 +169,7 @@ impl Environment {
         let test_cluster = TestCluster::prepare(Arc::new(cluster), &schedulers, run).await?;
         Ok(TestCluster {
             configured_by_others,
-            every_crash_point: self.settings.every_crash_point,
+            thorough: self.settings.thorough,
             ..test_cluster
         })
     }
@@ -200,7 +200,7 @@ impl Environment {
                 spec.operator.is_some() || matches!(self.settings.origin, Origin::Existing { .. });
             Ok(TestCluster {
                 configured_by_others,
-                every_crash_point: self.settings.every_crash_point,
+                thorough: self.settings.thorough,
                 ..test_cluster
             })
         };
