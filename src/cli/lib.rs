@@ -9,6 +9,7 @@ mod clean;
 mod clusters;
 mod components;
 mod doctor;
+mod generated;
 mod given;
 mod list;
 mod mutants;

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use conformance_cases as cases;
 use conformance_contract::clauses::CLAUSES;
 use conformance_contract::verdict::Verdict as Judged;
+use conformance_driver::test_cluster::Thorough;
+use conformance_generated as generated;
 use conformance_mutants::{Found, Kept, Mutant, Place, TableError, Verdict};
 use conformance_report as report;
 use conformance_report::{Exit, Report};
@@ -157,13 +159,14 @@ async fn run_one(mutant: &Mutant, place: Place, args: &MutantsArgs) -> Result<Ke
         concurrency,
         retries: 0,
         probe_undeclared: false,
-        every_crash_point: false,
         short_limits_count: true,
+        thorough: Thorough::default(),
         out: folder.clone(),
         keep: false,
         reproduce: format!("grove-conformance mutants --provider {} {}", place.name(), mutant.id),
     };
-    let (chosen, left_out) = cases::all().partition(|case| mutant.runs(case));
+    let generated = mutant.cases.iter().filter_map(|id| generated::case(id));
+    let (chosen, left_out) = cases::all().chain(generated).partition(|case| mutant.runs(case));
     let clauses = CLAUSES.to_vec();
     let plan = Plan { targets: vec![mutant.target], chosen, left_out, share: None, clauses };
     let clock = Clock { begin, building: Duration::ZERO };

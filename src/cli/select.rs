@@ -6,6 +6,7 @@ use conformance_contract::external_scheduler::DECLARABLE;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::{TARGETS, Target};
 use conformance_driver::case::Case;
+use conformance_generated as generated;
 use conformance_report::Shard;
 use conformance_run::runner::Plan;
 
@@ -40,7 +41,9 @@ pub(crate) struct Selection<'a> {
 pub(crate) fn plan(words: Selection<'_>) -> Result<Plan, Failure> {
     let targets = targets_declaring(words.backend, words.scope, words.features)?;
     let targets = on(words.kubernetes, targets, words.scope)?;
-    for word in words.cases {
+    let generated: Vec<_> = words.cases.iter().filter_map(|word| generated::case(word)).collect();
+    let is_generated = |word: &str| generated.iter().any(|case| case.id == word);
+    for word in words.cases.iter().filter(|word| !is_generated(word)) {
         if !cases::all().any(|case| case.is_called(word)) {
             let all: Vec<_> = cases::all().flat_map(|case| [case.id, case.group()]).collect();
             return Err(unknown("case", word, &all, "`grove-conformance list` shows them all"));
@@ -52,7 +55,7 @@ pub(crate) fn plan(words: Selection<'_>) -> Result<Plan, Failure> {
             return Err(unknown("clause", word, &all, "`grove-conformance list --clauses` shows them all"));
         }
     }
-    let (chosen, left_out): (Vec<_>, Vec<_>) = cases::all().partition(|case| {
+    let (chosen, left_out): (Vec<_>, Vec<_>) = cases::all().chain(generated.clone()).partition(|case| {
         let by_case = words.cases.is_empty() || words.cases.iter().any(|word| case.is_called(word));
         let by_clause =
             words.clauses.is_empty() || case.clauses.iter().any(|id| words.clauses.iter().any(|w| w == id));

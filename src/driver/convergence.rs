@@ -8,9 +8,10 @@ use conformance_contract::names;
 use conformance_expect::resolver::resolved;
 use conformance_expect::{Gang, Group, scaling, schedulers};
 use conformance_history::{Live, Pod, SharedMark, condition, name};
+use conformance_judge::gang_resources;
 use serde_json::Value;
 
-use super::limits::SCHEDULING;
+use super::limits::{REACTION, SCHEDULING};
 use crate::context::{Duty, Stop, TestContext};
 
 impl TestContext {
@@ -42,6 +43,19 @@ impl TestContext {
             }
             Err(stop) => Err(stop),
         }
+    }
+
+    /// Waits until the gang resources of a PodCliqueSet are as its PodGangs say: one that says how many pods there are may
+    /// follow after everything else has converged.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`].
+    pub async fn until_followed(&self, set: &str) -> Result<(), Stop> {
+        let history = self.history();
+        let pcs = history.header.submitted.get(set);
+        let gangs = pcs.map(|pcs| scaling::gangs(&history, pcs, history.entries.len())).unwrap_or_default();
+        let follow = |live: &Live| gang_resources::as_the_pod_gangs_say(&history, live, &gangs).is_ok();
+        self.until("the gang resources as they should be", REACTION, follow).await
     }
 }
 

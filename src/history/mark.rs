@@ -64,11 +64,13 @@ shared_marks! {
     Converged = "converged",
     /// The barrier is behind the scheduler: until here a judge may say "never".
     SchedulerPassed = "scheduler passed",
+    /// A pending gang has been tried again: `{"after"}`, and the scheduler has had its pass since.
+    TriedAgain = "tried again",
     /// An object's replicas were changed: `{"kind", "name", "replicas"}`.
     Scaled = "scaled",
     /// An object was deleted, and the API server has confirmed it: `{"kind", "name"}`.
     Deleted = "deleted",
-    /// A bound pod was taken away: `{"name"}`.
+    /// A pod was taken away: `{"name", "by"}`.
     PodLost = "pod lost",
     /// The next write is another client's, not the controller's: `{"kind", "name", "patch"}`, a JSON merge patch.
     WrittenByOthers = "written by others",

@@ -30,6 +30,16 @@ impl History {
         Ok(place)
     }
 
+    /// That a pending gang has been tried again so many times.
+    ///
+    /// # Errors
+    /// [`Broken::NotReached`] if it has not.
+    pub fn tried_again(&self, times: usize) -> Result<(), Broken> {
+        let tried = self.marks(SharedMark::TriedAgain).count();
+        let missing = || Broken::NotReached(format!("the gang was tried again {tried} of {times} times"));
+        if tried < times { Err(missing()) } else { Ok(()) }
+    }
+
     /// A PodCliqueSet as it was sent.
     ///
     /// # Errors

@@ -4,6 +4,7 @@
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::pending::Again;
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::binding::{self, scheduler_passed};
@@ -21,6 +22,7 @@ pub(crate) const CASE: Case = Case::new(
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit("across").await? {
         test.scheduler_passes_over(&gang).await?;
+        test.is_tried_again(&gang, &[Again::PodReplaced, Again::AnotherGang]).await?;
     }
     Ok(())
 }

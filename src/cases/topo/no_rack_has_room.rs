@@ -5,6 +5,7 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
+use conformance_driver::pending::Again;
 use conformance_expect::Expected;
 use conformance_history::History;
 use conformance_judge::binding::{self, scheduler_passed};
@@ -22,6 +23,7 @@ pub(crate) const CASE: Case = Case::new(
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit("constrained").await? {
         test.scheduler_passes_over(&gang).await?;
+        test.is_tried_again(&gang, &[Again::PodReplaced, Again::AnotherGang]).await?;
     }
     test.submit("unconstrained").await?;
     test.until("the control bound", limits::SCHEDULING, |live| live.bound_of("unconstrained") == 3).await

@@ -11,6 +11,8 @@ mod kube_tree;
 mod name;
 pub mod volcano;
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 pub use name::Name;
@@ -157,6 +159,12 @@ pub trait Expectations: Sync {
     /// Prefixes of the annotations and labels in which the scheduler writes what it did: when, and beside which pods.
     fn own_keys(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// How long the scheduler holds what it has found for a gang that is not whole, where there is such a time: when it
+    /// passes, an attempt ends in another way than usual.
+    fn gang_timeout(&self) -> Option<Duration> {
+        None
     }
 
     /// Whether a condition of a gang resource says that the gang cannot be scheduled.
