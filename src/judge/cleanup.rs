@@ -111,8 +111,9 @@ pub fn namespace_gone(history: &History) -> Ruling {
 
 #[cfg(test)]
 mod tests {
+    use conformance_contract::target::Target;
     use conformance_expect as expect;
-    use conformance_history::testing::{Story, object, one_clique};
+    use conformance_history::testing::{Story, object, one_clique, owned};
     use serde_json::json;
 
     use super::*;
@@ -159,6 +160,35 @@ mod tests {
             |story: Story| messages(nothing_left(&story.mark(SharedMark::LeftOver, injected.clone()).end()));
         assert!(beside(gone()).is_empty());
         assert_eq!(beside(gone().added(there("Service", "w-0"))), ["Service w-0 is left"]);
+    }
+
+    #[test]
+    fn nothing_of_a_scaled_gang_is_left_in_a_resource_that_it_shared() {
+        const POD_GROUP: &str = schedulers::kai::POD_GROUP;
+        let pcs = json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
+            "cliques": [{"name": "a", "spec": {"replicas": 1}}, {"name": "b", "spec": {"replicas": 1}}],
+            "podCliqueScalingGroups": [{"name": "sg", "replicas": 2, "cliqueNames": ["b"]}],
+        }}});
+        let shared = |leaves: &[&str]| {
+            let mut found = owned(there(POD_GROUP, "grove-w-0"), "PodCliqueSet", "w");
+            found["spec"]["subGroups"] = leaves.iter().map(|name| json!({"name": name})).collect();
+            found
+        };
+        let gang = owned(there("PodGang", "w-0-sg-0"), "PodCliqueSet", "w");
+        let mut pod = there("Pod", "p");
+        pod["metadata"]["labels"] =
+            json!({"grove.io/podclique": "w-0-sg-1-b", "kai.scheduler/subgroup-name": "leaf-b"});
+        pod["metadata"]["annotations"] = json!({"pod-group-name": "grove-w-0"});
+        let told = |leaves: &[&str]| {
+            let clique = there("PodClique", "w-0-sg-1-b");
+            let all = [gang.clone(), clique.clone(), shared(&["leaf-a", "leaf-b"]), pod.clone()];
+            let story = Story::on(Target::KAI).all_added(all).modified(shared(leaves));
+            let history = story.deleted(pod.clone()).deleted(clique).deleted(gang.clone()).end();
+            let scaled = expect::resolver::resolved_in(&history, expect::testing::named_gangs(&pcs));
+            messages(removed(&history, &scaled[1..]))
+        };
+        assert!(told(&["leaf-a"]).is_empty());
+        assert_eq!(told(&["leaf-a", "leaf-b"]), [format!("{POD_GROUP} grove-w-0 is left")]);
     }
 
     #[test]

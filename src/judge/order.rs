@@ -131,7 +131,7 @@ pub fn no_pod_before_its_group(history: &History) -> Ruling {
 #[cfg(test)]
 mod tests {
     use conformance_expect as expect;
-    use conformance_history::testing::{Story, object};
+    use conformance_history::testing::{Story, object, owned};
     use serde_json::{Value, json};
 
     use super::*;
@@ -197,6 +197,32 @@ mod tests {
             }
             (_, other) => panic!("{other:?}"),
         }
+    }
+
+    /// A PodGroup of the set gets its part for a PodGang when that comes.
+    #[rstest::rstest]
+    #[case::its_part_came_in_time(&["base"], &["base", "leaf"], true)]
+    #[case::its_part_was_there_before(&["base", "leaf"], &["base", "leaf"], false)]
+    #[case::its_part_never_came(&["base"], &["base"], false)]
+    fn a_part_of_a_shared_gang_resource(
+        #[case] before: &[&str],
+        #[case] after: &[&str],
+        #[case] holds: bool,
+    ) {
+        const POD_GROUP: &str = schedulers::kai::POD_GROUP;
+        let shared = |leaves: &[&str]| {
+            let mut found = owned(object(POD_GROUP, "grove-w-0"), "PodCliqueSet", "w");
+            found["spec"]["subGroups"] = leaves.iter().map(|name| json!({"name": name})).collect();
+            found
+        };
+        let mut pod = pod(false);
+        pod["metadata"]["annotations"] = json!({"pod-group-name": "grove-w-0"});
+        pod["metadata"]["labels"]["kai.scheduler/subgroup-name"] = "leaf".into();
+        let story = Story::on(conformance_contract::target::Target::KAI).added(shared(before));
+        let story = story.added(pod_gang("False")).modified(shared(after)).modified(pod_gang("True"));
+        let history = story.added(pod).end();
+        let gangs = expect::resolver::resolved_in(&history, gangs());
+        assert_eq!(creation(&history, &gangs).is_ok(), holds, "{:?}", creation(&history, &gangs));
     }
 
     #[test]

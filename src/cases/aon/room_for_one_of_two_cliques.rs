@@ -28,7 +28,9 @@ pub(super) const ATOMIC: &[Target] =
 pub(super) fn is_atomic(target: Target) -> Result<(), Broken> {
     match target.declares(Feature::AtomicPodGang) {
         true => Ok(()),
-        false => Err(Broken::NotAsked("its units are single cliques, as it declares no AtomicPodGang".into())),
+        false => {
+            Err(Broken::NotAsked("its units are single cliques, as it declares no AtomicPodGang".into()))
+        }
     }
 }
 
@@ -36,7 +38,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if is_atomic(test.target).is_err() {
         return Ok(());
     }
-    for gang in test.submit("rival").await? {
+    for gang in test.submit("rival-pair").await? {
         test.until_released(&gang).await?;
     }
     test.until_bound(3).await?;
@@ -48,7 +50,7 @@ fn judge(history: &History) -> Vec<Finding> {
         is_atomic(history.header.target)?;
         history.reached(SharedMark::SchedulerPassed)?;
         let rivals: Vec<_> =
-            history.gangs("rival")?.iter().map(|gang| gang.units(history.header.target)).collect();
+            history.gangs("rival-pair")?.iter().map(|gang| gang.units(history.header.target)).collect();
         binding::some_whole_others_never(history, &rivals, 1, None)
     })]
 }
