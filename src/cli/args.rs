@@ -470,6 +470,12 @@ pub(crate) struct MutantsArgs {
     /// Run only the Ith of N shares.
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
+    /// Run only so many of them, chosen by the seed.
+    #[arg(long, value_name = "N")]
+    pub sample: Option<usize>,
+    /// What chooses the sample: the same mutants for the same word.
+    #[arg(long, value_name = "WORD", default_value = "", requires = "sample")]
+    pub seed: String,
     /// How many run at a time, each on a control plane of its own; on kind always one.
     #[arg(long, value_name = "N", default_value = "2")]
     pub side_by_side: std::num::NonZeroUsize,

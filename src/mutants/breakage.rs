@@ -1,14 +1,18 @@
 //! What can be broken, and the cluster that comes of it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use conformance_cluster::local::{ClusterSpec, ControllerSpec, Part, Upgrade};
-use conformance_cluster::schedulers;
+use conformance_cluster::schedulers::{self, GivenScheduler};
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_proxy::{Change, Edit, Patch, Rule};
 use serde::Deserialize;
 use serde_json::{Value, json};
+
+/// Schedulers that the user gave.
+pub type Given = BTreeMap<Scheduler, Arc<GivenScheduler>>;
 
 /// What is broken. Of several all are.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -43,7 +47,7 @@ pub struct Breakage {
 
 impl Breakage {
     /// The cluster of a target with what is broken.
-    pub(crate) fn spec(&self, target: Target) -> ClusterSpec {
+    pub(crate) fn spec(&self, target: Target, given: Given) -> ClusterSpec {
         let beside = self.beside.iter().filter_map(|name| scheduler(name));
         let own = Some(target.scheduler()).filter(|scheduler| *scheduler != Scheduler::KUBE);
         let mut spec = ClusterSpec::of(target.kubernetes());
@@ -51,6 +55,7 @@ impl Breakage {
             spec.controller = ControllerSpec::with_profile(config.clone());
         }
         spec = spec.beside(own.into_iter().chain(beside));
+        spec.given = given;
         spec.controller.faults.extend(self.faults.clone());
         spec.upgrade = self.upgrade.clone().map(|faults| Upgrade { from: None, to: None, faults });
         spec.gpu_plugin_faults.extend(self.gpu_plugin.clone());
@@ -73,7 +78,8 @@ impl Breakage {
         if let Some(unknown) = self.beside.iter().find(|name| scheduler(name).is_none()) {
             return Err(format!("there is no scheduler {unknown:?}"));
         }
-        let (clean, broken) = (Self::default().spec(target), self.spec(target));
+        let (clean, broken) =
+            (Self::default().spec(target, Given::default()), self.spec(target, Given::default()));
         if clean == broken { Err("nothing is broken: say what in `by`".into()) } else { Ok(()) }
     }
 }

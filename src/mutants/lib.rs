@@ -21,12 +21,13 @@ use std::sync::LazyLock;
 
 use conformance_cluster::local::ClusterSpec;
 use conformance_contract::clauses::CLAUSES;
+use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_driver::case::{Case, Isolation};
 use serde::Deserialize;
 use serde_json::Value;
 
-pub use breakage::Breakage;
+pub use breakage::{Breakage, Given};
 pub use outcome::{Found, Outcome, Verdict};
 pub use ratio::{Kept, ratios, report};
 
@@ -133,6 +134,9 @@ pub struct Mutant {
     pub cases: Vec<String>,
     /// What the scheduler's own end leaves unjudged.
     pub unproven: Option<Unproven>,
+    /// Whether it needs the target's scheduler itself, where that has to be given: nothing stands in for it.
+    #[serde(default)]
+    pub given: bool,
     /// Why it breaks no clause at all: nothing may turn red.
     pub equivalent: Option<String>,
 }
@@ -186,9 +190,14 @@ impl Mutant {
         self.musts().any(|must| must == id) || [id, group].iter().any(|word| self.may.contains_key(*word))
     }
 
-    /// The cluster that it is run on.
-    pub fn spec(&self) -> ClusterSpec {
-        self.by.spec(self.target)
+    /// The cluster that it is run on, with the schedulers that the user gave.
+    pub fn spec(&self, given: Given) -> ClusterSpec {
+        self.by.spec(self.target, given)
+    }
+
+    /// Whether it needs the target's scheduler itself, which only a user can give.
+    pub fn needs(&self, scheduler: Scheduler) -> bool {
+        self.given && self.target.scheduler() == scheduler
     }
 
     fn check(&self) -> Result<(), String> {

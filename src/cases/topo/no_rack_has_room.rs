@@ -45,6 +45,7 @@ fn judge(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use conformance_contract::ruling::{Broken, Ruling};
+    use conformance_history::SharedMark;
     use conformance_history::testing::{Story, one_clique};
     use serde_json::Value;
 
