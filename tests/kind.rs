@@ -82,6 +82,7 @@ fn environment(runtime: &Runtime) -> Result<Environment, ClusterError> {
         concurrency: 4,
         retries: 0,
         probe_undeclared: false,
+        short_limits_count: false,
         thorough: Thorough::default(),
         out: concat!(env!("CARGO_TARGET_TMPDIR"), "/kind").into(),
         keep: false,

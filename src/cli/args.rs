@@ -413,6 +413,29 @@ pub(crate) enum ReportVerb {
     Recover(RecoverArgs),
     /// Write the evidence file of a report, or check whether one is that of the report; exits with the report's code.
     Evidence(EvidenceArgs),
+    /// List the clauses whose verdicts are not the same in two reports; exits with 1 if there are any.
+    Compare(CompareArgs),
+    /// Print what the runs of several reports kept, side by side, as Markdown.
+    Page(PageArgs),
+}
+
+/// Arguments of `report compare`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CompareArgs {
+    /// The report.yaml or report.json of a run.
+    #[arg(value_name = "REPORT")]
+    pub one: PathBuf,
+    /// That of the other.
+    #[arg(value_name = "OTHER")]
+    pub other: PathBuf,
+}
+
+/// Arguments of `report page`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PageArgs {
+    /// The report.yaml or report.json of each run, in the order of the page.
+    #[arg(value_name = "REPORT", required = true)]
+    pub reports: Vec<PathBuf>,
 }
 
 /// Arguments of `report evidence`.

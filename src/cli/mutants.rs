@@ -69,14 +69,15 @@ pub(crate) async fn mutants(args: &MutantsArgs) -> Result<Exit, Failure> {
         output::data(&format!("{group:<6}{killed} of {run} killed"));
     }
     let killed = kept.iter().filter(|one| one.outcome.verdict == Verdict::Killed).count();
-    output::data(&format!("all   {killed} of {} killed", kept.len()));
-    for one in kept.iter().filter(|one| one.outcome.verdict != Verdict::Killed) {
+    let equivalent = kept.iter().filter(|one| one.outcome.verdict == Verdict::Equivalent).count();
+    output::data(&format!("all   {killed} of {} killed", kept.len() - equivalent));
+    for one in kept.iter().filter(|one| !one.outcome.verdict.is_as_expected()) {
         output::data(&format!("{}: {}", one.outcome.verdict.name(), one.id));
     }
     if args.write {
         write_page(&all, &args.report_dir)?;
     }
-    Ok(if killed == kept.len() { Exit::Conformant } else { Exit::NotConformant })
+    Ok(if killed + equivalent == kept.len() { Exit::Conformant } else { Exit::NotConformant })
 }
 
 fn given_table(file: &Path) -> Result<Vec<Mutant>, Failure> {
@@ -158,6 +159,7 @@ async fn run_one(mutant: &Mutant, place: Place, args: &MutantsArgs) -> Result<Ke
         concurrency,
         retries: 0,
         probe_undeclared: false,
+        short_limits_count: true,
         thorough: Thorough::default(),
         out: folder.clone(),
         keep: false,

@@ -52,8 +52,8 @@ pub(crate) async fn run(args: &RunArgs, interruption: &Arc<Interruption>) -> Res
     Ok(report.exit())
 }
 
-/// Runs on one version after the other, each in a folder of its name, and makes one report of all. Backends that bring
-/// a scheduler of their own are judged on the first.
+/// Runs on one version after the other, each in a folder of its name, and makes one report of all. Every column is in it
+/// once: it is judged on the oldest version that it is about.
 async fn run_on_all(
     versions: &[Kubernetes],
     args: &RunArgs,
@@ -69,9 +69,9 @@ async fn run_on_all(
     }
     // All of them before the first cluster: what does not serve is said at once.
     let mut plans = Vec::new();
-    for (number, version) in versions.iter().enumerate() {
+    for version in versions {
         let mut plan = plan(*version, args)?;
-        plan.targets.retain(|target| number == 0 || target.kubernetes() == Some(*version));
+        plan.targets.retain(|target| target.kubernetes() == *version);
         if !plan.targets.is_empty() {
             plans.push((version, plan));
         }
@@ -119,6 +119,8 @@ async fn run_on(
     if let Some(Some(replaced)) = &replaced {
         plan.targets = operator::targets(replaced, plan.targets, args.backend == "all")?;
     }
+    let (targets, declared) = operator::existing(args, plan.targets)?;
+    plan.targets = targets;
     select::external_needs_existing(&plan.targets, args.provider.provider == ProviderName::Existing)?;
     let talk = Arc::new(Console::default());
     let building = Instant::now();
@@ -132,7 +134,7 @@ async fn run_on(
         // The programs of a folder are for local processes.
         spec.given.clear();
     }
-    let mut implementation = provider::implementation(args)?;
+    let mut implementation = provider::implementation(args, declared)?;
     if let Some(opened) = opened {
         let operator = opened.build(talk.as_ref()).await?;
         implementation = Some(operator::implementation(&operator));
@@ -143,7 +145,7 @@ async fn run_on(
             Some(replaced) => Some(Arc::new(replaced.build(talk.as_ref()).await?)),
             None => None,
         };
-        spec.upgrade = Some(Upgrade { from, to: spec.operator.clone() });
+        spec.upgrade = Some(Upgrade { from, to: spec.operator.clone(), faults: Vec::new() });
     }
     let (origin, programs) = provider::origin(args, &spec, &talk).await?;
     let clock = Clock { begin, building: building.elapsed() };
@@ -159,6 +161,7 @@ async fn run_on(
         concurrency: concurrency(args),
         retries: args.retries,
         probe_undeclared: args.probe_undeclared,
+        short_limits_count: false,
         thorough: Thorough { every_crash_point: args.every_crash_point, gang_timeouts: args.gang_timeouts },
         out: report_dir.to_owned(),
         keep: args.keep,

@@ -122,8 +122,8 @@ pub(crate) fn on(
     targets: Vec<Target>,
     scope: Option<&str>,
 ) -> Result<Vec<Target>, Failure> {
-    let elsewhere = targets.iter().find(|target| scope.is_some() && !target.is_on(kubernetes));
-    if let (Some(scope), Some(version)) = (scope, elsewhere.and_then(|target| target.kubernetes())) {
+    let elsewhere = targets.iter().find(|target| !target.is_on(kubernetes));
+    if let (Some(scope), Some(version)) = (scope, elsewhere.map(|target| target.kubernetes())) {
         return Err(Failure::Usage(format!(
             "gang scope {scope} requires Kubernetes {version}: pass --kubernetes {version}, not {kubernetes}"
         )));
@@ -134,7 +134,7 @@ pub(crate) fn on(
 /// The version that a gang scope needs, or the usual one.
 pub(crate) fn version_for(scope: Option<&str>) -> Kubernetes {
     let of_scope = TARGETS.iter().find(|target| scope.is_some() && target.scope() == scope);
-    of_scope.and_then(|target| target.kubernetes()).unwrap_or_default()
+    of_scope.map(|target| target.kubernetes()).unwrap_or_default()
 }
 
 /// The same, or the external scheduler that `external:NAME` names, with the features that it declares.

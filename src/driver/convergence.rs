@@ -59,6 +59,23 @@ impl TestContext {
     }
 }
 
+impl TestContext {
+    /// Waits as [`TestContext::until_converged`] does, for a case whose clause is about what comes afterwards and holds of
+    /// any PodCliqueSet: it goes on, and ends with what this one lacked.
+    ///
+    /// # Errors
+    /// As there, but for a wait that ran out, which is the answer.
+    pub async fn converged_or_not(&self, set: &str) -> Result<Result<(), Stop>, Stop> {
+        match self.until_converged(set).await {
+            Err(stop @ Stop::Wait(_)) => {
+                self.mark(SharedMark::WentOn, Value::Null);
+                Ok(Err(stop))
+            }
+            ended => ended.map(Ok),
+        }
+    }
+}
+
 /// The first object or state of one that a PodCliqueSet with these PodGangs still lacks, in words.
 pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<String> {
     let gangs = &resolved(live, gangs.to_vec());

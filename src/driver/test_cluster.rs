@@ -33,6 +33,8 @@ pub struct TestCluster {
     pub configured_by_others: bool,
     /// How much time cases take.
     pub thorough: Thorough,
+    /// Whether a wait that runs out means something although limits were shortened.
+    pub short_limits_count: bool,
 }
 
 /// What takes more time than a default run has for it.
@@ -89,6 +91,7 @@ impl TestCluster {
             cluster,
             run: run.into(),
             configured_by_others: false,
+            short_limits_count: false,
             thorough: Thorough::default(),
         })
     }

@@ -88,6 +88,8 @@ shared_marks! {
     WatchedForRest = "watched for rest",
     /// A wait ran out: `{"condition"}`.
     WaitRanOut = "wait ran out",
+    /// The driver went on after a wait that had run out: what it judges does not depend on that.
+    WentOn = "went on",
     /// How a driver stopped before its end, so that a replay judges as the run did: `{"cluster", "reason"}`.
     Stopped = "stopped",
     /// The run was interrupted: nothing that the case was to show is known.

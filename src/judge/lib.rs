@@ -9,7 +9,7 @@
 //! [`configuration`] (what prevents the controller from starting), [`topology_resources`] (what a
 //! ClusterTopologyBinding became), [`cleanup`] (what is left), [`coexistence`] (several backends in one cluster),
 //! [`kubelets`] (what runs on real nodes, and what statuses report about it), [`devices`] (which GPUs containers
-//! got), [`leadership`] (which replica of the controller led) and
+//! got), [`life`] (health, breaches and generations over time, and what statuses say of them), [`leadership`] (which replica of the controller led) and
 //! [`migration`] (what an upgrade of the operator did). A judge never looks at a cluster, a clock or
 //! another judge; for the same history its result is always the same.
 
@@ -34,6 +34,7 @@ pub mod invariants;
 pub mod kubelets;
 pub mod leadership;
 pub mod leftovers;
+pub mod life;
 pub mod migration;
 pub mod order;
 pub mod ownership;

@@ -280,7 +280,7 @@ mod tests {
             replicas: 1,
             scaling_group: Some(("g-0-sg".into(), index)),
         };
-        let gang = |groups| Gang { set: "g".into(), replica: 0, is_base: true, name: "g-0".into(), groups };
+        let gang = |groups| Gang { set: "g".into(), groups, ..Gang::made_by_hand("g-0") };
         let apart = history(&[("a", "1"), ("a", "2"), ("b", "3")]);
         assert_eq!(replicas_in_one_domain(&apart, &[gang(vec![group("a", 0), group("b", 1)])], KEY), Ok(()));
         insta::assert_snapshot!(
@@ -299,8 +299,7 @@ mod tests {
             set: "g".into(),
             replica,
             is_base,
-            name: name.into(),
-            groups: Vec::new(),
+            ..Gang::made_by_hand(name)
         };
         let gangs = [gang(0, true, "g-0"), gang(0, false, "g-0-sg-0"), gang(1, true, "g-1")];
         let of_gang = |gang: &str, node: &str| {

@@ -49,6 +49,7 @@ const TABLES: &[(Place, &str, &str)] = &[
     (Place::Local, "deletion-on-the-wire.yaml", include_str!("deletion-on-the-wire.yaml")),
     (Place::Local, "scheduler-on-the-wire.yaml", include_str!("scheduler-on-the-wire.yaml")),
     (Place::Local, "admission.yaml", include_str!("admission.yaml")),
+    (Place::Local, "upgrades.yaml", include_str!("upgrades.yaml")),
     (Place::Kind, "kubelets.yaml", include_str!("kubelets.yaml")),
 ];
 
@@ -132,6 +133,8 @@ pub struct Mutant {
     pub cases: Vec<String>,
     /// What the scheduler's own end leaves unjudged.
     pub unproven: Option<Unproven>,
+    /// Why it breaks no clause at all: nothing may turn red.
+    pub equivalent: Option<String>,
 }
 
 fn kube() -> Target {
@@ -196,8 +199,13 @@ impl Mutant {
         let mut words = self.musts().chain(self.may.keys().map(String::as_str)).chain(unproven);
         match words.find(|word| !is_known(word)) {
             Some(unknown) => Err(format!("there is no clause or group {unknown:?}")),
-            None if self.must.is_empty() && self.unproven.is_none() => {
-                Err("say which clauses must turn red (`must`), or are left unjudged (`unproven`)".into())
+            None if self.must.is_empty() && self.unproven.is_none() && self.equivalent.is_none() => {
+                Err("say which clauses must turn red (`must`), or are left unjudged (`unproven`), or why none is \
+                     broken (`equivalent`)"
+                    .into())
+            }
+            None if self.equivalent.is_some() && !(self.must.is_empty() && self.may.is_empty()) => {
+                Err("what breaks no clause (`equivalent`) turns none red".into())
             }
             None => self.by.check(self.target),
         }

@@ -23,7 +23,8 @@ pub struct Kept {
 /// clauses that it must turn red.
 pub fn ratios(mutants: &[Mutant], kept: &[Kept]) -> BTreeMap<String, (usize, usize)> {
     let mut ratios = BTreeMap::new();
-    for (mutant, kept) in mutants.iter().filter_map(|mutant| Some((mutant, of(mutant, kept)?))) {
+    let known = mutants.iter().filter_map(|mutant| Some((mutant, of(mutant, kept)?)));
+    for (mutant, kept) in known.filter(|(mutant, _)| mutant.equivalent.is_none()) {
         let unproven = mutant.unproven.iter().flat_map(|unproven| &unproven.clauses).map(String::as_str);
         let groups: BTreeSet<_> =
             mutant.musts().chain(unproven).filter_map(|id| id.split('-').next()).collect();
@@ -57,8 +58,9 @@ pub fn report(mutants: &[Mutant], kept: &[Kept]) -> String {
     }
     let run: Vec<_> = mutants.iter().filter_map(|mutant| Some((mutant, of(mutant, kept)?))).collect();
     let killed = run.iter().filter(|(_, kept)| kept.outcome.verdict == Verdict::Killed).count();
-    let _ = writeln!(page, "| **all** | {killed} | {} |\n\n## Not killed\n", run.len());
-    let mut left = run.iter().filter(|(_, kept)| kept.outcome.verdict != Verdict::Killed).peekable();
+    let counted = run.iter().filter(|(mutant, _)| mutant.equivalent.is_none()).count();
+    let _ = writeln!(page, "| **all** | {killed} | {counted} |\n\n## Not killed\n");
+    let mut left = run.iter().filter(|(_, kept)| !kept.outcome.verdict.is_as_expected()).peekable();
     if left.peek().is_none() {
         page.push_str("None.\n");
     }
@@ -67,6 +69,12 @@ pub fn report(mutants: &[Mutant], kept: &[Kept]) -> String {
         let why = lines.collect::<Vec<_>>().join("; ");
         let _ =
             writeln!(page, "- `{}` ({}): {}. {why}.", mutant.id, kept.outcome.verdict.name(), mutant.breaks);
+    }
+    page.push_str(
+        "\n## Equivalent\n\nThey break no clause, and nothing may turn red. They are not counted.\n\n",
+    );
+    for (mutant, why) in mutants.iter().filter_map(|mutant| Some((mutant, mutant.equivalent.as_ref()?))) {
+        let _ = writeln!(page, "- `{}`: {}; {why}.", mutant.id, mutant.breaks);
     }
     page.push_str("\n## Not run\n\n");
     let not_run: Vec<_> = mutants.iter().filter(|mutant| of(mutant, kept).is_none()).collect();

@@ -169,6 +169,7 @@ impl Environment {
         let test_cluster = TestCluster::prepare(Arc::new(cluster), &schedulers, run).await?;
         Ok(TestCluster {
             configured_by_others,
+            short_limits_count: self.settings.short_limits_count,
             thorough: self.settings.thorough,
             ..test_cluster
         })
@@ -200,6 +201,7 @@ impl Environment {
                 spec.operator.is_some() || matches!(self.settings.origin, Origin::Existing { .. });
             Ok(TestCluster {
                 configured_by_others,
+                short_limits_count: self.settings.short_limits_count,
                 thorough: self.settings.thorough,
                 ..test_cluster
             })

@@ -97,7 +97,8 @@ fn breached(case: &Case, target: Target, findings: &[Finding], breach: &Breach) 
         Some(named) => clauses::clause(named),
         None => judged_clauses(case, target).iter().find(is_asked).and_then(|first| clauses::clause(first)),
     };
-    let clause = clause.filter(|clause| target.owes(clause))?;
+    let clause =
+        clause.filter(|clause| target.owes(clause) || judged_clauses(case, target).contains(&clause.id))?;
     let violation = Violation::new(DID_NOT_HAPPEN, breach.message.clone(), []);
     Some(Finding { clause: clause.id, ruling: Err(violation.into()) })
 }

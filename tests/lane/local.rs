@@ -48,6 +48,7 @@ pub(crate) fn environment(
         concurrency: 10,
         retries: 0,
         probe_undeclared: false,
+        short_limits_count: false,
         thorough: Thorough::default(),
         out: format!("{}/{folder}", env!("CARGO_TARGET_TMPDIR")).into(),
         keep: false,

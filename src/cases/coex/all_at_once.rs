@@ -13,7 +13,8 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::SETTLE;
 use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
-use conformance_judge::{audit, binding, coexistence, finding};
+use conformance_judge::binding::{self, scheduler_passed};
+use conformance_judge::{all, audit, coexistence, finding};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -92,8 +93,10 @@ fn judge(history: &History) -> Vec<Finding> {
             for scheduler in coexistence::schedulers(history)? {
                 binding::whole(&end, &history.units(&name(history.header.target, scheduler))?)?;
             }
-            history.reached(SharedMark::SchedulerPassed)?;
-            binding::never(history, &history.units("too-big-alongside")?, None)
+            all([
+                binding::never(history, &history.units("too-big-alongside")?, None),
+                scheduler_passed(history),
+            ])
         }),
         finding("COEX-02", || {
             coexistence::resources_of_own_gangs(history)?;

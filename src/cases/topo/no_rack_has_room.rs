@@ -7,8 +7,9 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_driver::pending::Again;
 use conformance_expect::Expected;
-use conformance_history::{History, SharedMark};
-use conformance_judge::{binding, finding, premise};
+use conformance_history::History;
+use conformance_judge::binding::{self, scheduler_passed};
+use conformance_judge::{all, finding, premise};
 
 /// TOPO-02, TOPO-04.
 pub(crate) const CASE: Case = Case::new(
@@ -31,8 +32,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("TOPO-02", || {
-            history.reached(SharedMark::SchedulerPassed)?;
-            binding::never(history, &history.units("constrained")?, None)
+            all([binding::never(history, &history.units("constrained")?, None), scheduler_passed(history)])
         }),
         finding("TOPO-04", || {
             // A constrained gang that is bound holds the control's room.

@@ -199,7 +199,8 @@ mod tests {
         for (name, value) in always.iter().chain(annotations) {
             found["metadata"]["annotations"][format!("{GANG}/{name}")] = json!(value);
         }
-        let made = Made { target, pod_gang: &pod_gang, podgroups: &podgroups, live: &Live::default() };
+        let live = &Live::default();
+        let made = Made { target, pod_gang: &pod_gang, podgroups: &podgroups, is_base: true, live };
         Koordinator.faults(made, &Koordinator.resources("g", &podgroups)[0], &found)
     }
 
@@ -228,8 +229,8 @@ mod tests {
     fn a_mode_is_the_one_that_is_declared() {
         let declared = BackendDeclaration {
             operator: "mine v1".into(),
-            features: Vec::new(),
             configuration: json!({"gangMode": "NonStrict"}).as_object().unwrap().clone(),
+            ..BackendDeclaration::default()
         };
         let target = Target::KOORDINATOR.declared_by(declared);
         let total = ("total-number", "3");

@@ -28,6 +28,8 @@ pub struct Settings {
     pub retries: u32,
     /// Whether cases of features that the operator does not declare are run all the same, to find out what it has.
     pub probe_undeclared: bool,
+    /// Whether a wait that runs out means something although limits were shortened: on clusters that are broken on purpose.
+    pub short_limits_count: bool,
     /// How much time cases take.
     pub thorough: Thorough,
     /// Where histories and artifacts go.
