@@ -34,6 +34,8 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     /// Run the conformance suite (or your own workload) and write a report.
     Run(Box<RunArgs>),
+    /// Run the suite again and again to find out what is flaky; a later start goes on where one was stopped.
+    Soak(Box<SoakArgs>),
     /// List the cases and the clauses they judge.
     List(ListArgs),
     /// Judge a saved history again, offline.
@@ -336,6 +338,17 @@ pub(crate) struct RunArgs {
     /// How clusters are made.
     #[command(flatten)]
     pub cluster_args: ClusterArgs,
+}
+
+/// Arguments of `soak`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SoakArgs {
+    /// Runs that there are to be in the end, those of earlier starts in the folder of --report-dir included.
+    #[arg(long, value_name = "N")]
+    pub runs: std::num::NonZeroUsize,
+    /// What is run: by default what `run` runs.
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 /// Arguments of `list`.

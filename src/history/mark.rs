@@ -81,6 +81,9 @@ shared_marks! {
     LeftOver = "left over",
     /// The wait for a deleted namespace ended, whatever came of it.
     WaitedForNamespace = "waited for the namespace to go",
+    /// What the operator requested to be written in the namespace from `since` until now, by the API server's audit log, no-ops
+    /// and refused requests included: `{"since", "writes": [{"verb", "group", "resource", "name", "code"}]}`.
+    OperatorWrites = "operator writes",
     /// The end of a watch over what should not change: `{"seconds"}`.
     WatchedForRest = "watched for rest",
     /// A wait ran out: `{"condition"}`.

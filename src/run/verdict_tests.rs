@@ -290,7 +290,10 @@ fn an_invariant_that_one_attempt_broke_is_flaky() {
         |clause: &str, outcome| Judgement { clause: clause.into(), outcome, violations: Vec::new() };
     let first = vec![judgement("AON-10", Outcome::pass()), judgement("GANG-06", Outcome::fail("no longer"))];
     let second = vec![judgement("AON-10", Outcome::pass())];
-    let result = of_attempts([first, second].map(|clauses| CaseResult::new("c", "t", clauses)).to_vec());
+    let result = of_attempts(
+        [first, second].map(|clauses| CaseResult::new("c", "t", clauses)).to_vec(),
+        Target::KUBE_POD_GROUP,
+    );
     let verdicts: Vec<_> = result.clauses.iter().map(|j| (j.clause.as_str(), j.outcome.verdict)).collect();
     assert_eq!(verdicts, [("AON-10", Verdict::Pass), ("GANG-06", Verdict::Flaky)]);
     assert_eq!(result.outcome.verdict, Verdict::Flaky);
@@ -306,6 +309,36 @@ fn a_pod_on_another_cases_node_is_the_harnesss_error() {
     let judged = judgements(case, Target::KUBE_POD_GROUP, &history, &findings, None);
     assert_eq!(judged[0].outcome.verdict, Verdict::Error);
     assert!(reason(&judged[0].outcome).contains("is bound to a node of another case"), "{judged:?}");
+}
+
+/// What is said of a clause of a case with a race after tries of which each showed it, or did not.
+#[rstest]
+#[case::it_passes_at_last(&[true, true, false], Verdict::KnownDeviation, 0, "a race: it passed in try 3 of at most 5")]
+#[case::it_never_passes(&[true; 5], Verdict::Fail, 5, "known as a race, it never passed in 5 tries")]
+#[case::it_was_cut_short(&[true; 2], Verdict::KnownDeviation, 5, "koord-scheduler 1.8 tries a gang")]
+fn a_race_has_to_be_seen_to_pass(
+    #[case] tries: &[bool],
+    #[case] verdict: Verdict,
+    #[case] wanted: usize,
+    #[case] says: &str,
+) {
+    let known = deviations::of("aon/room-for-one", "AON-04", Target::KOORDINATOR).unwrap();
+    let attempts: Vec<_> = tries
+        .iter()
+        .map(|shows| {
+            let outcome = match shows {
+                true => Outcome::fail("").of_known_deviation(known.reason, false),
+                false => Outcome::pass(),
+            };
+            let judgement = Judgement { clause: "AON-04".into(), outcome, violations: Vec::new() };
+            CaseResult::new("aon/room-for-one", "t", vec![judgement])
+        })
+        .collect();
+    assert_eq!(tries_of_races(&attempts, Target::KOORDINATOR), wanted);
+    let found = of_attempts(attempts, Target::KOORDINATOR);
+    assert_eq!(found.outcome.verdict, verdict);
+    let reason = found.outcome.reason().unwrap_or_default();
+    assert!(reason.contains(says), "{reason}");
 }
 
 /// What a case's judge says where only its PodCliqueSets were sent and some of its marks were reached, and a wait ran out

@@ -11,9 +11,10 @@ use conformance_driver::control_plane::restored;
 use conformance_driver::limits::RECOVERY;
 use conformance_driver::pending::Again;
 use conformance_expect::Expected;
-use conformance_history::{History, SharedMark};
+use conformance_history::History;
 use conformance_judge::admission::{Attempt, admitted};
-use conformance_judge::{binding, finding};
+use conformance_judge::binding::{self, scheduler_passed};
+use conformance_judge::{all, finding};
 use serde_json::json;
 
 use crate::before_put_back::before_put_back;
@@ -53,8 +54,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     let history = &before_put_back(history);
     vec![finding("AON-02", || {
-        history.reached(SharedMark::SchedulerPassed)?;
-        binding::never(history, &history.units(SET)?, None)?;
-        history.tried_again(1)
+        let never = binding::never(history, &history.units(SET)?, None);
+        all([never, scheduler_passed(history), history.tried_again(1)])
     })]
 }

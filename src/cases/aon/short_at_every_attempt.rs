@@ -9,8 +9,9 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::pending::Again;
 use conformance_expect::{Expected, schedulers};
-use conformance_history::{History, SharedMark};
-use conformance_judge::{binding, finding};
+use conformance_history::History;
+use conformance_judge::binding::{self, scheduler_passed};
+use conformance_judge::{all, finding};
 
 /// AON-02.
 pub(crate) const CASE: Case = Case::new(
@@ -41,9 +42,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-02", || {
-        history.reached(SharedMark::SchedulerPassed)?;
-        binding::never(history, &history.units("short-for-good")?, None)?;
-        binding::says_why(history, &history.gangs("short-for-good")?[0])?;
-        history.tried_again(ATTEMPTS.len())
+        let never = binding::never(history, &history.units("short-for-good")?, None);
+        all([never, scheduler_passed(history), history.tried_again(ATTEMPTS.len())])?;
+        binding::says_why(history, &history.gangs("short-for-good")?[0])
     })]
 }
