@@ -16,7 +16,7 @@ use serde_json::Value;
 pub use name::Name;
 
 use conformance_contract::target::Target;
-use conformance_history::{Live, Pod, list, text};
+use conformance_history::{Live, Pod, controller, list, text};
 
 use crate::domains::Domain;
 use crate::{Gang, Group};
@@ -30,6 +30,18 @@ pub struct Resource {
     pub name: Name,
     /// How many pods it binds at least, where it says so.
     pub size: Option<usize>,
+}
+
+impl Resource {
+    /// Whether an object is this gang resource of a PodGang: by its name, or by its owner where the name has to be cut.
+    pub fn is_of(&self, gang: &Gang, found: &Value) -> bool {
+        let is_owned = || {
+            controller(found).is_some_and(|owner| owner["kind"] == "PodGang" && owner["name"] == *gang.name)
+        };
+        found["kind"] == self.kind
+            && self.name.matches(text(&found["metadata"]["name"]))
+            && (self.name.is_exact() || is_owned())
+    }
 }
 
 /// A PodGang and what was made of it.
