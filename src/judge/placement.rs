@@ -126,6 +126,38 @@ pub fn set_replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) 
     })
 }
 
+/// Those pods that are bound after the first `until` entries of the history are in one and the same domain. Of PodGangs
+/// that come, go and come back nothing is said about where they were before.
+///
+/// # Errors
+/// A violation with the nodes; [`Broken::NotReached`] if none of them is bound.
+pub fn together(
+    history: &History,
+    until: usize,
+    key: &str,
+    whose: &str,
+    chosen: impl Fn(Pod<'_>) -> bool,
+) -> Ruling {
+    let live = history.before(until);
+    let bound: Vec<_> = live.pods().filter(|pod| pod.node().is_some() && chosen(*pod)).collect();
+    let domain_of = |pod: &Pod<'_>| domain(history, pod.node().unwrap_or_default(), key).unwrap_or("none");
+    let domains: BTreeSet<_> = bound.iter().map(domain_of).collect();
+    match domains.len() {
+        0 => Err(Broken::NotReached(format!("no pod of {whose} is bound"))),
+        1 if !domains.contains("none") => Ok(()),
+        count => {
+            let names: Vec<_> = domains.into_iter().collect();
+            let message =
+                format!("the pods of {whose} are in {count} domains of {key}: {}", names.join(", "));
+            let found = violation(SEVERAL_DOMAINS, message);
+            let shown = |found: Violation, pod: &Pod<'_>| {
+                found.shown_by_object(format!("on {}", pod.node().unwrap_or_default()), pod.0)
+            };
+            Err(bound.iter().fold(found, shown).into())
+        }
+    }
+}
+
 /// A case's domain by its short name, as [`conformance_driver::context::TestContext::domain`] labels nodes with it.
 pub fn domain_named(history: &History, short: &str) -> String {
     format!("{}-{short}", history.header.namespace)

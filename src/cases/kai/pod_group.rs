@@ -95,7 +95,7 @@ fn kept_away(history: &History) -> Ruling {
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("KAI-01", || {
-            history.reached(SharedMark::Converged)?;
+            history.waited_for(SharedMark::Converged)?;
             let (end, gangs) = (history.end(), history.gangs(SET)?);
             gang_resources::owned(history, &end, &gangs)?;
             gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;
@@ -104,7 +104,7 @@ fn judge(history: &History) -> Vec<Finding> {
             history.reached(LATER).map(drop)
         }),
         finding("KAI-02", || {
-            history.reached(SharedMark::Converged)?;
+            history.waited_for(SharedMark::Converged)?;
             kept_away(history)?;
             history.reached(LATER).map(drop)
         }),

@@ -45,7 +45,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KUBE-01", || {
-        history.reached(SharedMark::Converged)?;
+        history.waited_for(SharedMark::Converged)?;
         let mut gangs = history.gangs(SET)?;
         if history.header.target.acts_on_any_pod_gang() {
             gangs.push(Gang::made_by_hand(LONG));

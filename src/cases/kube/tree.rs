@@ -42,7 +42,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KUBE-10", || {
-        history.reached(SharedMark::Converged)?;
+        history.waited_for(SharedMark::Converged)?;
         let mut gangs = history.gangs(SET)?;
         order::creation(history, &gangs)?;
         order::no_pod_before_its_group(history)?;

@@ -1,5 +1,7 @@
 //! Koordinator (KOORD-01, KOORD-02): a PodGroup per podgroup, all of a PodGang joined by one `groups` annotation.
 
+use std::time::Duration;
+
 use conformance_contract::names;
 use conformance_contract::target::Target;
 use conformance_history::{Live, Pod};
@@ -38,6 +40,11 @@ impl Expectations for Koordinator {
 
     fn size(&self, resource: &Value) -> Option<u64> {
         resource["spec"]["minMember"].as_u64()
+    }
+
+    /// `scheduleTimeoutSeconds` as it is by default.
+    fn gang_timeout(&self) -> Option<Duration> {
+        Some(Duration::from_secs(30))
     }
 
     fn faults(&self, gang: Made<'_>, resource: &Resource, found: &Value) -> Vec<String> {

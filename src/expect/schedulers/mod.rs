@@ -11,6 +11,8 @@ mod kube_tree;
 mod name;
 pub mod volcano;
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 pub use name::Name;
@@ -80,6 +82,12 @@ pub struct Picture {
 pub trait Expectations: Sync {
     /// The kinds of its gang resources, parents first.
     fn kinds(&self) -> &'static [&'static str];
+
+    /// Kinds of another backend's that its PodGangs have too, beside its own: any scheduler that is built on
+    /// kube-scheduler may go by Kubernetes' PodGroups.
+    fn borrowed(&self) -> &'static [&'static str] {
+        &[]
+    }
 
     /// The gang resources of a PodGang with these podgroups, parents first.
     fn resources(&self, pod_gang: &str, podgroups: &[(String, usize)]) -> Vec<Resource>;
@@ -165,6 +173,12 @@ pub trait Expectations: Sync {
         &[]
     }
 
+    /// How long the scheduler holds what it has found for a gang that is not whole, where there is such a time: when it
+    /// passes, an attempt ends in another way than usual.
+    fn gang_timeout(&self) -> Option<Duration> {
+        None
+    }
+
     /// Whether a condition of a gang resource says that the gang cannot be scheduled.
     fn is_refusal(&self, _condition: &Value) -> bool {
         false
@@ -245,6 +259,19 @@ pub fn kinds() -> Vec<(&'static str, &'static str)> {
     kinds
 }
 
+/// Whether a PodGang of that backend may have gang resources of that kind: one of its own, or one that it borrows.
+pub fn may_have(backend: &str, kind: &str) -> bool {
+    let mut of_backend = all().filter(|(target, _)| target.backend() == backend);
+    of_backend.any(|(_, of)| of.kinds().contains(&kind) || of.borrowed().contains(&kind))
+}
+
+/// Whether PodGangs of a target and of another backend may both have gang resources of one kind, so that what a pod names
+/// is either's.
+pub fn share_a_kind(target: Target, backend: &str) -> bool {
+    let mut kinds = of(target).kinds().iter().chain(of(target).borrowed());
+    kinds.any(|kind| may_have(backend, kind))
+}
+
 /// Sets the schedulerName of every clique that names none.
 fn schedule_by(pcs: &mut Value, scheduler: &str) {
     for clique in pcs["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten() {
@@ -277,6 +304,22 @@ mod tests {
                 assert_eq!(known, Some(Some(target.scheduler())), "{target}: {kind}");
             }
         }
+    }
+
+    #[test]
+    fn what_is_borrowed_is_another_backends() {
+        for (target, expectations) in all() {
+            for borrowed in expectations.borrowed() {
+                let lenders: Vec<_> = kinds().into_iter().filter(|(kind, _)| kind == borrowed).collect();
+                assert!(
+                    lenders.len() == 1 && lenders[0].1 != target.backend(),
+                    "{target}: {borrowed} of {lenders:?}"
+                );
+            }
+        }
+        assert!(may_have("volcano", volcano::POD_GROUP) && !may_have("volcano", "PodGroup"));
+        assert!(share_a_kind(Target::KUBE_TREE, "default-scheduler"));
+        assert!(!share_a_kind(Target::VOLCANO, "default-scheduler"));
     }
 
     #[test]
