@@ -291,6 +291,7 @@ fn differs(field: &str, found: &Value, wanted: &Value) -> Option<String> {
 mod tests {
     use conformance_contract::target::TARGETS;
     use conformance_history::Kind;
+    use conformance_history::testing::{object, owned};
 
     use super::*;
 
@@ -320,6 +321,25 @@ mod tests {
         assert!(may_have("volcano", volcano::POD_GROUP) && !may_have("volcano", "PodGroup"));
         assert!(share_a_kind(Target::KUBE_TREE, "default-scheduler"));
         assert!(!share_a_kind(Target::VOLCANO, "default-scheduler"));
+    }
+
+    #[test]
+    fn a_name_that_is_cut_is_known_by_its_owner() {
+        let pod_group =
+            |name: &str, owner: &str| owned(object(koordinator::POD_GROUP, name), "PodGang", owner);
+        let is_of = |gang: &str, found: &Value| {
+            let gang = Gang { groups: group(), ..Gang::made_by_hand(gang) };
+            resources_of(Target::KOORDINATOR, &gang).iter().any(|wanted| wanted.is_of(&gang, found))
+        };
+        let long = "scaled-".repeat(9);
+        assert!(is_of(&long, &pod_group("scaled-scaled-1a2b", &long)));
+        assert!(!is_of(&long, &pod_group("base-w", "base")), "of another PodGang, whose name fits");
+        assert!(is_of("base", &pod_group("base-w", "base")));
+        assert!(!is_of("base", &pod_group("base-v", "base")));
+    }
+
+    fn group() -> Vec<Group> {
+        vec![Group { clique: "w".into(), template: "w".into(), min: 1, replicas: 1, scaling_group: None }]
     }
 
     #[test]
