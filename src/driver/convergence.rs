@@ -95,12 +95,10 @@ pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<String> {
         })
         .or_else(|| {
             let replicas = gangs.iter().filter(|gang| gang.is_base).count();
-            let kinds = ["Service", "PodCliqueScalingGroup"];
-            let mut of_set =
-                kinds.into_iter().flat_map(|kind| live.of(kind)).filter(|object| is_part_of(object, set));
-            of_set.find(|object| replica(object).is_some_and(|index| index >= replicas)).map(|object| {
-                format!("{} {} to go", object["kind"].as_str().unwrap_or_default(), name(object))
-            })
+            // A Service that stays is what DEL-02 is about, and changes nothing for a gang.
+            let mut groups = live.of("PodCliqueScalingGroup").filter(|object| is_part_of(object, set));
+            let gone = groups.find(|object| replica(object).is_some_and(|index| index >= replicas));
+            gone.map(|object| format!("PodCliqueScalingGroup {} to go", name(object)))
         })
         .or_else(|| schedulers::kinds().into_iter().find_map(|(kind, _)| orphan(live, kind)))
         .or_else(|| gangs.iter().find_map(|gang| gang_lacks(live, gang)))

@@ -85,7 +85,7 @@ pub fn resolved_in(history: &History, gangs: Vec<Gang>) -> Vec<Gang> {
 pub fn gang_resource<'a>(target: Target, live: &'a Live, gang: &Gang, kind: &'a str) -> Option<&'a Value> {
     let gang = resolved(live, vec![gang.clone()]).pop()?;
     let wanted = schedulers::resources_of(target, &gang).into_iter().find(|wanted| wanted.kind == kind)?;
-    live.of(kind).find(|found| wanted.name.matches(name(found)))
+    live.of(kind).find(|found| wanted.is_of(&gang, found))
 }
 
 /// The name of the PodGang that is the expected one: of those that are there at the end, else of all that ever were, the

@@ -4,7 +4,7 @@ use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_expect::{Gang, schedulers};
-use conformance_history::{Change, History, Pod, SharedMark, Version, controller};
+use conformance_history::{Change, History, Live, Pod, SharedMark, Version, controller};
 use serde_json::Value;
 
 use super::gang_resources::is_gang_resource;
@@ -52,6 +52,25 @@ fn is_namespaced(object: &Value) -> bool {
     object["metadata"]["namespace"].is_string()
 }
 
+/// What is left of these PodGangs: of a gang resource that stays for others, whether anything in it is theirs.
+pub fn left_of<'a>(
+    history: &'a History,
+    live: &'a Live,
+    gangs: &'a [Gang],
+) -> impl Iterator<Item = &'a Value> {
+    let (target, expectations) = (history.header.target, schedulers::of(history.header.target));
+    let has_a_part = move |gang: &Gang, object: &Value| {
+        let is_of = |pod: &Pod<'_>| gang.groups.iter().any(|group| pod.pod_clique() == Some(&group.clique));
+        let mut pods = history.pods().map(|version| version.pod()).filter(is_of);
+        !is_gang_resource(object)
+            || controller(object).is_none_or(|owner| owner["kind"] != "PodCliqueSet")
+            || pods.any(|pod| expectations.has_part_of(object, pod))
+    };
+    live.all().filter(move |object| {
+        gangs.iter().any(|gang| belongs(target, gang, Version::of(object)) && has_a_part(gang, object))
+    })
+}
+
 /// Everything that belonged to these PodGangs is gone at the end (DEL-02, DEL-03).
 ///
 /// # Errors
@@ -60,19 +79,7 @@ fn is_namespaced(object: &Value) -> bool {
 pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
     let target = history.header.target;
     let end = history.end();
-    // Of a gang resource that stays for others, nothing of it.
-    let expectations = schedulers::of(target);
-    let has_stayed = |gang: &Gang, object: &Value| {
-        let is_of = |pod: &Pod<'_>| gang.groups.iter().any(|group| pod.pod_clique() == Some(&group.clique));
-        let mut pods = history.pods().map(|version| version.pod()).filter(is_of);
-        !is_gang_resource(object)
-            || controller(object).is_none_or(|owner| owner["kind"] != "PodCliqueSet")
-            || pods.any(|pod| expectations.has_part_of(object, pod))
-    };
-    let is_left = |object: &&Value| {
-        gangs.iter().any(|gang| belongs(target, gang, Version::of(object)) && has_stayed(gang, object))
-    };
-    let left = end.all().filter(is_left);
+    let left = left_of(history, &end, gangs);
     // What is left is, whatever else there should have been.
     none(left.map(|object| violation(LEFT_BEHIND, says_left(object)).shown_by_object("left", object)))?;
     for gang in gangs {

@@ -1,6 +1,6 @@
 //! A base PodGang of 3 podgroups, one with surplus (hard gang of 2 + 1 + 2 pods), two of them in a topology group config,
-//! and a scaled one. Then others write into the base's PodGroup, the backend is made to write it anew, and a note on the
-//! PodCliqueSet reaches the PodGang.
+//! and a scaled one. Then others write into the base's PodGroup, the backend is made to write it anew, and a clique goes from
+//! 3 pods to 2, which changes the PodGang.
 
 use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::{Finding, Ruling};
@@ -9,10 +9,9 @@ use conformance_contract::violation::Code;
 use conformance_driver::admission_attempts::group;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits::REACTION;
 use conformance_expect::schedulers::kai::{POD_GROUP, SKIP};
 use conformance_expect::{Expected, Gang};
-use conformance_history::{Change, History, Live, SharedMark, condition, is_controlled_by};
+use conformance_history::{Change, History, Live, MarkName, SharedMark, condition, is_controlled_by};
 use conformance_judge::{Shown, finding, foreign_fields, gang_resources, gangs, none, pods, violation};
 use serde_json::{Value, json};
 
@@ -30,7 +29,8 @@ pub(crate) const CASE: Case = Case::new(
 .only(&[Target::KAI]);
 
 const SET: &str = "mapped";
-const NOTE: &str = "example.com/note";
+/// Mark: the PodGang has changed, and the backend has dealt with it.
+const LATER: MarkName = MarkName::of_case("a later sync");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let mut mapped = test.manifest(SET)?;
@@ -43,11 +43,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gang = test.base_gang(SET)?;
     test.patch_as_others(POD_GROUP, gang.named_after(), foreign).await?;
     test.provoke_repair(POD_GROUP, gang.named_after(), "minMember", json!(1)).await?;
-    test.patch("PodCliqueSet", SET, json!({"metadata": {"annotations": {NOTE: "later"}}})).await?;
-    test.until("the note on the PodGang", REACTION, |live| {
-        gang.find(live).is_some_and(|found| found["metadata"]["annotations"][NOTE] == "later")
-    })
-    .await
+    let router = gang.groups.iter().find(|group| group.template == "router");
+    let Some(router) = router else { return Ok(()) };
+    test.scale("PodClique", &router.clique, 2).await?;
+    test.until_converged(SET).await?;
+    test.mark(LATER, Value::Null);
+    Ok(())
 }
 
 /// The PodGroup of each PodGang has the labels and annotations that the PodGang was created with; one that is the
@@ -99,11 +100,13 @@ fn judge(history: &History) -> Vec<Finding> {
             gang_resources::owned(history, &end, &gangs)?;
             gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;
             labelled_alike(history, &end, &gangs)?;
-            foreign_fields::kept(history)
+            foreign_fields::kept(history)?;
+            history.reached(LATER).map(drop)
         }),
         finding("KAI-02", || {
             history.waited_for(SharedMark::Converged)?;
-            kept_away(history)
+            kept_away(history)?;
+            history.reached(LATER).map(drop)
         }),
         finding("KAI-03", || pods::as_they_should_be(history, SET, &history.gangs(SET)?)),
     ]

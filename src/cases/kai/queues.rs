@@ -1,4 +1,5 @@
-//! Two cliques and four places that may name a queue: label and annotation, of the PodCliqueSet and of its cliques. Where
+//! Two cliques and four places that may name a queue. That nothing else is wrong with what is refused is shown by the
+//! neighbours that are admitted. The places are label and annotation, of the PodCliqueSet and of its cliques. Where
 //! there is a gang, one of them does, or two of which the first counts.
 
 use conformance_contract::ruling::{Finding, Ruling};
@@ -30,13 +31,13 @@ pub(crate) const CASE: Case = Case::new(
 const KEY: &str = QUEUE.0;
 
 const NEW: &[Attempt] = &[
-    refused("no queue", &[KEY], unnamed),
-    refused("two queues on two cliques", &[KEY], |pcs| {
+    refused("no queue", &[], unnamed),
+    refused("two queues on two cliques", &[], |pcs| {
         unnamed(pcs);
         put(clique(pcs, 0), "labels", "one");
         put(clique(pcs, 1), "labels", "two");
     }),
-    refused("another queue on a clique than on the PodCliqueSet", &[KEY], |pcs| {
+    refused("another queue on a clique than on the PodCliqueSet", &[], |pcs| {
         put(clique(pcs, 0), "annotations", "two")
     }),
     admitted("the same queue on the PodCliqueSet and on a clique", |pcs| {

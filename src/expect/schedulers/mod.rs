@@ -18,7 +18,7 @@ use serde_json::Value;
 pub use name::Name;
 
 use conformance_contract::target::Target;
-use conformance_history::{Live, Pod, list, text};
+use conformance_history::{Live, Pod, controller, list, text};
 
 use crate::domains::Domain;
 use crate::{Gang, Group};
@@ -32,6 +32,18 @@ pub struct Resource {
     pub name: Name,
     /// How many pods it binds at least, where it says so.
     pub size: Option<usize>,
+}
+
+impl Resource {
+    /// Whether an object is this gang resource of a PodGang: by its name, or by its owner where the name has to be cut.
+    pub fn is_of(&self, gang: &Gang, found: &Value) -> bool {
+        let is_owned = || {
+            controller(found).is_some_and(|owner| owner["kind"] == "PodGang" && owner["name"] == *gang.name)
+        };
+        found["kind"] == self.kind
+            && self.name.matches(text(&found["metadata"]["name"]))
+            && (self.name.is_exact() || is_owned())
+    }
 }
 
 /// A PodGang and what was made of it.
@@ -279,6 +291,7 @@ fn differs(field: &str, found: &Value, wanted: &Value) -> Option<String> {
 mod tests {
     use conformance_contract::target::TARGETS;
     use conformance_history::Kind;
+    use conformance_history::testing::{object, owned};
 
     use super::*;
 
@@ -308,6 +321,25 @@ mod tests {
         assert!(may_have("volcano", volcano::POD_GROUP) && !may_have("volcano", "PodGroup"));
         assert!(share_a_kind(Target::KUBE_TREE, "default-scheduler"));
         assert!(!share_a_kind(Target::VOLCANO, "default-scheduler"));
+    }
+
+    #[test]
+    fn a_name_that_is_cut_is_known_by_its_owner() {
+        let pod_group =
+            |name: &str, owner: &str| owned(object(koordinator::POD_GROUP, name), "PodGang", owner);
+        let is_of = |gang: &str, found: &Value| {
+            let gang = Gang { groups: group(), ..Gang::made_by_hand(gang) };
+            resources_of(Target::KOORDINATOR, &gang).iter().any(|wanted| wanted.is_of(&gang, found))
+        };
+        let long = "scaled-".repeat(9);
+        assert!(is_of(&long, &pod_group("scaled-scaled-1a2b", &long)));
+        assert!(!is_of(&long, &pod_group("base-w", "base")), "of another PodGang, whose name fits");
+        assert!(is_of("base", &pod_group("base-w", "base")));
+        assert!(!is_of("base", &pod_group("base-v", "base")));
+    }
+
+    fn group() -> Vec<Group> {
+        vec![Group { clique: "w".into(), template: "w".into(), min: 1, replicas: 1, scaling_group: None }]
     }
 
     #[test]
