@@ -28,7 +28,9 @@ pub(super) const ATOMIC: &[Target] =
 pub(super) fn is_atomic(target: Target) -> Result<(), Broken> {
     match target.declares(Feature::AtomicPodGang) {
         true => Ok(()),
-        false => Err(Broken::NotAsked("its units are single cliques, as it declares no AtomicPodGang".into())),
+        false => {
+            Err(Broken::NotAsked("its units are single cliques, as it declares no AtomicPodGang".into()))
+        }
     }
 }
 
