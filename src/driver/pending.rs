@@ -5,6 +5,7 @@
 use std::time::{Duration, Instant};
 
 use conformance_contract::clauses::Feature;
+use conformance_contract::names;
 use conformance_expect::resolver::resolved;
 use conformance_expect::{Gang, schedulers};
 use conformance_history::{Live, SharedMark};
@@ -126,13 +127,16 @@ impl TestContext {
         *template = json!({"cliques": [clique]});
         set["metadata"]["name"] = name.clone().into();
         set["spec"]["replicas"] = 1.into();
-        let gangs = self.submit_value(set).await?;
+        self.submit_value(set).await?;
         let bound = Awaited::demanded_by("AON-10", format!("{name} bound beside the gang that waits"));
         self.until(bound, SCHEDULING, |live| live.bound_of(&name) == 1).await?;
         self.delete("PodCliqueSet", &name).await?;
-        self.until_gone(&gangs).await?;
-        let gone = Awaited::demanded_by("DEL-01", format!("PodCliqueSet {name} gone"));
-        self.until(gone, CLEANUP, |live| live.get("PodCliqueSet", &name).is_none()).await
+        let gone = Awaited::demanded_by("DEL-01", format!("PodCliqueSet {name} and its pod gone"));
+        self.until(gone, CLEANUP, |live| {
+            let mut pods = live.pods().filter(|pod| pod.label(names::PART_OF) == Some(&name));
+            pods.next().is_none() && live.get("PodCliqueSet", &name).is_none()
+        })
+        .await
     }
 }
 

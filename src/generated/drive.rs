@@ -32,6 +32,10 @@ pub(crate) async fn drive(test: &mut TestContext) -> Result<(), Stop> {
             test.until_released(gang).await?;
         }
         test.scheduler_passes().await?;
+        if gangs.iter().any(|gang| !gang.is_base) {
+            // Scaled PodGangs are released when their base is bound, and have their pass after that.
+            test.canaries().await?;
+        }
         test.nodes_join(1).await?;
     }
     until_at_rest(test, &plan).await?;

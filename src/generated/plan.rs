@@ -223,8 +223,14 @@ impl Plan {
             Constrained::Group => Some(Feature::TopologyPerGroup),
             Constrained::Clique => Some(Feature::TopologyPerClique),
         };
+        // A target that schedules podgroups one by one has no place for what spans several.
+        let spans = |plan: &Self| {
+            let gangs = Course::of_set(&plan.set).gangs();
+            plan.constrained() == Constrained::Set && gangs.iter().any(|gang| gang.groups.len() > 1)
+        };
+        let is_spread = !target.declares(Feature::AtomicPodGang) && spans(&self);
         let mut plan = match needed {
-            Some(feature) if !target.declares(feature) => self.unconstrained(),
+            Some(feature) if !target.declares(feature) || is_spread => self.unconstrained(),
             _ => self,
         };
         if !target.declares(Feature::SelfHealing) {
@@ -273,5 +279,13 @@ mod tests {
             (0..).map(Plan::of_seed).find(|plan| plan.constrained() == Constrained::Group).unwrap();
         assert!(constrained.clone().on(Target::KAI).is_racked());
         assert!(!constrained.on(Target::KOORDINATOR).is_racked());
+        let is_wide = |plan: &Plan| {
+            plan.constrained() == Constrained::Set && Course::of_set(&plan.set).gangs()[0].groups.len() > 1
+        };
+        let wide = (0..).map(Plan::of_seed).find(is_wide).unwrap();
+        assert!(
+            wide.clone().on(Target::KUBE_POD_GANG).is_racked()
+                && !wide.on(Target::KUBE_POD_GROUP).is_racked()
+        );
     }
 }

@@ -58,12 +58,15 @@ fn ids_are_unique_and_cases_judge_what_must_be_red() {
     let ids: BTreeSet<_> = all().into_iter().map(|mutant| mutant.id).collect();
     assert_eq!(ids.len(), all().len());
     for mutant in all() {
+        let generated = || mutant.cases.iter().filter_map(|id| conformance_generated::case(id));
         for word in &mutant.cases {
-            let meant = cases::all().any(|case| case.is_called(word) && mutant.runs(case));
+            let mut all = cases::all().chain(generated());
+            let meant = all.any(|case| case.is_called(word) && mutant.runs(case));
             assert!(meant, "{}: {word}", mutant.id);
         }
         for id in mutant.musts() {
-            let judged = cases::all().any(|case| mutant.runs(case) && case.clauses.contains(&id));
+            let judged =
+                cases::all().chain(generated()).any(|case| mutant.runs(case) && case.clauses.contains(&id));
             assert!(judged, "{}: no case of it judges {id}", mutant.id);
         }
         let reasons = mutant.may.values().filter(|reason| reason.trim().is_empty());
