@@ -11,8 +11,9 @@ use serde_json::Value;
 
 use super::binding::bindings;
 use super::gang_resources::is_gang_resource;
-use super::{Shown, none, violation};
+use super::{Shown, none, premise, violation};
 
+const NEVER_SERVED: Code = Code::new("never-served");
 const BOUND_BY_ANOTHER_SCHEDULER: Code = Code::new("bound-by-another-scheduler");
 pub(super) const OWNED_BY_ANOTHER_BACKEND: Code = Code::new("owned-by-another-backend");
 
@@ -103,7 +104,8 @@ pub fn resources_of_own_gangs(history: &History) -> Ruling {
     // An operator need not make gang resources for every scheduler beside the target's.
     let own = history.header.target.backend();
     if chosen.contains(own) && !served(&own) {
-        return Err(Broken::NotReached(format!("there never was a gang resource of {own}")));
+        let never = violation(NEVER_SERVED, format!("there never was a gang resource of {own}"));
+        return premise("GANG-08", Err(never.into()));
     }
     let gangs: BTreeMap<&str, &str> = history
         .of("PodGang")
@@ -221,9 +223,7 @@ mod tests {
             message(resources_of_own_gangs(&stray)),
             "PodGroup.scheduling.volcano.sh v-0, a resource of volcano, belongs to no PodGang"
         );
-        assert_eq!(
-            message(resources_of_own_gangs(&kube().end())),
-            "not reached: there never was a gang resource of volcano"
-        );
+        let never = resources_of_own_gangs(&kube().end());
+        assert!(matches!(never, Err(Broken::Premise { clause: "GANG-08", .. })), "{never:?}");
     }
 }

@@ -41,15 +41,13 @@ impl fmt::Display for Difference {
 /// The clauses whose verdict is not the same in both reports, profile by profile, in the order of the first.
 pub fn compare(one: &Report, other: &Report) -> Vec<Difference> {
     let mut differences = Vec::new();
-    let mut profiles: Vec<String> =
-        one.profiles.iter().chain(&other.profiles).map(ProfileReport::title).collect();
-    profiles.dedup();
-    let mut seen = Vec::new();
-    for title in profiles {
-        if seen.contains(&title) {
-            continue;
+    let mut titles: Vec<String> = Vec::new();
+    for title in one.profiles.iter().chain(&other.profiles).map(ProfileReport::title) {
+        if !titles.contains(&title) {
+            titles.push(title);
         }
-        seen.push(title.clone());
+    }
+    for title in titles {
         let both = [one, other].map(|report| report.profiles.iter().find(|profile| profile.title() == title));
         let mut ids: Vec<&str> = Vec::new();
         for clause in both.iter().flatten().flat_map(|profile| &profile.clauses) {
@@ -192,7 +190,8 @@ mod tests {
         let (one, mut other) = (fixture::report(), fixture::report());
         other.profiles[0].clauses[0].outcome = Outcome::fail("admitted\nlate");
         let said: Vec<_> = compare(&one, &other).iter().map(ToString::to_string).collect();
-        assert_eq!(said, ["ADM-01 on default-scheduler: pass, fail (admitted)"]);
+        let profile = one.profiles[0].title();
+        assert_eq!(said, [format!("ADM-01 on {profile}: pass, fail (admitted)")]);
         other.profiles[0].clauses[0].outcome = Outcome::pass();
         let gone = other.profiles.pop().unwrap();
         let missing = compare(&one, &other);
@@ -202,10 +201,27 @@ mod tests {
 
     #[test]
     fn the_page_of_two_runs() {
-        let _redacted = fixture::redacted();
         let mut other = fixture::report();
         other.implementation.commit = Some("0123456789abcdef".into());
         other.profiles.truncate(1);
-        insta::assert_snapshot!(page(&[fixture::report(), other]));
+        let text = page(&[fixture::report(), other.clone()]);
+        assert!(text.contains("| 3 | grove-backend-controller 0.1.0 (01234567) |"), "{text}");
+        let red: Vec<_> =
+            other.profiles[0].clauses.iter().filter(|clause| matrix::is_red(&clause.outcome)).collect();
+        assert!(!red.is_empty());
+        let (_, of_other) = text.split_once("\n## 3. ").unwrap();
+        for clause in red {
+            assert!(of_other.contains(&format!("- {} ({})", clause.id, clause.outcome.verdict)), "{text}");
+            assert!(text.contains(&format!("\n| {} |", clause.id)), "{text}");
+        }
+    }
+
+    #[test]
+    fn runs_that_kept_all_have_nothing_to_tell() {
+        let mut kept = fixture::report();
+        for clause in kept.profiles.iter_mut().flat_map(|profile| &mut profile.clauses) {
+            clause.outcome = Outcome::pass();
+        }
+        assert!(page(&[kept]).ends_with("Every clause that was judged is kept.\n"));
     }
 }
