@@ -58,13 +58,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         let is_killed = tokio::select! {
             biased;
             () = proxy.until_applied(halt, 1) => true,
-            converged = test.until_converged(&name) => converged.map(|()| false)?,
+            converged = test.until_converged(&name) => converged.map(|()| false).map_err(stuck)?,
         };
         if is_killed {
             test.take_away(Part::Controller).await?;
             proxy.release(halt);
             test.start_ready(Part::Controller).await?;
-            test.until_converged(&name).await?;
+            test.until_converged(&name).await.map_err(stuck)?;
         } else {
             // It took a write less than in peace.
             proxy.abandon(halt);
@@ -72,6 +72,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.mark(TRIED, json!({"writes": n, "killed": is_killed}));
     }
     Ok(())
+}
+
+/// Whatever it lacks then, it is a state that got stuck.
+fn stuck(stop: Stop) -> Stop {
+    stop.owed_by("AON-13")
 }
 
 /// The first and the last of so many crash points, and of those between as many as the seed chooses, in order.
