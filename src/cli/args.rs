@@ -34,7 +34,7 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     /// Run the conformance suite (or your own workload) and write a report.
     Run(Box<RunArgs>),
-    /// Run the suite again and again to find out what is flaky; a later start goes on where one was stopped.
+    /// Run the suite again and again to find out what is flaky, over several starts.
     Soak(Box<SoakArgs>),
     /// List the cases and the clauses they judge.
     List(ListArgs),
