@@ -38,7 +38,7 @@ pub(crate) enum Verb {
     List(ListArgs),
     /// Judge a saved history again, offline.
     Replay(ReplayArgs),
-    /// Merge several reports into one, or recover one from what a killed run left.
+    /// Work with reports: as a page, compared, as a table, merged, recovered.
     Report(ReportArgs),
     /// Run the mutants: deliberately broken clusters on which given clauses must fail.
     #[command(alias = "controls")]
@@ -381,10 +381,54 @@ pub(crate) struct ReportArgs {
 pub(crate) enum ReportVerb {
     /// Merge the reports of shards, or of runs of different backends, and exit with the code of the merged report.
     Merge(MergeArgs),
+    /// Write report.html, the report and its histories as one page for a browser.
+    Html(HtmlArgs),
+    /// Say what changed from one report to another, and exit with 1 on a regression.
+    Compare(CompareArgs),
+    /// Make one table of many reports: features by backend and version.
+    Table(TableArgs),
     /// Make an incomplete report of the results that a killed run left in its folder, and write it there.
     Recover(RecoverArgs),
     /// Write the evidence file of a report, or check whether one is that of the report; exits with the report's code.
     Evidence(EvidenceArgs),
+}
+
+/// Arguments of `report html`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct HtmlArgs {
+    /// The report's folder, or its report.yaml or report.json. Histories are read from the artifacts beside it.
+    #[arg(value_name = "REPORT")]
+    pub report: PathBuf,
+    /// File to write, instead of report.html beside the report. Links to artifacts lead from the report's folder.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// Arguments of `report compare`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CompareArgs {
+    /// The older report: its folder, or its report.yaml or report.json.
+    #[arg(value_name = "OLD")]
+    pub old: PathBuf,
+    /// The newer one.
+    #[arg(value_name = "NEW")]
+    pub new: PathBuf,
+    /// File to write, instead of Markdown to standard output: a page if its name ends in .html, else Markdown. May be
+    /// repeated.
+    #[arg(long, value_name = "FILE")]
+    pub out: Vec<PathBuf>,
+}
+
+/// Arguments of `report table`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TableArgs {
+    /// The reports: their folders, or their report.yaml or report.json.
+    #[arg(value_name = "REPORT", required = true)]
+    pub reports: Vec<PathBuf>,
+    /// File to write, instead of Markdown to standard output: a page if its name ends in .html, else Markdown. May be
+    /// repeated.
+    #[arg(long, value_name = "FILE")]
+    pub out: Vec<PathBuf>,
 }
 
 /// Arguments of `report evidence`.

@@ -9,6 +9,7 @@ use conformance_cluster::local::Upgrade;
 use conformance_contract::clauses::CLAUSES;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_driver::case::Isolation;
+use conformance_page as page;
 use conformance_report as report;
 use conformance_report::{EvidenceError, Exit, MergeInput, Report, StoreError};
 use conformance_run::environment::{Environment, Origin, Settings};
@@ -218,7 +219,11 @@ pub(crate) fn write(folder: &Path, report: &Report) -> Result<(), Failure> {
     let files = report::write_all(folder, report);
     // What cannot be written can still be read here.
     output::data(&report::terminal(report));
-    for file in files.map_err(unwritten)? {
+    let mut files = files.map_err(unwritten)?;
+    let page = page::page(report, folder).map_err(|error| Failure::Infrastructure(error.to_string()))?;
+    files.push(folder.join(page::PAGE));
+    report::write_text(&folder.join(page::PAGE), &page).map_err(unwritten)?;
+    for file in files {
         output::say(&format!("wrote {}", file.display()));
     }
     Ok(())

@@ -242,14 +242,14 @@ fn write_how(out: &mut String, report: &Report) -> fmt::Result {
     Ok(())
 }
 
-fn write_row(out: &mut String, cells: impl IntoIterator<Item = impl AsRef<str>>) -> fmt::Result {
+pub(super) fn write_row(out: &mut String, cells: impl IntoIterator<Item = impl AsRef<str>>) -> fmt::Result {
     for cell in cells {
         write!(out, "| {} ", escaped(cell.as_ref()).replace('|', r"\|"))?;
     }
     writeln!(out, "|")
 }
 
-fn write_rule(out: &mut String, columns: usize) -> fmt::Result {
+pub(super) fn write_rule(out: &mut String, columns: usize) -> fmt::Result {
     writeln!(out, "{}|", "|---".repeat(columns))
 }
 
