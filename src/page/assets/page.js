@@ -126,7 +126,6 @@
       if (open !== row) return;
       caseView.replaceChildren(...casePage(sheet));
       focusOn($("h2", caseView));
-      caseView.dispatchEvent(new Event("shown"));
     } catch (error) {
       if (open === row) caseView.replaceChildren(el("p", { class: "note" }, `The case cannot be shown: ${error.message}.`));
     }
@@ -229,7 +228,7 @@
         this.grid, legend,
         el("div", { class: "below" }, this.list, this.detail));
       this.drawLanes();
-      new ResizeObserver(() => this.fit()).observe(this.grid);
+      new ResizeObserver(() => { this.fit(); this.highlight(); }).observe(this.grid);
       const first = data.events.findIndex((event) => event.proves);
       this.select(first >= 0 ? first : 0, false);
       return element;
@@ -284,8 +283,9 @@
       }
       this.cursor = el("i", { class: "cursor" });
       rulers.append(this.cursor);
-      children.push(rulers);
-      this.grid.replaceChildren(...children);
+      children.forEach((child, place) => { child.style.gridArea = `${Math.floor(place / 2) + 1} / ${(place % 2) + 1}`; });
+      rulers.style.gridArea = `2 / 2 / ${children.length / 2 + 1} / 3`;
+      this.grid.replaceChildren(...children, rulers);
       this.fit();
       this.highlight();
     }
@@ -382,7 +382,7 @@
       const row = this.rows[this.selected];
       row.setAttribute("aria-selected", "true");
       this.box.setAttribute("aria-activedescendant", row.id);
-      const top = row.offsetTop - this.box.offsetTop;
+      const top = row.offsetTop;
       if (top < this.box.scrollTop) this.box.scrollTop = top;
       else if (top + row.offsetHeight > this.box.scrollTop + this.box.clientHeight) this.box.scrollTop = top + row.offsetHeight - this.box.clientHeight;
     }
