@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use conformance_contract::clauses::Class;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_report::Shard;
 
@@ -271,6 +272,9 @@ pub(crate) struct RunArgs {
     /// Run only cases that judge this clause (AON-02). May be repeated.
     #[arg(long = "clause", value_name = "ID")]
     pub clauses: Vec<String>,
+    /// Run only cases that judge a clause of this tier of Grove's proposal 592. May be repeated.
+    #[arg(long = "tier", value_enum, value_name = "TIER")]
+    pub tiers: Vec<TierName>,
     /// Run cases of features that the operator does not declare too, to find out whether it has them; they stay
     /// unsupported, and the report says what was shown.
     #[arg(long, requires = "operator")]
@@ -282,7 +286,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "I/N", conflicts_with = "workload")]
     pub shard: Option<Shard>,
     /// Judge your own PodCliqueSet instead of the suite's cases.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "clauses"], requires = "nodes")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "clauses", "tiers"], requires = "nodes")]
     pub workload: Option<PathBuf>,
     /// Nodes for --workload: how many, and GPUs per node (8x8 is 8 nodes with 8 GPUs each).
     #[arg(long, value_name = "NODESxGPUS", requires = "workload")]
@@ -332,6 +336,31 @@ pub(crate) struct ListArgs {
     /// A table for people, or a JSON array for programs.
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "table")]
     pub format: ListFormat,
+}
+
+/// What a clause's verdict depends on, as proposal 592 sorts suites, and what it has no tier for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TierName {
+    /// The operator alone.
+    Agnostic,
+    /// What the scheduler does as well.
+    Sensitive,
+    /// A feature that the backend declares.
+    #[value(alias = "capability-bound")]
+    Capability,
+    /// One backend's own resources.
+    BackendSpecific,
+}
+
+impl From<TierName> for Class {
+    fn from(name: TierName) -> Self {
+        match name {
+            TierName::Agnostic => Self::Agnostic,
+            TierName::Sensitive => Self::Sensitive,
+            TierName::Capability => Self::CapabilityBound,
+            TierName::BackendSpecific => Self::BackendSpecific,
+        }
+    }
 }
 
 /// How `list` prints.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use conformance_cluster::local::Upgrade;
-use conformance_contract::clauses::CLAUSES;
+use conformance_contract::clauses::{CLAUSES, Class};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_driver::case::Isolation;
 use conformance_page as page;
@@ -211,7 +211,7 @@ fn operator_needs_local(option: &str, args: &ProviderArgs) -> Result<(), Failure
     )))
 }
 
-/// Writes a report and prints it.
+/// Writes a report with its page, prints it, and annotates the workflow that it is a step of.
 ///
 /// # Errors
 /// [`Failure::Infrastructure`] if it cannot be written.
@@ -219,6 +219,9 @@ pub(crate) fn write(folder: &Path, report: &Report) -> Result<(), Failure> {
     let files = report::write_all(folder, report);
     // What cannot be written can still be read here.
     output::data(&report::terminal(report));
+    if std::env::var_os("GITHUB_ACTIONS").is_some() {
+        report::annotations(report).iter().for_each(|line| output::say(line));
+    }
     let mut files = files.map_err(unwritten)?;
     let page = page::page(report, folder).map_err(|error| Failure::Infrastructure(error.to_string()))?;
     files.push(folder.join(page::PAGE));
@@ -252,7 +255,9 @@ fn concurrency(args: &RunArgs) -> usize {
 
 fn plan(kubernetes: Kubernetes, args: &RunArgs) -> Result<Plan, Failure> {
     let Some(file) = &args.workload else {
+        let tiers: Vec<Class> = args.tiers.iter().map(|name| (*name).into()).collect();
         return select::plan(select::Selection {
+            tiers: &tiers,
             backend: &args.backend,
             scope: args.scope.as_deref(),
             kubernetes,

@@ -14,11 +14,12 @@
 //!   published beside a release.
 //! - [`matrix`], [`reasons`], [`overview`]: what the texts share, the page in `conformance-page` included; `markdown`,
 //!   `terminal`, `junit`: renderings.
-//! - `compare`: what changed between two reports; `table`: features of many.
+//! - `annotations`: what GitHub Actions shows beside a workflow; `compare`: what changed between two reports; `table`: features of many.
 //! - `schema`: the published JSON Schema; `store`: the files; `results`: what is written while a run goes on.
 //!
 //! The crate knows no judge, no cluster and no backend: of the suite it reads only the contract.
 
+mod annotations;
 mod compare;
 mod compare_markdown;
 mod conclude;
@@ -45,6 +46,7 @@ mod table;
 mod terminal;
 mod verify;
 
+pub use annotations::annotations;
 pub use compare::{
     ChangedClause, ChangedDuration, ChangedFact, ChangedFeature, Comparison, Turn, Which, compare,
 };
