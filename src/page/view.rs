@@ -86,6 +86,7 @@ struct Finding<'a> {
     profile: String,
     facts: Facts,
     clause: &'a ClauseResult,
+    promise: String,
     word: String,
     reason: Option<String>,
     violations: Vec<FoundIn<'a>>,
@@ -118,6 +119,7 @@ struct Group<'a> {
 /// A row of the matrix, and what its clause's own view shows.
 struct Clause<'a> {
     result: &'a ClauseResult,
+    promise: String,
     facts: Facts,
     class: &'static str,
     cells: Vec<Option<Cell>>,
@@ -151,6 +153,7 @@ struct Case<'a> {
     number: usize,
     address: String,
     profile: String,
+    head: String,
     profile_number: usize,
     result: &'a CaseResult,
     facts: Facts,
@@ -163,7 +166,7 @@ struct Case<'a> {
 struct Slow<'a> {
     address: String,
     case: &'a str,
-    profile: String,
+    head: String,
     seconds: Seconds,
     overhead: Option<Seconds>,
     negative: Option<Seconds>,
@@ -194,6 +197,7 @@ pub(super) fn render(
         number,
         address: addresses.of_case(*of, &case.id),
         profile: profile.title(),
+        head: profile.head().join(" "),
         profile_number: *of,
         result: case,
         facts: facts_of_case(profile, case),
@@ -416,6 +420,7 @@ fn findings<'a>(report: &'a Report, addresses: &Addresses) -> Vec<Finding<'a>> {
             profile: profile.title(),
             facts: facts(clause),
             clause,
+            promise: prose(&clause.text),
             word: matrix::cell(&clause.outcome),
             reason: clause.reason_beyond_violations(),
             violations: violations(number, profile, clause, addresses),
@@ -423,6 +428,16 @@ fn findings<'a>(report: &'a Report, addresses: &Addresses) -> Vec<Finding<'a>> {
         }
     });
     found.collect()
+}
+
+/// A promise as HTML: the contract has names between backticks.
+fn prose(text: &str) -> String {
+    let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+    let parts = escaped.split('`').enumerate().map(|(part, text)| match part % 2 {
+        0 => text.to_owned(),
+        _ => format!("<code>{text}</code>"),
+    });
+    parts.collect()
 }
 
 /// Whether a path leads to a file near the page: a link goes nowhere else.
@@ -461,6 +476,7 @@ fn clause<'a>(report: &'a Report, row: &Row<'a>, addresses: &Addresses) -> Claus
     });
     Clause {
         result: row.clause,
+        promise: prose(&row.clause.text),
         facts: facts(row.clause),
         class: class_name(row.clause.class),
         cells: row.outcomes.iter().map(|outcome| outcome.map(Cell::of)).collect(),
@@ -494,7 +510,7 @@ fn slowest<'a>(cases: &[(usize, &ProfileReport, &'a CaseResult)], addresses: &Ad
     let slow = ran.into_iter().take(SLOWEST).map(|(number, profile, case)| Slow {
         address: addresses.of_case(*number, &case.id),
         case: &case.id,
-        profile: profile.title(),
+        head: profile.head().join(" "),
         seconds: case.duration_seconds,
         overhead: case.overhead_seconds,
         negative: case.negative_verdict_seconds,

@@ -94,3 +94,11 @@ fn profiles_in_addresses(#[case] title: &str, #[case] word: &str) {
 fn links_lead_to_what_is_beside_the_page(#[case] path: &str, #[case] is_one: bool) {
     assert_eq!(is_beside(path), is_one);
 }
+
+#[rstest]
+#[case("a `b` c", "a <code>b</code> c")]
+#[case("`<script>` & \"", "<code>&lt;script&gt;</code> &amp; &quot;")]
+#[case("open `end", "open <code>end</code>")]
+fn promises_as_html(#[case] text: &str, #[case] html: &str) {
+    assert_eq!(prose(text), html);
+}

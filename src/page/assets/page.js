@@ -131,6 +131,8 @@
     }
   }
 
+  /** A promise as contracts have it: names between backticks. */
+  const prose = (text) => text.split("`").map((part, place) => place % 2 ? el("code", {}, part) : part);
   const seconds = (value) => value === undefined ? "none" : `${value.toFixed(1)} s`;
   const badge = (of) => el("b", { class: `v v-${of.verdict}` }, of.word);
 
@@ -151,7 +153,7 @@
       el("dl", { class: "figures" }, ...facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
       sheet.violations.length ? violations(sheet.violations, timeline) : null,
       el("ul", { class: "judgements" }, ...sheet.judgements.map((of) => el("li", {},
-        el("a", { href: `#${of.clause}` }, of.clause), " ", badge(of), " ", el("span", {}, of.text)))),
+        el("a", { href: `#${of.clause}` }, of.clause), " ", badge(of), " ", el("span", {}, ...prose(of.text))))),
       sheet.reproduce && el("p", { class: "command" }, el("span", {}, "reproduce"), " ", el("code", {}, sheet.reproduce)),
       timeline ? timeline.element : el("p", { class: "note" }, `There is no timeline: ${missing}.`),
     ].filter(Boolean);
@@ -277,7 +279,7 @@
       // The driver's marks go through all lanes: what was before one and what after is what judges ask.
       const rulers = el("div", { class: "rulers", "aria-hidden": "true" });
       for (const event of data.events.filter((event) => event.sort === "mark" || event.sort === "gap")) {
-        const ruler = el("i", { class: event.sort });
+        const ruler = el("i", { class: `at-${event.sort}` });
         ruler.style.left = this.place(event.at);
         rulers.append(ruler);
       }

@@ -274,10 +274,18 @@ impl Tab {
         self.call("Emulation.setEmulatedMedia", json!({"features": feature})).map(|_| ())
     }
 
-    /// Keeps a picture of what is seen, where somebody wants one.
-    pub(super) fn picture(&mut self, name: &str) -> Result<(), String> {
+    /// Keeps a picture of what is seen, or of the whole page, where somebody wants one.
+    pub(super) fn picture(&mut self, name: &str, whole: bool) -> Result<(), String> {
         let Some(folder) = std::env::var_os("GROVE_CONFORMANCE_SCREENSHOTS") else { return Ok(()) };
-        let taken = self.call("Page.captureScreenshot", json!({"format": "png"}))?;
+        let mut parameters = json!({"format": "png"});
+        if whole {
+            let size = self.call("Page.getLayoutMetrics", json!({}))?["cssContentSize"].clone();
+            let height = size["height"].as_f64().unwrap_or(900.0).min(6_000.0);
+            parameters["clip"] =
+                json!({"x": 0, "y": 0, "width": size["width"], "height": height, "scale": 1});
+            parameters["captureBeyondViewport"] = true.into();
+        }
+        let taken = self.call("Page.captureScreenshot", parameters)?;
         let bytes =
             STANDARD.decode(taken["data"].as_str().unwrap_or_default()).map_err(|error| error.to_string())?;
         let file = PathBuf::from(folder).join(format!("{name}.png"));

@@ -224,10 +224,10 @@ fn faces(tab: &mut Tab, folder: &Path) -> Result<(), String> {
         let wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
         same(&format!("{fragment} scrolls sideways on a phone by"), tab.eval(wide)?, json!(0))?;
         let name = fragment.trim_start_matches('#').replace([':', '/'], "-");
-        tab.picture(&format!("sample-phone-{name}"))?;
+        tab.picture(&format!("sample-phone-{name}"), true)?;
         tab.desktop("dark")?;
         tab.settle()?;
-        tab.picture(&format!("sample-dark-{name}"))?;
+        tab.picture(&format!("sample-dark-{name}"), true)?;
         let background = tab.eval("getComputedStyle(document.body).backgroundColor")?;
         if background == json!("rgb(252, 252, 253)") {
             return Err("dark mode is not dark".into());
@@ -235,6 +235,13 @@ fn faces(tab: &mut Tab, folder: &Path) -> Result<(), String> {
         let printed = tab.call("Page.printToPDF", json!({"printBackground": true}))?;
         same("print", printed["data"].as_str().is_some_and(|data| data.len() > 10_000), true)?;
         tab.desktop("light")?;
+        tab.call("Emulation.setEmulatedMedia", json!({"media": "print"}))?;
+        same(
+            &format!("{fragment}, what scripts need is not printed"),
+            tab.count_visible("nav, #filter, .tools")?,
+            0,
+        )?;
+        tab.picture(&format!("sample-print-{name}"), true)?;
     }
     Ok(())
 }
@@ -257,11 +264,11 @@ fn real(tab: &mut Tab, folder: &Path) -> Result<(), String> {
     if loaded > 1_000.0 {
         return Err(format!("it took {loaded:.0} ms to load"));
     }
-    tab.picture("real-report")?;
+    tab.picture("real-report", false)?;
     for section in ["matrix", "cases", "time"] {
         tab.eval(&format!("location.hash = '{section}'"))?;
         tab.settle()?;
-        tab.picture(&format!("real-{section}"))?;
+        tab.picture(&format!("real-{section}"), false)?;
     }
     let cases = tab.eval("[...document.querySelectorAll('tr[data-sheet]')].map((row) => row.id)")?;
     let cases = cases.as_array().cloned().unwrap_or_default();
@@ -273,6 +280,12 @@ fn real(tab: &mut Tab, folder: &Path) -> Result<(), String> {
         let shown = tab.eval(&format!("document.querySelector('#case h2').textContent.startsWith({}) && !!document.querySelector('#case .timeline')",
             json!(case.as_str().and_then(|id| id.split_once('/')).map(|(_, id)| id))))?;
         without += usize::from(shown != json!(true));
+        // Pictures of those that are red, and of the one that people know best.
+        let is_red = tab.eval("!!document.querySelector('#case h2 .v-fail')")? == json!(true);
+        if let Some(id) = case.as_str().filter(|id| is_red || id.ends_with("aon/one-pod-short")) {
+            tab.settle()?;
+            tab.picture(&format!("real-{}", id.replace([':', '/'], "-")), true)?;
+        }
         slowest = slowest.max(begin.elapsed());
     }
     tab.say(&format!(
