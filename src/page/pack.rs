@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::sheet::Sheet;
 
 /// How much text the sheets of a page may be, so that the page stays below 5 MB.
-const LIMIT: usize = 4_200_000;
+const LIMIT: usize = 4_000_000;
 
 /// A sheet in the page.
 #[derive(Debug, Clone, PartialEq, Eq)]

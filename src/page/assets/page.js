@@ -63,7 +63,8 @@
   // Filter: one for findings, clauses and cases.
 
   const filter = $("#filter");
-  const rows = $$("[data-row]").map((row) => ({
+  let rows = null;
+  const filtered = () => $$("[data-row]").map((row) => ({
     row,
     text: row.textContent.toLowerCase(),
     tiers: (row.dataset.tiers ?? "").split(" "),
@@ -72,6 +73,7 @@
   }));
 
   function applyFilter() {
+    rows ??= filtered();
     const data = new FormData(filter);
     const words = data.get("text").toLowerCase().split(/\s+/).filter(Boolean);
     const [tier, level, profile] = ["tier", "level", "profile"].map((name) => data.get(name));
@@ -106,7 +108,6 @@
   filter.addEventListener("input", applyFilter);
   filter.addEventListener("submit", (event) => event.preventDefault());
   filter.addEventListener("reset", () => setTimeout(applyFilter));
-  applyFilter();
 
   // Cases.
 
@@ -190,7 +191,7 @@
       // Every event's version before and after, of the same object.
       const last = new Map();
       data.events.forEach((event, index) => {
-        if (!event.edit) return;
+        if (!event.edit || event.sort === "event") return;
         event.before = last.get(event.lane);
         if (event.before !== undefined) data.events[event.before].after = index;
         last.set(event.lane, index);
@@ -389,10 +390,10 @@
       else if (top + row.offsetHeight > this.box.scrollTop + this.box.clientHeight) this.box.scrollTop = top + row.offsetHeight - this.box.clientHeight;
     }
 
-    /** The object as an event shows it: all its edits up to there. */
+    /** The object as an event shows it: all edits up to there, from the first object of the kind on. */
     object(index) {
       const edits = [];
-      for (let at = index; at !== undefined; at = this.data.events[at].before) edits.push(this.data.events[at].edit);
+      for (let at = index; at !== undefined; at = this.data.events[at].before ?? this.data.events[at].like) edits.push(this.data.events[at].edit);
       let object = null;
       for (const edit of edits.reverse()) {
         for (const path of edit.unset ?? []) delete path.slice(0, -1).reduce((of, key) => of[key], object)[path.at(-1)];
@@ -414,6 +415,7 @@
         el("p", {}, event.proves ? el("b", { class: "v v-fail" }, `proof of ${event.proves.join(", ")}`) : null, event.proves ? " " : null, event.what),
         el("p", { class: "muted" }, facts.join(", ")),
       ];
+      if (event.sort === "event") return [...heading, code(yaml(this.object(index)).map((text) => [" ", text]))];
       if (!event.edit) return event.detail ? [...heading, code(yaml(event.detail).map((text) => [" ", text]))] : heading;
       const go = (to, text) => el("button", { type: "button", disabled: to === undefined, onclick: () => this.select(to, false) }, text);
       const now = yaml(this.object(index));

@@ -112,6 +112,7 @@ fn filter(tab: &mut Tab, folder: &Path) -> Result<(), String> {
     open(tab, folder, "")?;
     let clauses = "#matrix tr[data-row]";
     let all = tab.count_visible(clauses)?;
+    same("what is filtered", tab.text("#filter output")?.as_str(), "")?;
     tab.click("#filter input[value=fail]")?;
     same("clauses that fail", tab.count_visible(clauses)?, 1)?;
     same("cases that fail", tab.count_visible("#cases tr[data-row]")?, 1)?;

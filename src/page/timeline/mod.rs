@@ -54,12 +54,18 @@ pub(crate) struct Event<'a> {
     /// The clauses whose violation it proves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub proves: Vec<&'a str>,
-    /// Of a version of the lane's object: what is different since the version before; of anything else the whole of it.
+    /// Of an object what is different since the version before, or, of its first version, since the event `like`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edit: Option<Edit<'a>>,
-    /// Of a mark its detail, of an Event of Kubernetes the Event.
+    /// The first event about another object of the kind, from which the edit of a first version leads to the object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub like: Option<usize>,
+    /// Of a mark its detail.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<&'a Value>,
+    /// The object.
+    #[serde(skip)]
+    object: Option<&'a Value>,
 }
 
 /// A clause with a violation of it that the case found.
@@ -92,6 +98,7 @@ impl<'a> Timeline<'a> {
         let proofs = proofs(broken);
         let mut lanes = Lanes::default();
         let mut latest: BTreeMap<usize, &Value> = BTreeMap::new();
+        let mut first: BTreeMap<&str, (usize, &Value)> = BTreeMap::new();
         let mut events = Vec::with_capacity(entries.len());
         for (index, Entry { at, what }) in entries.iter().enumerate() {
             let at = since(*at);
@@ -104,7 +111,9 @@ impl<'a> Timeline<'a> {
                 revision: None,
                 proves: Vec::new(),
                 edit: None,
+                like: None,
                 detail: None,
+                object: None,
             };
             let event = match what {
                 What::Mark(mark) => {
@@ -121,23 +130,38 @@ impl<'a> Timeline<'a> {
                     let revision = object["metadata"]["resourceVersion"].as_str();
                     let observed = (version.kind(), version.name(), revision.unwrap_or_default());
                     let proves = proofs.get(&observed).cloned().unwrap_or_default();
+                    let like = first.get(version.kind()).copied();
+                    first.entry(version.kind()).or_insert((events.len(), version.object));
+                    let edit = |before: Option<&'a Value>| match before.or(like.map(|(_, other)| other)) {
+                        Some(before) => Edit::between(before, object),
+                        None => Edit::whole(object),
+                    };
+                    let like = like.map(|(place, _)| place);
+                    let object = Some(object.as_ref());
                     if version.kind() == "Event" {
-                        let (words, by) = words::of_event(object);
-                        let detail = Some(object.as_ref());
-                        let event = event(lanes.involved(object), Sort::Event, words);
-                        Event { by, revision, proves, detail, ..event }
+                        let (words, by) = words::of_event(version.object);
+                        let event = event(lanes.involved(version.object), Sort::Event, words);
+                        Event { by, revision, proves, edit: Some(edit(None)), like, object, ..event }
                     } else {
                         let lane = lanes.of_object(&version);
-                        let before = latest.insert(lane, object);
+                        let before = latest.insert(lane, version.object);
                         // An object of the same name as one that is gone is another one.
-                        let known =
-                            before.filter(|before| before["metadata"]["uid"] == object["metadata"]["uid"]);
-                        let edit = before
-                            .map_or_else(|| Edit::whole(object), |before| Edit::between(before, object));
+                        let uid = &version.object["metadata"]["uid"];
+                        let known = before.filter(|before| before["metadata"]["uid"] == *uid);
+                        let edit = edit(before);
                         let (sort, words) = words::of_version(known, &version, &edit);
                         lanes.phase(lane, at, (*change != Change::Deleted).then(|| Phase::of(&version)));
                         let by = history.writers.get(&index).cloned();
-                        Event { by, revision, proves, edit: Some(edit), ..event(lane, sort, words) }
+                        let like = like.filter(|_| before.is_none());
+                        Event {
+                            by,
+                            revision,
+                            proves,
+                            edit: Some(edit),
+                            like,
+                            object,
+                            ..event(lane, sort, words)
+                        }
                     }
                 }
             };
@@ -154,9 +178,13 @@ impl<'a> Timeline<'a> {
     pub(crate) fn find(&self, kind: &str, name: &str, revision: &str) -> Option<usize> {
         self.events.iter().position(|event| {
             let lane = &self.lanes[event.lane];
-            event.revision == Some(revision)
-                && ((lane.kind == kind && lane.name == name && event.edit.is_some())
-                    || (kind == "Event" && event.detail.is_some_and(|of| of["metadata"]["name"] == name)))
+            let is_its = match event.sort {
+                Sort::Event => {
+                    kind == "Event" && event.object.is_some_and(|of| of["metadata"]["name"] == name)
+                }
+                _ => lane.kind == kind && lane.name == name,
+            };
+            is_its && event.revision == Some(revision)
         })
     }
 }

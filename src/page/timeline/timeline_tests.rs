@@ -208,3 +208,46 @@ fn an_empty_history_is_an_empty_timeline() {
     let timeline = Timeline::of(&history, &[]);
     assert_eq!((timeline.length, timeline.lanes.len(), timeline.events.len()), (0, 0, 0));
 }
+
+/// As the page does it.
+fn object_of(events: &Value, index: usize) -> Value {
+    let event = &events[index];
+    let before = (0..index).rev().find(|of| {
+        events[*of]["lane"] == event["lane"]
+            && events[*of]["sort"] != "event"
+            && events[*of].get("edit").is_some()
+    });
+    let before = before.filter(|_| event["sort"] != "event");
+    let from = before.or(event["like"].as_u64().and_then(|place| usize::try_from(place).ok()));
+    let mut object = from.map_or(Value::Null, |from| object_of(events, from));
+    let list = |of: &Value| of.as_array().cloned().unwrap_or_default();
+    let at = |object: &mut Value, path: &Value, set: Option<&Value>| {
+        let mut keys = list(path);
+        let Some(last) = keys.pop() else { return *object = set.cloned().unwrap_or_default() };
+        let parent = keys.iter().fold(object, |object, key| &mut object[key.as_str().unwrap()]);
+        match set {
+            Some(value) => parent[last.as_str().unwrap()] = value.clone(),
+            None => drop(parent.as_object_mut().unwrap().remove(last.as_str().unwrap())),
+        }
+    };
+    list(&event["edit"]["unset"]).iter().for_each(|path| at(&mut object, path, None));
+    list(&event["edit"]["set"]).iter().for_each(|set| at(&mut object, &set[0], Some(&set[1])));
+    object
+}
+
+#[test]
+fn every_object_can_be_made_again() {
+    let history = story();
+    let timeline = Timeline::of(&history, &[]);
+    let written = serde_json::to_value(&timeline).unwrap();
+    let mut made = 0;
+    for (index, entry) in history.history.entries.iter().enumerate() {
+        if let What::Object(recorded) = &entry.what {
+            assert_eq!(object_of(&written["events"], index), *recorded.object, "{index}");
+            made += 1;
+        }
+    }
+    assert_eq!(made, timeline.events.iter().filter(|event| event.edit.is_some()).count());
+    let similar = timeline.events.iter().filter(|event| event.like.is_some()).count();
+    assert_eq!(similar, 2, "the second pod and the canary are told by the first pod");
+}
