@@ -1,7 +1,7 @@
 //! `report`: what is done with reports that were written before. `report merge` makes one of several, `report recover` one
 //! of the results of a run that was killed before it wrote its own, `report evidence` the file that is published beside a
 //! release; `report html` makes the page of one, `report compare` says what changed between two, `report table` what became
-//! of features in many.
+//! of features in many, `report side-by-side` shows several runs in one text.
 //!
 //! [`conformance_report::merge`] decides what may be merged, and how. This file handles the files: it reads the
 //! reports, finds the path from the merged report to each of them (their artifacts stay there), and writes and
@@ -15,7 +15,8 @@ use conformance_report::{Evidence, EvidenceError, Exit, MergeInput, Report, Sour
 
 use super::Failure;
 use super::args::{
-    CompareArgs, EvidenceArgs, HtmlArgs, MergeArgs, RecoverArgs, ReportArgs, ReportVerb, TableArgs,
+    CompareArgs, EvidenceArgs, HtmlArgs, MergeArgs, RecoverArgs, ReportArgs, ReportVerb, SideBySideArgs,
+    TableArgs,
 };
 use super::output;
 use super::run::{command, write};
@@ -33,7 +34,18 @@ pub(crate) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         ReportVerb::Table(args) => table(args),
         ReportVerb::Recover(args) => recover(args),
         ReportVerb::Evidence(args) => evidence(args),
+        ReportVerb::SideBySide(args) => side_by_side(args),
     }
+}
+
+fn read(file: &PathBuf) -> Result<Report, Failure> {
+    report::read(file).map_err(|error| Failure::Usage(error.to_string()))
+}
+
+fn side_by_side(args: &SideBySideArgs) -> Result<Exit, Failure> {
+    let reports = args.reports.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    output::data(report::side_by_side(&reports).trim_end());
+    Ok(Exit::Conformant)
 }
 
 /// Writes the evidence file of a report, prints it, or checks one.
@@ -101,7 +113,10 @@ fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         };
         write_text(file, &text.map_err(|error| Failure::Infrastructure(error.to_string()))?)?;
     }
-    Ok(compared.exit())
+    Ok(match args.same && !compared.is_same() {
+        true => Exit::NotConformant,
+        false => compared.exit(),
+    })
 }
 
 /// Makes the table once for each file: its links lead from there.
@@ -147,7 +162,6 @@ fn write_text(file: &Path, text: &str) -> Result<(), Failure> {
 }
 
 fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
-    let read = |file: &PathBuf| report::read(file).map_err(|error| Failure::Usage(error.to_string()));
     let reports = args.files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     std::fs::create_dir_all(&args.report_dir).map_err(wrong(&args.report_dir))?;
     let sources = args.files.iter().zip(reports).map(|(file, report)| source(file, report, &args.report_dir));

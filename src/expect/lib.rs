@@ -2,6 +2,7 @@
 //! with no controller.
 //!
 //! - `gangs`: its PodGangs and their podgroups; [`scaling`]: after it was scaled; [`resolver`]: which PodGang is which;
+//! - [`scopes`]: what of it is recycled and updated as one;
 //! - [`schedulers`]: what each backend should create for a PodGang, one file per scheduler;
 //! - [`domains`], [`hyper_nodes`]: topology domains of nodes, and Volcano's tree of them.
 
@@ -11,6 +12,7 @@ pub mod hyper_nodes;
 pub mod resolver;
 pub mod scaling;
 pub mod schedulers;
+pub mod scopes;
 pub mod testing;
 
 pub use gangs::{Expected, Gang, Group, Unit, gangs};

@@ -272,6 +272,12 @@ impl Comparison<'_> {
         }
     }
 
+    /// Whether every verdict is as it was; one that is known to break now and then is as good kept as broken.
+    pub fn is_same(&self) -> bool {
+        let comes_and_goes = |turn| matches!(turn, Turn::DeviationBegan | Turn::DeviationEnded);
+        self.clauses.iter().all(|changed| comes_and_goes(changed.turn))
+    }
+
     /// The result in a sentence, without its full stop.
     pub fn result(&self) -> String {
         let of = |turn| self.clauses.iter().filter(|changed| changed.turn == turn).count();

@@ -76,6 +76,8 @@ fn every_turn_has_its_exit_code(
     let comparison = compare(&old, &new).unwrap();
     let wanted: Vec<_> = turn.into_iter().map(|turn| (turn, "DEL-05".to_owned())).collect();
     assert_eq!((turns(&comparison), comparison.exit()), (wanted, exit));
+    let comes_and_goes = matches!(turn, Some(Turn::DeviationBegan | Turn::DeviationEnded) | None);
+    assert_eq!(comparison.is_same(), comes_and_goes);
 }
 
 fn deviation() -> Outcome {

@@ -13,8 +13,9 @@
 //!   the clause that follows from others; `features`: what became of what was declared; `evidence`: the file that is
 //!   published beside a release.
 //! - [`matrix`], [`reasons`], [`overview`]: what the texts share, the page in `conformance-page` included; `markdown`,
-//!   `terminal`, `junit`: renderings.
-//! - `annotations`: what GitHub Actions shows beside a workflow; `compare`: what changed between two reports; `table`: features of many.
+//!   `terminal`, `junit`: renderings; `side_by_side`: several runs in one text.
+//! - `annotations`: what GitHub Actions shows beside a workflow; `compare`: what changed between two reports; `table`:
+//!   features of many.
 //! - `schema`: the published JSON Schema; `store`: the files; `results`: what is written while a run goes on.
 //!
 //! The crate knows no judge, no cluster and no backend: of the suite it reads only the contract.
@@ -40,6 +41,7 @@ pub mod reasons;
 mod results;
 mod schema;
 mod seconds;
+mod side_by_side;
 mod store;
 mod summary;
 mod table;
@@ -67,6 +69,7 @@ pub use model::{
 pub use results::{RESULTS, ResultsFile, recover};
 pub use schema::{evidence_schema, schema};
 pub use seconds::Seconds;
+pub use side_by_side::side_by_side;
 pub use store::{StoreError, read, write_all, write_text};
 pub use summary::{Counts, Summary, summarize};
 pub use table::{Cell, Column, Source, Table, table};

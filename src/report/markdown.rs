@@ -254,7 +254,7 @@ pub(super) fn write_rule(out: &mut String, columns: usize) -> fmt::Result {
 }
 
 /// The text on one line, and with no HTML outside of `code`: reasons quote webhooks and schedulers.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let line = text.replace(['\n', '\r'], " ");
     let parts = line.split('`').enumerate().map(|(part, text)| match part % 2 {
         0 => text.replace('<', "&lt;"),

