@@ -231,7 +231,7 @@
         this.grid, legend,
         el("div", { class: "below" }, this.list, this.detail));
       this.drawLanes();
-      new ResizeObserver(() => { this.fit(); this.highlight(); }).observe(this.grid);
+      new ResizeObserver(() => { this.fit(); this.highlight(); this.center(); }).observe(this.grid);
       const first = data.events.findIndex((event) => event.proves);
       this.select(first >= 0 ? first : 0, false);
       return element;

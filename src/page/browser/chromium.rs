@@ -262,6 +262,7 @@ impl Tab {
 
     /// A phone held upright.
     pub(super) fn phone(&mut self) -> Result<(), String> {
+        self.desktop("light")?;
         let screen = json!({"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": true});
         self.call("Emulation.setDeviceMetricsOverride", screen).map(|_| ())
     }
@@ -271,7 +272,7 @@ impl Tab {
         let screen = json!({"width": 1440, "height": 900, "deviceScaleFactor": 1, "mobile": false});
         self.call("Emulation.setDeviceMetricsOverride", screen)?;
         let feature = json!([{"name": "prefers-color-scheme", "value": scheme}]);
-        self.call("Emulation.setEmulatedMedia", json!({"features": feature})).map(|_| ())
+        self.call("Emulation.setEmulatedMedia", json!({"media": "", "features": feature})).map(|_| ())
     }
 
     /// Keeps a picture of what is seen, or of the whole page, where somebody wants one.
