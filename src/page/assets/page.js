@@ -499,5 +499,7 @@
       el(names[sign] ?? "span", {}, `${sign === "…" ? " " : sign} ${text}\n`)));
   }
 
+  // Paper cannot be opened.
+  addEventListener("beforeprint", () => $$("details").forEach((details) => { details.open = true; }));
   route();
 })();
