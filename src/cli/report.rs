@@ -123,7 +123,7 @@ fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
 fn table(args: &TableArgs) -> Result<Exit, Failure> {
     let reports = args.reports.iter().map(|path| opened(path)).collect::<Result<Vec<_>, _>>()?;
     let made = |file: &Path| {
-        let source = |(report, folder): &(Report, PathBuf)| {
+        let source = |(report, folder): &(Report, PathBuf)| -> Result<Source, Failure> {
             Ok(Source { page: page_in(folder, file)?, report: report.clone() })
         };
         let sources = reports.iter().map(source).collect::<Result<Vec<_>, Failure>>()?;

@@ -53,7 +53,8 @@ fn write_turn(out: &mut String, turn: Turn, changed: &[&ChangedClause<'_>]) -> f
     write_rule(out, 5)?;
     for changed in changed {
         let (old, new) = (word(changed.old), word(changed.new));
-        write_row(out, [changed.id, &changed.profile, &old, &new, &changed.reason()])?;
+        let reason = changed.reason();
+        write_row(out, [changed.id, changed.profile.as_str(), old.as_str(), new.as_str(), reason.as_str()])?;
     }
     Ok(())
 }
