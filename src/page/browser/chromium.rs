@@ -229,11 +229,18 @@ impl Tab {
 
     /// Presses the mouse where the first that is seen is.
     pub(super) fn click(&mut self, selector: &str) -> Result<(), String> {
+        let selector_text = json!(selector);
+        let first =
+            format!("[...document.querySelectorAll({selector_text})].find((of) => of.checkVisibility())");
+        let scroll = format!("{first}?.scrollIntoView({{block: 'center', inline: 'center'}})");
+        // What comes near is laid out, and may be elsewhere then.
+        for _ in 0..2 {
+            self.eval(&scroll)?;
+            self.settle()?;
+        }
         let place = format!(
-            "(() => {{ const of = [...document.querySelectorAll({})].find((of) => of.checkVisibility()); if (!of) return null; \
-             of.scrollIntoView({{block: 'center', inline: 'center'}}); const box = of.getBoundingClientRect(); \
-             return [box.x + box.width / 2, box.y + Math.min(box.height / 2, 12)]; }})()",
-            json!(selector)
+            "(() => {{ const box = {first}?.getBoundingClientRect(); \
+             return box ? [box.x + box.width / 2, box.y + Math.min(box.height / 2, 12)] : null; }})()"
         );
         let place = self.eval(&place)?;
         let [Some(x), Some(y)] = [0, 1].map(|of| place[of].as_f64()) else {
