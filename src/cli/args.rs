@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use conformance_contract::clauses::Class;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_report::Shard;
 
@@ -40,7 +41,7 @@ pub(crate) enum Verb {
     List(ListArgs),
     /// Judge a saved history again, offline.
     Replay(ReplayArgs),
-    /// Merge several reports into one, or recover one from what a killed run left.
+    /// Work with reports: as a page, compared, as a table, merged, recovered.
     Report(ReportArgs),
     /// Run the mutants: deliberately broken clusters on which given clauses must fail.
     #[command(alias = "controls")]
@@ -273,6 +274,9 @@ pub(crate) struct RunArgs {
     /// Run only cases that judge this clause (AON-02). May be repeated.
     #[arg(long = "clause", value_name = "ID")]
     pub clauses: Vec<String>,
+    /// Run only cases that judge a clause of this tier of Grove's proposal 592. May be repeated.
+    #[arg(long = "tier", value_enum, value_name = "TIER")]
+    pub tiers: Vec<TierName>,
     /// Run cases of features that the operator does not declare too, to find out whether it has them; they stay
     /// unsupported, and the report says what was shown.
     #[arg(long, requires = "operator")]
@@ -284,21 +288,21 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "I/N", conflicts_with = "workload")]
     pub shard: Option<Shard>,
     /// Judge your own PodCliqueSet instead of the suite's cases.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "clauses"], requires = "nodes")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "clauses", "tiers"], requires = "nodes")]
     pub workload: Option<PathBuf>,
     /// Nodes for --workload: how many, and GPUs per node (8x8 is 8 nodes with 8 GPUs each).
     #[arg(long, value_name = "NODESxGPUS", requires = "workload")]
     pub nodes: Option<String>,
     /// Run N generated workloads instead of the suite's cases: PodCliqueSets and operations on them, drawn from --seed. One
     /// that fails is shrunk and written to the report's folder, to be run again by --generated.
-    #[arg(long, value_name = "N", conflicts_with_all = ["cases", "clauses", "workload", "generated"],
+    #[arg(long, value_name = "N", conflicts_with_all = ["cases", "clauses", "tiers", "workload", "generated"],
           value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub generate: Option<u64>,
     /// The seed of the first generated workload; the next has the next [default: taken from the clock, and said].
     #[arg(long, value_name = "S", requires = "generate")]
     pub seed: Option<u64>,
     /// Run a generated workload that was written to a file.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "clauses", "workload"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "clauses", "tiers", "workload"])]
     pub generated: Option<PathBuf>,
     /// Folder for the report, histories and artifacts.
     #[arg(long, value_name = "DIR", default_value = "conformance-report")]
@@ -362,6 +366,31 @@ pub(crate) struct ListArgs {
     pub format: ListFormat,
 }
 
+/// What a clause's verdict depends on, as proposal 592 sorts suites, and what it has no tier for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TierName {
+    /// The operator alone.
+    Agnostic,
+    /// What the scheduler does as well.
+    Sensitive,
+    /// A feature that the backend declares.
+    #[value(alias = "capability-bound")]
+    Capability,
+    /// One backend's own resources.
+    BackendSpecific,
+}
+
+impl From<TierName> for Class {
+    fn from(name: TierName) -> Self {
+        match name {
+            TierName::Agnostic => Self::Agnostic,
+            TierName::Sensitive => Self::Sensitive,
+            TierName::Capability => Self::CapabilityBound,
+            TierName::BackendSpecific => Self::BackendSpecific,
+        }
+    }
+}
+
 /// How `list` prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListFormat {
@@ -409,33 +438,67 @@ pub(crate) struct ReportArgs {
 pub(crate) enum ReportVerb {
     /// Merge the reports of shards, or of runs of different backends, and exit with the code of the merged report.
     Merge(MergeArgs),
+    /// Write report.html, the report and its histories as one page for a browser.
+    Html(HtmlArgs),
+    /// Say what changed from one report to another, and exit with 1 on a regression.
+    Compare(CompareArgs),
+    /// Make one table of many reports: features by backend and version.
+    Table(TableArgs),
     /// Make an incomplete report of the results that a killed run left in its folder, and write it there.
     Recover(RecoverArgs),
     /// Write the evidence file of a report, or check whether one is that of the report; exits with the report's code.
     Evidence(EvidenceArgs),
-    /// List the clauses whose verdicts are not the same in two reports; exits with 1 if there are any.
-    Compare(CompareArgs),
     /// Print what the runs of several reports kept, side by side, as Markdown.
-    Page(PageArgs),
+    SideBySide(SideBySideArgs),
+}
+
+/// Arguments of `report side-by-side`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SideBySideArgs {
+    /// The report.yaml or report.json of each run, in the order of the page.
+    #[arg(value_name = "REPORT", required = true)]
+    pub reports: Vec<PathBuf>,
+}
+
+/// Arguments of `report html`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct HtmlArgs {
+    /// The report's folder, or its report.yaml or report.json. Histories are read from the artifacts beside it.
+    #[arg(value_name = "REPORT")]
+    pub report: PathBuf,
+    /// File to write, instead of report.html beside the report. Links to artifacts lead from the report's folder.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 /// Arguments of `report compare`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CompareArgs {
-    /// The report.yaml or report.json of a run.
-    #[arg(value_name = "REPORT")]
-    pub one: PathBuf,
-    /// That of the other.
-    #[arg(value_name = "OTHER")]
-    pub other: PathBuf,
+    /// The older report: its folder, or its report.yaml or report.json.
+    #[arg(value_name = "OLD")]
+    pub old: PathBuf,
+    /// The newer one.
+    #[arg(value_name = "NEW")]
+    pub new: PathBuf,
+    /// Exit with 1 if any verdict is not the same; a known deviation counts as kept, for one that is a race comes and goes.
+    #[arg(long)]
+    pub same: bool,
+    /// File to write, instead of Markdown to standard output: a page if its name ends in .html, else Markdown. May be
+    /// repeated.
+    #[arg(long, value_name = "FILE")]
+    pub out: Vec<PathBuf>,
 }
 
-/// Arguments of `report page`.
+/// Arguments of `report table`.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct PageArgs {
-    /// The report.yaml or report.json of each run, in the order of the page.
+pub(crate) struct TableArgs {
+    /// The reports: their folders, or their report.yaml or report.json.
     #[arg(value_name = "REPORT", required = true)]
     pub reports: Vec<PathBuf>,
+    /// File to write, instead of Markdown to standard output: a page if its name ends in .html, else Markdown. May be
+    /// repeated.
+    #[arg(long, value_name = "FILE")]
+    pub out: Vec<PathBuf>,
 }
 
 /// Arguments of `report evidence`.

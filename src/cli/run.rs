@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use conformance_cluster::local::Upgrade;
-use conformance_contract::clauses::CLAUSES;
+use conformance_contract::clauses::{CLAUSES, Class};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_driver::case::Isolation;
 use conformance_driver::test_cluster::Thorough;
+use conformance_page as page;
 use conformance_report as report;
 use conformance_report::{EvidenceError, Exit, MergeInput, Report, StoreError};
 use conformance_run::environment::{Environment, Origin, Settings};
@@ -217,7 +218,7 @@ fn operator_needs_local(option: &str, args: &ProviderArgs) -> Result<(), Failure
     )))
 }
 
-/// Writes a report and prints it.
+/// Writes a report with its page, prints it, and annotates the workflow that it is a step of.
 ///
 /// # Errors
 /// [`Failure::Infrastructure`] if it cannot be written.
@@ -225,7 +226,14 @@ pub(crate) fn write(folder: &Path, report: &Report) -> Result<(), Failure> {
     let files = report::write_all(folder, report);
     // What cannot be written can still be read here.
     output::data(&report::terminal(report));
-    for file in files.map_err(unwritten)? {
+    if std::env::var_os("GITHUB_ACTIONS").is_some() {
+        report::annotations(report).iter().for_each(|line| output::say(line));
+    }
+    let mut files = files.map_err(unwritten)?;
+    let page = page::page(report, folder).map_err(|error| Failure::Infrastructure(error.to_string()))?;
+    files.push(folder.join(page::PAGE));
+    report::write_text(&folder.join(page::PAGE), &page).map_err(unwritten)?;
+    for file in files {
         output::say(&format!("wrote {}", file.display()));
     }
     Ok(())
@@ -262,7 +270,9 @@ fn plan(kubernetes: Kubernetes, args: &RunArgs) -> Result<Plan, Failure> {
         });
     }
     let Some(file) = &args.workload else {
+        let tiers: Vec<Class> = args.tiers.iter().map(|name| (*name).into()).collect();
         return select::plan(select::Selection {
+            tiers: &tiers,
             backend: &args.backend,
             scope: args.scope.as_deref(),
             kubernetes,

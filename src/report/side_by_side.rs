@@ -1,5 +1,4 @@
-//! Reports of several runs side by side: what each of them kept (`report page`), and which verdicts two runs do not share
-//! (`report compare`).
+//! Reports of several runs side by side: what each of them kept (`report side-by-side`).
 
 use std::fmt::{self, Write};
 
@@ -10,83 +9,22 @@ use super::markdown::{escaped, write_row, write_rule};
 use super::matrix;
 use super::{ProfileReport, Report};
 
-/// The longest reason that a page quotes.
+/// The longest reason that is quoted.
 const QUOTED: usize = 240;
-
-/// A clause on which two runs do not agree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
-    /// The profile of both.
-    pub profile: String,
-    /// The clause, or all of them where one run does not have the profile.
-    pub clause: String,
-    /// Its verdict in each, with the reason; `None` where it is not said.
-    pub outcomes: [Option<Outcome>; 2],
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let said = |outcome: &Option<Outcome>| match outcome {
-            None => "nothing".to_owned(),
-            Some(outcome) => match outcome.reason() {
-                None => outcome.word(),
-                Some(reason) => format!("{} ({})", outcome.word(), cut(&reason)),
-            },
-        };
-        let [one, other] = &self.outcomes;
-        write!(f, "{} on {}: {}, {}", self.clause, self.profile, said(one), said(other))
-    }
-}
-
-/// The clauses whose verdict is not the same in both reports, profile by profile, in the order of the first.
-pub fn compare(one: &Report, other: &Report) -> Vec<Difference> {
-    let mut differences = Vec::new();
-    let mut titles: Vec<String> = Vec::new();
-    for title in one.profiles.iter().chain(&other.profiles).map(ProfileReport::title) {
-        if !titles.contains(&title) {
-            titles.push(title);
-        }
-    }
-    for title in titles {
-        let both = [one, other].map(|report| report.profiles.iter().find(|profile| profile.title() == title));
-        let mut ids: Vec<&str> = Vec::new();
-        for clause in both.iter().flatten().flat_map(|profile| &profile.clauses) {
-            if !ids.contains(&clause.id.as_str()) {
-                ids.push(&clause.id);
-            }
-        }
-        for id in ids {
-            let outcomes = both.map(|profile| outcome(profile?, id).cloned());
-            let [first, second] = outcomes.each_ref().map(|outcome| outcome.as_ref().map(alike));
-            if first != second {
-                differences.push(Difference { profile: title.clone(), clause: id.to_owned(), outcomes });
-            }
-        }
-    }
-    differences
-}
-
-/// A verdict as it is compared: one that is known to break now and then is as good kept as broken.
-fn alike(outcome: &Outcome) -> String {
-    match outcome.verdict {
-        Verdict::KnownDeviation => Outcome::pass().word(),
-        _ => outcome.word(),
-    }
-}
 
 fn outcome<'a>(profile: &'a ProfileReport, id: &str) -> Option<&'a Outcome> {
     profile.clauses.iter().find(|clause| clause.id == id).map(|clause| &clause.outcome)
 }
 
 /// What the runs kept, as Markdown: a row per profile, the clauses that not all of them kept, and why.
-pub fn page(reports: &[Report]) -> String {
+pub fn side_by_side(reports: &[Report]) -> String {
     let mut text = String::new();
     // Writing to a String does not fail.
-    let _ = write_page(&mut text, reports);
+    let _ = write_runs_and_clauses(&mut text, reports);
     text
 }
 
-fn write_page(out: &mut String, reports: &[Report]) -> fmt::Result {
+fn write_runs_and_clauses(out: &mut String, reports: &[Report]) -> fmt::Result {
     let columns: Vec<_> = reports
         .iter()
         .flat_map(|report| report.profiles.iter().map(move |profile| (report, profile)))
@@ -181,47 +119,11 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn a_run_is_like_itself() {
-        assert_eq!(compare(&fixture::all_backends(), &fixture::all_backends()), []);
-    }
-
-    #[test]
-    fn another_verdict_and_a_profile_that_is_missing_are_differences() {
-        let (one, mut other) = (fixture::report(), fixture::report());
-        other.profiles[0].clauses[0].outcome = Outcome::fail("admitted\nlate");
-        let said: Vec<_> = compare(&one, &other).iter().map(ToString::to_string).collect();
-        let profile = one.profiles[0].title();
-        assert_eq!(said, [format!("ADM-01 on {profile}: pass, fail (admitted)")]);
-        other.profiles[0].clauses[0].outcome = Outcome::pass();
-        let gone = other.profiles.pop().unwrap();
-        let missing = compare(&one, &other);
-        assert_eq!(missing.len(), gone.clauses.len());
-        assert!(missing.iter().all(|difference| difference.outcomes[1].is_none()));
-    }
-
-    #[test]
-    fn the_page_of_two_runs() {
+    fn two_runs_side_by_side() {
+        let _redacted = fixture::redacted();
         let mut other = fixture::report();
         other.implementation.commit = Some("0123456789abcdef".into());
         other.profiles.truncate(1);
-        let text = page(&[fixture::report(), other.clone()]);
-        assert!(text.contains("| 3 | grove-backend-controller 0.1.0 (01234567) |"), "{text}");
-        let red: Vec<_> =
-            other.profiles[0].clauses.iter().filter(|clause| matrix::is_red(&clause.outcome)).collect();
-        assert!(!red.is_empty());
-        let (_, of_other) = text.split_once("\n## 3. ").unwrap();
-        for clause in red {
-            assert!(of_other.contains(&format!("- {} ({})", clause.id, clause.outcome.verdict)), "{text}");
-            assert!(text.contains(&format!("\n| {} |", clause.id)), "{text}");
-        }
-    }
-
-    #[test]
-    fn runs_that_kept_all_have_nothing_to_tell() {
-        let mut kept = fixture::report();
-        for clause in kept.profiles.iter_mut().flat_map(|profile| &mut profile.clauses) {
-            clause.outcome = Outcome::pass();
-        }
-        assert!(page(&[kept]).ends_with("Every clause that was judged is kept.\n"));
+        insta::assert_snapshot!(side_by_side(&[fixture::report(), other]));
     }
 }
