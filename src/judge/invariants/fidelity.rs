@@ -200,7 +200,7 @@ mod tests {
     #[case::toleration("/spec/tolerations", json!([]), "spec.tolerations[")]
     #[case::flag("/spec/automountServiceAccountToken", Value::Null, "spec.automountServiceAccountToken")]
     #[case::order("/spec/initContainers", json!([{"name": "second"}, {"name": "first"}]), "[second] is in another place")]
-    #[case::container("/spec/containers", json!([{"name": "main"}]), "spec.containers[main].image")]
+    #[case::container("/spec/containers", json!([{"name": "main"}]), "spec.containers[main].env")]
     fn what_is_lost(#[case] field: &str, #[case] value: Value, #[case] path: &str) {
         let mut pod = pod();
         *pod.pointer_mut(field).unwrap() = value;
