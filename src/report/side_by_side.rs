@@ -141,6 +141,6 @@ mod tests {
         for clause in kept.profiles.iter_mut().flat_map(|profile| &mut profile.clauses) {
             clause.outcome = Outcome::pass();
         }
-        assert!(page(&[kept]).ends_with("Every clause that was judged is kept.\n"));
+        assert!(side_by_side(&[kept]).ends_with("Every clause that was judged is kept.\n"));
     }
 }
