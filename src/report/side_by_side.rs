@@ -120,10 +120,27 @@ mod tests {
 
     #[test]
     fn two_runs_side_by_side() {
-        let _redacted = fixture::redacted();
         let mut other = fixture::report();
         other.implementation.commit = Some("0123456789abcdef".into());
         other.profiles.truncate(1);
-        insta::assert_snapshot!(side_by_side(&[fixture::report(), other]));
+        let text = side_by_side(&[fixture::report(), other.clone()]);
+        assert!(text.contains("| 3 | grove-backend-controller 0.1.0 (01234567) |"), "{text}");
+        let red: Vec<_> =
+            other.profiles[0].clauses.iter().filter(|clause| matrix::is_red(&clause.outcome)).collect();
+        assert!(!red.is_empty());
+        let (_, of_other) = text.split_once("\n## 3. ").unwrap();
+        for clause in red {
+            assert!(of_other.contains(&format!("- {} ({})", clause.id, clause.outcome.verdict)), "{text}");
+            assert!(text.contains(&format!("\n| {} |", clause.id)), "{text}");
+        }
+    }
+
+    #[test]
+    fn runs_that_kept_all_have_nothing_to_tell() {
+        let mut kept = fixture::report();
+        for clause in kept.profiles.iter_mut().flat_map(|profile| &mut profile.clauses) {
+            clause.outcome = Outcome::pass();
+        }
+        assert!(side_by_side(&[kept]).ends_with("Every clause that was judged is kept.\n"));
     }
 }
