@@ -67,8 +67,17 @@ pub const DEVIATIONS: &[Deviation] = &[
         reason: "a pod that requests no resources is best effort to Volcano: backfill binds it by itself, whatever its \
                  gang (allocate skips it, and it counts as ready from the start)",
     },
-    koordinator_forgets("gang/restored-while-pending"),
-    koordinator_forgets("gang/healed-disturbed"),
+    Deviation {
+        target: Target::KOORDINATOR,
+        clause: "GANG-12",
+        case: "gang/restored-while-pending",
+        shows: NOT_WHOLE,
+        version: "v1.8.0",
+        occurs: RACE,
+        reason: "a PodGroup that was deleted and is there again knows none of its pods until each of them changes, as \
+                 one does that is being tried just then: else koord-scheduler 1.8 leaves a pending gang pending, \
+                 whatever room there is",
+    },
     Deviation {
         target: Target::KOORDINATOR,
         clause: "DEL-08",
@@ -94,21 +103,6 @@ pub const DEVIATIONS: &[Deviation] = &[
     kai_namesakes("AON-01", UNBOUND),
     kai_namesakes("AON-02", IN_PART),
 ];
-
-/// A PodGroup is deleted and restored under a pending gang.
-const fn koordinator_forgets(case: &'static str) -> Deviation {
-    Deviation {
-        target: Target::KOORDINATOR,
-        clause: "GANG-12",
-        case,
-        shows: NOT_WHOLE,
-        version: "v1.8.0",
-        occurs: RACE,
-        reason: "a PodGroup that was deleted and is there again knows none of its pods until each of them changes, as \
-                 one does that is being tried just then: else koord-scheduler 1.8 leaves a pending gang pending, \
-                 whatever room there is",
-    }
-}
 
 /// The later, smaller gang is all that these cases judge to be bound whole.
 const fn koordinator_starves(clause: &'static str, case: &'static str) -> Deviation {
