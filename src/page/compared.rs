@@ -16,6 +16,7 @@ struct Page<'a> {
     result: String,
     result_class: &'static str,
     turns: Vec<(Turn, Vec<Row<'a>>)>,
+    counted: Vec<(Turn, Vec<(String, String)>)>,
     features: Vec<Feature<'a>>,
 }
 
@@ -91,6 +92,7 @@ pub fn compared(comparison: &Comparison<'_>, page: &str) -> Result<String, Unren
         result: comparison.result(),
         result_class,
         turns: turns.collect(),
+        counted: comparison.counted(),
         features: features.collect(),
     };
     rendered.render().map_err(Unrendered)

@@ -10,6 +10,7 @@ use std::time::Duration;
 use conformance_contract::clauses::Feature;
 use conformance_contract::verdict::{Outcome, Verdict};
 
+use super::reasons::ranges;
 use super::{ClauseResult, Exit, HandEdited, ProfileReport, Report, Seconds, Standing, verify};
 
 /// What changed about a clause on a profile.
@@ -66,6 +67,11 @@ impl Turn {
             Turn::DeviationEnded => "Known deviations that ended",
             Turn::New => "Judged for the first time",
         }
+    }
+
+    /// Whether its clauses are counted, not told one by one.
+    fn is_counted(self) -> bool {
+        matches!(self, Turn::LeftOut | Turn::New)
     }
 
     /// Between two outcomes, `None` where a profile does not have the clause; nothing of what stayed as it was.
@@ -297,13 +303,33 @@ impl Comparison<'_> {
         }
     }
 
-    /// The changes by their turns, the worst first.
+    /// The changes by their turns, the worst first, but for those that are only [counted](Self::counted).
     pub fn turns(&self) -> Vec<(Turn, Vec<&ChangedClause<'_>>)> {
-        let of = |turn: Turn| {
-            (turn, self.clauses.iter().filter(|changed| changed.turn == turn).collect::<Vec<_>>())
-        };
-        Turn::ALL.into_iter().map(of).filter(|(_, changed)| !changed.is_empty()).collect()
+        let told = Turn::ALL.into_iter().filter(|turn| !turn.is_counted()).map(|turn| (turn, self.of(turn)));
+        told.filter(|(_, changed)| !changed.is_empty()).collect()
     }
+
+    /// Clauses that one of the reports does not judge, by profile, neighbours joined: a backend that is new has many.
+    pub fn counted(&self) -> Vec<(Turn, Vec<(String, String)>)> {
+        let counted = Turn::ALL.into_iter().filter(|turn| turn.is_counted());
+        let counted = counted.map(|turn| (turn, by_profile(&self.of(turn))));
+        counted.filter(|(_, profiles)| !profiles.is_empty()).collect()
+    }
+
+    fn of(&self, turn: Turn) -> Vec<&ChangedClause<'_>> {
+        self.clauses.iter().filter(|changed| changed.turn == turn).collect()
+    }
+}
+
+fn by_profile(changed: &[&ChangedClause<'_>]) -> Vec<(String, String)> {
+    let mut profiles: Vec<(String, Vec<&str>)> = Vec::new();
+    for clause in changed {
+        match profiles.iter_mut().find(|(profile, _)| *profile == clause.profile) {
+            Some((_, ids)) => ids.push(clause.id),
+            None => profiles.push((clause.profile.clone(), vec![clause.id])),
+        }
+    }
+    profiles.into_iter().map(|(profile, ids)| (profile, ranges(&ids).join(", "))).collect()
 }
 
 fn counted(count: usize, one: &str, several: &str) -> String {

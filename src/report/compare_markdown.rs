@@ -34,6 +34,14 @@ fn write_comparison(out: &mut String, comparison: &Comparison<'_>) -> fmt::Resul
     for (turn, changed) in comparison.turns() {
         write_turn(out, turn, &changed)?;
     }
+    for (turn, profiles) in comparison.counted() {
+        writeln!(out, "\n## {}\n", turn.title())?;
+        write_row(out, ["profile", "clauses"])?;
+        write_rule(out, 2)?;
+        for (profile, clauses) in profiles {
+            write_row(out, [profile, clauses])?;
+        }
+    }
     write_durations(out, comparison)?;
     if comparison.facts.is_empty() {
         return Ok(());

@@ -115,6 +115,17 @@ fn two_reports_of_different_profiles_decide_nothing() {
 }
 
 #[test]
+fn a_backend_that_is_new_is_counted() {
+    let (old, new) = (fixture::report(), fixture::all_backends());
+    let comparison = compare(&old, &new).unwrap();
+    let counted = comparison.counted();
+    let [(Turn::New, profiles)] = counted.as_slice() else { panic!("{counted:?}") };
+    let volcano = profiles.iter().find(|(profile, _)| profile == "volcano").unwrap();
+    assert!(volcano.1.starts_with("ADM-01, AON-01, AON-02"), "{volcano:?}");
+    assert!(comparison.turns().iter().all(|(turn, _)| *turn != Turn::New), "and not told one by one");
+}
+
+#[test]
 fn an_edited_report_is_refused() {
     let mut edited = fixture::report();
     edited.profiles[0].clauses[0].outcome = Outcome::fail("by hand");

@@ -64,7 +64,7 @@ impl Reason<'_> {
 }
 
 /// Ids with neighbours joined: `AON-01..03` for AON-01, AON-02, AON-03.
-fn ranges(ids: &[&str]) -> Vec<String> {
+pub(super) fn ranges(ids: &[&str]) -> Vec<String> {
     let follows = |last: &str, next: &str| match (last.split_once('-'), next.split_once('-')) {
         (Some((a, last)), Some((b, next))) => {
             a == b && last.parse::<u32>().is_ok_and(|last| next.parse() == Ok(last + 1))

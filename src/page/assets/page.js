@@ -215,11 +215,12 @@
       // What a proof is about is shown, wherever it is.
       const proven = new Set(data.events.filter((event) => event.proves).map((event) => data.lanes[event.lane].section));
       this.shown = new Set(sections.filter((section) => !CLOSED.includes(section) || proven.has(section)));
-      const toggle = (section) => el("label", { class: "chip" },
-        el("input", { type: "checkbox", checked: this.shown.has(section), onchange: (event) => {
+      this.toggles = new Map(sections.map((section) => [section, el("input", { type: "checkbox",
+        checked: this.shown.has(section), onchange: (event) => {
           if (event.target.checked) this.shown.add(section); else this.shown.delete(section);
           this.drawLanes();
-        } }), SECTIONS[section]);
+        } })]));
+      const toggle = (section) => el("label", { class: "chip" }, this.toggles.get(section), SECTIONS[section]);
       const legend = el("ul", { class: "legend" },
         ...Object.keys(PHASES).filter((phase) => used.includes(phase)).map((phase) =>
           el("li", {}, el("i", { class: `p-${phase}` }), PHASES[phase])),
@@ -232,8 +233,9 @@
         el("div", { class: "below" }, this.list, this.detail));
       this.drawLanes();
       new ResizeObserver(() => { this.fit(); this.highlight(); this.center(); }).observe(this.grid);
-      const first = data.events.findIndex((event) => event.proves);
-      this.select(first >= 0 ? first : 0, false);
+      const first = [(event) => event.proves, (event) => this.shown.has(data.lanes[event.lane].section), () => true]
+        .map((is) => data.events.findIndex(is)).find((place) => place >= 0);
+      this.select(first, false);
       return element;
     }
 
@@ -368,6 +370,7 @@
       const section = this.data.lanes[this.data.events[index].lane].section;
       if (!this.shown.has(section)) {
         this.shown.add(section);
+        this.toggles.get(section).checked = true;
         this.drawLanes();
       }
       this.highlight();
