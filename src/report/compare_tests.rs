@@ -91,8 +91,14 @@ fn a_feature_that_was_shown_and_is_not_declared_any_more_is_a_regression() {
     let profile = new.profiles.remove(1);
     let mut without = profile.clone();
     without.features.supported.clear();
-    new.profiles
-        .push(without.concluded_of(profile.cases.iter().map(|case| profile.observed(case)).collect()));
+    let withdrawn = Outcome::unsupported("AtomicPodGang is not declared");
+    let cases = profile.cases.iter().map(|case| {
+        let mut case = profile.observed(case);
+        let of_feature = case.clauses.iter_mut().filter(|judgement| judgement.clause == "AON-08");
+        of_feature.for_each(|judgement| judgement.outcome = withdrawn.clone());
+        case
+    });
+    new.profiles.push(without.concluded_of(cases.collect()));
     let comparison = compare(&old, &new).unwrap();
     let feature = &comparison.features[0];
     assert_eq!((feature.name, feature.old), (Feature::AtomicPodGang, Some(Standing::DeclaredAndShown)));
