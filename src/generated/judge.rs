@@ -50,8 +50,13 @@ pub(crate) fn judge(history: &History) -> Vec<Finding> {
     let Some(plan) = plan else { return Vec::new() };
     let set = plan.name();
     let told = Told { history, set };
-    let asked = clauses(&plan).into_iter();
-    asked.map(|clause| finding(clause, || told.ruling(clause))).collect()
+    // What the target does not declare was left out when it was run.
+    let asked = clauses(&plan.clone().on(history.header.target));
+    let ruling = |clause: &'static str| match asked.contains(&clause) {
+        true => told.ruling(clause),
+        false => Err(Broken::NotAsked("the target does not declare what the workload needs for it".into())),
+    };
+    clauses(&plan).into_iter().map(|clause| finding(clause, || ruling(clause))).collect()
 }
 
 /// A history of a generated workload, and its set.
