@@ -95,7 +95,7 @@ fn stdout(output: &Output) -> String {
 #[case(&["run", "--implementation", "existing"], "pass --provider existing")]
 #[case(&["run", "--operator", "existing"], "pass --provider existing")]
 #[case(&["run", "--operator", "existing", "--implementation", "existing"], "cannot be used with")]
-#[case(&["run", "--operator", "existing", "--declares", "d.yaml"], "goes with --operator upstream=DIR")]
+#[case(&["run", "--operator", "existing", "--declares", "d.yaml"], "d.yaml: No such file")]
 #[case(&["run", "--operator", "mine"], "existing")]
 #[case(&["run", "--nodes-where", "pool=gpu"], "pass --provider existing")]
 #[case(&["run", "--provider", "existing", "--nodes-where", "gpu"], "expected KEY=VALUE")]

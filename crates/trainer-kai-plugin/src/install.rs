@@ -100,8 +100,11 @@ mod tests {
                 (json!(["get", "list", "watch", "update"]), json!([KEPT.secret])),
             ]
         );
-        let resources: BTreeSet<_> =
-            rules.iter().flat_map(|rule| rule["resources"].as_array().unwrap()).collect();
+        let resources: BTreeSet<_> = rules
+            .iter()
+            .flat_map(|rule| rule["resources"].as_array().unwrap())
+            .filter_map(Value::as_str)
+            .collect();
         assert_eq!(resources.len(), 6, "{resources:?}");
     }
 

@@ -14,8 +14,8 @@ use conformance_judge::{binding, finding, placement};
 /// TOPO-13.
 pub(crate) const CASE: Case = Case::new(
     "A gang that must be in one block is in the only one with room; one that no block has room for is not bound",
-    |test| Box::pin(drive(test, 4)),
-    |history| vec![finding("TOPO-13", || in_the_only_domain(history, BLOCK))],
+    |test| Box::pin(drive(test, SETS, 4)),
+    |history| vec![finding("TOPO-13", || in_the_only_domain(history, SETS, BLOCK))],
 )
 .clauses(&["TOPO-13"])
 .nodes(&[
@@ -26,20 +26,33 @@ pub(crate) const CASE: Case = Case::new(
     nodes(1).gpus(7).block("small").rack("s2"),
 ]);
 
-/// Submits a filler of one pod, a gang that is too large, and one of so many pods that fits.
-pub(crate) async fn drive(test: &mut TestContext, fits: usize) -> Result<(), Stop> {
-    test.submit("filler").await?;
-    test.until_bound(1).await?;
-    for gang in test.submit("too-large").await? {
-        test.scheduler_passes_over(&gang).await?;
-    }
-    test.submit("fits").await?;
-    test.until_bound(1 + fits).await
+const SETS: Sets = Sets { filler: "block-filler", too_large: "no-block", fits: "one-block" };
+
+/// What is submitted, in this order.
+#[derive(Clone, Copy)]
+pub(crate) struct Sets {
+    /// One pod.
+    pub filler: &'static str,
+    /// No domain has room for it.
+    pub too_large: &'static str,
+    /// One domain has.
+    pub fits: &'static str,
 }
 
-pub(crate) fn in_the_only_domain(history: &History, key: &str) -> Ruling {
-    binding::never(history, &history.units("too-large")?, None)?;
+/// Submits all three, the last of so many pods.
+pub(crate) async fn drive(test: &mut TestContext, sets: Sets, pods: usize) -> Result<(), Stop> {
+    test.submit(sets.filler).await?;
+    test.until_bound(1).await?;
+    for gang in test.submit(sets.too_large).await? {
+        test.scheduler_passes_over(&gang).await?;
+    }
+    test.submit(sets.fits).await?;
+    test.until_bound(1 + pods).await
+}
+
+pub(crate) fn in_the_only_domain(history: &History, sets: Sets, key: &str) -> Ruling {
+    binding::never(history, &history.units(sets.too_large)?, None)?;
     history.reached(SharedMark::SchedulerPassed)?;
-    binding::all(&history.end(), &history.gangs("fits")?)?;
-    placement::gang_in_one_domain(history, &history.base("fits")?.name, key)
+    binding::all(&history.end(), &history.gangs(sets.fits)?)?;
+    placement::gang_in_one_domain(history, &history.base(sets.fits)?.name, key)
 }

@@ -6,13 +6,15 @@ use conformance_contract::names::HOST;
 use conformance_driver::case::{Case, nodes};
 use conformance_judge::finding;
 
-use super::one_block::{drive, in_the_only_domain};
+use super::one_block::{Sets, drive, in_the_only_domain};
 
 /// TOPO-13.
 pub(crate) const CASE: Case = Case::new(
     "A gang that must be on one host is on the only one with room; one that no host has room for is not bound",
-    |test| Box::pin(drive(test, 3)),
-    |history| vec![finding("TOPO-13", || in_the_only_domain(history, HOST))],
+    |test| Box::pin(drive(test, SETS, 3)),
+    |history| vec![finding("TOPO-13", || in_the_only_domain(history, SETS, HOST))],
 )
 .clauses(&["TOPO-13"])
 .nodes(&[nodes(4).gpus(15).rack("a"), nodes(1).gpus(40).rack("a")]);
+
+const SETS: Sets = Sets { filler: "host-filler", too_large: "no-host", fits: "one-host" };
