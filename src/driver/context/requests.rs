@@ -7,7 +7,8 @@ use conformance_contract::names;
 use conformance_history::{Kind, SharedMark};
 use serde_json::{Value, json};
 
-use super::{Stop, TestContext};
+use super::{Awaited, Stop, TestContext};
+use crate::limits;
 
 impl TestContext {
     /// Sends an object to be created, whatever comes of it: `Ok` or the API server's refusal.
@@ -153,11 +154,16 @@ impl TestContext {
         self.lose_pod_by(Loss::AtOnce, name).await
     }
 
-    /// Takes a pod away.
+    /// Takes a pod away. One that fails runs before, if it is bound: what starts pods would say so after it failed.
     ///
     /// # Errors
-    /// [`Stop::Refused`].
+    /// [`Stop::Refused`]; [`Stop::Wait`] if it does not come to run.
     pub async fn lose_pod_by(&self, loss: Loss, name: &str) -> Result<(), Stop> {
+        if loss == Loss::Failed {
+            let runs = |pod: &Value| pod["spec"]["nodeName"].is_null() || pod["status"]["phase"] == "Running";
+            let condition = Awaited::of_harness(format!("pod {name} running"));
+            self.until(condition, limits::CLEANUP, |live| live.get("Pod", name).is_none_or(runs)).await?;
+        }
         self.mark(SharedMark::PodLost, json!({"name": name, "by": loss.name()}));
         let deletion =
             |grace: u32| json!({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": grace});

@@ -97,6 +97,13 @@ pub(super) fn own_pods(caches: &Caches, pclq: &PodClique) -> Vec<Arc<Pod>> {
     found.into_iter().filter(|pod| is_controlled_by(&**pod, pclq)).collect()
 }
 
+/// Whether a live pod is there of an earlier PodClique of that name, which the garbage collector has not come to yet: its
+/// index is taken.
+pub(super) fn has_earlier_pods(caches: &Caches, pclq: &PodClique) -> bool {
+    let found = caches.pods.indexed(&of(&pclq.namespace().unwrap_or_default(), &pclq.name_any()));
+    found.iter().any(|pod| is_live(pod) && controller(&**pod).is_some() && !is_controlled_by(&**pod, pclq))
+}
+
 /// Whether the PodClique and the PodGang belong to the same PodCliqueSet.
 fn is_part_of(caches: &Caches, pclq: &PodClique, pod_gang: &PodGang) -> bool {
     match (caches.root_of(pclq), controller(pod_gang)) {

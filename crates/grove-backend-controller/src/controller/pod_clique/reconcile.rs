@@ -17,7 +17,7 @@ use crate::backend::{GangState, Membership, Release, SchedulerBackend, Served, i
 use crate::controller::children::{self, Write};
 use crate::controller::context::Context;
 use crate::controller::error::ReconcileError;
-use crate::controller::gang_view::{GangView, is_bound, is_finished, is_live, own_pods};
+use crate::controller::gang_view::{GangView, has_earlier_pods, is_bound, is_finished, is_live, own_pods};
 use crate::controller::writes;
 
 /// Reason of the event on a PodClique whose pods cannot be created.
@@ -84,7 +84,9 @@ impl Clique<'_> {
         let deletions = finished.chain(surplus).map(|pod| self.delete(pod).boxed());
         // No pod before its gang resources stand. Pods name their PodGroup: those of a new PodGang would keep a deleted
         // one's PodGroup of the same name alive by its finalizer, and with it the name taken, for ever (DEL-08).
-        let create = if self.context.synced.stand(self.pod_gang) { plan.create.as_slice() } else { &[] };
+        let may_create =
+            self.context.synced.stand(self.pod_gang) && !has_earlier_pods(&self.context.caches, self.pclq);
+        let create = if may_create { plan.create.as_slice() } else { &[] };
         let writes: Vec<Write<'_>> =
             deletions.chain(create.iter().map(|index| self.create(*index).boxed())).collect();
         let result = children::all(writes).await;
