@@ -38,12 +38,12 @@ pub(crate) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     }
 }
 
-fn read(file: &PathBuf) -> Result<Report, Failure> {
+fn read(file: &Path) -> Result<Report, Failure> {
     report::read(file).map_err(|error| Failure::Usage(error.to_string()))
 }
 
 fn side_by_side(args: &SideBySideArgs) -> Result<Exit, Failure> {
-    let reports = args.reports.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let reports = args.reports.iter().map(|file| read(file)).collect::<Result<Vec<_>, _>>()?;
     output::data(report::side_by_side(&reports).trim_end());
     Ok(Exit::Conformant)
 }
@@ -162,7 +162,7 @@ fn write_text(file: &Path, text: &str) -> Result<(), Failure> {
 }
 
 fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
-    let reports = args.files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let reports = args.files.iter().map(|file| read(file)).collect::<Result<Vec<_>, _>>()?;
     std::fs::create_dir_all(&args.report_dir).map_err(wrong(&args.report_dir))?;
     let sources = args.files.iter().zip(reports).map(|(file, report)| source(file, report, &args.report_dir));
     let sources = sources.collect::<Result<Vec<_>, _>>()?;

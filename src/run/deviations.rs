@@ -35,6 +35,8 @@ pub enum Occurs {
         /// At most so many tries.
         tries: u32,
     },
+    /// By how fast the machine is: hardly ever on a quick one, at every try on a loaded one. No number of tries bounds it.
+    ByPace,
 }
 
 /// The bound of a race, unless one is known to need another: what shows in half of all tries, shows in all of five once in
@@ -112,7 +114,7 @@ const fn koordinator_starves(clause: &'static str, case: &'static str) -> Deviat
         case,
         shows: NOT_WHOLE,
         version: "v1.8.0",
-        occurs: RACE,
+        occurs: Occurs::ByPace,
         reason: "koord-scheduler 1.8 tries a gang that does not fit again and again, and each time holds what room there \
                  is for the pods that would fit; a smaller gang that comes later finds it taken, possibly indefinitely",
     }

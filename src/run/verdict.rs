@@ -225,7 +225,7 @@ pub fn tries_of_races(attempts: &[CaseResult], target: Target) -> usize {
 fn tries(case: &str, clause: &str, target: Target) -> Option<u32> {
     match deviations::of(case, clause, target)?.occurs {
         Occurs::Race { tries } => Some(tries),
-        Occurs::Always => None,
+        Occurs::Always | Occurs::ByPace => None,
     }
 }
 

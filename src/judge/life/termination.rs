@@ -256,10 +256,7 @@ mod tests {
             let story = running().added(labelled(object("PodGang", "w-0"), "0")).added(pclq(3));
             story.added(labelled(object("Service", "w-1"), "1"))
         };
-        let after = |story: Story| {
-            let end = story.modified(going("a")).modified(going("b")).added(pod("c", None));
-            end
-        };
+        let after = |story: Story| story.modified(going("a")).modified(going("b")).added(pod("c", None));
         let judged = |story: Story| {
             let history = story.end();
             let found = recycles(&history, &scope());
