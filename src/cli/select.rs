@@ -4,7 +4,7 @@ use conformance_cases as cases;
 use conformance_contract::clauses::{CLAUSES, EXTERNAL, Feature};
 use conformance_contract::external_scheduler::DECLARABLE;
 use conformance_contract::kubernetes::Kubernetes;
-use conformance_contract::target::{TARGETS, Target};
+use conformance_contract::target::{TARGETS, TRAIN_JOB_TARGETS, Target};
 use conformance_driver::case::Case;
 use conformance_report::Shard;
 use conformance_run::runner::Plan;
@@ -19,6 +19,8 @@ const ALL: &str = "all";
 pub(crate) struct Selection<'a> {
     /// Backend.
     pub backend: &'a str,
+    /// Whether TrainJobs are judged.
+    pub trainjob: bool,
     /// Gang scope.
     pub scope: Option<&'a str>,
     /// The version of Kubernetes.
@@ -38,7 +40,10 @@ pub(crate) struct Selection<'a> {
 /// # Errors
 /// [`Failure::Usage`].
 pub(crate) fn plan(words: Selection<'_>) -> Result<Plan, Failure> {
-    let targets = targets_declaring(words.backend, words.scope, words.features)?;
+    let targets = match words.trainjob {
+        true => targets_of_train_jobs(words.backend)?,
+        false => targets_declaring(words.backend, words.scope, words.features)?,
+    };
     let targets = on(words.kubernetes, targets, words.scope)?;
     for word in words.cases {
         if !cases::all().any(|case| case.is_called(word)) {
@@ -71,6 +76,20 @@ pub(crate) fn plan(words: Selection<'_>) -> Result<Plan, Failure> {
         Some(shard) => plan.of_shard(shard),
         None => plan,
     })
+}
+
+/// The columns of TrainJobs of a backend, by its `schedulerName` or by their own name.
+///
+/// # Errors
+/// [`Failure::Usage`].
+fn targets_of_train_jobs(backend: &str) -> Result<Vec<Target>, Failure> {
+    let is_meant = |target: &Target| [ALL, target.backend(), target.name()].contains(&backend);
+    let found: Vec<_> = TRAIN_JOB_TARGETS.into_iter().filter(is_meant).collect();
+    if found.is_empty() {
+        let all: Vec<_> = TRAIN_JOB_TARGETS.iter().map(|target| target.backend()).chain([ALL]).collect();
+        return Err(unknown("backend of TrainJobs", backend, &all, ""));
+    }
+    Ok(found)
 }
 
 /// The targets of a backend, or the one of a scope.
@@ -218,6 +237,7 @@ mod tests {
     fn words<'a>(cases: &'a [String], clauses: &'a [String]) -> Selection<'a> {
         let kubernetes = Kubernetes::V1_36;
         Selection {
+            trainjob: false,
             backend: "default-scheduler",
             scope: None,
             kubernetes,

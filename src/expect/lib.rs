@@ -3,6 +3,7 @@
 //!
 //! - `gangs`: its PodGangs and their podgroups; [`scaling`]: after it was scaled; [`resolver`]: which PodGang is which;
 //! - [`schedulers`]: what each backend should create for a PodGang, one file per scheduler;
+//! - [`train_job`]: what a TrainJob of the Kubeflow Trainer should become;
 //! - [`domains`], [`hyper_nodes`]: topology domains of nodes, and Volcano's tree of them.
 
 pub mod domains;
@@ -12,5 +13,6 @@ pub mod resolver;
 pub mod scaling;
 pub mod schedulers;
 pub mod testing;
+pub mod train_job;
 
 pub use gangs::{Expected, Gang, Group, Unit, gangs};

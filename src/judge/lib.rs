@@ -39,6 +39,7 @@ pub mod ownership;
 pub mod placement;
 pub mod pods;
 pub mod topology_resources;
+pub mod train_jobs;
 
 use serde_json::Value;
 

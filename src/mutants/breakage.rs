@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use conformance_cluster::local::{ClusterSpec, ControllerSpec, Part};
 use conformance_cluster::schedulers;
+use conformance_contract::clauses::{Feature, Workload};
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_proxy::{Change, Edit, Patch, Rule};
@@ -35,6 +36,14 @@ pub struct Breakage {
     pub beside: Vec<String>,
     /// Faults of the plugin that provides the kubelets' GPUs.
     pub gpu_plugin: Vec<String>,
+    /// Of a column of TrainJobs: rules of a fault proxy between the trainer and the API server.
+    pub trainer: Vec<Rule>,
+    /// The same between JobSet and the API server.
+    pub job_set: Vec<Rule>,
+    /// Whether the trainer has its KAI plugin beside it.
+    pub without_plugin: bool,
+    /// Changes of what is installed with an operator or the trainer, by `Kind name`.
+    pub altered: BTreeMap<String, Patch>,
 }
 
 impl Breakage {
@@ -47,15 +56,26 @@ impl Breakage {
             spec.controller = ControllerSpec::with_profile(config.clone());
         }
         spec = spec.beside(own.into_iter().chain(beside));
+        if target.workload() == Workload::TrainJobs {
+            spec = spec.with_trainer(target.declares(Feature::JobWorkload));
+        }
+        if let Some(trainer) = &mut spec.trainer {
+            trainer.plugin = !self.without_plugin;
+        }
         spec.controller.faults.extend(self.faults.clone());
         spec.gpu_plugin_faults.extend(self.gpu_plugin.clone());
         spec.api_gates.0.extend(self.api_gates.clone());
         spec.scheduler_gates.0.extend(self.scheduler_gates.clone());
         spec.plugins_off = self.plugins_off.iter().map(|name| (target.scheduler(), name.clone())).collect();
         spec.altered = self.unasked.iter().map(|requests| unasked(requests)).collect();
+        spec.altered.extend(self.altered.clone());
         let binder = spec.binding_part(target.scheduler());
-        for rule in &self.controller {
-            spec = spec.with_rule(Part::Controller, rule.clone());
+        for (part, rules) in [
+            (Part::Controller, &self.controller),
+            (Part::TRAINER, &self.trainer),
+            (Part::JOB_SET, &self.job_set),
+        ] {
+            spec = rules.iter().cloned().fold(spec, |spec, rule| spec.with_rule(part, rule));
         }
         for (part, rule) in self.scheduler.iter().filter_map(|rule| Some((binder?, rule))) {
             spec = spec.with_rule(part, rule.clone());

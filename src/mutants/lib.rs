@@ -49,6 +49,7 @@ const TABLES: &[(Place, &str, &str)] = &[
     (Place::Local, "deletion-on-the-wire.yaml", include_str!("deletion-on-the-wire.yaml")),
     (Place::Local, "scheduler-on-the-wire.yaml", include_str!("scheduler-on-the-wire.yaml")),
     (Place::Local, "admission.yaml", include_str!("admission.yaml")),
+    (Place::Local, "trainjobs.yaml", include_str!("trainjobs.yaml")),
     (Place::Kind, "kubelets.yaml", include_str!("kubelets.yaml")),
 ];
 

@@ -1,4 +1,5 @@
-//! Who bound which pod: the API server writes an audit log of bindings, and of nothing else.
+//! Who bound which pod: the API server writes an audit log of bindings, of all requests of those that run TrainJobs, and of
+//! nothing else.
 //!
 //! The history shows that a pod got a node, the audit log who requested it; each scheduler has its own user. A line
 //! is written when the request is answered, moments after a watch has shown the pod.
@@ -21,16 +22,29 @@ pub struct Binding {
     pub user: String,
 }
 
-/// The audit policy.
-pub(super) fn policy() -> Value {
+/// A request that the API server refused for want of rights.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forbidden {
+    /// Who asked.
+    pub user: String,
+    /// What for, as `verb resource`.
+    pub action: String,
+}
+
+/// The audit policy: bindings, and what these users ask.
+pub(super) fn policy(users: &[&str]) -> Value {
+    let mut rules = vec![
+        json!({"level": "Metadata", "verbs": ["create"], "resources": [{"group": "", "resources": ["pods/binding"]}]}),
+    ];
+    if !users.is_empty() {
+        rules.push(json!({"level": "Metadata", "users": users}));
+    }
+    rules.push(json!({"level": "None"}));
     json!({
         "apiVersion": "audit.k8s.io/v1",
         "kind": "Policy",
         "omitStages": ["RequestReceived"],
-        "rules": [
-            {"level": "Metadata", "verbs": ["create"], "resources": [{"group": "", "resources": ["pods/binding"]}]},
-            {"level": "None"},
-        ],
+        "rules": rules,
     })
 }
 
@@ -57,11 +71,32 @@ pub(super) fn bindings(log: &Path, namespace: &str) -> Result<Vec<Binding>, Clus
     Ok(parse(&text, namespace))
 }
 
+/// The requests that were refused for want of rights, in any namespace, each once.
+///
+/// # Errors
+/// [`ClusterError::File`].
+pub(super) fn forbidden(log: &Path) -> Result<Vec<Forbidden>, ClusterError> {
+    let text = std::fs::read_to_string(log).map_err(ClusterError::file(log))?;
+    let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut found = Vec::new();
+    for event in events.filter(|event| event["responseStatus"]["code"] == 403) {
+        let field = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let action = format!("{} {}", field(&event["verb"]), field(&event["objectRef"]["resource"]));
+        let one = Forbidden { user: field(&event["user"]["username"]), action };
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    Ok(found)
+}
+
 fn parse(text: &str, namespace: &str) -> Vec<Binding> {
     let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     events
         .filter(|event| {
-            event["objectRef"]["namespace"] == namespace && event["responseStatus"]["code"] == 201
+            event["objectRef"]["subresource"] == "binding"
+                && event["objectRef"]["namespace"] == namespace
+                && event["responseStatus"]["code"] == 201
         })
         .filter_map(|event| {
             let pod = event["objectRef"]["name"].as_str()?.to_owned();

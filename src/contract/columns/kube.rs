@@ -1,7 +1,7 @@
 //! kube-scheduler on the Workload API, in three mappings.
 
 use super::{Description, NO_PLACE_PER_REPLICA};
-use crate::clauses::Feature;
+use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};
 use crate::kubernetes::Kubernetes;
 use crate::scheduler::Scheduler;
@@ -59,6 +59,7 @@ const ANY: Column = Column {
     gates: &[("GangScheduling", "AON-02"), TOPOLOGY_GATE],
     version: ReportedVersion::OfProgram("kube-scheduler"),
     external: None,
+    workload: Workload::PodCliqueSets,
 };
 
 static POD_GROUP: Column = Column {

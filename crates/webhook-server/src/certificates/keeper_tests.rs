@@ -307,7 +307,7 @@ async fn a_configuration_that_is_not_installed_is_named() {
 #[tokio::test]
 async fn a_service_without_a_proper_name_is_told_of() {
     let world = World::new();
-    let mut replica = Keeper::new(&world.client, subject("no name"));
+    let mut replica = Keeper::new(&world.client, subject("no name"), KEPT);
     assert!(!replica.look().await);
     assert!(replica.told.is_some_and(|told| told.contains("no good")));
     assert_eq!(world.written(), Vec::<String>::new());
