@@ -17,6 +17,8 @@ use super::{Shown, all, ensure, none, violation};
 const JOB_SET: &str = "jobset.sigs.k8s.io/jobset-name";
 /// The label by which it marks them with the name of their replicated Job.
 const REPLICATED_JOB: &str = "jobset.sigs.k8s.io/replicatedjob-name";
+/// The annotation by which the trainer has pods join its PodGroup for Volcano.
+const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
 /// The label by which KAI knows a pod's queue.
 const QUEUE: &str = "kai.scheduler/queue";
 
@@ -336,9 +338,8 @@ pub fn is_one_pod_group(history: &History, name: &str) -> Ruling {
         let message = format!("PodGroup {name}: {}", faults.join(", "));
         violations.push(violation(WRONG_PODGROUP, message).shown_by_object("at the end", group));
     }
-    let expectations = schedulers::of(history.header.target);
     let of_it = end.pods().filter(|pod| pod.label(JOB_SET) == Some(name));
-    violations.extend(of_it.filter(|pod| expectations.named_by(*pod) != Some(name)).map(|pod| {
+    violations.extend(of_it.filter(|pod| pod.0["metadata"]["annotations"][GROUP_NAME] != name).map(|pod| {
         let message = format!("pod {} does not join PodGroup {name}", pod.name());
         violation(NO_MEMBER, message).shown_by_object("at the end", pod.0)
     }));

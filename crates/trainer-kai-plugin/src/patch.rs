@@ -9,8 +9,8 @@ use webhook_server::{FieldError, PatchOperation};
 
 use crate::policy::{Policy, QUEUE_LABEL};
 
-/// The `manager` of the entry.
-pub const MANAGER: &str = "trainer-kai-plugin";
+/// The `manager` of the entry; the trainer wants a path after a domain.
+pub const MANAGER: &str = "kai.scheduler/trainer-plugin";
 /// How many entries the trainer's CRD admits.
 const MOST: usize = 16;
 

@@ -88,11 +88,7 @@ static KAI: Column = Column {
     name: "trainjob-kai",
     scope: None,
     kubernetes: None,
-    features: &[
-        Feature::TrainJob,
-        Feature::AtomicTrainJob,
-        Feature::QueueLabel,
-    ],
+    features: &[Feature::TrainJob, Feature::AtomicTrainJob, Feature::QueueLabel],
     why_not: &[NOT_JUDGED_YET[0], NOT_JUDGED_YET[1], NO_WORKLOAD_PER_JOB],
     gates: &[],
     version: ReportedVersion::OfProgram("kai-scheduler"),
