@@ -282,10 +282,27 @@ mod tests {
     }
 
     #[test]
-    fn the_configurations_of_both_have_the_ports_of_their_place() {
+    fn each_process_listens_at_its_place() {
         let place = ProcessHome { kubeconfig: "k".into(), folder: "/f".into(), health: 1, other: 2 };
-        insta::assert_json_snapshot!([trainer_configuration(&place), job_set_configuration(&place)]);
-        let plugin = start_plugin(&place, &ClusterSpec::default()).unwrap();
-        insta::assert_json_snapshot!(plugin.args);
+        for configuration in [trainer_configuration(&place), job_set_configuration(&place)] {
+            assert_eq!(configuration["webhook"]["port"], 2);
+            assert_eq!(configuration["health"]["healthProbeBindAddress"], "127.0.0.1:1");
+            assert_eq!(configuration["leaderElection"], json!({"leaderElect": false}));
+        }
+        let folder = format!("/f/{CERTIFICATES}");
+        assert_eq!(job_set_configuration(&place)["webhook"]["certDir"], folder);
+        let plugin = start_plugin(&place, &ClusterSpec::default()).unwrap().args;
+        assert_eq!(
+            plugin,
+            [
+                "trainer-kai-plugin".to_owned(),
+                "run".into(),
+                "--kubeconfig=k".into(),
+                "--webhook-bind=127.0.0.1:2".into(),
+                format!("--tls-cert={folder}/tls.crt"),
+                format!("--tls-key={folder}/tls.key"),
+                "--health-bind=127.0.0.1:1".into(),
+            ]
+        );
     }
 }
