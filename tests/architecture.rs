@@ -79,14 +79,15 @@ fn the_suite_does_not_see_the_reference_implementation_nor_that_the_suite() {
     }
 }
 
-/// Judges are functions of a history: nothing that could ask a cluster, a clock of a runtime or the network is within
+/// Judges are functions of a history, and so is what the page shows of one: nothing that could ask a cluster, a clock of a runtime or the network is within
 /// their reach, through whatever crate.
 #[rstest]
 #[case("conformance-contract")]
 #[case("conformance-history")]
 #[case("conformance-expect")]
 #[case("conformance-judge")]
-fn what_judges_reaches_no_cluster(#[case] package: &str) {
+#[case("conformance-page")]
+fn what_judges_or_shows_reaches_no_cluster(#[case] package: &str) {
     let packages = packages();
     let reached = reach(&packages, package);
     for beyond in

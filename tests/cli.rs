@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
+use conformance_contract::clauses::CLAUSES;
+use conformance_report::{CaseResult, Features, Judgement, Outcome, ProfileReport};
 use tempfile::TempDir;
 
 /// The program, with a temporary home.
@@ -136,6 +138,11 @@ fn stdout(output: &Output) -> String {
 #[case(&["replay", "nowhere.jsonl"], "nowhere.jsonl")]
 #[case(&["report", "merge", "--report-dir", "merged"], "<FILE>")]
 #[case(&["report", "recover"], "<DIR>")]
+#[case(&["report", "html", "nowhere"], "nowhere: No such file")]
+#[case(&["report", "html", "."], ".: there is no report.yaml and no report.json")]
+#[case(&["report", "compare", "nowhere.yaml"], "<NEW>")]
+#[case(&["report", "compare", "old.yaml", "new.yaml"], "old.yaml: No such file")]
+#[case(&["report", "table"], "<REPORT>...")]
 #[case(&["clean", "--run", "1f2e3d"], "--kubeconfig <FILE>")]
 #[case(&["clean", "--dry-run"], "--kubeconfig <FILE>")]
 #[case(&["clean", "--kubeconfig", "nowhere"], "--kubeconfig nowhere: no such file")]
@@ -274,6 +281,66 @@ fn what_is_no_report_is_not_merged() {
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert!(stderr(&output).contains("ConformanceReport, found v1 Pod"), "{}", stderr(&output));
     assert!(!cli.home.path().join("merged").exists(), "nothing was written");
+}
+
+/// A report of a run of one case on Volcano, that had this outcome about AON-01.
+fn report_with(outcome: Outcome) -> String {
+    let judgement = Judgement { clause: "AON-01".into(), outcome, violations: Vec::new() };
+    let case = CaseResult::new("aon/fits-whole", "a gang that fits", vec![judgement]);
+    let profile = ProfileReport::new("volcano", None, "v1.14.1", Features::default());
+    let report = serde_json::json!({
+        "apiVersion": "conformance.grove.io/v1alpha1",
+        "kind": "ConformanceReport",
+        "date": "2026-12-01T10:00:42Z",
+        "suite": {"version": env!("CARGO_PKG_VERSION")},
+        "command": "grove-conformance run",
+        "implementation": {"name": "sample", "version": "1", "ours": false},
+        "provider": {"name": "local", "kubernetesVersion": "v1.36.4"},
+        "components": [],
+        "settings": {"timeoutScale": 1.0, "concurrency": 1},
+        "profiles": [profile.conclude(CLAUSES, vec![case])],
+        "timings": {"buildSeconds": 0.0, "clusterReadySeconds": 1.0, "totalSeconds": 10.0},
+    });
+    report.to_string()
+}
+
+#[test]
+fn a_report_becomes_a_page_is_compared_and_tabled() {
+    let cli = Cli::new();
+    for (folder, outcome) in [("old", Outcome::pass()), ("new", Outcome::fail("2 of 3 pods are bound"))] {
+        std::fs::create_dir(cli.home.path().join(folder)).expect("a folder can be made");
+        cli.file(&format!("{folder}/report.json"), &report_with(outcome));
+    }
+    let page = cli.run(&["report", "html", "old"]);
+    assert_eq!(page.status.code(), Some(0), "{}", stderr(&page));
+    let text = std::fs::read_to_string(cli.home.path().join("old/report.html")).expect("it is written");
+    assert!(text.contains("<h1") && text.contains("AON-01"));
+    for (args, code, says) in [
+        (["old", "new"], 1, "# Regressed: 1 clause, 0 features"),
+        (["new", "old"], 0, "# No regression"),
+        (["old", "old"], 0, "# No regression"),
+    ] {
+        let output = cli.run(&["report", "compare", args[0], args[1]]);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {}", stderr(&output));
+        assert!(stdout(&output).starts_with(says), "{args:?}: {}", stdout(&output));
+    }
+    let both =
+        cli.run(&["report", "compare", "old", "new", "--out", "new/changes.html", "--out", "changes.md"]);
+    assert_eq!(both.status.code(), Some(1), "{}", stderr(&both));
+    let text = std::fs::read_to_string(cli.home.path().join("new/changes.html")).expect("it is written");
+    assert!(text.contains("href=\"report.html#AON-01\""), "{text}");
+    assert!(cli.home.path().join("changes.md").exists());
+    let table = cli.run(&["report", "table", "old", "new"]);
+    assert_eq!(table.status.code(), Some(0), "{}", stderr(&table));
+    assert!(stdout(&table).contains("| volcano |"), "{}", stdout(&table));
+    // Edited by hand: the page warns, a comparison is refused.
+    let edited = report_with(Outcome::fail("x")).replacen("\"verdict\":\"fail\"", "\"verdict\":\"pass\"", 1);
+    cli.file("old/report.json", &edited);
+    let refused = cli.run(&["report", "compare", "old", "new"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("old: the report does not agree with itself"), "{}", stderr(&refused));
+    let page = cli.run(&["report", "html", "old"]);
+    assert_eq!(page.status.code(), Some(0), "{}", stderr(&page));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use conformance_contract::clauses::Class;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_report::Shard;
 
@@ -34,11 +35,13 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     /// Run the conformance suite (or your own workload) and write a report.
     Run(Box<RunArgs>),
+    /// Run the suite again and again to find out what is flaky, over several starts.
+    Soak(Box<SoakArgs>),
     /// List the cases and the clauses they judge.
     List(ListArgs),
     /// Judge a saved history again, offline.
     Replay(ReplayArgs),
-    /// Merge several reports into one, or recover one from what a killed run left.
+    /// Work with reports: as a page, compared, as a table, merged, recovered.
     Report(ReportArgs),
     /// Run the mutants: deliberately broken clusters on which given clauses must fail.
     #[command(alias = "controls")]
@@ -275,6 +278,9 @@ pub(crate) struct RunArgs {
     /// Run only cases that judge this clause (AON-02). May be repeated.
     #[arg(long = "clause", value_name = "ID")]
     pub clauses: Vec<String>,
+    /// Run only cases that judge a clause of this tier of Grove's proposal 592. May be repeated.
+    #[arg(long = "tier", value_enum, value_name = "TIER")]
+    pub tiers: Vec<TierName>,
     /// Run cases of features that the operator does not declare too, to find out whether it has them; they stay
     /// unsupported, and the report says what was shown.
     #[arg(long, requires = "operator")]
@@ -286,11 +292,22 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "I/N", conflicts_with = "workload")]
     pub shard: Option<Shard>,
     /// Judge your own PodCliqueSet instead of the suite's cases.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "clauses"], requires = "nodes")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "clauses", "tiers"], requires = "nodes")]
     pub workload: Option<PathBuf>,
     /// Nodes for --workload: how many, and GPUs per node (8x8 is 8 nodes with 8 GPUs each).
     #[arg(long, value_name = "NODESxGPUS", requires = "workload")]
     pub nodes: Option<String>,
+    /// Run N generated workloads instead of the suite's cases: PodCliqueSets and operations on them, drawn from --seed. One
+    /// that fails is shrunk and written to the report's folder, to be run again by --generated.
+    #[arg(long, value_name = "N", conflicts_with_all = ["cases", "clauses", "tiers", "workload", "generated"],
+          value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub generate: Option<u64>,
+    /// The seed of the first generated workload; the next has the next [default: taken from the clock, and said].
+    #[arg(long, value_name = "S", requires = "generate")]
+    pub seed: Option<u64>,
+    /// Run a generated workload that was written to a file.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "clauses", "tiers", "workload"])]
+    pub generated: Option<PathBuf>,
     /// Folder for the report, histories and artifacts.
     #[arg(long, value_name = "DIR", default_value = "conformance-report")]
     pub report_dir: PathBuf,
@@ -306,6 +323,10 @@ pub(crate) struct RunArgs {
     /// Kill the operator after each of its writes (AON-13), instead of after eight that the run's id chooses.
     #[arg(long)]
     pub every_crash_point: bool,
+    /// Have a gang that is one pod short outlive the scheduler's own gang timeout (AON-02): 5 minutes of kube-scheduler, 30
+    /// seconds of Koordinator; Volcano and KAI have none.
+    #[arg(long)]
+    pub gang_timeouts: bool,
     /// Retry a failed case up to N times; a pass on retry is reported as flaky.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub retries: u32,
@@ -327,6 +348,17 @@ pub(crate) struct RunArgs {
     pub cluster_args: ClusterArgs,
 }
 
+/// Arguments of `soak`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SoakArgs {
+    /// Runs that there are to be in the end, those of earlier starts in the folder of --report-dir included.
+    #[arg(long, value_name = "N")]
+    pub runs: std::num::NonZeroUsize,
+    /// What is run: by default what `run` runs.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
 /// Arguments of `list`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ListArgs {
@@ -336,6 +368,31 @@ pub(crate) struct ListArgs {
     /// A table for people, or a JSON array for programs.
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "table")]
     pub format: ListFormat,
+}
+
+/// What a clause's verdict depends on, as proposal 592 sorts suites, and what it has no tier for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TierName {
+    /// The operator alone.
+    Agnostic,
+    /// What the scheduler does as well.
+    Sensitive,
+    /// A feature that the backend declares.
+    #[value(alias = "capability-bound")]
+    Capability,
+    /// One backend's own resources.
+    BackendSpecific,
+}
+
+impl From<TierName> for Class {
+    fn from(name: TierName) -> Self {
+        match name {
+            TierName::Agnostic => Self::Agnostic,
+            TierName::Sensitive => Self::Sensitive,
+            TierName::Capability => Self::CapabilityBound,
+            TierName::BackendSpecific => Self::BackendSpecific,
+        }
+    }
 }
 
 /// How `list` prints.
@@ -385,10 +442,67 @@ pub(crate) struct ReportArgs {
 pub(crate) enum ReportVerb {
     /// Merge the reports of shards, or of runs of different backends, and exit with the code of the merged report.
     Merge(MergeArgs),
+    /// Write report.html, the report and its histories as one page for a browser.
+    Html(HtmlArgs),
+    /// Say what changed from one report to another, and exit with 1 on a regression.
+    Compare(CompareArgs),
+    /// Make one table of many reports: features by backend and version.
+    Table(TableArgs),
     /// Make an incomplete report of the results that a killed run left in its folder, and write it there.
     Recover(RecoverArgs),
     /// Write the evidence file of a report, or check whether one is that of the report; exits with the report's code.
     Evidence(EvidenceArgs),
+    /// Print what the runs of several reports kept, side by side, as Markdown.
+    SideBySide(SideBySideArgs),
+}
+
+/// Arguments of `report side-by-side`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SideBySideArgs {
+    /// The report.yaml or report.json of each run, in the order of the page.
+    #[arg(value_name = "REPORT", required = true)]
+    pub reports: Vec<PathBuf>,
+}
+
+/// Arguments of `report html`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct HtmlArgs {
+    /// The report's folder, or its report.yaml or report.json. Histories are read from the artifacts beside it.
+    #[arg(value_name = "REPORT")]
+    pub report: PathBuf,
+    /// File to write, instead of report.html beside the report. Links to artifacts lead from the report's folder.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// Arguments of `report compare`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CompareArgs {
+    /// The older report: its folder, or its report.yaml or report.json.
+    #[arg(value_name = "OLD")]
+    pub old: PathBuf,
+    /// The newer one.
+    #[arg(value_name = "NEW")]
+    pub new: PathBuf,
+    /// Exit with 1 if any verdict is not the same; a known deviation counts as kept, for one that is a race comes and goes.
+    #[arg(long)]
+    pub same: bool,
+    /// File to write, instead of Markdown to standard output: a page if its name ends in .html, else Markdown. May be
+    /// repeated.
+    #[arg(long, value_name = "FILE")]
+    pub out: Vec<PathBuf>,
+}
+
+/// Arguments of `report table`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TableArgs {
+    /// The reports: their folders, or their report.yaml or report.json.
+    #[arg(value_name = "REPORT", required = true)]
+    pub reports: Vec<PathBuf>,
+    /// File to write, instead of Markdown to standard output: a page if its name ends in .html, else Markdown. May be
+    /// repeated.
+    #[arg(long, value_name = "FILE")]
+    pub out: Vec<PathBuf>,
 }
 
 /// Arguments of `report evidence`.
@@ -436,6 +550,12 @@ pub(crate) struct MutantsArgs {
     /// Run only the Ith of N shares.
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
+    /// Run only so many of them, chosen by the seed.
+    #[arg(long, value_name = "N")]
+    pub sample: Option<usize>,
+    /// What chooses the sample: the same mutants for the same word.
+    #[arg(long, value_name = "WORD", default_value = "", requires = "sample")]
+    pub seed: String,
     /// How many run at a time, each on a control plane of its own; on kind always one.
     #[arg(long, value_name = "N", default_value = "2")]
     pub side_by_side: std::num::NonZeroUsize,

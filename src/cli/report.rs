@@ -1,6 +1,7 @@
 //! `report`: what is done with reports that were written before. `report merge` makes one of several, `report recover` one
 //! of the results of a run that was killed before it wrote its own, `report evidence` the file that is published beside a
-//! release.
+//! release; `report html` makes the page of one, `report compare` says what changed between two, `report table` what became
+//! of features in many, `report side-by-side` shows several runs in one text.
 //!
 //! [`conformance_report::merge`] decides what may be merged, and how. This file handles the files: it reads the
 //! reports, finds the path from the merged report to each of them (their artifacts stay there), and writes and
@@ -8,11 +9,15 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use conformance_page as page;
 use conformance_report as report;
-use conformance_report::{Evidence, EvidenceError, Exit, MergeInput, Report};
+use conformance_report::{Evidence, EvidenceError, Exit, MergeInput, Report, Source};
 
 use super::Failure;
-use super::args::{EvidenceArgs, MergeArgs, RecoverArgs, ReportArgs, ReportVerb};
+use super::args::{
+    CompareArgs, EvidenceArgs, HtmlArgs, MergeArgs, RecoverArgs, ReportArgs, ReportVerb, SideBySideArgs,
+    TableArgs,
+};
 use super::output;
 use super::run::{command, write};
 
@@ -24,9 +29,23 @@ use super::run::{command, write};
 pub(crate) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     match &args.verb {
         ReportVerb::Merge(args) => merge(args),
+        ReportVerb::Html(args) => html(args),
+        ReportVerb::Compare(args) => compare(args),
+        ReportVerb::Table(args) => table(args),
         ReportVerb::Recover(args) => recover(args),
         ReportVerb::Evidence(args) => evidence(args),
+        ReportVerb::SideBySide(args) => side_by_side(args),
     }
+}
+
+fn read(file: &PathBuf) -> Result<Report, Failure> {
+    report::read(file).map_err(|error| Failure::Usage(error.to_string()))
+}
+
+fn side_by_side(args: &SideBySideArgs) -> Result<Exit, Failure> {
+    let reports = args.reports.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    output::data(report::side_by_side(&reports).trim_end());
+    Ok(Exit::Conformant)
 }
 
 /// Writes the evidence file of a report, prints it, or checks one.
@@ -49,8 +68,100 @@ fn evidence(args: &EvidenceArgs) -> Result<Exit, Failure> {
     Ok(of.exit())
 }
 
+/// The report in a folder or file, and the folder.
+fn opened(path: &Path) -> Result<(Report, PathBuf), Failure> {
+    let file = match path.is_dir() {
+        true => {
+            ["report.yaml", "report.json"].map(|name| path.join(name)).into_iter().find(|file| file.is_file())
+        }
+        false => Some(path.to_owned()),
+    };
+    let Some(file) = file else {
+        return Err(Failure::Usage(format!(
+            "{}: there is no report.yaml and no report.json",
+            path.display()
+        )));
+    };
+    let report = report::read(&file).map_err(|error| Failure::Usage(error.to_string()))?;
+    Ok((report, file.parent().map(Path::to_owned).unwrap_or_default()))
+}
+
+/// Writes the page of a report. What the report found is not this verb's exit code: a page was wanted, and is there.
+fn html(args: &HtmlArgs) -> Result<Exit, Failure> {
+    let (report, folder) = opened(&args.report)?;
+    let file = args.out.clone().unwrap_or_else(|| folder.join(page::PAGE));
+    let text = page::page(&report, &folder).map_err(|error| Failure::Infrastructure(error.to_string()))?;
+    write_text(&file, &text)?;
+    Ok(Exit::Conformant)
+}
+
+fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
+    let ((old, _), (new, folder)) = (opened(&args.old)?, opened(&args.new)?);
+    let compared = report::compare(&old, &new).map_err(|(which, error)| {
+        let file = if which == report::Which::Old { &args.old } else { &args.new };
+        Failure::Usage(format!("{}: {error}", file.display()))
+    })?;
+    if args.out.is_empty() {
+        output::data(&compared.markdown());
+    } else {
+        output::say(&compared.result());
+    }
+    for file in &args.out {
+        let text = match is_page(file) {
+            true => page::compared(&compared, &page_in(&folder, file)?),
+            false => Ok(compared.markdown()),
+        };
+        write_text(file, &text.map_err(|error| Failure::Infrastructure(error.to_string()))?)?;
+    }
+    Ok(match args.same && !compared.is_same() {
+        true => Exit::NotConformant,
+        false => compared.exit(),
+    })
+}
+
+/// Makes the table once for each file: its links lead from there.
+fn table(args: &TableArgs) -> Result<Exit, Failure> {
+    let reports = args.reports.iter().map(|path| opened(path)).collect::<Result<Vec<_>, _>>()?;
+    let made = |file: &Path| {
+        let source = |(report, folder): &(Report, PathBuf)| -> Result<Source, Failure> {
+            Ok(Source { page: page_in(folder, file)?, report: report.clone() })
+        };
+        let sources = reports.iter().map(source).collect::<Result<Vec<_>, Failure>>()?;
+        report::table(&sources)
+            .map_err(|(page, error)| Failure::Usage(format!("the report of {page}: {error}")))
+    };
+    if args.out.is_empty() {
+        output::data(&made(Path::new("table.md"))?.markdown());
+    }
+    for file in &args.out {
+        let table = made(file)?;
+        let text = if is_page(file) { page::tabled(&table) } else { Ok(table.markdown()) };
+        write_text(file, &text.map_err(|error| Failure::Infrastructure(error.to_string()))?)?;
+    }
+    Ok(Exit::Conformant)
+}
+
+fn is_page(file: &Path) -> bool {
+    file.extension().is_some_and(|ending| ending == "html" || ending == "htm")
+}
+
+/// The way from a file that is going to be written to the page of the report in a folder.
+fn page_in(folder: &Path, file: &Path) -> Result<String, Failure> {
+    let current =
+        |path: &Path| if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };
+    let (from, to) = (current(file.parent().unwrap_or(Path::new(""))), current(folder));
+    let from = from.canonicalize().map_err(wrong(&from))?;
+    let to = to.canonicalize().map_err(wrong(&to))?;
+    Ok(way(&from, &to).join(page::PAGE).display().to_string())
+}
+
+fn write_text(file: &Path, text: &str) -> Result<(), Failure> {
+    report::write_text(file, text).map_err(|error| Failure::Infrastructure(error.to_string()))?;
+    output::say(&format!("wrote {}", file.display()));
+    Ok(())
+}
+
 fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
-    let read = |file: &PathBuf| report::read(file).map_err(|error| Failure::Usage(error.to_string()));
     let reports = args.files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     std::fs::create_dir_all(&args.report_dir).map_err(wrong(&args.report_dir))?;
     let sources = args.files.iter().zip(reports).map(|(file, report)| source(file, report, &args.report_dir));

@@ -1,11 +1,12 @@
 //! From arguments to cases and targets. An unknown name is a usage error that suggests the closest match.
 
 use conformance_cases as cases;
-use conformance_contract::clauses::{CLAUSES, EXTERNAL, Feature};
+use conformance_contract::clauses::{CLAUSES, Class, EXTERNAL, Feature, clause};
 use conformance_contract::external_scheduler::DECLARABLE;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::{TARGETS, TRAIN_JOB_TARGETS, Target};
 use conformance_driver::case::Case;
+use conformance_generated as generated;
 use conformance_report::Shard;
 use conformance_run::runner::Plan;
 
@@ -31,6 +32,8 @@ pub(crate) struct Selection<'a> {
     pub cases: &'a [String],
     /// Clause ids.
     pub clauses: &'a [String],
+    /// Tiers of clauses.
+    pub tiers: &'a [Class],
     /// The share of the chosen cases.
     pub shard: Option<Shard>,
 }
@@ -45,7 +48,9 @@ pub(crate) fn plan(words: Selection<'_>) -> Result<Plan, Failure> {
         false => targets_declaring(words.backend, words.scope, words.features)?,
     };
     let targets = on(words.kubernetes, targets, words.scope)?;
-    for word in words.cases {
+    let generated: Vec<_> = words.cases.iter().filter_map(|word| generated::case(word)).collect();
+    let is_generated = |word: &str| generated.iter().any(|case| case.id == word);
+    for word in words.cases.iter().filter(|word| !is_generated(word)) {
         if !cases::all().any(|case| case.is_called(word)) {
             let all: Vec<_> = cases::all().flat_map(|case| [case.id, case.group()]).collect();
             return Err(unknown("case", word, &all, "`grove-conformance list` shows them all"));
@@ -57,19 +62,22 @@ pub(crate) fn plan(words: Selection<'_>) -> Result<Plan, Failure> {
             return Err(unknown("clause", word, &all, "`grove-conformance list --clauses` shows them all"));
         }
     }
-    let (chosen, left_out): (Vec<_>, Vec<_>) = cases::all().partition(|case| {
+    let (chosen, left_out): (Vec<_>, Vec<_>) = cases::all().chain(generated.clone()).partition(|case| {
         let by_case = words.cases.is_empty() || words.cases.iter().any(|word| case.is_called(word));
         let by_clause =
             words.clauses.is_empty() || case.clauses.iter().any(|id| words.clauses.iter().any(|w| w == id));
-        by_case && by_clause
+        let is_of_tier = |id: &&str| clause(id).is_some_and(|clause| words.tiers.contains(&clause.class()));
+        let by_tier = words.tiers.is_empty() || case.clauses.iter().any(is_of_tier);
+        by_case && by_clause && by_tier
     });
+    let tiers = (!words.tiers.is_empty()).then(|| "--tier".to_owned());
+    let what = || [words.cases, words.clauses, tiers.as_slice()].concat().join(", ");
     if chosen.is_empty() {
-        let what = [words.cases, words.clauses].concat().join(", ");
-        return Err(Failure::Usage(format!("{what}: no selected case judges the selected clauses")));
+        return Err(Failure::Usage(format!("{}: no selected case judges the selected clauses", what())));
     }
     if !chosen.iter().any(|case: &&Case| targets.iter().any(|target| case.is_for(*target))) {
-        let what = [words.cases, words.clauses].concat().join(", ");
-        return Err(Failure::Usage(format!("{what}: nothing selected applies to backend {}", words.backend)));
+        let (what, backend) = (what(), words.backend);
+        return Err(Failure::Usage(format!("{what}: nothing selected applies to backend {backend}")));
     }
     let plan = Plan { targets, chosen, left_out, share: None, clauses: CLAUSES.to_vec() };
     Ok(match words.shard {
@@ -138,8 +146,8 @@ pub(crate) fn on(
     targets: Vec<Target>,
     scope: Option<&str>,
 ) -> Result<Vec<Target>, Failure> {
-    let elsewhere = targets.iter().find(|target| scope.is_some() && !target.is_on(kubernetes));
-    if let (Some(scope), Some(version)) = (scope, elsewhere.and_then(|target| target.kubernetes())) {
+    let elsewhere = targets.iter().find(|target| !target.is_on(kubernetes));
+    if let (Some(scope), Some(version)) = (scope, elsewhere.map(|target| target.kubernetes())) {
         return Err(Failure::Usage(format!(
             "gang scope {scope} requires Kubernetes {version}: pass --kubernetes {version}, not {kubernetes}"
         )));
@@ -150,7 +158,7 @@ pub(crate) fn on(
 /// The version that a gang scope needs, or the usual one.
 pub(crate) fn version_for(scope: Option<&str>) -> Kubernetes {
     let of_scope = TARGETS.iter().find(|target| scope.is_some() && target.scope() == scope);
-    of_scope.and_then(|target| target.kubernetes()).unwrap_or_default()
+    of_scope.map(|target| target.kubernetes()).unwrap_or_default()
 }
 
 /// The same, or the external scheduler that `external:NAME` names, with the features that it declares.
@@ -244,6 +252,7 @@ mod tests {
             features: &[],
             cases,
             clauses,
+            tiers: &[],
             shard: None,
         }
     }
@@ -267,6 +276,20 @@ mod tests {
     fn a_clause_is_every_case_that_judges_it() {
         let plan = plan(words(&[], &["AON-02".into()])).unwrap();
         assert!(plan.chosen.iter().any(|case| case.id == "aon/one-pod-short"));
+    }
+
+    #[test]
+    fn a_tier_is_every_case_that_judges_a_clause_of_it() {
+        let of = |tiers| ids(&plan(Selection { tiers, ..words(&[], &[]) }).unwrap().chosen);
+        let (agnostic, sensitive) = (of(&[Class::Agnostic]), of(&[Class::Sensitive]));
+        assert!(agnostic.iter().any(|id| id.starts_with("adm/")) && !agnostic.contains(&"aon/one-pod-short"));
+        assert!(sensitive.contains(&"aon/one-pod-short"));
+        let both = of(&[Class::Agnostic, Class::Sensitive]);
+        assert!(both.len() > agnostic.len() && both.len() > sensitive.len());
+        let cases = ["adm".to_owned()];
+        let none = Selection { tiers: &[Class::BackendSpecific], ..words(&cases, &[]) };
+        let failure = plan(none).unwrap_err().to_string();
+        assert!(failure.starts_with("adm, --tier: "), "{failure}");
     }
 
     #[test]

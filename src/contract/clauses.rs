@@ -8,6 +8,7 @@
 //! The module is plain data: it knows no cluster, no case and no verdict. The runner reads it to plan, and
 //! `conformance_report` reads it to name and to count what was judged.
 
+mod ahead;
 mod group;
 mod level;
 mod table;
@@ -17,6 +18,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use ahead::AHEAD;
 pub use group::{EXTERNAL, GROUPS, Group, Workload, group};
 pub use level::{Feature, Level, UnknownFeature, UnknownLevel};
 pub use table::CLAUSES;
@@ -32,9 +34,10 @@ pub struct Clause {
     pub level: Level,
     /// The promise itself.
     pub text: &'static str,
-    /// Who made the promise, comma-separated: `G375`, `G525`, `G531`, `G537`, `G787` (Grove proposals),
+    /// Who made the promise, comma-separated: `G375`, `G498`, `G525`, `G531`, `G537`, `G677`, `G787` (Grove proposals),
     /// `GROVE` (upstream's behaviour, with the e2e scenario where there is one), `BRIEF` (the four promises
-    /// this suite exists for), `OWN` (ours, beyond upstream), `#N` (a thread of upstream's).
+    /// this suite exists for), `LIFE` (read in upstream's code, where it promises nothing), `OWN` (ours, beyond
+    /// upstream), `#N` (a thread of upstream's).
     pub source: &'static str,
     /// Whether it says anything of an external scheduler: not if it is about rules, resources or APIs that a backend
     /// has of its own, or about several backends.
@@ -152,7 +155,7 @@ mod tests {
             ("ADM", (1..=12).collect()),
             ("GANG", (1..=13).collect()),
             ("AON", (1..=13).collect()),
-            ("TOPO", (1..=12).collect()),
+            ("TOPO", (1..=13).collect()),
             ("DEL", (1..=9).collect()),
             ("COEX", vec![1, 2]),
             ("KAI", vec![1, 2, 3, 4, 5, 6, 8, 7]),
@@ -171,6 +174,43 @@ mod tests {
             .collect()
     }
 
+    /// A clause of the later life is in one of the two lists, and in each its part is in order.
+    #[test]
+    fn a_clause_is_judged_or_ahead() {
+        let parts = [("STAT", 11), ("TERM", 20), ("START", 9), ("UPD", 25), ("AUTO", 10)];
+        for (part, count) in parts {
+            let ids = |list: &'static [Clause]| {
+                list.iter().map(|clause| clause.id).filter(move |id| is_of(id, part))
+            };
+            let (judged, ahead): (Vec<_>, Vec<_>) = (ids(CLAUSES).collect(), ids(AHEAD).collect());
+            assert!(judged.is_sorted() && ahead.is_sorted(), "{part}");
+            let mut all = [judged, ahead].concat();
+            all.sort_unstable();
+            assert_eq!(all, (1..=count).map(|number| format!("{part}-{number:02}")).collect::<Vec<_>>());
+        }
+        assert!(AHEAD.iter().all(|clause| parts.iter().any(|(part, _)| is_of(clause.id, part))));
+    }
+
+    #[test]
+    fn what_is_ahead_is_said() {
+        let page = include_str!("../../docs/unjudged-parts.md");
+        let (_, list) = page.split_once("## Clauses without a case").unwrap();
+        let expanded = |range: &str| -> Vec<String> {
+            let number = |id: &str| id.rsplit('-').next().unwrap().parse::<u32>().unwrap();
+            let (first, last) = range.split_once(" to ").unwrap_or((range, range));
+            let part = first.rsplit_once('-').unwrap().0;
+            (number(first)..=number(last)).map(|number| format!("{part}-{number:02}")).collect()
+        };
+        let rows = list.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | ")).skip(1);
+        let said: Vec<_> =
+            rows.flat_map(|(_, ids)| ids.trim_end_matches(" |").split(", ").flat_map(expanded)).collect();
+        assert_eq!(said, AHEAD.iter().map(|clause| clause.id).collect::<Vec<_>>());
+    }
+
+    fn is_of(id: &str, part: &str) -> bool {
+        id.strip_prefix(part).is_some_and(|rest| rest.starts_with('-'))
+    }
+
     #[test]
     fn ids_are_complete_and_in_the_order_of_the_contract() {
         let ids: Vec<&str> = CLAUSES.iter().map(|clause| clause.id).collect();
@@ -180,10 +220,11 @@ mod tests {
     #[test]
     fn every_clause_says_what_it_demands_and_who_demands_it() {
         let known = [
-            "G375", "G525", "G531", "G537", "G787", "GROVE", "BRIEF", "T3186", "KPG", "TRAINER", "K5547", OWN,
+            "G375", "G498", "G525", "G531", "G537", "G677", "G787", "GROVE", "BRIEF", "LIFE", "T3186", "KPG",
+            "TRAINER", "K5547", OWN,
         ];
         let is_thread = |origin: &str| origin.strip_prefix('#').is_some_and(|n| n.parse::<u32>().is_ok());
-        for clause in CLAUSES {
+        for clause in CLAUSES.iter().chain(AHEAD) {
             assert!(
                 clause.text.len() > 15 && !clause.text.contains("  "),
                 "{}: {:?}",

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::backend_declaration::BackendDeclaration;
 use super::clauses::{Clause, Feature, Tier, Workload};
 use super::external_scheduler::{Declared, ExternalProfile, NotExternal};
+use crate::columns::OF_NO_BACKEND;
 pub use crate::columns::{KUBE, TARGETS, TRAIN_JOB_TARGETS};
 use crate::kubernetes::Kubernetes;
 use crate::scheduler::Scheduler;
@@ -28,9 +29,9 @@ pub struct Column {
     pub(crate) name: &'static str,
     /// The value of kube-scheduler's gang-scope annotation; the other backends have one mapping only.
     pub(crate) scope: Option<&'static str>,
-    /// The one version of Kubernetes that it is about; `None` for a scheduler that is not part of Kubernetes, whatever the
-    /// version.
-    pub(crate) kubernetes: Option<Kubernetes>,
+    /// Whether it is about the versions of Kubernetes that serve CompositePodGroup, or about those that do not; `None` for
+    /// a scheduler that is not part of Kubernetes, whatever the version.
+    pub(crate) trees: Option<bool>,
     /// The features that the backend declares.
     pub(crate) features: &'static [Feature],
     /// Why it does not declare the others, each of them.
@@ -157,15 +158,14 @@ impl Target {
         self.column.scope
     }
 
-    /// The one version of Kubernetes that it is about; `None` for a scheduler that is not part of Kubernetes, whatever the
-    /// version.
-    pub const fn kubernetes(self) -> Option<Kubernetes> {
-        self.column.kubernetes
+    /// The oldest version of Kubernetes that it is judged on.
+    pub fn kubernetes(self) -> Kubernetes {
+        Kubernetes::ALL.into_iter().find(|version| self.is_on(*version)).unwrap_or_default()
     }
 
     /// Whether it is judged on clusters of that version.
     pub fn is_on(self, kubernetes: Kubernetes) -> bool {
-        self.kubernetes().is_none_or(|own| own == kubernetes)
+        self.column.trees.is_none_or(|trees| trees == kubernetes.has_trees())
     }
 
     /// Feature gates of the scheduler that are declared until a clause has shown them: gates, and the clauses that do.
@@ -296,8 +296,9 @@ impl Target {
         if let Some(declaration) = self.declaration.filter(|_| self.lacks_by_declaration(feature)) {
             return declaration.why_not(feature, self);
         }
-        let reason = self.column.why_not.iter().find(|(not_declared, _)| *not_declared == feature);
-        reason.map_or("not declared", |(_, reason)| *reason).into()
+        let reasons = self.column.why_not.iter().chain(OF_NO_BACKEND);
+        let mut its = reasons.filter(|(not_declared, _)| *not_declared == feature);
+        its.next().map_or("not declared", |(_, reason)| *reason).into()
     }
 
     /// What tells it from all others.
@@ -385,12 +386,23 @@ mod tests {
     }
 
     #[test]
+    fn columns_are_on_the_versions_that_serve_what_they_map_to() {
+        for target in TARGETS {
+            assert!(target.is_on(target.kubernetes()), "{target}");
+        }
+        let on = |target: Target| Kubernetes::ALL.map(|version| target.is_on(version));
+        assert_eq!(on(Target::KUBE_TREE), Kubernetes::ALL.map(Kubernetes::has_trees));
+        assert_eq!(on(Target::KUBE_POD_GANG), Kubernetes::ALL.map(|version| !version.has_trees()));
+        assert_eq!(on(Target::VOLCANO), Kubernetes::ALL.map(|_| true));
+    }
+
+    #[test]
     fn what_is_not_declared_has_a_reason_and_what_is_declared_has_none() {
         for target in every() {
             for feature in Feature::ALL.into_iter().filter(|feature| feature.speaks_of(target.workload())) {
-                let reasons = target.column.why_not.iter().filter(|(other, _)| *other == feature).count();
-                let wanted = usize::from(!target.declares(feature));
-                assert_eq!(reasons, wanted, "{target}: {feature}");
+                let of = |reasons: &[(Feature, &str)]| reasons.iter().any(|(other, _)| *other == feature);
+                let has_a_reason = of(target.column.why_not) || of(OF_NO_BACKEND);
+                assert_eq!(has_a_reason, !target.declares(feature), "{target}: {feature}");
             }
         }
     }

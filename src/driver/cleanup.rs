@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use conformance_cluster::ClusterError;
 use conformance_expect::Gang;
-use conformance_history::{SharedMark, Version};
+use conformance_history::SharedMark;
+use conformance_judge::cleanup::left_of;
 use conformance_judge::leftovers::{Leftovers, is_there_anyway};
-use conformance_judge::ownership::belongs;
+
 use futures::future::try_join_all;
 use kube::Api;
 use kube::api::{DynamicObject, ListParams};
@@ -66,10 +67,9 @@ impl TestContext {
     /// # Errors
     /// [`Stop::Wait`].
     pub async fn until_gone(&self, gangs: &[Gang]) -> Result<(), Stop> {
-        let target = self.target;
+        let history = self.history();
         self.until("everything of the removed PodGangs gone", CLEANUP, |live| {
-            let mut left = live.all().map(Version::of);
-            !left.any(|version| gangs.iter().any(|gang| belongs(target, gang, version)))
+            left_of(&history, live, gangs).next().is_none()
         })
         .await
     }

@@ -213,11 +213,13 @@ impl<'a> Concern<'a> {
                 !stays && self.resized.iter().any(|(_, clique)| version.pod().pod_clique() == Some(clique))
             }
             "Event" => true,
-            kind => {
-                let resources =
-                    self.resized.iter().flat_map(|(gang, _)| schedulers::resources_of(self.target, gang));
-                schedulers::of(self.target).counts_pods() && { resources }
-                    .any(|resource| resource.kind == kind && resource.name.matches(name))
+            _ => {
+                let is_its = |gang: &Gang| {
+                    schedulers::resources_of(self.target, gang)
+                        .iter()
+                        .any(|it| it.is_of(gang, version.object))
+                };
+                schedulers::of(self.target).counts_pods() && self.resized.iter().any(|(gang, _)| is_its(gang))
             }
         }
     }

@@ -4,17 +4,18 @@
 //! [`binding`] (what was bound, when), [`backends`] (which scheduler an object is for), [`another_backend`] (a
 //! second backend besides the target's), [`gangs`] (what a PodCliqueSet became), [`gang_resources`] (what the
 //! backend created for it), [`pods`] (how pods were created), [`order`] (what came before what), [`placement`]
-//! (where pods are), [`idle_writes`] (what changed that should not), [`foreign_fields`] (what others wrote and must
+//! (where pods are), [`idle_writes`] (what changed that should not), [`audit`] (what the operator requested), [`scaling`] (what followed), [`foreign_fields`] (what others wrote and must
 //! be kept), [`gang_groups`] (Koordinator's GangGroups), [`fail_closed`] (what nothing may be created for),
 //! [`configuration`] (what prevents the controller from starting), [`topology_resources`] (what a
 //! ClusterTopologyBinding became), [`cleanup`] (what is left), [`coexistence`] (several backends in one cluster),
 //! [`kubelets`] (what runs on real nodes, and what statuses report about it), [`devices`] (which GPUs containers
-//! got), [`leadership`] (which replica of the controller led) and
+//! got), [`life`] (health, breaches and generations over time, and what statuses say of them), [`leadership`] (which replica of the controller led) and
 //! [`migration`] (what an upgrade of the operator did). A judge never looks at a cluster, a clock or
 //! another judge; for the same history its result is always the same.
 
 pub mod admission;
 pub mod another_backend;
+pub mod audit;
 pub mod backends;
 pub mod binding;
 pub mod cleanup;
@@ -33,11 +34,13 @@ pub mod invariants;
 pub mod kubelets;
 pub mod leadership;
 pub mod leftovers;
+pub mod life;
 pub mod migration;
 pub mod order;
 pub mod ownership;
 pub mod placement;
 pub mod pods;
+pub mod scaling;
 pub mod topology_resources;
 pub mod train_jobs;
 

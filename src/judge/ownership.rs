@@ -16,10 +16,7 @@ pub fn belongs(target: Target, gang: &Gang, version: Version<'_>) -> bool {
         "Pod" => version.pod().pod_clique().is_some_and(has_clique),
         "Service" => gang.is_base && (name == gang.replica_name() || is_of_replica(gang, version)),
         "PodCliqueScalingGroup" => gang.is_base && is_scaled_by(gang, name),
-        kind => {
-            let resources = schedulers::resources_of(target, gang);
-            resources.iter().any(|resource| resource.kind == kind && resource.name.matches(name))
-        }
+        _ => schedulers::resources_of(target, gang).iter().any(|wanted| wanted.is_of(gang, version.object)),
     }
 }
 

@@ -126,7 +126,8 @@ fn label_fault(pod: Pod<'_>, gang: &Gang) -> Option<String> {
         .then(|| format!("label {} {} instead of {}", names::POD_GANG, found.unwrap_or("absent"), gang.name))
 }
 
-/// No two pods of a PodClique that are there at the same time have the same index (GANG-05: hostnames come from it).
+/// No two pods of a PodClique that are there at the same time have the same index (GANG-05: hostnames come from it). One that
+/// is going or has ended has given its index up.
 ///
 /// # Errors
 /// A violation per pair.
@@ -137,7 +138,9 @@ pub fn indexes_are_unique(history: &History) -> Ruling {
     for version in history.pods() {
         let pod = version.pod();
         let (Some(clique), Some(index)) = (pod.pod_clique(), pod.label(names::POD_INDEX)) else { continue };
-        let leaves = version.change == conformance_history::Change::Deleted || pod.is_terminating();
+        let has_ended = ["Failed", "Succeeded"].iter().any(|phase| pod.0["status"]["phase"] == *phase);
+        let leaves =
+            version.change == conformance_history::Change::Deleted || pod.is_terminating() || has_ended;
         match held.get(&(clique, index)) {
             Some(holder) if holder.uid() == version.uid() && leaves => drop(held.remove(&(clique, index))),
             Some(holder)
@@ -165,6 +168,20 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+
+    #[test]
+    fn an_index_is_free_once_its_pod_has_failed() {
+        let pod = |name: &str, phase: &str| {
+            json!({"kind": "Pod", "metadata": {"name": name, "uid": name, "labels": {
+                names::POD_CLIQUE: "w-0-a", names::POD_INDEX: "0"}}, "status": {"phase": phase}})
+        };
+        let beside = |phase: &str| {
+            let story = Story::flat().added(pod("first", "Running")).modified(pod("first", phase));
+            indexes_are_unique(&story.added(pod("second", "Pending")).end())
+        };
+        assert_eq!(beside("Failed"), Ok(()));
+        assert!(matches!(beside("Running"), Err(Broken::Violated(_))));
+    }
 
     /// One PodClique of 2 pods, minimum 1; a scaling group of 1 with one clique of 1 pod, and one scaled replica.
     fn gangs() -> Vec<Gang> {

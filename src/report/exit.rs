@@ -73,7 +73,7 @@ impl Report {
 
 impl ProfileReport {
     /// What follows from its clauses, and from features that were declared and that nothing can show.
-    fn exit(&self) -> Exit {
+    pub(super) fn exit(&self) -> Exit {
         let of_clauses = exit_code(self.clauses.iter().map(|clause| &clause.outcome));
         let is_red = |found: &FeatureEvidence| found.standing == Standing::DeclaredAndNotShown;
         of_clauses.max(if self.evidence().iter().any(is_red) { Exit::NotConformant } else { of_clauses })

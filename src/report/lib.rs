@@ -12,11 +12,17 @@
 //! - `left_out`: what a run was asked to leave out, shards included; `merge`: one document of several; `declared`:
 //!   the clause that follows from others; `features`: what became of what was declared; `evidence`: the file that is
 //!   published beside a release.
-//! - `matrix`, `reasons`, `overview`: what the texts share; `markdown`, `terminal`, `junit`: renderings.
+//! - [`matrix`], [`reasons`], [`overview`]: what the texts share, the page in `conformance-page` included; `markdown`,
+//!   `terminal`, `junit`: renderings; `side_by_side`: several runs in one text.
+//! - `annotations`: what GitHub Actions shows beside a workflow; `compare`: what changed between two reports; `table`:
+//!   features of many.
 //! - `schema`: the published JSON Schema; `store`: the files; `results`: what is written while a run goes on.
 //!
 //! The crate knows no judge, no cluster and no backend: of the suite it reads only the contract.
 
+mod annotations;
+mod compare;
+mod compare_markdown;
 mod conclude;
 mod declared;
 mod evidence;
@@ -27,19 +33,25 @@ mod fixture;
 mod junit;
 mod left_out;
 mod markdown;
-mod matrix;
+pub mod matrix;
 mod merge;
 mod model;
-mod overview;
-mod reasons;
+pub mod overview;
+pub mod reasons;
 mod results;
 mod schema;
 mod seconds;
+mod side_by_side;
 mod store;
 mod summary;
+mod table;
 mod terminal;
 mod verify;
 
+pub use annotations::annotations;
+pub use compare::{
+    ChangedClause, ChangedDuration, ChangedFact, ChangedFeature, Comparison, Turn, Which, compare,
+};
 pub use conformance_contract::verdict::{Outcome, Verdict};
 pub use conformance_contract::violation::{Proof, Violation};
 pub use evidence::{EVIDENCE, Evidence, EvidenceError, read_evidence, write_evidence};
@@ -57,7 +69,9 @@ pub use model::{
 pub use results::{RESULTS, ResultsFile, recover};
 pub use schema::{evidence_schema, schema};
 pub use seconds::Seconds;
-pub use store::{StoreError, read, write_all};
+pub use side_by_side::side_by_side;
+pub use store::{StoreError, read, write_all, write_text};
 pub use summary::{Counts, Summary, summarize};
+pub use table::{Cell, Column, Source, Table, table};
 pub use terminal::terminal;
 pub use verify::{Discrepancy, HandEdited, verify};

@@ -8,13 +8,13 @@ use conformance_contract::verdict::{Outcome, Verdict};
 use super::{ClauseResult, Exit, Report, exit_code};
 
 /// What the cells of the matrix mean, in lines.
-pub(super) const LEGEND: [&str; 2] = [
+pub const LEGEND: [&str; 2] = [
     "CAPITALS decide the exit code; deviates: known deviation; unsup.: unsupported;",
     "blank: another backend's clause",
 ];
 
 /// One part of the contract across the profiles.
-pub(super) struct Section<'a> {
+pub struct Section<'a> {
     /// What its clauses' ids begin with.
     pub id: &'a str,
     /// What it is about.
@@ -24,7 +24,7 @@ pub(super) struct Section<'a> {
 }
 
 /// One clause across the profiles.
-pub(super) struct Row<'a> {
+pub struct Row<'a> {
     /// The clause as the first profile that lists it has it.
     pub clause: &'a ClauseResult,
     /// Its outcome in each profile, in their order; `None` where it is not the profile's to keep.
@@ -32,7 +32,7 @@ pub(super) struct Row<'a> {
 }
 
 /// Clauses down, in the order of the contract, profiles across.
-pub(super) fn matrix(report: &Report) -> Vec<Section<'_>> {
+pub fn matrix(report: &Report) -> Vec<Section<'_>> {
     let mut sections: Vec<Section<'_>> = Vec::new();
     for row in rows(report) {
         let id = row.clause.id.split_once('-').map_or(row.clause.id.as_str(), |(id, _)| id);
@@ -66,13 +66,13 @@ fn rows(report: &Report) -> Vec<Row<'_>> {
 }
 
 /// Whether an outcome keeps the run from being conformant.
-pub(super) fn is_red(outcome: &Outcome) -> bool {
+pub fn is_red(outcome: &Outcome) -> bool {
     exit_code([outcome]) != Exit::Conformant
 }
 
 /// The verdict as a cell of the matrix: one short word, in capitals if it [is red](is_red), so that nothing hangs on
 /// colour.
-pub(super) fn cell(outcome: &Outcome) -> String {
+pub fn cell(outcome: &Outcome) -> String {
     let word = match outcome.verdict {
         Verdict::KnownDeviation => "deviates",
         Verdict::Unsupported => "unsup.",

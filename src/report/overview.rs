@@ -9,7 +9,7 @@ use super::{CaseResult, ClauseResult, ProfileReport, Report, Standing, Summary};
 const SLOWEST: usize = 5;
 
 /// A clause's result with the profile it belongs to.
-pub(super) struct ListedViolation<'a> {
+pub struct ListedViolation<'a> {
     /// The profile.
     pub profile: &'a ProfileReport,
     /// The clause's result in it.
@@ -26,7 +26,7 @@ impl ProfileReport {
     }
 
     /// Backend and variant as the head of a narrow column, in lines, such as `default` over `PodGang`.
-    pub(super) fn head(&self) -> Vec<&str> {
+    pub fn head(&self) -> Vec<&str> {
         let backend = self.backend.strip_suffix("-scheduler").unwrap_or(&self.backend).split(':');
         let variant = self.variant.iter().map(|variant| variant.strip_suffix(" scope").unwrap_or(variant));
         backend.chain(variant).collect()
@@ -42,7 +42,7 @@ impl Report {
     }
 
     /// That the report is incomplete and why, as a sentence without its full stop; `None` of a complete one.
-    pub(super) fn incompleteness(&self) -> Option<String> {
+    pub fn incompleteness(&self) -> Option<String> {
         let reason = self.incomplete_reason.as_deref().unwrap_or("no reason is given");
         let all: usize = self.profiles.iter().map(|profile| profile.cases.len()).sum();
         let left = self.interrupted().len();
@@ -51,7 +51,7 @@ impl Report {
 }
 
 /// The features down, profiles across: what became of each that any of them declares or was found to have.
-pub(super) fn features(report: &Report) -> Vec<(Feature, Vec<Option<Standing>>)> {
+pub fn features(report: &Report) -> Vec<(Feature, Vec<Option<Standing>>)> {
     let profiles: Vec<_> = report.profiles.iter().map(ProfileReport::evidence).collect();
     let row = |feature: Feature| {
         let cell = |found: &Vec<super::FeatureEvidence>| {
@@ -64,14 +64,14 @@ pub(super) fn features(report: &Report) -> Vec<(Feature, Vec<Option<Standing>>)>
 
 impl ClauseResult {
     /// The reason, where no violation says the same.
-    pub(super) fn reason_beyond_violations(&self) -> Option<String> {
+    pub fn reason_beyond_violations(&self) -> Option<String> {
         let reason = self.outcome.reason()?;
         self.violations.iter().all(|violation| violation.message != reason).then_some(reason)
     }
 }
 
 /// The counts down, profiles across: the name of each count, and what each profile keeps of what it owes.
-pub(super) fn counts(report: &Report) -> impl Iterator<Item = (&'static str, Vec<String>)> + '_ {
+pub fn counts(report: &Report) -> impl Iterator<Item = (&'static str, Vec<String>)> + '_ {
     Summary::CUTS.into_iter().map(|(name, cut)| {
         let kept = report.profiles.iter().map(|profile| cut(&profile.summary).kept_of_owed());
         (name, kept.collect())
@@ -79,7 +79,7 @@ pub(super) fn counts(report: &Report) -> impl Iterator<Item = (&'static str, Vec
 }
 
 /// Every clause result with one of the verdicts, profile by profile.
-pub(super) fn findings<'a>(report: &'a Report, verdicts: &[Verdict]) -> Vec<ListedViolation<'a>> {
+pub fn findings<'a>(report: &'a Report, verdicts: &[Verdict]) -> Vec<ListedViolation<'a>> {
     let all = report
         .profiles
         .iter()
@@ -88,7 +88,7 @@ pub(super) fn findings<'a>(report: &'a Report, verdicts: &[Verdict]) -> Vec<List
 }
 
 /// The cases that took longest, slowest first.
-pub(super) fn slowest(report: &Report) -> Vec<(&ProfileReport, &CaseResult)> {
+pub fn slowest(report: &Report) -> Vec<(&ProfileReport, &CaseResult)> {
     let mut cases: Vec<_> = report
         .profiles
         .iter()

@@ -5,7 +5,7 @@ use conformance_contract::verdict::{Outcome, Verdict};
 use super::{ProfileReport, Report};
 
 /// One outcome that several clauses share, and where they do.
-pub(super) struct Reason<'a> {
+pub struct Reason<'a> {
     /// The outcome with its reason.
     pub outcome: &'a Outcome,
     /// Ids of clauses that have it, in the contract's order, with the profiles in which they do.
@@ -13,7 +13,7 @@ pub(super) struct Reason<'a> {
 }
 
 /// Every distinct outcome with one of the verdicts, in the order of `verdicts`.
-pub(super) fn reasons<'a>(report: &'a Report, verdicts: &[Verdict]) -> Vec<Reason<'a>> {
+pub fn reasons<'a>(report: &'a Report, verdicts: &[Verdict]) -> Vec<Reason<'a>> {
     let mut reasons: Vec<Reason<'a>> = Vec::new();
     for profile in &report.profiles {
         for (outcome, ids) in by_outcome(profile, verdicts) {
@@ -49,7 +49,7 @@ fn by_outcome<'a>(profile: &'a ProfileReport, verdicts: &[Verdict]) -> Vec<(&'a 
 
 impl Reason<'_> {
     /// One line for each place, such as `TOPO-05, TOPO-07..09 on volcano, kai-scheduler`.
-    pub(super) fn lines(&self, report: &Report) -> Vec<String> {
+    pub fn lines(&self, report: &Report) -> Vec<String> {
         let everywhere = report.profiles.len() > 1;
         let lines = self.places.iter().map(|(ids, profiles)| {
             let titles: Vec<String> = profiles.iter().map(|profile| profile.title()).collect();
@@ -64,7 +64,7 @@ impl Reason<'_> {
 }
 
 /// Ids with neighbours joined: `AON-01..03` for AON-01, AON-02, AON-03.
-fn ranges(ids: &[&str]) -> Vec<String> {
+pub(super) fn ranges(ids: &[&str]) -> Vec<String> {
     let follows = |last: &str, next: &str| match (last.split_once('-'), next.split_once('-')) {
         (Some((a, last)), Some((b, next))) => {
             a == b && last.parse::<u32>().is_ok_and(|last| next.parse() == Ok(last + 1))

@@ -102,6 +102,15 @@ fn write_atomically(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
+/// Writes a text as a run writes its files: whole or not at all.
+///
+/// # Errors
+/// [`StoreError::Io`].
+pub fn write_text(path: &Path, text: &str) -> Result<(), StoreError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    write_atomically(folder, path, text).map_err(|source| StoreError::Io { path: path.to_owned(), source })
+}
+
 /// Reads a report from a `.json` file, or from any other as YAML.
 ///
 /// # Errors
@@ -119,8 +128,7 @@ pub(super) fn write_document(path: &Path, document: &impl Serialize) -> Result<(
             .map_err(|e| render(e.to_string()))?,
         false => serde_yaml::to_string(document).map_err(|e| render(e.to_string()))?,
     };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    write_atomically(folder, path, &text).map_err(|source| StoreError::Io { path: path.to_owned(), source })
+    write_text(path, &text)
 }
 
 /// Reads a document of that kind.

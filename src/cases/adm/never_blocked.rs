@@ -71,7 +71,8 @@ const FINALIZER: &str = "example.com/hold";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if !test.target.declares(Feature::TopologyRequired) {
-        let held = test.manifest("held")?;
+        let mut held = test.manifest("held")?;
+        template(&mut held)["topologyConstraint"] = Value::Null;
         submit_two(test, held).await?;
         return edit_and_delete(test, "held").await;
     }

@@ -1,5 +1,7 @@
 //! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: one short. Its first gang resource is deleted eight times, while each time
-//! another kind of failure comes between the operator and the API server; then a third node comes.
+//! another kind of failure comes between the operator and the API server; then each pod is changed once, and a third node
+//! comes. koord-scheduler counts to a restored PodGroup only the pods that changed since, which is judged where nothing is
+//! disturbed (`gang/restored-while-pending`): here it is the operator that is tried.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
@@ -7,8 +9,9 @@ use conformance_driver::case::{Case, Isolation, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane::restored;
 use conformance_expect::{Expected, schedulers};
-use conformance_history::{History, SharedMark};
+use conformance_history::{History, SharedMark, name};
 use conformance_judge::{binding, finding, gang_resources};
+use serde_json::json;
 
 use super::by_hand;
 use crate::before_put_back::before_put_back;
@@ -43,6 +46,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         for resource in first.iter() {
             by_hand::delete_until_restored(test, resource.kind, &resource.name.wanted).await?;
         }
+    }
+    let pods: Vec<_> = test.look(|live| live.of("Pod").map(|pod| name(pod).to_owned()).collect());
+    for pod in pods {
+        test.patch_as_others("Pod", &pod, json!({"metadata": {"annotations": {"example.com/note": "seen"}}}))
+            .await?;
     }
     test.nodes_join(1).await?;
     test.until_bound(3).await

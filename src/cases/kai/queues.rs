@@ -1,4 +1,5 @@
-//! Two cliques and four places that may name a queue: label and annotation, of the PodCliqueSet and of its cliques. Where
+//! Two cliques and four places that may name a queue. That nothing else is wrong with what is refused is shown by the
+//! neighbours that are admitted. The places are label and annotation, of the PodCliqueSet and of its cliques. Where
 //! there is a gang, one of them does, or two of which the first counts.
 
 use conformance_contract::ruling::{Finding, Ruling};
@@ -8,7 +9,9 @@ use conformance_driver::admission_attempts::clique;
 use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
+use conformance_expect::resolver::gang_resource;
 use conformance_expect::schedulers::kai::{POD_GROUP, QUEUE};
+use conformance_expect::{Expected, Gang};
 use conformance_history::{History, Live};
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::{Shown, ensure, finding, violation};
@@ -28,13 +31,13 @@ pub(crate) const CASE: Case = Case::new(
 const KEY: &str = QUEUE.0;
 
 const NEW: &[Attempt] = &[
-    refused("no queue", &[KEY], unnamed),
-    refused("two queues on two cliques", &[KEY], |pcs| {
+    refused("no queue", &[], unnamed),
+    refused("two queues on two cliques", &[], |pcs| {
         unnamed(pcs);
         put(clique(pcs, 0), "labels", "one");
         put(clique(pcs, 1), "labels", "two");
     }),
-    refused("another queue on a clique than on the PodCliqueSet", &[KEY], |pcs| {
+    refused("another queue on a clique than on the PodCliqueSet", &[], |pcs| {
         put(clique(pcs, 0), "annotations", "two")
     }),
     admitted("the same queue on the PodCliqueSet and on a clique", |pcs| {
@@ -93,16 +96,18 @@ fn unnamed(pcs: &mut Value) {
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let named = test.manifest("named")?;
     test.creates(&named, NEW).await?;
+    let mut gangs = Vec::new();
     for (name, edit) in LIVE {
         let mut pcs = named.clone();
         unnamed(&mut pcs);
         edit(&mut pcs);
         pcs["metadata"]["name"] = name.into();
         pcs["spec"]["replicas"] = 1.into();
-        test.submit_value(pcs).await?;
+        gangs.extend(test.submit_value(pcs).await?);
     }
+    let target = test.target;
     test.until("the PodGroups", REACTION, |live| {
-        LIVE.iter().all(|(name, _)| live.get(POD_GROUP, &format!("{name}-0")).is_some())
+        gangs.iter().all(|gang| gang_resource(target, live, gang, POD_GROUP).is_some())
     })
     .await?;
     test.updates("set-label", MOVED).await?;
@@ -110,12 +115,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.updates("clique-label", MOVED_CLIQUE).await
 }
 
-/// The PodGroup of a PodCliqueSet is in queue `one`.
-fn queued(live: &Live, set: &str) -> Ruling {
-    let found = live.get(POD_GROUP, &format!("{set}-0")).unwrap_or(&Value::Null);
+/// The PodGroup of a PodGang is in queue `one`.
+fn queued(live: &Live, gang: &Gang) -> Ruling {
+    let found = gang_resource(Target::KAI, live, gang, POD_GROUP).unwrap_or(&Value::Null);
     ensure(found["spec"]["queue"] == "one", || {
-        violation(WRONG_QUEUE, format!("PodGroup {set}-0 is in queue {}, not one", found["spec"]["queue"]))
-            .shown_by_object("it", found)
+        let message =
+            format!("the PodGroup of {} is in queue {}, not one", gang.name, found["spec"]["queue"]);
+        violation(WRONG_QUEUE, message).shown_by_object("it", found)
     })
 }
 
@@ -123,7 +129,7 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KAI-04", || {
         answers(history, NEW)?;
         let end = history.end();
-        LIVE.iter().try_for_each(|(name, _)| queued(&end, name))?;
+        LIVE.iter().try_for_each(|(name, _)| queued(&end, &history.base(name)?))?;
         answers(history, MOVED)?;
         answers(history, MOVED_ANNOTATION)?;
         answers(history, MOVED_CLIQUE)
@@ -140,11 +146,11 @@ mod tests {
         let told = |queue: Value| {
             let mut found = object(POD_GROUP, "s-0");
             found["spec"] = json!({"queue": queue});
-            queued(&Story::on(Target::KAI).added(found).end().end(), "s")
+            queued(&Story::on(Target::KAI).added(found).end().end(), &Gang::made_by_hand("s-0"))
         };
         assert_eq!(told(json!("one")), Ok(()));
         assert!(told(json!("two")).is_err());
         assert!(told(Value::Null).is_err());
-        assert!(queued(&Live::default(), "s").is_err());
+        assert!(queued(&Live::default(), &Gang::made_by_hand("s-0")).is_err());
     }
 }

@@ -31,7 +31,7 @@ mod upgrade;
 mod tests;
 
 pub use crate::cluster_spec::{ClusterSpec, ControllerSpec, Gates, Upgrade};
-pub use audit::{Binding, Forbidden};
+pub use audit::{Binding, Forbidden, OperatorWrite};
 pub use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 pub use part::{Part, ProcessId};
 pub(crate) use ports::reserve_any;
@@ -44,6 +44,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use conformance_contract::scheduler::Scheduler;
+use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use rustix::process::Signal;
@@ -182,7 +183,20 @@ impl LocalCluster {
     /// # Errors
     /// [`ClusterError::File`].
     pub fn forbidden(&self) -> Result<Vec<Forbidden>, ClusterError> {
-        audit::forbidden(&self.layout.audit_log())
+        audit::forbidden(&self.layout.audit_log(), &self.spec().audited())
+    }
+
+    /// What the operator under test has requested to be written in a namespace since then, by the API server's audit log:
+    /// what changed nothing and what was refused too, Leases and Events excepted.
+    ///
+    /// # Errors
+    /// [`ClusterError::File`].
+    pub fn operator_writes(
+        &self,
+        namespace: &str,
+        since: Timestamp,
+    ) -> Result<Vec<OperatorWrite>, ClusterError> {
+        audit::operator_writes(&self.layout.audit_log(), &operator::users(&self.spec()), namespace, since)
     }
 
     /// Resident memory of all its parts, in bytes.

@@ -214,7 +214,11 @@ impl Layout {
                 gates: &spec.api_gates,
                 runtime_config: &spec.runtime_config,
                 watch_cache: spec.watch_cache,
-                audit_policy: &write(&config, "audit-policy.yaml", audit::policy(&spec.audited()))?,
+                audit_policy: &write(
+                    &config,
+                    "audit-policy.yaml",
+                    audit::policy(&operator::users(spec), &spec.audited()),
+                )?,
                 audit_log: &self.audit_log(),
             }),
             Part::OfScheduler(_) | Part::OfTrainer(_) => {

@@ -116,6 +116,27 @@ pub enum Feature {
     /// Its pods run on real kubelets, and what those show is judged.
     #[serde(rename = "Kubelet")]
     Kubelet,
+    /// A recycled gang is bound whole beside pods of its former generation that do not go.
+    #[serde(rename = "FreshGang")]
+    FreshGang,
+    /// A gang that stays half bound gives its capacity back.
+    #[serde(rename = "HalfGangRelease")]
+    HalfGangRelease,
+    /// A pod lost before its turn in an update comes back with the template that it had.
+    #[serde(rename = "RevisionedRestore")]
+    RevisionedRestore,
+    /// A clique or scaling group of 0 replicas is idle, and the others stay a gang.
+    #[serde(rename = "ScaleToZero")]
+    ScaleToZero,
+    /// Pods share resource claims.
+    #[serde(rename = "Claims")]
+    Claims,
+    /// PodGangs say whether they are scheduled, ready and healthy.
+    #[serde(rename = "PodGangStatus")]
+    PodGangStatus,
+    /// The operator has metrics of its gangs.
+    #[serde(rename = "Metrics")]
+    Metrics,
     /// The pods of a replicated Job of a TrainJob are bound atomically.
     #[serde(rename = "TrainJob")]
     TrainJob,
@@ -135,7 +156,7 @@ pub enum Feature {
 
 impl Feature {
     /// Every feature, in the order of the contract.
-    pub const ALL: [Feature; 17] = [
+    pub const ALL: [Feature; 24] = [
         Feature::AtomicPodGang,
         Feature::TopologyRequired,
         Feature::TopologyPerGroup,
@@ -148,6 +169,13 @@ impl Feature {
         Feature::CompositePodGroup,
         Feature::External,
         Feature::Kubelet,
+        Feature::FreshGang,
+        Feature::HalfGangRelease,
+        Feature::RevisionedRestore,
+        Feature::ScaleToZero,
+        Feature::Claims,
+        Feature::PodGangStatus,
+        Feature::Metrics,
         Feature::TrainJob,
         Feature::AtomicTrainJob,
         Feature::TopologyPerJob,
@@ -170,6 +198,13 @@ impl Feature {
             Feature::CompositePodGroup => "CompositePodGroup",
             Feature::External => "External",
             Feature::Kubelet => "Kubelet",
+            Feature::FreshGang => "FreshGang",
+            Feature::HalfGangRelease => "HalfGangRelease",
+            Feature::RevisionedRestore => "RevisionedRestore",
+            Feature::ScaleToZero => "ScaleToZero",
+            Feature::Claims => "Claims",
+            Feature::PodGangStatus => "PodGangStatus",
+            Feature::Metrics => "Metrics",
             Feature::TrainJob => "TrainJob",
             Feature::AtomicTrainJob => "AtomicTrainJob",
             Feature::TopologyPerJob => "TopologyPerJob",
@@ -278,6 +313,13 @@ mod tests {
             "CompositePodGroup",
             "External",
             "Kubelet",
+            "FreshGang",
+            "HalfGangRelease",
+            "RevisionedRestore",
+            "ScaleToZero",
+            "Claims",
+            "PodGangStatus",
+            "Metrics",
             "TrainJob",
             "AtomicTrainJob",
             "TopologyPerJob",

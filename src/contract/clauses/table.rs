@@ -14,7 +14,7 @@ use Feature::{
     TopologyRequired, TopologyResource, TrainJob,
 };
 
-const fn contract(id: &'static str, text: &'static str, source: &'static str) -> Clause {
+pub(super) const fn contract(id: &'static str, text: &'static str, source: &'static str) -> Clause {
     Clause {
         id,
         tier: Tier::Contract,
@@ -30,13 +30,13 @@ const fn contract(id: &'static str, text: &'static str, source: &'static str) ->
     }
 }
 
-const fn scheduling(id: &'static str, text: &'static str, source: &'static str) -> Clause {
+pub(super) const fn scheduling(id: &'static str, text: &'static str, source: &'static str) -> Clause {
     Clause { tier: Tier::Scheduling, ..contract(id, text, source) }
 }
 
 impl Clause {
     /// Owed only by backends that declare the feature.
-    const fn of(self, feature: Feature) -> Clause {
+    pub(super) const fn of(self, feature: Feature) -> Clause {
         Clause { level: Level::Extended(feature), ..self }
     }
 

@@ -25,7 +25,7 @@ pub(crate) static CONFORMANCE_EXTERNAL: Column = Column {
     backend: EXTERNAL_SCHEDULER,
     name: clauses::EXTERNAL,
     scope: None,
-    kubernetes: None,
+    trees: None,
     features: &[],
     why_not: &[
         (Feature::AtomicPodGang, NO_SCHEDULER),
@@ -43,6 +43,13 @@ pub(crate) static CONFORMANCE_EXTERNAL: Column = Column {
             "nobody schedules for conformance-external; `run --backend external:NAME` judges a scheduler",
         ),
         (Feature::Kubelet, NO_SCHEDULER),
+        (Feature::FreshGang, NO_SCHEDULER),
+        (Feature::HalfGangRelease, NO_SCHEDULER),
+        (Feature::RevisionedRestore, NO_SCHEDULER),
+        (Feature::ScaleToZero, NO_SCHEDULER),
+        (Feature::Claims, NO_SCHEDULER),
+        (Feature::PodGangStatus, NO_SCHEDULER),
+        (Feature::Metrics, NO_SCHEDULER),
     ],
     gates: &[],
     version: ReportedVersion::Always("none"),
@@ -54,7 +61,14 @@ pub(crate) static CONFORMANCE_EXTERNAL: Column = Column {
 pub(crate) const fn why_not_of_an_external_scheduler(feature: Feature) -> &'static str {
     match feature {
         Feature::SelfHealing => NO_RESOURCES,
-        Feature::TopologyPerReplica => "it is an operator's to declare, together with its backend",
+        Feature::TopologyPerReplica
+        | Feature::FreshGang
+        | Feature::HalfGangRelease
+        | Feature::RevisionedRestore
+        | Feature::ScaleToZero
+        | Feature::Claims
+        | Feature::PodGangStatus
+        | Feature::Metrics => "it is an operator's to declare, together with its backend",
         Feature::TopologyResource => NO_TOPOLOGY_RESOURCES,
         Feature::CompositePodGroup => NO_GANG_RESOURCES,
         _ => "not declared by --features",

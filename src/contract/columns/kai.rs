@@ -1,6 +1,6 @@
 //! KAI-Scheduler.
 
-use super::{Description, NO_PLACE_PER_REPLICA};
+use super::{Description, NEVER_HALF, NO_PLACE_PER_REPLICA};
 use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};
 use crate::scheduler::Scheduler;
@@ -27,7 +27,7 @@ static COLUMN: Column = Column {
     backend: "kai-scheduler",
     name: "kai-scheduler",
     scope: None,
-    kubernetes: None,
+    trees: None,
     features: &[
         Feature::AtomicPodGang,
         Feature::TopologyRequired,
@@ -41,6 +41,7 @@ static COLUMN: Column = Column {
     ],
     why_not: &[
         NO_PLACE_PER_REPLICA,
+        NEVER_HALF,
         (Feature::CompositePodGroup, "it has gang resources of its own"),
         (Feature::External, "its scheduler reads gang resources of its own, not PodGangs"),
     ],

@@ -1,6 +1,6 @@
 //! Koordinator.
 
-use super::{Description, NO_PLACE_PER_REPLICA};
+use super::{Description, NEVER_HALF, NO_PLACE_PER_REPLICA};
 use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};
 use crate::scheduler::Scheduler;
@@ -29,10 +29,11 @@ static COLUMN: Column = Column {
     backend: "koord-scheduler",
     name: "koord-scheduler",
     scope: None,
-    kubernetes: None,
+    trees: None,
     features: &[Feature::AtomicPodGang, Feature::TopologyRequired, Feature::SelfHealing, Feature::Kubelet],
     why_not: &[
         NO_PLACE_PER_REPLICA,
+        NEVER_HALF,
         (Feature::TopologyPerGroup, ONE_SPEC),
         (Feature::TopologyPerClique, ONE_SPEC),
         (Feature::TopologyNested, ONE_SPEC),

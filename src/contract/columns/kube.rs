@@ -1,9 +1,8 @@
 //! kube-scheduler on the Workload API, in three mappings.
 
-use super::{Description, NO_PLACE_PER_REPLICA};
+use super::{Description, NEVER_HALF, NO_PLACE_PER_REPLICA};
 use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};
-use crate::kubernetes::Kubernetes;
 use crate::scheduler::Scheduler;
 use crate::target::{Column, ReportedVersion, Target};
 
@@ -44,6 +43,9 @@ const NESTED: (Feature, &str) = (Feature::TopologyNested, NO_LEVEL_BETWEEN);
 const COMPOSITE: (Feature, &str) =
     (Feature::CompositePodGroup, "CompositePodGroup comes with Kubernetes 1.37");
 
+const FIXED_SIZE: (Feature, &str) =
+    (Feature::ScaleToZero, "the size of its hard gang is in objects that the API does not let change");
+
 const TOPOLOGY_GATE: (&str, &str) = ("TopologyAwareWorkloadScheduling", "TOPO-02");
 
 /// What the three have in common.
@@ -53,7 +55,7 @@ const ANY: Column = Column {
     backend: "default-scheduler",
     name: "default-scheduler",
     scope: None,
-    kubernetes: None,
+    trees: None,
     features: &[],
     why_not: &[],
     gates: &[("GangScheduling", "AON-02"), TOPOLOGY_GATE],
@@ -65,7 +67,7 @@ const ANY: Column = Column {
 static POD_GROUP: Column = Column {
     id: "default-scheduler-podgroup",
     scope: Some("PodGroup"),
-    kubernetes: Some(Kubernetes::V1_36),
+    trees: Some(false),
     features: &[
         Feature::TopologyRequired,
         Feature::TopologyPerClique,
@@ -91,7 +93,7 @@ static POD_GROUP: Column = Column {
 static POD_GANG: Column = Column {
     id: "default-scheduler-podgang",
     scope: Some("PodGang"),
-    kubernetes: Some(Kubernetes::V1_36),
+    trees: Some(false),
     features: &[Feature::AtomicPodGang, Feature::TopologyRequired, Feature::SelfHealing, Feature::Kubelet],
     why_not: &[
         (
@@ -101,6 +103,8 @@ static POD_GANG: Column = Column {
         PER_GROUP,
         NESTED,
         NO_PLACE_PER_REPLICA,
+        NEVER_HALF,
+        FIXED_SIZE,
         PREFERRED,
         RESOURCE,
         COMPOSITE,
@@ -112,7 +116,7 @@ static POD_GANG: Column = Column {
 static TREE: Column = Column {
     id: "default-scheduler-tree",
     scope: Some("Tree"),
-    kubernetes: Some(Kubernetes::V1_37),
+    trees: Some(true),
     features: &[
         Feature::AtomicPodGang,
         Feature::TopologyRequired,
@@ -123,7 +127,7 @@ static TREE: Column = Column {
         Feature::SelfHealing,
         Feature::Kubelet,
     ],
-    why_not: &[NO_PLACE_PER_REPLICA, PREFERRED, RESOURCE, EXTERNAL],
+    why_not: &[NO_PLACE_PER_REPLICA, NEVER_HALF, FIXED_SIZE, PREFERRED, RESOURCE, EXTERNAL],
     gates: &[("GenericWorkload", "AON-02"), TOPOLOGY_GATE, ("CompositePodGroup", "AON-08")],
     ..ANY
 };

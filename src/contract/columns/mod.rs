@@ -22,6 +22,22 @@ pub use train_job::TARGETS as TRAIN_JOB_TARGETS;
 const NO_PLACE_PER_REPLICA: (Feature, &str) =
     (Feature::TopologyPerReplica, "its gang resources are made per PodGang, and no constraint spans several");
 
+/// Of every scheduler that binds PodGangs whole.
+const NEVER_HALF: (Feature, &str) =
+    (Feature::HalfGangRelease, "no gang is ever half bound: it binds PodGangs whole");
+
+/// What the reference controller does not do yet, on any backend. A feature that it does is in the columns' own lists.
+const NOT_YET: &str = "the reference controller does not do it yet";
+pub(crate) const OF_NO_BACKEND: &[(Feature, &str)] = &[
+    (Feature::FreshGang, NOT_YET),
+    (Feature::HalfGangRelease, NOT_YET),
+    (Feature::RevisionedRestore, NOT_YET),
+    (Feature::ScaleToZero, NOT_YET),
+    (Feature::Claims, NOT_YET),
+    (Feature::PodGangStatus, NOT_YET),
+    (Feature::Metrics, NOT_YET),
+];
+
 /// A scheduler, as far as the contract has to know it.
 pub(crate) struct Description {
     /// Its columns, in the order of the report.

@@ -3,7 +3,6 @@
 
 use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};
-use crate::kubernetes::Kubernetes;
 use crate::scheduler::Scheduler;
 use crate::target::{Column, ReportedVersion, Target};
 
@@ -43,8 +42,8 @@ static KUBE: Column = Column {
     backend: "default-scheduler",
     name: "trainjob-kube",
     scope: None,
-    // 1.37 leaves the Jobs of a JobSet to their parent, and no trainer makes a Workload yet.
-    kubernetes: Some(Kubernetes::V1_36),
+    // 1.37, which has them, leaves the Jobs of a JobSet to their parent, and no trainer makes a Workload yet.
+    trees: Some(false),
     features: &[Feature::TrainJob, Feature::JobWorkload],
     why_not: &[
         (Feature::AtomicTrainJob, "the Job controller makes a gang per Job, and none spans several"),
@@ -64,7 +63,7 @@ static VOLCANO: Column = Column {
     backend: "volcano",
     name: "trainjob-volcano",
     scope: None,
-    kubernetes: None,
+    trees: None,
     features: &[Feature::TrainJob, Feature::AtomicTrainJob],
     why_not: &[
         NOT_JUDGED_YET[0],
@@ -87,7 +86,7 @@ static KAI: Column = Column {
     backend: "kai-scheduler",
     name: "trainjob-kai",
     scope: None,
-    kubernetes: None,
+    trees: None,
     features: &[Feature::TrainJob, Feature::AtomicTrainJob, Feature::QueueLabel],
     why_not: &[NOT_JUDGED_YET[0], NOT_JUDGED_YET[1], NO_WORKLOAD_PER_JOB],
     gates: &[],

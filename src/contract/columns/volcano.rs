@@ -1,6 +1,6 @@
 //! Volcano.
 
-use super::{Description, NO_PLACE_PER_REPLICA};
+use super::{Description, NEVER_HALF, NO_PLACE_PER_REPLICA};
 use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};
 use crate::scheduler::Scheduler;
@@ -30,7 +30,7 @@ static COLUMN: Column = Column {
     backend: "volcano",
     name: "volcano",
     scope: None,
-    kubernetes: None,
+    trees: None,
     features: &[
         Feature::AtomicPodGang,
         Feature::TopologyRequired,
@@ -41,6 +41,7 @@ static COLUMN: Column = Column {
     ],
     why_not: &[
         NO_PLACE_PER_REPLICA,
+        NEVER_HALF,
         (
             Feature::TopologyPerGroup,
             "a PodGroup has a subgroup per podgroup and none for the podgroups of a scaling group together",

@@ -151,6 +151,15 @@ pub enum Stop {
 }
 
 impl Stop {
+    /// The same, where a clause demands what was waited for whatever it was.
+    #[must_use]
+    pub fn owed_by(self, clause: &'static str) -> Self {
+        match self {
+            Self::Wait(waited) => Self::Wait(Box::new(Waited { duty: Duty::Clause(clause), ..*waited })),
+            stop => stop,
+        }
+    }
+
     /// What it breaks, if it is a wait for what the implementation owes.
     pub fn breach(&self) -> Option<Breach> {
         match self {

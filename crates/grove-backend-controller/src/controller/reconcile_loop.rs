@@ -15,11 +15,11 @@ use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::{applier, controller};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use webhook_server::told;
 
 use super::context::Context;
 use super::error::ReconcileError;
 use super::queues::Inbox;
-use webhook_server::told;
 
 /// The pause after a first failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);

@@ -1,0 +1,189 @@
+//! What of a PodCliqueSet is recycled and updated as one: its replicas, and the replicas of their scaling groups. Names and
+//! minimums are the manifest's; how many replicas a group or clique has now is the live object's to say.
+
+use std::fmt;
+
+use conformance_contract::names;
+use conformance_history::{Pod, count, list, text};
+use serde_json::Value;
+
+/// A replica of a PodCliqueSet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetReplica {
+    /// The PodCliqueSet.
+    pub set: String,
+    /// Its index.
+    pub index: usize,
+    /// Its cliques that are in no scaling group.
+    pub standalone: Vec<Clique>,
+    /// Its scaling groups.
+    pub groups: Vec<ScalingGroup>,
+}
+
+/// A PodClique.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clique {
+    /// Its name.
+    pub name: String,
+    /// `minAvailable`.
+    pub min: usize,
+    /// The template's replicas.
+    pub replicas: usize,
+}
+
+/// A PodCliqueScalingGroup.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScalingGroup {
+    /// Its name.
+    pub name: String,
+    /// `minAvailable`.
+    pub min: usize,
+    /// The template's replicas.
+    pub replicas: usize,
+    /// Its members, by the names of their templates.
+    members: Vec<Clique>,
+}
+
+impl ScalingGroup {
+    /// The PodCliques of its replica `j`.
+    pub fn replica(&self, j: usize) -> impl Iterator<Item = Clique> {
+        let named = move |member: &Clique| Clique {
+            name: format!("{}-{j}-{}", self.name, member.name),
+            ..member.clone()
+        };
+        self.members.iter().map(named)
+    }
+}
+
+/// What is recycled as one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// A replica of a PodCliqueSet: its base and its scaled PodGangs.
+    Replica {
+        /// The PodCliqueSet.
+        set: String,
+        /// The replica.
+        index: usize,
+    },
+    /// A replica of a scaling group.
+    GroupReplica {
+        /// The PodCliqueScalingGroup.
+        group: String,
+        /// The replica.
+        index: usize,
+    },
+}
+
+impl Scope {
+    /// Whether a pod belongs to it.
+    pub fn has(&self, pod: Pod<'_>) -> bool {
+        let (of, name, replica, index) = match self {
+            Self::Replica { set, index } => (names::PART_OF, set, names::REPLICA_INDEX, index),
+            Self::GroupReplica { group, index } => {
+                (names::SCALING_GROUP, group, names::SCALING_GROUP_REPLICA_INDEX, index)
+            }
+        };
+        pod.label(of) == Some(name) && pod.label(replica).and_then(|found| found.parse().ok()) == Some(*index)
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Replica { set, index } => write!(f, "replica {index} of {set}"),
+            Self::GroupReplica { group, index } => write!(f, "replica {index} of scaling group {group}"),
+        }
+    }
+}
+
+impl SetReplica {
+    /// As what is recycled.
+    pub fn scope(&self) -> Scope {
+        Scope::Replica { set: self.set.clone(), index: self.index }
+    }
+}
+
+/// How many of so many replicas an update leaves standing at least, for a minimum of so many: a minimum that leaves no room
+/// for a turn gives way by one.
+pub fn floor(min: usize, replicas: usize) -> usize {
+    min.min(replicas.saturating_sub(1))
+}
+
+/// The replicas of a PodCliqueSet.
+pub fn replicas(pcs: &Value) -> Vec<SetReplica> {
+    let template = &pcs["spec"]["template"];
+    let groups = list(&template["podCliqueScalingGroups"]);
+    let clique = |template: &Value, name: String| {
+        let replicas = count(&template["spec"]["replicas"]).unwrap_or(1).max(1);
+        Clique { name, min: count(&template["spec"]["minAvailable"]).unwrap_or(replicas), replicas }
+    };
+    let named = |name: &Value| list(&template["cliques"]).iter().find(|clique| clique["name"] == *name);
+    let is_grouped = |name: &Value| groups.iter().any(|group| list(&group["cliqueNames"]).contains(name));
+    let replica = |index: usize| {
+        let set = text(&pcs["metadata"]["name"]);
+        let standalone = list(&template["cliques"]).iter().filter(|clique| !is_grouped(&clique["name"]));
+        let group = |group: &Value| ScalingGroup {
+            name: format!("{set}-{index}-{}", text(&group["name"])),
+            min: count(&group["minAvailable"]).unwrap_or(1),
+            replicas: count(&group["replicas"]).unwrap_or(1),
+            members: list(&group["cliqueNames"])
+                .iter()
+                .filter_map(|name| Some(clique(named(name)?, text(name).to_owned())))
+                .collect(),
+        };
+        SetReplica {
+            set: set.to_owned(),
+            index,
+            standalone: standalone
+                .map(|found| clique(found, format!("{set}-{index}-{}", text(&found["name"]))))
+                .collect(),
+            groups: groups.iter().map(group).collect(),
+        }
+    };
+    (0..count(&pcs["spec"]["replicas"]).unwrap_or(0)).map(replica).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn cliques_and_groups_of_each_replica() {
+        let pcs = json!({"metadata": {"name": "w"}, "spec": {"replicas": 2, "template": {
+            "cliques": [{"name": "a", "spec": {"replicas": 3, "minAvailable": 2}}, {"name": "b", "spec": {}}],
+            "podCliqueScalingGroups": [{"name": "sg", "replicas": 3, "minAvailable": 2, "cliqueNames": ["b"]}],
+        }}});
+        let found = replicas(&pcs);
+        assert_eq!(found.iter().map(|replica| replica.index).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(found[1].standalone, [Clique { name: "w-1-a".into(), min: 2, replicas: 3 }]);
+        let group = &found[1].groups[0];
+        assert_eq!((group.name.as_str(), group.min, group.replicas), ("w-1-sg", 2, 3));
+        assert_eq!(
+            group.replica(4).collect::<Vec<_>>(),
+            [Clique { name: "w-1-sg-4-b".into(), min: 1, replicas: 1 }]
+        );
+    }
+
+    #[test]
+    fn scopes_have_their_pods_and_no_others() {
+        let pod = json!({"metadata": {"labels": {
+            names::PART_OF: "w", names::REPLICA_INDEX: "1",
+            names::SCALING_GROUP: "w-1-sg", names::SCALING_GROUP_REPLICA_INDEX: "0",
+        }}});
+        let replica = |set: &str, index| Scope::Replica { set: set.into(), index }.has(Pod(&pod));
+        let group = |group: &str, index| Scope::GroupReplica { group: group.into(), index }.has(Pod(&pod));
+        assert!(replica("w", 1) && group("w-1-sg", 0));
+        assert!(!replica("w", 0) && !replica("w-1", 1) && !group("w-1-sg", 1) && !group("w-0-sg", 0));
+    }
+
+    #[rstest::rstest]
+    #[case::surplus(1, 3, 1)]
+    #[case::none_to_spare(3, 3, 2)]
+    #[case::one(1, 1, 0)]
+    #[case::idle(1, 0, 0)]
+    fn floors(#[case] min: usize, #[case] replicas: usize, #[case] wanted: usize) {
+        assert_eq!(floor(min, replicas), wanted);
+    }
+}

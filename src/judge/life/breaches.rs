@@ -1,0 +1,238 @@
+//! Which scope was breached, and since when.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_expect::scopes::{Clique, ScalingGroup, Scope, SetReplica};
+use conformance_history::{Change, History, Version};
+
+use super::census::Census;
+use super::generations::recycles;
+
+/// A time in which a scope was breached without a break.
+#[derive(Debug, Clone, Copy)]
+pub struct Breach<'a> {
+    /// The event from which it was.
+    pub since: Version<'a>,
+    /// The event from which it was no longer; the first deletion, where it was recycled.
+    pub until: Option<Version<'a>>,
+}
+
+/// What a PodCliqueSet's replica has to be recycled for, itself or a group's replica alone.
+#[derive(Debug, Default)]
+pub struct Breaches<'a> {
+    by_scope: BTreeMap<Scope, Vec<Breach<'a>>>,
+}
+
+impl<'a> Breaches<'a> {
+    /// Those of a PodCliqueSet's replica: a standalone clique is breached, or a scaling group. Those of a group's replica:
+    /// it is breached and its group is not, for which the replica's others answer alone.
+    pub fn of(history: &'a History, replica: &SetReplica) -> Self {
+        Walk::new(history, replica).walked(history)
+    }
+
+    /// In order of time.
+    pub fn of_scope(&self, scope: &Scope) -> &[Breach<'a>] {
+        self.by_scope.get(scope).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn turn(&mut self, scope: &Scope, is_breached: bool, version: Version<'a>) {
+        let last = self.by_scope.get_mut(scope).and_then(|breaches| breaches.last_mut());
+        match last.filter(|breach| breach.until.is_none()) {
+            Some(breach) if !is_breached => breach.until = Some(version),
+            None if is_breached => {
+                let breach = Breach { since: version, until: None };
+                self.by_scope.entry(scope.clone()).or_default().push(breach);
+            }
+            Some(_) | None => {}
+        }
+    }
+}
+
+/// The replica while its history is gone through.
+struct Walk<'a, 'r> {
+    replica: &'r SetReplica,
+    /// When which cliques begin another generation.
+    anew: BTreeMap<usize, Vec<String>>,
+    census: Census<'a>,
+    held: BTreeSet<String>,
+    missing: BTreeSet<String>,
+}
+
+impl<'a, 'r> Walk<'a, 'r> {
+    fn new(history: &'a History, replica: &'r SetReplica) -> Self {
+        let seen = |group: &ScalingGroup| {
+            let sizes = history.named("PodCliqueScalingGroup", &group.name);
+            let sizes = sizes.filter_map(|version| version.object["spec"]["replicas"].as_u64());
+            sizes.filter_map(|size| usize::try_from(size).ok()).max().unwrap_or(0).max(group.replicas)
+        };
+        let mut anew: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        let names =
+            |cliques: &mut dyn Iterator<Item = Clique>| cliques.map(|clique| clique.name).collect::<Vec<_>>();
+        let mut of_groups = Vec::new();
+        for group in &replica.groups {
+            for index in 0..seen(group) {
+                let cliques = names(&mut group.replica(index));
+                let scope = Scope::GroupReplica { group: group.name.clone(), index };
+                for recycle in recycles(history, &scope) {
+                    anew.entry(recycle.begun.index).or_default().extend(cliques.clone());
+                }
+                of_groups.extend(cliques);
+            }
+        }
+        let all: Vec<_> =
+            names(&mut replica.standalone.iter().cloned()).into_iter().chain(of_groups).collect();
+        for recycle in recycles(history, &replica.scope()) {
+            anew.entry(recycle.begun.index).or_default().extend(all.clone());
+        }
+        let (held, missing) = (BTreeSet::new(), BTreeSet::new());
+        Self { replica, anew, census: Census::default(), held, missing }
+    }
+
+    fn walked(mut self, history: &'a History) -> Breaches<'a> {
+        let mut found = Breaches::default();
+        for version in history.versions() {
+            for clique in self.anew.remove(&version.index).unwrap_or_default() {
+                self.held.remove(&clique);
+                self.missing.remove(&clique);
+            }
+            if !self.census.take(version) {
+                continue;
+            }
+            if version.kind() == "PodClique" && version.change == Change::Deleted {
+                self.held.remove(version.name());
+                self.missing.insert(version.name().to_owned());
+            }
+            self.look(version, &mut found);
+        }
+        found
+    }
+
+    fn look(&mut self, version: Version<'a>, found: &mut Breaches<'a>) {
+        let mut is_breached = false;
+        for clique in &self.replica.standalone {
+            is_breached |= self.is_breached(clique);
+        }
+        for group in &self.replica.groups {
+            let size = self.census.replicas("PodCliqueScalingGroup", &group.name).unwrap_or(group.replicas);
+            let mut broken = Vec::new();
+            for index in 0..size {
+                let members: Vec<_> = group.replica(index).collect();
+                // Not any(): each member that is held is to be noted.
+                let breached = members.iter().filter(|member| self.is_breached(member)).count() > 0;
+                if breached || members.iter().any(|member| self.missing.contains(&member.name)) {
+                    broken.push(index);
+                }
+            }
+            let is_group_breached = size - broken.len() < group.min && !broken.is_empty();
+            is_breached |= is_group_breached;
+            for index in 0..size {
+                let scope = Scope::GroupReplica { group: group.name.clone(), index };
+                found.turn(&scope, broken.contains(&index) && !is_group_breached, version);
+            }
+        }
+        found.turn(&self.replica.scope(), is_breached, version);
+    }
+
+    /// Whether a clique that was held has too few healthy pods; notes that it is held.
+    fn is_breached(&mut self, clique: &Clique) -> bool {
+        if self.census.bound(&clique.name) >= clique.min {
+            self.held.insert(clique.name.clone());
+            self.missing.remove(&clique.name);
+        }
+        self.held.contains(&clique.name) && self.census.healthy(&clique.name) < clique.min
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::names;
+    use conformance_expect::scopes::replicas;
+    use conformance_history::SharedMark;
+    use conformance_history::testing::{Story, object};
+    use serde_json::{Value, json};
+
+    use super::super::generations::tests::{going, pod, running, scope};
+    use super::*;
+
+    /// One clique of two pods, both needed.
+    fn pair() -> SetReplica {
+        let clique = json!({"name": "a", "spec": {"replicas": 2}});
+        let pcs =
+            json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {"cliques": [clique]}}});
+        replicas(&pcs).remove(0)
+    }
+
+    /// Seconds since the beginning at which the scope's breaches begin and end.
+    fn times(story: Story, replica: &SetReplica, scope: &Scope) -> Vec<(i64, Option<i64>)> {
+        let history = story.end();
+        let breaches = Breaches::of(&history, replica);
+        let second = |version: &Version<'_>| version.at.as_second();
+        let of_scope = breaches.of_scope(scope).iter();
+        of_scope.map(|breach| (second(&breach.since), breach.until.as_ref().map(second))).collect()
+    }
+
+    #[test]
+    fn from_the_loss_to_the_replacement() {
+        let lost = || {
+            running().later(3).mark(SharedMark::PodLost, json!({"name": "a"})).deleted(pod("a", Some("n")))
+        };
+        assert_eq!(times(lost(), &pair(), &scope()), [(3, None)]);
+        let healed = lost().later(4).added(pod("c", Some("n")));
+        assert_eq!(times(healed, &pair(), &scope()), [(3, Some(7))]);
+    }
+
+    #[test]
+    fn what_was_never_held_is_not_breached() {
+        let half =
+            Story::flat().added(pod("a", Some("n"))).added(pod("b", None)).deleted(pod("a", Some("n")));
+        assert_eq!(times(half, &pair(), &scope()), []);
+    }
+
+    #[test]
+    fn a_recycled_scope_has_to_be_held_again() {
+        let recycled = running().modified(going("a")).modified(going("b")).added(pod("c", None));
+        assert_eq!(times(recycled.later(9).added(pod("d", None)), &pair(), &scope()), []);
+    }
+
+    /// A group of `size` replicas, of which `min` are needed, each of one pod; all bound, then those of `lost` are gone.
+    fn group(size: usize, min: usize, lost: &[usize]) -> (Story, SetReplica) {
+        let group = json!({"name": "sg", "replicas": size, "minAvailable": min, "cliqueNames": ["b"]});
+        let pcs = json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
+            "cliques": [{"name": "b", "spec": {}}], "podCliqueScalingGroups": [group],
+        }}});
+        let member = |index: usize| -> Value {
+            let mut pod = pod(&format!("p{index}"), Some("n"));
+            let labels = &mut pod["metadata"]["labels"];
+            labels[names::POD_CLIQUE] = json!(format!("w-0-sg-{index}-b"));
+            labels[names::SCALING_GROUP] = json!("w-0-sg");
+            labels[names::SCALING_GROUP_REPLICA_INDEX] = json!(index.to_string());
+            pod
+        };
+        let mut pcsg = object("PodCliqueScalingGroup", "w-0-sg");
+        pcsg["spec"]["replicas"] = json!(size);
+        let story = Story::flat().added(pcsg).all_added((0..size).map(member)).later(5);
+        let taken = |story: Story, index: &usize| {
+            let name = format!("p{index}");
+            story.mark(SharedMark::PodLost, json!({"name": name})).deleted(member(*index))
+        };
+        (lost.iter().fold(story, taken), replicas(&pcs).remove(0))
+    }
+
+    #[rstest::rstest]
+    #[case::one_to_spare(3, 2, &[1], &[(5, None)], &[])]
+    #[case::none_to_spare(3, 2, &[1, 2], &[(5, Some(5))], &[(5, None)])]
+    #[case::none_at_all(1, 1, &[0], &[], &[(5, None)])]
+    fn a_group_answers_for_its_replicas_until_too_few_are_left(
+        #[case] size: usize,
+        #[case] min: usize,
+        #[case] lost: &[usize],
+        #[case] alone: &[(i64, Option<i64>)],
+        #[case] whole: &[(i64, Option<i64>)],
+    ) {
+        let (story, replica) = group(size, min, lost);
+        let scope = Scope::GroupReplica { group: "w-0-sg".into(), index: lost[0] };
+        assert_eq!(times(story, &replica, &scope), alone);
+        let (story, replica) = group(size, min, lost);
+        assert_eq!(times(story, &replica, &replica.scope()), whole);
+    }
+}

@@ -1,0 +1,104 @@
+//! The live pods of each clique at a point of a history, taken in event by event.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_history::{Change, Pod, Version, count};
+
+use super::health::{is_bound, is_healthy, is_live, is_ready};
+
+/// What there is after the events taken in so far.
+#[derive(Debug, Clone, Default)]
+pub struct Census<'a> {
+    pods: BTreeMap<&'a str, Version<'a>>,
+    cliques: BTreeSet<&'a str>,
+    replicas: BTreeMap<(&'a str, &'a str), usize>,
+}
+
+impl<'a> Census<'a> {
+    /// Takes one more event in. False if it is about nothing that is counted here.
+    pub fn take(&mut self, version: Version<'a>) -> bool {
+        let is_there = version.change != Change::Deleted;
+        match version.kind() {
+            "Pod" if version.pod().is_canary() => return false,
+            "Pod" if is_there && is_live(version.pod()) => drop(self.pods.insert(version.uid(), version)),
+            "Pod" => drop(self.pods.remove(version.uid())),
+            kind @ ("PodClique" | "PodCliqueScalingGroup" | "PodCliqueSet") => {
+                let key = (kind, version.name());
+                match count(&version.object["spec"]["replicas"]).filter(|_| is_there) {
+                    Some(replicas) => drop(self.replicas.insert(key, replicas)),
+                    None => drop(self.replicas.remove(&key)),
+                }
+                if kind == "PodClique" {
+                    match is_there {
+                        true => drop(self.cliques.insert(version.name())),
+                        false => drop(self.cliques.remove(version.name())),
+                    }
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// All that are live.
+    pub fn pods(&self) -> impl Iterator<Item = Version<'a>> {
+        self.pods.values().copied()
+    }
+
+    fn count(&self, clique: &str, holds: fn(Pod<'_>) -> bool) -> usize {
+        self.pods().filter(|pod| pod.pod().pod_clique() == Some(clique) && holds(pod.pod())).count()
+    }
+
+    /// How many pods of a clique are live.
+    pub fn live(&self, clique: &str) -> usize {
+        self.count(clique, is_live)
+    }
+
+    /// How many of them are bound.
+    pub fn bound(&self, clique: &str) -> usize {
+        self.count(clique, is_bound)
+    }
+
+    /// How many of them are bound and Ready.
+    pub fn ready(&self, clique: &str) -> usize {
+        self.count(clique, is_ready)
+    }
+
+    /// How many of them are healthy.
+    pub fn healthy(&self, clique: &str) -> usize {
+        self.count(clique, is_healthy)
+    }
+
+    /// Whether the PodClique is there.
+    pub fn has(&self, clique: &str) -> bool {
+        self.cliques.contains(clique)
+    }
+
+    /// `spec.replicas` of an object that is there.
+    pub fn replicas(&self, kind: &str, name: &str) -> Option<usize> {
+        self.replicas.iter().find(|((of, its), _)| *of == kind && *its == name).map(|(_, replicas)| *replicas)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::Story;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_pod_counts_until_it_is_being_deleted() {
+        let story = || Story::flat().workers("w", 2, 2);
+        let mut going = story().end().end().get("Pod", "w-0-worker-1").unwrap().clone();
+        going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        let history = story().modified(going).end();
+        let mut census = Census::default();
+        let mut counts = Vec::new();
+        for version in history.versions() {
+            census.take(version);
+            counts.push((census.live("w-0-worker"), census.bound("w-0-worker")));
+        }
+        assert_eq!(counts, [(1, 0), (2, 0), (2, 1), (2, 2), (1, 1)]);
+    }
+}

@@ -1,0 +1,364 @@
+//! What statuses should say, recounted from the pods and objects that there are (STAT-01, STAT-03, STAT-04, TERM-01).
+
+use conformance_contract::names;
+use conformance_contract::ruling::Ruling;
+use conformance_contract::violation::Code;
+use conformance_expect::scopes::{Clique, ScalingGroup, replicas};
+use conformance_history::{Change, History, Live, Pod, condition, count, text};
+use serde_json::{Value, json};
+
+use super::health::{is_bound, is_healthy, is_live, is_ready};
+use crate::{Shown, none, violation};
+
+const MISCOUNTED: Code = Code::new("miscounted");
+const COUNTS_CONTRADICT: Code = Code::new("counts-contradict-each-other");
+
+const BREACHED: &str = "MinAvailableBreached";
+
+/// The pods of a clique, counted as a status counts them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Counted {
+    live: usize,
+    gated: usize,
+    bound: usize,
+    healthy: usize,
+    ready: usize,
+    current: usize,
+}
+
+impl Counted {
+    fn of(live: &Live, clique: &str) -> Self {
+        let hash =
+            live.get("PodClique", clique).map(|found| &found["metadata"]["labels"][names::POD_TEMPLATE_HASH]);
+        let pods: Vec<_> =
+            live.pods().filter(|pod| pod.pod_clique() == Some(clique) && is_live(*pod)).collect();
+        let count = |holds: &dyn Fn(Pod<'_>) -> bool| pods.iter().filter(|pod| holds(**pod)).count();
+        Self {
+            live: pods.len(),
+            gated: count(&|pod| !pod.gates().is_empty()),
+            bound: count(&is_bound),
+            healthy: count(&is_healthy),
+            ready: count(&is_ready),
+            current: count(&|pod| Some(&pod.0["metadata"]["labels"][names::POD_TEMPLATE_HASH]) == hash),
+        }
+    }
+
+    /// Whether each pod that there should be is there, with the clique's present template.
+    fn is_current(self, wanted: Option<usize>) -> bool {
+        self.current == self.live && Some(self.live) == wanted
+    }
+}
+
+/// How many pods or replicas an object asks for.
+fn wanted(live: &Live, kind: &str, name: &str) -> Option<usize> {
+    count(&live.get(kind, name)?["spec"]["replicas"])
+}
+
+/// What differs between counts in a status and those that should be there.
+fn differences(object: &Value, wanted: &[(&str, usize)]) -> Vec<String> {
+    let of = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
+    let said = |field: &str| count(&object["status"][field]).unwrap_or(0);
+    let differs = wanted.iter().filter(|(field, wanted)| said(field) != *wanted);
+    differs.map(|(field, wanted)| format!("{of}: {field} is {}, {wanted} are", said(field))).collect()
+}
+
+fn is_missing(kind: &str, name: &str) -> Vec<String> {
+    vec![format!("{kind} {name} does not exist")]
+}
+
+/// What is wrong with the counts of a PodClique (STAT-01).
+pub fn of_clique(live: &Live, clique: &Clique) -> Vec<String> {
+    let Some(found) = live.get("PodClique", &clique.name) else {
+        return is_missing("PodClique", &clique.name);
+    };
+    let counted = Counted::of(live, &clique.name);
+    let wanted = [
+        ("replicas", counted.live),
+        ("scheduledReplicas", counted.bound),
+        ("readyReplicas", counted.ready),
+        ("scheduleGatedReplicas", counted.gated),
+        ("updatedReplicas", counted.current),
+    ];
+    differences(found, &wanted)
+}
+
+/// What is wrong with the counts of a scaling group (STAT-03).
+pub fn of_group(live: &Live, group: &ScalingGroup) -> Vec<String> {
+    const KIND: &str = "PodCliqueScalingGroup";
+    let Some(found) = live.get(KIND, &group.name) else { return is_missing(KIND, &group.name) };
+    let tally = Tally::of(live, group);
+    let wanted = [
+        ("replicas", tally.size),
+        ("scheduledReplicas", tally.held),
+        ("availableReplicas", tally.available),
+        ("updatedReplicas", tally.updated),
+    ];
+    differences(found, &wanted)
+}
+
+/// What is wrong with the counts of a PodCliqueSet (STAT-04).
+pub fn of_set(live: &Live, pcs: &Value) -> Vec<String> {
+    let name = text(&pcs["metadata"]["name"]);
+    let Some(found) = live.get("PodCliqueSet", name) else { return is_missing("PodCliqueSet", name) };
+    let size = count(&found["spec"]["replicas"]).unwrap_or(0);
+    let mut grown = pcs.clone();
+    grown["spec"]["replicas"] = json!(size);
+    let (mut available, mut updated) = (0, 0);
+    for replica in replicas(&grown) {
+        let cliques = || replica.standalone.iter().map(|clique| (clique, Counted::of(live, &clique.name)));
+        let tallies: Vec<_> = replica.groups.iter().map(|group| (group, Tally::of(live, group))).collect();
+        let is_available = cliques().all(|(clique, counted)| counted.ready >= clique.min)
+            && tallies.iter().all(|(group, tally)| tally.available >= group.min);
+        let is_current = cliques()
+            .all(|(clique, counted)| counted.is_current(wanted(live, "PodClique", &clique.name)))
+            && tallies.iter().all(|(_, tally)| tally.updated == tally.size);
+        available += usize::from(is_available);
+        updated += usize::from(is_available && is_current);
+    }
+    differences(found, &[("replicas", size), ("availableReplicas", available), ("updatedReplicas", updated)])
+}
+
+/// The replicas of a scaling group, counted.
+#[derive(Debug, Default)]
+struct Tally {
+    size: usize,
+    held: usize,
+    healthy: usize,
+    available: usize,
+    updated: usize,
+}
+
+impl Tally {
+    fn of(live: &Live, group: &ScalingGroup) -> Self {
+        let size = wanted(live, "PodCliqueScalingGroup", &group.name).unwrap_or(group.replicas);
+        let mut tally = Self { size, ..Self::default() };
+        for index in 0..size {
+            let members: Vec<_> = group
+                .replica(index)
+                .map(|member| {
+                    (member.min, wanted(live, "PodClique", &member.name), Counted::of(live, &member.name))
+                })
+                .collect();
+            let all = |holds: fn(usize, Option<usize>, Counted) -> bool| {
+                members.iter().all(|(min, wanted, counted)| holds(*min, *wanted, *counted))
+            };
+            let is_held = all(|min, _, counted| counted.bound >= min);
+            let is_available = is_held && all(|min, _, counted| counted.ready >= min);
+            tally.held += usize::from(is_held);
+            tally.healthy += usize::from(is_held && all(|min, _, counted| counted.healthy >= min));
+            tally.available += usize::from(is_available);
+            tally.updated +=
+                usize::from(is_available && all(|_, wanted, counted| counted.is_current(wanted)));
+        }
+        tally
+    }
+}
+
+/// What is wrong with what a PodClique says of its minimum (TERM-01).
+pub fn breach_of_clique(live: &Live, clique: &Clique) -> Vec<String> {
+    let Some(found) = live.get("PodClique", &clique.name) else {
+        return is_missing("PodClique", &clique.name);
+    };
+    let counted = Counted::of(live, &clique.name);
+    let wanted = if counted.bound < clique.min {
+        ("True", Some("ScheduledReplicasBelowMinAvailable"))
+    } else if counted.healthy < clique.min {
+        ("True", Some("InsufficientReadyPods"))
+    } else {
+        ("False", None)
+    };
+    verdict_differs(found, wanted)
+}
+
+/// What is wrong with what a scaling group says of its minimum (TERM-01).
+pub fn breach_of_group(live: &Live, group: &ScalingGroup) -> Vec<String> {
+    const KIND: &str = "PodCliqueScalingGroup";
+    let Some(found) = live.get(KIND, &group.name) else { return is_missing(KIND, &group.name) };
+    let is_breached = Tally::of(live, group).healthy < group.min;
+    verdict_differs(found, (if is_breached { "True" } else { "False" }, None))
+}
+
+fn verdict_differs(object: &Value, (status, reason): (&str, Option<&str>)) -> Vec<String> {
+    let of = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
+    let said = condition(object, BREACHED).unwrap_or(&Value::Null);
+    let is_right = said["status"] == status && reason.is_none_or(|reason| said["reason"] == reason);
+    let found = format!("{}/{}", text(&said["status"]), text(&said["reason"]));
+    let wanted = reason.map_or(status.to_owned(), |reason| format!("{status}/{reason}"));
+    if is_right { Vec::new() } else { vec![format!("{of}: {BREACHED} is {found}, not {wanted}")] }
+}
+
+/// What a recount found at a point, as a ruling.
+///
+/// # Errors
+/// A violation per difference.
+pub fn ruling(live: &Live, faults: Vec<String>) -> Ruling {
+    none(faults.into_iter().map(|fault| {
+        let name = fault.split([' ', ':']).nth(1).unwrap_or_default().to_owned();
+        let mut kinds = ["PodClique", "PodCliqueScalingGroup", "PodCliqueSet"].into_iter();
+        let object =
+            kinds.find(|kind| fault.starts_with(&format!("{kind} "))).and_then(|kind| live.get(kind, &name));
+        let found = violation(MISCOUNTED, fault);
+        match object {
+            Some(object) => found.shown_by_object("its status", object),
+            None => found,
+        }
+    }))
+}
+
+/// At every event the counts of a PodClique go together: ready ≤ scheduled ≤ replicas, gated + scheduled ≤ replicas
+/// (STAT-01).
+///
+/// # Errors
+/// A violation per PodClique, with the first version that contradicts itself.
+pub fn go_together(history: &History) -> Ruling {
+    let mut blamed = std::collections::BTreeSet::new();
+    none(history.of("PodClique").filter(|version| version.change != Change::Deleted).filter_map(|version| {
+        let said = |field: &str| count(&version.object["status"][field]).unwrap_or(0);
+        let (replicas, scheduled) = (said("replicas"), said("scheduledReplicas"));
+        let (ready, gated) = (said("readyReplicas"), said("scheduleGatedReplicas"));
+        let is_fine = ready <= scheduled && scheduled <= replicas && gated + scheduled <= replicas;
+        (!is_fine && blamed.insert(version.uid().to_owned())).then(|| {
+            let message = format!(
+                "PodClique {} counts {replicas} replicas, {scheduled} scheduled, {ready} ready, {gated} gated",
+                version.name()
+            );
+            violation(COUNTS_CONTRADICT, message).shown_by("it", version)
+        })
+    }))
+}
+
+/// Whether a PodCliqueSet and all that belongs to it have taken in their generation.
+pub fn is_observed(live: &Live, set: &str) -> bool {
+    let kinds = ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique"];
+    let of_set = |object: &&Value| {
+        object["metadata"]["name"] == set || object["metadata"]["labels"][names::PART_OF] == set
+    };
+    let mut all = kinds.into_iter().flat_map(|kind| live.of(kind)).filter(of_set);
+    all.all(|object| object["status"]["observedGeneration"] == object["metadata"]["generation"])
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, object};
+
+    use super::*;
+
+    fn pod(name: &str, clique: &str, state: &str) -> Value {
+        let mut pod = object("Pod", name);
+        pod["metadata"]["labels"] = json!({names::POD_CLIQUE: clique, names::POD_TEMPLATE_HASH: "h"});
+        match state {
+            "gated" => pod["spec"]["schedulingGates"] = json!([{"name": names::GATE}]),
+            "pending" => {}
+            _ => pod["spec"]["nodeName"] = json!("n"),
+        }
+        let started = json!([{"started": true, "ready": false}]);
+        match state {
+            "ready" => pod["status"] = json!({"conditions": [{"type": "Ready", "status": "True"}]}),
+            "broken" => pod["status"] = json!({"containerStatuses": started}),
+            "going" => pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"),
+            "old" => pod["metadata"]["labels"][names::POD_TEMPLATE_HASH] = json!("g"),
+            _ => {}
+        }
+        pod
+    }
+
+    fn clique(name: &str, min: usize, replicas: usize) -> Clique {
+        Clique { name: name.into(), min, replicas }
+    }
+
+    fn pclq(name: &str, replicas: usize, status: Value) -> Value {
+        let mut pclq = object("PodClique", name);
+        pclq["metadata"]["labels"] = json!({names::POD_TEMPLATE_HASH: "h"});
+        pclq["spec"]["replicas"] = json!(replicas);
+        pclq["status"] = status;
+        pclq
+    }
+
+    fn live(objects: Vec<Value>) -> Live {
+        Story::flat().all_added(objects).end().end()
+    }
+
+    #[test]
+    fn a_clique_counts_its_live_pods() {
+        let states = ["gated", "pending", "bound", "ready", "broken", "going", "old"];
+        let pods = states.iter().map(|state| pod(state, "c", state));
+        let right = json!({"replicas": 6, "scheduledReplicas": 4, "readyReplicas": 1, "scheduleGatedReplicas": 1,
+            "updatedReplicas": 5});
+        let with = |status| live(pods.clone().chain([pclq("c", 6, status)]).collect());
+        assert!(of_clique(&with(right.clone()), &clique("c", 1, 6)).is_empty());
+        let mut wrong = right;
+        wrong["scheduledReplicas"] = json!(5);
+        let faults = of_clique(&with(wrong), &clique("c", 1, 6));
+        assert_eq!(faults, ["PodClique c: scheduledReplicas is 5, 4 are"]);
+    }
+
+    #[rstest::rstest]
+    #[case::unbound(&["pending", "ready"], "True", "ScheduledReplicasBelowMinAvailable")]
+    #[case::unready(&["broken", "ready"], "True", "InsufficientReadyPods")]
+    #[case::starting(&["bound", "ready"], "False", "SufficientReadyPods")]
+    #[case::terminating(&["going", "ready"], "True", "ScheduledReplicasBelowMinAvailable")]
+    fn a_breach_follows_from_the_pods(#[case] states: &[&str], #[case] status: &str, #[case] reason: &str) {
+        let saying = |status: &str, reason: &str| {
+            let said = json!({"conditions": [{"type": BREACHED, "status": status, "reason": reason}]});
+            let pods = states.iter().map(|state| pod(state, "c", state));
+            breach_of_clique(&live(pods.chain([pclq("c", 2, said)]).collect()), &clique("c", 2, 2))
+        };
+        assert!(saying(status, reason).is_empty(), "{:?}", saying(status, reason));
+        let other = if status == "True" { "False" } else { "True" };
+        assert_eq!(saying(other, "Any").len(), 1);
+    }
+
+    /// A set of one group of `size`, of which one is needed; its replicas have a pod each, in these states.
+    fn grouped(states: &[&str], counts: Value, set: Value) -> (Vec<String>, Vec<String>) {
+        let pcs = json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
+            "cliques": [{"name": "b", "spec": {}}],
+            "podCliqueScalingGroups": [{"name": "sg", "replicas": states.len(), "cliqueNames": ["b"]}],
+        }}});
+        let member = |index: usize| format!("w-0-sg-{index}-b");
+        let pods =
+            states.iter().enumerate().map(|(index, state)| pod(&format!("p{index}"), &member(index), state));
+        let pclqs = (0..states.len()).map(|index| pclq(&member(index), 1, Value::Null));
+        let mut pcsg = object("PodCliqueScalingGroup", "w-0-sg");
+        (pcsg["spec"]["replicas"], pcsg["status"]) = (json!(states.len()), counts);
+        let mut found = object("PodCliqueSet", "w");
+        (found["spec"]["replicas"], found["status"]) = (json!(1), set);
+        let live = live(pods.chain(pclqs).chain([pcsg, found]).collect());
+        (of_group(&live, &replicas(&pcs)[0].groups[0]), of_set(&live, &pcs))
+    }
+
+    #[rstest::rstest]
+    #[case(&["ready", "ready"], [2, 2, 2, 2], [1, 1, 1])]
+    #[case(&["ready", "bound"], [2, 2, 1, 1], [1, 1, 0])]
+    #[case(&["bound", "pending"], [2, 1, 0, 0], [1, 0, 0])]
+    fn groups_and_sets(#[case] states: &[&str], #[case] group: [usize; 4], #[case] set: [usize; 3]) {
+        let fields = ["replicas", "scheduledReplicas", "availableReplicas", "updatedReplicas"];
+        let counts: Value = fields
+            .iter()
+            .zip(group)
+            .map(|(field, n)| ((*field).to_owned(), json!(n)))
+            .collect::<serde_json::Map<_, _>>()
+            .into();
+        let of_set = json!({"replicas": set[0], "availableReplicas": set[1], "updatedReplicas": set[2]});
+        let (group, set) = grouped(states, counts, of_set);
+        assert!(group.is_empty() && set.is_empty(), "{group:?} {set:?}");
+        let (group, set) = grouped(states, json!({"availableReplicas": 7}), json!({"availableReplicas": 7}));
+        assert!(!group.is_empty() && !set.is_empty());
+    }
+
+    #[rstest::rstest]
+    #[case(3, 2, 2, 1, true)]
+    #[case(3, 2, 3, 0, false)]
+    #[case(3, 4, 0, 0, false)]
+    #[case(3, 2, 0, 2, false)]
+    fn contradictions(
+        #[case] replicas: usize,
+        #[case] scheduled: usize,
+        #[case] ready: usize,
+        #[case] gated: usize,
+        #[case] fine: bool,
+    ) {
+        let status = json!({"replicas": replicas, "scheduledReplicas": scheduled, "readyReplicas": ready,
+            "scheduleGatedReplicas": gated});
+        assert_eq!(go_together(&Story::flat().added(pclq("c", 3, status)).end()).is_ok(), fine);
+    }
+}

@@ -1,0 +1,188 @@
+//! When a scope was recycled, and which of its pods are of which generation.
+//!
+//! A recycle is recognised by what happens to pods, not by what an operator calls it: from some point on every pod of the
+//! scope that is live then is deleted, pods are made anew, and none of the new ones is bound before the last old one is
+//! being deleted. An update, which replaces one after the other, is none; a pod that the harness takes away begins none.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_expect::scopes::Scope;
+use conformance_history::{Change, History, SharedMark, Version, text};
+
+use super::health::{is_bound, is_live};
+
+/// A recycle of a scope.
+#[derive(Debug, Clone)]
+pub struct Recycle<'a> {
+    /// The first deletion of it.
+    pub begun: Version<'a>,
+    /// The last one.
+    pub ended: Version<'a>,
+    /// The pods that went, by uid.
+    pub old: BTreeSet<&'a str>,
+}
+
+/// A pod from its creation to its deletion.
+#[derive(Debug, Clone, Copy)]
+struct Life<'a> {
+    uid: &'a str,
+    name: &'a str,
+    made: usize,
+    bound: Option<usize>,
+    ended: Option<Version<'a>>,
+}
+
+impl Life<'_> {
+    fn is_live_at(&self, index: usize) -> bool {
+        self.made < index && self.ended.is_none_or(|ended| ended.index >= index)
+    }
+}
+
+/// The pods of a scope, in the order in which they were made.
+fn lives<'a>(history: &'a History, scope: &Scope) -> Vec<Life<'a>> {
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut lives: Vec<Life<'a>> = Vec::new();
+    for version in history.pods().filter(|version| scope.has(version.pod())) {
+        let (uid, name, made) = (version.uid(), version.name(), version.index);
+        let place = *places.entry(uid).or_insert_with(|| {
+            lives.push(Life { uid, name, made, bound: None, ended: None });
+            lives.len() - 1
+        });
+        let life = &mut lives[place];
+        if life.ended.is_none() && (version.change == Change::Deleted || !is_live(version.pod())) {
+            life.ended = Some(version);
+        } else if life.bound.is_none() && is_bound(version.pod()) {
+            life.bound = Some(version.index);
+        }
+    }
+    lives
+}
+
+/// The names of pods that the harness itself took away.
+fn taken_away(history: &History) -> BTreeSet<&str> {
+    let lost = history.marks(SharedMark::PodLost);
+    let deleted = history.marks(SharedMark::Deleted).filter(|(_, mark)| mark.detail["kind"] == "Pod");
+    lost.chain(deleted).map(|(_, mark)| text(&mark.detail["name"])).collect()
+}
+
+/// Every recycle of a scope, in order.
+pub fn recycles<'a>(history: &'a History, scope: &Scope) -> Vec<Recycle<'a>> {
+    let lives = lives(history, scope);
+    let taken = taken_away(history);
+    let mut ends: Vec<(Version<'a>, &str)> =
+        lives.iter().filter_map(|life| Some((life.ended?, life.name))).collect();
+    ends.sort_by_key(|(ended, _)| ended.index);
+    let mut found: Vec<Recycle<'a>> = Vec::new();
+    for (begun, name) in ends {
+        let is_over = found.last().is_some_and(|last| begun.index <= last.ended.index);
+        if is_over || taken.contains(name) {
+            continue;
+        }
+        let old: Vec<_> = lives.iter().filter(|life| life.is_live_at(begun.index)).collect();
+        let Some(ends) = old.iter().map(|life| life.ended).collect::<Option<Vec<_>>>() else { continue };
+        let Some(ended) = ends.into_iter().max_by_key(|ended| ended.index) else { continue };
+        let mut new = lives.iter().filter(|life| life.made > begun.index);
+        let is_anew = new.clone().next().is_some();
+        if is_anew && new.all(|life| life.bound.is_none_or(|bound| bound > ended.index)) {
+            found.push(Recycle { begun, ended, old: old.into_iter().map(|life| life.uid).collect() });
+        }
+    }
+    found
+}
+
+/// The history as far as it is about one generation of a scope, counted from 0: without the scope's other pods.
+#[must_use]
+pub fn only(history: &History, scope: &Scope, generation: usize) -> History {
+    let begins: Vec<usize> = recycles(history, scope).iter().map(|recycle| recycle.begun.index).collect();
+    let its: BTreeSet<&str> = lives(history, scope)
+        .into_iter()
+        .filter(|life| begins.iter().filter(|begun| **begun < life.made).count() == generation)
+        .map(|life| life.uid)
+        .collect();
+    let mut left = history.clone();
+    let others: BTreeSet<usize> = history
+        .pods()
+        .filter(|version| scope.has(version.pod()) && !its.contains(version.uid()))
+        .map(|version| version.index)
+        .collect();
+    let mut index = 0;
+    left.entries.retain(|_| {
+        index += 1;
+        !others.contains(&(index - 1))
+    });
+    left
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use conformance_contract::names;
+    use conformance_history::testing::{Story, object};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    pub(in crate::life) fn scope() -> Scope {
+        Scope::Replica { set: "w".into(), index: 0 }
+    }
+
+    /// A pod of clique `w-0-a`; bound if it has a node.
+    pub(in crate::life) fn pod(name: &str, node: Option<&str>) -> Value {
+        let mut pod = object("Pod", name);
+        pod["metadata"]["labels"] = json!({
+            names::PART_OF: "w", names::REPLICA_INDEX: "0", names::POD_CLIQUE: "w-0-a",
+        });
+        pod["spec"]["nodeName"] = json!(node);
+        pod
+    }
+
+    pub(in crate::life) fn going(name: &str) -> Value {
+        let mut pod = pod(name, Some("n"));
+        pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        pod
+    }
+
+    /// Two pods, made and bound.
+    pub(in crate::life) fn running() -> Story {
+        let made = Story::flat().added(pod("a", None)).added(pod("b", None));
+        made.modified(pod("a", Some("n"))).modified(pod("b", Some("n")))
+    }
+
+    fn count(story: Story) -> usize {
+        recycles(&story.end(), &scope()).len()
+    }
+
+    #[test]
+    fn all_are_deleted_and_made_anew() {
+        let recycled = || running().modified(going("a")).added(pod("c", None)).modified(going("b"));
+        let history = recycled().added(pod("d", None)).modified(pod("c", Some("n"))).end();
+        let found = recycles(&history, &scope());
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].begun.name(), found[0].ended.name(), found[0].old.len()), ("a", "b", 2));
+        let names =
+            |generation| only(&history, &scope(), generation).names("Pod").into_iter().collect::<String>();
+        assert_eq!((names(0), names(1)), ("ab".to_owned(), "cd".to_owned()));
+        assert_eq!(count(recycled()), 1);
+    }
+
+    #[test]
+    fn what_is_no_recycle() {
+        assert_eq!(count(running().modified(going("a")).added(pod("c", None))), 0, "one of two");
+        assert_eq!(count(running().modified(going("a")).modified(going("b"))), 0, "nothing is made anew");
+        let update = running().modified(going("a")).added(pod("c", None)).modified(pod("c", Some("n")));
+        assert_eq!(count(update.modified(going("b")).added(pod("d", None))), 0, "one after the other");
+        let lost = || running().mark(SharedMark::PodLost, json!({"name": "a"})).deleted(pod("a", Some("n")));
+        assert_eq!(count(lost().added(pod("c", None))), 0, "a lost pod");
+    }
+
+    #[test]
+    fn a_replacement_that_waits_goes_too_and_the_next_generation_is_recycled_again() {
+        let lost = running().mark(SharedMark::PodLost, json!({"name": "a"})).deleted(pod("a", Some("n")));
+        let recycled =
+            lost.added(pod("c", None)).modified(going("b")).deleted(pod("c", None)).added(pod("d", None));
+        let again = recycled.modified(pod("d", Some("n"))).modified(going("d")).added(pod("e", None));
+        let history = again.end();
+        let found = recycles(&history, &scope());
+        let old = found.iter().map(|recycle| recycle.old.len()).collect::<Vec<_>>();
+        assert_eq!(old, [2, 1]);
+    }
+}

@@ -1,0 +1,83 @@
+//! Whether a pod counts: live, bound, ready, healthy.
+
+use conformance_history::{Pod, list};
+use serde_json::Value;
+
+/// Whether it is a pod of its clique still: neither finished nor being deleted. A pod that is not counts nowhere.
+pub fn is_live(pod: Pod<'_>) -> bool {
+    !pod.is_terminating() && !["Failed", "Succeeded"].iter().any(|phase| pod.0["status"]["phase"] == *phase)
+}
+
+/// Whether it is live and has a node.
+pub fn is_bound(pod: Pod<'_>) -> bool {
+    is_live(pod) && pod.node().is_some()
+}
+
+/// Whether it is bound and Ready.
+pub fn is_ready(pod: Pod<'_>) -> bool {
+    is_bound(pod) && has_ready(pod)
+}
+
+fn has_ready(pod: Pod<'_>) -> bool {
+    pod.condition("Ready").is_some_and(|ready| ready["status"] == "True")
+}
+
+/// Whether it is bound and nothing speaks against it: it is Ready, or no container has started in vain. A container that
+/// has not started harms nothing, whatever it waits for.
+pub fn is_healthy(pod: Pod<'_>) -> bool {
+    let status = &pod.0["status"];
+    let mut containers =
+        ["initContainerStatuses", "containerStatuses"].into_iter().flat_map(|all| list(&status[all]));
+    is_bound(pod)
+        && (has_ready(pod) || !containers.any(|container| is_unready(container) || has_failed(container)))
+}
+
+fn is_unready(container: &Value) -> bool {
+    container["started"] == true && container["ready"] != true
+}
+
+fn has_failed(container: &Value) -> bool {
+    let codes = ["state", "lastState"].map(|state| &container[state]["terminated"]["exitCode"]);
+    codes.into_iter().any(|code| code.as_i64().is_some_and(|code| code != 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn pod(node: bool, ready: bool, container: Value) -> Value {
+        let ready = if ready { "True" } else { "False" };
+        json!({
+            "metadata": {"name": "p"},
+            "spec": {"nodeName": node.then_some("n")},
+            "status": {"conditions": [{"type": "Ready", "status": ready}], "containerStatuses": [container]},
+        })
+    }
+
+    #[rstest::rstest]
+    #[case::ready(true, true, json!({"started": true, "ready": true}), true)]
+    #[case::ready_after_a_crash(true, true, json!({"lastState": {"terminated": {"exitCode": 1}}}), true)]
+    #[case::unbound(false, true, json!({}), false)]
+    #[case::not_started(true, false, json!({"started": false, "state": {"waiting": {}}}), true)]
+    #[case::started_in_vain(true, false, json!({"started": true, "ready": false}), false)]
+    #[case::crash_looping(true, false, json!({"lastState": {"terminated": {"exitCode": 1}}}), false)]
+    #[case::failed_now(true, false, json!({"state": {"terminated": {"exitCode": 2}}}), false)]
+    #[case::ended_well(true, false, json!({"lastState": {"terminated": {"exitCode": 0}}}), true)]
+    fn health(#[case] node: bool, #[case] ready: bool, #[case] container: Value, #[case] healthy: bool) {
+        let mut found = pod(node, ready, container);
+        assert_eq!(is_healthy(Pod(&found)), healthy);
+        found["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        assert!(!is_healthy(Pod(&found)) && !is_ready(Pod(&found)) && !is_bound(Pod(&found)));
+    }
+
+    #[test]
+    fn an_init_container_counts_and_a_finished_pod_does_not() {
+        let mut found = pod(true, false, json!({}));
+        found["status"]["initContainerStatuses"] = json!([{"state": {"terminated": {"exitCode": 1}}}]);
+        assert!(is_bound(Pod(&found)) && !is_healthy(Pod(&found)));
+        found["status"]["phase"] = json!("Failed");
+        assert!(!is_bound(Pod(&found)));
+    }
+}

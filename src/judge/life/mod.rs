@@ -1,0 +1,15 @@
+//! The words of a PodCliqueSet's later life, as functions of a history.
+//!
+//! - [`health`]: whether a pod is bound, ready, healthy;
+//! - [`census`]: the live pods of each clique at a point;
+//! - [`generations`]: when a scope was recycled, and which pods are of which generation;
+//! - [`breaches`]: which scope was breached, and since when;
+//! - [`counts`]: what statuses should say of all that;
+//! - [`termination`]: what a recycle has to be like.
+
+pub mod breaches;
+pub mod census;
+pub mod counts;
+pub mod generations;
+pub mod health;
+pub mod termination;

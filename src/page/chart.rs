@@ -1,0 +1,192 @@
+//! Where a run's time went: every case as a bar over the time of the run, as many rows as ran at once, and sums.
+
+use std::time::Duration;
+
+use conformance_report::{Report, Seconds};
+use jiff::{SignedDuration, Timestamp};
+
+/// A case, placed in time.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Bar {
+    /// Which of the cases.
+    pub case: usize,
+    /// Its row, from 0.
+    pub row: usize,
+    /// Where it begins, in percent of the chart.
+    pub x: f64,
+    /// How long it is, in percent of the chart.
+    pub width: f64,
+    /// Whether a part of it lies behind it: not about the workload, in percent of the chart.
+    pub overhead: f64,
+}
+
+/// A case in time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Span {
+    /// Which of the cases.
+    pub case: usize,
+    /// When it began.
+    pub begin: Timestamp,
+    /// How long it took.
+    pub length: Duration,
+    /// How much of that was not about the workload.
+    pub overhead: Duration,
+}
+
+/// The chart.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Chart {
+    /// Bars in the order of their beginning.
+    pub bars: Vec<Bar>,
+    /// How many rows there are.
+    pub rows: usize,
+    /// Marks of the time axis: where, in percent, and the seconds since the chart's beginning.
+    pub ticks: Vec<(f64, u64)>,
+    /// Over how long the cases went.
+    pub length: Duration,
+    /// From the run's beginning to the first case, if the report's times allow it.
+    pub before: Option<Duration>,
+    /// From the last case to the run's end.
+    pub after: Option<Duration>,
+}
+
+/// Gaps between the marks of an axis, in seconds.
+const STEPS: [u64; 11] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_800];
+
+impl Chart {
+    /// Of these cases.
+    pub(crate) fn of(report: &Report, mut spans: Vec<Span>) -> Self {
+        spans.sort_by_key(|span| (span.begin, span.case));
+        let end = |span: &Span| span.begin + SignedDuration::try_from(span.length).unwrap_or_default();
+        let (Some(begin), Some(last)) = (spans.first().map(|span| span.begin), spans.iter().map(end).max())
+        else {
+            return Self::default();
+        };
+        let length = last.duration_since(begin);
+        let whole = length.as_secs_f64().max(0.001);
+        let mut ends: Vec<Timestamp> = Vec::new();
+        let bars = spans.iter().map(|span| {
+            let row = match ends.iter().position(|end| *end <= span.begin) {
+                Some(free) => free,
+                None => {
+                    ends.push(span.begin);
+                    ends.len() - 1
+                }
+            };
+            ends[row] = end(span);
+            Bar {
+                case: span.case,
+                row,
+                x: 100.0 * span.begin.duration_since(begin).as_secs_f64() / whole,
+                width: 100.0 * span.length.as_secs_f64() / whole,
+                overhead: 100.0 * span.overhead.as_secs_f64() / whole,
+            }
+        });
+        let bars = bars.collect();
+        let step = STEPS.into_iter().find(|step| whole / (*step as f64) <= 8.0).unwrap_or(3_600);
+        let ticks = (0..).map(|mark| mark * step).take_while(|seconds| *seconds as f64 <= whole);
+        let ticks = ticks.map(|seconds| (100.0 * seconds as f64 / whole, seconds)).collect();
+        let run_begin = report.date
+            - SignedDuration::try_from(Duration::from(report.timings.total_seconds)).unwrap_or_default();
+        Self {
+            bars,
+            rows: ends.len(),
+            ticks,
+            length: length.unsigned_abs(),
+            before: Duration::try_from(begin.duration_since(run_begin)).ok(),
+            after: Duration::try_from(report.date.duration_since(last)).ok(),
+        }
+    }
+}
+
+/// A share of the time that the cases took together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Share {
+    /// Of which cases.
+    pub name: String,
+    /// How many they are.
+    pub cases: usize,
+    /// How long they took, one after the other.
+    pub seconds: Seconds,
+    /// How much of that is not about the workload.
+    pub overhead: Seconds,
+}
+
+/// The time of the cases that ran, by a name that each has; the longest first.
+pub(crate) fn shares(report: &Report, name: impl Fn(usize, &str) -> String) -> Vec<Share> {
+    let mut shares: Vec<Share> = Vec::new();
+    for (number, profile) in report.profiles.iter().enumerate() {
+        for case in profile.cases.iter().filter(|case| case.attempts > 0) {
+            let name = name(number, &case.id);
+            let known = shares.iter().position(|share| share.name == name).unwrap_or_else(|| {
+                shares.push(Share {
+                    name,
+                    cases: 0,
+                    seconds: Seconds::default(),
+                    overhead: Seconds::default(),
+                });
+                shares.len() - 1
+            });
+            let share = &mut shares[known];
+            share.cases += 1;
+            share.seconds = [share.seconds, case.duration_seconds].into_iter().sum();
+            share.overhead = [share.overhead, case.overhead_seconds.unwrap_or_default()].into_iter().sum();
+        }
+    }
+    shares.sort_by_key(|share| std::cmp::Reverse(share.seconds));
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> Report {
+        serde_json::from_value(serde_json::json!({
+            "apiVersion": "conformance.grove.io/v1alpha1",
+            "kind": "ConformanceReport",
+            "date": "2026-12-01T10:01:00Z",
+            "suite": {"version": "1"},
+            "command": "run",
+            "implementation": {"name": "x", "version": "1", "ours": false},
+            "provider": {"name": "local", "kubernetesVersion": "v1"},
+            "components": [],
+            "settings": {"timeoutScale": 1.0, "concurrency": 1},
+            "profiles": [],
+            "timings": {"buildSeconds": 0.0, "clusterReadySeconds": 1.0, "totalSeconds": 60.0},
+        }))
+        .unwrap()
+    }
+
+    fn span(case: usize, begin: u64, seconds: u64) -> Span {
+        let zero: Timestamp = "2026-12-01T10:00:10Z".parse().unwrap();
+        let after = |seconds: u64| SignedDuration::from_secs(seconds as i64);
+        let (length, overhead) = (Duration::from_secs(seconds), Duration::from_secs(1));
+        Span { case, begin: zero + after(begin), length, overhead }
+    }
+
+    #[test]
+    fn cases_that_ran_at_once_are_in_rows_below_each_other() {
+        let chart =
+            Chart::of(&report(), vec![span(2, 5, 15), span(0, 0, 10), span(1, 0, 5), span(3, 10, 30)]);
+        let rows: Vec<_> = chart.bars.iter().map(|bar| (bar.case, bar.row)).collect();
+        assert_eq!(rows, [(0, 0), (1, 1), (2, 1), (3, 0)]);
+        assert_eq!((chart.rows, chart.length), (2, Duration::from_secs(40)));
+        assert_eq!((chart.bars[3].x, chart.bars[3].width, chart.bars[3].overhead), (25.0, 75.0, 2.5));
+        assert_eq!(chart.before, Some(Duration::from_secs(10)), "the run began a minute before its end");
+        assert_eq!(chart.after, Some(Duration::from_secs(10)));
+        let ticks: Vec<_> = chart.ticks.iter().map(|(_, seconds)| *seconds).collect();
+        assert_eq!(ticks, [0, 5, 10, 15, 20, 25, 30, 35, 40]);
+    }
+
+    #[test]
+    fn without_histories_there_is_no_chart() {
+        assert_eq!(Chart::of(&report(), Vec::new()), Chart::default());
+    }
+
+    #[test]
+    fn a_case_of_no_length_has_a_place() {
+        let chart = Chart::of(&report(), vec![span(0, 0, 0)]);
+        assert!(chart.bars[0].x.is_finite() && chart.bars[0].width.is_finite(), "{chart:?}");
+    }
+}

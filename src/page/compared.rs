@@ -1,0 +1,99 @@
+//! The page of a comparison of two reports.
+
+use askama::Template;
+use conformance_report::{ClauseResult, Comparison, Exit, Standing, Turn, matrix};
+
+use super::Unrendered;
+use super::policy::{NO_SCRIPT, STYLE, policy};
+
+#[derive(Template)]
+#[template(path = "compared.html")]
+struct Page<'a> {
+    policy: String,
+    style: &'static str,
+    comparison: &'a Comparison<'a>,
+    page: &'a str,
+    result: String,
+    result_class: &'static str,
+    turns: Vec<(Turn, Vec<Row<'a>>)>,
+    counted: Vec<(Turn, Vec<(String, String)>)>,
+    features: Vec<Feature<'a>>,
+}
+
+struct Row<'a> {
+    id: &'a str,
+    profile: &'a str,
+    old: Cell,
+    new: Cell,
+    why: String,
+    text: &'a str,
+}
+
+struct Cell {
+    verdict: &'static str,
+    word: String,
+}
+
+struct Feature<'a> {
+    name: String,
+    profile: &'a str,
+    old: String,
+    new: String,
+    is_red: bool,
+    clauses: &'a [String],
+}
+
+impl Cell {
+    fn of(clause: Option<&ClauseResult>) -> Self {
+        match clause {
+            Some(clause) => {
+                Self { verdict: clause.outcome.verdict.as_str(), word: matrix::cell(&clause.outcome) }
+            }
+            None => Self { verdict: "not-run", word: "none".to_owned() },
+        }
+    }
+}
+
+/// The page of a comparison; `page` is where the newer report's own page is, as seen from it, whose clauses it links.
+///
+/// # Errors
+/// [`Unrendered`].
+pub fn compared(comparison: &Comparison<'_>, page: &str) -> Result<String, Unrendered> {
+    let turns = comparison.turns().into_iter().map(|(turn, changed)| {
+        let rows = changed.into_iter().map(|changed| Row {
+            id: changed.id,
+            profile: &changed.profile,
+            old: Cell::of(changed.old),
+            new: Cell::of(changed.new),
+            why: changed.reason(),
+            text: changed.new.or(changed.old).map(|clause| clause.text.as_str()).unwrap_or_default(),
+        });
+        (turn, rows.collect())
+    });
+    let word = |standing: Option<Standing>| standing.map_or("not declared".to_owned(), |of| of.to_string());
+    let features = comparison.features.iter().map(|feature| Feature {
+        name: feature.name.to_string(),
+        profile: &feature.profile,
+        old: word(feature.old),
+        new: word(feature.new),
+        is_red: feature.is_regression(),
+        clauses: &feature.clauses,
+    });
+    let result_class = match comparison.exit() {
+        Exit::Conformant => "pass",
+        Exit::NotConformant => "fail",
+        Exit::Inconclusive | Exit::Usage => "error",
+    };
+    let rendered = Page {
+        policy: policy(NO_SCRIPT),
+        style: STYLE,
+        comparison,
+        page,
+        result: comparison.result(),
+        result_class,
+        turns: turns.collect(),
+        counted: comparison.counted(),
+        features: features.collect(),
+    };
+    rendered.render().map_err(Unrendered)
+}

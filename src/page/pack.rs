@@ -1,0 +1,104 @@
+//! Sheets as text inside a page: JSON, compressed by gzip (a browser's `DecompressionStream` reads it), in base64.
+
+use std::io::Write;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::sheet::Sheet;
+
+/// How much text the sheets of a page may be, so that the page stays below 5 MB.
+const LIMIT: usize = 4_000_000;
+
+/// A sheet in the page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Packed {
+    /// The text.
+    pub text: String,
+    /// When the case's history begins.
+    pub begin: Option<Timestamp>,
+    /// Whether its case keeps the run from being conformant: its timeline is not left out.
+    is_red: bool,
+}
+
+impl Packed {
+    /// A sheet whose history begins then.
+    pub(crate) fn of(sheet: &Sheet<'_>, begin: Option<Timestamp>, is_red: bool) -> Self {
+        Self { text: packed(sheet), begin, is_red }
+    }
+}
+
+/// What cannot fail in memory gives nothing if it does, and the page says that the sheet cannot be read.
+fn packed(sheet: &impl Serialize) -> String {
+    let compressed = || {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::new(6));
+        encoder.write_all(&serde_json::to_vec(sheet).ok()?).ok()?;
+        encoder.finish().ok()
+    };
+    STANDARD.encode(compressed().unwrap_or_default())
+}
+
+/// The sheets, as many as are too much without their timelines: the largest of cases that are not red first.
+pub(crate) fn within_limit<'a>(sheets: Vec<Packed>, without: impl Fn(usize) -> Sheet<'a>) -> Vec<Packed> {
+    limited(sheets, LIMIT, without)
+}
+
+fn limited<'a>(mut sheets: Vec<Packed>, limit: usize, without: impl Fn(usize) -> Sheet<'a>) -> Vec<Packed> {
+    let mut total: usize = sheets.iter().map(|sheet| sheet.text.len()).sum();
+    let mut places: Vec<usize> = (0..sheets.len()).collect();
+    places.sort_by_key(|place| (sheets[*place].is_red, std::cmp::Reverse(sheets[*place].text.len())));
+    for place in places {
+        if total <= limit {
+            break;
+        }
+        let text = packed(&without(place));
+        total = total + text.len() - sheets[place].text.len();
+        sheets[place].text = text;
+    }
+    sheets
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use conformance_report::{CaseResult, Features, Judgement, Outcome, ProfileReport};
+    use flate2::read::GzDecoder;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::sheet::without_timeline;
+
+    fn read(text: &str) -> Value {
+        let mut json = String::new();
+        GzDecoder::new(STANDARD.decode(text).unwrap().as_slice()).read_to_string(&mut json).unwrap();
+        serde_json::from_str(&json).unwrap()
+    }
+
+    #[test]
+    fn the_largest_go_first_and_those_of_failures_last() {
+        let judgement =
+            Judgement { clause: "AON-01".into(), outcome: Outcome::pass(), violations: Vec::new() };
+        let case = CaseResult::new("aon/fits", "fits", vec![judgement]);
+        let profile = ProfileReport::new("volcano", None, "v1", Features::default());
+        let own = packed(&without_timeline(&profile, &case)).len();
+        let sheet = |length: usize, is_red| Packed { text: "x".repeat(length), begin: None, is_red };
+        let sheets = vec![sheet(3_000, false), sheet(9_000, true), sheet(5_000, false)];
+        let kept = |limit: usize| {
+            let limited = limited(sheets.clone(), limit, |_| without_timeline(&profile, &case));
+            assert!(limited.iter().map(|sheet| sheet.text.len()).sum::<usize>() <= limit.max(3 * own));
+            limited.iter().map(|sheet| sheet.text.starts_with("xx")).collect::<Vec<_>>()
+        };
+        assert_eq!(kept(17_000), [true, true, true]);
+        assert_eq!(kept(16_999), [true, true, false]);
+        assert_eq!(kept(12_000), [false, true, false]);
+        assert_eq!(kept(0), [false, false, false]);
+        let sheet = read(&limited(sheets, 0, |_| without_timeline(&profile, &case))[0].text);
+        assert_eq!((&sheet["case"], &sheet["profile"]), (&"aon/fits".into(), &"volcano".into()));
+        assert!(sheet["missing"].as_str().unwrap().starts_with("left out"), "{sheet}");
+    }
+}

@@ -1,0 +1,134 @@
+//! What the page shows of one case: its judgements, its violations with the way from each observation to the event that it
+//! is, and its timeline.
+
+use conformance_contract::clauses::clause;
+use conformance_report::{CaseResult, ProfileReport, Proof, Violation, matrix};
+use serde::Serialize;
+
+use super::timeline::{Broken, Timeline};
+
+/// A case on a profile.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Sheet<'a> {
+    case: &'a str,
+    title: &'a str,
+    profile: String,
+    verdict: &'static str,
+    word: String,
+    reasons: &'a [String],
+    seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overhead: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    negative: Option<f64>,
+    attempts: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reproduce: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    artifacts: Option<&'a str>,
+    judgements: Vec<JudgedClause<'a>>,
+    violations: Vec<Found<'a>>,
+    /// Why there is no timeline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeline: Option<Timeline<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct JudgedClause<'a> {
+    clause: &'a str,
+    text: &'a str,
+    verdict: &'static str,
+    word: String,
+    reasons: &'a [String],
+}
+
+#[derive(Debug, Serialize)]
+struct Found<'a> {
+    clause: &'a str,
+    code: &'a str,
+    message: &'a str,
+    proof: Vec<Observation>,
+}
+
+#[derive(Debug, Serialize)]
+struct Observation {
+    /// In words.
+    text: String,
+    /// The event's place in the timeline, if it is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<usize>,
+}
+
+impl Observation {
+    fn of(proof: &Proof, timeline: Option<&Timeline<'_>>) -> Self {
+        let event = timeline.and_then(|of| of.find(&proof.kind, &proof.name, &proof.resource_version));
+        Self { text: proof.to_string(), event }
+    }
+}
+
+/// The violations that a case found, each with its clause.
+pub(crate) fn broken<'a>(profile: &'a ProfileReport, case: &CaseResult) -> Vec<Broken<'a>> {
+    let all =
+        profile.clauses.iter().flat_map(|of| of.violations.iter().map(move |found| (of.id.as_str(), found)));
+    all.filter(|(_, violation): &(&str, &Violation)| violation.case == case.id).collect()
+}
+
+impl<'a> Sheet<'a> {
+    /// Of what is known about a case.
+    pub(crate) fn of(
+        profile: &'a ProfileReport,
+        case: &'a CaseResult,
+        broken: &[Broken<'a>],
+        timeline: Option<Timeline<'a>>,
+        missing: Option<String>,
+    ) -> Self {
+        let text = |id: &str| {
+            let own =
+                profile.clauses.iter().find(|clause| clause.id == id).map(|clause| clause.text.as_str());
+            own.or(clause(id).map(|clause| clause.text)).unwrap_or_default()
+        };
+        let judgements = case.clauses.iter().map(|judgement| JudgedClause {
+            clause: &judgement.clause,
+            text: text(&judgement.clause),
+            verdict: judgement.outcome.verdict.as_str(),
+            word: matrix::cell(&judgement.outcome),
+            reasons: &judgement.outcome.reasons,
+        });
+        let violations = broken.iter().map(|(clause, violation)| Found {
+            clause,
+            code: violation.code.as_str(),
+            message: &violation.message,
+            proof: violation.proof.iter().map(|proof| Observation::of(proof, timeline.as_ref())).collect(),
+        });
+        Self {
+            case: &case.id,
+            title: &case.title,
+            profile: profile.title(),
+            verdict: case.outcome.verdict.as_str(),
+            word: matrix::cell(&case.outcome),
+            reasons: &case.outcome.reasons,
+            seconds: case.duration_seconds.into(),
+            overhead: case.overhead_seconds.map(f64::from),
+            negative: case.negative_verdict_seconds.map(f64::from),
+            attempts: case.attempts,
+            reproduce: case.reproduce.as_deref(),
+            artifacts: case.artifacts.as_deref(),
+            judgements: judgements.collect(),
+            violations: violations.collect(),
+            missing,
+            timeline,
+        }
+    }
+}
+
+/// The sheet of a case whose timeline would make the page too large.
+pub(crate) fn without_timeline<'a>(profile: &'a ProfileReport, case: &'a CaseResult) -> Sheet<'a> {
+    let missing = format!(
+        "left out to keep the page small; it is in {}/history.jsonl",
+        case.artifacts.as_deref().unwrap_or("the artifacts")
+    );
+    Sheet::of(profile, case, &broken(profile, case), None, Some(missing))
+}

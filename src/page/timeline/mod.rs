@@ -1,0 +1,228 @@
+//! What a history shows, for people: a lane per object, its phases, and everything that happened to it in order, with the
+//! observations of a proof among it. Pure functions of the history; nothing is judged here.
+
+mod edit;
+mod lane;
+mod phase;
+mod words;
+
+use std::collections::BTreeMap;
+
+use conformance_history::{Change, Entry, History, Recorded, Version, What};
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+
+use conformance_report::Violation;
+use edit::Edit;
+use lane::{Lane, Lanes};
+use phase::Phase;
+use words::Sort;
+
+/// A case's history as lanes and events.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Timeline<'a> {
+    /// The moment from which everything is counted.
+    pub begin: Timestamp,
+    /// From there to the last entry, in milliseconds.
+    pub length: u64,
+    /// The lanes, from top to bottom.
+    pub lanes: Vec<Lane<'a>>,
+    /// What happened, in the order of the history.
+    pub events: Vec<Event<'a>>,
+}
+
+/// One entry of the history.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Event<'a> {
+    /// When it arrived, in milliseconds.
+    pub at: u64,
+    /// Its lane's place.
+    pub lane: usize,
+    /// What it is about.
+    pub sort: Sort,
+    /// What happened, in words.
+    pub what: String,
+    /// Who wrote or said it, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// The object's resourceVersion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<&'a str>,
+    /// The clauses whose violation it proves.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub proves: Vec<&'a str>,
+    /// Of an object what is different since the version before, or, of its first version, since the event `like`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edit: Option<Edit<'a>>,
+    /// The first event about another object of the kind, from which the edit of a first version leads to the object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub like: Option<usize>,
+    /// Of a mark its detail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<&'a Value>,
+    /// The object.
+    #[serde(skip)]
+    object: Option<&'a Value>,
+}
+
+/// A clause with a violation of it that the case found.
+pub(crate) type Broken<'a> = (&'a str, &'a Violation);
+
+/// An observation, as proofs name them: kind, name, resourceVersion.
+type Observed<'a> = (&'a str, &'a str, &'a str);
+
+/// The clauses that each observation proves to be violated.
+fn proofs<'a>(broken: &[Broken<'a>]) -> BTreeMap<Observed<'a>, Vec<&'a str>> {
+    let mut proofs: BTreeMap<Observed<'a>, Vec<&'a str>> = BTreeMap::new();
+    for (clause, violation) in broken {
+        for proof in &violation.proof {
+            let clauses = proofs.entry((&proof.kind, &proof.name, &proof.resource_version)).or_default();
+            if !clauses.contains(clause) {
+                clauses.push(clause);
+            }
+        }
+    }
+    proofs
+}
+
+impl<'a> Timeline<'a> {
+    /// Of a history, with what violates clauses in it.
+    pub(crate) fn of(history: &'a Readable, broken: &[Broken<'a>]) -> Self {
+        let entries = &history.history.entries;
+        let begin = entries.iter().map(|entry| entry.at).min().unwrap_or(Timestamp::UNIX_EPOCH);
+        let since = |at: Timestamp| u64::try_from(at.duration_since(begin).as_millis()).unwrap_or_default();
+        let length = entries.iter().map(|entry| since(entry.at)).max().unwrap_or_default();
+        let proofs = proofs(broken);
+        let mut lanes = Lanes::default();
+        let mut latest: BTreeMap<usize, &Value> = BTreeMap::new();
+        let mut first: BTreeMap<&str, (usize, &Value)> = BTreeMap::new();
+        let mut events = Vec::with_capacity(entries.len());
+        for (index, Entry { at, what }) in entries.iter().enumerate() {
+            let at = since(*at);
+            let event = |lane, sort, what| Event {
+                at,
+                lane,
+                sort,
+                what,
+                by: None,
+                revision: None,
+                proves: Vec::new(),
+                edit: None,
+                like: None,
+                detail: None,
+                object: None,
+            };
+            let event = match what {
+                What::Mark(mark) => {
+                    let words = words::of_mark(&mark.name, &mark.detail);
+                    let detail = (!mark.detail.is_null()).then_some(&mark.detail);
+                    Event { detail, ..event(lanes.of_driver(), Sort::Mark, words) }
+                }
+                What::Gap(gap) => {
+                    let words = format!("the watch of {} has a gap: {}", gap.kind, gap.reason);
+                    event(lanes.of_driver(), Sort::Gap, words)
+                }
+                What::Object(Recorded { change, object }) => {
+                    let version = Version { change: *change, at: entries[index].at, index, object };
+                    let revision = object["metadata"]["resourceVersion"].as_str();
+                    let observed = (version.kind(), version.name(), revision.unwrap_or_default());
+                    let proves = proofs.get(&observed).cloned().unwrap_or_default();
+                    let like = first.get(version.kind()).copied();
+                    first.entry(version.kind()).or_insert((events.len(), version.object));
+                    let edit = |before: Option<&'a Value>| match before.or(like.map(|(_, other)| other)) {
+                        Some(before) => Edit::between(before, object),
+                        None => Edit::whole(object),
+                    };
+                    let like = like.map(|(place, _)| place);
+                    let object = Some(object.as_ref());
+                    if version.kind() == "Event" {
+                        let (words, by) = words::of_event(version.object);
+                        let event = event(lanes.involved(version.object), Sort::Event, words);
+                        Event { by, revision, proves, edit: Some(edit(None)), like, object, ..event }
+                    } else {
+                        let lane = lanes.of_object(&version);
+                        let before = latest.insert(lane, version.object);
+                        // An object of the same name as one that is gone is another one.
+                        let uid = &version.object["metadata"]["uid"];
+                        let known = before.filter(|before| before["metadata"]["uid"] == *uid);
+                        let edit = edit(before);
+                        let (sort, words) = words::of_version(known, &version, &edit);
+                        lanes.phase(lane, at, (*change != Change::Deleted).then(|| Phase::of(&version)));
+                        let by = history.writers.get(&index).cloned();
+                        let like = like.filter(|_| before.is_none());
+                        Event {
+                            by,
+                            revision,
+                            proves,
+                            edit: Some(edit),
+                            like,
+                            object,
+                            ..event(lane, sort, words)
+                        }
+                    }
+                }
+            };
+            events.push(event);
+        }
+        let (lanes, places) = lanes.in_order(length);
+        for event in &mut events {
+            event.lane = places[event.lane];
+        }
+        Self { begin, length, lanes, events }
+    }
+
+    /// The place of the event that is an observation, if the history has it.
+    pub(crate) fn find(&self, kind: &str, name: &str, revision: &str) -> Option<usize> {
+        self.events.iter().position(|event| {
+            let lane = &self.lanes[event.lane];
+            let is_its = match event.sort {
+                Sort::Event => {
+                    kind == "Event" && event.object.is_some_and(|of| of["metadata"]["name"] == name)
+                }
+                _ => lane.kind == kind && lane.name == name,
+            };
+            is_its && event.revision == Some(revision)
+        })
+    }
+}
+
+/// A history as the page has it: `managedFields` say who wrote a version, and nothing else that people read.
+#[derive(Debug)]
+pub(crate) struct Readable {
+    history: History,
+    /// Who wrote what, by the entry's place.
+    writers: BTreeMap<usize, String>,
+}
+
+impl From<History> for Readable {
+    fn from(mut history: History) -> Self {
+        let mut writers = BTreeMap::new();
+        let mut latest: BTreeMap<(String, String), std::sync::Arc<Value>> = BTreeMap::new();
+        for version in history.versions().filter(|version| version.kind() != "Event") {
+            let key = (version.kind().to_owned(), version.name().to_owned());
+            let before = latest.get(&key).map(|object| object.as_ref());
+            if let Some(writer) = words::writer(before, &version) {
+                writers.insert(version.index, writer);
+            }
+            if let What::Object(Recorded { object, .. }) = &history.entries[version.index].what {
+                latest.insert(key, object.clone());
+            }
+        }
+        drop(latest);
+        for entry in &mut history.entries {
+            let What::Object(Recorded { object, .. }) = &mut entry.what else { continue };
+            let metadata = std::sync::Arc::make_mut(object).get_mut("metadata");
+            if let Some(metadata) = metadata.and_then(Value::as_object_mut) {
+                metadata.remove("managedFields");
+            }
+        }
+        Self { history, writers }
+    }
+}
+
+#[cfg(test)]
+#[path = "timeline_tests.rs"]
+mod tests;

@@ -1,0 +1,117 @@
+//! The phase an object is in, as its version shows it: what colours a lane.
+
+use conformance_history::{Version, condition};
+use serde::Serialize;
+use serde_json::Value;
+
+/// What an object has come to. Pods have the whole course, other objects parts of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Phase {
+    /// It is there.
+    Exists,
+    /// A pod with a scheduling gate.
+    Gated,
+    /// A pod without gates that is not bound: the scheduler's turn.
+    Pending,
+    /// A PodGang whose pods all exist.
+    Initialized,
+    /// A pod on a node; a gang that is said to be scheduled.
+    Bound,
+    /// A pod that is Ready; a PodGang or a gang resource that runs.
+    Ready,
+    /// A pod that has ended of itself.
+    Ended,
+    /// Its deletion was requested.
+    Deleting,
+}
+
+impl Phase {
+    /// Of one version of an object.
+    pub(super) fn of(version: &Version<'_>) -> Self {
+        let pod = version.pod();
+        if pod.is_terminating() {
+            Self::Deleting
+        } else if version.kind() == "Pod" {
+            Self::of_pod(version)
+        } else {
+            Self::of_other(version.object)
+        }
+    }
+
+    fn of_pod(version: &Version<'_>) -> Self {
+        let pod = version.pod();
+        let phase = version.object["status"]["phase"].as_str();
+        if matches!(phase, Some("Succeeded" | "Failed")) {
+            Self::Ended
+        } else if is_true(version.object, "Ready") {
+            Self::Ready
+        } else if pod.node().is_some() {
+            Self::Bound
+        } else if pod.gates().is_empty() {
+            Self::Pending
+        } else {
+            Self::Gated
+        }
+    }
+
+    /// Every scheduler says in its own way that a gang is scheduled.
+    fn of_other(object: &Value) -> Self {
+        let phase = object["status"]["phase"].as_str();
+        if matches!(phase, Some("Running")) {
+            Self::Ready
+        } else if ["PodGroupScheduled", "CompositePodGroupScheduled", "Scheduled"]
+            .iter()
+            .any(|of_type| is_true(object, of_type))
+            || phase == Some("Scheduled")
+        {
+            Self::Bound
+        } else if is_true(object, "Initialized") {
+            Self::Initialized
+        } else {
+            Self::Exists
+        }
+    }
+}
+
+fn is_true(object: &Value, of_type: &str) -> bool {
+    condition(object, of_type).is_some_and(|condition| condition["status"] == "True")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn ready(status: &str) -> Value {
+        json!({"conditions": [{"type": "Ready", "status": status}]})
+    }
+
+    #[rstest::rstest]
+    #[case::gated(json!({"spec": {"schedulingGates": [{"name": "g"}]}}), Phase::Gated)]
+    #[case::released(json!({"spec": {}}), Phase::Pending)]
+    #[case::no_gate_left(json!({"spec": {"schedulingGates": []}}), Phase::Pending)]
+    #[case::bound(json!({"spec": {"nodeName": "n"}, "status": ready("False")}), Phase::Bound)]
+    #[case::ready(json!({"spec": {"nodeName": "n"}, "status": ready("True")}), Phase::Ready)]
+    #[case::ended(json!({"spec": {"nodeName": "n"}, "status": {"phase": "Failed"}}), Phase::Ended)]
+    #[case::deleting(
+        json!({"metadata": {"deletionTimestamp": "now"}, "spec": {"nodeName": "n"}, "status": ready("True")}),
+        Phase::Deleting
+    )]
+    fn a_pods_phase(#[case] mut pod: Value, #[case] phase: Phase) {
+        pod["kind"] = "Pod".into();
+        assert_eq!(Phase::of(&Version::of(&pod)), phase);
+    }
+
+    #[rstest::rstest]
+    #[case(json!({}), Phase::Exists)]
+    #[case(json!({"phase": "Pending", "conditions": [{"type": "Initialized", "status": "True"}]}), Phase::Initialized)]
+    #[case(json!({"conditions": [{"type": "Initialized", "status": "False"}]}), Phase::Exists)]
+    #[case(json!({"conditions": [{"type": "PodGroupScheduled", "status": "True"}]}), Phase::Bound)]
+    #[case(json!({"phase": "Running"}), Phase::Ready)]
+    fn a_gangs_phase(#[case] status: Value, #[case] phase: Phase) {
+        let gang = json!({"kind": "PodGang", "status": status});
+        assert_eq!(Phase::of(&Version::of(&gang)), phase);
+    }
+}

@@ -1,0 +1,104 @@
+use conformance_report::{Features, Judgement, Violation, summarize};
+use rstest::rstest;
+
+use super::*;
+
+/// A report with a profile of that verdict for AON-02, written by somebody who means harm.
+fn hostile() -> Report {
+    let evil = "<script>alert(1)</script>\"'";
+    let proof = serde_json::json!({"what": evil, "kind": "Pod", "name": evil, "resourceVersion": "7"});
+    let violation = serde_json::json!({"case": "aon/x", "code": "x", "message": evil, "proof": [proof]});
+    let violation: Violation = serde_json::from_value(violation).unwrap();
+    let judgement =
+        Judgement { clause: "AON-02".into(), outcome: Outcome::fail(evil), violations: vec![violation] };
+    let case = CaseResult {
+        artifacts: Some("javascript:alert(1)//".into()),
+        reproduce: Some(evil.into()),
+        ..CaseResult::new("aon/x", evil, vec![judgement])
+    };
+    let profile = ProfileReport::new("volcano", Some(evil.into()), evil, Features::default())
+        .conclude(conformance_contract::clauses::CLAUSES, vec![case]);
+    let report = serde_json::json!({
+        "apiVersion": "conformance.grove.io/v1alpha1",
+        "kind": "ConformanceReport",
+        "date": "2026-12-01T10:00:42Z",
+        "suite": {"version": evil},
+        "command": evil,
+        "implementation": {"name": evil, "version": evil, "ours": false},
+        "provider": {"name": evil, "kubernetesVersion": evil},
+        "components": [{"name": evil, "version": evil, "source": "built", "digest": evil}],
+        "settings": {"timeoutScale": 1.0, "concurrency": 1},
+        "profiles": [profile],
+        "timings": {"buildSeconds": 0.0, "clusterReadySeconds": 1.0, "totalSeconds": 5.0},
+    });
+    serde_json::from_value(report).unwrap()
+}
+
+fn rendered(report: &Report) -> String {
+    crate::page(report, std::path::Path::new("nowhere")).unwrap()
+}
+
+#[test]
+fn what_a_report_says_is_text_and_nothing_else() {
+    let page = rendered(&hostile());
+    assert!(!page.contains("<script>alert"), "a text became a program");
+    assert!(page.contains("&#60;script&#62;alert(1)"), "the text is shown");
+    assert!(!page.contains("href=\"javascript:"), "a path became an address");
+    assert_eq!(page.matches("<script>").count(), 1, "the page's own");
+}
+
+#[test]
+fn nothing_is_loaded() {
+    let page = rendered(&hostile());
+    let head = &page[..page.find("<style>").unwrap()];
+    assert!(head.contains("default-src &#39;none&#39;") || head.contains("default-src 'none'"), "{head}");
+    for loading in ["src=", "url(", "@import", "<link", "<img", "<iframe", "fetch("] {
+        assert!(!page.contains(loading), "{loading} loads something");
+    }
+}
+
+#[test]
+fn a_case_without_a_history_says_so_and_the_page_is_made() {
+    let page = rendered(&hostile());
+    assert!(page.contains("No history was found beside the report"));
+    assert!(page.contains("id=\"sheet-0\""), "what else is known of the case is there");
+}
+
+#[test]
+fn an_edited_report_is_shown_with_a_warning() {
+    let mut report = hostile();
+    assert!(!rendered(&report).contains("was edited"));
+    report.profiles[0].clauses[0].outcome = Outcome::fail("by hand");
+    let page = rendered(&report);
+    assert!(page.contains("This report was edited, or is cut"), "by its verdict");
+    report.profiles[0].summary = summarize(&[]);
+    assert!(rendered(&report).contains("This report was edited"));
+    report.profiles.clear();
+    assert!(rendered(&report).contains("The report has no profile"));
+}
+
+#[rstest]
+#[case("default-scheduler (PodGang scope)", "default-scheduler-podgang-scope")]
+#[case("external:my-scheduler", "external-my-scheduler")]
+fn profiles_in_addresses(#[case] title: &str, #[case] word: &str) {
+    assert_eq!(slug(title), word);
+}
+
+#[rstest]
+#[case("artifacts/volcano/aon-x", true)]
+#[case("../shard-1/artifacts/x", true)]
+#[case("/etc", false)]
+#[case("https://example.org", false)]
+#[case("javascript:alert(1)", false)]
+#[case("\\\\host\\share", false)]
+fn links_lead_to_what_is_beside_the_page(#[case] path: &str, #[case] is_one: bool) {
+    assert_eq!(is_beside(path), is_one);
+}
+
+#[rstest]
+#[case("a `b` c", "a <code>b</code> c")]
+#[case("`<script>` & \"", "<code>&lt;script&gt;</code> &amp; &quot;")]
+#[case("open `end", "open <code>end</code>")]
+fn promises_as_html(#[case] text: &str, #[case] html: &str) {
+    assert_eq!(prose(text), html);
+}

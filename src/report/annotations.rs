@@ -1,0 +1,67 @@
+//! What GitHub Actions shows beside a workflow: a line per clause that keeps the run from being conformant, as workflow
+//! commands. GitHub shows the first ten errors and the first ten warnings of a step.
+
+use conformance_contract::verdict::Verdict;
+
+use super::matrix::is_red;
+use super::{ClauseResult, ProfileReport, Report};
+
+/// The lines, one per broken clause (errors), then one per clause that could not be decided (warnings).
+pub fn annotations(report: &Report) -> Vec<String> {
+    let clauses = || {
+        let profiles = report.profiles.iter();
+        profiles.flat_map(|profile| profile.clauses.iter().map(move |clause| (profile, clause)))
+    };
+    let is_broken = |clause: &ClauseResult| matches!(clause.outcome.verdict, Verdict::Fail | Verdict::Flaky);
+    let red = || clauses().filter(|(_, clause)| is_red(&clause.outcome));
+    let broken = red().filter(|(_, clause)| is_broken(clause)).map(|found| line("error", found));
+    let undecided = red().filter(|(_, clause)| !is_broken(clause)).map(|found| line("warning", found));
+    broken.chain(undecided).collect()
+}
+
+fn line(command: &str, (profile, clause): (&ProfileReport, &ClauseResult)) -> String {
+    let title = format!("{} {} on {}", clause.id, clause.outcome.verdict, profile.title());
+    let mut message = clause.outcome.reason().unwrap_or_else(|| clause.text.clone());
+    if let Some(reproduce) = &clause.reproduce {
+        message.push_str(&format!("\nreproduce: {reproduce}"));
+    }
+    let title = escaped(&title).replace(':', "%3A").replace(',', "%2C");
+    format!("::{command} title={title}::{}", escaped(&message))
+}
+
+/// As workflow commands have it.
+fn escaped(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Outcome, fixture};
+
+    #[test]
+    fn what_is_red_is_annotated_errors_first() {
+        let lines = annotations(&fixture::all_backends());
+        let commands: Vec<&str> = lines.iter().map(|line| line.split(' ').next().unwrap()).collect();
+        let errors = commands.iter().take_while(|command| **command == "::error").count();
+        assert!(errors > 0 && commands[errors..].iter().all(|command| *command == "::warning"), "{lines:#?}");
+        assert!(
+            lines
+                .iter()
+                .any(|line| line.contains("title=AON-02 fail on default-scheduler (PodGroup scope)::"))
+        );
+        assert!(!lines.iter().any(|line| line.contains("kai-scheduler")), "what was announced is no news");
+    }
+
+    #[test]
+    fn a_command_is_one_line() {
+        let mut report = fixture::report();
+        let clause = &mut report.profiles[0].clauses[0];
+        clause.outcome = Outcome::fail("100 %\nof: it, at last");
+        clause.reproduce = None;
+        report.profiles[0].variant = Some("a: b, c".to_owned());
+        let line = &annotations(&report)[0];
+        let title = format!("{} fail on default-scheduler (a%3A b%2C c)", report.profiles[0].clauses[0].id);
+        assert_eq!(*line, format!("::error title={title}::100 %25%0Aof: it, at last"));
+    }
+}

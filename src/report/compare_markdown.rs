@@ -1,0 +1,137 @@
+//! A comparison as Markdown: what got worse first, then what got better, then what else differs.
+
+use std::fmt::{self, Write};
+
+use super::compare::{ChangedClause, Comparison, Turn};
+use super::markdown::{write_row, write_rule};
+use super::{ClauseResult, Standing};
+
+impl Comparison<'_> {
+    /// As Markdown (GitHub's flavour).
+    pub fn markdown(&self) -> String {
+        let mut text = String::new();
+        // Writing to a String does not fail.
+        let _ = write_comparison(&mut text, self);
+        text
+    }
+}
+
+fn write_comparison(out: &mut String, comparison: &Comparison<'_>) -> fmt::Result {
+    let (old, new) = (comparison.old, comparison.new);
+    writeln!(out, "# {}\n", comparison.result())?;
+    let name = |report: &super::Report| {
+        format!("{} {} of {}", report.implementation.name, report.implementation.version, report.date)
+    };
+    writeln!(
+        out,
+        "From {} to {}. {} clauses are judged by both reports, {} of them broken in both.",
+        name(old),
+        name(new),
+        comparison.judged_by_both,
+        comparison.still_broken
+    )?;
+    write_features(out, comparison)?;
+    for (turn, changed) in comparison.turns() {
+        write_turn(out, turn, &changed)?;
+    }
+    for (turn, profiles) in comparison.counted() {
+        writeln!(out, "\n## {}\n", turn.title())?;
+        write_row(out, ["profile", "clauses"])?;
+        write_rule(out, 2)?;
+        for (profile, clauses) in profiles {
+            write_row(out, [profile, clauses])?;
+        }
+    }
+    write_durations(out, comparison)?;
+    if comparison.facts.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n## What was run\n")?;
+    write_row(out, ["", "old", "new"])?;
+    write_rule(out, 3)?;
+    for fact in &comparison.facts {
+        write_row(out, [&fact.what, &fact.old, &fact.new])?;
+    }
+    Ok(())
+}
+
+fn write_turn(out: &mut String, turn: Turn, changed: &[&ChangedClause<'_>]) -> fmt::Result {
+    writeln!(out, "\n## {}\n", turn.title())?;
+    write_row(out, ["clause", "profile", "old", "new", "why"])?;
+    write_rule(out, 5)?;
+    for changed in changed {
+        let (old, new) = (word(changed.old), word(changed.new));
+        let reason = changed.reason();
+        write_row(out, [changed.id, changed.profile.as_str(), old.as_str(), new.as_str(), reason.as_str()])?;
+    }
+    Ok(())
+}
+
+/// A clause's verdict as tables print it.
+fn word(clause: Option<&ClauseResult>) -> String {
+    clause.map_or_else(|| "none".to_owned(), |clause| clause.outcome.word())
+}
+
+fn write_features(out: &mut String, comparison: &Comparison<'_>) -> fmt::Result {
+    if comparison.features.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n## Features\n")?;
+    write_row(out, ["feature", "profile", "old", "new", "decided by"])?;
+    write_rule(out, 5)?;
+    let word = |standing: Option<Standing>| standing.map_or("not declared".to_owned(), |of| of.to_string());
+    for feature in &comparison.features {
+        let (old, mut new) = (word(feature.old), word(feature.new));
+        if feature.is_regression() {
+            new = format!("**{new}**");
+        }
+        write_row(
+            out,
+            [feature.name.to_string(), feature.profile.clone(), old, new, feature.clauses.join(", ")],
+        )?;
+    }
+    Ok(())
+}
+
+fn write_durations(out: &mut String, comparison: &Comparison<'_>) -> fmt::Result {
+    let (old, new) = (comparison.old.timings.total_seconds, comparison.new.timings.total_seconds);
+    writeln!(out, "\n## Durations\n\nThe whole run: {old}, then {new}.")?;
+    if comparison.durations.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    write_row(out, ["case", "profile", "old", "new"])?;
+    write_rule(out, 4)?;
+    for changed in &comparison.durations {
+        let (case, profile) = (format!("`{}`", changed.case), changed.profile.clone());
+        write_row(out, [case, profile, changed.old.to_string(), changed.new.to_string()])?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Outcome, compare, fixture};
+
+    #[test]
+    fn the_text_of_a_comparison() {
+        let (old, mut new) = (fixture::report(), fixture::report());
+        let profile = new.profiles.remove(1);
+        let cases = profile.cases.iter().map(|case| {
+            let mut case = profile.observed(case);
+            let outcomes = [Outcome::fail("2 of 4 pods are bound"), Outcome::error("a gap")];
+            for (judgement, outcome) in case.clauses.iter_mut().skip(1).zip(outcomes) {
+                judgement.outcome = outcome;
+            }
+            let judged: Vec<Outcome> = case.clauses.iter().map(|of| of.outcome.clone()).collect();
+            case.outcome = Outcome::fold(&judged).unwrap();
+            case
+        });
+        let cases = cases.collect();
+        let mut without = profile.clone();
+        without.features.supported.clear();
+        new.profiles.push(without.concluded_of(cases));
+        new.implementation.version = "0.2.0".to_owned();
+        insta::assert_snapshot!(compare(&old, &new).unwrap().markdown());
+    }
+}

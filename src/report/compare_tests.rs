@@ -1,0 +1,165 @@
+use rstest::rstest;
+
+use super::*;
+use crate::{CaseResult, Judgement, fixture};
+
+/// The fixture with one case's judgement changed, concluded anew.
+fn with(clause: &str, outcome: Outcome) -> Report {
+    changed(|judgement| {
+        if judgement.clause == clause {
+            judgement.outcome = outcome.clone();
+        }
+    })
+}
+
+/// The fixture with judgements of its second profile changed.
+fn changed(change: impl Fn(&mut Judgement)) -> Report {
+    let mut report = fixture::report();
+    let profile = report.profiles.remove(1);
+    let mut cases: Vec<CaseResult> = profile.cases.iter().map(|case| profile.observed(case)).collect();
+    for case in &mut cases {
+        case.clauses.iter_mut().for_each(&change);
+        let judged: Vec<Outcome> = case.clauses.iter().map(|judgement| judgement.outcome.clone()).collect();
+        case.outcome = Outcome::fold(&judged).unwrap();
+    }
+    report.profiles.push(profile.concluded_of(cases));
+    report
+}
+
+fn turns(comparison: &Comparison<'_>) -> Vec<(Turn, String)> {
+    comparison.clauses.iter().map(|changed| (changed.turn, changed.id.to_owned())).collect()
+}
+
+#[test]
+fn a_report_is_no_regression_of_itself() {
+    let report = fixture::report();
+    let comparison = compare(&report, &report).unwrap();
+    assert_eq!(turns(&comparison), []);
+    assert_eq!((comparison.exit(), comparison.result().as_str()), (Exit::Conformant, "No regression"));
+    assert!(comparison.facts.is_empty() && comparison.features.is_empty() && comparison.durations.is_empty());
+    assert!(comparison.still_broken > 0 && comparison.judged_by_both > comparison.still_broken);
+}
+
+#[rstest]
+#[case::broken(Outcome::pass(), Outcome::fail("x"), Some(Turn::Regression), Exit::NotConformant)]
+#[case::flaky(Outcome::pass(), Outcome::of(Verdict::Flaky, vec!["x".into()]), Some(Turn::Regression), Exit::NotConformant)]
+#[case::no_longer_documented(deviation(), Outcome::fail("x"), Some(Turn::Regression), Exit::NotConformant)]
+#[case::lost(Outcome::pass(), Outcome::error("gap"), Some(Turn::Undecided), Exit::Inconclusive)]
+#[case::not_run(Outcome::pass(), Outcome::not_run("lost"), Some(Turn::Undecided), Exit::Inconclusive)]
+#[case::left_out(
+    Outcome::pass(),
+    Outcome::not_run_announced("not asked"),
+    Some(Turn::LeftOut),
+    Exit::Conformant
+)]
+#[case::never_judged(Outcome::error("gap"), Outcome::fail("x"), Some(Turn::BrokenAnew), Exit::Conformant)]
+#[case::mended(Outcome::fail("x"), Outcome::pass(), Some(Turn::Mended), Exit::Conformant)]
+#[case::deviation_began(Outcome::pass(), deviation(), Some(Turn::DeviationBegan), Exit::Conformant)]
+#[case::deviation_ended(deviation(), Outcome::pass(), Some(Turn::DeviationEnded), Exit::Conformant)]
+#[case::withdrawn(Outcome::pass(), Outcome::unsupported("no"), Some(Turn::Withdrawn), Exit::Conformant)]
+#[case::for_the_first_time(
+    Outcome::not_run_announced("no"),
+    Outcome::pass(),
+    Some(Turn::New),
+    Exit::Conformant
+)]
+#[case::kept(Outcome::pass(), Outcome::pass(), None, Exit::Conformant)]
+#[case::still_broken(Outcome::fail("x"), Outcome::fail("y"), None, Exit::Conformant)]
+#[case::still_lost(Outcome::error("x"), Outcome::error("y"), None, Exit::Conformant)]
+fn every_turn_has_its_exit_code(
+    #[case] old: Outcome,
+    #[case] new: Outcome,
+    #[case] turn: Option<Turn>,
+    #[case] exit: Exit,
+) {
+    let (old, new) = (with("DEL-05", old), with("DEL-05", new));
+    let comparison = compare(&old, &new).unwrap();
+    let wanted: Vec<_> = turn.into_iter().map(|turn| (turn, "DEL-05".to_owned())).collect();
+    assert_eq!((turns(&comparison), comparison.exit()), (wanted, exit));
+    let comes_and_goes = matches!(turn, Some(Turn::DeviationBegan | Turn::DeviationEnded) | None);
+    assert_eq!(comparison.is_same(), comes_and_goes);
+}
+
+fn deviation() -> Outcome {
+    Outcome::fail("").of_known_deviation("documented", true)
+}
+
+#[test]
+fn a_feature_that_was_shown_and_is_not_declared_any_more_is_a_regression() {
+    let old = fixture::report();
+    let mut new = old.clone();
+    let profile = new.profiles.remove(1);
+    let mut without = profile.clone();
+    without.features.supported.clear();
+    new.profiles
+        .push(without.concluded_of(profile.cases.iter().map(|case| profile.observed(case)).collect()));
+    let comparison = compare(&old, &new).unwrap();
+    let feature = &comparison.features[0];
+    assert_eq!((feature.name, feature.old), (Feature::AtomicPodGang, Some(Standing::DeclaredAndShown)));
+    assert_eq!((feature.new, feature.is_regression()), (None, true));
+    assert_eq!(comparison.exit(), Exit::NotConformant);
+    assert_eq!(comparison.result(), "Regressed: 0 clauses, 1 feature");
+}
+
+#[test]
+fn two_reports_of_different_profiles_decide_nothing() {
+    let (old, mut new) = (fixture::report(), fixture::report());
+    for profile in &mut new.profiles {
+        profile.variant = Some(format!("another than {}", profile.variant.clone().unwrap()));
+    }
+    let comparison = compare(&old, &new).unwrap();
+    assert!(
+        comparison.clauses.iter().all(|changed| !matches!(changed.turn, Turn::Regression | Turn::Mended))
+    );
+    assert_eq!((comparison.judged_by_both, comparison.exit()), (0, Exit::Inconclusive));
+}
+
+#[test]
+fn a_backend_that_is_new_is_counted() {
+    let (old, new) = (fixture::report(), fixture::all_backends());
+    let comparison = compare(&old, &new).unwrap();
+    let counted = comparison.counted();
+    let [(Turn::New, profiles)] = counted.as_slice() else { panic!("{counted:?}") };
+    let volcano = profiles.iter().find(|(profile, _)| profile == "volcano").unwrap();
+    assert!(volcano.1.starts_with("ADM-01, AON-01, AON-02"), "{volcano:?}");
+    assert!(comparison.turns().iter().all(|(turn, _)| *turn != Turn::New), "and not told one by one");
+}
+
+#[test]
+fn an_edited_report_is_refused() {
+    let mut edited = fixture::report();
+    edited.profiles[0].clauses[0].outcome = Outcome::fail("by hand");
+    assert_eq!(compare(&fixture::report(), &edited).unwrap_err().0, Which::New);
+    assert_eq!(compare(&edited, &fixture::report()).unwrap_err().0, Which::Old);
+}
+
+#[test]
+fn durations_count_when_they_differ_by_more_than_chance() {
+    let (old, mut new) = (fixture::report(), fixture::report());
+    let slower = |report: &mut Report, case: usize, factor: f64| {
+        let profile = report.profiles.remove(0);
+        let mut cases: Vec<CaseResult> = profile.cases.iter().map(|case| profile.observed(case)).collect();
+        let seconds = f64::from(cases[case].duration_seconds) * factor;
+        cases[case].duration_seconds = Seconds::try_from(seconds).unwrap();
+        report.profiles.insert(0, profile.concluded_of(cases));
+    };
+    slower(&mut new, 1, 3.0);
+    slower(&mut new, 3, 1.2);
+    slower(&mut new, 6, 0.25);
+    let comparison = compare(&old, &new).unwrap();
+    let cases: Vec<_> = comparison.durations.iter().map(|changed| changed.case).collect();
+    assert_eq!(cases, ["topo/required", "aon/fits"], "the greatest change first, a fifth is none");
+}
+
+#[test]
+fn the_facts_that_differ_are_named() {
+    let (old, mut new) = (fixture::report(), fixture::report());
+    new.implementation.version = "0.2.0".to_owned();
+    new.components[1].digest = format!("sha256:{}", "ff".repeat(32));
+    new.components.remove(0);
+    let comparison = compare(&old, &new).unwrap();
+    let whats: Vec<_> = comparison.facts.iter().map(|fact| fact.what.as_str()).collect();
+    assert_eq!(whats, ["implementation", new.components[0].name.as_str(), old.components[0].name.as_str()]);
+    assert!(comparison.facts[1].new.contains("sha256:ffff"), "{:?}", comparison.facts[1]);
+    assert_eq!(comparison.facts[2].new, "none");
+}

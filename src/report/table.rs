@@ -1,0 +1,239 @@
+//! Many reports as one table: what became of each feature, for every backend, version of its scheduler and implementation.
+//!
+//! A column is what was judged: an implementation with its version, a profile, its scheduler's version and Kubernetes. Of
+//! several reports about the same, the latest one counts. Nothing is judged anew: a cell is what the report's
+//! [evidence](super::FeatureEvidence) says, with the clauses that decided it.
+
+use conformance_contract::clauses::Feature;
+use jiff::Timestamp;
+
+use super::{HandEdited, ProfileReport, Report, Standing, Summary, verify};
+
+/// A report, and how the table's reader gets to its page.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Where its page is, as seen from the table; clauses are anchors in it.
+    pub page: String,
+    /// What it says.
+    pub report: Report,
+}
+
+/// Features down, what was judged across.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// What was judged.
+    pub columns: Vec<Column>,
+    /// A feature, and what became of it in each column.
+    pub features: Vec<(Feature, Vec<Cell>)>,
+    /// A count of clauses, and what each column keeps of what it owes.
+    pub counts: Vec<(&'static str, Vec<String>)>,
+    /// Pages of reports of which nothing is in the table, because a later one is about the same.
+    pub superseded: Vec<String>,
+}
+
+/// What was judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Implementation and version.
+    pub implementation: String,
+    /// Backend and variant.
+    pub profile: String,
+    /// The scheduler's version.
+    pub scheduler: String,
+    /// Kubernetes' version.
+    pub kubernetes: String,
+    /// When the run ended.
+    pub date: Timestamp,
+    /// How the run ended.
+    pub outcome: String,
+    /// Where its page is.
+    pub page: String,
+}
+
+impl Column {
+    fn is_about_the_same_as(&self, other: &Self) -> bool {
+        let what = |column: &Self| {
+            [&column.implementation, &column.profile, &column.scheduler, &column.kubernetes]
+                .map(String::clone)
+        };
+        what(self) == what(other)
+    }
+}
+
+/// What became of a feature in a column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// What became of it; `None` if it is not promised and was not shown.
+    pub standing: Option<Standing>,
+    /// The clauses that decided it, each with an address in the report's page.
+    pub clauses: Vec<(String, String)>,
+    /// Why it is not promised.
+    pub reason: Option<String>,
+}
+
+impl Cell {
+    fn of(profile: &ProfileReport, feature: Feature, page: &str) -> Self {
+        let evidence = profile.evidence().into_iter().find(|of| of.name == feature);
+        let declared_not = profile.features.unsupported.iter().find(|not| not.name == feature);
+        let clauses = evidence.iter().flat_map(|of| &of.clauses);
+        Self {
+            standing: evidence.as_ref().map(|of| of.standing),
+            clauses: clauses.map(|id| (id.clone(), format!("{page}#{id}"))).collect(),
+            reason: declared_not.map(|not| not.reason.clone()),
+        }
+    }
+
+    /// One short word; in capitals what makes a run red.
+    pub fn word(&self) -> &'static str {
+        match self.standing {
+            Some(Standing::DeclaredAndShown) => "shown",
+            Some(Standing::DeclaredAndNotShown) => "NOT SHOWN",
+            Some(Standing::DeclaredAndNotJudged) => "not judged",
+            Some(Standing::ShownAndNotDeclared) => "shown, undeclared",
+            None => "–",
+        }
+    }
+}
+
+/// Makes the table. A column's Kubernetes is the one its profile ran on, as far as the report says.
+///
+/// # Errors
+/// The page of the first report that does not agree with itself, and where.
+pub fn table(sources: &[Source]) -> Result<Table, (String, HandEdited)> {
+    let mut columns: Vec<(Column, &ProfileReport)> = Vec::new();
+    for Source { page, report } in sources {
+        verify(report).map_err(|reason| (page.clone(), reason))?;
+        for profile in &report.profiles {
+            let column = column(page, report, profile);
+            match columns.iter_mut().find(|(known, _)| known.is_about_the_same_as(&column)) {
+                Some(known) if known.0.date < column.date => *known = (column, profile),
+                Some(_) => {}
+                None => columns.push((column, profile)),
+            }
+        }
+    }
+    let is_used = |page: &str| columns.iter().any(|(column, _)| column.page == page);
+    let superseded =
+        sources.iter().filter(|source| !is_used(&source.page)).map(|source| source.page.clone()).collect();
+    columns.sort_by_key(|(column, _)| {
+        (
+            column.implementation.clone(),
+            column.profile.clone(),
+            column.scheduler.clone(),
+            column.kubernetes.clone(),
+        )
+    });
+    let row = |feature: Feature| {
+        let cells = columns.iter().map(|(column, profile)| Cell::of(profile, feature, &column.page));
+        (feature, cells.collect::<Vec<_>>())
+    };
+    let is_of_interest = |cell: &Cell| cell.standing.is_some();
+    let features = Feature::ALL.into_iter().map(row).filter(|(_, cells)| cells.iter().any(is_of_interest));
+    let counts = Summary::CUTS.into_iter().map(|(name, cut)| {
+        let kept = columns.iter().map(|(_, profile)| cut(&profile.summary).kept_of_owed());
+        (name, kept.collect())
+    });
+    let (features, counts) = (features.collect(), counts.collect());
+    Ok(Table {
+        features,
+        counts,
+        superseded,
+        columns: columns.into_iter().map(|(column, _)| column).collect(),
+    })
+}
+
+fn column(page: &str, report: &Report, profile: &ProfileReport) -> Column {
+    // A merged report names several providers; which one a profile had follows from its scheduler where that is Kubernetes'.
+    let providers = || std::iter::once(&report.provider).chain(&report.other_providers);
+    let own = providers().find(|provider| provider.kubernetes_version == profile.version);
+    Column {
+        implementation: format!("{} {}", report.implementation.name, report.implementation.version),
+        profile: profile.title(),
+        scheduler: profile.version.clone(),
+        kubernetes: own.unwrap_or(&report.provider).kubernetes_version.clone(),
+        date: report.date,
+        outcome: profile.exit().to_string(),
+        page: page.to_owned(),
+    }
+}
+
+impl Table {
+    /// As Markdown.
+    pub fn markdown(&self) -> String {
+        let row = |cells: Vec<String>| {
+            let cells = cells.into_iter().map(|cell| cell.replace('|', r"\|"));
+            format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
+        };
+        let line = |name: &str, of: &dyn Fn(&Column) -> String| {
+            row(std::iter::once(name.to_owned()).chain(self.columns.iter().map(of)).collect())
+        };
+        let mut text = String::from("# Features by backend and version\n\n");
+        text += &line("implementation", &|column| column.implementation.clone());
+        text += &format!("{}|\n", "|---".repeat(1 + self.columns.len()));
+        text += &line("backend", &|column| column.profile.clone());
+        text += &line("scheduler", &|column| column.scheduler.clone());
+        text += &line("Kubernetes", &|column| column.kubernetes.clone());
+        text += &line("run", &|column| format!("[{}]({})", column.date.strftime("%Y-%m-%d"), column.page));
+        text += &line("result", &|column| column.outcome.clone());
+        for (feature, cells) in &self.features {
+            let cells = cells.iter().map(|cell| {
+                let links: Vec<String> =
+                    cell.clauses.iter().map(|(id, address)| format!("[{id}]({address})")).collect();
+                match links.is_empty() {
+                    true => cell.word().to_owned(),
+                    false => format!("{} ({})", cell.word(), links.join(", ")),
+                }
+            });
+            text += &row(std::iter::once(format!("**{feature}**")).chain(cells).collect());
+        }
+        for (name, kept) in &self.counts {
+            text += &row(std::iter::once(format!("{name}, kept/owed")).chain(kept.iter().cloned()).collect());
+        }
+        text +=
+            "\nA feature is *shown* if the clauses that are owed with it hold; `–`: it is not promised.\n";
+        if !self.superseded.is_empty() {
+            text += &format!(
+                "\nLeft out, because a later report is about the same: {}.\n",
+                self.superseded.join(", ")
+            );
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    fn source(page: &str, change: impl FnOnce(&mut Report)) -> Source {
+        let mut report = fixture::all_backends();
+        change(&mut report);
+        Source { page: page.to_owned(), report }
+    }
+
+    #[test]
+    fn features_by_backend_and_version() {
+        let older = source("old/report.html", |report| report.implementation.version = "0.0.9".to_owned());
+        let table = table(&[source("new/report.html", |_| {}), older]).unwrap();
+        assert_eq!(table.columns.len(), 12);
+        insta::assert_snapshot!(table.markdown());
+    }
+
+    #[test]
+    fn of_reports_about_the_same_the_latest_counts() {
+        let later = |report: &mut Report| report.date = "2026-12-02T10:00:00Z".parse().unwrap();
+        for sources in [[source("a", later), source("b", |_| {})], [source("b", |_| {}), source("a", later)]]
+        {
+            let table = table(&sources).unwrap();
+            assert!(table.columns.iter().all(|column| column.page == "a"));
+            assert_eq!(table.superseded, ["b"]);
+        }
+    }
+
+    #[test]
+    fn an_edited_report_is_named() {
+        let edited = source("x", |report| report.profiles[0].clauses.clear());
+        assert_eq!(table(&[edited]).unwrap_err().0, "x");
+    }
+}
