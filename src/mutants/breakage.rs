@@ -30,7 +30,7 @@ pub struct Breakage {
     /// Requests about PodCliqueSets that the validating webhook is not asked about: CEL over `object`, `oldObject` and
     /// `request`.
     pub unasked: Option<String>,
-    /// What is altered of the objects that come with the controller, by kind and name.
+    /// What is altered of the objects that come with the controller or the trainer, by kind and name.
     pub altered: BTreeMap<String, Patch>,
     /// The target's profile in the controller's configuration.
     pub profile: Option<Value>,
@@ -48,10 +48,8 @@ pub struct Breakage {
     pub trainer: Vec<Rule>,
     /// The same between JobSet and the API server.
     pub job_set: Vec<Rule>,
-    /// Whether the trainer has its KAI plugin beside it.
+    /// Whether the trainer lacks its KAI plugin.
     pub without_plugin: bool,
-    /// Changes of what is installed with an operator or the trainer, by `Kind name`.
-    pub altered: BTreeMap<String, Patch>,
 }
 
 impl Breakage {
