@@ -17,6 +17,7 @@ mod kube;
 mod levels;
 mod mig;
 mod topo;
+mod trn;
 mod vol;
 
 use std::sync::LazyLock;

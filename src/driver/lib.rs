@@ -37,4 +37,5 @@ pub mod recorder;
 pub mod rights;
 pub mod speed;
 pub mod test_cluster;
+pub mod train_jobs;
 pub mod upgrade;

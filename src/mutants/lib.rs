@@ -52,6 +52,7 @@ const TABLES: &[(Place, &str, &str)] = &[
     (Place::Local, "admission.yaml", include_str!("admission.yaml")),
     (Place::Local, "generated.yaml", include_str!("generated.yaml")),
     (Place::Local, "upgrades.yaml", include_str!("upgrades.yaml")),
+    (Place::Local, "trainjobs.yaml", include_str!("trainjobs.yaml")),
     (Place::Kind, "kubelets.yaml", include_str!("kubelets.yaml")),
 ];
 

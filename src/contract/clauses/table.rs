@@ -9,8 +9,9 @@
 
 use super::{Clause, Feature, Level, Tier};
 use Feature::{
-    AtomicPodGang, CompositePodGroup, External, Kubelet, SelfHealing, TopologyNested, TopologyPerClique,
-    TopologyPerGroup, TopologyPerReplica, TopologyPreferred, TopologyRequired, TopologyResource,
+    AtomicPodGang, AtomicTrainJob, CompositePodGroup, External, JobWorkload, Kubelet, QueueLabel,
+    SelfHealing, TopologyNested, TopologyPerClique, TopologyPerGroup, TopologyPerReplica, TopologyPreferred,
+    TopologyRequired, TopologyResource, TrainJob,
 };
 
 pub(super) const fn contract(id: &'static str, text: &'static str, source: &'static str) -> Clause {
@@ -399,4 +400,43 @@ pub static CLAUSES: &[Clause] = &[
         and are deleted, as new ones do", "OWN, #808").not_of_external(),
     contract("MIG-05", "The new operator is stopped in the middle, at any of its writes: the end is the same; \
         conditions that speak of a migration come and go", "OWN").not_of_external().across_kinds(),
+
+    // TrainJobs of the Kubeflow Trainer (`run --trainjob`). The unit of a TrainJob is all pods of all its replicated Jobs where
+    // AtomicTrainJob is declared, else those of one replicated Job.
+    contract("TRN-01", "A policy `kaiScheduler{queue}` puts label `kai.scheduler/queue` on every pod of every \
+        replicatedJob; an empty or absent queue, or no `kaiScheduler`, puts none; other labels stay; \
+        schedulerName stays what the runtime's template says. Nothing but the label: no gang resource is \
+        written by trainer or plugin, ever, and the policy has no timeout field", "T3186").of(QueueLabel),
+    scheduling("TRN-02", "Pod, Job, JobSet, TrainJob: exactly one PodGroup per TrainJob, \
+        `pg-<trainjob>-<JobSet uid>`, owned by the JobSet; minSubGroup = number of replicatedJobs, per \
+        replicatedJob a subgroup (minSubGroup = replicas) with a leaf per replica (minMember = \
+        parallelism); each pod names PodGroup and leaf. It is not bound before it does", "T3186, KPG")
+        .of(QueueLabel),
+    scheduling("TRN-03", "AON-01, 02, 03 and 04 for the unit: whole where it fits; one pod short never a pod \
+        bound, and the pods say why; the missing node comes: whole; two TrainJobs and room for one: one \
+        whole, the other not at all", "BRIEF").of(TrainJob),
+    scheduling("TRN-04", "Two replicatedJobs, the first fits and the second does not: nothing is ever bound",
+        "OWN").of(AtomicTrainJob),
+    contract("TRN-07", "Refused with the reason: a queue that is no label value; `kaiScheduler` beside another \
+        policy; JobSet's exclusive-topology annotation. Admitted with a warning: a replicatedJob that is \
+        not on kai-scheduler; `dependsOn`. A refused object leaves nothing behind; TrainJobs and runtimes \
+        without `kaiScheduler` pass unchanged", "OWN").of(QueueLabel),
+    contract("TRN-08", "Deleted TrainJob: JobSet, Jobs, pods, Service, ConfigMap, gang resources (KAI: \
+        BindRequests too) are gone, nothing hangs on a finalizer, the runtime can be deleted; a TrainJob of \
+        the same name right after is as the first", "BRIEF").of(TrainJob),
+    contract("TRN-10", "Trainer, JobSet controller and plugin do all of this under the roles of their own \
+        manifests; no request of theirs is refused", "OWN").of(TrainJob),
+    scheduling("TRN-11", "A lost pod is replaced, joins the same gang and is bound; the others keep UID and \
+        node", "OWN").of(TrainJob),
+    scheduling("TRN-12", "Suspended: no pod left, nothing bound. Resumed: whole or not at all, as TRN-03, and \
+        never two gangs of one TrainJob", "TRAINER, OWN").of(TrainJob),
+    scheduling("TRN-13", "Initializers: with a replicatedJob that another waits for (`dependsOn: Complete`) \
+        the first is bound without pods that do not exist yet; when it has succeeded, the trainer's pods \
+        are bound whole or not at all; a running initializer is not evicted", "TRAINER").of(TrainJob),
+    contract("TRN-14", "Trainer's own gang resource (Volcano, coscheduling): PodGroup `<trainjob>`, \
+        controller-owned by the TrainJob, minMember = pods of all replicatedJobs, minResources their sum, \
+        queue, timeout, networkTopology from runtime or patch; pods join by annotation or label", "TRAINER")
+        .of(TrainJob),
+    contract("TRN-15", "Per Job one Workload and PodGroup, minCount = parallelism, owned by the Job, gone with \
+        it; every pod has `schedulingGroup` from its creation", "K5547").of(JobWorkload),
 ];
