@@ -144,9 +144,9 @@ mod tests {
     use super::*;
 
     /// The numbers of each group, in the contract's order. KUBE-02 and 03 and VOL-04 do not exist. Not judged
-    /// yet: TOPO-13 and the group TRN (TrainJobs).
+    /// yet: TOPO-13, the group TRN (TrainJobs), and what is [`AHEAD`].
     fn contract() -> Vec<String> {
-        let numbers: [(&str, Vec<u32>); 13] = [
+        let numbers: [(&str, Vec<u32>); 15] = [
             ("ADM", (1..=12).collect()),
             ("GANG", (1..=13).collect()),
             ("AON", (1..=13).collect()),
@@ -160,6 +160,8 @@ mod tests {
             ("EXT", vec![1, 2, 3]),
             ("KLT", (1..=7).collect()),
             ("MIG", (1..=5).collect()),
+            ("STAT", vec![1, 3, 4, 6, 8]),
+            ("TERM", vec![1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 15, 19]),
         ];
         assert_eq!(numbers.each_ref().map(|(group, _)| *group), GROUPS.each_ref().map(|group| group.id));
         numbers

@@ -16,7 +16,7 @@ pub struct Group {
 pub const EXTERNAL: &str = "external";
 
 /// Every part, in the order of the contract.
-pub static GROUPS: [Group; 13] = [
+pub static GROUPS: [Group; 15] = [
     of_all("ADM", "admission of PodCliqueSets"),
     of_all("GANG", "gang creation"),
     of_all("AON", "all-or-nothing scheduling"),
@@ -30,6 +30,8 @@ pub static GROUPS: [Group; 13] = [
     of_one("EXT", "external schedulers' own", EXTERNAL),
     of_all("KLT", "what only real kubelets show"),
     of_all("MIG", "an operator replaced by another release under live gangs"),
+    of_all("STAT", "status"),
+    of_all("TERM", "gang termination"),
 ];
 
 const fn of_all(id: &'static str, title: &'static str) -> Group {
