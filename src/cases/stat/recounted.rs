@@ -62,7 +62,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await?;
     rest(test, "one is going and its successor waits").await?;
     test.patch("Pod", third, json!({"metadata": {"finalizers": null}})).await?;
-    test.until_bound(5).await?;
+    let gone = Awaited::demanded_by("AON-11", format!("the successor of {third} bound"));
+    test.until(gone, limits::SCHEDULING, |live| live.get("Pod", third).is_none() && live.bound() == 5)
+        .await?;
     rest(test, "it is gone").await?;
     test.scale("PodCliqueScalingGroup", GROUP, 1).await?;
     test.until_converged(SET).await?;

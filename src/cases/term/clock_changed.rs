@@ -53,6 +53,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.patch("PodCliqueSet", SET, json!({"spec": {"template": {"terminationDelay": "2s"}}})).await?;
     test.until_recycled("replica 0 of revised", "TERM-15", &[WORKER, SIDE], &old, true).await?;
     test.until_converged(SET).await?;
+    // Long enough to scale in before it runs out.
+    test.patch("PodCliqueSet", SET, json!({"spec": {"template": {"terminationDelay": "20s"}}})).await?;
     crash(test, "revised-1-side").await?;
     until_breached(test, "revised-1-side").await?;
     test.scale("PodCliqueSet", SET, 1).await?;

@@ -69,8 +69,7 @@ fn has_excess(context: &Context, pcs: &PodCliqueSet) -> bool {
         index.is_some_and(|index| index >= pcs.spec.replicas)
     };
     let caches = &context.caches;
-    let mut cliques =
-        caches.pod_cliques.indexed(&key).into_iter().filter(|found| is_controlled_by(&**found, pcs));
+    let mut cliques = caches.pod_cliques.indexed(&key).into_iter();
     let mut groups =
         caches.scaling_groups.indexed(&key).into_iter().filter(|found| is_controlled_by(&**found, pcs));
     cliques.any(|found| is_beyond(found.labels())) || groups.any(|found| is_beyond(found.labels()))
