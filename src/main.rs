@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use conformance_cluster::own_program::{CONTROLLER, PLUGIN};
+use conformance_cluster::own_program::{CONTROLLER, PLUGIN, TRAINER_PLUGIN};
 use conformance_cluster::process::{self, EXEC_VERB};
 
 fn main() -> ExitCode {
@@ -17,6 +17,7 @@ fn main() -> ExitCode {
         }
         Some(CONTROLLER) => grove_backend_controller::command_line::main(named(CONTROLLER, args)),
         Some(PLUGIN) => fake_gpu_plugin::command_line::main(named(PLUGIN, args)),
+        Some(TRAINER_PLUGIN) => trainer_kai_plugin::command_line::main(named(TRAINER_PLUGIN, args)),
         _ => conformance_cli::main().into(),
     }
 }

@@ -20,6 +20,7 @@ use conformance_cluster::process::Launcher;
 use conformance_cluster::schedulers::volcano;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
+use conformance_driver::test_cluster::Thorough;
 use conformance_run::environment::{Environment, Origin, Settings};
 use lane::{Lines, Shared, execute};
 use libtest_mimic::{Arguments, Trial};
@@ -81,7 +82,8 @@ fn environment(runtime: &Runtime) -> Result<Environment, ClusterError> {
         concurrency: 4,
         retries: 0,
         probe_undeclared: false,
-        every_crash_point: false,
+        short_limits_count: false,
+        thorough: Thorough::default(),
         out: concat!(env!("CARGO_TARGET_TMPDIR"), "/kind").into(),
         keep: false,
         reproduce: "grove-conformance run --provider kind --case {case} {target}".into(),

@@ -1,5 +1,5 @@
 //! A smoke test of Kubernetes 1.37 under `cargo test`: a PodGang as a tree of CompositePodGroups on a real
-//! kube-scheduler. `run --kubernetes 1.37` runs every case.
+//! kube-scheduler, and generated workloads. `run --kubernetes 1.37` runs every case.
 
 mod lane;
 #[path = "lane/local.rs"]
@@ -44,9 +44,9 @@ fn main() -> std::process::ExitCode {
     let runtime = Arc::new(Runtime::new().expect("a runtime starts"));
     let shared: Arc<Shared> = Arc::default();
     let mut trials = Vec::new();
-    for id in HELD {
-        let case = cases::case(id).expect("the case is registered");
-        let name = format!("{}::{}", Target::KUBE_TREE.slug(), id.replace('/', "::"));
+    let held = HELD.iter().map(|id| cases::case(id).expect("the case is registered"));
+    for case in held.chain(local::generated()) {
+        let name = format!("{}::{}", Target::KUBE_TREE.slug(), case.id.replace('/', "::"));
         let (shared, runtime) = (shared.clone(), runtime.clone());
         trials.push(Trial::test(name, move || {
             let make = || {

@@ -137,7 +137,7 @@ mod tests {
         let declaration = BackendDeclaration {
             operator: "mine v1".into(),
             features: features.to_vec(),
-            configuration: serde_json::Map::new(),
+            ..BackendDeclaration::default()
         };
         assert_eq!(wanted(Target::VOLCANO.declared_by(declaration)), answers);
     }

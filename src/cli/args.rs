@@ -34,6 +34,8 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     /// Run the conformance suite (or your own workload) and write a report.
     Run(Box<RunArgs>),
+    /// Run the suite again and again to find out what is flaky; a later start goes on where one was stopped.
+    Soak(Box<SoakArgs>),
     /// List the cases and the clauses they judge.
     List(ListArgs),
     /// Judge a saved history again, offline.
@@ -287,6 +289,17 @@ pub(crate) struct RunArgs {
     /// Nodes for --workload: how many, and GPUs per node (8x8 is 8 nodes with 8 GPUs each).
     #[arg(long, value_name = "NODESxGPUS", requires = "workload")]
     pub nodes: Option<String>,
+    /// Run N generated workloads instead of the suite's cases: PodCliqueSets and operations on them, drawn from --seed. One
+    /// that fails is shrunk and written to the report's folder, to be run again by --generated.
+    #[arg(long, value_name = "N", conflicts_with_all = ["cases", "clauses", "workload", "generated"],
+          value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub generate: Option<u64>,
+    /// The seed of the first generated workload; the next has the next [default: taken from the clock, and said].
+    #[arg(long, value_name = "S", requires = "generate")]
+    pub seed: Option<u64>,
+    /// Run a generated workload that was written to a file.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "clauses", "workload"])]
+    pub generated: Option<PathBuf>,
     /// Folder for the report, histories and artifacts.
     #[arg(long, value_name = "DIR", default_value = "conformance-report")]
     pub report_dir: PathBuf,
@@ -302,6 +315,10 @@ pub(crate) struct RunArgs {
     /// Kill the operator after each of its writes (AON-13), instead of after eight that the run's id chooses.
     #[arg(long)]
     pub every_crash_point: bool,
+    /// Have a gang that is one pod short outlive the scheduler's own gang timeout (AON-02): 5 minutes of kube-scheduler, 30
+    /// seconds of Koordinator; Volcano and KAI have none.
+    #[arg(long)]
+    pub gang_timeouts: bool,
     /// Retry a failed case up to N times; a pass on retry is reported as flaky.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub retries: u32,
@@ -321,6 +338,17 @@ pub(crate) struct RunArgs {
     /// How clusters are made.
     #[command(flatten)]
     pub cluster_args: ClusterArgs,
+}
+
+/// Arguments of `soak`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SoakArgs {
+    /// Runs that there are to be in the end, those of earlier starts in the folder of --report-dir included.
+    #[arg(long, value_name = "N")]
+    pub runs: std::num::NonZeroUsize,
+    /// What is run: by default what `run` runs.
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 /// Arguments of `list`.
@@ -385,6 +413,29 @@ pub(crate) enum ReportVerb {
     Recover(RecoverArgs),
     /// Write the evidence file of a report, or check whether one is that of the report; exits with the report's code.
     Evidence(EvidenceArgs),
+    /// List the clauses whose verdicts are not the same in two reports; exits with 1 if there are any.
+    Compare(CompareArgs),
+    /// Print what the runs of several reports kept, side by side, as Markdown.
+    Page(PageArgs),
+}
+
+/// Arguments of `report compare`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CompareArgs {
+    /// The report.yaml or report.json of a run.
+    #[arg(value_name = "REPORT")]
+    pub one: PathBuf,
+    /// That of the other.
+    #[arg(value_name = "OTHER")]
+    pub other: PathBuf,
+}
+
+/// Arguments of `report page`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PageArgs {
+    /// The report.yaml or report.json of each run, in the order of the page.
+    #[arg(value_name = "REPORT", required = true)]
+    pub reports: Vec<PathBuf>,
 }
 
 /// Arguments of `report evidence`.
@@ -432,6 +483,12 @@ pub(crate) struct MutantsArgs {
     /// Run only the Ith of N shares.
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
+    /// Run only so many of them, chosen by the seed.
+    #[arg(long, value_name = "N")]
+    pub sample: Option<usize>,
+    /// What chooses the sample: the same mutants for the same word.
+    #[arg(long, value_name = "WORD", default_value = "", requires = "sample")]
+    pub seed: String,
     /// How many run at a time, each on a control plane of its own; on kind always one.
     #[arg(long, value_name = "N", default_value = "2")]
     pub side_by_side: std::num::NonZeroUsize,

@@ -9,6 +9,7 @@ mod clean;
 mod clusters;
 mod components;
 mod doctor;
+mod generated;
 mod given;
 mod list;
 mod mutants;
@@ -21,6 +22,7 @@ mod report;
 mod run;
 mod select;
 mod shell;
+mod soak;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -144,6 +146,7 @@ pub fn main() -> Exit {
 async fn dispatch(verb: Verb, interruption: Arc<Interruption>) -> Result<Exit, Failure> {
     match verb {
         Verb::Run(args) => run::run(&args, &interruption).await,
+        Verb::Soak(args) => soak::soak(&args, &interruption).await,
         Verb::List(args) => list::list(&args),
         Verb::Replay(args) => replay::replay(&args),
         Verb::Report(args) => report::report(&args),

@@ -7,14 +7,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use conformance_cases as cases;
+use conformance_cluster::schedulers::kai;
 use conformance_contract::clauses::CLAUSES;
 use conformance_contract::verdict::Verdict as Judged;
-use conformance_mutants::{Found, Kept, Mutant, Place, TableError, Verdict};
+use conformance_driver::test_cluster::Thorough;
+use conformance_generated as generated;
+use conformance_mutants::{Found, Given, Kept, Mutant, Place, TableError, Verdict};
 use conformance_report as report;
 use conformance_report::{Exit, Report};
 use conformance_run::environment::{Environment, Origin, Settings};
 use conformance_run::runner::{Clock, Plan};
 use futures::{StreamExt, stream};
+use sha2::{Digest, Sha256};
 
 use super::args::{MutantsArgs, ProviderName};
 use super::output::{self, Console};
@@ -67,14 +71,15 @@ pub(crate) async fn mutants(args: &MutantsArgs) -> Result<Exit, Failure> {
         output::data(&format!("{group:<6}{killed} of {run} killed"));
     }
     let killed = kept.iter().filter(|one| one.outcome.verdict == Verdict::Killed).count();
-    output::data(&format!("all   {killed} of {} killed", kept.len()));
-    for one in kept.iter().filter(|one| one.outcome.verdict != Verdict::Killed) {
+    let equivalent = kept.iter().filter(|one| one.outcome.verdict == Verdict::Equivalent).count();
+    output::data(&format!("all   {killed} of {} killed", kept.len() - equivalent));
+    for one in kept.iter().filter(|one| !one.outcome.verdict.is_as_expected()) {
         output::data(&format!("{}: {}", one.outcome.verdict.name(), one.id));
     }
     if args.write {
         write_page(&all, &args.report_dir)?;
     }
-    Ok(if killed == kept.len() { Exit::Conformant } else { Exit::NotConformant })
+    Ok(if killed + equivalent == kept.len() { Exit::Conformant } else { Exit::NotConformant })
 }
 
 fn given_table(file: &Path) -> Result<Vec<Mutant>, Failure> {
@@ -108,7 +113,11 @@ fn chosen(all: &[Mutant], place: Place, args: &MutantsArgs) -> Result<Vec<Mutant
         (args.names.is_empty() || args.names.contains(&mutant.id))
             && (args.clause.is_empty() || args.clause.iter().any(|id| mutant.musts().any(|must| must == id)))
     };
-    let of_shard = all.iter().filter(is_meant).enumerate();
+    // What needs KAI itself is not run where nobody gives it.
+    let is_possible =
+        |mutant: &&Mutant| args.list || args.cluster_args.kai_dir.is_some() || !mutant.needs(kai::SCHEDULER);
+    let meant = sampled(all.iter().filter(is_meant).filter(is_possible).collect(), args);
+    let of_shard = meant.into_iter().enumerate();
     let of_shard = of_shard.filter(|(place, _)| args.shard.is_none_or(|shard| shard.holds(*place)));
     let chosen: Vec<_> = of_shard.map(|(_, mutant)| mutant.clone()).collect();
     match (chosen.is_empty(), args.clause.as_slice()) {
@@ -118,6 +127,16 @@ fn chosen(all: &[Mutant], place: Place, args: &MutantsArgs) -> Result<Vec<Mutant
         ))),
         _ => Ok(chosen),
     }
+}
+
+/// As many as the sample is to have, chosen by its seed, in the order of the tables.
+fn sampled<'a>(mut meant: Vec<&'a Mutant>, args: &MutantsArgs) -> Vec<&'a Mutant> {
+    let Some(size) = args.sample else { return meant };
+    let mut by_chance: Vec<&str> = meant.iter().map(|mutant| mutant.id.as_str()).collect();
+    by_chance.sort_by_cached_key(|id| Sha256::digest(format!("{}/{id}", args.seed)));
+    by_chance.truncate(size);
+    meant.retain(|mutant| by_chance.contains(&mutant.id.as_str()));
+    meant
 }
 
 fn not_here(all: &[Mutant], place: Place, name: &str) -> Result<Failure, Failure> {
@@ -137,7 +156,8 @@ fn not_here(all: &[Mutant], place: Place, name: &str) -> Result<Failure, Failure
 async fn run_one(mutant: &Mutant, place: Place, args: &MutantsArgs) -> Result<Kept, Failure> {
     let begin = Instant::now();
     let talk = Arc::new(Console::brief());
-    let spec = mutant.spec();
+    let wanted = mutant.spec(Given::default()).schedulers;
+    let spec = mutant.spec(given::schedulers(&args.cluster_args, &wanted, talk.as_ref()).await?);
     // On kind containers really start, on two cores.
     let ((origin, programs), usual_scale, concurrency) = match place {
         Place::Local => ((Origin::Local, programs(&args.cluster_args, &spec, &talk).await?), 1.0, 16),
@@ -156,12 +176,14 @@ async fn run_one(mutant: &Mutant, place: Place, args: &MutantsArgs) -> Result<Ke
         concurrency,
         retries: 0,
         probe_undeclared: false,
-        every_crash_point: false,
+        short_limits_count: true,
+        thorough: Thorough::default(),
         out: folder.clone(),
         keep: false,
         reproduce: format!("grove-conformance mutants --provider {} {}", place.name(), mutant.id),
     };
-    let (chosen, left_out) = cases::all().partition(|case| mutant.runs(case));
+    let generated = mutant.cases.iter().filter_map(|id| generated::case(id));
+    let (chosen, left_out) = cases::all().chain(generated).partition(|case| mutant.runs(case));
     let clauses = CLAUSES.to_vec();
     let plan = Plan { targets: vec![mutant.target], chosen, left_out, share: None, clauses };
     let clock = Clock { begin, building: Duration::ZERO };
@@ -238,7 +260,7 @@ mod tests {
     #[test]
     fn every_fault_is_known_to_its_program() {
         for mutant in Place::ALL.into_iter().flat_map(|place| place.mutants().unwrap()) {
-            let spec = mutant.spec();
+            let spec = mutant.spec(Given::default());
             for fault in &spec.controller.faults {
                 assert!(fault.parse::<controller::Fault>().is_ok(), "{}: {fault}", mutant.id);
             }
@@ -260,6 +282,14 @@ mod tests {
     }
 
     #[test]
+    fn a_seed_chooses_a_sample() {
+        let of = |seed| chosen_by(&["--sample", "12", "--seed", seed]).unwrap();
+        assert_eq!(of("a").len(), 12);
+        assert_eq!(of("a"), of("a"));
+        assert_ne!(of("a"), of("b"));
+    }
+
+    #[test]
     fn clauses_and_shards_choose() {
         let of_clause = chosen_by(&["--clause", "GANG-11"]).unwrap();
         assert!(
@@ -275,6 +305,6 @@ mod tests {
         wanted.sort();
         assert_eq!(shards, wanted, "each once");
         assert!(chosen_by(&["--clause", "GANG-99"]).unwrap_err().contains("unknown clause"));
-        assert!(chosen_by(&["--clause", "MIG-01"]).unwrap_err().contains("no mutant has to turn MIG-01 red"));
+        assert!(chosen_by(&["--clause", "EXT-03"]).unwrap_err().contains("no mutant has to turn EXT-03 red"));
     }
 }

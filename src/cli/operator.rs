@@ -1,10 +1,11 @@
 //! `--operator`: an operator in the reference controller's place.
 
-use conformance_cluster::operator::{Opened, Operator, open};
+use conformance_cluster::ClusterError;
+use conformance_cluster::operator::{Declaration, Opened, Operator, open};
 use conformance_contract::target::Target;
 use conformance_report::{Implementation, ImplementationFile};
 
-use super::args::{OperatorArgs, REFERENCE};
+use super::args::{OperatorArgs, REFERENCE, RunArgs};
 use super::{Failure, output};
 
 /// The operator that is to be started in the reference controller's place, if any is; nothing is built yet.
@@ -17,8 +18,8 @@ pub(crate) async fn opened(args: &OperatorArgs) -> Result<Option<Opened>, Failur
         None if args.operator.as_deref() == Some(REFERENCE) && args.declares.is_some() => {
             Err(Failure::Usage("--declares: what the reference controller declares is known; give it with another --operator".into()))
         }
-        None if args.declares.is_some() => {
-            Err(Failure::Usage("--declares goes with --operator upstream=DIR or exec:FILE".into()))
+        None if args.declares.is_some() && !args.is_existing() => {
+            Err(Failure::Usage("--declares goes with --operator upstream=DIR, exec:FILE or existing".into()))
         }
         None => Ok(None),
     }
@@ -53,11 +54,42 @@ pub(crate) fn targets(opened: &Opened, targets: Vec<Target>, are_all: bool) -> R
     Ok(there.into_iter().map(|target| opened.declared(target)).collect())
 }
 
+/// The targets as the operator declares them that runs in somebody's cluster, and the declaration.
+///
+/// # Errors
+/// [`Failure::Usage`] for a file that is wrong, and for a backend that it does not declare.
+pub(crate) fn existing(
+    args: &RunArgs,
+    targets: Vec<Target>,
+) -> Result<(Vec<Target>, Option<ImplementationFile>), Failure> {
+    let Some(path) = args.operator.declares.as_deref().filter(|_| args.operator.is_existing()) else {
+        return Ok((targets, None));
+    };
+    let (name, version) = (&args.provider.operator_name, &args.provider.operator_version);
+    let declaration = Declaration::of_version(path, name, version).map_err(ClusterError::from)?;
+    let (there, missing): (Vec<_>, Vec<_>) =
+        targets.into_iter().partition(|target| declaration.backends.contains_key(target.backend()));
+    if let Some(target) = missing.first().filter(|_| args.backend != "all" || there.is_empty()) {
+        let backend = target.name();
+        return Err(Failure::Usage(format!(
+            "--declares {}: it declares nothing of {backend}",
+            path.display()
+        )));
+    }
+    let there = there.into_iter().map(|target| declaration.declared(format!("{name} {version}"), target));
+    Ok((there.collect(), Some(file(&declaration.release, &declaration.sha256))))
+}
+
+/// A file about an implementation.
+fn file(release: &str, sha256: &str) -> ImplementationFile {
+    ImplementationFile { release: Some(release.to_owned()), digest: format!("sha256:{sha256}") }
+}
+
 /// It in reports.
 pub(crate) fn implementation(operator: &Operator) -> Implementation {
-    let file = |release: Option<&String>, sha256: &str| ImplementationFile {
-        release: release.cloned(),
-        digest: format!("sha256:{sha256}"),
+    let description = ImplementationFile {
+        release: operator.variant.clone(),
+        digest: format!("sha256:{}", operator.description_sha256),
     };
     let declaration = operator.declaration.as_ref();
     Implementation {
@@ -66,8 +98,8 @@ pub(crate) fn implementation(operator: &Operator) -> Implementation {
         organization: operator.description.organization.clone(),
         url: operator.description.url.clone(),
         commit: operator.commit.clone(),
-        description: Some(file(operator.variant.as_ref(), &operator.description_sha256)),
-        declaration: declaration.map(|declared| file(Some(&declared.release), &declared.sha256)),
+        description: Some(description),
+        declaration: declaration.map(|declared| file(&declared.release, &declared.sha256)),
         cluster_admin: operator.is_cluster_admin(),
         ours: false,
     }

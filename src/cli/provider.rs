@@ -12,7 +12,7 @@ use conformance_cluster::process::Launcher;
 use conformance_cluster::schedulers::helm::Release;
 use conformance_cluster::schedulers::{self, installation};
 use conformance_contract::scheduler::Scheduler;
-use conformance_report::Implementation;
+use conformance_report::{Implementation, ImplementationFile};
 use conformance_run::environment::Origin;
 
 use super::args::{ClusterArgs, Install, ProviderName, RunArgs};
@@ -83,7 +83,10 @@ pub(crate) async fn origin(
 ///
 /// # Errors
 /// [`Failure::Usage`].
-pub(crate) fn implementation(args: &RunArgs) -> Result<Option<Implementation>, Failure> {
+pub(crate) fn implementation(
+    args: &RunArgs,
+    declared: Option<ImplementationFile>,
+) -> Result<Option<Implementation>, Failure> {
     match (args.operator.is_existing(), args.provider.provider) {
         (false, _) => Ok(None),
         (true, ProviderName::Existing) => Ok(Some(Implementation {
@@ -93,7 +96,7 @@ pub(crate) fn implementation(args: &RunArgs) -> Result<Option<Implementation>, F
             url: None,
             commit: None,
             description: None,
-            declaration: None,
+            declaration: declared,
             cluster_admin: false,
             ours: false,
         })),

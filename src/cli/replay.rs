@@ -6,6 +6,7 @@ use std::io::BufReader;
 
 use conformance_cases as cases;
 use conformance_driver::context::Stop;
+use conformance_generated as generated;
 use conformance_history::{Header, History, SharedMark};
 use conformance_report::{CaseResult, Exit, exit_code};
 use conformance_run::{verdict, workload};
@@ -22,7 +23,7 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
     let file = File::open(&args.history).map_err(|e| usage(e.to_string()))?;
     let history = History::read(BufReader::new(file), header(args)?).map_err(|e| usage(e.to_string()))?;
     let id = &history.header.case;
-    let case = match workload::replayed(id) {
+    let case = match workload::replayed(id).or_else(|| generated::replayed(&history)) {
         Some(case) => case,
         None => cases::case(id).ok_or_else(|| {
             let all: Vec<_> = cases::all().map(|case| case.id).collect();

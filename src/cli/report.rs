@@ -1,6 +1,6 @@
 //! `report`: what is done with reports that were written before. `report merge` makes one of several, `report recover` one
 //! of the results of a run that was killed before it wrote its own, `report evidence` the file that is published beside a
-//! release.
+//! release; `report compare` says what two runs differ in, `report page` shows several side by side.
 //!
 //! [`conformance_report::merge`] decides what may be merged, and how. This file handles the files: it reads the
 //! reports, finds the path from the merged report to each of them (their artifacts stay there), and writes and
@@ -12,7 +12,7 @@ use conformance_report as report;
 use conformance_report::{Evidence, EvidenceError, Exit, MergeInput, Report};
 
 use super::Failure;
-use super::args::{EvidenceArgs, MergeArgs, RecoverArgs, ReportArgs, ReportVerb};
+use super::args::{CompareArgs, EvidenceArgs, MergeArgs, PageArgs, RecoverArgs, ReportArgs, ReportVerb};
 use super::output;
 use super::run::{command, write};
 
@@ -26,7 +26,26 @@ pub(crate) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         ReportVerb::Merge(args) => merge(args),
         ReportVerb::Recover(args) => recover(args),
         ReportVerb::Evidence(args) => evidence(args),
+        ReportVerb::Compare(args) => compare(args),
+        ReportVerb::Page(args) => page(args),
     }
+}
+
+fn read(file: &PathBuf) -> Result<Report, Failure> {
+    report::read(file).map_err(|error| Failure::Usage(error.to_string()))
+}
+
+/// Prints a line per difference.
+fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
+    let differences = report::compare(&read(&args.one)?, &read(&args.other)?);
+    differences.iter().for_each(|difference| output::data(&difference.to_string()));
+    Ok(if differences.is_empty() { Exit::Conformant } else { Exit::NotConformant })
+}
+
+fn page(args: &PageArgs) -> Result<Exit, Failure> {
+    let reports = args.reports.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    output::data(report::page(&reports).trim_end());
+    Ok(Exit::Conformant)
 }
 
 /// Writes the evidence file of a report, prints it, or checks one.
@@ -50,7 +69,6 @@ fn evidence(args: &EvidenceArgs) -> Result<Exit, Failure> {
 }
 
 fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
-    let read = |file: &PathBuf| report::read(file).map_err(|error| Failure::Usage(error.to_string()));
     let reports = args.files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     std::fs::create_dir_all(&args.report_dir).map_err(wrong(&args.report_dir))?;
     let sources = args.files.iter().zip(reports).map(|(file, report)| source(file, report, &args.report_dir));

@@ -9,6 +9,7 @@ use conformance_cluster::local::Upgrade;
 use conformance_contract::clauses::CLAUSES;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_driver::case::Isolation;
+use conformance_driver::test_cluster::Thorough;
 use conformance_report as report;
 use conformance_report::{EvidenceError, Exit, MergeInput, Report, StoreError};
 use conformance_run::environment::{Environment, Origin, Settings};
@@ -18,7 +19,7 @@ use conformance_run::workload;
 
 use super::args::{EXISTING, Install, ProviderArgs, ProviderName, RunArgs, Versions};
 use super::output::{self, Console};
-use super::{Failure, cluster_spec, given, operator, provider, run_id, select};
+use super::{Failure, cluster_spec, generated, given, operator, provider, run_id, select};
 
 /// Runs.
 ///
@@ -51,8 +52,8 @@ pub(crate) async fn run(args: &RunArgs, interruption: &Arc<Interruption>) -> Res
     Ok(report.exit())
 }
 
-/// Runs on one version after the other, each in a folder of its name, and makes one report of all. Backends that bring
-/// a scheduler of their own are judged on the first.
+/// Runs on one version after the other, each in a folder of its name, and makes one report of all. Every column is in it
+/// once: it is judged on the oldest version that it is about.
 async fn run_on_all(
     versions: &[Kubernetes],
     args: &RunArgs,
@@ -68,9 +69,9 @@ async fn run_on_all(
     }
     // All of them before the first cluster: what does not serve is said at once.
     let mut plans = Vec::new();
-    for (number, version) in versions.iter().enumerate() {
+    for version in versions {
         let mut plan = plan(*version, args)?;
-        plan.targets.retain(|target| number == 0 || target.kubernetes() == Some(*version));
+        plan.targets.retain(|target| target.kubernetes() == *version);
         if !plan.targets.is_empty() {
             plans.push((version, plan));
         }
@@ -118,6 +119,8 @@ async fn run_on(
     if let Some(Some(replaced)) = &replaced {
         plan.targets = operator::targets(replaced, plan.targets, args.backend == "all")?;
     }
+    let (targets, declared) = operator::existing(args, plan.targets)?;
+    plan.targets = targets;
     select::external_needs_existing(&plan.targets, args.provider.provider == ProviderName::Existing)?;
     let talk = Arc::new(Console::default());
     let building = Instant::now();
@@ -131,7 +134,7 @@ async fn run_on(
         // The programs of a folder are for local processes.
         spec.given.clear();
     }
-    let mut implementation = provider::implementation(args)?;
+    let mut implementation = provider::implementation(args, declared)?;
     if let Some(opened) = opened {
         let operator = opened.build(talk.as_ref()).await?;
         implementation = Some(operator::implementation(&operator));
@@ -142,7 +145,7 @@ async fn run_on(
             Some(replaced) => Some(Arc::new(replaced.build(talk.as_ref()).await?)),
             None => None,
         };
-        spec.upgrade = Some(Upgrade { from, to: spec.operator.clone() });
+        spec.upgrade = Some(Upgrade { from, to: spec.operator.clone(), faults: Vec::new() });
     }
     let (origin, programs) = provider::origin(args, &spec, &talk).await?;
     let clock = Clock { begin, building: building.elapsed() };
@@ -158,7 +161,8 @@ async fn run_on(
         concurrency: concurrency(args),
         retries: args.retries,
         probe_undeclared: args.probe_undeclared,
-        every_crash_point: args.every_crash_point,
+        short_limits_count: false,
+        thorough: Thorough { every_crash_point: args.every_crash_point, gang_timeouts: args.gang_timeouts },
         out: report_dir.to_owned(),
         keep: args.keep,
         reproduce: reproduce(kubernetes, args),
@@ -192,6 +196,9 @@ async fn run_on(
     }
     let report = execute(&environment, &plan, &talk, clock).await;
     talk.end();
+    if let Ok(report) = &report {
+        generated::shrunk(&environment, &plan, report).await;
+    }
     // Written before anything is ended: whatever goes wrong with the clusters now, the verdicts are not lost. Ended
     // whatever went wrong before: a disk that is full is no reason to leave nodes in somebody's cluster.
     let written = report.and_then(|report| write(report_dir, &report).map(|()| report));
@@ -246,6 +253,14 @@ fn concurrency(args: &RunArgs) -> usize {
 }
 
 fn plan(kubernetes: Kubernetes, args: &RunArgs) -> Result<Plan, Failure> {
+    if let Some(cases) = generated::cases(args)? {
+        let targets = select::targets_declaring(&args.backend, args.scope.as_deref(), &args.features)?;
+        let plan = generated::plan(select::on(kubernetes, targets, args.scope.as_deref())?, cases);
+        return Ok(match args.shard {
+            Some(shard) => plan.of_shard(shard),
+            None => plan,
+        });
+    }
     let Some(file) = &args.workload else {
         return select::plan(select::Selection {
             backend: &args.backend,
@@ -355,11 +370,13 @@ fn reproduce(kubernetes: Kubernetes, args: &RunArgs) -> String {
         words.push(format!("--kubernetes {kubernetes}"));
     }
     words.extend(args.every_crash_point.then(|| "--every-crash-point".to_owned()));
+    words.extend(args.gang_timeouts.then(|| "--gang-timeouts".to_owned()));
     if args.timeout_scale != 1.0 {
         words.push(format!("--timeout-scale {}", args.timeout_scale));
     }
-    match (&args.workload, &args.nodes) {
-        (Some(file), Some(nodes)) => words.push(format!("--workload {} --nodes {nodes}", quoted(file))),
+    match (&args.workload, &args.nodes, &args.generated) {
+        (Some(file), Some(nodes), _) => words.push(format!("--workload {} --nodes {nodes}", quoted(file))),
+        (_, _, Some(file)) => words.push(format!("--generated {}", quoted(file))),
         _ => words.push("--case {case}".into()),
     }
     words.push("{target}".into());

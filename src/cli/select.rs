@@ -6,6 +6,7 @@ use conformance_contract::external_scheduler::DECLARABLE;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::{TARGETS, Target};
 use conformance_driver::case::Case;
+use conformance_generated as generated;
 use conformance_report::Shard;
 use conformance_run::runner::Plan;
 
@@ -40,7 +41,9 @@ pub(crate) struct Selection<'a> {
 pub(crate) fn plan(words: Selection<'_>) -> Result<Plan, Failure> {
     let targets = targets_declaring(words.backend, words.scope, words.features)?;
     let targets = on(words.kubernetes, targets, words.scope)?;
-    for word in words.cases {
+    let generated: Vec<_> = words.cases.iter().filter_map(|word| generated::case(word)).collect();
+    let is_generated = |word: &str| generated.iter().any(|case| case.id == word);
+    for word in words.cases.iter().filter(|word| !is_generated(word)) {
         if !cases::all().any(|case| case.is_called(word)) {
             let all: Vec<_> = cases::all().flat_map(|case| [case.id, case.group()]).collect();
             return Err(unknown("case", word, &all, "`grove-conformance list` shows them all"));
@@ -52,7 +55,7 @@ pub(crate) fn plan(words: Selection<'_>) -> Result<Plan, Failure> {
             return Err(unknown("clause", word, &all, "`grove-conformance list --clauses` shows them all"));
         }
     }
-    let (chosen, left_out): (Vec<_>, Vec<_>) = cases::all().partition(|case| {
+    let (chosen, left_out): (Vec<_>, Vec<_>) = cases::all().chain(generated.clone()).partition(|case| {
         let by_case = words.cases.is_empty() || words.cases.iter().any(|word| case.is_called(word));
         let by_clause =
             words.clauses.is_empty() || case.clauses.iter().any(|id| words.clauses.iter().any(|w| w == id));
@@ -119,8 +122,8 @@ pub(crate) fn on(
     targets: Vec<Target>,
     scope: Option<&str>,
 ) -> Result<Vec<Target>, Failure> {
-    let elsewhere = targets.iter().find(|target| scope.is_some() && !target.is_on(kubernetes));
-    if let (Some(scope), Some(version)) = (scope, elsewhere.and_then(|target| target.kubernetes())) {
+    let elsewhere = targets.iter().find(|target| !target.is_on(kubernetes));
+    if let (Some(scope), Some(version)) = (scope, elsewhere.map(|target| target.kubernetes())) {
         return Err(Failure::Usage(format!(
             "gang scope {scope} requires Kubernetes {version}: pass --kubernetes {version}, not {kubernetes}"
         )));
@@ -131,7 +134,7 @@ pub(crate) fn on(
 /// The version that a gang scope needs, or the usual one.
 pub(crate) fn version_for(scope: Option<&str>) -> Kubernetes {
     let of_scope = TARGETS.iter().find(|target| scope.is_some() && target.scope() == scope);
-    of_scope.and_then(|target| target.kubernetes()).unwrap_or_default()
+    of_scope.map(|target| target.kubernetes()).unwrap_or_default()
 }
 
 /// The same, or the external scheduler that `external:NAME` names, with the features that it declares.

@@ -99,6 +99,8 @@ pub struct Upgrade {
     pub from: Option<Arc<Operator>>,
     /// Takes its place.
     pub to: Option<Arc<Operator>>,
+    /// Faults that the reference controller is started with in the other's place; none but in mutants.
+    pub faults: Vec<String>,
 }
 
 impl Upgrade {

@@ -148,6 +148,26 @@ pub async fn delete_pods(client: &Client, namespace: &str, label: &str) -> Resul
         .map_err(|source| ClusterError::api(format!("delete the pods {label} of {namespace}"), source))
 }
 
+/// Merge-patches a node.
+///
+/// # Errors
+/// [`ClusterError::Api`].
+pub async fn patch_node(client: &Client, name: &str, patch: &Value) -> Result<(), ClusterError> {
+    let nodes: Api<Node> = Api::all(client.clone());
+    let patched = nodes.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await;
+    patched.map(drop).map_err(|source| ClusterError::api(format!("patch node {name}"), source))
+}
+
+/// Deletes a node.
+///
+/// # Errors
+/// [`ClusterError::Api`].
+pub async fn delete_node(client: &Client, name: &str) -> Result<(), ClusterError> {
+    let nodes: Api<Node> = Api::all(client.clone());
+    let deleted = nodes.delete(name, &DeleteParams::default()).await;
+    deleted.map(drop).map_err(|source| ClusterError::api(format!("delete node {name}"), source))
+}
+
 /// Merge-patches a node's status.
 ///
 /// # Errors

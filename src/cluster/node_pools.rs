@@ -131,6 +131,30 @@ impl NodePools {
         }
     }
 
+    /// Lets no new pods come to a node. A real one belongs to others, who need it afterwards: it is left as it is.
+    ///
+    /// # Errors
+    /// [`ClusterError::Api`].
+    pub async fn close(&self, node: &NodeSpec) -> Result<(), ClusterError> {
+        match self {
+            Self::Simulated(client) => {
+                deploy::patch_node(client, &node.name, &json!({"spec": {"unschedulable": true}})).await
+            }
+            Self::Workers(_) => Ok(()),
+        }
+    }
+
+    /// Takes away a node on which nothing is left. A real one stays until its pool is released.
+    ///
+    /// # Errors
+    /// [`ClusterError::Api`].
+    pub async fn take(&self, node: &NodeSpec) -> Result<(), ClusterError> {
+        match self {
+            Self::Simulated(client) => deploy::delete_node(client, &node.name).await,
+            Self::Workers(_) => Ok(()),
+        }
+    }
+
     /// Takes a pool's nodes back. Simulated ones carry `label=pool`.
     ///
     /// # Errors

@@ -14,6 +14,8 @@ use crate::{ClusterError, docker};
 pub const CONTROLLER: &str = "grove-backend-controller";
 /// The fake GPU plugin.
 pub const PLUGIN: &str = "fake-gpu-plugin";
+/// The trainer's KAI plugin. Its ServiceAccount, its namespace and its Deployment have the same name.
+pub const TRAINER_PLUGIN: &str = "trainer-kai-plugin";
 /// The program of containers that do nothing.
 pub const PAUSE: &str = "pause";
 /// The controller's namespace.

@@ -11,7 +11,7 @@ use super::clauses::Feature;
 use super::target::Target;
 
 /// What an operator declares of a backend.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BackendDeclaration {
     /// The operator and its version, for reasons.
@@ -21,6 +21,9 @@ pub struct BackendDeclaration {
     /// `config` of the backend's profile.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub configuration: Map<String, Value>,
+    /// Whether it acts on PodGangs that a PodCliqueSet controls, and on no others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pod_gangs_of_sets_only: bool,
 }
 
 impl BackendDeclaration {
@@ -64,6 +67,11 @@ impl Target {
         self.declaration()?.configuration.get(name)
     }
 
+    /// Whether the operator under test acts on PodGangs that no PodCliqueSet controls.
+    pub fn acts_on_any_pod_gang(self) -> bool {
+        self.declaration().is_none_or(|declaration| !declaration.pod_gangs_of_sets_only)
+    }
+
     /// Whether the operator under test does without a feature that the suite's own column has.
     pub fn lacks_by_declaration(self, feature: Feature) -> bool {
         self.of_the_suite().declares(feature) && !self.declares(feature)
@@ -85,7 +93,8 @@ mod tests {
     fn declaring(target: Target, features: &[Feature]) -> Target {
         let configuration = json!({"gangMode": "NonStrict"}).as_object().unwrap().clone();
         let operator = "mine v1".to_owned();
-        target.declared_by(BackendDeclaration { operator, features: features.to_vec(), configuration })
+        let declared = BackendDeclaration { operator, configuration, ..BackendDeclaration::default() };
+        target.declared_by(BackendDeclaration { features: features.to_vec(), ..declared })
     }
 
     fn owes(target: Target, id: &str) -> bool {
@@ -122,6 +131,13 @@ mod tests {
         assert_eq!(reason, "mine v1 does not declare SelfHealing on volcano");
         let of_scheduler = target.why_not(Feature::CompositePodGroup);
         assert_eq!(of_scheduler, "it has gang resources of its own");
+    }
+
+    #[test]
+    fn any_pod_gang_is_served_unless_it_says_otherwise() {
+        assert!(Target::KAI.acts_on_any_pod_gang() && declaring(Target::KAI, &[]).acts_on_any_pod_gang());
+        let declared = BackendDeclaration { pod_gangs_of_sets_only: true, ..BackendDeclaration::default() };
+        assert!(!Target::KAI.declared_by(declared).acts_on_any_pod_gang());
     }
 
     #[test]

@@ -29,9 +29,9 @@ pub struct Column {
     pub(crate) name: &'static str,
     /// The value of kube-scheduler's gang-scope annotation; the other backends have one mapping only.
     pub(crate) scope: Option<&'static str>,
-    /// The one version of Kubernetes that it is about; `None` for a scheduler that is not part of Kubernetes, whatever the
-    /// version.
-    pub(crate) kubernetes: Option<Kubernetes>,
+    /// Whether it is about the versions of Kubernetes that serve CompositePodGroup, or about those that do not; `None` for
+    /// a scheduler that is not part of Kubernetes, whatever the version.
+    pub(crate) trees: Option<bool>,
     /// The features that the backend declares.
     pub(crate) features: &'static [Feature],
     /// Why it does not declare the others, each of them.
@@ -153,15 +153,14 @@ impl Target {
         self.column.scope
     }
 
-    /// The one version of Kubernetes that it is about; `None` for a scheduler that is not part of Kubernetes, whatever the
-    /// version.
-    pub const fn kubernetes(self) -> Option<Kubernetes> {
-        self.column.kubernetes
+    /// The oldest version of Kubernetes that it is judged on.
+    pub fn kubernetes(self) -> Kubernetes {
+        Kubernetes::ALL.into_iter().find(|version| self.is_on(*version)).unwrap_or_default()
     }
 
     /// Whether it is judged on clusters of that version.
     pub fn is_on(self, kubernetes: Kubernetes) -> bool {
-        self.kubernetes().is_none_or(|own| own == kubernetes)
+        self.column.trees.is_none_or(|trees| trees == kubernetes.has_trees())
     }
 
     /// Feature gates of the scheduler that are declared until a clause has shown them: gates, and the clauses that do.
@@ -350,6 +349,17 @@ mod tests {
         }
         let unknown = serde_json::from_value::<Target>("yunikorn".into()).unwrap_err();
         assert_eq!(unknown.to_string(), "unknown target \"yunikorn\"");
+    }
+
+    #[test]
+    fn columns_are_on_the_versions_that_serve_what_they_map_to() {
+        for target in TARGETS {
+            assert!(target.is_on(target.kubernetes()), "{target}");
+        }
+        let on = |target: Target| Kubernetes::ALL.map(|version| target.is_on(version));
+        assert_eq!(on(Target::KUBE_TREE), Kubernetes::ALL.map(Kubernetes::has_trees));
+        assert_eq!(on(Target::KUBE_POD_GANG), Kubernetes::ALL.map(|version| !version.has_trees()));
+        assert_eq!(on(Target::VOLCANO), Kubernetes::ALL.map(|_| true));
     }
 
     #[test]

@@ -61,6 +61,8 @@ pub enum Need {
     DisableableBackend,
     /// An operator to upgrade from.
     Upgrade,
+    /// An operator that acts on PodGangs which no PodCliqueSet controls.
+    PodGangsByHand,
 }
 
 /// Who may be on the cluster at the same time.

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-pub use self::requests::Answer;
+pub use self::requests::{Answer, Loss};
 pub use self::stop::{Awaited, Breach, Duty, Stop, Waited};
 use conformance_cluster::deploy;
 use conformance_cluster::kind::KindCluster;

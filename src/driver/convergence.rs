@@ -8,9 +8,10 @@ use conformance_contract::names;
 use conformance_expect::resolver::resolved;
 use conformance_expect::{Gang, Group, scaling, schedulers};
 use conformance_history::{Live, Pod, SharedMark, condition, name};
+use conformance_judge::gang_resources;
 use serde_json::Value;
 
-use super::limits::SCHEDULING;
+use super::limits::{REACTION, SCHEDULING};
 use crate::context::{Duty, Stop, TestContext};
 
 impl TestContext {
@@ -41,6 +42,36 @@ impl TestContext {
                 Err(Stop::Wait(waited))
             }
             Err(stop) => Err(stop),
+        }
+    }
+
+    /// Waits until the gang resources of a PodCliqueSet are as its PodGangs say: one that says how many pods there are may
+    /// follow after everything else has converged.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`].
+    pub async fn until_followed(&self, set: &str) -> Result<(), Stop> {
+        let history = self.history();
+        let pcs = history.header.submitted.get(set);
+        let gangs = pcs.map(|pcs| scaling::gangs(&history, pcs, history.entries.len())).unwrap_or_default();
+        let follow = |live: &Live| gang_resources::as_the_pod_gangs_say(&history, live, &gangs).is_ok();
+        self.until("the gang resources as they should be", REACTION, follow).await
+    }
+}
+
+impl TestContext {
+    /// Waits as [`TestContext::until_converged`] does, for a case whose clause is about what comes afterwards and holds of
+    /// any PodCliqueSet: it goes on, and ends with what this one lacked.
+    ///
+    /// # Errors
+    /// As there, but for a wait that ran out, which is the answer.
+    pub async fn converged_or_not(&self, set: &str) -> Result<Result<(), Stop>, Stop> {
+        match self.until_converged(set).await {
+            Err(stop @ Stop::Wait(_)) => {
+                self.mark(SharedMark::WentOn, Value::Null);
+                Ok(Err(stop))
+            }
+            ended => ended.map(Ok),
         }
     }
 }

@@ -7,6 +7,7 @@
 //! - [`rights`]: which permissions all that needs in an existing cluster;
 //! - [`barrier`]: the proof that nothing happened; [`clock_canary`]: the proof that a delay has run out; [`quiescence`]: the one wait of fixed length; [`convergence`]: when a
 //!   PodCliqueSet has become all that it should be; [`cleanup`]: what is left of it;
+//! - [`pending`]: what makes a scheduler try a pending gang again;
 //! - [`admission_attempts`], [`mutations`], [`queues`], [`crds`]: what drivers do through the API;
 //! - [`control_plane`]: the control plane taken apart and put back; [`fault_proxy`]: its parts' requests and watches disturbed;
 //!   [`lease_watch`]: who leads the controller's replicas; [`upgrade`]: the operator replaced by another release;
@@ -31,6 +32,7 @@ pub mod lease_watch;
 pub mod limits;
 pub mod mutations;
 mod namespace_end;
+pub mod pending;
 pub mod pod_health;
 pub mod queues;
 pub mod quiescence;

@@ -1,6 +1,8 @@
 //! Changes that drivers make to gang resources and PodGangs in the place of another client.
 
 use conformance_contract::clauses::Feature;
+use conformance_expect::Gang;
+use conformance_expect::resolver::resolved;
 use conformance_history::SharedMark;
 use conformance_judge::fail_closed::is_told;
 use serde_json::{Value, json};
@@ -48,8 +50,11 @@ impl TestContext {
     ///
     /// # Errors
     /// [`Stop::Wait`].
-    pub async fn until_told(&self, pod_gang: &str, set: &str, about: &str) -> Result<(), Stop> {
-        let condition = format!("a warning on PodGang {pod_gang} about {about}");
-        self.until(&condition, REACTION, |live| is_told(live, pod_gang, set, about)).await
+    pub async fn until_told(&self, gang: &Gang, about: &str) -> Result<(), Stop> {
+        let condition = format!("a warning on PodGang {} about {about}", gang.name);
+        self.until(&condition, REACTION, |live| {
+            resolved(live, vec![gang.clone()]).iter().any(|gang| is_told(live, gang, about))
+        })
+        .await
     }
 }

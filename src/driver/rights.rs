@@ -9,11 +9,13 @@ use conformance_contract::scheduler::Scheduler;
 use conformance_history::{KINDS, Kind};
 
 /// What drivers do beside recording: the kind as histories call it, its subresource, and the verbs.
-const WRITTEN: [(&str, &str, &[&str]); 13] = [
+const WRITTEN: [(&str, &str, &[&str]); 15] = [
     ("Namespace", "", &["create", "get", "delete"]),
-    ("Node", "", &["create", "deletecollection"]),
+    ("Node", "", &["create", "patch", "delete", "deletecollection"]),
     ("Node", "status", &["patch"]),
     ("Pod", "", &["create", "get", "patch", "delete"]),
+    ("Pod", "status", &["patch"]),
+    ("Pod", "eviction", &["create"]),
     ("PodCliqueSet", "", &["create", "get", "patch", "delete"]),
     ("PodClique", "", &["get", "patch", "delete"]),
     ("PodCliqueScalingGroup", "", &["get", "patch", "delete"]),

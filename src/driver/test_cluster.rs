@@ -31,8 +31,19 @@ pub struct TestCluster {
     pub run: String,
     /// Whether the operator's configuration is not the harness's, so that its profiles are unknown.
     pub configured_by_others: bool,
-    /// Whether cases that crash something try every point at which they can, instead of a choice.
+    /// How much time cases take.
+    pub thorough: Thorough,
+    /// Whether a wait that runs out means something although limits were shortened.
+    pub short_limits_count: bool,
+}
+
+/// What takes more time than a default run has for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Thorough {
+    /// Cases that crash something try every point at which they can, instead of a choice.
     pub every_crash_point: bool,
+    /// A pending gang outlives the scheduler's own gang timeout.
+    pub gang_timeouts: bool,
 }
 
 impl std::fmt::Debug for TestCluster {
@@ -80,7 +91,8 @@ impl TestCluster {
             cluster,
             run: run.into(),
             configured_by_others: false,
-            every_crash_point: false,
+            short_limits_count: false,
+            thorough: Thorough::default(),
         })
     }
 

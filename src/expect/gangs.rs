@@ -23,6 +23,8 @@ pub struct Gang {
     pub name: String,
     /// Its podgroups, in order.
     pub groups: Vec<Group>,
+    /// The gang resource that its pods name, once that is there, of a backend that may call it as it likes.
+    pub joined: Option<String>,
 }
 
 /// A podgroup of a PodGang: one PodClique.
@@ -141,7 +143,7 @@ impl Gang {
     fn unnamed(set: &str, replica: usize, is_base: bool, groups: Vec<Group>) -> Self {
         let cliques: Vec<_> = groups.iter().map(|group| group.clique.as_str()).collect();
         let name = format!("<of {}>", cliques.join(", "));
-        Self { set: set.to_owned(), replica, is_base, name, groups }
+        Self { set: set.to_owned(), replica, is_base, name, groups, joined: None }
     }
 
     /// One that no PodCliqueSet asks for, of which its name is all that is known.
@@ -153,6 +155,11 @@ impl Gang {
     pub fn is_same(&self, other: &Self) -> bool {
         let cliques = |gang: &Self| gang.groups.iter().map(|group| group.clique.clone()).collect::<Vec<_>>();
         self.set == other.set && cliques(self) == cliques(other)
+    }
+
+    /// What its gang resources are named after: its PodGang, or what its pods say.
+    pub fn named_after(&self) -> &str {
+        self.joined.as_ref().unwrap_or(&self.name)
     }
 
     /// Whether it has the name of a PodGang.

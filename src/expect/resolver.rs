@@ -1,6 +1,7 @@
 //! Which PodGang is the expected one. Names are the operator's own (upstream changed them twice within a year), so a
 //! PodGang is recognised by its controlling PodCliqueSet and by its podgroups; whatever else asks for a PodGang's name
-//! asks here.
+//! asks here. Where a backend may call its gang resource as it likes, and one may be that of several PodGangs, it is the one
+//! that the PodGang's pods name.
 //!
 //! A PodGang with a podgroup too few or too many is still recognised, by the podgroups that it shares: that they are
 //! exactly the expected ones is a clause (GANG-02, GANG-03), not a premise of all the others.
@@ -8,10 +9,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use conformance_history::{Change, History, Live, controller, list, name};
+use conformance_contract::target::Target;
+use conformance_history::{Change, History, Live, Pod, controller, list, name};
 use serde_json::Value;
 
-use crate::Gang;
+use crate::{Gang, schedulers};
 
 /// How much a PodGang is like an expected one: podgroups in common, then as few others as possible.
 type Likeness = (usize, Reverse<usize>);
@@ -41,12 +43,20 @@ impl Gang {
             .map(|(_, found)| found)
     }
 
-    /// Under the name that its PodGang has, where it is known.
-    fn under(self, name: Option<&str>) -> Self {
-        match name {
-            Some(name) => Self { name: name.to_owned(), ..self },
-            None => self,
-        }
+    /// Under the name that its PodGang has, where it is known, and with the gang resource that its pods name.
+    fn under(self, name: Option<&str>, joined: Option<&str>) -> Self {
+        let name = name.map_or(self.name, str::to_owned);
+        Self { name, joined: joined.map(str::to_owned), ..self }
+    }
+
+    /// The last gang resource that pods of it name, of those that there are.
+    fn joins<'a>(
+        &self,
+        pods: impl Iterator<Item = Pod<'a>>,
+        is_there: impl Fn(&str, &str) -> bool,
+    ) -> Option<&'a str> {
+        let of_gang = |pod: &Pod<'a>| self.groups.iter().any(|group| pod.pod_clique() == Some(&group.clique));
+        pods.filter(of_gang).filter_map(|pod| schedulers::joined(pod, &is_there)).last()
     }
 }
 
@@ -54,7 +64,8 @@ impl Gang {
 pub fn resolved(live: &Live, gangs: Vec<Gang>) -> Vec<Gang> {
     let named = |gang: Gang| {
         let found = gang.find(live).map(name);
-        gang.under(found)
+        let joined = gang.joins(live.pods(), |kind, name| live.get(kind, name).is_some());
+        gang.under(found, joined)
     };
     gangs.into_iter().map(named).collect()
 }
@@ -63,9 +74,18 @@ pub fn resolved(live: &Live, gangs: Vec<Gang>) -> Vec<Gang> {
 pub fn resolved_in(history: &History, gangs: Vec<Gang>) -> Vec<Gang> {
     let named = |gang: Gang| {
         let found = last_name(history, &gang);
-        gang.under(found)
+        let was_there = |kind: &str, name: &str| history.named(kind, name).next().is_some();
+        let joined = gang.joins(history.pods().map(|version| version.pod()), was_there);
+        gang.under(found, joined)
     };
     gangs.into_iter().map(named).collect()
+}
+
+/// The gang resource of that kind of an expected PodGang, the first if it has several.
+pub fn gang_resource<'a>(target: Target, live: &'a Live, gang: &Gang, kind: &'a str) -> Option<&'a Value> {
+    let gang = resolved(live, vec![gang.clone()]).pop()?;
+    let wanted = schedulers::resources_of(target, &gang).into_iter().find(|wanted| wanted.kind == kind)?;
+    live.of(kind).find(|found| wanted.name.matches(name(found)))
 }
 
 /// The name of the PodGang that is the expected one: of those that are there at the end, else of all that ever were, the
@@ -140,6 +160,27 @@ mod tests {
         of_none["metadata"]["ownerReferences"] = Value::Null;
         assert_eq!(names(Story::flat().added(of_another.clone()))[0], "<of w-0-a, w-0-sg-0-b>");
         assert_eq!(names(Story::flat().added(of_another).added(of_none))[0], "w-0");
+    }
+
+    #[test]
+    fn a_gang_resource_of_any_name_is_the_one_that_pods_name() {
+        const POD_GROUP: &str = schedulers::kai::POD_GROUP;
+        let pod = |clique: &str, group: &str| {
+            let mut pod = object("Pod", clique);
+            pod["metadata"]["labels"] = json!({"grove.io/podclique": clique});
+            pod["metadata"]["annotations"] = json!({"pod-group-name": group});
+            pod
+        };
+        let joined = |made: &[&str], pods: &[Value]| {
+            let made = made.iter().map(|name| object(POD_GROUP, name));
+            let history = Story::on(Target::KAI).all_added(made).all_added(pods.iter().cloned()).end();
+            let (at_last, ever) = (resolved(&history.end(), expected()), resolved_in(&history, expected()));
+            assert_eq!(at_last, ever);
+            ever[0].joined.clone()
+        };
+        assert_eq!(joined(&["grove-w-0"], &[pod("w-0-a", "grove-w-0")]).as_deref(), Some("grove-w-0"));
+        assert_eq!(joined(&["w-0"], &[pod("w-0-a", "grove-w-0")]), None, "there is none of that name");
+        assert_eq!(joined(&["grove-w-0"], &[pod("v-0-a", "grove-w-0")]), None, "a pod of another set");
     }
 
     #[test]

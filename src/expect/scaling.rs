@@ -1,11 +1,11 @@
 //! What a PodCliqueSet should be after it was scaled: its manifest with every `scaled` mark of the history applied.
 //!
 //! An existing scaling group or PodClique keeps its own replicas; objects that are recreated, as when a
-//! PodCliqueSet is scaled in and out again, take those of the template.
+//! PodCliqueSet is scaled in and out again, or deleted and made again, take those of the template.
 
 use std::collections::BTreeMap;
 
-use conformance_history::{History, SharedMark, text};
+use conformance_history::{History, SharedMark, What, text};
 use serde_json::{Value, json};
 
 use crate::Gang;
@@ -14,21 +14,51 @@ use crate::resolver::resolved_in;
 /// The PodGangs that a PodCliqueSet should have after the first `until` entries of the history, under the names that they
 /// have or will have in it.
 pub fn gangs(history: &History, pcs: &Value, until: usize) -> Vec<Gang> {
-    let set = text(&pcs["metadata"]["name"]);
-    let mut replicas = pcs["spec"]["replicas"].as_u64().unwrap_or(0);
-    let mut scaled: BTreeMap<&str, u64> = BTreeMap::new();
-    for (_, mark) in history.marks(SharedMark::Scaled).take_while(|(index, _)| *index < until) {
+    let mut sizes = Sizes::of(pcs);
+    for entry in history.entries.iter().take(until) {
+        let What::Mark(mark) = &entry.what else { continue };
         let (kind, name) = (text(&mark.detail["kind"]), text(&mark.detail["name"]));
-        let to = mark.detail["replicas"].as_u64().unwrap_or(0);
-        if kind == "PodCliqueSet" && name == set {
-            replicas = to;
-            scaled.retain(|name, _| index_in(set, name).is_some_and(|index| index < to));
-        } else if kind != "PodCliqueSet" {
-            scaled.insert(name, to);
+        if mark.name == SharedMark::Scaled.as_str() {
+            sizes.scale(kind, name, mark.detail["replicas"].as_u64().unwrap_or(0));
+        } else if mark.name == SharedMark::Submitted.as_str() && name == sizes.set {
+            sizes = Sizes::of(pcs);
         }
     }
-    let expected = (0..replicas).flat_map(|index| replica(pcs, set, index, &scaled)).collect();
-    resolved_in(history, expected)
+    resolved_in(history, sizes.gangs())
+}
+
+/// A PodCliqueSet and how far it was scaled.
+#[derive(Debug, Clone)]
+pub struct Sizes<'a> {
+    pcs: &'a Value,
+    set: &'a str,
+    /// Its replicas.
+    pub replicas: u64,
+    /// Of its scaling groups and PodCliques those that were scaled themselves.
+    own: BTreeMap<String, u64>,
+}
+
+impl<'a> Sizes<'a> {
+    /// As it was sent.
+    pub fn of(pcs: &'a Value) -> Self {
+        let replicas = pcs["spec"]["replicas"].as_u64().unwrap_or(0);
+        Self { pcs, set: text(&pcs["metadata"]["name"]), replicas, own: BTreeMap::new() }
+    }
+
+    /// Sets the replicas of the set, or of a scaling group or PodClique.
+    pub fn scale(&mut self, kind: &str, name: &str, to: u64) {
+        if kind != "PodCliqueSet" {
+            self.own.insert(name.to_owned(), to);
+        } else if name == self.set {
+            self.replicas = to;
+            self.own.retain(|name, _| index_in(self.set, name).is_some_and(|index| index < to));
+        }
+    }
+
+    /// The PodGangs, whose names are not known yet.
+    pub fn gangs(&self) -> Vec<Gang> {
+        (0..self.replicas).flat_map(|index| replica(self.pcs, self.set, index, &self.own)).collect()
+    }
 }
 
 /// The PodGangs that a PodCliqueSet had at first and has no longer.
@@ -40,7 +70,7 @@ pub fn lost(history: &History, set: &str) -> Vec<Gang> {
 }
 
 /// The PodGangs of one replica, the sizes of its own objects put into the template.
-fn replica(pcs: &Value, set: &str, index: u64, scaled: &BTreeMap<&str, u64>) -> Vec<Gang> {
+fn replica(pcs: &Value, set: &str, index: u64, scaled: &BTreeMap<String, u64>) -> Vec<Gang> {
     let base = format!("{set}-{index}");
     let own_size =
         |template: &Value| scaled.get(format!("{base}-{}", text(&template["name"])).as_str()).copied();
@@ -99,6 +129,15 @@ mod tests {
     fn a_group_of_one_replica_of_the_set_grows() {
         let scales = [("PodCliqueSet", "w", 2), ("PodCliqueScalingGroup", "w-1-sg", 2)];
         assert_eq!(after(&scales), [(0, 3, 3), (1, 3, 3), (1, 1, 1)]);
+    }
+
+    #[test]
+    fn what_is_made_again_is_as_it_was_sent() {
+        let scaled = json!({"kind": "PodClique", "name": "w-0-a", "replicas": 5});
+        let story = Story::flat().mark(SharedMark::Scaled, scaled);
+        let again = story.mark(SharedMark::Submitted, json!({"name": "w"})).end();
+        let pods = |until| gangs(&again, &workload(), until).iter().map(Gang::pods).collect::<Vec<_>>();
+        assert_eq!((pods(1), pods(2)), (vec![6], vec![3]));
     }
 
     #[test]

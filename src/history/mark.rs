@@ -64,11 +64,13 @@ shared_marks! {
     Converged = "converged",
     /// The barrier is behind the scheduler: until here a judge may say "never".
     SchedulerPassed = "scheduler passed",
+    /// A pending gang has been tried again: `{"after"}`, and the scheduler has had its pass since.
+    TriedAgain = "tried again",
     /// An object's replicas were changed: `{"kind", "name", "replicas"}`.
     Scaled = "scaled",
     /// An object was deleted, and the API server has confirmed it: `{"kind", "name"}`.
     Deleted = "deleted",
-    /// A bound pod was taken away: `{"name"}`.
+    /// A pod was taken away: `{"name", "by"}`.
     PodLost = "pod lost",
     /// The next write is another client's, not the controller's: `{"kind", "name", "patch"}`, a JSON merge patch.
     WrittenByOthers = "written by others",
@@ -79,10 +81,15 @@ shared_marks! {
     LeftOver = "left over",
     /// The wait for a deleted namespace ended, whatever came of it.
     WaitedForNamespace = "waited for the namespace to go",
+    /// What the operator requested to be written in the namespace from `since` until now, by the API server's audit log, no-ops
+    /// and refused requests included: `{"since", "writes": [{"verb", "group", "resource", "name", "code"}]}`.
+    OperatorWrites = "operator writes",
     /// The end of a watch over what should not change: `{"seconds"}`.
     WatchedForRest = "watched for rest",
     /// A wait ran out: `{"condition"}`.
     WaitRanOut = "wait ran out",
+    /// The driver went on after a wait that had run out: what it judges does not depend on that.
+    WentOn = "went on",
     /// How a driver stopped before its end, so that a replay judges as the run did: `{"cluster", "reason"}`.
     Stopped = "stopped",
     /// The run was interrupted: nothing that the case was to show is known.

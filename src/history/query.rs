@@ -206,7 +206,9 @@ impl History {
     #[must_use]
     pub fn as_far_as_waited(&self) -> Self {
         let gave_up = self.marks(SharedMark::Stopped).any(|(_, mark)| mark.detail["wait"] == true);
-        let ran_out = self.marks(SharedMark::WaitRanOut).last().filter(|_| gave_up);
+        let went_on = self.marks(SharedMark::WentOn).last().map(|(place, _)| place);
+        let ran_out = self.marks(SharedMark::WaitRanOut).last();
+        let ran_out = ran_out.filter(|(place, _)| gave_up && went_on.is_none_or(|later| later < *place));
         let Some(last) = ran_out.and_then(|(_, mark)| mark.detail["revision"].as_u64()) else {
             return self.clone();
         };
@@ -244,6 +246,8 @@ mod tests {
         assert_eq!(names(later(ran_out(Some(3)))), ["a", "b"], "the driver went on");
         assert_eq!(names(later(stopped(Some(3), true))), ["a"]);
         assert_eq!(names(later(stopped(None, true))), ["a", "b"], "nobody knows when");
+        let went_on = stopped(Some(3), true).mark(SharedMark::WentOn, Value::Null);
+        assert_eq!(names(later(went_on)), ["a", "b"], "it stopped at another point");
         assert_eq!(names(later(stopped(Some(3), false))), ["a", "b"]);
     }
 }

@@ -21,11 +21,23 @@ impl History {
     /// if the wait timed out, the state is known to be absent, not unknown. Then the mark itself is to be [reached](History::reached).
     ///
     /// # Errors
-    /// [`Broken::NotReached`] if it stopped for another reason.
+    /// [`Broken::NotReached`] if it stopped for another reason, or waited on a machine that was too slow to tell.
     pub fn waited_for(&self, name: impl Into<MarkName>) -> Result<usize, Broken> {
-        let (place, _) =
-            self.reached(name).or_else(|why| self.marks(SharedMark::WaitRanOut).last().ok_or(why))?;
+        let (place, _) = self.reached(name).or_else(|why| {
+            let ran_out = self.marks(SharedMark::WaitRanOut).last();
+            ran_out.filter(|(_, mark)| mark.detail["tooSlow"].is_null()).ok_or(why)
+        })?;
         Ok(place)
+    }
+
+    /// That a pending gang has been tried again so many times.
+    ///
+    /// # Errors
+    /// [`Broken::NotReached`] if it has not.
+    pub fn tried_again(&self, times: usize) -> Result<(), Broken> {
+        let tried = self.marks(SharedMark::TriedAgain).count();
+        let missing = || Broken::NotReached(format!("the gang was tried again {tried} of {times} times"));
+        if tried < times { Err(missing()) } else { Ok(()) }
     }
 
     /// A PodCliqueSet as it was sent.

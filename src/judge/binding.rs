@@ -57,6 +57,14 @@ pub fn was_pending(history: &History, units: &[Unit], until: usize) -> Ruling {
     premise("AON-02", never(history, units, Some(until)))
 }
 
+/// The barrier is behind the scheduler.
+///
+/// # Errors
+/// [`Broken::NotReached`] if it is not.
+pub fn scheduler_passed(history: &History) -> Ruling {
+    history.reached(SharedMark::SchedulerPassed).map(drop)
+}
+
 /// Bindings of the pods of these PodCliques.
 fn bindings_of<'a>(
     history: &'a History,

@@ -24,6 +24,7 @@ fn gangs() -> Vec<Gang> {
             is_base: true,
             name: "g-0".into(),
             groups: vec![group("a", 2, 3), group("b", 1, 1)],
+            joined: None,
         },
         Gang {
             set: "g".into(),
@@ -31,6 +32,7 @@ fn gangs() -> Vec<Gang> {
             is_base: false,
             name: "g-0-sg-0".into(),
             groups: vec![group("c", 1, 1)],
+            joined: None,
         },
     ]
 }

@@ -4,9 +4,10 @@ use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_expect::{Gang, schedulers};
-use conformance_history::{Change, History, SharedMark, Version};
+use conformance_history::{Change, History, Pod, SharedMark, Version, controller};
 use serde_json::Value;
 
+use super::gang_resources::is_gang_resource;
 use super::{Shown, ensure, none, premise, violation};
 use crate::leftovers::Leftovers;
 use crate::ownership::belongs;
@@ -26,13 +27,13 @@ pub fn nothing_left(history: &History) -> Ruling {
     let leftovers = Leftovers::of(history, listed.iter().copied());
     let live = history.before(index);
     let seen = live.all().filter(|object| is_namespaced(object) && leftovers.contains(object));
-    let seen = seen.map(|object| violation(LEFT_BEHIND, is_left(object)).shown_by_object("left", object));
+    let seen = seen.map(|object| violation(LEFT_BEHIND, says_left(object)).shown_by_object("left", object));
     let listed = listed.iter().filter(|object| leftovers.contains(object));
-    none(listed.map(|object| violation(LEFT_BEHIND, is_left(object))).chain(seen))
+    none(listed.map(|object| violation(LEFT_BEHIND, says_left(object))).chain(seen))
 }
 
 /// What an object that is left says of itself.
-fn is_left(object: &Value) -> String {
+fn says_left(object: &Value) -> String {
     let metadata = &object["metadata"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let left = format!("{} {} is left", text(&object["kind"]), text(&metadata["name"]));
@@ -59,9 +60,21 @@ fn is_namespaced(object: &Value) -> bool {
 pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
     let target = history.header.target;
     let end = history.end();
-    let left = end.all().filter(|object| gangs.iter().any(|gang| belongs(target, gang, Version::of(object))));
+    // Of a gang resource that stays for others, nothing of it.
+    let expectations = schedulers::of(target);
+    let has_stayed = |gang: &Gang, object: &Value| {
+        let is_of = |pod: &Pod<'_>| gang.groups.iter().any(|group| pod.pod_clique() == Some(&group.clique));
+        let mut pods = history.pods().map(|version| version.pod()).filter(is_of);
+        !is_gang_resource(object)
+            || controller(object).is_none_or(|owner| owner["kind"] != "PodCliqueSet")
+            || pods.any(|pod| expectations.has_part_of(object, pod))
+    };
+    let is_left = |object: &&Value| {
+        gangs.iter().any(|gang| belongs(target, gang, Version::of(object)) && has_stayed(gang, object))
+    };
+    let left = end.all().filter(is_left);
     // What is left is, whatever else there should have been.
-    none(left.map(|object| violation(LEFT_BEHIND, is_left(object)).shown_by_object("left", object)))?;
+    none(left.map(|object| violation(LEFT_BEHIND, says_left(object)).shown_by_object("left", object)))?;
     for gang in gangs {
         let existed = |kind: &str| history.of(kind).any(|version| belongs(target, gang, version));
         let never = |kind: &str| format!("there never was a {kind} of {}", gang.name);
@@ -92,14 +105,15 @@ pub fn namespace_gone(history: &History) -> Ruling {
         let held = end
             .all()
             .filter(|object| is_namespaced(object) && object["metadata"]["labels"][names::CANARY].is_null());
-        held.fold(found, |found, object| found.shown_by_object(is_left(object), object))
+        held.fold(found, |found, object| found.shown_by_object(says_left(object), object))
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use conformance_contract::target::Target;
     use conformance_expect as expect;
-    use conformance_history::testing::{Story, object, one_clique};
+    use conformance_history::testing::{Story, object, one_clique, owned};
     use serde_json::json;
 
     use super::*;
@@ -146,6 +160,35 @@ mod tests {
             |story: Story| messages(nothing_left(&story.mark(SharedMark::LeftOver, injected.clone()).end()));
         assert!(beside(gone()).is_empty());
         assert_eq!(beside(gone().added(there("Service", "w-0"))), ["Service w-0 is left"]);
+    }
+
+    #[test]
+    fn nothing_of_a_scaled_gang_is_left_in_a_resource_that_it_shared() {
+        const POD_GROUP: &str = schedulers::kai::POD_GROUP;
+        let pcs = json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
+            "cliques": [{"name": "a", "spec": {"replicas": 1}}, {"name": "b", "spec": {"replicas": 1}}],
+            "podCliqueScalingGroups": [{"name": "sg", "replicas": 2, "cliqueNames": ["b"]}],
+        }}});
+        let shared = |leaves: &[&str]| {
+            let mut found = owned(there(POD_GROUP, "grove-w-0"), "PodCliqueSet", "w");
+            found["spec"]["subGroups"] = leaves.iter().map(|name| json!({"name": name})).collect();
+            found
+        };
+        let gang = owned(there("PodGang", "w-0-sg-0"), "PodCliqueSet", "w");
+        let mut pod = there("Pod", "p");
+        pod["metadata"]["labels"] =
+            json!({"grove.io/podclique": "w-0-sg-1-b", "kai.scheduler/subgroup-name": "leaf-b"});
+        pod["metadata"]["annotations"] = json!({"pod-group-name": "grove-w-0"});
+        let told = |leaves: &[&str]| {
+            let clique = there("PodClique", "w-0-sg-1-b");
+            let all = [gang.clone(), clique.clone(), shared(&["leaf-a", "leaf-b"]), pod.clone()];
+            let story = Story::on(Target::KAI).all_added(all).modified(shared(leaves));
+            let history = story.deleted(pod.clone()).deleted(clique).deleted(gang.clone()).end();
+            let scaled = expect::resolver::resolved_in(&history, expect::testing::named_gangs(&pcs));
+            messages(removed(&history, &scaled[1..]))
+        };
+        assert!(told(&["leaf-a"]).is_empty());
+        assert_eq!(told(&["leaf-a", "leaf-b"]), [format!("{POD_GROUP} grove-w-0 is left")]);
     }
 
     #[test]

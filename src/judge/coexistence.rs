@@ -31,17 +31,29 @@ pub fn schedulers(history: &History) -> Result<BTreeSet<&str>, Broken> {
 
 /// The schedulerName of each PodCliqueSet that was sent; one that names none is for the default.
 fn chosen(history: &History) -> impl Iterator<Item = &str> {
-    let cliques = history.header.submitted.values().map(|pcs| &pcs["spec"]["template"]["cliques"][0]);
-    cliques
-        .map(|clique| clique["spec"]["podSpec"]["schedulerName"].as_str().unwrap_or(names::DEFAULT_SCHEDULER))
+    history.header.submitted.values().map(scheduler_of)
+}
+
+fn scheduler_of(pcs: &Value) -> &str {
+    let clique = &pcs["spec"]["template"]["cliques"][0];
+    clique["spec"]["podSpec"]["schedulerName"].as_str().unwrap_or(names::DEFAULT_SCHEDULER)
 }
 
 pub(super) fn is_stood_in_for(mark: &Value, scheduler: &str) -> bool {
     mark["stoodInFor"].as_array().into_iter().flatten().any(|name| name == scheduler)
 }
 
-/// Every pod that was ever bound was bound by the user of the scheduler that it names, and nobody else tried with
-/// success (COEX-01).
+/// The scheduler that the PodCliqueSet of a pod was sent for, whatever the pod itself says; of one that is of none of them,
+/// what it says.
+fn chosen_for<'a>(history: &'a History, pod: Version<'a>) -> &'a str {
+    let mut sets = history.header.submitted.iter();
+    let of_set = sets.find(|(set, _)| pod.label(names::PART_OF) == Some(set.as_str()));
+    let said = || pod.object["spec"]["schedulerName"].as_str().unwrap_or_default();
+    of_set.map_or_else(said, |(_, pcs)| scheduler_of(pcs))
+}
+
+/// Every pod that was ever bound was bound by the user of the scheduler that its PodCliqueSet is for, and nobody else tried
+/// with success (COEX-01).
 ///
 /// # Errors
 /// A violation per pod that another user bound; [`Broken::NotReached`] if the record does not tell of a pod.
@@ -55,7 +67,7 @@ pub fn bound_by_its_own(history: &History) -> Ruling {
     }
     let mut violations = Vec::new();
     for version in bindings(history) {
-        let named = version.object["spec"]["schedulerName"].as_str().unwrap_or_default();
+        let named = chosen_for(history, version);
         if is_stood_in_for(&mark.detail, named) {
             continue;
         }
@@ -103,7 +115,10 @@ pub fn resources_of_own_gangs(history: &History) -> Ruling {
         let owners = version.object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
         let owners = owners.filter(|owner| owner["kind"] == "PodGang");
         let of: Vec<_> = owners.map(|owner| gangs.get(owner["uid"].as_str().unwrap_or_default())).collect();
-        if of.is_empty() || of.iter().any(|scheduler| *scheduler != Some(&backend)) {
+        let is_its = |scheduler: &Option<&&str>| {
+            scheduler.is_some_and(|name| schedulers::may_have(name, version.kind()))
+        };
+        if of.is_empty() || !of.iter().all(is_its) {
             let named: Vec<_> =
                 of.iter().map(|scheduler| scheduler.map_or("no scheduler", |name| name)).collect();
             let owner = if named.is_empty() {

@@ -153,7 +153,7 @@ mod tests {
     fn gang() -> Gang {
         let group =
             Group { clique: "g-0-a".into(), template: "a".into(), min: 1, replicas: 2, scaling_group: None };
-        Gang { set: "g".into(), replica: 0, is_base: true, name: "g-0".into(), groups: vec![group] }
+        Gang { set: "g".into(), groups: vec![group], ..Gang::made_by_hand("g-0") }
     }
 
     fn pod(index: usize, gated: bool, node: Option<&str>) -> Value {

@@ -3,6 +3,7 @@
 
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
+use conformance_expect::Gang;
 use conformance_history::{Change, History, Live};
 use serde_json::Value;
 
@@ -17,8 +18,8 @@ const RELEASED_UNSERVED: Code = Code::new("released-unserved");
 ///
 /// # Errors
 /// A violation per version of one.
-pub fn never_served(history: &History, pod_gang: &str) -> Ruling {
-    let expected = expected(history, pod_gang);
+pub fn never_served(history: &History, gang: &Gang) -> Ruling {
+    let (expected, pod_gang) = (expected(history, gang), gang.name.as_str());
     let named = |name: &str| expected.iter().any(|resource| resource.name.matches(name));
     let owned = |object: &Value| {
         let owners = object["metadata"]["ownerReferences"].as_array();
@@ -31,19 +32,20 @@ pub fn never_served(history: &History, pod_gang: &str) -> Ruling {
     }))
 }
 
-/// A PodGang that the backend cannot express: a Warning event on it, or on its PodCliqueSet `set`, says what is wrong;
-/// no gang resource was ever made, and no pod of it was ever released to the scheduler.
+/// A PodGang that the backend cannot express: a Warning event on it, or on its PodCliqueSet, says what is wrong; no gang
+/// resource was ever made, and no pod of it was ever released to the scheduler.
 ///
 /// # Errors
 /// A violation per fault.
-pub fn failed_closed(history: &History, pod_gang: &str, set: &str, about: &str) -> Ruling {
-    ensure(is_told(&history.end(), pod_gang, set, about), || {
+pub fn failed_closed(history: &History, gang: &Gang, about: &str) -> Ruling {
+    let pod_gang = gang.name.as_str();
+    ensure(is_told(&history.end(), gang, about), || {
         violation(
             NO_WARNING,
             format!("no Warning event says about PodGang {pod_gang} what is wrong with it: {about}"),
         )
     })?;
-    never_served(history, pod_gang)?;
+    never_served(history, gang)?;
     let of_gang = history.pods().filter(|version| version.pod().pod_gang() == Some(pod_gang));
     let there = of_gang.filter(|version| version.change != Change::Deleted);
     none(there.filter(|version| version.pod().gates().is_empty()).map(|version| {
@@ -52,9 +54,9 @@ pub fn failed_closed(history: &History, pod_gang: &str, set: &str, about: &str) 
     }))
 }
 
-/// Whether a Warning event names `about`.
-pub fn is_told(live: &Live, pod_gang: &str, set: &str, about: &str) -> bool {
-    live.of("Event").any(|event| is_warning(event, pod_gang, set, about))
+/// Whether a Warning event on a PodGang, or on its PodCliqueSet, names `about`.
+pub fn is_told(live: &Live, gang: &Gang, about: &str) -> bool {
+    live.of("Event").any(|event| is_warning(event, &gang.name, &gang.set, about))
 }
 
 #[cfg(test)]
@@ -80,7 +82,7 @@ mod tests {
         let mut gang = object("PodGang", "g");
         gang["spec"]["podgroups"] = json!([{"name": "a", "minReplicas": 1}]);
         let story = Story::on(Target::KOORDINATOR).added(gang).added(pod(true)).added(event);
-        failed_closed(&story.all_added(others).end(), "g", "", about)
+        failed_closed(&story.all_added(others).end(), &Gang::made_by_hand("g"), about)
     }
 
     #[rstest::rstest]

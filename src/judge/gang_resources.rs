@@ -38,12 +38,12 @@ pub fn is_gang_resource(object: &Value) -> bool {
 }
 
 /// The gang resources that a PodGang should have, as it was created; parents first.
-pub fn expected(history: &History, pod_gang: &str) -> Vec<Resource> {
+pub fn expected(history: &History, gang: &Gang) -> Vec<Resource> {
     let expectations = schedulers::of(history.header.target);
-    let created = as_created(history, pod_gang);
+    let created = as_created(history, &gang.name);
     created
         .map(|(version, podgroups)| {
-            let mut all = expectations.resources(pod_gang, &podgroups);
+            let mut all = expectations.resources(gang.named_after(), &podgroups);
             all.extend(expectations.resources_of_groups(version.object));
             all
         })
@@ -102,7 +102,7 @@ pub fn owned(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
         let Some(pod_gang) = live.get("PodGang", &gang.name) else {
             return vec![violation(GANG_MISSING, format!("PodGang {} does not exist", gang.name))];
         };
-        let expected = expected(history, &gang.name);
+        let expected = expected(history, gang);
         let found = found(history.header.target, live, pod_gang, &expected);
         let missing = expected.iter().zip(found).filter(|(_, found)| found.is_none());
         missing
@@ -132,7 +132,7 @@ pub fn were_made(history: &History, gangs: &[Gang]) -> Ruling {
         |wanted: &Resource| history.of(wanted.kind).any(|version| wanted.name.matches(version.name()));
     let never = gangs.iter().flat_map(|gang| {
         let created = as_created(history, &gang.name).map(|(created, _)| created);
-        let missing = expected(history, &gang.name).into_iter().filter(|wanted| !was_made(wanted));
+        let missing = expected(history, gang).into_iter().filter(|wanted| !was_made(wanted));
         let told = missing.map(|wanted| {
             let found = violation(
                 GANG_RESOURCE_NEVER_MADE,
@@ -151,10 +151,11 @@ pub fn were_made(history: &History, gangs: &[Gang]) -> Ruling {
 /// # Errors
 /// A violation per object that says otherwise.
 pub fn as_the_pod_gangs_say(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
-    none(gangs.iter().flat_map(|gang| deviations(history, live, &gang.name)))
+    none(gangs.iter().flat_map(|gang| deviations(history, live, gang)))
 }
 
-fn deviations(history: &History, live: &Live, name: &str) -> Vec<Violation> {
+fn deviations(history: &History, live: &Live, gang: &Gang) -> Vec<Violation> {
+    let name = gang.name.as_str();
     let Some(pod_gang) = live.get("PodGang", name) else {
         return vec![violation(GANG_MISSING, format!("PodGang {name} does not exist"))];
     };
@@ -163,9 +164,9 @@ fn deviations(history: &History, live: &Live, name: &str) -> Vec<Violation> {
         return vec![violation(GANG_WITHOUT_PODGROUPS, format!("PodGang {name} never had podgroups"))];
     }
     let (target, expectations) = (history.header.target, schedulers::of(history.header.target));
-    let mut expected = expectations.resources(name, &podgroups);
+    let mut expected = expectations.resources(gang.named_after(), &podgroups);
     expected.extend(expectations.resources_of_groups(pod_gang));
-    let made = Made { target, pod_gang, podgroups: &podgroups, live };
+    let made = Made { target, pod_gang, podgroups: &podgroups, is_base: gang.is_base, live };
     let found = found(target, live, pod_gang, &expected);
     let mut violations = Vec::new();
     let of_gang = expectations.kinds().iter().flat_map(|kind| live.of(kind));

@@ -8,6 +8,7 @@
 mod base_first;
 mod capacity;
 mod course;
+mod fidelity;
 mod membership;
 mod quantity;
 mod release;
@@ -25,6 +26,10 @@ pub enum Invariant {
     Capacity,
     /// A pod is created with Grove's scheduling gate and no other of Grove's; what others gate stays gated at its release.
     Gated,
+    /// A pod is created with all that its clique's template says.
+    Faithful,
+    /// A pod that is released names the PodGang that lists its PodClique.
+    NamesItsGang,
     /// Pods of one PodClique that are there at the same time have different indexes.
     UniqueIndexes,
     /// A PodGang that was Initialized stays so.
@@ -45,9 +50,11 @@ pub enum Invariant {
 type Judged = fn(&Course<'_>) -> Ruling;
 
 /// All of them, each with the clause that demands it.
-const ALL: [(Invariant, &str, Judged); 9] = [
+const ALL: [(Invariant, &str, Judged); 11] = [
     (Invariant::Capacity, "AON-01", capacity::is_kept),
     (Invariant::Gated, "GANG-05", release::gated),
+    (Invariant::Faithful, "GANG-05", fidelity::is_kept),
+    (Invariant::NamesItsGang, "GANG-05", release::names_its_gang),
     (Invariant::UniqueIndexes, "GANG-05", |course| pods::indexes_are_unique(course.history)),
     (Invariant::StaysInitialized, "GANG-06", release::stays_initialized),
     (Invariant::ReleasedInOrder, "GANG-07", release::in_order),

@@ -19,6 +19,7 @@ fn pod(name: &str, set: &str, gates: &[&str], node: Option<&str>) -> Value {
         "kind": "Pod",
         "metadata": {"name": name, "labels": {
             names::PART_OF: set, names::POD_CLIQUE: clique, names::POD_INDEX: name[name.len() - 1..],
+            names::POD_GANG: format!("{set}-0"),
         }},
         "spec": {
             "schedulerName": "default-scheduler", "schedulingGates": gates, "nodeName": node,
@@ -113,6 +114,23 @@ fn what_is_in_order_says_nothing(#[case] story: Story) {
 #[case::a_foreign_gate(
     ready().added(pod("w2", "w", &[names::GATE, FOREIGN], None)).modified(pod("w2", "w", &[], None)),
     "GANG-05", "foreign-gate-removed", "the release of w2 removed example.com/quota too, which is another's"
+)]
+#[case::a_template_lost(
+    {
+        let mut set = one_clique("w", 2);
+        set["spec"]["template"]["cliques"][0]["spec"]["podSpec"] = json!({"containers": [{"name": "main"}]});
+        ready().submitted(set).mark(SharedMark::Submitted, json!({"name": "w"}))
+    },
+    "GANG-05", "template-lost",
+    "w0 was created without what its template says: spec.containers[main] is not there"
+)]
+#[case::another_gang(
+    {
+        let mut other = pod("w0", "w", &[], None);
+        other["metadata"]["labels"][names::POD_GANG] = "w-1".into();
+        ready().modified(other)
+    },
+    "GANG-05", "names-another-gang", "label grove.io/podgang of w0 says w-1; PodGang w-0 lists it"
 )]
 #[case::an_index_twice(
     ready().added(gated("x0")),

@@ -4,7 +4,7 @@
 //! [`binding`] (what was bound, when), [`backends`] (which scheduler an object is for), [`another_backend`] (a
 //! second backend besides the target's), [`gangs`] (what a PodCliqueSet became), [`gang_resources`] (what the
 //! backend created for it), [`pods`] (how pods were created), [`order`] (what came before what), [`placement`]
-//! (where pods are), [`idle_writes`] (what changed that should not), [`foreign_fields`] (what others wrote and must
+//! (where pods are), [`idle_writes`] (what changed that should not), [`audit`] (what the operator requested), [`scaling`] (what followed), [`foreign_fields`] (what others wrote and must
 //! be kept), [`gang_groups`] (Koordinator's GangGroups), [`fail_closed`] (what nothing may be created for),
 //! [`configuration`] (what prevents the controller from starting), [`topology_resources`] (what a
 //! ClusterTopologyBinding became), [`cleanup`] (what is left), [`coexistence`] (several backends in one cluster),
@@ -15,6 +15,7 @@
 
 pub mod admission;
 pub mod another_backend;
+pub mod audit;
 pub mod backends;
 pub mod binding;
 pub mod cleanup;
@@ -39,6 +40,7 @@ pub mod order;
 pub mod ownership;
 pub mod placement;
 pub mod pods;
+pub mod scaling;
 pub mod topology_resources;
 
 use serde_json::Value;

@@ -7,7 +7,7 @@ use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
 use conformance_expect::{Gang, schedulers};
-use conformance_history::{Change, History, Version, condition};
+use conformance_history::{Change, History, Version, condition, controller};
 
 use super::gang_resources::expected;
 use super::{Shown, none, violation};
@@ -25,7 +25,7 @@ const UNGATED_WITHOUT_GROUP: Code = Code::new("ungated-without-group");
 /// A violation per step that was out of order or left out; [`Broken::NotReached`] if no pod of a PodGang ever lost its
 /// gate.
 pub fn creation(history: &History, gangs: &[Gang]) -> Ruling {
-    let violations: Vec<_> = gangs.iter().filter_map(|gang| out_of_order(history, &gang.name)).collect();
+    let violations: Vec<_> = gangs.iter().filter_map(|gang| out_of_order(history, gang)).collect();
     none(violations)?;
     let gated =
         gangs.iter().find(|gang| first_ungated(history).all(|pod| pod.pod().pod_gang() != Some(&gang.name)));
@@ -38,14 +38,22 @@ pub fn creation(history: &History, gangs: &[Gang]) -> Ruling {
 /// A step on the way of a PodGang: what it is, and where it happened.
 type Step<'a> = (String, Option<Version<'a>>);
 
-fn out_of_order(history: &History, pod_gang: &str) -> Option<Violation> {
-    let resources = expected(history, pod_gang);
+fn out_of_order(history: &History, gang: &Gang) -> Option<Violation> {
+    let (expectations, pod_gang) = (schedulers::of(history.header.target), gang.name.as_str());
+    let resources = expected(history, gang);
+    // One that several PodGangs share is there for this one when it has the parts that its pods name.
+    let members: Vec<_> = first_ungated(history).map(|version| version.pod()).collect();
+    let is_there = |found: &Version<'_>| {
+        let mut members = members.iter().filter(|pod| pod.pod_gang() == Some(pod_gang));
+        controller(found.object).is_some_and(|owner| owner["kind"] == "PodGang")
+            || members.all(|pod| expectations.has_part_of(found.object, *pod))
+    };
     let steps_of = |kind: &str| -> Vec<Step<'_>> {
         let of_kind = resources.iter().filter(|wanted| wanted.kind == kind);
         of_kind
             .map(|wanted| {
-                let found = history.of(wanted.kind).find(|found| wanted.name.matches(found.name()));
-                (format!("{} {}", wanted.kind, wanted.name), found)
+                let mut named = history.of(wanted.kind).filter(|found| wanted.name.matches(found.name()));
+                (format!("{} {}", wanted.kind, wanted.name), named.find(is_there))
             })
             .collect()
     };
@@ -55,7 +63,7 @@ fn out_of_order(history: &History, pod_gang: &str) -> Option<Violation> {
     let ungated = first_ungated(history).find(|version| version.pod().pod_gang() == Some(pod_gang));
     let mut phases: Vec<Vec<Step<'_>>> =
         vec![vec![(format!("PodGang {pod_gang}"), history.named("PodGang", pod_gang).next())]];
-    phases.extend(schedulers::of(history.header.target).kinds().iter().map(|kind| steps_of(kind)));
+    phases.extend(expectations.kinds().iter().map(|kind| steps_of(kind)));
     phases.push(vec![(format!("Initialized=True of PodGang {pod_gang}"), initialized)]);
     phases.push(vec![(format!("the first gate of {pod_gang} removed"), ungated)]);
     for (number, later) in phases.iter().enumerate() {
@@ -123,7 +131,7 @@ pub fn no_pod_before_its_group(history: &History) -> Ruling {
 #[cfg(test)]
 mod tests {
     use conformance_expect as expect;
-    use conformance_history::testing::{Story, object};
+    use conformance_history::testing::{Story, object, owned};
     use serde_json::{Value, json};
 
     use super::*;
@@ -189,6 +197,32 @@ mod tests {
             }
             (_, other) => panic!("{other:?}"),
         }
+    }
+
+    /// A PodGroup of the set gets its part for a PodGang when that comes.
+    #[rstest::rstest]
+    #[case::its_part_came_in_time(&["base"], &["base", "leaf"], true)]
+    #[case::its_part_was_there_before(&["base", "leaf"], &["base", "leaf"], false)]
+    #[case::its_part_never_came(&["base"], &["base"], false)]
+    fn a_part_of_a_shared_gang_resource(
+        #[case] before: &[&str],
+        #[case] after: &[&str],
+        #[case] holds: bool,
+    ) {
+        const POD_GROUP: &str = schedulers::kai::POD_GROUP;
+        let shared = |leaves: &[&str]| {
+            let mut found = owned(object(POD_GROUP, "grove-w-0"), "PodCliqueSet", "w");
+            found["spec"]["subGroups"] = leaves.iter().map(|name| json!({"name": name})).collect();
+            found
+        };
+        let mut pod = pod(false);
+        pod["metadata"]["annotations"] = json!({"pod-group-name": "grove-w-0"});
+        pod["metadata"]["labels"]["kai.scheduler/subgroup-name"] = "leaf".into();
+        let story = Story::on(conformance_contract::target::Target::KAI).added(shared(before));
+        let story = story.added(pod_gang("False")).modified(shared(after)).modified(pod_gang("True"));
+        let history = story.added(pod).end();
+        let gangs = expect::resolver::resolved_in(&history, gangs());
+        assert_eq!(creation(&history, &gangs).is_ok(), holds, "{:?}", creation(&history, &gangs));
     }
 
     #[test]

@@ -126,6 +126,37 @@ pub fn set_replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) 
     })
 }
 
+/// Those pods that are bound after the first `until` entries of the history are in one and the same domain. Of PodGangs
+/// that come, go and come back nothing is said about where they were before.
+///
+/// # Errors
+/// A violation with the nodes; [`Broken::NotReached`] if none of them is bound.
+pub fn together(
+    history: &History,
+    until: usize,
+    key: &str,
+    whose: &str,
+    chosen: impl Fn(Pod<'_>) -> bool,
+) -> Ruling {
+    let live = history.before(until);
+    let bound: Vec<_> = live.pods().filter(|pod| pod.node().is_some() && chosen(*pod)).collect();
+    let domain_of = |pod: &Pod<'_>| domain(history, pod.node().unwrap_or_default(), key).unwrap_or("none");
+    let domains: BTreeSet<_> = bound.iter().map(domain_of).collect();
+    match domains.len() {
+        0 => Err(Broken::NotReached(format!("no pod of {whose} is bound"))),
+        1 if !domains.contains("none") => Ok(()),
+        count => {
+            let names: Vec<_> = domains.into_iter().collect();
+            let message = format!("the pods of {whose} are in {count} domains of {key}: {}", names.join(", "));
+            let found = violation(SEVERAL_DOMAINS, message);
+            let shown = |found: Violation, pod: &Pod<'_>| {
+                found.shown_by_object(format!("on {}", pod.node().unwrap_or_default()), pod.0)
+            };
+            Err(bound.iter().fold(found, shown).into())
+        }
+    }
+}
+
 /// A case's domain by its short name, as [`conformance_driver::context::TestContext::domain`] labels nodes with it.
 pub fn domain_named(history: &History, short: &str) -> String {
     format!("{}-{short}", history.header.namespace)
@@ -249,7 +280,7 @@ mod tests {
             replicas: 1,
             scaling_group: Some(("g-0-sg".into(), index)),
         };
-        let gang = |groups| Gang { set: "g".into(), replica: 0, is_base: true, name: "g-0".into(), groups };
+        let gang = |groups| Gang { set: "g".into(), groups, ..Gang::made_by_hand("g-0") };
         let apart = history(&[("a", "1"), ("a", "2"), ("b", "3")]);
         assert_eq!(replicas_in_one_domain(&apart, &[gang(vec![group("a", 0), group("b", 1)])], KEY), Ok(()));
         insta::assert_snapshot!(
@@ -268,8 +299,7 @@ mod tests {
             set: "g".into(),
             replica,
             is_base,
-            name: name.into(),
-            groups: Vec::new(),
+            ..Gang::made_by_hand(name)
         };
         let gangs = [gang(0, true, "g-0"), gang(0, false, "g-0-sg-0"), gang(1, true, "g-1")];
         let of_gang = |gang: &str, node: &str| {

@@ -1,14 +1,18 @@
 //! What can be broken, and the cluster that comes of it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use conformance_cluster::local::{ClusterSpec, ControllerSpec, Part};
-use conformance_cluster::schedulers;
+use conformance_cluster::local::{ClusterSpec, ControllerSpec, Part, Upgrade};
+use conformance_cluster::schedulers::{self, GivenScheduler};
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_proxy::{Change, Edit, Patch, Rule};
 use serde::Deserialize;
 use serde_json::{Value, json};
+
+/// Schedulers that the user gave.
+pub type Given = BTreeMap<Scheduler, Arc<GivenScheduler>>;
 
 /// What is broken. Of several all are.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -16,6 +20,8 @@ use serde_json::{Value, json};
 pub struct Breakage {
     /// Faults of the reference controller's own.
     pub faults: Vec<String>,
+    /// Faults of the reference controller that takes the place of one without them, where cases run an upgrade.
+    pub upgrade: Option<Vec<String>>,
     /// Rules of a fault proxy between the reference controller and the API server: its requests and what it sees.
     pub controller: Vec<Rule>,
     /// Rules of a fault proxy between the API server and who binds the target's pods.
@@ -23,6 +29,8 @@ pub struct Breakage {
     /// Requests about PodCliqueSets that the validating webhook is not asked about: CEL over `object`, `oldObject` and
     /// `request`.
     pub unasked: Option<String>,
+    /// What is altered of the objects that come with the controller, by kind and name.
+    pub altered: BTreeMap<String, Patch>,
     /// The target's profile in the controller's configuration.
     pub profile: Option<Value>,
     /// Feature gates of kube-scheduler.
@@ -39,20 +47,23 @@ pub struct Breakage {
 
 impl Breakage {
     /// The cluster of a target with what is broken.
-    pub(crate) fn spec(&self, target: Target) -> ClusterSpec {
+    pub(crate) fn spec(&self, target: Target, given: Given) -> ClusterSpec {
         let beside = self.beside.iter().filter_map(|name| scheduler(name));
         let own = Some(target.scheduler()).filter(|scheduler| *scheduler != Scheduler::KUBE);
-        let mut spec = ClusterSpec::of(target.kubernetes().unwrap_or_default());
+        let mut spec = ClusterSpec::of(target.kubernetes());
         if let Some(config) = &self.profile {
             spec.controller = ControllerSpec::with_profile(config.clone());
         }
         spec = spec.beside(own.into_iter().chain(beside));
+        spec.given = given;
         spec.controller.faults.extend(self.faults.clone());
+        spec.upgrade = self.upgrade.clone().map(|faults| Upgrade { from: None, to: None, faults });
         spec.gpu_plugin_faults.extend(self.gpu_plugin.clone());
         spec.api_gates.0.extend(self.api_gates.clone());
         spec.scheduler_gates.0.extend(self.scheduler_gates.clone());
         spec.plugins_off = self.plugins_off.iter().map(|name| (target.scheduler(), name.clone())).collect();
         spec.altered = self.unasked.iter().map(|requests| unasked(requests)).collect();
+        spec.altered.extend(self.altered.clone());
         let binder = spec.binding_part(target.scheduler());
         for rule in &self.controller {
             spec = spec.with_rule(Part::Controller, rule.clone());
@@ -67,7 +78,8 @@ impl Breakage {
         if let Some(unknown) = self.beside.iter().find(|name| scheduler(name).is_none()) {
             return Err(format!("there is no scheduler {unknown:?}"));
         }
-        let (clean, broken) = (Self::default().spec(target), self.spec(target));
+        let (clean, broken) =
+            (Self::default().spec(target, Given::default()), self.spec(target, Given::default()));
         if clean == broken { Err("nothing is broken: say what in `by`".into()) } else { Ok(()) }
     }
 }

@@ -21,12 +21,13 @@ use std::sync::LazyLock;
 
 use conformance_cluster::local::ClusterSpec;
 use conformance_contract::clauses::CLAUSES;
+use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_driver::case::{Case, Isolation};
 use serde::Deserialize;
 use serde_json::Value;
 
-pub use breakage::Breakage;
+pub use breakage::{Breakage, Given};
 pub use outcome::{Found, Outcome, Verdict};
 pub use ratio::{Kept, ratios, report};
 
@@ -50,6 +51,7 @@ const TABLES: &[(Place, &str, &str)] = &[
     (Place::Local, "scheduler-on-the-wire.yaml", include_str!("scheduler-on-the-wire.yaml")),
     (Place::Local, "life.yaml", include_str!("life.yaml")),
     (Place::Local, "admission.yaml", include_str!("admission.yaml")),
+    (Place::Local, "upgrades.yaml", include_str!("upgrades.yaml")),
     (Place::Kind, "kubelets.yaml", include_str!("kubelets.yaml")),
 ];
 
@@ -133,6 +135,11 @@ pub struct Mutant {
     pub cases: Vec<String>,
     /// What the scheduler's own end leaves unjudged.
     pub unproven: Option<Unproven>,
+    /// Whether it needs the target's scheduler itself, where that has to be given: nothing stands in for it.
+    #[serde(default)]
+    pub given: bool,
+    /// Why it breaks no clause at all: nothing may turn red.
+    pub equivalent: Option<String>,
 }
 
 fn kube() -> Target {
@@ -184,9 +191,14 @@ impl Mutant {
         self.musts().any(|must| must == id) || [id, group].iter().any(|word| self.may.contains_key(*word))
     }
 
-    /// The cluster that it is run on.
-    pub fn spec(&self) -> ClusterSpec {
-        self.by.spec(self.target)
+    /// The cluster that it is run on, with the schedulers that the user gave.
+    pub fn spec(&self, given: Given) -> ClusterSpec {
+        self.by.spec(self.target, given)
+    }
+
+    /// Whether it needs the target's scheduler itself, which only a user can give.
+    pub fn needs(&self, scheduler: Scheduler) -> bool {
+        self.given && self.target.scheduler() == scheduler
     }
 
     fn check(&self) -> Result<(), String> {
@@ -197,8 +209,13 @@ impl Mutant {
         let mut words = self.musts().chain(self.may.keys().map(String::as_str)).chain(unproven);
         match words.find(|word| !is_known(word)) {
             Some(unknown) => Err(format!("there is no clause or group {unknown:?}")),
-            None if self.must.is_empty() && self.unproven.is_none() => {
-                Err("say which clauses must turn red (`must`), or are left unjudged (`unproven`)".into())
+            None if self.must.is_empty() && self.unproven.is_none() && self.equivalent.is_none() => {
+                Err("say which clauses must turn red (`must`), or are left unjudged (`unproven`), or why none is \
+                     broken (`equivalent`)"
+                    .into())
+            }
+            None if self.equivalent.is_some() && !(self.must.is_empty() && self.may.is_empty()) => {
+                Err("what breaks no clause (`equivalent`) turns none red".into())
             }
             None => self.by.check(self.target),
         }

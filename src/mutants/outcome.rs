@@ -21,6 +21,8 @@ pub struct Found {
 pub enum Verdict {
     /// All that had to be red was, and nothing else that may not.
     Killed,
+    /// It breaks no clause, and none was red.
+    Equivalent,
     /// Something that had to be red was not: a case or a judge has a hole.
     Survived,
     /// Something else was red, or ended in an error where it had to be red.
@@ -60,6 +62,13 @@ impl Mutant {
             verdict = Verdict::Wrong;
             because.push(format!("red, and may not be: {}", unexpected.join(" ")));
         }
+        if self.equivalent.is_some() && verdict == Verdict::Killed {
+            verdict = Verdict::Equivalent;
+            if let Some((id, reason)) = found.errors.first() {
+                verdict = Verdict::Wrong;
+                because.push(format!("{id} ended in an error: {reason}"));
+            }
+        }
         if let Some(unproven) = &self.unproven {
             let proven: Vec<_> =
                 unproven.clauses.iter().filter(|id| found.kept.contains(id)).cloned().collect();
@@ -82,9 +91,15 @@ impl Verdict {
     pub fn name(self) -> &'static str {
         match self {
             Self::Killed => "killed",
+            Self::Equivalent => "equivalent",
             Self::Survived => "survived",
             Self::Wrong => "WRONG",
         }
+    }
+
+    /// Whether it is as its entry says.
+    pub fn is_as_expected(self) -> bool {
+        matches!(self, Self::Killed | Self::Equivalent)
     }
 
     /// The worse of two.

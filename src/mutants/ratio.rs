@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+#[cfg(test)]
 use conformance_contract::clauses::CLAUSES;
 use serde::{Deserialize, Serialize};
 
-use crate::{Mutant, Outcome, Place, Verdict};
+use crate::{Mutant, Outcome, Verdict};
 
 /// The last outcome of a mutant, as it is kept beside its report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,7 +24,8 @@ pub struct Kept {
 /// clauses that it must turn red.
 pub fn ratios(mutants: &[Mutant], kept: &[Kept]) -> BTreeMap<String, (usize, usize)> {
     let mut ratios = BTreeMap::new();
-    for (mutant, kept) in mutants.iter().filter_map(|mutant| Some((mutant, of(mutant, kept)?))) {
+    let known = mutants.iter().filter_map(|mutant| Some((mutant, of(mutant, kept)?)));
+    for (mutant, kept) in known.filter(|(mutant, _)| mutant.equivalent.is_none()) {
         let unproven = mutant.unproven.iter().flat_map(|unproven| &unproven.clauses).map(String::as_str);
         let groups: BTreeSet<_> =
             mutant.musts().chain(unproven).filter_map(|id| id.split('-').next()).collect();
@@ -41,9 +43,15 @@ fn of<'a>(mutant: &Mutant, kept: &'a [Kept]) -> Option<&'a Kept> {
 }
 
 /// The clauses that no mutant has to turn red, in the order of the contract.
+#[cfg(test)]
 pub(crate) fn without_mutant(mutants: &[Mutant]) -> Vec<&'static str> {
     let covered: BTreeSet<&str> = mutants.iter().flat_map(Mutant::musts).collect();
     CLAUSES.iter().map(|clause| clause.id).filter(|id| !covered.contains(id)).collect()
+}
+
+/// The clauses that can have no mutant, each with the reason.
+pub(crate) fn excused() -> impl Iterator<Item = (&'static str, &'static str)> {
+    include_str!("clauses-without-mutant.txt").lines().filter_map(|line| line.split_once(": "))
 }
 
 /// The page of all that: `docs/kill-ratio.md`.
@@ -57,8 +65,9 @@ pub fn report(mutants: &[Mutant], kept: &[Kept]) -> String {
     }
     let run: Vec<_> = mutants.iter().filter_map(|mutant| Some((mutant, of(mutant, kept)?))).collect();
     let killed = run.iter().filter(|(_, kept)| kept.outcome.verdict == Verdict::Killed).count();
-    let _ = writeln!(page, "| **all** | {killed} | {} |\n\n## Not killed\n", run.len());
-    let mut left = run.iter().filter(|(_, kept)| kept.outcome.verdict != Verdict::Killed).peekable();
+    let counted = run.iter().filter(|(mutant, _)| mutant.equivalent.is_none()).count();
+    let _ = writeln!(page, "| **all** | {killed} | {counted} |\n\n## Not killed\n");
+    let mut left = run.iter().filter(|(_, kept)| !kept.outcome.verdict.is_as_expected()).peekable();
     if left.peek().is_none() {
         page.push_str("None.\n");
     }
@@ -67,6 +76,12 @@ pub fn report(mutants: &[Mutant], kept: &[Kept]) -> String {
         let why = lines.collect::<Vec<_>>().join("; ");
         let _ =
             writeln!(page, "- `{}` ({}): {}. {why}.", mutant.id, kept.outcome.verdict.name(), mutant.breaks);
+    }
+    page.push_str(
+        "\n## Equivalent\n\nThey break no clause, and nothing may turn red. They are not counted.\n\n",
+    );
+    for (mutant, why) in mutants.iter().filter_map(|mutant| Some((mutant, mutant.equivalent.as_ref()?))) {
+        let _ = writeln!(page, "- `{}`: {}; {why}.", mutant.id, mutant.breaks);
     }
     page.push_str("\n## Not run\n\n");
     let not_run: Vec<_> = mutants.iter().filter(|mutant| of(mutant, kept).is_none()).collect();
@@ -86,8 +101,9 @@ pub fn report(mutants: &[Mutant], kept: &[Kept]) -> String {
             musts.join(", ")
         );
     }
-    let everywhere: Vec<_> = Place::ALL.iter().filter_map(|place| place.mutants().ok()).flatten().collect();
-    let without = without_mutant(&everywhere);
-    let _ = writeln!(page, "\n## Clauses without a mutant\n\n{}", without.join(", "));
+    page.push_str("\n## Clauses without a mutant\n\n");
+    for (clause, why) in excused() {
+        let _ = writeln!(page, "- {clause}: {why}.");
+    }
     page
 }

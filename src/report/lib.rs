@@ -12,7 +12,8 @@
 //! - `left_out`: what a run was asked to leave out, shards included; `merge`: one document of several; `declared`:
 //!   the clause that follows from others; `features`: what became of what was declared; `evidence`: the file that is
 //!   published beside a release.
-//! - `matrix`, `reasons`, `overview`: what the texts share; `markdown`, `terminal`, `junit`: renderings.
+//! - `matrix`, `reasons`, `overview`: what the texts share; `markdown`, `terminal`, `junit`: renderings; `side_by_side`:
+//!   several runs in one text, and what they differ in.
 //! - `schema`: the published JSON Schema; `store`: the files; `results`: what is written while a run goes on.
 //!
 //! The crate knows no judge, no cluster and no backend: of the suite it reads only the contract.
@@ -35,6 +36,7 @@ mod reasons;
 mod results;
 mod schema;
 mod seconds;
+mod side_by_side;
 mod store;
 mod summary;
 mod terminal;
@@ -57,6 +59,7 @@ pub use model::{
 pub use results::{RESULTS, ResultsFile, recover};
 pub use schema::{evidence_schema, schema};
 pub use seconds::Seconds;
+pub use side_by_side::{Difference, compare, page};
 pub use store::{StoreError, read, write_all};
 pub use summary::{Counts, Summary, summarize};
 pub use terminal::terminal;

@@ -242,19 +242,19 @@ fn write_how(out: &mut String, report: &Report) -> fmt::Result {
     Ok(())
 }
 
-fn write_row(out: &mut String, cells: impl IntoIterator<Item = impl AsRef<str>>) -> fmt::Result {
+pub(super) fn write_row(out: &mut String, cells: impl IntoIterator<Item = impl AsRef<str>>) -> fmt::Result {
     for cell in cells {
         write!(out, "| {} ", escaped(cell.as_ref()).replace('|', r"\|"))?;
     }
     writeln!(out, "|")
 }
 
-fn write_rule(out: &mut String, columns: usize) -> fmt::Result {
+pub(super) fn write_rule(out: &mut String, columns: usize) -> fmt::Result {
     writeln!(out, "{}|", "|---".repeat(columns))
 }
 
 /// The text on one line, and with no HTML outside of `code`: reasons quote webhooks and schedulers.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let line = text.replace(['\n', '\r'], " ");
     let parts = line.split('`').enumerate().map(|(part, text)| match part % 2 {
         0 => text.replace('<', "&lt;"),

@@ -18,11 +18,28 @@ pub struct Deviation {
     pub version: &'static str,
     /// What every violation is where it is this, by its code: anything else is a failure like any other.
     pub shows: &'static [Code],
-    /// Whether it shows every time. One that is a race passes now and then, which is no news.
-    pub always: bool,
+    /// How often it shows.
+    pub occurs: Occurs,
     /// Why, and what it means for a user.
     pub reason: &'static str,
 }
+
+/// How often a deviation shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Occurs {
+    /// Every time: that it passes is news.
+    Always,
+    /// Now and then. A case in which it shows is tried again, until it passes or was tried so many times in all: what never
+    /// passes is no race but broken, and fails.
+    Race {
+        /// At most so many tries.
+        tries: u32,
+    },
+}
+
+/// The bound of a race, unless one is known to need another: what shows in half of all tries, shows in all of five once in
+/// thirty times.
+const RACE: Occurs = Occurs::Race { tries: 5 };
 
 const IN_PART: &[Code] = &[BOUND_IN_PART];
 const NOT_WHOLE: &[Code] = &[NOT_BOUND_WHOLE];
@@ -36,7 +53,7 @@ pub const DEVIATIONS: &[Deviation] = &[
         case: "aon/across-cliques",
         shows: IN_PART,
         version: "v1.36.4",
-        always: true,
+        occurs: Occurs::Always,
         reason: "proposal 531 calls the flat mapping all-or-nothing across the PodGroups of one Workload; \
                  kube-scheduler 1.36 schedules each PodGroup for itself, so one clique is bound while another cannot be",
     },
@@ -46,7 +63,7 @@ pub const DEVIATIONS: &[Deviation] = &[
         case: "aon/nothing-requested",
         shows: IN_PART,
         version: "v1.14.1",
-        always: true,
+        occurs: Occurs::Always,
         reason: "a pod that requests no resources is best effort to Volcano: backfill binds it by itself, whatever its \
                  gang (allocate skips it, and it counts as ready from the start)",
     },
@@ -58,7 +75,7 @@ pub const DEVIATIONS: &[Deviation] = &[
         case: "del/same-name-again",
         shows: NOT_WHOLE,
         version: "v1.8.0",
-        always: false,
+        occurs: RACE,
         reason: "koord-scheduler 1.8 keeps by name that a gang was satisfied once; one of the same name made right after \
                  can be taken for it, its pods go one by one, and one that was held back before is forgotten",
     },
@@ -68,14 +85,14 @@ pub const DEVIATIONS: &[Deviation] = &[
         case: "aon/scaled-is-whole-or-not",
         shows: &[WRONG_NUMBER_OF_WHOLE_GANGS, PODS_UNBOUND],
         version: "v1.8.0",
-        always: false,
+        occurs: RACE,
         reason: "now and then koord-scheduler 1.8 loses a gang that it retries (its log: \"already present in unschedulable \
                  queue\"): new room does not wake it, only the flush of unschedulable pods does",
     },
     koordinator_starves("AON-04", "aon/room-for-one"),
     koordinator_starves("AON-10", "aon/pending-blocks-nobody"),
-    kai_namesakes("AON-01", UNBOUND, false),
-    kai_namesakes("AON-02", IN_PART, false),
+    kai_namesakes("AON-01", UNBOUND),
+    kai_namesakes("AON-02", IN_PART),
 ];
 
 /// A PodGroup is deleted and restored under a pending gang.
@@ -86,7 +103,7 @@ const fn koordinator_forgets(case: &'static str) -> Deviation {
         case,
         shows: NOT_WHOLE,
         version: "v1.8.0",
-        always: false,
+        occurs: RACE,
         reason: "a PodGroup that was deleted and is there again knows none of its pods until each of them changes, as \
                  one does that is being tried just then: else koord-scheduler 1.8 leaves a pending gang pending, \
                  whatever room there is",
@@ -101,21 +118,21 @@ const fn koordinator_starves(clause: &'static str, case: &'static str) -> Deviat
         case,
         shows: NOT_WHOLE,
         version: "v1.8.0",
-        always: false,
+        occurs: RACE,
         reason: "koord-scheduler 1.8 tries a gang that does not fit again and again, and each time holds what room there \
                  is for the pods that would fit; a smaller gang that comes later finds it taken, possibly indefinitely",
     }
 }
 
 /// KAI 0.17 and earlier; mended upstream by KAI-Scheduler #2095 (backport #2138).
-const fn kai_namesakes(clause: &'static str, shows: &'static [Code], always: bool) -> Deviation {
+const fn kai_namesakes(clause: &'static str, shows: &'static [Code]) -> Deviation {
     Deviation {
         target: Target::KAI,
         clause,
         case: "aon/namesakes",
         shows,
         version: "v0.17.0",
-        always,
+        occurs: RACE,
         reason: "KAI knows a PodGroup by its name alone: PodGroups of one name in two namespaces are one gang to it, \
                  which takes the pods of the one for the minimum of the other",
     }

@@ -169,7 +169,8 @@ impl Environment {
         let test_cluster = TestCluster::prepare(Arc::new(cluster), &schedulers, run).await?;
         Ok(TestCluster {
             configured_by_others,
-            every_crash_point: self.settings.every_crash_point,
+            short_limits_count: self.settings.short_limits_count,
+            thorough: self.settings.thorough,
             ..test_cluster
         })
     }
@@ -200,7 +201,8 @@ impl Environment {
                 spec.operator.is_some() || matches!(self.settings.origin, Origin::Existing { .. });
             Ok(TestCluster {
                 configured_by_others,
-                every_crash_point: self.settings.every_crash_point,
+                short_limits_count: self.settings.short_limits_count,
+                thorough: self.settings.thorough,
                 ..test_cluster
             })
         };

@@ -9,7 +9,7 @@ use conformance_cluster::components::{Program, Source, digest};
 use conformance_cluster::operator::Operator;
 use conformance_cluster::schedulers::helm::Installed;
 use conformance_cluster::schedulers::{self, installation};
-use conformance_contract::clauses::{Clause, Feature};
+use conformance_contract::clauses::{CLAUSES, Clause, Feature};
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::{ReportedVersion, Target};
 use conformance_contract::verdict::{Outcome, Verdict};
@@ -150,7 +150,10 @@ impl Plan {
             of_target.extend(missing.into_iter().map(|case| not_held(case, *target, lacking)));
             let others = self.not_held().filter(|(case, _)| case.is_for(*target));
             of_target.extend(others.map(|(case, outcome)| not_held(case, *target, &outcome)));
-            let place = |id: &str| conformance_cases::all().position(|case| case.id == id);
+            let place = |id: &str| {
+                let generated = self.chosen.iter().position(|case| case.id == id);
+                (conformance_cases::all().position(|case| case.id == id), generated)
+            };
             of_target.sort_by_key(|result| place(&result.id));
         }
     }
@@ -215,6 +218,11 @@ impl<'a> Results<'a> {
     }
 }
 
+/// The title of a target's profile.
+pub fn title(target: Target) -> String {
+    empty_profile(target).title()
+}
+
 /// The profile of a target, of which nothing is known yet.
 fn empty_profile(target: Target) -> ProfileReport {
     let variant = target.scope().map(|scope| format!("{scope} scope"));
@@ -245,7 +253,13 @@ pub async fn report(
     let installed = kind.map_or(&[][..], |kind| kind.installed());
     let profile = |(target, cases): (Target, Vec<CaseResult>)| {
         let version = version(settings, target, &provider, installed);
-        let clauses = plan.clauses.iter().filter(|clause| target.concerns(clause));
+        // An invariant that is broken is a clause of its own, whatever the cases are about.
+        let is_judged = |id: &str| cases.iter().flat_map(|case| &case.clauses).any(|found| found.clause == id);
+        let is_said = |clause: &&Clause| {
+            plan.clauses.iter().any(|said| said.id == clause.id) || is_judged(clause.id)
+        };
+        let clauses: Vec<_> =
+            CLAUSES.iter().filter(is_said).filter(|clause| target.concerns(clause)).collect();
         let features = features(target, &cases);
         let profile = ProfileReport { version, features, ..empty_profile(target) };
         profile.conclude(clauses, cases)

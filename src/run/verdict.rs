@@ -12,7 +12,7 @@ use conformance_history::History;
 use conformance_judge::{binding, invariants};
 use conformance_report::{CaseResult, Judgement, Probed, Seconds};
 
-use super::deviations;
+use super::deviations::{self, Occurs};
 
 const OPERATOR_ENDED: Code = Code::new("operator-ended");
 /// Something that a clause demands did not happen in time: the wait for it ran out, and nothing else explains it.
@@ -76,7 +76,7 @@ pub fn judgements(
                 || schedulers::of(target).kinds().iter().all(|kind| history.of(kind).next().is_some());
             let outcome = match deviations::of(case.id, clause, target) {
                 Some(known) if known.explains(&violations) && (violations.is_empty() || had_gangs()) => {
-                    outcome.of_known_deviation(known.reason, known.always)
+                    outcome.of_known_deviation(known.reason, known.occurs == Occurs::Always)
                 }
                 _ => outcome,
             };
@@ -97,7 +97,8 @@ fn breached(case: &Case, target: Target, findings: &[Finding], breach: &Breach) 
         Some(named) => clauses::clause(named),
         None => judged_clauses(case, target).iter().find(is_asked).and_then(|first| clauses::clause(first)),
     };
-    let clause = clause.filter(|clause| target.owes(clause))?;
+    let clause =
+        clause.filter(|clause| target.owes(clause) || judged_clauses(case, target).contains(&clause.id))?;
     let violation = Violation::new(DID_NOT_HAPPEN, breach.message.clone(), []);
     Some(Finding { clause: clause.id, ruling: Err(violation.into()) })
 }
@@ -207,8 +208,48 @@ pub fn is_expected(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Pass | Verdict::KnownDeviation)
 }
 
-/// One result of a case that was tried several times: a clause that passed only later is flaky.
-pub fn of_attempts(mut attempts: Vec<CaseResult>) -> CaseResult {
+/// How many tries a case is given, of which each so far showed a known deviation that is a race; 0 where none did.
+pub fn tries_of_races(attempts: &[CaseResult], target: Target) -> usize {
+    let is_shown = |attempt: &CaseResult, clause: &str| {
+        let mut found = attempt.clauses.iter().filter(|judgement| judgement.clause == clause);
+        found.any(|judgement| judgement.outcome.verdict == Verdict::KnownDeviation)
+    };
+    let last = attempts.last().into_iter().flat_map(|last| last.clauses.iter().map(move |found| (last, found)));
+    let shown = last.filter(|(_, found)| attempts.iter().all(|attempt| is_shown(attempt, &found.clause)));
+    let tries = shown.filter_map(|(last, found)| tries(&last.id, &found.clause, target));
+    tries.max().unwrap_or(0) as usize
+}
+
+/// How many tries a known deviation is given, if it is a race.
+fn tries(case: &str, clause: &str, target: Target) -> Option<u32> {
+    match deviations::of(case, clause, target)?.occurs {
+        Occurs::Race { tries } => Some(tries),
+        Occurs::Always => None,
+    }
+}
+
+/// One outcome of a race from its tries: it has to be seen to pass. `None` where it came to something else.
+fn of_race(outcomes: &[Outcome], tries: u32) -> Option<Outcome> {
+    let shown = outcomes.iter().filter(|outcome| outcome.verdict == Verdict::KnownDeviation);
+    let (shown, count) = (shown.collect::<Vec<_>>(), outcomes.len());
+    let passed = outcomes.iter().position(|outcome| outcome.verdict == Verdict::Pass);
+    let known = shown.first()?.reason().unwrap_or_default();
+    match passed {
+        Some(at) if shown.len() + 1 == count => {
+            let bound = format!("a race: it passed in try {} of at most {tries}", at + 1);
+            Some(Outcome::of(Verdict::KnownDeviation, vec![known, bound]))
+        }
+        None if shown.len() == count && count >= tries as usize => {
+            let never = format!("known as a race, it never passed in {count} tries, so that it is none: {known}");
+            Some(Outcome::fail(never))
+        }
+        _ => None,
+    }
+}
+
+/// One result of a case that was tried several times: a clause that passed only later is flaky, but for a known deviation
+/// that is a race.
+pub fn of_attempts(mut attempts: Vec<CaseResult>, target: Target) -> CaseResult {
     let count = attempts.len();
     let Some(mut last) = attempts.pop() else { unreachable!("a case is tried at least once") };
     if count == 1 {
@@ -227,7 +268,8 @@ pub fn of_attempts(mut attempts: Vec<CaseResult>) -> CaseResult {
         judgement.violations.extend(earlier.clone().flat_map(|j| j.violations.iter().cloned()));
         let outcomes: Vec<_> =
             earlier.map(|j| j.outcome.clone()).chain([judgement.outcome.clone()]).collect();
-        if let Some(outcome) = Outcome::of_attempts(&outcomes) {
+        let race = tries(&last.id, &judgement.clause, target).and_then(|tries| of_race(&outcomes, tries));
+        if let Some(outcome) = race.or_else(|| Outcome::of_attempts(&outcomes)) {
             judgement.outcome = outcome;
         }
     }

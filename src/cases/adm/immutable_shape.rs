@@ -1,6 +1,7 @@
 //! `moulded`: a clique beside a scaling group of two. `mould-alone` and `mould-grouped`: one clique, so that any target takes the
-//! constraints that it honours, at each place with one and without. `shuffled`, whose cliques are put into another order
-//! when they run, where order means nothing; then it is scaled from 1 to 2, which shows that the operator has been past.
+//! constraints that it honours, at each place with one and without. Changes of these are dry runs: one that is admitted
+//! leaves the shape as it was for the next. `shuffled`, whose cliques are put into another order when they run, where order
+//! means nothing; then it is scaled from 1 to 2, which shows that the operator has been past.
 
 use std::sync::LazyLock;
 
@@ -123,15 +124,15 @@ fn list(value: &mut Value) -> &mut Vec<Value> {
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("moulded").await?;
-    test.updates("moulded", SHAPE).await?;
+    test.would_update("moulded", SHAPE).await?;
     if test.target == Target::KUBE_POD_GANG {
-        test.updates("moulded", SCOPE).await?;
+        test.would_update("moulded", SCOPE).await?;
     }
     let own = test.target.backend();
     let other = test.another_backend(|target| target.backend() != own).await?;
     // One that is enabled: a name that is not is refused for that (ADM-02).
     if let Some(backend) = other.and_then(backends::of) {
-        test.updates("moulded", &[backend.given_to_it]).await?;
+        test.would_update("moulded", &[backend.given_to_it]).await?;
     }
     let target = test.target;
     for place in PLACES.into_iter().filter(|place| place.is_honoured(target, "required")) {
@@ -144,7 +145,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
             }
             test.submit_value(pcs).await?;
             let meant = constraints(target, |at, adds| at == place && adds == is_added);
-            test.updates(&name, &meant).await?;
+            test.would_update(&name, &meant).await?;
         }
     }
     test.submit("shuffled").await?;
@@ -281,11 +282,7 @@ mod tests {
 
     #[test]
     fn an_operator_without_topology_is_not_asked_about_constraints() {
-        let declared = BackendDeclaration {
-            operator: "mine v1".into(),
-            features: Vec::new(),
-            configuration: serde_json::Map::new(),
-        };
+        let declared = BackendDeclaration { operator: "mine v1".into(), ..BackendDeclaration::default() };
         let target = Target::VOLCANO.declared_by(declared);
         let attempts = [SHAPE, REORDERED, &[GIVEN_AWAY]].concat();
         assert_eq!(ruling(target, &attempts, &[]), Ok(()));

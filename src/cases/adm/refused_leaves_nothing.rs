@@ -1,11 +1,13 @@
 //! `unmoved`, 2 + 1 pods, runs; creates beside it and updates of it are refused. `after`, 1 pod, is sent last: once
 //! it is bound, the controller has seen everything that came before it.
 
+use conformance_contract::names;
 use conformance_contract::ruling::Finding;
 use conformance_driver::admission_attempts::{clique, group};
 use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
-use conformance_history::{History, MarkName};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits::SCHEDULING;
+use conformance_history::{History, MarkName, Pod};
 use conformance_judge::admission::{self, Attempt, answers, refused};
 use conformance_judge::finding;
 use serde_json::{Value, json};
@@ -53,7 +55,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(UPDATES_BEGIN, Value::Null);
     test.updates("unmoved", UPDATES).await?;
     test.submit("after").await?;
-    test.until_bound(4).await?;
+    // Whatever an update has made of the others that was admitted.
+    let is_after = |pod: &Pod<'_>| pod.label(names::PART_OF) == Some("after") && pod.node().is_some();
+    test.until(Awaited::demanded_by("AON-01", "the pod of after bound"), SCHEDULING, |live| {
+        live.pods().any(|pod| is_after(&pod))
+    })
+    .await?;
     test.mark(SEEN, Value::Null);
     Ok(())
 }

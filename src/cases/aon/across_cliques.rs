@@ -4,9 +4,11 @@
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::pending::Again;
 use conformance_expect::Expected;
-use conformance_history::{History, SharedMark};
-use conformance_judge::{binding, finding};
+use conformance_history::History;
+use conformance_judge::binding::{self, scheduler_passed};
+use conformance_judge::{all, finding};
 
 /// AON-08.
 pub(crate) const CASE: Case = Case::new(
@@ -20,15 +22,15 @@ pub(crate) const CASE: Case = Case::new(
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit("across").await? {
         test.scheduler_passes_over(&gang).await?;
+        test.is_tried_again(&gang, &[Again::PodReplaced, Again::AnotherGang]).await?;
     }
     Ok(())
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-08", || {
-        history.reached(SharedMark::SchedulerPassed)?;
         // The whole hard gang, also where the target promises less: then this is its known deviation.
         let hard_gangs: Vec<_> = history.gangs("across")?.iter().map(binding::hard_gang).collect();
-        binding::never(history, &hard_gangs, None)
+        all([binding::never(history, &hard_gangs, None), scheduler_passed(history)])
     })]
 }

@@ -43,7 +43,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("calm").await?;
     test.until_converged("calm").await?;
     let count = usize::try_from(proxy.count(&in_peace)).unwrap_or(MANY).min(MANY);
-    let points = match test.test_cluster.every_crash_point {
+    let points = match test.test_cluster.thorough.every_crash_point {
         true => (1..=count).collect(),
         false => chosen(count, &test.test_cluster.run),
     };

@@ -11,7 +11,7 @@ use conformance_driver::control_plane::restored;
 use conformance_driver::limits;
 use conformance_expect::{Expected, schedulers};
 use conformance_history::{History, Kind, Live, MarkName, condition, name};
-use conformance_judge::{binding, finding};
+use conformance_judge::{all, binding, finding};
 use conformance_proxy::{Action, Match, ProxyError, ProxyHandle, Rule, RuleId, Verb};
 use futures::future::select_all;
 use serde_json::Value;
@@ -97,9 +97,8 @@ fn judge(history: &History) -> Vec<Finding> {
         let units = history.units("late")?;
         // Until the node joins nothing may be bound, however far the case came.
         let seen = history.marks(SEEN).next().map(|(place, _)| place);
-        binding::never(history, &units, seen)?;
-        history.reached(UNSEEN)?;
-        history.reached(SEEN)?;
+        let reached = [UNSEEN, SEEN].map(|mark| history.reached(mark).map(drop));
+        all([binding::never(history, &units, seen), all(reached)])?;
         binding::whole(&history.end(), &units)
     })]
 }

@@ -5,9 +5,11 @@ use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::pending::Again;
 use conformance_expect::Expected;
-use conformance_history::{History, SharedMark};
-use conformance_judge::{binding, finding};
+use conformance_history::History;
+use conformance_judge::binding::{self, scheduler_passed};
+use conformance_judge::{all, finding};
 
 /// AON-09.
 pub(crate) const CASE: Case = Case::new(
@@ -21,17 +23,17 @@ pub(crate) const CASE: Case = Case::new(
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit("uneven").await? {
         test.scheduler_passes_over(&gang).await?;
+        test.is_tried_again(&gang, &[Again::PodReplaced, Again::AnotherGang]).await?;
     }
     Ok(())
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-09", || {
-        history.reached(SharedMark::SchedulerPassed)?;
         let mut doomed = history.units("uneven")?;
         if !history.header.target.declares(Feature::AtomicPodGang) {
             doomed.retain(|unit| unit.minimums.iter().any(|(clique, _)| clique == "uneven-0-few"));
         }
-        binding::never(history, &doomed, None)
+        all([binding::never(history, &doomed, None), scheduler_passed(history)])
     })]
 }

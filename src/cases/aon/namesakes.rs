@@ -11,8 +11,9 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::SCHEDULING;
 use conformance_expect::Expected;
-use conformance_history::{History, MarkName, SharedMark};
-use conformance_judge::{binding, ensure, finding, violation};
+use conformance_history::{History, MarkName};
+use conformance_judge::binding::{self, scheduler_passed};
+use conformance_judge::{all, ensure, finding, violation};
 use serde_json::json;
 
 /// AON-01, AON-02.
@@ -59,9 +60,8 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("AON-01", || small_is_bound(history)),
         finding("AON-02", || {
-            history.reached(SharedMark::SchedulerPassed)?;
-            history.reached(ELSEWHERE)?;
-            binding::never(history, &history.units("namesake")?, None)
+            let never = binding::never(history, &history.units("namesake")?, None);
+            all([never, scheduler_passed(history), history.reached(ELSEWHERE).map(drop)])
         }),
     ]
 }

@@ -4,8 +4,9 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
-use conformance_history::{History, SharedMark};
-use conformance_judge::{binding, finding, premise};
+use conformance_history::History;
+use conformance_judge::binding::{self, scheduler_passed};
+use conformance_judge::{all, finding, premise};
 
 /// AON-10.
 pub(crate) const CASE: Case = Case::new(
@@ -26,9 +27,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-10", || {
-        history.reached(SharedMark::SchedulerPassed)?;
         // A gang one pod short that is bound in part does not wait.
-        premise("AON-02", binding::never(history, &history.units("large")?, None))?;
+        all([
+            premise("AON-02", binding::never(history, &history.units("large")?, None)),
+            scheduler_passed(history),
+        ])?;
         binding::whole(&history.end(), &history.units("small")?)
     })]
 }
@@ -36,6 +39,7 @@ fn judge(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use conformance_contract::ruling::{Broken, Ruling};
+    use conformance_history::SharedMark;
     use conformance_history::testing::{Story, one_clique};
     use serde_json::Value;
 

@@ -10,7 +10,7 @@ use conformance_driver::limits::REACTION;
 use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
 use conformance_judge::admission::{Attempt, admitted};
-use conformance_judge::{binding, finding};
+use conformance_judge::{all, binding, finding};
 
 /// AON-03.
 pub(crate) const CASE: Case = Case::new("A gang that was admitted to its queue is bound when its capacity appears, though the queue is closed by then", |test| Box::pin(drive(test)), judge)
@@ -38,8 +38,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-03", || {
         let units = history.units("locked-in")?;
-        let (closed, _) = history.reached(SharedMark::QueueClosed)?;
-        binding::never(history, &units, Some(closed))?;
+        let closed = history.marks(SharedMark::QueueClosed).next().map(|(place, _)| place);
+        all([binding::never(history, &units, closed), history.reached(SharedMark::QueueClosed).map(drop)])?;
         binding::whole(&history.end(), &units)
     })]
 }

@@ -5,8 +5,9 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
-use conformance_history::{History, SharedMark};
-use conformance_judge::{binding, finding};
+use conformance_history::History;
+use conformance_judge::binding::{self, scheduler_passed};
+use conformance_judge::finding;
 
 /// AON-04.
 pub(crate) const CASE: Case = Case::new(
@@ -29,9 +30,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-04", || {
-        history.reached(SharedMark::SchedulerPassed)?;
         let rivals: Vec<_> =
             history.gangs("rival")?.iter().map(|gang| gang.units(history.header.target)).collect();
+        // Who wins is known when the scheduler has had its pass.
+        scheduler_passed(history)?;
         binding::some_whole_others_never(history, &rivals, 1, None)?;
         binding::whole(&history.end(), &history.units("tiny")?)
     })]

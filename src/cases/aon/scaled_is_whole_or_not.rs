@@ -35,13 +35,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-07", || {
-        let (base_bound, _) = history.reached(BASE_BOUND)?;
-        let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
         let gangs = history.gangs("serving")?;
         let scaled: Vec<_> =
             gangs.iter().filter(|gang| !gang.is_base).map(|gang| gang.units(history.header.target)).collect();
-        binding::some_whole_others_never(history, &scaled, 1, Some(barrier))?;
+        let (base_bound, _) = history.reached(BASE_BOUND)?;
         binding::others_untouched(history, base_bound, &[])?;
+        let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
+        binding::some_whole_others_never(history, &scaled, 1, Some(barrier))?;
         binding::all(&history.end(), &gangs)
     })]
 }

@@ -6,7 +6,8 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
-use conformance_judge::{binding, finding};
+use conformance_judge::binding::{self, scheduler_passed};
+use conformance_judge::{all, finding};
 
 /// AON-06.
 pub(crate) const CASE: Case = Case::new(
@@ -28,12 +29,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-06", || {
-        let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
         let gangs = history.gangs("grown")?;
         let scaled = gangs.iter().filter(|gang| !gang.is_base);
         let units: Vec<_> = scaled.flat_map(|gang| gang.units(history.header.target)).collect();
-        binding::never(history, &units, Some(barrier))?;
-        binding::base_first(history, &gangs)?;
+        // Until the node joins the base does not fit, however far the case came.
+        let barrier = history.marks(SharedMark::SchedulerPassed).next().map(|(place, _)| place);
+        let never = binding::never(history, &units, barrier);
+        all([never, binding::base_first(history, &gangs), scheduler_passed(history)])?;
         binding::all(&history.end(), &gangs)
     })]
 }

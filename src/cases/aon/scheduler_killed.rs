@@ -7,7 +7,7 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane::restored;
 use conformance_expect::Expected;
 use conformance_history::{History, MarkName};
-use conformance_judge::{binding, finding};
+use conformance_judge::{all, binding, finding};
 use serde_json::Value;
 
 const KILLED: MarkName = MarkName::of_case("scheduler killed");
@@ -43,12 +43,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-12", || {
-        let (killed, _) = history.reached(KILLED)?;
-        let (passed, _) = history.reached(NEXT_PASSED)?;
         let (running, waiting) = (history.units("running")?, history.units("waiting")?);
+        let passed = history.marks(NEXT_PASSED).next().map(|(place, _)| place);
+        all([binding::never(history, &waiting, passed), history.reached(KILLED).map(drop)])?;
+        let (killed, _) = history.reached(KILLED)?;
         binding::whole(&history.before(killed), &running)?;
-        binding::never(history, &waiting, Some(passed))?;
         binding::others_untouched(history, killed, &[])?;
+        history.reached(NEXT_PASSED)?;
         binding::whole(&history.end(), &waiting)
     })]
 }

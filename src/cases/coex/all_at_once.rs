@@ -13,7 +13,9 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::SETTLE;
 use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
-use conformance_judge::{binding, coexistence, finding};
+use conformance_judge::binding::{self, scheduler_passed};
+use conformance_judge::{all, audit, coexistence, finding};
+use jiff::Timestamp;
 use serde_json::json;
 
 /// COEX-01, COEX-02.
@@ -26,7 +28,7 @@ pub(crate) const CASE: Case = Case::new("Gangs of all schedulers at once: each i
 const PACE: Duration = Duration::from_millis(50);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    let all = targets(test)?;
+    let (all, begin) = (targets(test)?, Timestamp::now());
     let mut pods = 0;
     for target in all {
         let mut beside = test.manifest_for(target, "alongside")?;
@@ -37,6 +39,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit("too-big-alongside").await? {
         test.scheduler_passes_over(&gang).await?;
     }
+    test.note_operator_writes(begin)?;
     note_binders(test).await
 }
 
@@ -90,9 +93,14 @@ fn judge(history: &History) -> Vec<Finding> {
             for scheduler in coexistence::schedulers(history)? {
                 binding::whole(&end, &history.units(&name(history.header.target, scheduler))?)?;
             }
-            history.reached(SharedMark::SchedulerPassed)?;
-            binding::never(history, &history.units("too-big-alongside")?, None)
+            all([
+                binding::never(history, &history.units("too-big-alongside")?, None),
+                scheduler_passed(history),
+            ])
         }),
-        finding("COEX-02", || coexistence::resources_of_own_gangs(history)),
+        finding("COEX-02", || {
+            coexistence::resources_of_own_gangs(history)?;
+            audit::only_what_there_was(history)
+        }),
     ]
 }

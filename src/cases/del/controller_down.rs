@@ -24,9 +24,10 @@ const SET: &str = "orphaned";
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.take_baseline().await?;
     test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    let converged = test.converged_or_not(SET).await?;
     control_plane::restored(test, without_controller).await?;
-    test.until_nothing_left().await
+    test.until_nothing_left().await?;
+    converged
 }
 
 fn without_controller(test: &mut TestContext) -> BoxFuture<'_, Result<(), Stop>> {

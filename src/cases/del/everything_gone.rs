@@ -21,9 +21,10 @@ const SET: &str = "gone";
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.take_baseline().await?;
     test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    let converged = test.converged_or_not(SET).await?;
     test.delete("PodCliqueSet", SET).await?;
-    test.until_nothing_left().await
+    test.until_nothing_left().await?;
+    converged
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -1,5 +1,6 @@
-//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs runs, is deleted, and is created again under the same name as soon as
-//! the API server lets it, while the first one's objects are still on their way out.
+//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs runs; the PodCliqueSet is scaled to a second replica, which waits; it is
+//! deleted, and created again under the same name as soon as the API server lets it, while the first one's objects are still
+//! on their way out.
 
 use std::collections::BTreeSet;
 
@@ -26,6 +27,11 @@ pub(crate) const CASE: Case = Case::new(
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("again").await?;
     test.until_bound(4).await?;
+    test.scale("PodCliqueSet", "again", 2).await?;
+    test.until(Awaited::demanded_by("GANG-10", "the pods of a second replica"), limits::REACTION, |live| {
+        live.pods().count() == 8
+    })
+    .await?;
     let first: BTreeSet<String> = test.look(|live| live.pods().map(|pod| pod.uid().to_owned()).collect());
     test.delete("PodCliqueSet", "again").await?;
     test.until(Awaited::demanded_by("DEL-01", "the first one gone"), limits::CLEANUP, |live| {

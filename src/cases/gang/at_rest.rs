@@ -5,11 +5,11 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::QUIET;
 use conformance_history::{History, SharedMark};
-use conformance_judge::{finding, idle_writes};
+use conformance_judge::{audit, finding, idle_writes};
 
 /// GANG-11.
 pub(crate) const CASE: Case = Case::new(
-    "A converged, bound workload changes in no object for 10 s",
+    "A converged, bound workload changes in no object for 10 s, and nobody tries to",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -28,6 +28,7 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-11", || {
         let (converged, _) = history.reached(SharedMark::Converged)?;
         let (watched, _) = history.reached(SharedMark::WatchedForRest)?;
-        idle_writes::quiet(history, converged, watched)
+        idle_writes::quiet(history, converged, watched)?;
+        audit::nothing_requested(history, converged..watched)
     })]
 }

@@ -6,7 +6,8 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::{Expected, Gang, scaling};
 use conformance_history::{History, MarkName, SharedMark};
-use conformance_judge::{finding, gang_resources, gangs, idle_writes};
+use conformance_judge::{audit, finding, gang_resources, gangs, idle_writes};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 const POKED: MarkName = MarkName::of_case("poked");
@@ -26,6 +27,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
     let gang = test.base_gang(SET)?;
+    let poked = Timestamp::now();
     test.mark(POKED, json!({"name": gang.name}));
     test.patch(
         "PodGang",
@@ -37,6 +39,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.patch_sub("PodGang", &gang.name, "status", json!({"status": {"conditions": conditions}})).await?;
     test.submit("beside").await?;
     test.until_converged("beside").await?;
+    test.note_operator_writes(poked)?;
     test.scale("PodClique", "poked-0-worker", 3).await?;
     test.until_converged(SET).await
 }
@@ -56,7 +59,9 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-09", || {
         let (poked, _) = history.reached(POKED)?;
         let (scaled, _) = history.reached(SharedMark::Scaled)?;
-        idle_writes::no_gang_resource_written_of(history, &history.base(SET)?.name, poked, scaled)?;
+        let gang = history.base(SET)?.name;
+        idle_writes::no_gang_resource_written_of(history, &gang, poked, scaled)?;
+        audit::no_gang_resource_requested_of(history, &gang, poked..scaled)?;
         let gangs = scaling::gangs(history, history.submitted(SET)?, history.entries.len());
         gangs::references_are_the_pods(&history.end(), &gangs)?;
         gang_resources::owned(history, &history.end(), &gangs)?;

@@ -5,7 +5,7 @@
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_contract::target::{KUBE, Target};
-use conformance_driver::case::Case;
+use conformance_driver::case::{Case, Need};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::Gang;
@@ -21,7 +21,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["GANG-04"])
-.only(KUBE);
+.only(KUBE)
+.needs(&[Need::PodGangsByHand]);
 
 const POD_GANGS: [&str; 3] = ["labelled", "unlabelled", "mislabelled"];
 const EXTERNAL: &str = "external";
@@ -56,7 +57,7 @@ fn served(history: &History) -> Ruling {
 fn left_to_its_scheduler(history: &History) -> Ruling {
     another_backend::name(history)?;
     history.reached(STOOD)?;
-    never_served(history, EXTERNAL)
+    never_served(history, &Gang::made_by_hand(EXTERNAL))
 }
 
 fn judge(history: &History) -> Vec<Finding> {
@@ -92,7 +93,7 @@ mod tests {
     #[case::owned_by_it(owned(object("PodGroup", "g"), "PodGang", "external"), false)]
     fn nothing_was_ever_made_for_it(#[case] made: Value, #[case] holds: bool) {
         let story = Story::flat().added(external()).added(made.clone()).deleted(made);
-        assert_eq!(never_served(&story.end(), EXTERNAL).is_ok(), holds);
+        assert_eq!(never_served(&story.end(), &Gang::made_by_hand(EXTERNAL)).is_ok(), holds);
     }
 
     /// Three PodGangs as they should be, and the fourth.

@@ -33,8 +33,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         "spec": {"queue": "other-queue", "markUnschedulable": false, "schedulingBackoff": 1},
     });
     let gang = test.base_gang(SET)?;
-    test.patch_as_others(POD_GROUP, &gang.name, managed).await?;
-    test.provoke_repair(POD_GROUP, &gang.name, "minMember", json!(1)).await?;
+    test.patch_as_others(POD_GROUP, gang.named_after(), managed).await?;
+    test.provoke_repair(POD_GROUP, gang.named_after(), "minMember", json!(1)).await?;
     test.scale("PodClique", "managed-0-worker", 3).await?;
     test.until("the new pod referred to", REACTION, |live| {
         let podgroups = gang.find(live).map(|found| found["spec"]["podgroups"].clone());
@@ -44,7 +44,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         worker.and_then(|of| of["podReferences"].as_array()).is_some_and(|pods| pods.len() == 3)
     })
     .await?;
-    test.provoke_repair(POD_GROUP, &gang.name, "minMember", json!(1)).await?;
+    test.provoke_repair(POD_GROUP, gang.named_after(), "minMember", json!(1)).await?;
     test.mark(DEALT_WITH, serde_json::Value::Null);
     Ok(())
 }

@@ -4,9 +4,10 @@
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
-use conformance_driver::case::Case;
+use conformance_driver::case::{Case, Need};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
+use conformance_expect::Gang;
 use conformance_expect::schedulers::kai::POD_GROUP;
 use conformance_history::History;
 use conformance_judge::fail_closed::failed_closed;
@@ -21,7 +22,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["KAI-08"])
-.only(&[Target::KAI]);
+.only(&[Target::KAI])
+.needs(&[Need::PodGangsByHand]);
 
 const UNNAMED: [&str; 2] = ["root", "leaf"];
 const NAMED: &str = "well-named";
@@ -33,14 +35,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.create("PodGang", &test.manifest(name)?).await?;
     }
     for name in UNNAMED {
-        test.until_told(name, "", ABOUT).await?;
+        test.until_told(&Gang::made_by_hand(name), ABOUT).await?;
     }
     test.until("the PodGroup of the named", REACTION, |live| live.get(POD_GROUP, NAMED).is_some()).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KAI-08", || {
-        UNNAMED.into_iter().try_for_each(|name| failed_closed(history, name, "", ABOUT))?;
+        UNNAMED.iter().try_for_each(|name| failed_closed(history, &Gang::made_by_hand(name), ABOUT))?;
         ensure(history.end().get(POD_GROUP, NAMED).is_some(), || {
             violation(
                 GANG_RESOURCE_MISSING,

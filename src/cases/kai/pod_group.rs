@@ -12,7 +12,7 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::schedulers::kai::{POD_GROUP, SKIP};
 use conformance_expect::{Expected, Gang};
-use conformance_history::{Change, History, Live, SharedMark, condition};
+use conformance_history::{Change, History, Live, SharedMark, condition, is_controlled_by};
 use conformance_judge::{Shown, finding, foreign_fields, gang_resources, gangs, none, pods, violation};
 use serde_json::{Value, json};
 
@@ -41,8 +41,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_converged(SET).await?;
     let foreign = json!({"metadata": {"labels": {"example.com/team": "red"}, "annotations": {"example.com/cost": "7"}}});
     let gang = test.base_gang(SET)?;
-    test.patch_as_others(POD_GROUP, &gang.name, foreign).await?;
-    test.provoke_repair(POD_GROUP, &gang.name, "minMember", json!(1)).await?;
+    test.patch_as_others(POD_GROUP, gang.named_after(), foreign).await?;
+    test.provoke_repair(POD_GROUP, gang.named_after(), "minMember", json!(1)).await?;
     test.patch("PodCliqueSet", SET, json!({"metadata": {"annotations": {NOTE: "later"}}})).await?;
     test.until("the note on the PodGang", REACTION, |live| {
         gang.find(live).is_some_and(|found| found["metadata"]["annotations"][NOTE] == "later")
@@ -50,18 +50,23 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await
 }
 
-/// The PodGroup of each PodGang has the labels and annotations that the PodGang was created with.
+/// The PodGroup of each PodGang has the labels and annotations that the PodGang was created with; one that is the
+/// PodCliqueSet's, and so several PodGangs', those of them that come from there.
 fn labelled_alike(history: &History, live: &Live, all: &[Gang]) -> Ruling {
     none(all.iter().filter_map(|gang| {
         let (created, _) = gangs::as_created(history, &gang.name)?;
-        let pod_group = live.get(POD_GROUP, &gang.name)?;
+        let pod_group = live.get(POD_GROUP, gang.named_after())?;
+        let shared_by = live.get("PodCliqueSet", &gang.set).filter(|set| is_controlled_by(pod_group, set));
         let missing = ["labels", "annotations"].into_iter().find_map(|field| {
             let of_gang = created.object["metadata"][field].as_object()?;
-            let differs =
-                |(key, value): &(&String, &serde_json::Value)| pod_group["metadata"][field][*key] != **value;
+            let differs = |(key, value): &(&String, &Value)| {
+                let is_passed_on = shared_by.is_none_or(|set| set["metadata"][field][*key] == **value);
+                is_passed_on && pod_group["metadata"][field][*key] != **value
+            };
             of_gang.iter().find(differs).map(|(key, _)| key)
         })?;
-        let message = format!("PodGroup {} has not got {missing} of its PodGang", gang.name);
+        let message =
+            format!("PodGroup {} has not got {missing} of PodGang {}", gang.named_after(), gang.name);
         Some(
             violation(NOT_PASSED_ON, message)
                 .shown_by("the PodGang", created)
@@ -89,7 +94,7 @@ fn kept_away(history: &History) -> Ruling {
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("KAI-01", || {
-            history.reached(SharedMark::Converged)?;
+            history.waited_for(SharedMark::Converged)?;
             let (end, gangs) = (history.end(), history.gangs(SET)?);
             gang_resources::owned(history, &end, &gangs)?;
             gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;
@@ -97,7 +102,7 @@ fn judge(history: &History) -> Vec<Finding> {
             foreign_fields::kept(history)
         }),
         finding("KAI-02", || {
-            history.reached(SharedMark::Converged)?;
+            history.waited_for(SharedMark::Converged)?;
             kept_away(history)
         }),
         finding("KAI-03", || pods::as_they_should_be(history, SET, &history.gangs(SET)?)),
@@ -106,8 +111,7 @@ fn judge(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, object};
-    use serde_json::Value;
+    use conformance_history::testing::{Story, object, owned};
 
     use super::*;
 
@@ -155,5 +159,24 @@ mod tests {
         let mut unlabelled = annotated(POD_GROUP, json!("true"));
         unlabelled["metadata"]["labels"] = json!({});
         assert!(told(unlabelled).is_err());
+    }
+
+    #[test]
+    fn a_pod_group_of_the_set_has_what_comes_from_the_set() {
+        let gang =
+            Gang { set: SET.into(), joined: Some("grove-mapped-0".into()), ..Gang::made_by_hand(POD_GANG) };
+        let told = |labels: Value| {
+            let mut set = object("PodCliqueSet", SET);
+            set["metadata"]["labels"] = json!({"a": "1"});
+            let mut found = owned(object(POD_GROUP, "grove-mapped-0"), "PodCliqueSet", SET);
+            found["metadata"]["labels"] = labels;
+            let story =
+                Story::on(Target::KAI).added(set).added(annotated("PodGang", json!("true"))).added(found);
+            let history = story.end();
+            labelled_alike(&history, &history.end(), std::slice::from_ref(&gang))
+        };
+        assert_eq!(told(json!({"a": "1"})), Ok(()), "the annotation is the PodGang's own");
+        assert!(told(json!({"a": "2"})).is_err());
+        assert!(told(json!({})).is_err());
     }
 }

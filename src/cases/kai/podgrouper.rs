@@ -1,25 +1,25 @@
 //! A base PodGang of 2 podgroups and a scaled one of one. Then a pod that is nobody's, for which KAI's podgrouper makes a
-//! PodGroup: it has been past all pods that were there before.
+//! PodGroup: it has been past all pods that were there before. Whose a PodGroup is, is said by the field manager that made it.
 
 use conformance_contract::names;
-use conformance_contract::ruling::{Finding, Ruling};
+use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
 use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
-use conformance_expect::schedulers::kai::{POD_GROUP, QUEUE};
-use conformance_expect::{Expected, Gang};
-use conformance_history::{History, MarkName, Version};
+use conformance_expect::schedulers::kai::{POD_GROUP, PODGROUPER, QUEUE};
+use conformance_expect::{Expected, Gang, schedulers};
+use conformance_history::{Change, History, MarkName, Version, controller, text};
 use conformance_judge::gang_resources::{self, is_gang_resource};
 use conformance_judge::{Shown, finding, none, violation};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const GANG_RESOURCE_OF_NO_GANG: Code = Code::new("gang-resource-of-no-gang");
 
 /// KAI-07.
 pub(crate) const CASE: Case = Case::new(
-    "With KAI's podgrouper beside, each PodGang has one PodGroup, and none is the podgrouper's",
+    "With KAI's podgrouper beside, no PodGroup that a pod names is the podgrouper's, and none of its making is left",
     |test| Box::pin(drive(test)),
     judge,
 )
@@ -53,25 +53,46 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         live.of(POD_GROUP).any(|found| is_owned_by(found, LOOSE))
     })
     .await?;
-    test.mark(GROUPED, serde_json::Value::Null);
+    test.mark(GROUPED, Value::Null);
     Ok(())
 }
 
-fn is_owned_by(object: &serde_json::Value, owner: &str) -> bool {
+fn is_owned_by(object: &Value, owner: &str) -> bool {
     object["metadata"]["ownerReferences"].as_array().into_iter().flatten().any(|found| found["name"] == owner)
 }
 
-/// There never was a PodGroup but those of the PodGangs, by name, and that of the loose pod.
+/// There never was a PodGroup but those of the PodGangs, made by somebody else than the podgrouper, and that of the loose
+/// pod.
 fn no_other(history: &History, gangs: &[Gang]) -> Ruling {
-    let is_known = |version: &Version<'_>| {
-        gangs.iter().any(|gang| gang.name == version.name()) || is_owned_by(version.object, LOOSE)
-    };
-    let others =
-        history.of(POD_GROUP).filter(|version| is_gang_resource(version.object) && !is_known(version));
-    none(others.map(|version| {
-        violation(GANG_RESOURCE_OF_NO_GANG, format!("PodGroup {} is no PodGang's", version.name()))
-            .shown_by("one too many", version)
-    }))
+    let names: Vec<_> = gangs.iter().flat_map(|gang| schedulers::resources_of(Target::KAI, gang)).collect();
+    let made = history.of(POD_GROUP).filter(|version| version.change == Change::Added);
+    let made = made.filter(|version| is_gang_resource(version.object) && !is_owned_by(version.object, LOOSE));
+    let (known, others): (Vec<_>, Vec<_>) =
+        made.partition(|version| names.iter().any(|wanted| wanted.name.matches(version.name())));
+    let of_podgrouper = known.iter().filter(|version| is_made_by_podgrouper(version.object) == Some(true));
+    let wrong = others.iter().map(|version| (version, "is no PodGang's"));
+    let wrong = wrong.chain(of_podgrouper.map(|version| (version, "was made by the podgrouper")));
+    none(wrong.map(|(version, what)| {
+        violation(GANG_RESOURCE_OF_NO_GANG, format!("PodGroup {} {what}", version.name()))
+            .shown_by("one too many", *version)
+    }))?;
+    // The podgrouper's are controlled by the owners of pods, which are no PodGangs.
+    let is_of_gang =
+        |version: &Version<'_>| controller(version.object).is_some_and(|owner| owner["kind"] == "PodGang");
+    let unknown =
+        |version: &&Version<'_>| is_made_by_podgrouper(version.object).is_none() && !is_of_gang(version);
+    match known.iter().find(unknown) {
+        Some(version) => {
+            Err(Broken::NotReached(format!("nobody knows who made PodGroup {}", version.name())))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether the podgrouper made an object, by its field manager then; `None` where that was not recorded.
+fn is_made_by_podgrouper(object: &Value) -> Option<bool> {
+    let managers = object["metadata"]["managedFields"].as_array()?;
+    Some(managers.iter().any(|entry| PODGROUPER.contains(&text(&entry["manager"]))))
 }
 
 fn judge(history: &History) -> Vec<Finding> {
@@ -92,12 +113,29 @@ mod tests {
     fn of_pod_gangs_and_of_the_loose_pod() {
         let gangs = [Gang::made_by_hand("ungrouped-0")];
         let told = |other| {
-            let known =
-                [object(POD_GROUP, "ungrouped-0"), owned(object(POD_GROUP, "pg-loose-1"), "Pod", LOOSE)];
+            let known = [
+                owned(object(POD_GROUP, "ungrouped-0"), "PodGang", "ungrouped-0"),
+                owned(object(POD_GROUP, "pg-loose-1"), "Pod", LOOSE),
+            ];
             no_other(&Story::on(Target::KAI).all_added(known).added(other).end(), &gangs)
         };
         assert_eq!(told(object("PodGroup.scheduling.volcano.sh", "pg-x")), Ok(()));
         assert!(told(owned(object(POD_GROUP, "pg-ungrouped-1"), "PodCliqueSet", SET)).is_err());
         assert!(told(object(POD_GROUP, "ungrouped-1")).is_err());
+    }
+
+    #[rstest::rstest]
+    #[case::the_operators(json!([{"manager": "grove-operator"}]), Some(true))]
+    #[case::the_podgroupers(json!([{"manager": "podgrouper"}]), Some(false))]
+    #[case::somebodys(Value::Null, None)]
+    fn one_of_the_set_is_known_by_who_made_it(#[case] managers: Value, #[case] holds: Option<bool>) {
+        let gangs = [Gang { joined: Some("grove-ungrouped-0".into()), ..Gang::made_by_hand("ungrouped-0") }];
+        let mut found = owned(object(POD_GROUP, "grove-ungrouped-0"), "PodCliqueSet", SET);
+        found["metadata"]["managedFields"] = managers;
+        let ruling = no_other(&Story::on(Target::KAI).added(found).end(), &gangs);
+        match holds {
+            Some(holds) => assert_eq!(ruling.is_ok(), holds),
+            None => assert!(matches!(ruling, Err(Broken::NotReached(_))), "{ruling:?}"),
+        }
     }
 }

@@ -8,7 +8,9 @@ use conformance_driver::admission_attempts::clique;
 use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
+use conformance_expect::resolver::gang_resource;
 use conformance_expect::schedulers::kai::{POD_GROUP, QUEUE};
+use conformance_expect::{Expected, Gang};
 use conformance_history::{History, Live};
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::{Shown, ensure, finding, violation};
@@ -93,16 +95,18 @@ fn unnamed(pcs: &mut Value) {
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let named = test.manifest("named")?;
     test.creates(&named, NEW).await?;
+    let mut gangs = Vec::new();
     for (name, edit) in LIVE {
         let mut pcs = named.clone();
         unnamed(&mut pcs);
         edit(&mut pcs);
         pcs["metadata"]["name"] = name.into();
         pcs["spec"]["replicas"] = 1.into();
-        test.submit_value(pcs).await?;
+        gangs.extend(test.submit_value(pcs).await?);
     }
+    let target = test.target;
     test.until("the PodGroups", REACTION, |live| {
-        LIVE.iter().all(|(name, _)| live.get(POD_GROUP, &format!("{name}-0")).is_some())
+        gangs.iter().all(|gang| gang_resource(target, live, gang, POD_GROUP).is_some())
     })
     .await?;
     test.updates("set-label", MOVED).await?;
@@ -110,12 +114,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.updates("clique-label", MOVED_CLIQUE).await
 }
 
-/// The PodGroup of a PodCliqueSet is in queue `one`.
-fn queued(live: &Live, set: &str) -> Ruling {
-    let found = live.get(POD_GROUP, &format!("{set}-0")).unwrap_or(&Value::Null);
+/// The PodGroup of a PodGang is in queue `one`.
+fn queued(live: &Live, gang: &Gang) -> Ruling {
+    let found = gang_resource(Target::KAI, live, gang, POD_GROUP).unwrap_or(&Value::Null);
     ensure(found["spec"]["queue"] == "one", || {
-        violation(WRONG_QUEUE, format!("PodGroup {set}-0 is in queue {}, not one", found["spec"]["queue"]))
-            .shown_by_object("it", found)
+        let message =
+            format!("the PodGroup of {} is in queue {}, not one", gang.name, found["spec"]["queue"]);
+        violation(WRONG_QUEUE, message).shown_by_object("it", found)
     })
 }
 
@@ -123,7 +128,7 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KAI-04", || {
         answers(history, NEW)?;
         let end = history.end();
-        LIVE.iter().try_for_each(|(name, _)| queued(&end, name))?;
+        LIVE.iter().try_for_each(|(name, _)| queued(&end, &history.base(name)?))?;
         answers(history, MOVED)?;
         answers(history, MOVED_ANNOTATION)?;
         answers(history, MOVED_CLIQUE)
@@ -140,11 +145,11 @@ mod tests {
         let told = |queue: Value| {
             let mut found = object(POD_GROUP, "s-0");
             found["spec"] = json!({"queue": queue});
-            queued(&Story::on(Target::KAI).added(found).end().end(), "s")
+            queued(&Story::on(Target::KAI).added(found).end().end(), &Gang::made_by_hand("s-0"))
         };
         assert_eq!(told(json!("one")), Ok(()));
         assert!(told(json!("two")).is_err());
         assert!(told(Value::Null).is_err());
-        assert!(queued(&Live::default(), "s").is_err());
+        assert!(queued(&Live::default(), &Gang::made_by_hand("s-0")).is_err());
     }
 }

@@ -11,8 +11,8 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_driver::test_cluster::{TOPOLOGY, binding};
 use conformance_expect::domains::LEVELS;
-use conformance_expect::schedulers;
-use conformance_expect::schedulers::kai::POD_GROUP;
+use conformance_expect::schedulers::kai::{self, POD_GROUP};
+use conformance_expect::{Gang, schedulers};
 use conformance_history::{History, Live, MarkName, list};
 use conformance_judge::gang_resources::is_gang_resource;
 use conformance_judge::topology_resources::BINDING;
@@ -58,8 +58,12 @@ const WANTED: [(Place, Option<&str>, Option<&str>); 5] = [
 ];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until("its PodGroup", REACTION, |live| pod_group(live).is_some()).await?;
+    let gangs = test.submit(SET).await?;
+    let pods: usize = gangs.iter().map(Gang::pods).sum();
+    test.until("its PodGroup and its pods", REACTION, |live| {
+        pod_group(live).is_some() && live.pods().count() == pods
+    })
+    .await?;
 
     let own = test.namespace.clone();
     test.create(BINDING, &binding(&own, &LEVELS[..2])).await?;
@@ -103,14 +107,15 @@ fn constrained(live: &Live) -> Ruling {
         return Err(violation(GANG_RESOURCE_MISSING, "there is no PodGroup").into());
     };
     let subgroup = |name: &str| list(&found["spec"]["subGroups"]).iter().find(|of| of["name"] == name);
+    let leaf_of = |podgroup: &'static str| subgroup(kai::leaf(live, podgroup));
     none(WANTED.iter().filter_map(|(place, required, preferred)| {
         let (what, place) = match place {
             Place::Root => ("the PodGroup".to_owned(), Some(&found["spec"])),
             Place::Above(leaf) => {
-                let parent = subgroup(leaf).and_then(|leaf| leaf["parent"].as_str());
+                let parent = leaf_of(leaf).and_then(|leaf| leaf["parent"].as_str());
                 (format!("the parent of {leaf}"), parent.and_then(subgroup))
             }
-            Place::Leaf(name) => ((*name).to_owned(), subgroup(name)),
+            Place::Leaf(name) => ((*name).to_owned(), leaf_of(name)),
         };
         let said = place.map_or(&Value::Null, |place| &place["topologyConstraint"]);
         let topology = required.or(*preferred).map(|_| TOPOLOGY);
@@ -210,6 +215,21 @@ mod tests {
         let mut found = pod_group();
         *found.pointer_mut(field).unwrap() = value;
         assert!(ruling(found).is_err());
+    }
+
+    #[test]
+    fn leaves_that_are_called_otherwise() {
+        const LEAF: &str = "tree-0-router";
+        let mut found = pod_group();
+        found["spec"]["subGroups"][1]["name"] = json!("hashed");
+        let told = |leaf: &str| {
+            let mut pod = object("Pod", "p");
+            pod["metadata"]["labels"] =
+                json!({"grove.io/podclique": LEAF, "kai.scheduler/subgroup-name": leaf});
+            constrained(&Story::on(Target::KAI).added(found.clone()).added(pod).end().end())
+        };
+        assert_eq!(told("hashed"), Ok(()));
+        assert!(told("another").is_err());
     }
 
     #[test]

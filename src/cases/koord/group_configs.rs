@@ -3,9 +3,10 @@
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
-use conformance_driver::case::Case;
+use conformance_driver::case::{Case, Need};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
+use conformance_expect::Gang;
 use conformance_history::History;
 use conformance_judge::fail_closed::failed_closed;
 use conformance_judge::{finding, gang_groups};
@@ -17,7 +18,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["KOORD-05"])
-.only(&[Target::KOORDINATOR]);
+.only(&[Target::KOORDINATOR])
+.needs(&[Need::PodGangsByHand]);
 
 const GROUPED: &str = "grouped";
 const PLAIN: &str = "plain";
@@ -28,14 +30,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for name in [GROUPED, PLAIN] {
         test.create("PodGang", &test.manifest(name)?).await?;
     }
-    test.until_told(GROUPED, "", CONFIG).await?;
+    test.until_told(&Gang::made_by_hand(GROUPED), CONFIG).await?;
     test.until("the PodGroups of the other", REACTION, |live| gang_groups::complete(live, PLAIN).is_ok())
         .await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KOORD-05", || {
-        failed_closed(history, GROUPED, "", CONFIG)?;
+        failed_closed(history, &Gang::made_by_hand(GROUPED), CONFIG)?;
         gang_groups::complete(&history.end(), PLAIN)
     })]
 }

@@ -11,7 +11,9 @@ use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_driver::test_cluster::binding;
+use conformance_expect::resolver::gang_resource;
 use conformance_expect::schedulers::koordinator::POD_GROUP;
+use conformance_expect::{Expected, Gang};
 use conformance_history::{History, Live};
 use conformance_judge::admission::{Attempt, admitted};
 use conformance_judge::fail_closed::{failed_closed, is_told};
@@ -47,21 +49,27 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.create("ClusterTopologyBinding", &binding(&own, &OWN)).await?;
     let by_zone = named(test, BY_ZONE, json!({"topologyName": own, "pack": {"required": "zone"}}))?;
     test.creates_until(&by_zone, KNOWN, REACTION).await?;
-    test.submit_value(by_zone).await?;
-    test.until_told(&gang(BY_ZONE), BY_ZONE, OWN[0].1).await?;
+    for gang in test.submit_value(by_zone).await? {
+        test.until_told(&gang, OWN[0].1).await?;
+    }
 
     let near = json!({"topologyName": own, "pack": {"required": "rack", "preferred": "host"}});
     let near = named(test, NEAR, near)?;
-    test.submit_value(near).await?;
+    let near = test.submit_value(near).await?;
+    let mut gangs = near.clone();
     for (domain, _) in LAYERS {
         let by_domain = named(test, &format!("by-{domain}"), required(domain))?;
-        test.submit_value(by_domain).await?;
+        gangs.extend(test.submit_value(by_domain).await?);
     }
+    let target = test.target;
     test.until("the PodGroups of the others", REACTION, |live| {
-        sets().all(|(set, _)| live.get(POD_GROUP, &pod_group(&set)).is_some())
+        gangs.iter().all(|gang| gang_resource(target, live, gang, POD_GROUP).is_some())
     })
     .await?;
-    test.until_told(&gang(NEAR), NEAR, OWN[2].1).await
+    for gang in near {
+        test.until_told(&gang, OWN[2].1).await?;
+    }
+    Ok(())
 }
 
 /// The manifest's PodCliqueSet by another name and with this constraint.
@@ -78,25 +86,16 @@ fn sets() -> impl Iterator<Item = (String, &'static str)> {
     by_domain.chain([(NEAR.to_owned(), "rackLayer")])
 }
 
-fn gang(set: &str) -> String {
-    format!("{set}-0")
-}
-
-fn pod_group(set: &str) -> String {
-    format!("{set}-0-{set}-0-worker")
-}
-
 /// The PodGroup of a PodCliqueSet asks for exactly one layer, and gathers all of it there.
-fn gathered(live: &Live, set: &str, layer: &str) -> Ruling {
-    let name = pod_group(set);
-    let found = live.get(POD_GROUP, &name).unwrap_or(&Value::Null);
+fn gathered(live: &Live, gang: &Gang, layer: &str) -> Ruling {
+    let found = gang_resource(Target::KOORDINATOR, live, gang, POD_GROUP).unwrap_or(&Value::Null);
     let annotation = annotation(found, "network-topology-spec");
     let spec: Value = serde_json::from_str(annotation.as_str().unwrap_or_default()).unwrap_or_default();
     let wanted = json!({"gatherStrategy": [{"layer": layer, "strategy": "MustGather"}]});
     ensure(spec == wanted, || {
         violation(
             WRONG_TOPOLOGY_CONSTRAINT,
-            format!("PodGroup {name} has topology {annotation}, not {wanted}"),
+            format!("the PodGroup of {} has topology {annotation}, not {wanted}", gang.name),
         )
         .shown_by_object("it", found)
     })
@@ -105,14 +104,14 @@ fn gathered(live: &Live, set: &str, layer: &str) -> Ruling {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KOORD-03", || {
         let end = history.end();
-        sets().try_for_each(|(set, layer)| gathered(&end, &set, layer))?;
-        ensure(is_told(&end, &gang(NEAR), NEAR, OWN[2].1), || {
+        sets().try_for_each(|(set, layer)| gathered(&end, &history.base(&set)?, layer))?;
+        ensure(is_told(&end, &history.base(NEAR)?, OWN[2].1), || {
             violation(
                 NO_WARNING,
                 format!("no Warning event says that the preferred level {} is left out", OWN[2].1),
             )
         })?;
-        failed_closed(history, &gang(BY_ZONE), BY_ZONE, OWN[0].1)
+        failed_closed(history, &history.base(BY_ZONE)?, OWN[0].1)
     })]
 }
 
@@ -128,11 +127,15 @@ mod tests {
     #[case::two(json!([{"layer": "rackLayer", "strategy": "MustGather"}, {"layer": "hostLayer", "strategy": "MustGather"}]), false)]
     #[case::none(json!([]), false)]
     fn one_layer(#[case] rules: Value, #[case] holds: bool) {
-        let mut found = object(POD_GROUP, &pod_group("s"));
+        let pcs = json!({"metadata": {"name": "s"}, "spec": {"replicas": 1, "template": {
+            "cliques": [{"name": "worker", "spec": {"replicas": 1}}],
+        }}});
+        let gang = &conformance_expect::testing::named_gangs(&pcs)[0];
+        let mut found = object(POD_GROUP, "s-0-s-0-worker");
         found["metadata"]["annotations"] = json!({
             "gang.scheduling.koordinator.sh/network-topology-spec": json!({"gatherStrategy": rules}).to_string(),
         });
         let history = Story::on(Target::KOORDINATOR).added(found).end();
-        assert_eq!(gathered(&history.end(), "s", "rackLayer").is_ok(), holds);
+        assert_eq!(gathered(&history.end(), gang, "rackLayer").is_ok(), holds);
     }
 }

@@ -6,8 +6,9 @@ use conformance_contract::target::Target;
 use conformance_driver::case::{Case, Isolation};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
-use conformance_expect::resolver::resolved;
-use conformance_expect::schedulers;
+use conformance_expect::Expected;
+use conformance_expect::resolver::gang_resource;
+use conformance_expect::schedulers::koordinator::POD_GROUP;
 use conformance_history::{History, MarkName};
 use conformance_judge::fail_closed::failed_closed;
 use conformance_judge::finding;
@@ -41,13 +42,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 async fn without(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_told(&format!("{SET}-0"), SET, LAYER).await?;
+    for gang in test.submit(SET).await? {
+        test.until_told(&gang, LAYER).await?;
+    }
     let (gangs, target) = (test.submit("anywhere").await?, test.target);
     test.until("the PodGroup of anywhere", REACTION, |live| {
-        let gangs = resolved(live, gangs.clone());
-        let mut wanted = gangs.iter().flat_map(|gang| schedulers::resources_of(target, gang));
-        wanted.all(|wanted| live.get(wanted.kind, &wanted.name.wanted).is_some())
+        gangs.iter().all(|gang| gang_resource(target, live, gang, POD_GROUP).is_some())
     })
     .await
 }
@@ -68,6 +68,6 @@ fn without_layer(layers: &Value) -> Value {
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KOORD-03", || {
         let (until, _) = history.reached(DECLARED)?;
-        failed_closed(&history.upto(until), &format!("{SET}-0"), SET, LAYER)
+        failed_closed(&history.upto(until), &history.base(SET)?, LAYER)
     })]
 }

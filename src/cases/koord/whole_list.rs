@@ -5,9 +5,10 @@
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
-use conformance_driver::case::Case;
+use conformance_driver::case::{Case, Need};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
+use conformance_expect::Gang;
 use conformance_expect::schedulers::koordinator::POD_GROUP;
 use conformance_history::{History, MarkName};
 use conformance_judge::fail_closed::is_told;
@@ -24,7 +25,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["KOORD-07"])
-.only(&[Target::KOORDINATOR]);
+.only(&[Target::KOORDINATOR])
+.needs(&[Need::PodGangsByHand]);
 
 const CHANGING: &str = "changing";
 const TAKEN: &str = "taken";
@@ -50,7 +52,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for name in [TAKEN, CHANGING] {
         test.create("PodGang", &test.manifest(name)?).await?;
     }
-    test.until_told(TAKEN, "", FOREIGN).await?;
+    test.until_told(&Gang::made_by_hand(TAKEN), FOREIGN).await?;
     let driven = change(test).await;
     // The finalizer of nobody would hold the namespace for ever.
     test.attempt(http::Method::PATCH, POD_GROUP, KEPT, &json!({"metadata": {"finalizers": null}})).await?;
@@ -119,7 +121,7 @@ fn never_overwritten(history: &History) -> Ruling {
             .shown_by("as it was", first)
             .shown_by("overwritten", version)
     }))?;
-    ensure(is_told(&history.end(), TAKEN, "", FOREIGN), || {
+    ensure(is_told(&history.end(), &Gang::made_by_hand(TAKEN), FOREIGN), || {
         violation(NO_WARNING, format!("no Warning event says that the name {FOREIGN} is taken"))
     })
 }

@@ -3,9 +3,10 @@
 use conformance_contract::ruling::Finding;
 use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
-use conformance_driver::case::Case;
+use conformance_driver::case::{Case, Need};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
+use conformance_expect::Gang;
 use conformance_history::History;
 use conformance_judge::fail_closed::failed_closed;
 use conformance_judge::{ensure, finding, violation};
@@ -19,7 +20,8 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["KUBE-12"])
-.only(&[Target::KUBE_TREE]);
+.only(&[Target::KUBE_TREE])
+.needs(&[Need::PodGangsByHand]);
 
 /// PodGangs and what the warning about each has to name.
 const REFUSED: [(&str, &str); 2] = [("wide", "9"), ("empty", "minReplicas 0")];
@@ -30,14 +32,16 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.create("PodGang", &test.manifest(name)?).await?;
     }
     for (name, about) in REFUSED {
-        test.until_told(name, "", about).await?;
+        test.until_told(&Gang::made_by_hand(name), about).await?;
     }
     test.until("the tree of the other", REACTION, |live| live.get("CompositePodGroup", PLAIN).is_some()).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("KUBE-12", || {
-        REFUSED.iter().try_for_each(|(name, about)| failed_closed(history, name, "", about))?;
+        REFUSED
+            .iter()
+            .try_for_each(|(name, about)| failed_closed(history, &Gang::made_by_hand(name), about))?;
         ensure(history.end().get("CompositePodGroup", PLAIN).is_some(), || {
             violation(GANG_RESOURCE_MISSING, format!("PodGang {PLAIN}, which a tree can hold, got none"))
         })

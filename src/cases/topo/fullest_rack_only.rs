@@ -7,7 +7,7 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
-use conformance_judge::{binding, finding, placement};
+use conformance_judge::{all, binding, finding, placement};
 
 /// TOPO-03.
 pub(crate) const CASE: Case = Case::new(
@@ -27,12 +27,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TOPO-03", || {
-        binding::whole(&history.end(), &history.units("deepest")?)?;
-        placement::gang_in(
-            history,
-            &history.base("deepest")?.name,
-            RACK,
-            &placement::domain_named(history, "deep"),
-        )
+        let deep = placement::domain_named(history, "deep");
+        let placed = placement::gang_in(history, &history.base("deepest")?.name, RACK, &deep);
+        all([placed, binding::whole(&history.end(), &history.units("deepest")?)])
     })]
 }

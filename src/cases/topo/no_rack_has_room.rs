@@ -5,9 +5,11 @@ use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
+use conformance_driver::pending::Again;
 use conformance_expect::Expected;
-use conformance_history::{History, SharedMark};
-use conformance_judge::{binding, finding, premise};
+use conformance_history::History;
+use conformance_judge::binding::{self, scheduler_passed};
+use conformance_judge::{all, finding, premise};
 
 /// TOPO-02, TOPO-04.
 pub(crate) const CASE: Case = Case::new(
@@ -21,6 +23,7 @@ pub(crate) const CASE: Case = Case::new(
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit("constrained").await? {
         test.scheduler_passes_over(&gang).await?;
+        test.is_tried_again(&gang, &[Again::PodReplaced, Again::AnotherGang]).await?;
     }
     test.submit("unconstrained").await?;
     test.until("the control bound", limits::SCHEDULING, |live| live.bound_of("unconstrained") == 3).await
@@ -29,8 +32,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("TOPO-02", || {
-            history.reached(SharedMark::SchedulerPassed)?;
-            binding::never(history, &history.units("constrained")?, None)
+            all([binding::never(history, &history.units("constrained")?, None), scheduler_passed(history)])
         }),
         finding("TOPO-04", || {
             // A constrained gang that is bound holds the control's room.
@@ -43,6 +45,7 @@ fn judge(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use conformance_contract::ruling::{Broken, Ruling};
+    use conformance_history::SharedMark;
     use conformance_history::testing::{Story, one_clique};
     use serde_json::Value;
 

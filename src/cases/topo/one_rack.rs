@@ -8,7 +8,7 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::Expected;
 use conformance_history::History;
-use conformance_judge::{binding, finding, placement};
+use conformance_judge::{all, binding, finding, placement};
 
 /// TOPO-01.
 pub(crate) const CASE: Case = Case::new(
@@ -31,7 +31,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TOPO-01", || {
-        binding::all(&history.end(), &history.gangs("racked")?)?;
-        placement::gang_in_one_domain(history, &history.base("racked")?.name, RACK)
+        let placed = placement::gang_in_one_domain(history, &history.base("racked")?.name, RACK);
+        all([placed, binding::all(&history.end(), &history.gangs("racked")?)])
     })]
 }

@@ -9,7 +9,7 @@ use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
 use conformance_history::{History, SharedMark};
-use conformance_judge::{binding, finding, placement};
+use conformance_judge::{all, binding, finding, placement};
 
 /// TOPO-01.
 pub(crate) const CASE: Case = Case::new(
@@ -32,8 +32,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TOPO-01", || {
-        history.reached(SharedMark::PodLost)?;
-        placement::gang_in_one_domain(history, &history.base("replaced")?.name, RACK)?;
+        let placed = placement::gang_in_one_domain(history, &history.base("replaced")?.name, RACK);
+        all([placed, history.reached(SharedMark::PodLost).map(drop)])?;
         binding::all(&history.end(), &history.gangs("replaced")?)
     })]
 }

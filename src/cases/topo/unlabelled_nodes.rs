@@ -8,8 +8,9 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::Expected;
-use conformance_history::{History, SharedMark};
-use conformance_judge::{binding, finding, placement};
+use conformance_history::History;
+use conformance_judge::binding::{self, scheduler_passed};
+use conformance_judge::{all, finding, placement};
 
 /// TOPO-11.
 pub(crate) const CASE: Case = Case::new(
@@ -36,9 +37,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TOPO-11", || {
-        history.reached(SharedMark::SchedulerPassed)?;
-        placement::never_unlabelled(history, &history.base("edgy")?.name, RACK)?;
-        placement::never_unlabelled(history, &history.base("homeless")?.name, RACK)?;
+        let labelled = ["edgy", "homeless"]
+            .map(|set| placement::never_unlabelled(history, &history.base(set)?.name, RACK));
+        all([all(labelled), scheduler_passed(history)])?;
         let end = history.end();
         binding::exactly(&end, "edgy-0-worker", 2)?;
         binding::whole(&end, &history.units("anywhere")?)

@@ -10,8 +10,9 @@ use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
 use conformance_expect::domains::{Domain, domains};
-use conformance_expect::hyper_nodes;
+use conformance_expect::resolver::gang_resource;
 use conformance_expect::schedulers::volcano::POD_GROUP;
+use conformance_expect::{Expected, Gang, hyper_nodes};
 use conformance_history::{History, Live};
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::{Shown, ensure, finding, violation};
@@ -51,12 +52,14 @@ const ATTEMPTS: &[Attempt] = &[
 ];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let mut gangs = Vec::new();
     for (name, _, _) in SETS {
-        test.submit(name).await?;
+        gangs.extend(test.submit(name).await?);
     }
     test.creates(&test.manifest("grouped")?, ATTEMPTS).await?;
+    let target = test.target;
     test.until("the PodGroups", REACTION, |live| {
-        SETS.iter().all(|(name, _, _)| live.get(POD_GROUP, &format!("{name}-0")).is_some())
+        gangs.iter().all(|gang| gang_resource(target, live, gang, POD_GROUP).is_some())
     })
     .await
 }
@@ -92,19 +95,19 @@ fn limits(found: &Value, key: Option<&str>, tiers: &[(&str, &Value)]) -> bool {
     found["mode"] == "hard" && (found["highestTierAllowed"] == spec["tier"] || by_name)
 }
 
-/// The PodGroup of a PodCliqueSet, and its subgroups, are kept in the levels that they have to be.
+/// The PodGroup of a PodGang, and its subgroups, are kept in the levels that they have to be.
 fn kept_in(
     live: &Live,
-    set: &str,
+    gang: &Gang,
     tiers: &[(&str, &Value)],
     whole: Option<&str>,
     part: Option<&str>,
 ) -> Ruling {
-    let found = live.get(POD_GROUP, &format!("{set}-0")).unwrap_or(&Value::Null);
+    let found = gang_resource(Target::VOLCANO, live, gang, POD_GROUP).unwrap_or(&Value::Null);
     let spec = &found["spec"];
     let policy = |name: &str| {
         let policies = spec["subGroupPolicy"].as_array().into_iter().flatten();
-        let mut named = policies.filter(|policy| policy["name"] == format!("{set}-0-{name}"));
+        let mut named = policies.filter(|policy| policy["name"] == format!("{}-{name}", gang.replica_name()));
         named.next().map_or(&Value::Null, |policy| &policy["networkTopology"])
     };
     let all = [
@@ -117,7 +120,7 @@ fn kept_in(
             let wanted = key.map_or("none".to_owned(), |key| format!("hard up to {key}"));
             violation(
                 WRONG_TOPOLOGY_CONSTRAINT,
-                format!("networkTopology of {what} of {set} is {topology}, not {wanted}"),
+                format!("networkTopology of {what} of {} is {topology}, not {wanted}", gang.set),
             )
             .shown_by_object("it", found)
         })?;
@@ -133,7 +136,8 @@ fn judge(history: &History) -> Vec<Finding> {
             return Err(Broken::NotReached("there are no nodes".into()));
         }
         let tiers = tiers(&end, &domains)?;
-        SETS.iter().try_for_each(|(set, whole, part)| kept_in(&end, set, &tiers, *whole, *part))?;
+        SETS.iter()
+            .try_for_each(|(set, whole, part)| kept_in(&end, &history.base(set)?, &tiers, *whole, *part))?;
         answers(history, ATTEMPTS)
     })]
 }
@@ -153,7 +157,8 @@ mod tests {
         let level = |tier: u64, name: &str| json!({"spec": {"tier": tier, "tierName": name}});
         let (rack, block) = (level(2, "rack"), level(3, "block"));
         let live = Story::on(Target::VOLCANO).added(found).end().end();
-        kept_in(&live, "both", &[(RACK, &rack), (BLOCK, &block)], Some(BLOCK), Some(RACK))
+        let gang = Gang { set: "both".into(), ..Gang::made_by_hand("both-0") };
+        kept_in(&live, &gang, &[(RACK, &rack), (BLOCK, &block)], Some(BLOCK), Some(RACK))
     }
 
     #[test]

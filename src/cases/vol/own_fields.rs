@@ -38,7 +38,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("VOL-01", || {
-            history.reached(SharedMark::Converged)?;
+            history.waited_for(SharedMark::Converged)?;
             let (end, gangs) = (history.end(), history.gangs(SET)?);
             gang_resources::owned(history, &end, &gangs)?;
             gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;

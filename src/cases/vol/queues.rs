@@ -9,7 +9,9 @@ use conformance_driver::admission_attempts::template;
 use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
+use conformance_expect::resolver::gang_resource;
 use conformance_expect::schedulers::volcano::POD_GROUP;
+use conformance_expect::{Expected, Gang};
 use conformance_history::{History, Live};
 use conformance_judge::admission::{Attempt, admitted, answers, refused};
 use conformance_judge::{Shown, ensure, finding, violation};
@@ -110,6 +112,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.close_queue(&test.domain("closed")).await?;
     test.creates_until(&named, CLOSED, REACTION).await?;
     test.creates(&named, NEW).await?;
+    let mut gangs = Vec::new();
     for (name, queue) in LIVE {
         let mut pcs = named.clone();
         pcs["metadata"]["name"] = name.into();
@@ -119,25 +122,24 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
             "by-cliques" => on_cliques(&mut pcs, [queue, queue]),
             _ => {}
         }
-        test.submit_value(pcs).await?;
+        gangs.extend(test.submit_value(pcs).await?);
     }
+    let target = test.target;
     test.until("the PodGroups", REACTION, |live| {
-        LIVE.iter().all(|(name, _)| live.get(POD_GROUP, &format!("{name}-0")).is_some())
+        gangs.iter().all(|gang| gang_resource(target, live, gang, POD_GROUP).is_some())
     })
     .await?;
     test.updates("by-set", MOVED).await?;
     test.updates("by-cliques", MOVED_CLIQUES).await
 }
 
-/// The PodGroup of a PodCliqueSet is in a queue.
-fn queued(live: &Live, set: &str, queue: &str) -> Ruling {
-    let found = live.get(POD_GROUP, &format!("{set}-0")).unwrap_or(&Value::Null);
+/// The PodGroup of a PodGang is in a queue.
+fn queued(live: &Live, gang: &Gang, queue: &str) -> Ruling {
+    let found = gang_resource(Target::VOLCANO, live, gang, POD_GROUP).unwrap_or(&Value::Null);
     ensure(found["spec"]["queue"] == queue, || {
-        violation(
-            WRONG_QUEUE,
-            format!("PodGroup {set}-0 is in queue {}, not {queue:?}", found["spec"]["queue"]),
-        )
-        .shown_by_object("it", found)
+        let is = &found["spec"]["queue"];
+        violation(WRONG_QUEUE, format!("the PodGroup of {} is in queue {is}, not {queue:?}", gang.name))
+            .shown_by_object("it", found)
     })
 }
 
@@ -150,7 +152,7 @@ fn judge(history: &History) -> Vec<Finding> {
         for (name, queue) in LIVE {
             let queue =
                 if queue.is_empty() { "default".to_owned() } else { full(history.submitted(name)?, queue) };
-            queued(&end, name, &queue)?;
+            queued(&end, &history.base(name)?, &queue)?;
         }
         answers(history, MOVED)?;
         answers(history, MOVED_CLIQUES)
@@ -167,9 +169,10 @@ mod tests {
         let mut found = object(POD_GROUP, "s-0");
         found["spec"] = json!({"queue": "default"});
         let live = Story::on(Target::VOLCANO).added(found).end().end();
-        assert_eq!(queued(&live, "s", "default"), Ok(()));
-        assert!(queued(&live, "s", "ns-open").is_err());
-        assert!(queued(&live, "t", "default").is_err());
+        let told = |gang: &str, queue: &str| queued(&live, &Gang::made_by_hand(gang), queue);
+        assert_eq!(told("s-0", "default"), Ok(()));
+        assert!(told("s-0", "ns-open").is_err());
+        assert!(told("t-0", "default").is_err());
     }
 
     #[test]

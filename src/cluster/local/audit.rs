@@ -1,10 +1,13 @@
-//! Who bound which pod: the API server writes an audit log of bindings, and of nothing else.
+//! Who bound which pod, and what the operator under test has written: the API server's audit log has these requests and no
+//! others.
 //!
-//! The history shows that a pod got a node, the audit log who requested it; each scheduler has its own user. A line
-//! is written when the request is answered, moments after a watch has shown the pod.
+//! The history shows that a pod got a node, the audit log who requested it; each scheduler has its own user. A write that
+//! changes nothing, or that was refused, is in no history at all. A line is written when the request is answered, moments
+//! after a watch has shown what came of it.
 
 use std::path::Path;
 
+use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::ClusterError;
@@ -21,14 +24,41 @@ pub struct Binding {
     pub user: String,
 }
 
-/// The audit policy.
-pub(super) fn policy() -> Value {
+/// A write that the operator under test requested, whatever the answer was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperatorWrite {
+    /// `create`, `update`, `patch`, `delete` or `deletecollection`.
+    pub verb: String,
+    /// API group.
+    pub group: String,
+    /// The kind's plural name, with the subresource.
+    pub resource: String,
+    /// The object's name, where the request names one.
+    pub name: String,
+    /// The answer's status.
+    pub code: u64,
+}
+
+/// The audit policy; `operators` are the users that the operator under test may be.
+pub(super) fn policy(operators: &[String]) -> Value {
+    let of_group = |group: &str, resources: &[&str]| json!({"group": group, "resources": resources});
+    // No promise is about these.
+    let excepted = [
+        of_group("", &["events"]),
+        of_group("events.k8s.io", &["events"]),
+        of_group("coordination.k8s.io", &["leases"]),
+        of_group("authentication.k8s.io", &[]),
+        of_group("authorization.k8s.io", &[]),
+    ];
+    let writes = ["create", "update", "patch", "delete", "deletecollection"];
     json!({
         "apiVersion": "audit.k8s.io/v1",
         "kind": "Policy",
         "omitStages": ["RequestReceived"],
         "rules": [
-            {"level": "Metadata", "verbs": ["create"], "resources": [{"group": "", "resources": ["pods/binding"]}]},
+            {"level": "Metadata", "verbs": ["create"], "resources": [of_group("", &["pods/binding"])]},
+            {"level": "None", "resources": excepted},
+            {"level": "Metadata", "users": operators, "verbs": writes},
             {"level": "None"},
         ],
     })
@@ -48,21 +78,63 @@ pub(super) fn args(policy: &Path, log: &Path) -> [String; 3] {
 /// # Errors
 /// [`ClusterError::File`].
 pub(super) fn bindings(log: &Path, namespace: &str) -> Result<Vec<Binding>, ClusterError> {
-    let text = match std::fs::read_to_string(log) {
-        Ok(text) => text,
-        // The first binding makes the file.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(ClusterError::File { path: log.into(), source }),
-    };
-    Ok(parse(&text, namespace))
+    Ok(bindings_in(&read(log)?, namespace))
 }
 
-fn parse(text: &str, namespace: &str) -> Vec<Binding> {
-    let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    events
-        .filter(|event| {
-            event["objectRef"]["namespace"] == namespace && event["responseStatus"]["code"] == 201
-        })
+/// What one of these users has written in a namespace since then, in the order of the requests.
+///
+/// # Errors
+/// [`ClusterError::File`].
+pub(super) fn operator_writes(
+    log: &Path,
+    operators: &[String],
+    namespace: &str,
+    since: Timestamp,
+) -> Result<Vec<OperatorWrite>, ClusterError> {
+    Ok(writes_in(&read(log)?, operators, namespace, since))
+}
+
+fn read(log: &Path) -> Result<String, ClusterError> {
+    match std::fs::read_to_string(log) {
+        Ok(text) => Ok(text),
+        // The first request makes the file.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        Err(source) => Err(ClusterError::File { path: log.into(), source }),
+    }
+}
+
+fn events(text: &str, namespace: &str) -> impl Iterator<Item = Value> {
+    // Most lines are other cases', and not worth parsing.
+    let lines = text.lines().filter(move |line| line.contains(namespace));
+    let events = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    events.filter(move |event| event["objectRef"]["namespace"] == namespace)
+}
+
+fn writes_in(text: &str, operators: &[String], namespace: &str, since: Timestamp) -> Vec<OperatorWrite> {
+    let is_meant = |event: &Value| {
+        let time = event["requestReceivedTimestamp"].as_str().and_then(|time| time.parse::<Timestamp>().ok());
+        let user = event["user"]["username"].as_str().unwrap_or_default();
+        operators.iter().any(|operator| operator == user) && time.is_some_and(|time| time >= since)
+    };
+    let write = |event: Value| {
+        let of = |key: &str| event["objectRef"][key].as_str().unwrap_or_default().to_owned();
+        let subresource = of("subresource");
+        let slash = if subresource.is_empty() { "" } else { "/" };
+        OperatorWrite {
+            verb: event["verb"].as_str().unwrap_or_default().to_owned(),
+            group: of("apiGroup"),
+            resource: format!("{}{slash}{subresource}", of("resource")),
+            name: of("name"),
+            code: event["responseStatus"]["code"].as_u64().unwrap_or_default(),
+        }
+    };
+    events(text, namespace).filter(is_meant).map(write).collect()
+}
+
+fn bindings_in(text: &str, namespace: &str) -> Vec<Binding> {
+    let is_binding = |event: &Value| event["objectRef"]["subresource"] == "binding";
+    events(text, namespace)
+        .filter(|event| is_binding(event) && event["responseStatus"]["code"] == 201)
         .filter_map(|event| {
             let pod = event["objectRef"]["name"].as_str()?.to_owned();
             Some(Binding { pod, user: event["user"]["username"].as_str()?.to_owned() })
@@ -88,7 +160,29 @@ mod tests {
             [line("a", "bound", 201), line("b", "elsewhere", 201), line("a", "refused", 409)].join("\n");
         let cut = format!("{text}\n{}", &line("a", "half", 201)[..40]);
         let bound = Binding { pod: "bound".into(), user: "system:volcano-scheduler".into() };
-        assert_eq!(parse(&cut, "a"), [bound]);
+        assert_eq!(bindings_in(&cut, "a"), [bound]);
+    }
+
+    #[test]
+    fn writes_of_the_operator_count_whatever_came_of_them() {
+        let line = |user: &str, second: u32, name: &str, code: u16| {
+            let object = json!({"resource": "podgangs", "subresource": "status", "apiGroup": "scheduler.grove.io",
+                "namespace": "a", "name": name});
+            json!({"verb": "patch", "user": {"username": user}, "objectRef": object, "responseStatus": {"code": code},
+                "requestReceivedTimestamp": format!("2026-01-01T00:00:{second:02}.000001Z")})
+            .to_string()
+        };
+        let text = [
+            line("operator", 1, "before", 200),
+            line("operator", 2, "idle", 200),
+            line("somebody", 3, "another", 200),
+            line("operator", 4, "refused", 409),
+        ];
+        let since = "2026-01-01T00:00:02Z".parse().expect("a time");
+        let found = writes_in(&text.join("\n"), &["operator".to_owned()], "a", since);
+        let said: Vec<_> = found.iter().map(|write| (write.name.as_str(), write.code)).collect();
+        assert_eq!(said, [("idle", 200), ("refused", 409)]);
+        assert_eq!((found[0].verb.as_str(), found[0].resource.as_str()), ("patch", "podgangs/status"));
     }
 
     #[test]

@@ -31,7 +31,7 @@ mod upgrade;
 mod tests;
 
 pub use crate::cluster_spec::{ClusterSpec, ControllerSpec, Gates, Upgrade};
-pub use audit::Binding;
+pub use audit::{Binding, OperatorWrite};
 pub use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 pub use part::{Part, ProcessId};
 pub(crate) use ports::reserve_any;
@@ -44,6 +44,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use conformance_contract::scheduler::Scheduler;
+use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use rustix::process::Signal;
@@ -175,6 +176,19 @@ impl LocalCluster {
     /// [`ClusterError::File`].
     pub fn bindings(&self, namespace: &str) -> Result<Vec<Binding>, ClusterError> {
         audit::bindings(&self.layout.audit_log(), namespace)
+    }
+
+    /// What the operator under test has requested to be written in a namespace since then, by the API server's audit log:
+    /// what changed nothing and what was refused too, Leases and Events excepted.
+    ///
+    /// # Errors
+    /// [`ClusterError::File`].
+    pub fn operator_writes(
+        &self,
+        namespace: &str,
+        since: Timestamp,
+    ) -> Result<Vec<OperatorWrite>, ClusterError> {
+        audit::operator_writes(&self.layout.audit_log(), &operator::users(&self.spec()), namespace, since)
     }
 
     /// Resident memory of all its parts, in bytes.

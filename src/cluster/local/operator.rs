@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::certs::{Authority, Identity};
+use super::certs::{Authority, CONTROLLER, Identity};
 use super::controller::ControllerPorts;
 use super::readiness::{ask, plain_client};
-use super::{LocalCluster, Part};
+use super::{ClusterSpec, LocalCluster, Part};
 use crate::operator::{Operator, OperatorError, OperatorHome};
 use crate::process::Process;
 use crate::{ClusterError, home};
@@ -27,11 +27,11 @@ pub(super) fn place(
     folder: &Path,
     ports: ControllerPorts,
 ) -> Result<OperatorHome, ClusterError> {
-    let name = &operator.description.name;
-    let identity = match &operator.description.identity {
-        Some(user) => Identity { file, user: &user.user, group: user.group.as_deref() },
-        None => Identity { file, user: name, group: Some("system:masters") },
+    let group = match &operator.description.identity {
+        Some(identity) => identity.group.as_deref(),
+        None => Some("system:masters"),
     };
+    let identity = Identity { file, user: user(operator), group };
     let serving = authority.serving(file, &[])?;
     let folder = folder.join(file);
     home::make(&folder)?;
@@ -44,6 +44,19 @@ pub(super) fn place(
         health: ports.health,
         metrics: ports.metrics,
     })
+}
+
+/// The user that an operator is.
+fn user(operator: &Operator) -> &str {
+    let identity = operator.description.identity.as_ref();
+    identity.map_or(&operator.description.name, |identity| &identity.user)
+}
+
+/// The users that the operators under test in such a cluster are.
+pub(super) fn users(spec: &ClusterSpec) -> Vec<String> {
+    let upgrade = spec.upgrade.iter().flat_map(|upgrade| upgrade.from.iter().chain(&upgrade.to));
+    let given = spec.operator.iter().chain(upgrade).map(|operator| user(operator).to_owned());
+    given.chain([CONTROLLER.user.to_owned()]).collect()
 }
 
 impl LocalCluster {

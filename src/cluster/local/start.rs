@@ -202,7 +202,7 @@ impl Layout {
                 gates: &spec.api_gates,
                 runtime_config: &spec.runtime_config,
                 watch_cache: spec.watch_cache,
-                audit_policy: &write(&config, "audit-policy.yaml", audit::policy())?,
+                audit_policy: &write(&config, "audit-policy.yaml", audit::policy(&operator::users(spec)))?,
                 audit_log: &self.audit_log(),
             }),
             Part::OfScheduler(process) => return process.start(self.place(part)?, spec),

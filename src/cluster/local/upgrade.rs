@@ -24,7 +24,10 @@ impl LocalCluster {
         })?;
         let old = self.controller_objects().await?;
         self.stop_part(Part::Controller, Signal::TERM).await;
-        self.respecify(|spec| spec.operator = upgrade.to);
+        self.respecify(|spec| {
+            spec.operator = upgrade.to;
+            spec.controller.faults.extend(upgrade.faults);
+        });
         let new = self.controller_objects().await?;
         deploy::install(&self.client(), &new).await?;
         for object in left_webhooks(&old, &new) {

@@ -3,13 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
-use conformance_contract::backend_declaration::BackendDeclaration;
 use conformance_contract::target::Target;
 use sha2::{Digest, Sha256};
 
 use super::description::{Description, Read};
 use super::word::Word;
-use super::{Declaration, Declared, OperatorError, roles};
+use super::{Declaration, OperatorError, roles};
 use crate::ClusterError;
 use crate::components::{Program, Progress, Source, digest, hex};
 use crate::source::{GoBuild, Module, Tree, revision};
@@ -109,10 +108,8 @@ impl Opened {
     /// A target as it declares it: with the features and the configuration of its release, if it declares any.
     #[must_use]
     pub fn declared(&self, target: Target) -> Target {
-        let of_backend = self.declaration.as_ref().and_then(|all| all.backends.get(target.backend()));
-        let Some(Declared { features, configuration }) = of_backend.cloned() else { return target };
-        let operator = format!("{} {}", self.description.name, self.tree.revision.version);
-        target.declared_by(BackendDeclaration { operator, features, configuration })
+        let Some(declaration) = &self.declaration else { return target };
+        declaration.declared(format!("{} {}", self.description.name, self.tree.revision.version), target)
     }
 
     /// Refuses a backend that it does not have.

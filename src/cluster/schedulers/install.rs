@@ -25,7 +25,7 @@ pub struct Install {
     /// Where their programs come from.
     pub(crate) programs: ProgramSource,
     /// How they are built from a working tree of the user's instead.
-    pub(super) recipe: Option<Recipe>,
+    pub(super) recipe: Recipe,
     /// The user who posts `pods/binding` for it. Who really does in a cluster where it has a stand-in:
     /// [`ClusterSpec::binder`].
     pub user: &'static str,
@@ -103,10 +103,10 @@ pub(super) struct Recipe {
 /// The recipe of that name.
 macro_rules! recipe {
     ($name:literal) => {
-        Some($crate::schedulers::install::Recipe {
+        $crate::schedulers::install::Recipe {
             path: concat!("schedulers/", $name, ".yaml"),
             text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../schedulers/", $name, ".yaml")),
-        })
+        }
     };
 }
 pub(super) use recipe;
@@ -217,6 +217,9 @@ impl Install {
     pub fn missing_in_kind(&self) -> Option<&'static str> {
         match &self.programs {
             ProgramSource::Given(given) => Some(given.missing_in_kind),
+            ProgramSource::Built(_) if self.deployment.is_none() => {
+                Some("it is not made a Deployment: run it on a local control plane")
+            }
             ProgramSource::Kubernetes | ProgramSource::Built(_) => None,
         }
     }

@@ -60,12 +60,9 @@ pub struct SchedulerSource {
     tree: Tree,
 }
 
-/// The names that may be written before the `=`: of the first program of each scheduler that has a recipe.
+/// The names that may be written before the `=`: of the first program of each scheduler.
 pub fn names() -> Vec<&'static str> {
-    ALL.iter()
-        .filter_map(|install| install.recipe.as_ref().and(install.processes.first()))
-        .map(|process| process.name)
-        .collect()
+    ALL.iter().filter_map(|install| install.processes.first()).map(|process| process.name).collect()
 }
 
 impl SchedulerSource {
@@ -75,15 +72,13 @@ impl SchedulerSource {
     /// [`SourceError`].
     pub async fn open(name: &str, dir: &Path) -> Result<Self, SourceError> {
         let first = |install: &Install| install.processes.first().is_some_and(|process| process.name == name);
-        let found = ALL
-            .iter()
-            .find_map(|install| Some((*install, install.recipe.as_ref()?)).filter(|_| first(install)));
-        let (install, recipe) = found.ok_or_else(|| SourceError::Unknown {
+        let found = ALL.iter().find(|install| first(install));
+        let install = *found.ok_or_else(|| SourceError::Unknown {
             name: name.into(),
             dir: dir.into(),
             known: names(),
         })?;
-        let (description, dir) = recipe.read(dir)?;
+        let (description, dir) = install.recipe.read(dir)?;
         let revision = revision(&dir, &description.version).await;
         Ok(Self { install, description, tree: Tree { dir, revision } })
     }

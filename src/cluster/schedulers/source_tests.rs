@@ -36,7 +36,7 @@ async fn opened(folder: &TempDir) -> SchedulerSource {
 #[test]
 fn every_recipe_names_processes_and_files_of_its_scheduler() {
     for install in ALL {
-        let recipe = install.recipe.as_ref().unwrap();
+        let recipe = &install.recipe;
         let mut fields = document(recipe.text, KIND).unwrap();
         fields.remove("variants");
         let description = from(fields).unwrap();

@@ -213,6 +213,8 @@ pub static CLAUSES: &[Clause] = &[
         may add node affinity on the key); a label with an empty value is no domain", "OWN").of(TopologyRequired),
     scheduling("TOPO-12", "A PCS constraint holds for the whole PCS replica, base and scaled gangs in one domain \
         (upstream's promise to users, grove #648; no backend has it per gang)", "GROVE").of(TopologyPerReplica),
+    scheduling("TOPO-13", "TOPO-01..03 with a required level that is not the rack: block and host", "OWN")
+        .of(TopologyRequired),
 
     // Deletion and cleanup. Event objects excepted.
     contract("DEL-01", "Delete a PCS: every object it caused is gone, its backend resources and Services \

@@ -25,7 +25,7 @@ pub(crate) static CONFORMANCE_EXTERNAL: Column = Column {
     backend: EXTERNAL_SCHEDULER,
     name: clauses::EXTERNAL,
     scope: None,
-    kubernetes: None,
+    trees: None,
     features: &[],
     why_not: &[
         (Feature::AtomicPodGang, NO_SCHEDULER),

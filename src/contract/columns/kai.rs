@@ -27,7 +27,7 @@ static COLUMN: Column = Column {
     backend: "kai-scheduler",
     name: "kai-scheduler",
     scope: None,
-    kubernetes: None,
+    trees: None,
     features: &[
         Feature::AtomicPodGang,
         Feature::TopologyRequired,

@@ -29,7 +29,7 @@ static COLUMN: Column = Column {
     backend: "koord-scheduler",
     name: "koord-scheduler",
     scope: None,
-    kubernetes: None,
+    trees: None,
     features: &[Feature::AtomicPodGang, Feature::TopologyRequired, Feature::SelfHealing, Feature::Kubelet],
     why_not: &[
         NO_PLACE_PER_REPLICA,

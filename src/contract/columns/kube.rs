@@ -3,7 +3,6 @@
 use super::{Description, NEVER_HALF, NO_PLACE_PER_REPLICA};
 use crate::clauses::Feature;
 use crate::kinds::{Kind, kind};
-use crate::kubernetes::Kubernetes;
 use crate::scheduler::Scheduler;
 use crate::target::{Column, ReportedVersion, Target};
 
@@ -56,7 +55,7 @@ const ANY: Column = Column {
     backend: "default-scheduler",
     name: "default-scheduler",
     scope: None,
-    kubernetes: None,
+    trees: None,
     features: &[],
     why_not: &[],
     gates: &[("GangScheduling", "AON-02"), TOPOLOGY_GATE],
@@ -67,7 +66,7 @@ const ANY: Column = Column {
 static POD_GROUP: Column = Column {
     id: "default-scheduler-podgroup",
     scope: Some("PodGroup"),
-    kubernetes: Some(Kubernetes::V1_36),
+    trees: Some(false),
     features: &[
         Feature::TopologyRequired,
         Feature::TopologyPerClique,
@@ -93,7 +92,7 @@ static POD_GROUP: Column = Column {
 static POD_GANG: Column = Column {
     id: "default-scheduler-podgang",
     scope: Some("PodGang"),
-    kubernetes: Some(Kubernetes::V1_36),
+    trees: Some(false),
     features: &[Feature::AtomicPodGang, Feature::TopologyRequired, Feature::SelfHealing, Feature::Kubelet],
     why_not: &[
         (
@@ -116,7 +115,7 @@ static POD_GANG: Column = Column {
 static TREE: Column = Column {
     id: "default-scheduler-tree",
     scope: Some("Tree"),
-    kubernetes: Some(Kubernetes::V1_37),
+    trees: Some(true),
     features: &[
         Feature::AtomicPodGang,
         Feature::TopologyRequired,

@@ -30,7 +30,7 @@ static COLUMN: Column = Column {
     backend: "volcano",
     name: "volcano",
     scope: None,
-    kubernetes: None,
+    trees: None,
     features: &[
         Feature::AtomicPodGang,
         Feature::TopologyRequired,

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use conformance_cluster::nodes::{NodeSpec, PODS};
 use conformance_contract::names;
+use conformance_history::Pod;
 
-use super::{Stop, TestContext};
+use super::{Awaited, Loss, Stop, TestContext};
 use crate::case::Nodes;
+use crate::limits;
 
 impl TestContext {
     /// Gives the case the nodes that join at this step; returns when the target's scheduler knows what domains they are
@@ -26,6 +28,25 @@ impl TestContext {
         let joined = pools.add(&self.namespace, joining, self.pods_are_scarce()).await?;
         self.nodes.extend(joined);
         self.until_domains_known().await
+    }
+
+    /// Drains the node that joined last, as its administrator would, and takes it away: no new pod comes to it, the pods on
+    /// it are evicted, and it goes when they have gone.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`]; [`Stop::Refused`] where a pod may not be evicted; [`Stop::Wait`] if one stays.
+    pub async fn node_leaves(&mut self) -> Result<(), Stop> {
+        let Some(node) = self.nodes.pop() else { return Ok(()) };
+        let pools = self.test_cluster.cluster.node_pools();
+        pools.close(&node).await?;
+        let on_it = |pod: &Pod<'_>| pod.node() == Some(node.name.as_str());
+        let pods: Vec<_> = self.look(|live| live.pods().filter(on_it).map(|pod| pod.name().to_owned()).collect());
+        for pod in &pods {
+            self.lose_pod_by(Loss::Evicted, pod).await?;
+        }
+        let condition = Awaited::of_harness(format!("{} without pods", node.name));
+        self.until(condition, limits::REACTION, |live| !live.pods().any(|pod| on_it(&pod))).await?;
+        Ok(pools.take(&node).await?)
     }
 
     /// Whether the case counts pods, and not only GPUs.

@@ -37,8 +37,8 @@ impl TestContext {
         let kind = self.test_cluster.recorder.kind(kind);
         let kind = kind.ok_or_else(|| wrong("the history does not hold this kind".into()))?;
         let collection = kind.path(Some(&self.namespace));
-        let path =
-            if method == http::Method::POST { collection } else { format!("{collection}/{name}{tail}") };
+        let is_new = method == http::Method::POST && tail.is_empty();
+        let path = if is_new { collection } else { format!("{collection}/{name}{tail}") };
         let content =
             if method == http::Method::PATCH { "application/merge-patch+json" } else { "application/json" };
         let request = http::Request::builder()
@@ -150,12 +150,60 @@ impl TestContext {
     /// # Errors
     /// [`Stop::Refused`].
     pub async fn lose_pod(&self, name: &str) -> Result<(), Stop> {
-        let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0});
-        self.mark(SharedMark::PodLost, json!({"name": name}));
-        self.attempt(http::Method::DELETE, "Pod", name, &options)
-            .await?
-            .accepted(format!("delete pod {name}"))
-            .map(drop)
+        self.lose_pod_by(Loss::AtOnce, name).await
+    }
+
+    /// Takes a pod away.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn lose_pod_by(&self, loss: Loss, name: &str) -> Result<(), Stop> {
+        self.mark(SharedMark::PodLost, json!({"name": name, "by": loss.name()}));
+        let deletion = |grace: u32| json!({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": grace});
+        let (method, tail, body) = match loss {
+            Loss::AtOnce => (http::Method::DELETE, "", deletion(0)),
+            Loss::WithGrace => (http::Method::DELETE, "", deletion(1)),
+            Loss::Failed => (
+                http::Method::PATCH,
+                "/status",
+                json!({"status": {"phase": "Failed", "reason": "Lost", "message": "failed by the suite"}}),
+            ),
+            Loss::Evicted => {
+                let of = json!({"name": name, "namespace": self.namespace});
+                let eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": of});
+                (http::Method::POST, "/eviction", eviction)
+            }
+        };
+        let answer = self.attempt_at(method, "Pod", name, tail, &body).await?;
+        answer.accepted(format!("lose pod {name}")).map(drop)
+    }
+}
+
+/// How a pod is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loss {
+    /// Deleted without grace, as with a node that vanished.
+    AtOnce,
+    /// Deleted with grace, as by a user.
+    WithGrace,
+    /// It failed.
+    Failed,
+    /// Evicted, as by a drain.
+    Evicted,
+}
+
+impl Loss {
+    /// All four.
+    pub const ALL: [Self; 4] = [Self::AtOnce, Self::WithGrace, Self::Failed, Self::Evicted];
+
+    /// As it is written down.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AtOnce => "deleted at once",
+            Self::WithGrace => "deleted with grace",
+            Self::Failed => "failed",
+            Self::Evicted => "evicted",
+        }
     }
 }
 

@@ -95,7 +95,12 @@ impl TestContext {
         }
         let slowness = self.test_cluster.speed.factor();
         let revision = self.revision().await;
-        let detail = json!({"condition": awaited.condition, "slowness": slowness, "revision": revision});
+        let detail = json!({
+            "condition": awaited.condition,
+            "slowness": slowness,
+            "tooSlow": self.too_slow_since(begin),
+            "revision": revision,
+        });
         self.mark(SharedMark::WaitRanOut, detail);
         self.waited(awaited, limit, begin, self.look(diagnostics::describe))
     }
@@ -116,17 +121,22 @@ impl TestContext {
         situation: String,
     ) -> Stop {
         let Awaited { condition, duty } = condition.into();
-        let speed = &self.test_cluster.speed;
-        let shortened = || format!("limits were shortened to × {} (--timeout-scale)", self.scale);
         Stop::Wait(Box::new(Waited {
             condition: condition.into_owned(),
             duty,
             limit: limit.name,
             seconds: begin.elapsed().as_secs_f64(),
-            slowness: speed.factor(),
-            too_slow: speed.too_slow_since(begin).or_else(|| (self.scale < 1.0).then(shortened)),
+            slowness: self.test_cluster.speed.factor(),
+            too_slow: self.too_slow_since(begin),
             situation,
         }))
+    }
+
+    /// What shows that a wait since then means nothing.
+    fn too_slow_since(&self, begin: Instant) -> Option<String> {
+        let shortened = || format!("limits were shortened to × {} (--timeout-scale)", self.scale);
+        let is_short = self.scale < 1.0 && !self.test_cluster.short_limits_count;
+        self.test_cluster.speed.too_slow_since(begin).or_else(|| is_short.then(shortened))
     }
 
     /// How long a limit is for this run, and on this machine as it is now.

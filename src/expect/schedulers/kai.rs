@@ -1,5 +1,6 @@
-//! KAI (KAI-01, KAI-03): one PodGroup per PodGang, with a leaf subgroup per podgroup and a parent for the podgroups of
-//! each topology group config.
+//! KAI (KAI-01, KAI-03): a PodGroup with a leaf subgroup per podgroup and a parent for the podgroups of each topology group
+//! config. It may be one per PodGang, or one per replica of a PodCliqueSet, in which each PodGang has a subgroup of its own
+//! (upstream's pull request 735): what counts is what needs what.
 
 use conformance_contract::target::Target;
 use conformance_history::{Live, Pod, is_controlled_by};
@@ -18,6 +19,23 @@ const MEMBERSHIP: &str = "pod-group-name";
 const SUBGROUP: &str = "kai.scheduler/subgroup-name";
 /// Annotation that keeps KAI's podgrouper away.
 pub const SKIP: &str = "kai.scheduler/skip-podgrouper";
+/// Who KAI's programs are where they write. Those of a checkout are called by their folders; in KAI's images every one of
+/// them is called `app`.
+const PROGRAMS: &[&str] = &[
+    "kai-scheduler",
+    "kai-binder",
+    "binder",
+    "podgrouper",
+    "podgroupcontroller",
+    "queuecontroller",
+    "admission",
+    "operator",
+    "nodescaleadjuster",
+    "app",
+    "kube-scheduler",
+];
+/// Who the podgrouper is among them.
+pub const PODGROUPER: [&str; 2] = ["podgrouper", "app"];
 /// The label or annotation that chooses a queue, and the queue of the harness.
 pub const QUEUE: (&str, &str) = ("kai.scheduler/queue", "default-queue");
 
@@ -74,11 +92,48 @@ impl<'a> Tree<'a> {
         }
     }
 
+    /// The name of the node above; `None` at the root.
+    fn parent(self, name: &str) -> Option<&'a str> {
+        (!name.is_empty()).then(|| self.node(name).map_or("", |node| text(&node["parent"])))
+    }
+
+    /// Whether a node is satisfied without any pod.
+    fn needs_nothing(self, name: &'a str) -> bool {
+        self.is_satisfied(name, |child| self.needs_nothing(child))
+    }
+
+    /// Whether a node is satisfied if of its children only these are; a leaf never is with a minimum.
+    fn is_satisfied(self, name: &'a str, is_child: impl Fn(&'a str) -> bool) -> bool {
+        let node = self.node(name).unwrap_or(&Value::Null);
+        let children: Vec<_> = self.children(name).map(|child| text(&child["name"])).collect();
+        let satisfied = children.iter().copied().filter(|&child| is_child(child));
+        if let Some(least) = node["minSubGroup"].as_u64() {
+            return usize::try_from(least).is_ok_and(|least| least <= satisfied.count());
+        }
+        if let Some(least) = node["minMember"].as_u64() {
+            let leaves = satisfied.flat_map(|child| self.leaves(child)).filter_map(|leaf| self.node(leaf));
+            return least <= leaves.filter_map(|leaf| leaf["minMember"].as_u64()).sum();
+        }
+        satisfied.count() == children.len()
+    }
+
+    /// Why the gang of these leaves is bound only with what is none of it. Others than the base may need the base, beside
+    /// which they are in the PodGroup.
+    fn needs_others(self, leaves: &[&'a str], is_base: bool) -> Option<String> {
+        let mut below = self.above(leaves);
+        while let Some(above) = self.parent(below) {
+            let is_needed = is_base || !above.is_empty();
+            if is_needed && !self.is_satisfied(above, |child| child == below || self.needs_nothing(child)) {
+                return Some(format!("{} needs more than subgroup {below}", what(above)));
+            }
+            below = above;
+        }
+        None
+    }
+
     /// Why these leaves are not one gang.
     fn does_not_need_all(self, leaves: &[&'a str]) -> Option<String> {
         let top = self.above(leaves);
-        let what =
-            |name: &str| if name.is_empty() { "the PodGroup".to_owned() } else { format!("subgroup {name}") };
         let foreign: Vec<_> = self.leaves(top).into_iter().filter(|leaf| !leaves.contains(leaf)).collect();
         if !foreign.is_empty() {
             return Some(format!("{} holds {} as well", what(top), foreign.join(", ")));
@@ -93,6 +148,19 @@ impl<'a> Tree<'a> {
         }
         None
     }
+}
+
+/// A node in words.
+fn what(name: &str) -> String {
+    if name.is_empty() { "the PodGroup".to_owned() } else { format!("subgroup {name}") }
+}
+
+/// The leaf that the pods of a podgroup name, or the podgroup's name where none does.
+pub fn leaf<'a>(live: &'a Live, podgroup: &'a str) -> &'a str {
+    live.pods()
+        .filter(|pod| pod.pod_clique() == Some(podgroup))
+        .find_map(|pod| pod.label(SUBGROUP))
+        .unwrap_or(podgroup)
 }
 
 impl Expectations for Kai {
@@ -148,16 +216,25 @@ impl Expectations for Kai {
         }
         if faults.is_empty() {
             faults.extend(tree.does_not_need_all(&leaves));
+            faults.extend(tree.needs_others(&leaves, gang.is_base));
         }
         faults
     }
 
     fn joins(&self, gang: &Gang, _group: &Group, _index: usize) -> Option<Name> {
-        Some(Name::object(gang.name.clone()))
+        Some(Name::object(gang.named_after().to_owned()))
     }
 
     fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {
         pod.0["metadata"]["annotations"][MEMBERSHIP].as_str()
+    }
+
+    fn kind_of_any_name(&self) -> Option<&'static str> {
+        Some(POD_GROUP)
+    }
+
+    fn has_part_of(&self, resource: &Value, pod: Pod<'_>) -> bool {
+        pod.label(SUBGROUP).is_none_or(|leaf| Tree(&resource["spec"]).node(leaf).is_some())
     }
 
     fn membership_faults(&self, pod: Pod<'_>, _gang: &Gang, _group: &Group) -> Vec<String> {
@@ -198,22 +275,9 @@ impl Expectations for Kai {
         faults
     }
 
-    /// Programs of a checkout are called by their folders; in KAI's images every one of them is called `app`.
     /// kube-scheduler's name is that of the stand-in, which has a profile of KAI's name.
     fn writers(&self) -> &[&'static str] {
-        &[
-            "kai-scheduler",
-            "kai-binder",
-            "binder",
-            "podgrouper",
-            "podgroupcontroller",
-            "queuecontroller",
-            "admission",
-            "operator",
-            "nodescaleadjuster",
-            "app",
-            "kube-scheduler",
-        ]
+        PROGRAMS
     }
 
     fn own_keys(&self) -> &'static [&'static str] {
@@ -240,3 +304,7 @@ impl Expectations for Kai {
         vec![(POD_GROUP, group), ("Pod", pod)]
     }
 }
+
+#[cfg(test)]
+#[path = "kai_tests.rs"]
+mod tests;

@@ -1,5 +1,7 @@
 //! Koordinator (KOORD-01, KOORD-02): a PodGroup per podgroup, all of a PodGang joined by one `groups` annotation.
 
+use std::time::Duration;
+
 use conformance_contract::names;
 use conformance_contract::target::Target;
 use conformance_history::{Live, Pod};
@@ -38,6 +40,11 @@ impl Expectations for Koordinator {
 
     fn size(&self, resource: &Value) -> Option<u64> {
         resource["spec"]["minMember"].as_u64()
+    }
+
+    /// `scheduleTimeoutSeconds` as it is by default.
+    fn gang_timeout(&self) -> Option<Duration> {
+        Some(Duration::from_secs(30))
     }
 
     fn faults(&self, gang: Made<'_>, resource: &Resource, found: &Value) -> Vec<String> {
@@ -192,7 +199,8 @@ mod tests {
         for (name, value) in always.iter().chain(annotations) {
             found["metadata"]["annotations"][format!("{GANG}/{name}")] = json!(value);
         }
-        let made = Made { target, pod_gang: &pod_gang, podgroups: &podgroups, live: &Live::default() };
+        let live = &Live::default();
+        let made = Made { target, pod_gang: &pod_gang, podgroups: &podgroups, is_base: true, live };
         Koordinator.faults(made, &Koordinator.resources("g", &podgroups)[0], &found)
     }
 
@@ -221,8 +229,8 @@ mod tests {
     fn a_mode_is_the_one_that_is_declared() {
         let declared = BackendDeclaration {
             operator: "mine v1".into(),
-            features: Vec::new(),
             configuration: json!({"gangMode": "NonStrict"}).as_object().unwrap().clone(),
+            ..BackendDeclaration::default()
         };
         let target = Target::KOORDINATOR.declared_by(declared);
         let total = ("total-number", "3");

@@ -1,6 +1,8 @@
 //! kube-scheduler on the Workload API: a Workload per PodGang, and a PodGroup per podgroup (KUBE-01), one for the hard
 //! gang (KUBE-08), or one per podgroup below a tree of CompositePodGroups (KUBE-10).
 
+use std::time::Duration;
+
 use conformance_contract::names;
 use conformance_contract::target::Target;
 use conformance_history::Pod;
@@ -46,6 +48,11 @@ impl Mapping {
 }
 
 impl Expectations for Kube {
+    /// `permitTimeoutDuration` of its plugin GangScheduling, a constant.
+    fn gang_timeout(&self) -> Option<Duration> {
+        Some(Duration::from_secs(300))
+    }
+
     fn kinds(&self) -> &'static [&'static str] {
         match self.mapping {
             Mapping::Tree => &["Workload", COMPOSITE, "PodGroup"],

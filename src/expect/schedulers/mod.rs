@@ -11,6 +11,8 @@ mod kube_tree;
 mod name;
 pub mod volcano;
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 pub use name::Name;
@@ -41,6 +43,8 @@ pub struct Made<'a> {
     pub pod_gang: &'a Value,
     /// Its podgroups as they were created: names and `minReplicas`.
     pub podgroups: &'a [(String, usize)],
+    /// Whether the other PodGangs of its replica wait for it.
+    pub is_base: bool,
     /// Everything in the namespace.
     pub live: &'a Live,
 }
@@ -66,6 +70,12 @@ pub struct Picture {
 pub trait Expectations: Sync {
     /// The kinds of its gang resources, parents first.
     fn kinds(&self) -> &'static [&'static str];
+
+    /// Kinds of another backend's that its PodGangs have too, beside its own: any scheduler that is built on
+    /// kube-scheduler may go by Kubernetes' PodGroups.
+    fn borrowed(&self) -> &'static [&'static str] {
+        &[]
+    }
 
     /// The gang resources of a PodGang with these podgroups, parents first.
     fn resources(&self, pod_gang: &str, podgroups: &[(String, usize)]) -> Vec<Resource>;
@@ -96,6 +106,16 @@ pub trait Expectations: Sync {
 
     /// The gang resource that a pod names.
     fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str>;
+
+    /// The kind of its gang resource, if that may have any name and be one for several PodGangs: the one that pods name.
+    fn kind_of_any_name(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether a gang resource has the part of itself that a pod names, where it has parts.
+    fn has_part_of(&self, _resource: &Value, _pod: Pod<'_>) -> bool {
+        true
+    }
 
     /// What else of a pod's membership is wrong.
     fn membership_faults(&self, _pod: Pod<'_>, _gang: &Gang, _group: &Group) -> Vec<String> {
@@ -139,6 +159,12 @@ pub trait Expectations: Sync {
     /// Prefixes of the annotations and labels in which the scheduler writes what it did: when, and beside which pods.
     fn own_keys(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// How long the scheduler holds what it has found for a gang that is not whole, where there is such a time: when it
+    /// passes, an attempt ends in another way than usual.
+    fn gang_timeout(&self) -> Option<Duration> {
+        None
     }
 
     /// Whether a condition of a gang resource says that the gang cannot be scheduled.
@@ -199,7 +225,15 @@ pub fn is_left_of_a_canary(object: &Value) -> bool {
 /// The gang resources of an expected PodGang.
 pub fn resources_of(target: Target, gang: &Gang) -> Vec<Resource> {
     let podgroups: Vec<_> = gang.groups.iter().map(|group| (group.clique.clone(), group.min)).collect();
-    of(target).resources(&gang.name, &podgroups)
+    of(target).resources(gang.named_after(), &podgroups)
+}
+
+/// The gang resource that a pod names, of a backend that may call it as it likes, if it is there.
+pub(crate) fn joined<'a>(pod: Pod<'a>, is_there: impl Fn(&str, &str) -> bool) -> Option<&'a str> {
+    all().find_map(|(_, expectations)| {
+        let kind = expectations.kind_of_any_name()?;
+        expectations.named_by(pod).filter(|name| is_there(kind, name))
+    })
 }
 
 /// Every kind of gang resource, of any backend, and the schedulerName of the backend whose it is.
@@ -211,6 +245,19 @@ pub fn kinds() -> Vec<(&'static str, &'static str)> {
         kinds.extend(new);
     }
     kinds
+}
+
+/// Whether a PodGang of that backend may have gang resources of that kind: one of its own, or one that it borrows.
+pub fn may_have(backend: &str, kind: &str) -> bool {
+    let mut of_backend = all().filter(|(target, _)| target.backend() == backend);
+    of_backend.any(|(_, of)| of.kinds().contains(&kind) || of.borrowed().contains(&kind))
+}
+
+/// Whether PodGangs of a target and of another backend may both have gang resources of one kind, so that what a pod names
+/// is either's.
+pub fn share_a_kind(target: Target, backend: &str) -> bool {
+    let mut kinds = of(target).kinds().iter().chain(of(target).borrowed());
+    kinds.any(|kind| may_have(backend, kind))
 }
 
 /// Sets the schedulerName of every clique that names none.
@@ -245,6 +292,22 @@ mod tests {
                 assert_eq!(known, Some(Some(target.scheduler())), "{target}: {kind}");
             }
         }
+    }
+
+    #[test]
+    fn what_is_borrowed_is_another_backends() {
+        for (target, expectations) in all() {
+            for borrowed in expectations.borrowed() {
+                let lenders: Vec<_> = kinds().into_iter().filter(|(kind, _)| kind == borrowed).collect();
+                assert!(
+                    lenders.len() == 1 && lenders[0].1 != target.backend(),
+                    "{target}: {borrowed} of {lenders:?}"
+                );
+            }
+        }
+        assert!(may_have("volcano", volcano::POD_GROUP) && !may_have("volcano", "PodGroup"));
+        assert!(share_a_kind(Target::KUBE_TREE, "default-scheduler"));
+        assert!(!share_a_kind(Target::VOLCANO, "default-scheduler"));
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(super) fn of_pods(course: &Course<'_>) -> Ruling {
     for version in course.pods().filter(|version| version.change != Change::Deleted) {
         let pod = version.pod();
         let own = text(&pod.0["spec"]["schedulerName"]);
-        let others = known.iter().filter(|target| target.backend() != own);
+        let others = known.iter().filter(|target| !schedulers::share_a_kind(**target, own));
         let member = others
             .filter_map(|target| Some((target.backend(), schedulers::of(*target).named_by(pod)?)))
             .next();
@@ -54,7 +54,7 @@ pub(super) fn of_resources(course: &Course<'_>) -> Ruling {
         let Some(backend) = backends.get(version.kind()) else { continue };
         let owners = list(&version.object["metadata"]["ownerReferences"]).iter();
         let mut own = owners.filter_map(|owner| labels.get(text(&owner["uid"])));
-        if let Some(other) = own.find(|label| *label != backend)
+        if let Some(other) = own.find(|label| !schedulers::may_have(label, version.kind()))
             && seen.insert(version.uid())
         {
             let (kind, name) = (version.kind(), version.name());

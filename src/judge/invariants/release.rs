@@ -15,6 +15,7 @@ use crate::{Shown, none, violation};
 
 const CREATED_UNGATED: Code = Code::new("created-ungated");
 const SECOND_GATE: Code = Code::new("second-gate");
+const NAMES_ANOTHER_GANG: Code = Code::new("names-another-gang");
 const FOREIGN_GATE_REMOVED: Code = Code::new("foreign-gate-removed");
 
 /// The prefix of Grove's names.
@@ -54,6 +55,47 @@ fn released_with(version: &Version<'_>, before: &[&str], gates: &[&str]) -> Opti
     let taken = taken.filter(|_| is_release)?;
     let message = format!("the release of {} removed {taken} too, which is another's", version.name());
     Some(violation(FOREIGN_GATE_REMOVED, message).shown_by("released", *version))
+}
+
+/// When a pod loses Grove's gate, its label names a PodGang that lists its PodClique.
+pub(super) fn names_its_gang(course: &Course<'_>) -> Ruling {
+    let mut pod_gangs: BTreeMap<&str, Version<'_>> = BTreeMap::new();
+    let mut released: BTreeSet<&str> = BTreeSet::new();
+    let mut violations = Vec::new();
+    for version in &course.versions {
+        let is_there = version.change != Change::Deleted;
+        if version.kind() == "PodGang" {
+            match is_there {
+                true => drop(pod_gangs.insert(version.uid(), *version)),
+                false => drop(pod_gangs.remove(version.uid())),
+            }
+        }
+        let pod = version.pod();
+        let is_gated = || pod.gates().contains(&names::GATE);
+        if !is_groves_pod(version) || !is_there || is_gated() || !released.insert(version.uid()) {
+            continue;
+        }
+        let mut listing = pod_gangs.values().filter(|gang| lists(gang, pod.pod_clique())).peekable();
+        let Some(first) = listing.peek().copied() else { continue };
+        if listing.all(|gang| pod.pod_gang() != Some(gang.name())) {
+            let said = pod.pod_gang().unwrap_or("none");
+            let message = format!(
+                "label {} of {} says {said}; PodGang {} lists it",
+                names::POD_GANG,
+                pod.name(),
+                first.name()
+            );
+            let found = violation(NAMES_ANOTHER_GANG, message);
+            violations.push(found.shown_by("released", *version).shown_by("lists it", *first));
+        }
+    }
+    none(violations)
+}
+
+/// Whether a PodGang has a PodClique among its podgroups.
+fn lists(pod_gang: &Version<'_>, clique: Option<&str>) -> bool {
+    let mut podgroups = list(&pod_gang.object["spec"]["podgroups"]).iter();
+    podgroups.any(|podgroup| podgroup["name"].as_str() == clique)
 }
 
 fn is_initialized(version: &Version<'_>) -> bool {
@@ -108,12 +150,8 @@ pub(super) fn in_order(course: &Course<'_>) -> Ruling {
         if !is_groves_pod(version) || !is_there || is_gated() || !released.insert(version.uid()) {
             continue;
         }
-        let lists = |found: &&Version<'_>| {
-            let mut podgroups = list(&found.object["spec"]["podgroups"]).iter();
-            podgroups.any(|podgroup| podgroup["name"].as_str() == pod.pod_clique())
-        };
         let mut message = None;
-        if !pod_gangs.values().filter(lists).any(is_initialized) {
+        if !pod_gangs.values().filter(|gang| lists(gang, pod.pod_clique())).any(is_initialized) {
             let clique = pod.pod_clique().unwrap_or("no PodClique");
             message =
                 Some((UNGATED_BEFORE_INITIALIZED, format!("a PodGang that lists {clique} was Initialized")));

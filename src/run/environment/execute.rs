@@ -52,7 +52,7 @@ impl Environment {
         loop {
             let waiting = self.seats(case, target);
             let Some(_seats) = self.interruption.unless_requested(waiting).await else {
-                break if attempts.is_empty() { interrupted() } else { verdict::of_attempts(attempts) };
+                break if attempts.is_empty() { interrupted() } else { verdict::of_attempts(attempts, target) };
             };
             let result = {
                 let _running = self.interruption.running();
@@ -63,12 +63,16 @@ impl Environment {
                 result
             };
             if result.is_interrupted() {
-                break if attempts.is_empty() { result } else { verdict::of_attempts(attempts) };
+                break if attempts.is_empty() { result } else { verdict::of_attempts(attempts, target) };
             }
             let passed = verdict::is_expected(result.outcome.verdict);
             attempts.push(result);
+            // A race has to be seen to pass, whatever retries there are.
+            if attempts.len() < verdict::tries_of_races(&attempts, target) {
+                continue;
+            }
             if passed || attempts.len() > self.settings.retries as usize {
-                break verdict::of_attempts(attempts);
+                break verdict::of_attempts(attempts, target);
             }
         }
     }

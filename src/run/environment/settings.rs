@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use conformance_cluster::kind::KindSpec;
 use conformance_cluster::local::{ClusterSpec, Programs};
+use conformance_driver::test_cluster::Thorough;
 use conformance_report::Implementation;
 
 /// How cases are run.
@@ -27,8 +28,10 @@ pub struct Settings {
     pub retries: u32,
     /// Whether cases of features that the operator does not declare are run all the same, to find out what it has.
     pub probe_undeclared: bool,
-    /// Whether cases that crash something try every point at which they can, instead of a choice.
-    pub every_crash_point: bool,
+    /// Whether a wait that runs out means something although limits were shortened: on clusters that are broken on purpose.
+    pub short_limits_count: bool,
+    /// How much time cases take.
+    pub thorough: Thorough,
     /// Where histories and artifacts go.
     pub out: PathBuf,
     /// Whether clusters and their folders stay after a failure.

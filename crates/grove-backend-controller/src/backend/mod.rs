@@ -1,7 +1,6 @@
 //! The schedulers Grove supports, one module each, behind [`SchedulerBackend`].
 //!
 //! - `scheduler_backend`: the contract
-//! - `validation`: the result of checking a PodCliqueSet
 //! - `profiles`: from the configuration file to a backend
 //! - `registry`: which backends are enabled and what each serves
 //! - `template`: what admission rules look up in a template
@@ -43,7 +42,6 @@ mod registry;
 mod remembered;
 mod scheduler_backend;
 mod template;
-mod validation;
 mod volcano;
 
 pub use default_scheduler::{DefaultScheduler, DefaultSchedulerConfig, GangScope, SchedulerFeatureGates};
@@ -57,5 +55,5 @@ pub use scheduler_backend::{
     BackendError, GangState, Membership, Release, SchedulerBackend, Synced, TopologyBackend, TopologyState,
     TopologyView,
 };
-pub use validation::{FieldError, FieldErrorReason, Validation};
 pub use volcano::{VOLCANO, Volcano};
+pub use webhook_server::{FieldError, FieldErrorReason, Validation};

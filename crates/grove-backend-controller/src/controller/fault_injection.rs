@@ -9,7 +9,9 @@ use std::task::{Context, Poll};
 use futures::FutureExt;
 use grove_api::PodGang;
 use http::{Method, Request};
-use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, PostParams};
+use kube::api::{
+    Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams,
+};
 use kube::client::Body;
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
@@ -20,6 +22,9 @@ use super::ownership::owner_reference;
 
 const VOLCANO: &str = "scheduling.volcano.sh";
 const KAI: &str = "scheduling.run.ai";
+const KUBE: &str = "scheduling.k8s.io";
+/// Annotation of the faults that write Workloads: the version or generation of the PodGang that was seen last.
+const ANNOTATION_SEEN: &str = "grove.io/seen";
 /// Koordinator's annotation: a JSON list of the gangs that are scheduled together.
 const GROUPS: &str = "gang.scheduling.koordinator.sh/groups";
 
@@ -134,6 +139,44 @@ pub(super) async fn create_foreign_resource(client: &Client, pod_gang: &PodGang)
     // It is there already, or the cluster has no Volcano.
     if let Err(error) = api.create(&PostParams::default(), &pod_group).await {
         tracing::debug!(%error, "fault: no foreign resource");
+    }
+}
+
+/// The PodGang's Workload on Kubernetes 1.36.
+fn workload_of(client: &Client, pod_gang: &PodGang) -> Api<DynamicObject> {
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(KUBE, "v1alpha2", "Workload"));
+    Api::namespaced_with(client.clone(), &pod_gang.namespace().unwrap_or_default(), &resource)
+}
+
+/// The fault `touch-gang-resources`: the Workload says which version of its PodGang was seen last.
+pub(super) async fn touch_workload(client: &Client, pod_gang: &PodGang) {
+    let seen = json!({"metadata": {"annotations": {ANNOTATION_SEEN: pod_gang.metadata.resource_version}}});
+    let patch = Patch::Merge(&seen);
+    let touched =
+        workload_of(client, pod_gang).patch(&pod_gang.name_any(), &PatchParams::default(), &patch).await;
+    if let Err(error) = touched {
+        tracing::debug!(%error, "fault: the Workload is not touched");
+    }
+}
+
+/// The fault `recreate-gang-resources`: a Workload that was made before this generation of its PodGang goes.
+pub(super) async fn delete_workload_of_old(client: &Client, pod_gang: &PodGang) {
+    let (workloads, name) = (workload_of(client, pod_gang), pod_gang.name_any());
+    let generation = pod_gang.metadata.generation.unwrap_or_default().to_string();
+    let Ok(Some(workload)) = workloads.get_opt(&name).await else { return };
+    let seen = workload.annotations().get(ANNOTATION_SEEN).cloned();
+    let done = match seen {
+        Some(seen) if seen != generation => {
+            workloads.delete(&name, &DeleteParams::background()).await.map(drop)
+        }
+        Some(_) => Ok(()),
+        None => {
+            let patch = json!({"metadata": {"annotations": {ANNOTATION_SEEN: generation}}});
+            workloads.patch(&name, &PatchParams::default(), &Patch::Merge(&patch)).await.map(drop)
+        }
+    };
+    if let Err(error) = done {
+        tracing::debug!(%error, "fault: the Workload stays");
     }
 }
 

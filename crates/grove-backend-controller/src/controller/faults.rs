@@ -18,6 +18,10 @@ pub struct Faults {
     pub drop_podgroup: bool,
     /// Every second a PodGang is written for no reason.
     pub write_on_reconcile: bool,
+    /// A Workload gets an annotation whenever anything of its PodGang changes (GANG-09).
+    pub touch_gang_resources: bool,
+    /// A Workload is deleted, and so made anew, for every generation of its PodGang (KUBE-04).
+    pub recreate_gang_resources: bool,
     /// Every PodGang gets a Volcano PodGroup of its name beside what its backend makes (COEX-02).
     pub foreign_resource: bool,
     /// The last entry is left out of Koordinator's list of gangs that go together (KOORD-07).
@@ -82,6 +86,10 @@ pub enum Fault {
     DropPodgroup,
     /// See [`Faults::write_on_reconcile`].
     WriteOnReconcile,
+    /// See [`Faults::touch_gang_resources`].
+    TouchGangResources,
+    /// See [`Faults::recreate_gang_resources`].
+    RecreateGangResources,
     /// See [`Faults::foreign_resource`].
     ForeignResource,
     /// See [`Faults::forget_member`].
@@ -131,6 +139,8 @@ impl FromStr for Fault {
             "early-ungate" => Ok(Self::EarlyUngate),
             "drop-podgroup" => Ok(Self::DropPodgroup),
             "write-on-reconcile" => Ok(Self::WriteOnReconcile),
+            "touch-gang-resources" => Ok(Self::TouchGangResources),
+            "recreate-gang-resources" => Ok(Self::RecreateGangResources),
             "foreign-resource" => Ok(Self::ForeignResource),
             "forget-member" => Ok(Self::ForgetMember),
             "wrong-queue" => Ok(Self::WrongQueue),
@@ -164,6 +174,8 @@ impl FromIterator<Fault> for Faults {
                 Fault::EarlyUngate => on.early_ungate = true,
                 Fault::DropPodgroup => on.drop_podgroup = true,
                 Fault::WriteOnReconcile => on.write_on_reconcile = true,
+                Fault::TouchGangResources => on.touch_gang_resources = true,
+                Fault::RecreateGangResources => on.recreate_gang_resources = true,
                 Fault::ForeignResource => on.foreign_resource = true,
                 Fault::ForgetMember => on.forget_member = true,
                 Fault::WrongQueue => on.wrong_queue = true,

@@ -14,6 +14,8 @@ use serde_json::{Value, json};
 pub const NAMESPACE: &str = "grove-system";
 /// The controller's service account.
 pub const SERVICE_ACCOUNT: &str = "grove-backend-controller";
+/// The Secret of the webhooks' certificate.
+pub(super) const SECRET: &str = "grove-backend-controller-webhook";
 /// The controller's MutatingWebhookConfigurations.
 pub const MUTATING_CONFIGURATIONS: [&str; 1] = ["podcliqueset-defaulting-webhook"];
 /// The controller's ValidatingWebhookConfigurations.

@@ -5,7 +5,6 @@ use crate::controller::Configuration;
 use crate::controller::admission::{
     DEFAULT_POD_CLIQUE_SET_PATH, VALIDATE_CLUSTER_TOPOLOGY_PATH, VALIDATE_POD_CLIQUE_SET_PATH,
 };
-use crate::controller::certificates::SECRET;
 
 fn options() -> InstallOptions {
     InstallOptions {

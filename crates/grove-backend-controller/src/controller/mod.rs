@@ -5,7 +5,6 @@
 //! of its own.
 //!
 //! - `program`: start and end; `configuration`: the configuration file; `install`: manifests
-//! - `certificates`: the webhooks' certificate, if the controller maintains it itself
 //! - `informer`, `caches`, `triggers`, `queues`, `reconcilers`, `reconcile_loop`: from a watch event to a
 //!   reconciliation
 //! - `context`: what reconcilers share; `ownership`: who owns what
@@ -25,7 +24,6 @@
 pub mod admission;
 mod api_layer;
 mod caches;
-mod certificates;
 mod children;
 mod cluster_topology_binding;
 mod cluster_topology_binding_status;
@@ -74,4 +72,4 @@ mod writes;
 pub use configuration::{Configuration, ConfigurationError};
 pub use faults::{Fault, Faults};
 pub use program::{Certificates, Options, ProgramError, run_controller};
-pub use servers::ServerError;
+pub use webhook_server::ServerError;

@@ -22,7 +22,7 @@ use super::gang_view::GangView;
 use super::ownership::controller;
 use super::writes;
 use crate::backend::{BackendError, GangState, SchedulerBackend, Served};
-use crate::controller::fault_injection::create_foreign_resource;
+use crate::controller::fault_injection::{create_foreign_resource, delete_workload_of_old, touch_workload};
 
 /// Reason of the event on a PodGang whose backend is not enabled (ADM-11).
 const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
@@ -59,6 +59,12 @@ pub(super) async fn reconcile(
     }
     if context.faults.foreign_resource {
         create_foreign_resource(&context.client, &pod_gang).await;
+    }
+    if context.faults.touch_gang_resources {
+        touch_workload(&context.client, &pod_gang).await;
+    }
+    if context.faults.recreate_gang_resources {
+        delete_workload_of_old(&context.client, &pod_gang).await;
     }
     match context.faults.write_on_reconcile {
         true => gang.write_for_no_reason().await,

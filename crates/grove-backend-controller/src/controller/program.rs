@@ -16,22 +16,24 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use webhook_server::certificates::{Keeper, Kept, Subject};
+use webhook_server::{ServerError, serve, serve_tls, tls_of_files, told, told_to_end};
 
 use super::admission::{self, AdmissionState};
 use super::api_layer::ApiLayer;
 use super::caches::caches;
-use super::certificates::{Keeper, Subject};
 use super::configuration::{Configuration, ConfigurationError};
 use super::context::{Context, SyncedGangs};
 use super::events::Events;
 use super::faults::Faults;
+use super::install::{MUTATING_CONFIGURATIONS, SECRET, VALIDATING_CONFIGURATIONS};
 use super::leader::Candidate;
 use super::metrics::Metrics;
 use super::pod_clique::Expectations;
 use super::queues::queues;
 use super::reconcilers::reconcile;
 use super::remembered_replicas::RememberedReplicas;
-use super::servers::{self, Readiness, ServerError};
+use super::servers::{self, Readiness};
 use super::triggers;
 use crate::controller::fault_injection::SpoilingLayer;
 use crate::controller::namespace_termination::EndingNamespaces;
@@ -160,11 +162,16 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
     };
     let (tls, keeper) = match &options.certificates {
         Certificates::Files { certificate, key } => {
-            (servers::tls_of_files(options.webhook_bind, certificate, key).await?, None)
+            (tls_of_files(options.webhook_bind, certificate, key).await?, None)
         }
         Certificates::Managed { service, life } => {
             let (service, namespace) = (service.clone(), options.namespace.clone());
-            let keeper = Keeper::new(&client, Subject { service, namespace, life: *life });
+            let kept = Kept {
+                secret: SECRET,
+                mutating: &MUTATING_CONFIGURATIONS,
+                validating: &VALIDATING_CONFIGURATIONS,
+            };
+            let keeper = Keeper::new(&client, Subject { service, namespace, life: *life }, kept);
             (keeper.tls(), Some(keeper))
         }
     };
@@ -198,16 +205,11 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
     if let Some(keeper) = keeper {
         watches.spawn(keeper.run());
     }
-    servers.spawn(servers::serve("health", options.health_bind, health, stopped.clone()));
-    servers.spawn(servers::serve(
-        "metrics",
-        options.metrics_bind,
-        servers::metrics(metrics),
-        stopped.clone(),
-    ));
+    servers.spawn(serve("health", options.health_bind, health, stopped.clone()));
+    servers.spawn(serve("metrics", options.metrics_bind, servers::metrics(metrics), stopped.clone()));
     let webhooks =
         admission::router(AdmissionState { registry: registry.clone(), bindings: Arc::new(client.clone()) });
-    servers.spawn(servers::serve_tls(options.webhook_bind, tls, webhooks, stopped.clone()));
+    servers.spawn(serve_tls(options.webhook_bind, tls, webhooks, stopped.clone()));
 
     let reconcilers = async {
         caches.settled().await;
@@ -223,7 +225,7 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         let mut candidate = Candidate::new(client.clone(), &options.namespace, identity(), &options.faults);
         tokio::select! {
             () = candidate.lead() => {}
-            () = servers::told(stopped.clone()) => return Ok(()),
+            () = told(stopped.clone()) => return Ok(()),
         }
         tokio::select! {
             result = work => result?,
@@ -301,23 +303,6 @@ async fn served_resources(client: &Client) -> Result<(), ProgramError> {
     match missing.is_empty() {
         true => Ok(()),
         false => Err(ProgramError::MissingResources { missing: missing.join(", ") }),
-    }
-}
-
-/// Listens from the call on, not only from when it is awaited.
-fn told_to_end() -> impl Future<Output = ()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
-    async move {
-        match signals {
-            (Ok(mut terminate), Ok(mut interrupt)) => {
-                tokio::select! {
-                    _ = terminate.recv() => {}
-                    _ = interrupt.recv() => {}
-                }
-            }
-            _ => std::future::pending().await,
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The HTTP servers: webhooks over TLS, health and metrics in plain text.
+//! What is served in plain text: health and metrics.
 //!
 //! `/healthz` reports that the process is alive. `/readyz` reports that the caches are complete and webhooks can
 //! answer, including their certificate if the controller maintains it itself; its text lists what each backend
@@ -6,27 +6,15 @@
 //! (ADM-10).
 
 use std::fmt::Write;
-use std::net::SocketAddr;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::get;
-use axum_server::Handle;
-use axum_server::tls_rustls::RustlsConfig;
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use super::metrics::Metrics;
 use crate::backend::Registry;
-
-/// How long requests in flight may take when the process ends.
-const GRACE: Duration = Duration::from_secs(2);
-/// What the server with TLS serves.
-const WEBHOOKS: &str = "webhooks";
 
 /// What `/readyz` tells.
 #[derive(Clone)]
@@ -37,20 +25,6 @@ pub(super) struct Readiness {
     pub ready: watch::Receiver<bool>,
     /// Whether the webhooks' certificate is served and known; if not, why. None where it comes from files.
     pub certificates: Option<watch::Receiver<Result<(), String>>>,
-}
-
-/// A server that could not start or has failed.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot serve {what} at {address}: {source}")]
-pub struct ServerError {
-    what: &'static str,
-    address: SocketAddr,
-    source: std::io::Error,
-}
-
-/// Returns once `stop` says true, or its sender is gone.
-pub(super) async fn told(mut stop: watch::Receiver<bool>) {
-    let _ = stop.wait_for(|stop| *stop).await;
 }
 
 /// `/healthz` and `/readyz`.
@@ -94,58 +68,6 @@ async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, String) {
     }
     let ready = ready && certificates.is_none_or(|state| state.is_ok());
     (if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, text)
-}
-
-/// Serves `router` at `address` until `stop` says true.
-///
-/// # Errors
-/// The address is taken, or the server failed.
-pub(super) async fn serve(
-    what: &'static str,
-    address: SocketAddr,
-    router: Router,
-    stop: watch::Receiver<bool>,
-) -> Result<(), ServerError> {
-    let failed = |source| ServerError { what, address, source };
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
-    axum::serve(listener, router).with_graceful_shutdown(told(stop)).await.map_err(failed)
-}
-
-/// The certificate and key in files, for the webhooks at `address`.
-///
-/// # Errors
-/// The certificate or key is no good.
-pub(super) async fn tls_of_files(
-    address: SocketAddr,
-    certificate: &Path,
-    key: &Path,
-) -> Result<RustlsConfig, ServerError> {
-    let failed = |source| ServerError { what: WEBHOOKS, address, source };
-    RustlsConfig::from_pem_file(certificate, key).await.map_err(failed)
-}
-
-/// Serves the webhooks `router` over TLS at `address` until `stop` says true.
-///
-/// # Errors
-/// The address is taken, or the server failed.
-pub(super) async fn serve_tls(
-    address: SocketAddr,
-    tls: RustlsConfig,
-    router: Router,
-    stop: watch::Receiver<bool>,
-) -> Result<(), ServerError> {
-    let failed = |source| ServerError { what: WEBHOOKS, address, source };
-    let handle = Handle::new();
-    let stopping = Arc::new(handle.clone());
-    tokio::spawn(async move {
-        told(stop).await;
-        stopping.graceful_shutdown(Some(GRACE));
-    });
-    axum_server::bind_rustls(address, tls)
-        .handle(handle)
-        .serve(router.into_make_service())
-        .await
-        .map_err(failed)
 }
 
 #[cfg(test)]

@@ -10,16 +10,8 @@
 //! - `terminationDelay` is left unset (upstream: 4h): a value there is then always the user's, and none means 4h.
 //! - `metadata.namespace` is left alone: the API server has set it from the request.
 
-use serde::Serialize;
 use serde_json::{Value, json};
-
-/// One operation of a JSON patch. Defaulting only ever adds (which replaces a member that is there).
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PatchOperation {
-    op: &'static str,
-    path: String,
-    value: Value,
-}
+use webhook_server::PatchOperation;
 
 /// Fills in the defaults of a PodCliqueSet and returns the patch that does the same to the original.
 pub fn default_pod_clique_set(pcs: &mut Value) -> Vec<PatchOperation> {
@@ -65,7 +57,7 @@ impl Defaulter<'_> {
         let Some(fields) = self.pcs.pointer_mut(parent).and_then(Value::as_object_mut) else { return };
         if fields.get(field).is_none_or(is_unset) {
             fields.insert(field.to_owned(), default.clone());
-            self.patch.push(PatchOperation { op: "add", path: format!("{parent}/{field}"), value: default });
+            self.patch.push(PatchOperation::add(format!("{parent}/{field}"), default));
         }
     }
 }

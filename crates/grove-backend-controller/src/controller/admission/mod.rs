@@ -5,7 +5,7 @@
 //! ClusterTopologyBindings. What one scheduler cannot express is the backend's to say: these modules only
 //! pick the backend and pass its findings on.
 //!
-//! - `server`: the HTTP side, upstream's three paths; `review`: the AdmissionReview wire format
+//! - `server`: the HTTP side, upstream's three paths
 //! - `defaulting`: the mutating webhook
 //! - `validate`: the order of the checks on create and on update
 //! - `structure`, `names`, `pod_template`, `startup_order`: rules on one PodCliqueSet (ADM-04)
@@ -27,7 +27,6 @@ pub(super) mod fixture;
 mod immutability;
 mod names;
 mod pod_template;
-mod review;
 mod scheduler;
 mod server;
 mod startup_order;
@@ -39,7 +38,7 @@ mod unsupported;
 mod validate;
 
 pub use cluster_topology_binding::validate_cluster_topology_binding;
-pub use defaulting::{PatchOperation, default_pod_clique_set};
+pub use defaulting::default_pod_clique_set;
 pub use server::{
     AdmissionState, DEFAULT_POD_CLIQUE_SET_PATH, VALIDATE_CLUSTER_TOPOLOGY_PATH,
     VALIDATE_POD_CLIQUE_SET_PATH, router,

@@ -1,23 +1,16 @@
 //! The HTTP side of admission: upstream's three paths, each taking and returning an AdmissionReview.
-//!
-//! No failure admits anything: a body that is not a review is a 400, which with failurePolicy `Fail` refuses the
-//! object, and a lookup that fails or a rule that panics becomes a refusal with code 500.
 
-use std::future::Future;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response as HttpResponse};
+use axum::response::Response as HttpResponse;
 use axum::routing::post;
-use axum::{Json, Router};
-use futures::FutureExt;
 use grove_api::{ClusterTopologyBinding, PodCliqueSet};
 use serde::Deserialize;
+use webhook_server::{Operation, REVIEW_LIMIT, Request, Response, answer};
 
-use super::review::{Operation, Request, Response};
 use super::{
     TopologyBindings, default_pod_clique_set, validate_cluster_topology_binding, validate_create,
     validate_update,
@@ -31,8 +24,7 @@ pub const VALIDATE_POD_CLIQUE_SET_PATH: &str = "/webhooks/validate-podcliqueset"
 /// Path of the webhook that judges ClusterTopologyBindings.
 pub const VALIDATE_CLUSTER_TOPOLOGY_PATH: &str = "/webhooks/validate-clustertopology";
 
-/// An update carries the object twice, and etcd takes 1.5 MiB of each.
-const REVIEW_LIMIT: usize = 8 << 20;
+const GROUP: &str = "grove.io";
 
 /// What admission knows of the cluster.
 #[derive(Clone)]
@@ -78,7 +70,7 @@ async fn judge_pcs(mut request: Request, state: &AdmissionState) -> serde_json::
         Operation::Delete | Operation::Connect => Ok(Validation::default()),
     };
     Ok(match findings {
-        Ok(findings) => Response::verdict("PodCliqueSet", &request.name, findings),
+        Ok(findings) => Response::verdict(GROUP, "PodCliqueSet", &request.name, findings),
         Err(error) => Response::failed(error.to_string()),
     })
 }
@@ -93,37 +85,14 @@ fn judge_binding(request: &Request, state: &AdmissionState) -> serde_json::Resul
         Operation::Delete | Operation::Connect => Vec::new(),
     };
     let findings = Validation { errors, warnings: Vec::new() };
-    Ok(Response::verdict("ClusterTopologyBinding", &request.name, findings))
-}
-
-/// Answers the review in `body` with what `judge` makes of its request.
-async fn answer<J, F>(body: Bytes, judge: J) -> HttpResponse
-where
-    J: FnOnce(Request) -> F,
-    F: Future<Output = serde_json::Result<Response>>,
-{
-    let request = match Request::from_body(&body) {
-        Ok(request) => request,
-        Err(error) => return (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
-    };
-    let uid = request.uid.clone();
-    let (operation, namespace, name) = (request.operation, request.namespace.clone(), request.name.clone());
-    let judged = AssertUnwindSafe(async { judge(request).await }).catch_unwind().await;
-    let response = match judged {
-        Ok(Ok(response)) => response,
-        Ok(Err(error)) => Response::unreadable(&error),
-        Err(_) => Response::failed("admission failed on this object; see the controller's log".to_owned()),
-    };
-    if let Some(reason) = response.refusal() {
-        tracing::info!(?operation, namespace, name, reason, "refused");
-    }
-    Json(response.into_review(&uid)).into_response()
+    Ok(Response::verdict(GROUP, "ClusterTopologyBinding", &request.name, findings))
 }
 
 #[cfg(test)]
 mod tests {
     use axum::body::{Body, to_bytes};
     use axum::http;
+    use axum::http::StatusCode;
     use axum::http::header::CONTENT_TYPE;
     use k8s_openapi::ByteString;
     use rstest::rstest;

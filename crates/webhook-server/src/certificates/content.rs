@@ -36,7 +36,7 @@ const SKEW: Duration = Duration::from_secs(3600);
 
 /// Whom a certificate is for, and how long it lives.
 #[derive(Clone, Debug)]
-pub(crate) struct Subject {
+pub struct Subject {
     /// The Service of the webhooks.
     pub service: String,
     /// Its namespace.
@@ -85,7 +85,7 @@ impl Content {
         let valid = |mut params: CertificateParams| {
             params.not_before = now - SKEW;
             params.not_after = now + subject.life;
-            params.distinguished_name.push(DnType::CommonName, "grove-backend-controller");
+            params.distinguished_name.push(DnType::CommonName, subject.service.as_str());
             params
         };
         let mut authority = valid(CertificateParams::default());

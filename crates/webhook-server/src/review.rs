@@ -7,53 +7,78 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Status, StatusCause, Status
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::PatchOperation;
-use crate::backend::Validation;
+use crate::Validation;
 
 /// What the API server asks.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Request {
+pub struct Request {
     /// Returned in the response.
-    pub(super) uid: String,
+    pub uid: String,
     /// Name of the object; empty where the API server will generate it.
     #[serde(default)]
-    pub(super) name: String,
+    pub name: String,
     /// Namespace of the object; empty for cluster-scoped ones.
     #[serde(default)]
-    pub(super) namespace: String,
+    pub namespace: String,
     /// What is about to happen.
-    pub(super) operation: Operation,
+    pub operation: Operation,
     /// The object as it would be stored; null on deletion.
     #[serde(default)]
-    pub(super) object: Value,
+    pub object: Value,
     /// The object as it is stored; null on creation.
     #[serde(default)]
-    pub(super) old_object: Value,
+    pub old_object: Value,
 }
 
 /// The operations a webhook can be registered for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub(super) enum Operation {
+pub enum Operation {
+    /// It is created.
     Create,
+    /// It is changed.
     Update,
+    /// It is deleted.
     Delete,
+    /// A connection to it is made.
     Connect,
 }
 
 /// A body that is no AdmissionReview request of the one version there is.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum MalformedReview {
+pub enum MalformedReview {
+    /// It is no JSON, or lacks a field.
     #[error("not an AdmissionReview: {0}")]
     Json(#[from] serde_json::Error),
+    /// It is something else.
     #[error("expected an AdmissionReview of admission.k8s.io/v1, got {kind:?} of {api_version:?}")]
-    Type { api_version: String, kind: String },
+    Type {
+        /// Its apiVersion.
+        api_version: String,
+        /// Its kind.
+        kind: String,
+    },
+}
+
+/// One operation of a JSON patch (RFC 6902).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PatchOperation {
+    op: &'static str,
+    path: String,
+    value: Value,
+}
+
+impl PatchOperation {
+    /// Adds a member, or replaces the one that is there.
+    pub fn add(path: impl Into<String>, value: Value) -> Self {
+        Self { op: "add", path: path.into(), value }
+    }
 }
 
 impl Request {
     /// The request in the body of a review.
-    pub(super) fn from_body(body: &[u8]) -> Result<Self, MalformedReview> {
+    pub fn from_body(body: &[u8]) -> Result<Self, MalformedReview> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Review {
@@ -72,7 +97,7 @@ impl Request {
 /// The answer to the API server.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Response {
+pub struct Response {
     allowed: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<Status>,
@@ -86,12 +111,12 @@ pub(super) struct Response {
 
 impl Response {
     /// Admits the object as it is.
-    pub(super) fn allowed() -> Self {
+    pub fn allowed() -> Self {
         Self { allowed: true, status: None, patch: None, patch_type: None, warnings: Vec::new() }
     }
 
     /// Admits the object with `patch` applied.
-    pub(super) fn patched(patch: &[PatchOperation]) -> Self {
+    pub fn patched(patch: &[PatchOperation]) -> Self {
         if patch.is_empty() {
             return Self::allowed();
         }
@@ -105,7 +130,7 @@ impl Response {
 
     /// The verdict on an object of `kind`: what a typed client gets is a 422 `Invalid` with a cause per
     /// field, and the text is the list of field errors as Kubernetes prints it.
-    pub(super) fn verdict(kind: &str, name: &str, findings: Validation) -> Self {
+    pub fn verdict(group: &str, kind: &str, name: &str, findings: Validation) -> Self {
         if findings.admits() {
             return Self { warnings: findings.warnings, ..Self::allowed() };
         }
@@ -116,7 +141,7 @@ impl Response {
         });
         let details = StatusDetails {
             causes: Some(causes.collect()),
-            group: Some("grove.io".into()),
+            group: Some(group.into()),
             kind: Some(kind.into()),
             name: Some(name.into()),
             ..StatusDetails::default()
@@ -130,12 +155,12 @@ impl Response {
     }
 
     /// Refuses an object that is not what the webhook is registered for.
-    pub(super) fn unreadable(error: &serde_json::Error) -> Self {
+    pub fn unreadable(error: &serde_json::Error) -> Self {
         Self::denied(400, "BadRequest", format!("cannot read the object: {error}"), None)
     }
 
     /// Refuses because no verdict could be reached.
-    pub(super) fn failed(message: String) -> Self {
+    pub fn failed(message: String) -> Self {
         Self::denied(500, "InternalError", message, None)
     }
 
@@ -152,12 +177,12 @@ impl Response {
     }
 
     /// Why the object is refused, if it is.
-    pub(super) fn refusal(&self) -> Option<&str> {
+    pub fn refusal(&self) -> Option<&str> {
         self.status.as_ref().and_then(|status| status.message.as_deref())
     }
 
     /// The body of the answer to the request `uid`.
-    pub(super) fn into_review(self, uid: &str) -> Value {
+    pub fn into_review(self, uid: &str) -> Value {
         let mut response = json!(self);
         response["uid"] = json!(uid);
         json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response })
@@ -169,11 +194,11 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::backend::FieldError;
+    use crate::FieldError;
 
     fn refused(errors: Vec<FieldError>) -> Value {
         let findings = Validation { errors, warnings: vec!["by the way".into()] };
-        Response::verdict("PodCliqueSet", "demo", findings).into_review("u1")
+        Response::verdict("grove.io", "PodCliqueSet", "demo", findings).into_review("u1")
     }
 
     #[test]

@@ -22,7 +22,7 @@ use tokio::sync::watch;
 
 use super::configurations::Configurations;
 use super::content::{Content, Subject, Verdict};
-use super::{CertificateError, SECRET};
+use super::{CertificateError, Kept};
 
 /// The type of the Secret.
 const SECRET_TYPE: &str = "kubernetes.io/tls";
@@ -36,8 +36,9 @@ const SPREAD: Duration = Duration::from_secs(2);
 const RACES: usize = 3;
 
 /// Keeps the certificate.
-pub(crate) struct Keeper {
+pub struct Keeper {
     secrets: Api<Secret>,
+    secret: &'static str,
     configurations: Configurations,
     subject: Subject,
     tls: RustlsConfig,
@@ -49,7 +50,7 @@ pub(crate) struct Keeper {
 
 impl Keeper {
     /// One that has not begun. A crypto provider must be installed.
-    pub(crate) fn new(client: &Client, subject: Subject) -> Self {
+    pub fn new(client: &Client, subject: Subject, kept: Kept) -> Self {
         let (state, _) = watch::channel(Err("no certificate yet".to_owned()));
         // Until there is a certificate, handshakes fail.
         let config = ServerConfig::builder()
@@ -57,7 +58,8 @@ impl Keeper {
             .with_cert_resolver(Arc::new(ResolvesServerCertUsingSni::new()));
         Self {
             secrets: Api::namespaced(client.clone(), &subject.namespace),
-            configurations: Configurations::new(client),
+            secret: kept.secret,
+            configurations: Configurations::new(client, &kept),
             subject,
             tls: RustlsConfig::from_config(Arc::new(config)),
             served: None,
@@ -67,19 +69,19 @@ impl Keeper {
     }
 
     /// What the webhooks' server serves with; it follows the Secret.
-    pub(crate) fn tls(&self) -> RustlsConfig {
+    pub fn tls(&self) -> RustlsConfig {
         self.tls.clone()
     }
 
     /// Whether the certificate is served and the webhook configurations carry its authority; if not, why. Once
     /// it is so it stays: what is served and known serves on while the API server does not answer.
-    pub(crate) fn state(&self) -> watch::Receiver<Result<(), String>> {
+    pub fn state(&self) -> watch::Receiver<Result<(), String>> {
         self.state.subscribe()
     }
 
     /// Keeps the certificate until the process ends.
-    pub(crate) async fn run(mut self) {
-        let mut changes = pin!(watch_object(self.secrets.clone(), SECRET).default_backoff());
+    pub async fn run(mut self) {
+        let mut changes = pin!(watch_object(self.secrets.clone(), self.secret).default_backoff());
         let period = (self.subject.life / 30).clamp(RETRY, LONGEST_PAUSE);
         loop {
             let pause = if self.look().await { period } else { RETRY };
@@ -127,11 +129,12 @@ impl Keeper {
     /// What the Secret holds; something good is put there first if need be.
     async fn content(&self) -> Result<Content, CertificateError> {
         for _ in 0..RACES {
-            let secret = self.secrets.get_opt(SECRET).await.map_err(CertificateError::api("get", SECRET))?;
+            let secret =
+                self.secrets.get_opt(self.secret).await.map_err(CertificateError::api("get", self.secret))?;
             let old = match secret.as_ref().map(Content::read) {
                 None => None,
                 Some(Err(reason)) => {
-                    tracing::warn!(secret = SECRET, reason, "replacing the webhook certificate");
+                    tracing::warn!(secret = self.secret, reason, "replacing the webhook certificate");
                     None
                 }
                 Some(Ok(content)) => {
@@ -139,7 +142,7 @@ impl Keeper {
                         Verdict::Good => return Ok(content),
                         Verdict::Ending => tracing::info!("the webhook certificate is due for renewal"),
                         Verdict::Broken(reason) => {
-                            tracing::warn!(secret = SECRET, reason, "replacing the webhook certificate");
+                            tracing::warn!(secret = self.secret, reason, "replacing the webhook certificate");
                         }
                     }
                     Some(content)
@@ -164,10 +167,10 @@ impl Keeper {
             // The type stays: it is immutable.
             Some(old) => {
                 let secret = Secret { data, ..old };
-                ("replace", self.secrets.replace(SECRET, &params, &secret).await)
+                ("replace", self.secrets.replace(self.secret, &params, &secret).await)
             }
             None => {
-                let metadata = ObjectMeta { name: Some(SECRET.to_owned()), ..ObjectMeta::default() };
+                let metadata = ObjectMeta { name: Some(self.secret.to_owned()), ..ObjectMeta::default() };
                 let secret =
                     Secret { metadata, data, type_: Some(SECRET_TYPE.to_owned()), ..Secret::default() };
                 ("create", self.secrets.create(&params, &secret).await)
@@ -175,11 +178,11 @@ impl Keeper {
         };
         match written {
             Ok(_) => {
-                tracing::info!(secret = SECRET, "webhook certificate written");
+                tracing::info!(secret = self.secret, "webhook certificate written");
                 Ok(true)
             }
             Err(kube::Error::Api(status)) if status.is_conflict() || status.is_already_exists() => Ok(false),
-            Err(error) => Err(CertificateError::api(verb, SECRET)(error)),
+            Err(error) => Err(CertificateError::api(verb, self.secret)(error)),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The webhooks' certificate, made and renewed by the controller itself.
+//! The webhooks' certificate, made and renewed by the program itself.
 //!
 //! All replicas serve the certificate of one Secret, and each of them sees to it that the Secret has a good one
 //! and that the webhook configurations carry its authority. There is no leader for that: a replica that loses
@@ -17,15 +17,23 @@ mod configurations;
 mod content;
 mod keeper;
 
-pub(super) use content::Subject;
-pub(super) use keeper::Keeper;
+pub use content::Subject;
+pub use keeper::Keeper;
 
-/// Name of the Secret, in the controller's own namespace.
-pub(super) const SECRET: &str = "grove-backend-controller-webhook";
+/// Where the certificate and its authority are kept, by name.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept {
+    /// The Secret, in the namespace of the webhooks' Service.
+    pub secret: &'static str,
+    /// The MutatingWebhookConfigurations that carry the authority.
+    pub mutating: &'static [&'static str],
+    /// The ValidatingWebhookConfigurations that do.
+    pub validating: &'static [&'static str],
+}
 
 /// Why the certificate could not be seen to.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum CertificateError {
+pub(crate) enum CertificateError {
     /// A request failed.
     #[error("cannot {verb} {name}: {source}")]
     Api {

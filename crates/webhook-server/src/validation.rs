@@ -1,7 +1,7 @@
-//! The result of checking a PodCliqueSet: errors that refuse it, and warnings that are returned with the admission.
+//! The result of checking an object: errors that refuse it, and warnings that are returned with the admission.
 //!
-//! The structural rules of `controller::admission` and the rules of a backend both use these two types, so that one
-//! rejection can contain the findings of both. The webhook turns them into an AdmissionReview.
+//! All rules of a program use these two types, so that one rejection can contain the findings of all of them. The
+//! webhook turns them into an AdmissionReview.
 
 use std::fmt;
 

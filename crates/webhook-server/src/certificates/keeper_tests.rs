@@ -15,6 +15,11 @@ use super::*;
 const SECRETS: &str = "/api/v1/namespaces/ns/secrets";
 const SECRET_PATH: &str = "/api/v1/namespaces/ns/secrets/grove-backend-controller-webhook";
 const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
+const KEPT: Kept = Kept {
+    secret: "grove-backend-controller-webhook",
+    mutating: &["podcliqueset-defaulting-webhook"],
+    validating: &["podcliqueset-validating-webhook", "clustertopology-validating-webhook"],
+};
 const LIFE: Duration = Duration::from_secs(90 * 24 * 3600);
 
 /// The objects by path, and what was asked.
@@ -94,8 +99,7 @@ impl World {
                 send.send_response(Response::builder().status(code).body(answer).unwrap());
             }
         });
-        for object in
-            yaml::documents(include_str!("../../../../../manifests/controller/webhooks.yaml")).unwrap()
+        for object in yaml::documents(include_str!("../../../../manifests/controller/webhooks.yaml")).unwrap()
         {
             store.lock().unwrap().put(&path_of(&object), object);
         }
@@ -103,7 +107,7 @@ impl World {
     }
 
     fn replica(&self) -> Keeper {
-        Keeper::new(&self.client, subject("svc"))
+        Keeper::new(&self.client, subject("svc"), KEPT)
     }
 
     /// The writes since the last call.
@@ -141,7 +145,7 @@ fn path_of(configuration: &Value) -> String {
 }
 
 fn secret(content: &Content) -> Value {
-    let metadata = ObjectMeta { name: Some(SECRET.to_owned()), ..ObjectMeta::default() };
+    let metadata = ObjectMeta { name: Some(KEPT.secret.to_owned()), ..ObjectMeta::default() };
     serde_json::to_value(Secret { metadata, data: Some(content.data()), ..Secret::default() }).unwrap()
 }
 

@@ -8,10 +8,9 @@ use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use kube::{Api, Client, Resource};
 use serde_json::{Value, json};
 
-use super::CertificateError;
-use crate::controller::install::{MUTATING_CONFIGURATIONS, VALIDATING_CONFIGURATIONS};
+use super::{CertificateError, Kept};
 
-/// The controller's webhook configurations, of both kinds.
+/// The webhook configurations, of both kinds.
 pub(super) struct Configurations(Vec<Named>);
 
 struct Named {
@@ -20,10 +19,10 @@ struct Named {
 }
 
 impl Configurations {
-    /// Those that `install` names.
-    pub(super) fn new(client: &Client) -> Self {
-        let mut all = named::<MutatingWebhookConfiguration>(client, &MUTATING_CONFIGURATIONS);
-        all.extend(named::<ValidatingWebhookConfiguration>(client, &VALIDATING_CONFIGURATIONS));
+    /// Those that carry the authority.
+    pub(super) fn new(client: &Client, kept: &Kept) -> Self {
+        let mut all = named::<MutatingWebhookConfiguration>(client, kept.mutating);
+        all.extend(named::<ValidatingWebhookConfiguration>(client, kept.validating));
         Self(all)
     }
 

@@ -1,0 +1,117 @@
+//! The three webhooks: one that gives a TrainJob its entry, and two that judge TrainJobs and runtimes.
+//!
+//! Objects that have nothing to do with `kaiScheduler` pass unchanged, whatever else is wrong with them: that is the
+//! trainer's to say. Nothing stops a deletion, and an update is not refused for what was stored before.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::response::Response as HttpResponse;
+use axum::routing::post;
+use serde_json::Value;
+use webhook_server::{Operation, REVIEW_LIMIT, Request, Response, Validation, answer};
+
+use crate::patch;
+use crate::policy::{Policy, judge_patches};
+use crate::runtimes::{GROUP, Reference, Runtimes};
+
+/// Path of the webhook that gives TrainJobs their entry.
+pub const PATCH_TRAIN_JOB_PATH: &str = "/webhooks/patch-trainjob";
+/// Path of the webhook that judges TrainJobs.
+pub const VALIDATE_TRAIN_JOB_PATH: &str = "/webhooks/validate-trainjob";
+/// Path of the webhook that judges runtimes of both kinds.
+pub const VALIDATE_RUNTIME_PATH: &str = "/webhooks/validate-runtime";
+
+type Shared = State<Arc<dyn Runtimes>>;
+
+/// The webhooks, which read runtimes there.
+pub fn router(runtimes: Arc<dyn Runtimes>) -> Router {
+    Router::new()
+        .route(PATCH_TRAIN_JOB_PATH, post(patch_train_job))
+        .route(VALIDATE_TRAIN_JOB_PATH, post(validate_train_job))
+        .route(VALIDATE_RUNTIME_PATH, post(validate_runtime))
+        .layer(DefaultBodyLimit::max(REVIEW_LIMIT))
+        .with_state(runtimes)
+}
+
+async fn patch_train_job(State(runtimes): Shared, body: Bytes) -> HttpResponse {
+    answer(body, async move |request| Ok(patched(&request, &*runtimes).await)).await
+}
+
+async fn validate_train_job(State(runtimes): Shared, body: Bytes) -> HttpResponse {
+    answer(body, async move |request| Ok(judged(&request, &*runtimes).await)).await
+}
+
+async fn validate_runtime(body: Bytes) -> HttpResponse {
+    answer(body, async |request| {
+        Ok(Response::verdict(GROUP, "TrainingRuntime", &request.name, of_runtime(&request)))
+    })
+    .await
+}
+
+async fn patched(request: &Request, runtimes: &dyn Runtimes) -> Response {
+    let wanted = match request.operation {
+        Operation::Create => match runtime(request, runtimes).await {
+            Ok(runtime) => runtime.as_ref().and_then(Policy::of).and_then(patch::entry),
+            Err(refused) => return refused,
+        },
+        Operation::Update => patch::present(&request.old_object).cloned(),
+        Operation::Delete | Operation::Connect => return Response::allowed(),
+    };
+    match patch::with(&request.object, wanted) {
+        Ok(operations) => Response::patched(&operations),
+        Err(error) => {
+            let findings = Validation { errors: vec![error], warnings: Vec::new() };
+            Response::verdict(GROUP, "TrainJob", &request.name, findings)
+        }
+    }
+}
+
+async fn judged(request: &Request, runtimes: &dyn Runtimes) -> Response {
+    if !matches!(request.operation, Operation::Create | Operation::Update) {
+        return Response::allowed();
+    }
+    // An update that brings nothing wrong needs no runtime, which may be gone by then.
+    let mut errors = judge_patches(&request.object);
+    let known = judge_patches(&request.old_object);
+    errors.retain(|error| !known.contains(error));
+    if request.operation == Operation::Update && errors.is_empty() {
+        return Response::allowed();
+    }
+    let runtime = match runtime(request, runtimes).await {
+        Ok(runtime) => runtime,
+        Err(refused) => return refused,
+    };
+    let findings = match runtime.as_ref().and_then(Policy::of) {
+        Some(policy) => Validation { errors, warnings: policy.warnings() },
+        None => Validation::default(),
+    };
+    Response::verdict(GROUP, "TrainJob", &request.name, findings)
+}
+
+fn of_runtime(request: &Request) -> Validation {
+    let judge = |runtime: &Value| Policy::of(runtime).map(Policy::judge).unwrap_or_default();
+    match request.operation {
+        Operation::Create | Operation::Update => {
+            let mut findings = judge(&request.object);
+            let known = judge(&request.old_object).errors;
+            findings.errors.retain(|error| !known.contains(error));
+            findings
+        }
+        Operation::Delete | Operation::Connect => Validation::default(),
+    }
+}
+
+/// The runtime of the TrainJob in question; none if it does not exist.
+async fn runtime(request: &Request, runtimes: &dyn Runtimes) -> Result<Option<Value>, Response> {
+    let Some(reference) = Reference::of(&request.object, &request.namespace) else { return Ok(None) };
+    runtimes.get(reference).await.map_err(|error| {
+        Response::failed(format!("trainer-kai-plugin cannot read the runtime {:?}: {error}", reference.name))
+    })
+}
+
+#[cfg(test)]
+#[path = "admission_tests.rs"]
+mod tests;

@@ -1,0 +1,144 @@
+//! The plugin as a program: arguments, logs, exit code.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use logging::LogFormat;
+
+use crate::crd;
+use crate::install::{NAMESPACE, objects};
+use crate::program::{self, Certificates, Options};
+
+/// Kubeflow TrainJobs in a queue of KAI, beside an unmodified trainer.
+#[derive(Parser)]
+#[command(name = "trainer-kai-plugin", version, about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the webhooks
+    Run(RunArguments),
+    /// Print the field of the trainer's two runtime CRDs, as a patch for `kubectl patch crd NAME --type=json`
+    CrdPatch,
+    /// Print everything else that the plugin needs in a cluster, as YAML for `kubectl apply`
+    InstallManifests {
+        /// Image of the plugin, instead of the one in the manifests
+        #[arg(long)]
+        image: Option<String>,
+    },
+}
+
+#[derive(Args)]
+struct RunArguments {
+    /// Kubeconfig file; without it the pod's service account or the user's own
+    #[arg(long, env = "KUBECONFIG")]
+    kubeconfig: Option<PathBuf>,
+    /// The plugin's own namespace, with the Service and the Secret of its webhooks
+    #[arg(long, default_value = NAMESPACE)]
+    namespace: String,
+    /// Address of the webhooks
+    #[arg(long, default_value = "0.0.0.0:9443")]
+    webhook_bind: SocketAddr,
+    /// Certificate of the webhooks, PEM
+    #[arg(long, required_unless_present = "managed_certificates", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// Key of the certificate, PEM
+    #[arg(long, requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Make and renew the certificate for this Service of the webhooks, in a Secret
+    #[arg(long, value_name = "SERVICE", conflicts_with_all = ["tls_cert", "tls_key"])]
+    managed_certificates: Option<String>,
+    /// Address of /healthz and /readyz
+    #[arg(long, default_value = "0.0.0.0:9444")]
+    health_bind: SocketAddr,
+    /// Form of the log lines on stderr; what is logged is RUST_LOG's
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    log_format: LogFormat,
+}
+
+/// Runs the program with these arguments, the first of which is its name.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let result = match Arguments::parse_from(args).command {
+        Command::Run(arguments) => run(arguments),
+        Command::CrdPatch => write(crd::PATCH),
+        Command::InstallManifests { image } => install_manifests(image.as_deref()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // The last word goes to stderr even where logs are off.
+            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: RunArguments) -> anyhow::Result<()> {
+    arguments.log_format.init();
+    let certificates = match (arguments.managed_certificates, arguments.tls_cert, arguments.tls_key) {
+        (Some(service), ..) => Certificates::Managed(service),
+        (None, Some(certificate), Some(key)) => Certificates::Files { certificate, key },
+        _ => anyhow::bail!("--managed-certificates, or --tls-cert and --tls-key are needed"),
+    };
+    let options = Options {
+        kubeconfig: arguments.kubeconfig,
+        namespace: arguments.namespace,
+        webhook_bind: arguments.webhook_bind,
+        certificates,
+        health_bind: arguments.health_bind,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let result = runtime.block_on(program::run(options));
+    runtime.shutdown_background();
+    result
+}
+
+fn install_manifests(image: Option<&str>) -> anyhow::Result<()> {
+    let texts: Result<Vec<_>, _> = objects(image)?.iter().map(grove_yaml::write).collect();
+    write(&texts?.iter().map(|text| format!("---\n{}\n", text.trim_end())).collect::<String>())
+}
+
+fn write(text: &str) -> anyhow::Result<()> {
+    Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed<'a>(args: impl IntoIterator<Item = &'a str>) -> Result<Arguments, clap::Error> {
+        Arguments::try_parse_from(std::iter::once("trainer-kai-plugin").chain(args))
+    }
+
+    #[rstest::rstest]
+    #[case::neither("", false)]
+    #[case::files("--tls-cert=c --tls-key=k", true)]
+    #[case::no_key("--tls-cert=c", false)]
+    #[case::no_certificate("--tls-key=k", false)]
+    #[case::managed("--managed-certificates=svc", true)]
+    #[case::both("--managed-certificates=svc --tls-cert=c --tls-key=k", false)]
+    fn certificates_come_from_one_place(#[case] args: &str, #[case] accepted: bool) {
+        assert_eq!(parsed(std::iter::once("run").chain(args.split_whitespace())).is_ok(), accepted);
+    }
+
+    #[test]
+    fn the_deployment_gives_proper_arguments() {
+        let objects = objects(None).unwrap();
+        let deployment = objects.iter().find(|object| object["kind"] == "Deployment").unwrap();
+        let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+        assert_eq!(container["command"][0], "trainer-kai-plugin");
+        let args = container["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap());
+        match parsed(args) {
+            Ok(Arguments { command: Command::Run(run) }) => assert_eq!(run.namespace, NAMESPACE),
+            Ok(_) => panic!("the deployment runs another command"),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The entry of this program in `runtimePatches` of a TrainJob: on creation what its runtime's policy asks for, later what it
+//! was, because the trainer fixes a runtime at the creation of a TrainJob too.
+//!
+//! Entries of others stay, in their order and before ours. An entry that somebody wrote under our manager's name, such as
+//! in a TrainJob that was copied, is replaced by the right one.
+
+use serde_json::{Value, json};
+use webhook_server::{FieldError, PatchOperation};
+
+use crate::policy::{Policy, QUEUE_LABEL};
+
+/// The `manager` of the entry.
+pub const MANAGER: &str = "trainer-kai-plugin";
+/// How many entries the trainer's CRD admits.
+const MOST: usize = 16;
+
+/// The entry that puts the queue of `policy` on the pods of every replicated Job; none without a queue.
+pub fn entry(policy: Policy<'_>) -> Option<Value> {
+    let queue = policy.queue()?;
+    let labels = json!({"metadata": {"labels": {QUEUE_LABEL: queue}}});
+    let job = |name| json!({"name": name, "template": {"spec": {"template": labels}}});
+    let jobs: Vec<_> = policy.jobs().map(job).collect();
+    Some(json!({
+        "manager": MANAGER,
+        "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": jobs}}},
+    }))
+}
+
+/// The entry that a TrainJob has.
+pub fn present(train_job: &Value) -> Option<&Value> {
+    entries(train_job).iter().find(|entry| entry["manager"] == MANAGER)
+}
+
+/// The patch with which a TrainJob has `wanted` as our entry and no other.
+///
+/// # Errors
+/// There is no room for it.
+pub fn with(train_job: &Value, wanted: Option<Value>) -> Result<Vec<PatchOperation>, FieldError> {
+    let entries = entries(train_job);
+    let is_ours = |entry: &&Value| entry["manager"] == MANAGER;
+    let ours: Vec<_> = entries.iter().filter(is_ours).map(untimed).collect();
+    let as_wanted = match (&wanted, ours.as_slice()) {
+        (None, []) => true,
+        (Some(wanted), [found]) => *found == untimed(wanted),
+        _ => false,
+    };
+    if as_wanted {
+        return Ok(Vec::new());
+    }
+    let mut all: Vec<_> = entries.iter().filter(|entry| !is_ours(entry)).cloned().collect();
+    all.extend(wanted);
+    if all.len() > MOST {
+        let message =
+            format!("the queue of the training runtime takes one of the {MOST} entries that there may be");
+        return Err(FieldError::forbidden("spec.runtimePatches", message));
+    }
+    Ok(vec![PatchOperation::add("/spec/runtimePatches", all.into())])
+}
+
+fn entries(train_job: &Value) -> &[Value] {
+    train_job.pointer("/spec/runtimePatches").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// The trainer writes into each entry when that was changed.
+fn untimed(entry: &Value) -> Value {
+    let mut entry = entry.clone();
+    if let Some(fields) = entry.as_object_mut() {
+        fields.remove("time");
+    }
+    entry
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn runtime(queue: &str) -> Value {
+        let jobs = json!([{"name": "initializer"}, {"name": "node"}]);
+        let policy = json!({"kaiScheduler": {"queue": queue}});
+        json!({"spec": {"podGroupPolicy": policy, "template": {"spec": {"replicatedJobs": jobs}}}})
+    }
+
+    fn wanted(queue: &str) -> Option<Value> {
+        entry(Policy::of(&runtime(queue)).unwrap())
+    }
+
+    fn train_job(patches: Value) -> Value {
+        json!({"spec": {"runtimePatches": patches}})
+    }
+
+    fn written(train_job: &Value, wanted: Option<Value>) -> Value {
+        serde_json::to_value(with(train_job, wanted).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_label_is_on_every_replicated_job_and_there_is_nothing_else() {
+        let labelled = |name: &str| {
+            json!({"name": name, "template": {"spec": {"template": {"metadata": {"labels": {
+                "kai.scheduler/queue": "team-a"}}}}}})
+        };
+        let template = json!({"spec": {"replicatedJobs": [labelled("initializer"), labelled("node")]}});
+        let expected = json!({"manager": MANAGER, "trainingRuntimeSpec": {"template": template}});
+        assert_eq!(wanted("team-a"), Some(expected));
+        assert_eq!(wanted(""), None);
+    }
+
+    #[rstest]
+    #[case::none(json!(null))]
+    #[case::empty(json!([]))]
+    #[case::of_others(json!([{"manager": "kueue"}, {"manager": "user"}]))]
+    fn entries_of_others_stay_first(#[case] patches: Value) {
+        let mut expected = patches.as_array().cloned().unwrap_or_default();
+        expected.push(wanted("a").unwrap());
+        let operation = json!([{"op": "add", "path": "/spec/runtimePatches", "value": expected}]);
+        assert_eq!(written(&train_job(patches), wanted("a")), operation);
+    }
+
+    #[test]
+    fn twice_is_as_once() {
+        let mut ours = wanted("a").unwrap();
+        ours["time"] = json!("2026-01-01T00:00:00Z");
+        // Whatever place it has by now.
+        let patched = train_job(json!([ours, {"manager": "user"}]));
+        assert_eq!(written(&patched, wanted("a")), json!([]));
+        assert_eq!(written(&train_job(json!([])), None), json!([]));
+        assert_eq!(written(&json!({"spec": {}}), None), json!([]));
+    }
+
+    #[rstest]
+    #[case::another_queue(wanted("b"))]
+    #[case::no_queue(None)]
+    fn an_entry_that_is_not_ours_to_keep_is_replaced(#[case] right: Option<Value>) {
+        let copied = train_job(json!([wanted("a").unwrap(), {"manager": "user"}]));
+        let mut expected = vec![json!({"manager": "user"})];
+        expected.extend(right.clone());
+        assert_eq!(written(&copied, right)[0]["value"], json!(expected));
+    }
+
+    #[test]
+    fn there_is_room_for_sixteen() {
+        let others = |count: usize| {
+            let all: Vec<_> = (0..count).map(|index| json!({"manager": format!("m{index}")})).collect();
+            train_job(all.into())
+        };
+        assert!(with(&others(15), wanted("a")).is_ok());
+        assert_eq!(with(&others(16), wanted("a")).unwrap_err().path, "spec.runtimePatches");
+        assert_eq!(with(&others(16), None), Ok(Vec::new()));
+    }
+}

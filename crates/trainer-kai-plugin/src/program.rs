@@ -1,0 +1,146 @@
+//! The process: webhooks over TLS, and the probes.
+//!
+//! `/readyz` says whether the webhooks' certificate is served and known, and whether the trainer's CRDs have the field:
+//! without it policies are dropped before any webhook sees them.
+
+use std::fmt::Write;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use axum::Router;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::routing::get;
+use http::HeaderValue;
+use http::header::USER_AGENT;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use webhook_server::certificates::{Keeper, Subject};
+use webhook_server::{serve, serve_tls, tls_of_files, told_to_end};
+
+use crate::install::KEPT;
+use crate::{admission, crd};
+
+/// How long running work may take once the process is told to shut down.
+const GRACE: Duration = Duration::from_secs(4);
+/// Life of a certificate that it makes itself.
+const CERTIFICATE_LIFE: Duration = Duration::from_secs(90 * 24 * 3600);
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Kubeconfig file; without one the service account of the pod, or the user's own.
+    pub kubeconfig: Option<PathBuf>,
+    /// Its namespace, with the Service and the Secret of its webhooks.
+    pub namespace: String,
+    /// Address of the webhooks.
+    pub webhook_bind: SocketAddr,
+    /// Their certificate.
+    pub certificates: Certificates,
+    /// Address of `/healthz` and `/readyz`.
+    pub health_bind: SocketAddr,
+}
+
+/// Where the webhooks' certificate comes from.
+#[derive(Clone, Debug)]
+pub enum Certificates {
+    /// From files that are read at the start.
+    Files {
+        /// The certificate, PEM.
+        certificate: PathBuf,
+        /// Its key, PEM.
+        key: PathBuf,
+    },
+    /// Made and renewed for this Service, in a Secret that the replicas share.
+    Managed(String),
+}
+
+#[derive(Clone)]
+struct Readiness {
+    client: Client,
+    certificates: Option<watch::Receiver<Result<(), String>>>,
+}
+
+/// Runs until the process is told to shut down.
+///
+/// # Errors
+/// The start failed, or a server did.
+pub async fn run(options: Options) -> anyhow::Result<()> {
+    // An error means that a provider is installed already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let end = told_to_end();
+    let client = connect(options.kubeconfig.as_deref()).await?;
+    if let Err(reason) = crd::have_field(&client).await {
+        tracing::warn!(reason, "policies have no effect");
+    }
+    let (stop, stopped) = watch::channel(false);
+    let mut tasks = JoinSet::new();
+    let (tls, certificates) = match options.certificates {
+        Certificates::Files { certificate, key } => {
+            (tls_of_files(options.webhook_bind, &certificate, &key).await?, None)
+        }
+        Certificates::Managed(service) => {
+            let subject = Subject { service, namespace: options.namespace, life: CERTIFICATE_LIFE };
+            let keeper = Keeper::new(&client, subject, KEPT);
+            let (tls, state) = (keeper.tls(), keeper.state());
+            tasks.spawn(async {
+                keeper.run().await;
+                Ok(())
+            });
+            (tls, Some(state))
+        }
+    };
+    let health = health(Readiness { client: client.clone(), certificates });
+    tasks.spawn(serve("health", options.health_bind, health, stopped.clone()));
+    tasks.spawn(serve_tls(options.webhook_bind, tls, admission::router(Arc::new(client)), stopped));
+    tracing::info!(webhooks = %options.webhook_bind, "serving");
+    let ended = tokio::select! {
+        () = end => Ok(()),
+        Some(result) = tasks.join_next() => match result {
+            Ok(Err(error)) => Err(error.into()),
+            _ => Err(anyhow::anyhow!("a server ended unexpectedly")),
+        },
+    };
+    stop.send_replace(true);
+    let finish = async { while tasks.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(GRACE, finish).await;
+    ended
+}
+
+fn health(readiness: Readiness) -> Router {
+    Router::new()
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/readyz", get(readyz))
+        .with_state(readiness)
+}
+
+async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, String) {
+    let certificates = readiness.certificates.as_ref().map_or(Ok(()), |state| state.borrow().clone());
+    let field = crd::have_field(&readiness.client).await;
+    let mut text = String::new();
+    for (what, found) in [("certificates", &certificates), ("crds", &field)] {
+        let (sign, detail) = found.as_ref().err().map_or(('+', "ok"), |reason| ('-', reason));
+        // Writing into a String cannot fail.
+        let _ = writeln!(text, "[{sign}]{what} {detail}");
+    }
+    let ready = certificates.is_ok() && field.is_ok();
+    (if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, text)
+}
+
+async fn connect(kubeconfig: Option<&std::path::Path>) -> anyhow::Result<Client> {
+    let config = match kubeconfig {
+        Some(path) => {
+            Config::from_custom_kubeconfig(Kubeconfig::read_from(path)?, &KubeConfigOptions::default())
+                .await?
+        }
+        None => Config::infer().await?,
+    };
+    let agent = (USER_AGENT, HeaderValue::from_static("trainer-kai-plugin"));
+    let config = Config { headers: vec![agent], ..config };
+    Client::try_from(config).context("cannot connect to the API server")
+}

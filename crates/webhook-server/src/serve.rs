@@ -1,0 +1,100 @@
+//! The servers: webhooks over TLS, the rest in plain text.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum_server::Handle;
+use axum_server::tls_rustls::RustlsConfig;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+/// How long requests in flight may take when the process ends.
+const GRACE: Duration = Duration::from_secs(2);
+/// What the server with TLS serves.
+const WEBHOOKS: &str = "webhooks";
+
+/// A server that could not start or has failed.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot serve {what} at {address}: {source}")]
+pub struct ServerError {
+    what: &'static str,
+    address: SocketAddr,
+    source: std::io::Error,
+}
+
+/// Returns once `stop` says true, or its sender is gone.
+pub async fn told(mut stop: watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+/// Listens from the call on, not only from when it is awaited.
+pub fn told_to_end() -> impl Future<Output = ()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    async move {
+        match signals {
+            (Ok(mut terminate), Ok(mut interrupt)) => {
+                tokio::select! {
+                    _ = terminate.recv() => {}
+                    _ = interrupt.recv() => {}
+                }
+            }
+            _ => std::future::pending().await,
+        }
+    }
+}
+
+/// Serves `router` at `address` until `stop` says true.
+///
+/// # Errors
+/// The address is taken, or the server failed.
+pub async fn serve(
+    what: &'static str,
+    address: SocketAddr,
+    router: Router,
+    stop: watch::Receiver<bool>,
+) -> Result<(), ServerError> {
+    let failed = |source| ServerError { what, address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    axum::serve(listener, router).with_graceful_shutdown(told(stop)).await.map_err(failed)
+}
+
+/// The certificate and key in files, for the webhooks at `address`.
+///
+/// # Errors
+/// The certificate or key is no good.
+pub async fn tls_of_files(
+    address: SocketAddr,
+    certificate: &Path,
+    key: &Path,
+) -> Result<RustlsConfig, ServerError> {
+    let failed = |source| ServerError { what: WEBHOOKS, address, source };
+    RustlsConfig::from_pem_file(certificate, key).await.map_err(failed)
+}
+
+/// Serves the webhooks `router` over TLS at `address` until `stop` says true.
+///
+/// # Errors
+/// The address is taken, or the server failed.
+pub async fn serve_tls(
+    address: SocketAddr,
+    tls: RustlsConfig,
+    router: Router,
+    stop: watch::Receiver<bool>,
+) -> Result<(), ServerError> {
+    let failed = |source| ServerError { what: WEBHOOKS, address, source };
+    let handle = Handle::new();
+    let stopping = Arc::new(handle.clone());
+    tokio::spawn(async move {
+        told(stop).await;
+        stopping.graceful_shutdown(Some(GRACE));
+    });
+    axum_server::bind_rustls(address, tls)
+        .handle(handle)
+        .serve(router.into_make_service())
+        .await
+        .map_err(failed)
+}

@@ -1,0 +1,60 @@
+//! 4 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs: one pod short. Its profile gives a gang 2 s, after which the scheduler gives
+//! up what it holds for it; the scheduler's passes go on for three times as long.
+
+use std::time::Duration;
+
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Isolation, Need, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::control_plane::restored;
+use conformance_driver::limits::RECOVERY;
+use conformance_driver::pending::Again;
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::admission::{Attempt, admitted};
+use conformance_judge::binding::{self, scheduler_passed};
+use conformance_judge::{all, finding};
+use serde_json::json;
+
+use crate::before_put_back::before_put_back;
+
+/// Shows that the controller serves again.
+const SERVED: &[Attempt] = &[admitted("one for a controller that was started again", |_| {})];
+
+/// AON-02.
+pub(crate) const CASE: Case = Case::new(
+    "A gang one pod short is not bound when the scheduler's gang timeout passes",
+    |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
+    judge,
+)
+.clauses(&["AON-02"])
+.nodes(&[nodes(4).gpus(8)])
+.needs(&[Need::ReferenceController])
+.isolation(Isolation::Dedicated)
+// kube-scheduler's is a constant of 5 minutes, the others have none.
+.only(&[Target::KOORDINATOR]);
+
+const SET: &str = "short-of-time";
+const SECONDS: u64 = 2;
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let config = json!({"gangMode": "NonStrict", "scheduleTimeoutSeconds": SECONDS});
+    let was = test.local()?.spec().controller;
+    test.restart_controller(was.with_profile_config(test.target.backend(), config)).await?;
+    let gang = test.manifest(SET)?;
+    test.creates_until(&gang, SERVED, RECOVERY).await?;
+    for gang in test.submit_value(gang).await? {
+        test.scheduler_passes_over(&gang).await?;
+        test.is_tried_again(&gang, &[Again::Passes(Duration::from_secs(3 * SECONDS))]).await?;
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    let history = &before_put_back(history);
+    vec![finding("AON-02", || {
+        let never = binding::never(history, &history.units(SET)?, None);
+        all([never, scheduler_passed(history), history.tried_again(1)])
+    })]
+}

@@ -1,0 +1,56 @@
+//! 4 nodes x 8 GPUs; two gangs of a leader and 2 workers, each x 8 GPUs, from one PodCliqueSet and so at the same time: room
+//! for one of them, and a clique of the other. Where a gang has a resource per clique, each could get one of both.
+
+use conformance_contract::clauses::Feature;
+use conformance_contract::ruling::{Broken, Finding};
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_expect::Expected;
+use conformance_history::{History, SharedMark};
+use conformance_judge::{binding, finding};
+
+/// AON-04, of units of two cliques.
+pub(crate) const CASE: Case = Case::new(
+    "Of two gangs of two cliques with room for one, one is bound whole and the other not at all",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["AON-04"])
+.nodes(&[nodes(4).gpus(8)])
+.only(ATOMIC);
+
+/// Those whose units are whole PodGangs.
+pub(super) const ATOMIC: &[Target] =
+    &[Target::KUBE_POD_GANG, Target::KUBE_TREE, Target::VOLCANO, Target::KOORDINATOR, Target::KAI];
+
+/// That the operator under test promises as much.
+pub(super) fn is_atomic(target: Target) -> Result<(), Broken> {
+    match target.declares(Feature::AtomicPodGang) {
+        true => Ok(()),
+        false => {
+            Err(Broken::NotAsked("its units are single cliques, as it declares no AtomicPodGang".into()))
+        }
+    }
+}
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    if is_atomic(test.target).is_err() {
+        return Ok(());
+    }
+    for gang in test.submit("rival-pair").await? {
+        test.until_released(&gang).await?;
+    }
+    test.until_bound(3).await?;
+    test.canaries().await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AON-04", || {
+        is_atomic(history.header.target)?;
+        history.reached(SharedMark::SchedulerPassed)?;
+        let rivals: Vec<_> =
+            history.gangs("rival-pair")?.iter().map(|gang| gang.units(history.header.target)).collect();
+        binding::some_whole_others_never(history, &rivals, 1, None)
+    })]
+}

@@ -1,0 +1,53 @@
+//! 4 nodes x 8 GPUs; a base gang of a leader and 2 workers and a scaled one like it, each pod x 8 GPUs: beside the base there
+//! is room for the scaled one's leader and for none of its workers. Two more nodes make it whole.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_expect::{Expected, Unit};
+use conformance_history::{History, MarkName, SharedMark};
+use conformance_judge::{binding, finding};
+use serde_json::Value;
+
+use super::room_for_one_of_two_cliques::{ATOMIC, is_atomic};
+
+const BASE_BOUND: MarkName = MarkName::of_case("base bound");
+
+/// AON-07, of units of two cliques.
+pub(crate) const CASE: Case = Case::new(
+    "A scaled gang of which one clique fits and another does not is not bound at all",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["AON-07"])
+.nodes(&[nodes(4).gpus(8), nodes(2).gpus(8).joining(1)])
+.only(ATOMIC);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    if is_atomic(test.target).is_err() {
+        return Ok(());
+    }
+    let gangs = test.submit("paired").await?;
+    test.until_bound(3).await?;
+    test.mark(BASE_BOUND, Value::Null);
+    for gang in gangs.iter().filter(|gang| !gang.is_base) {
+        test.until_released(gang).await?;
+    }
+    test.canaries().await?;
+    test.nodes_join(1).await?;
+    test.until_bound(6).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AON-07", || {
+        is_atomic(history.header.target)?;
+        let (base_bound, _) = history.reached(BASE_BOUND)?;
+        let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
+        let gangs = history.gangs("paired")?;
+        let scaled = gangs.iter().filter(|gang| !gang.is_base);
+        let scaled: Vec<Unit> = scaled.flat_map(|gang| gang.units(history.header.target)).collect();
+        binding::never(history, &scaled, Some(barrier))?;
+        binding::others_untouched(history, base_bound, &[])?;
+        binding::all(&history.end(), &gangs)
+    })]
+}

@@ -1,0 +1,49 @@
+//! 3 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs: two short, and with the node that joins one short. The scheduler tries it
+//! again and again: when that node joins, a pod is replaced, its gang resources are deleted and restored, and another gang,
+//! which asks for no GPU, comes and goes.
+
+use std::time::Duration;
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::pending::Again;
+use conformance_expect::{Expected, schedulers};
+use conformance_history::History;
+use conformance_judge::binding::{self, scheduler_passed};
+use conformance_judge::{all, finding};
+
+/// AON-02.
+pub(crate) const CASE: Case = Case::new(
+    "A gang one pod short is not bound at any later attempt either",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["AON-02"])
+.nodes(&[nodes(3).gpus(8), nodes(1).gpus(8).joining(1)]);
+
+const ATTEMPTS: &[Again] =
+    &[Again::NodesJoin(1), Again::PodReplaced, Again::GangResourcesRestored, Again::AnotherGang];
+
+/// How much longer than the scheduler's gang timeout its passes go on.
+const BEYOND: Duration = Duration::from_secs(10);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for gang in test.submit("short-for-good").await? {
+        test.scheduler_passes_over(&gang).await?;
+        test.is_tried_again(&gang, ATTEMPTS).await?;
+        let timeout = schedulers::of(test.target).gang_timeout().filter(|_| test.test_cluster.thorough.gang_timeouts);
+        if let Some(timeout) = timeout {
+            test.is_tried_again(&gang, &[Again::Passes(timeout + BEYOND)]).await?;
+        }
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AON-02", || {
+        let never = binding::never(history, &history.units("short-for-good")?, None);
+        all([never, scheduler_passed(history), history.tried_again(ATTEMPTS.len())])?;
+        binding::says_why(history, &history.gangs("short-for-good")?[0])
+    })]
+}

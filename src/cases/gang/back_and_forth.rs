@@ -1,0 +1,61 @@
+//! A set of 2 replicas, with 2 replicas of a scaling group each, whose names begin and end like one another. A scaling group
+//! goes 2 -> 1 -> 2 and the set 2 -> 1 -> 2, without a wait in between: objects of one name come while the earlier ones go.
+
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::limits::REACTION;
+use conformance_expect::scaling;
+use conformance_history::{History, Live, MarkName};
+use conformance_judge::{finding, gang_resources, gangs};
+use serde_json::Value;
+
+/// GANG-10.
+pub(crate) const CASE: Case = Case::new(
+    "What is scaled in and out again at once ends as if it had never been scaled",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["GANG-10"])
+.nodes(&[nodes(1)]);
+
+const SET: &str = "p";
+const STEPS: [(&str, &str, [u32; 2]); 2] =
+    [("PodCliqueScalingGroup", "p-0-p-0", [1, 2]), ("PodCliqueSet", SET, [1, 2])];
+const OVER: MarkName = MarkName::of_case("all steps over");
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    for (kind, name, sizes) in STEPS {
+        for replicas in sizes {
+            test.scale(kind, name, replicas).await?;
+        }
+        // What was there before looks as if nothing were left to do.
+        test.until_settled(|_| false).await;
+        test.until_converged(SET).await?;
+        let history = test.history();
+        test.until("the gang resources as they should be", REACTION, |live| {
+            as_it_was(&history, live).is_ok()
+        })
+        .await?;
+    }
+    test.mark(OVER, Value::Null);
+    Ok(())
+}
+
+fn as_it_was(history: &History, live: &Live) -> Ruling {
+    let all = scaling::gangs(history, history.submitted(SET)?, history.entries.len());
+    gangs::base(live, SET, &all)?;
+    gangs::scaled(history, live, &all)?;
+    gangs::references_are_the_pods(live, &all)?;
+    gang_resources::owned(history, live, &all)?;
+    gang_resources::as_the_pod_gangs_say(history, live, &all)
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("GANG-10", || {
+        as_it_was(history, &history.end())?;
+        history.reached(OVER).map(drop)
+    })]
+}

@@ -1,0 +1,139 @@
+//! A clique of 3 pods, minimum 1. One of them is deleted and stays, held by a finalizer of somebody else, while the clique is
+//! scaled from 3 to 2; then it may go.
+
+use std::collections::BTreeSet;
+
+use conformance_contract::ruling::{Broken, Finding, Ruling};
+use conformance_contract::violation::Code;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits::REACTION;
+use conformance_history::{Change, History, MarkName, SharedMark};
+use conformance_judge::{Shown, finding, none, violation};
+use serde_json::{Value, json};
+
+const TOO_FEW_LEFT: Code = Code::new("too-few-left");
+
+/// GANG-10.
+pub(crate) const CASE: Case = Case::new(
+    "A pod that is leaving is none of those that a smaller clique keeps, and none that has to go for it",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["GANG-10"])
+.nodes(&[nodes(1)]);
+
+const SET: &str = "leaving";
+const CLIQUE: &str = "leaving-0-worker";
+/// How many pods it is to have in the end.
+const LEFT: usize = 2;
+const FINALIZER: &str = "example.com/hold";
+/// Mark: the smaller clique is at rest, the pod that is leaving still there.
+const SMALLER: MarkName = MarkName::of_case("smaller");
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    let first = test.look(|live| live.pods().map(|pod| pod.name().to_owned()).min());
+    let Some(held) = first else { return Ok(()) };
+    test.patch("Pod", &held, json!({"metadata": {"finalizers": [FINALIZER]}})).await?;
+    let driven = while_it_leaves(test, &held).await;
+    // Nobody else takes it off.
+    test.attempt(http::Method::PATCH, "Pod", &held, &json!({"metadata": {"finalizers": null}})).await?;
+    driven?;
+    test.until_converged(SET).await
+}
+
+async fn while_it_leaves(test: &TestContext, held: &str) -> Result<(), Stop> {
+    test.delete("Pod", held).await?;
+    test.until(Awaited::of_harness("the pod leaving"), REACTION, |live| {
+        live.get("Pod", held).is_some_and(|pod| pod["metadata"]["deletionTimestamp"].is_string())
+    })
+    .await?;
+    test.scale("PodClique", CLIQUE, 2).await?;
+    let is_smaller = |live: &conformance_history::Live| {
+        live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating()).count() == LEFT
+    };
+    // It may have that many from the start.
+    test.until_settled(|_| false).await;
+    test.until("as many pods as it is to have, beside the one that leaves", REACTION, is_smaller).await?;
+    test.mark(SMALLER, Value::Null);
+    Ok(())
+}
+
+/// From the scaling to the mark there never were fewer pods that stay than the clique is to have.
+fn enough_stay(history: &History) -> Ruling {
+    let (scaled, _) = history.reached(SharedMark::Scaled)?;
+    let until = history.reached(SMALLER).map_or(history.entries.len(), |(place, _)| place);
+    let mut staying: BTreeSet<&str> = BTreeSet::new();
+    let mut violations = Vec::new();
+    for version in history.pods().filter(|version| version.pod().pod_clique() == Some(CLIQUE)) {
+        let leaves = version.change == Change::Deleted || version.pod().is_terminating();
+        if !leaves {
+            staying.insert(version.uid());
+        } else if staying.remove(version.uid())
+            && (scaled..until).contains(&version.index)
+            && staying.len() < LEFT
+        {
+            let message = format!(
+                "{} had to go though only {} other pods of {CLIQUE} stayed, not {LEFT}",
+                version.name(),
+                staying.len()
+            );
+            violations.push(violation(TOO_FEW_LEFT, message).shown_by("it leaves", version));
+        }
+    }
+    none(violations)
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("GANG-10", || {
+        enough_stay(history)?;
+        history.reached(SMALLER)?;
+        let converged = history.marks(SharedMark::Converged).count();
+        match converged {
+            2.. => Ok(()),
+            _ => Err(Broken::NotReached("it did not converge when the pod had gone".into())),
+        }
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, object};
+
+    use super::*;
+
+    fn pod(name: &str, leaves: bool) -> Value {
+        let mut pod = object("Pod", name);
+        pod["metadata"]["labels"] = json!({"grove.io/podclique": CLIQUE});
+        if leaves {
+            pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        }
+        pod
+    }
+
+    /// Three pods, of which the first leaves; the clique is scaled.
+    fn scaled() -> Story {
+        let all = ["a", "b", "c"].map(|name| pod(name, false));
+        Story::flat().all_added(all).modified(pod("a", true)).mark(SharedMark::Scaled, Value::Null)
+    }
+
+    #[rstest::rstest]
+    #[case::nobody_goes(|story: Story| story, true)]
+    #[case::its_replacement_goes(|story: Story| story.added(pod("d", false)).modified(pod("d", true)), true)]
+    #[case::one_more_goes(|story: Story| story.modified(pod("b", true)), false)]
+    #[case::and_is_made_anew(|story: Story| story.deleted(pod("b", false)).added(pod("d", false)), false)]
+    fn two_stay(#[case] then: fn(Story) -> Story, #[case] holds: bool) {
+        let ruling = enough_stay(&then(scaled()).mark(SMALLER, Value::Null).end());
+        assert_eq!(ruling.is_ok(), holds, "{ruling:?}");
+    }
+
+    #[test]
+    fn what_was_before_counts_for_nothing() {
+        let all = ["a", "b"].map(|name| pod(name, false));
+        let story = Story::flat().all_added(all).modified(pod("a", true));
+        assert_eq!(enough_stay(&story.mark(SharedMark::Scaled, Value::Null).end()), Ok(()));
+        assert!(matches!(enough_stay(&Story::flat().end()), Err(Broken::NotReached(_))));
+    }
+}

@@ -1,0 +1,205 @@
+//! `soak --runs N`: the same run again and again, to find out what is flaky. What has been run stays in a folder, and a later
+//! start goes on there: so many runs are reached over several starts, whatever interrupted one of them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use conformance_contract::verdict::Verdict;
+use conformance_report as report;
+use conformance_report::{CaseResult, Exit, ProfileReport, Report};
+use conformance_run::interruption::Interruption;
+
+use super::args::{RunArgs, SoakArgs};
+use super::output;
+use super::{Failure, run};
+
+/// The folder of all runs, in that of the reports.
+const FOLDER: &str = "soak";
+/// What is known of them, for people.
+const TABLE: &str = "flakes.md";
+
+/// A run that came to its end.
+struct Done {
+    folder: PathBuf,
+    exit: Exit,
+    profiles: Vec<ProfileReport>,
+}
+
+impl Done {
+    fn of(folder: PathBuf, report: Report) -> Self {
+        Self { folder, exit: report.exit(), profiles: report.profiles }
+    }
+
+    fn results(&self) -> impl Iterator<Item = (String, &CaseResult)> {
+        self.profiles.iter().flat_map(|profile| profile.cases.iter().map(|result| (profile.title(), result)))
+    }
+}
+
+/// Runs until there are so many runs, and says what did not pass in each of them.
+///
+/// # Errors
+/// [`Failure::Usage`] as `run`; [`Failure::Infrastructure`] if the folder cannot be used, or no cluster comes up.
+pub(crate) async fn soak(args: &SoakArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
+    let folder = args.run.report_dir.join(FOLDER);
+    std::fs::create_dir_all(&folder).map_err(unusable(&folder))?;
+    let wanted: usize = args.runs.get();
+    let mut done = done(&folder);
+    if !done.is_empty() {
+        output::say(&format!("{} runs are in {} already", done.len(), folder.display()));
+    }
+    while done.len() < wanted && !interruption.is_requested() {
+        let own = folder.join(format!("run-{:04}", next(&done)));
+        // What a run left that was interrupted there.
+        let _ = std::fs::remove_dir_all(&own);
+        output::say(&format!("run {} of {wanted}", done.len() + 1));
+        let begin = Instant::now();
+        let before = load();
+        let args = RunArgs { report_dir: own.clone(), ..args.run.clone() };
+        run::run(&args, interruption).await?;
+        let file = own.join("report.yaml");
+        let report = report::read(&file).map_err(|error| Failure::Infrastructure(error.to_string()))?;
+        if report.incomplete {
+            break;
+        }
+        output::say(&format!(
+            "{} in {:.0} s, load {before} before and {} after",
+            report.exit(),
+            begin.elapsed().as_secs_f64(),
+            load()
+        ));
+        let one = Done::of(own, report);
+        forget_what_passed(&one);
+        done.push(one);
+        let text = table(&done);
+        std::fs::write(folder.join(TABLE), &text).map_err(unusable(&folder))?;
+    }
+    output::data(&table(&done));
+    if done.len() < wanted {
+        return Ok(Exit::Inconclusive);
+    }
+    Ok(done.iter().map(|one| one.exit).max().unwrap_or(Exit::Inconclusive))
+}
+
+fn unusable(folder: &Path) -> impl Fn(std::io::Error) -> Failure + '_ {
+    move |error| Failure::Infrastructure(format!("{}: {error}", folder.display()))
+}
+
+/// The runs of earlier starts; what has no whole report is none.
+fn done(folder: &Path) -> Vec<Done> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut folders: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    folders.sort();
+    let read = |folder: PathBuf| {
+        let report = report::read(&folder.join("report.yaml")).ok()?;
+        (!report.incomplete).then(|| Done::of(folder, report))
+    };
+    folders.into_iter().filter_map(read).collect()
+}
+
+/// The first number that no run has.
+fn next(done: &[Done]) -> usize {
+    let is_taken = |number: usize| {
+        let name = format!("run-{number:04}");
+        done.iter().any(|one| one.folder.file_name().is_some_and(|own| own == name.as_str()))
+    };
+    (1..).find(|number| !is_taken(*number)).unwrap_or(1)
+}
+
+/// How many processes wanted a processor in the last minute: what a figure of time is worth depends on it.
+fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace().next().unwrap_or("unknown").to_owned()
+}
+
+/// Whether a verdict is no news.
+fn is_calm(result: &CaseResult) -> bool {
+    match result.outcome.verdict {
+        Verdict::Pass | Verdict::KnownDeviation | Verdict::Unsupported => true,
+        Verdict::NotRun => result.outcome.announced,
+        Verdict::Fail | Verdict::Flaky | Verdict::Error => false,
+    }
+}
+
+/// Deletes the histories of cases in which nothing was wrong: those of many runs are more than a disk holds.
+fn forget_what_passed(one: &Done) {
+    let calm = one.results().filter(|(_, result)| is_calm(result));
+    for artifacts in calm.filter_map(|(_, result)| result.artifacts.as_ref()) {
+        let _ = std::fs::remove_dir_all(one.folder.join(artifacts));
+    }
+}
+
+/// What was wrong with a case in how many runs.
+#[derive(Default)]
+struct Flake {
+    tries: usize,
+    verdicts: BTreeMap<&'static str, usize>,
+    reason: String,
+    histories: Vec<String>,
+}
+
+/// Each case that was not as it should be in every run.
+fn table(done: &[Done]) -> String {
+    let mut flakes: BTreeMap<(String, &str), Flake> = BTreeMap::new();
+    for one in done {
+        for (profile, result) in one.results() {
+            let flake = flakes.entry((profile, &result.id)).or_default();
+            flake.tries += 1;
+            if is_calm(result) {
+                continue;
+            }
+            *flake.verdicts.entry(result.outcome.verdict.as_str()).or_default() += 1;
+            let reason = result.outcome.reason().unwrap_or_default();
+            flake.reason = reason.lines().next().unwrap_or_default().replace('|', "\\|");
+            let run = one.folder.file_name().unwrap_or_default().to_string_lossy();
+            flake.histories.extend(result.artifacts.as_ref().map(|folder| format!("{run}/{folder}")));
+        }
+    }
+    let calm = done.iter().filter(|one| one.exit == Exit::Conformant).count();
+    let mut text = format!("{} runs, {calm} of them conformant.\n", done.len());
+    flakes.retain(|_, flake| !flake.verdicts.is_empty());
+    if flakes.is_empty() {
+        text.push_str("\nNo case was flaky.\n");
+        return text;
+    }
+    text.push_str("\n| backend | case | not kept | first line of the last reason | histories |\n|---|---|---|---|---|\n");
+    for ((profile, case), flake) in flakes {
+        let verdicts = flake.verdicts.iter().map(|(verdict, count)| format!("{count} {verdict}"));
+        let verdicts = verdicts.collect::<Vec<_>>().join(", ");
+        let (tries, reason, histories) = (flake.tries, flake.reason, flake.histories.join("<br>"));
+        let _ = writeln!(text, "| {profile} | {case} | {verdicts} of {tries} | {reason} | {histories} |");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use conformance_contract::verdict::Outcome;
+    use conformance_report::{Features, Judgement};
+
+    fn one(number: usize, outcome: Outcome) -> Done {
+        let judgement = Judgement { clause: "AON-01".into(), outcome, violations: Vec::new() };
+        let mut result = CaseResult::new("aon/fits-whole", "", vec![judgement]);
+        result.artifacts = Some("artifacts/volcano/aon-fits-whole".into());
+        let profile = ProfileReport::new("volcano", None, "v1", Features::default());
+        let profiles = vec![profile.conclude([].iter(), vec![result])];
+        Done { folder: format!("soak/run-{number:04}").into(), exit: Exit::NotConformant, profiles }
+    }
+
+    #[test]
+    fn runs_go_on_where_one_is_missing() {
+        assert_eq!(next(&[]), 1);
+        assert_eq!(next(&[one(1, Outcome::pass()), one(3, Outcome::pass())]), 2);
+    }
+
+    #[test]
+    fn what_was_wrong_once_is_in_the_table() {
+        let text = table(&[one(1, Outcome::pass()), one(2, Outcome::fail("bound in part\nsecond line"))]);
+        let row = "| volcano | aon/fits-whole | 1 fail of 2 | bound in part | run-0002/artifacts/volcano/aon-fits-whole |";
+        assert!(text.contains(row), "{text}");
+        assert!(table(&[one(1, Outcome::pass())]).contains("No case was flaky."));
+    }
+}

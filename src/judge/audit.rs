@@ -1,0 +1,146 @@
+//! What the operator under test requested to be written, by the API server's audit log. A history shows what was written;
+//! requests that changed nothing, and those that were refused, are only here. Where there is no such log nothing is said.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use conformance_contract::ruling::Ruling;
+use conformance_contract::violation::Code;
+use conformance_expect::schedulers;
+use conformance_history::{History, KINDS, SharedMark, controller, list, text};
+use serde_json::Value;
+
+use super::{none, violation};
+
+const REQUESTED_AT_REST: Code = Code::new("requested-at-rest");
+const GANG_RESOURCE_REQUESTED: Code = Code::new("gang-resource-requested");
+const WRITES_WHAT_IS_NOT_ITS_OWN: Code = Code::new("writes-what-is-not-its-own");
+
+/// A request.
+struct Request<'a>(&'a Value);
+
+impl<'a> Request<'a> {
+    fn field(&self, key: &str) -> &'a str {
+        text(&self.0[key])
+    }
+
+    /// The kind that it is about, as histories call it.
+    fn kind(&self) -> Option<&'static str> {
+        let plural = self.field("resource").split('/').next().unwrap_or_default();
+        let group = |api_version: &'static str| api_version.split_once('/').map_or("", |(group, _)| group);
+        let mut known = KINDS.iter().filter(|kind| kind.plural == plural);
+        known.find(|kind| group(kind.api_version) == self.field("group")).map(|kind| kind.name)
+    }
+
+    fn described(&self) -> String {
+        let code = &self.0["code"];
+        format!("{} {} {} ({code})", self.field("verb"), self.field("resource"), self.field("name"))
+    }
+}
+
+/// The requests that marks in this part of a history tell of.
+fn requests(history: &History, part: Range<usize>) -> impl Iterator<Item = Request<'_>> {
+    let marks = history.marks(SharedMark::OperatorWrites).filter(move |(index, _)| part.contains(index));
+    marks.flat_map(|(_, mark)| list(&mark.detail["writes"]).iter().map(Request))
+}
+
+fn gang_resources() -> BTreeSet<&'static str> {
+    schedulers::kinds().into_iter().map(|(kind, _)| kind).collect()
+}
+
+/// The operator requested nothing to be written (GANG-11).
+///
+/// # Errors
+/// A violation per object, with how often.
+pub fn nothing_requested(history: &History, part: Range<usize>) -> Ruling {
+    let mut by_object: BTreeMap<(&str, &str), Vec<Request<'_>>> = BTreeMap::new();
+    for request in requests(history, part) {
+        by_object.entry((request.field("resource"), request.field("name"))).or_default().push(request);
+    }
+    none(by_object.values().map(|all| {
+        let last = all.last().map(Request::described).unwrap_or_default();
+        let message = format!("the operator sent {} writes at rest, the last: {last}", all.len());
+        violation(REQUESTED_AT_REST, message)
+    }))
+}
+
+/// The operator requested no gang resource of a PodGang to be written (GANG-09).
+///
+/// # Errors
+/// A violation per request.
+pub fn no_gang_resource_requested_of(history: &History, pod_gang: &str, part: Range<usize>) -> Ruling {
+    let kinds = gang_resources();
+    let is_its = |request: &Request<'_>| {
+        let Some(kind) = request.kind().filter(|kind| kinds.contains(kind)) else { return false };
+        let mut versions = history.named(kind, request.field("name"));
+        versions.any(|version| controller(version.object).is_some_and(|owner| owner["name"] == pod_gang))
+    };
+    none(requests(history, part).filter(is_its).map(|request| {
+        let message = format!("the operator sent {}, which nothing asked for", request.described());
+        violation(GANG_RESOURCE_REQUESTED, message)
+    }))
+}
+
+/// Every gang resource that the operator requested to be written is one that there was: what is said of those is said of
+/// all its requests. One that was refused, for a PodGang of another backend, is in no history (COEX-02).
+///
+/// # Errors
+/// A violation per request.
+pub fn only_what_there_was(history: &History) -> Ruling {
+    let kinds = gang_resources();
+    let is_strange = |request: &Request<'_>| {
+        let kind = request.kind().filter(|kind| kinds.contains(kind) && !request.field("name").is_empty());
+        kind.is_some_and(|kind| history.named(kind, request.field("name")).next().is_none())
+    };
+    let strange = requests(history, 0..history.entries.len()).filter(is_strange);
+    none(strange.map(|request| {
+        let message = format!("the operator sent {}, and there never was such an object", request.described());
+        violation(WRITES_WHAT_IS_NOT_ITS_OWN, message)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, object, owned};
+    use serde_json::json;
+
+    use super::*;
+    use crate::messages;
+
+    fn told(writes: &[Value]) -> History {
+        let group = owned(object("PodGroup", "w-0-a"), "PodGang", "w-0");
+        let detail = json!({"since": "", "writes": writes});
+        Story::flat().added(group).mark(SharedMark::OperatorWrites, detail).end()
+    }
+
+    fn patch(group: &str, resource: &str, name: &str, code: u16) -> Value {
+        json!({"verb": "patch", "group": group, "resource": resource, "name": name, "code": code})
+    }
+
+    #[test]
+    fn a_write_that_changes_nothing_is_one() {
+        let idle = patch("grove.io", "podcliques/status", "w-0-a", 200);
+        let history = told(&[idle.clone(), idle]);
+        let said = messages(nothing_requested(&history, 0..history.entries.len()));
+        assert_eq!(said, ["the operator sent 2 writes at rest, the last: patch podcliques/status w-0-a (200)"]);
+        assert_eq!(nothing_requested(&history, 0..1), Ok(()), "the mark is behind it");
+        assert_eq!(nothing_requested(&told(&[]), 0..9), Ok(()));
+    }
+
+    #[test]
+    fn gang_resources_are_told_from_others() {
+        let writes = [
+            patch("scheduling.k8s.io", "podgroups", "w-0-a", 200),
+            patch("grove.io", "podcliques", "w-0-a", 200),
+            patch("scheduling.volcano.sh", "podgroups", "w-0-a", 403),
+        ];
+        let history = told(&writes);
+        let all = || 0..history.entries.len();
+        let said = messages(no_gang_resource_requested_of(&history, "w-0", all()));
+        assert_eq!(said, ["the operator sent patch podgroups w-0-a (200), which nothing asked for"]);
+        assert_eq!(no_gang_resource_requested_of(&history, "v-0", all()), Ok(()));
+        let said = messages(only_what_there_was(&history));
+        let wanted = "the operator sent patch podgroups w-0-a (403), and there never was such an object";
+        assert_eq!(said, [wanted]);
+    }
+}

@@ -1,0 +1,210 @@
+//! Whether a pod has what the user wrote in its template (GANG-05).
+//!
+//! Nothing of it may be missing, changed or in another order; what is added beside is nobody's business here: defaults of
+//! the API server, and what Grove's documentation says that it adds. So each value of the template is looked for in the
+//! pod: fields of an object by name, entries of a list in order, with others between them or not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_contract::ruling::Ruling;
+use conformance_contract::violation::Code;
+use conformance_expect::scaling::index_in;
+use conformance_history::{Change, History, SharedMark, list, text};
+use serde_json::Value;
+
+use super::course::Course;
+use super::quantity::amount;
+use crate::{Shown, none, violation};
+
+const TEMPLATE_LOST: Code = Code::new("template-lost");
+
+/// What Grove sets itself, whatever the template says: its own gate, and the pod's name in the network and its place.
+const GROVES_OWN: [&str; 5] = ["schedulingGates", "hostname", "subdomain", "affinity", "schedulerName"];
+/// How the variables are called that Grove sets in every container; a user's of the same name is not kept.
+const VARIABLES: &str = "GROVE_";
+
+/// Every pod is created with what a template of its clique says, as the user sent it or changed it since.
+pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
+    let mut sets: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    let mut violations = Vec::new();
+    let created = course.pods().filter(|version| version.change != Change::Deleted);
+    for version in created.filter(|version| seen.insert(version.uid())) {
+        let clique = version.pod().pod_clique().unwrap_or_default();
+        let submitted = course.history.header.submitted.keys();
+        for set in submitted.filter(|set| index_in(set, clique).is_some()) {
+            let all = sets.entry(set).or_insert_with(|| templates(course.history, set));
+            let of_clique: Vec<_> =
+                all.iter().filter_map(|template| clique_in(template, set, clique)).collect();
+            let lost: Vec<_> =
+                of_clique.iter().map_while(|template| lost(template, version.object)).collect();
+            // The last is the one that the user wants by now.
+            if let Some(last) = lost.last().filter(|_| lost.len() == of_clique.len()) {
+                let message =
+                    format!("{} was created without what its template says: {last}", version.name());
+                violations.push(violation(TEMPLATE_LOST, message).shown_by("created", version));
+            }
+        }
+    }
+    none(violations)
+}
+
+/// The templates of a PodCliqueSet: as it was sent, and as it was changed to later. Of several that were sent under one
+/// name all that were stored.
+fn templates<'a>(history: &'a History, set: &str) -> Vec<&'a Value> {
+    let mut found: Vec<&Value> =
+        history.header.submitted.get(set).into_iter().map(|pcs| &pcs["spec"]["template"]).collect();
+    let times = history.marks(SharedMark::Submitted).filter(|(_, mark)| mark.detail["name"] == set).count();
+    let mut stored: Vec<&Value> = Vec::new();
+    for version in history.of("PodCliqueSet").filter(|version| version.name() == set) {
+        let template = &version.object["spec"]["template"];
+        if !stored.contains(&template) {
+            stored.push(template);
+        }
+    }
+    found.extend(stored.into_iter().skip(usize::from(times == 1)));
+    found
+}
+
+/// The template of the PodClique of that name: `<set>-<index>-<clique>`, or `<set>-<index>-<group>-<index>-<clique>`.
+fn clique_in<'a>(template: &'a Value, set: &str, name: &str) -> Option<&'a Value> {
+    let rest = name.strip_prefix(set)?.strip_prefix('-')?.split_once('-')?.1;
+    let in_group = |group: &Value| {
+        let (index, clique) = rest.strip_prefix(text(&group["name"]))?.strip_prefix('-')?.split_once('-')?;
+        let is_its = index.parse::<usize>().is_ok()
+            && list(&group["cliqueNames"]).iter().any(|member| member == clique);
+        is_its.then(|| clique.to_owned())
+    };
+    let clique = list(&template["podCliqueScalingGroups"]).iter().find_map(in_group);
+    let clique = clique.as_deref().unwrap_or(rest);
+    list(&template["cliques"]).iter().find(|found| found["name"] == clique)
+}
+
+/// The first thing of a clique's template (`labels`, `annotations`, `spec.podSpec`) that a pod does not have, in words.
+fn lost(template: &Value, pod: &Value) -> Option<String> {
+    let of_metadata = ["labels", "annotations"].into_iter().find_map(|field| {
+        differs(&template[field], &pod["metadata"][field]).map(|path| format!("metadata.{field}{path}"))
+    });
+    of_metadata.or_else(|| {
+        let fields = template["spec"]["podSpec"].as_object().into_iter().flatten();
+        let mut kept = fields.filter(|(name, _)| !GROVES_OWN.contains(&name.as_str()));
+        kept.find_map(|(name, wanted)| {
+            differs(wanted, &pod["spec"][name.as_str()]).map(|path| format!("spec.{name}{path}"))
+        })
+    })
+}
+
+/// Where a value is not in another one, as a path; `None` if all of it is.
+fn differs(wanted: &Value, found: &Value) -> Option<String> {
+    match (wanted, found) {
+        (Value::Object(fields), _) => fields
+            .iter()
+            .find_map(|(name, wanted)| Some(format!(".{name}{}", differs(wanted, &found[name.as_str()])?))),
+        (Value::Array(entries), Value::Array(found)) => {
+            let mut rest = found.iter();
+            let kept =
+                |entry: &&Value| entry["name"].as_str().is_none_or(|name| !name.starts_with(VARIABLES));
+            let lost =
+                entries.iter().filter(kept).find(|entry| !rest.any(|found| differs(entry, found).is_none()));
+            lost.map(|entry| closest(entry, found))
+        }
+        (Value::Array(entries), _) => (!entries.is_empty()).then(String::new),
+        (Value::Null, _) => None,
+        _ => (wanted != found && !is_same_amount(wanted, found)).then(String::new),
+    }
+}
+
+/// Which entry of a list it is that is not as it should be, and what of it is not.
+fn closest(entry: &Value, found: &[Value]) -> String {
+    let Some(name) = entry["name"].as_str() else { return format!("[{entry}]") };
+    let of_its_name = found.iter().find(|found| found["name"] == name);
+    let part = of_its_name.and_then(|found| differs(entry, found));
+    match (of_its_name, part) {
+        (None, _) => format!("[{name}] is not there"),
+        (Some(_), Some(part)) => format!("[{name}]{part}"),
+        (Some(_), None) => format!("[{name}] is in another place"),
+    }
+}
+
+/// The API server writes quantities in its own way.
+fn is_same_amount(wanted: &Value, found: &Value) -> bool {
+    amount(wanted).is_some_and(|wanted| Some(wanted) == amount(found))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case("w-0-a", Some("a"))]
+    #[case("w-2-sg-12-b", Some("b"))]
+    #[case("w-0-sg-0-a", None)]
+    #[case("w-0-c", None)]
+    fn whose_template_it_is(#[case] clique: &str, #[case] wanted: Option<&str>) {
+        let template = json!({
+            "cliques": [{"name": "a"}, {"name": "b"}],
+            "podCliqueScalingGroups": [{"name": "sg", "cliqueNames": ["b"]}],
+        });
+        let found = clique_in(&template, "w", clique).map(|found| text(&found["name"]));
+        assert_eq!(found, wanted);
+    }
+
+    fn template() -> Value {
+        json!({
+            "name": "a", "labels": {"team": "t"},
+            "spec": {"podSpec": {
+                "schedulingGates": [{"name": "example.com/own"}],
+                "automountServiceAccountToken": false,
+                "tolerations": [{"key": "x", "operator": "Exists"}],
+                "initContainers": [{"name": "first"}, {"name": "second"}],
+                "containers": [
+                    {"name": "main", "image": "i", "env": [{"name": "OWN", "value": "1"}, {"name": "GROVE_X", "value": "2"}],
+                        "resources": {"limits": {"cpu": "1000m"}}},
+                    {"name": "beside", "image": "j"},
+                ],
+            }},
+        })
+    }
+
+    /// With everything that may be added.
+    fn pod() -> Value {
+        json!({
+            "metadata": {"labels": {"team": "t", "grove.io/podclique": "w-0-a"}},
+            "spec": {
+                "hostname": "w-0-a-0", "automountServiceAccountToken": false, "serviceAccountName": "default",
+                "tolerations": [{"key": "y", "operator": "Exists"}, {"key": "x", "operator": "Exists", "effect": null}],
+                "initContainers": [{"name": "grove-initc"}, {"name": "first"}, {"name": "second"}],
+                "containers": [
+                    {"name": "main", "image": "i", "terminationMessagePath": "/dev/termination-log",
+                        "env": [{"name": "GROVE_X", "value": "3"}, {"name": "OWN", "value": "1"}],
+                        "resources": {"limits": {"cpu": "1"}, "requests": {"cpu": "1"}}},
+                    {"name": "beside", "image": "j"},
+                ],
+            },
+        })
+    }
+
+    #[test]
+    fn what_is_added_is_not_lost() {
+        assert_eq!(lost(&template(), &pod()), None);
+    }
+
+    #[rstest]
+    #[case::image("/spec/containers/0/image", json!("other"), "spec.containers[main].image")]
+    #[case::environment("/spec/containers/0/env", json!([]), "spec.containers[main].env[OWN] is not there")]
+    #[case::resources("/spec/containers/0/resources/limits/cpu", json!("2"), "spec.containers[main].resources.limits.cpu")]
+    #[case::label("/metadata/labels/team", Value::Null, "metadata.labels.team")]
+    #[case::toleration("/spec/tolerations", json!([]), "spec.tolerations[")]
+    #[case::flag("/spec/automountServiceAccountToken", Value::Null, "spec.automountServiceAccountToken")]
+    #[case::order("/spec/initContainers", json!([{"name": "second"}, {"name": "first"}]), "[second] is in another place")]
+    #[case::container("/spec/containers", json!([{"name": "main"}]), "spec.containers[main].image")]
+    fn what_is_lost(#[case] field: &str, #[case] value: Value, #[case] path: &str) {
+        let mut pod = pod();
+        *pod.pointer_mut(field).unwrap() = value;
+        let said = lost(&template(), &pod).unwrap();
+        assert!(said.contains(path), "{said}");
+    }
+}
