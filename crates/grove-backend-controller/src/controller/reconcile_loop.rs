@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use super::context::Context;
 use super::error::ReconcileError;
 use super::queues::Inbox;
-use super::servers::told;
+use webhook_server::told;
 
 /// The pause after a first failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
