@@ -73,7 +73,8 @@ impl TestContext {
     }
 
     async fn pending_pod_replaced(&self, gang: &Gang) -> Result<(), Stop> {
-        let is_its = |clique: Option<&str>| gang.groups.iter().any(|group| Some(group.clique.as_str()) == clique);
+        let is_its =
+            |clique: Option<&str>| gang.groups.iter().any(|group| Some(group.clique.as_str()) == clique);
         let first = |live: &Live| {
             let mut pods = live.pods().filter(|pod| is_its(pod.pod_clique()));
             pods.next().map(|pod| (pod.name().to_owned(), pod.uid().to_owned(), pods.count() + 1))
@@ -137,7 +138,8 @@ impl TestContext {
 
 /// An object as it can be created once more.
 fn as_new(mut was: Value) -> Value {
-    for given in ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "finalizers"] {
+    for given in ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "finalizers"]
+    {
         without(&mut was["metadata"], given);
     }
     without(&mut was, "status");

@@ -47,7 +47,8 @@ fn set(rng: &mut Rng, name: &str) -> Value {
         let members: Vec<_> = (0..rng.usize(1..=2)).filter_map(|_| free.pop()).rev().collect();
         let replicas = rng.u32(1..=4);
         let min = rng.u32(1..=replicas.min(3));
-        groups.push(json!({"name": group, "cliqueNames": members, "replicas": replicas, "minAvailable": min}));
+        groups
+            .push(json!({"name": group, "cliqueNames": members, "replicas": replicas, "minAvailable": min}));
     }
     let mut template = json!({});
     if one_in(rng, 4) {

@@ -87,7 +87,8 @@ impl Told<'_> {
             "AON-01" | "AON-03" => self.at_each_rest(|_, live, all| binding::all(live, all)),
             "AON-02" => self.was_short(),
             "AON-11" => self.after_each(SharedMark::PodLost, |lost, mark, until| {
-                let begin = history.marks(OPERATION).map(|(index, _)| index).take_while(|index| *index < lost).last();
+                let begin =
+                    history.marks(OPERATION).map(|(index, _)| index).take_while(|index| *index < lost).last();
                 // A drain takes several.
                 let of_step = history.marks(SharedMark::PodLost);
                 let of_step = of_step.filter(|(index, _)| Some(*index) > begin && *index < until);
@@ -104,7 +105,8 @@ impl Told<'_> {
                     gang.groups.iter().filter_map(|group| group.scaling_group.clone().filter(of)).collect();
                 replicas.dedup();
                 let cliques = |replica: &(String, usize)| {
-                    let own = gang.groups.iter().filter(|group| group.scaling_group.as_ref() == Some(replica));
+                    let own =
+                        gang.groups.iter().filter(|group| group.scaling_group.as_ref() == Some(replica));
                     own.map(|group| group.clique.clone()).collect()
                 };
                 replicas.iter().map(cliques).collect()

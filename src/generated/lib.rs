@@ -76,7 +76,8 @@ impl Plan {
             let rest = room % GPUS;
             all.extend((rest > 0).then(|| of_rack(nodes(1).gpus(rest).joining(first_join))));
         }
-        let joins = self.operations.iter().filter(|operation| matches!(operation, plan::Operation::NodeJoins));
+        let joins =
+            self.operations.iter().filter(|operation| matches!(operation, plan::Operation::NodeJoins));
         for (step, _) in (drive::FIRST_JOIN..).zip(joins) {
             let node = nodes(1).gpus(GPUS).joining(step);
             all.push(if racked { node.rack("second") } else { node });
@@ -123,7 +124,8 @@ mod tests {
             let plan = Plan::of_seed(seed);
             let (most, minimum) = (Course::of(&plan).most_pods(), Course::of(&plan).minimum());
             let given = plan.nodes();
-            let places = |step: u32| given.iter().filter(|of| of.joining <= step).map(|of| of.count * of.gpus).sum();
+            let places =
+                |step: u32| given.iter().filter(|of| of.joining <= step).map(|of| of.count * of.gpus).sum();
             let (first, then): (u32, u32) = (places(0), places(1));
             assert!(then > most, "{seed}: {then} places for {most} pods");
             assert_eq!(plan.begins_short, first + 1 == minimum, "{seed}: {first} places for {minimum} pods");

@@ -74,7 +74,8 @@ pub enum How {
 
 impl How {
     /// All of them.
-    pub(crate) const ALL: [Self; 4] = [Self::DeletedAtOnce, Self::DeletedWithGrace, Self::Failed, Self::Evicted];
+    pub(crate) const ALL: [Self; 4] =
+        [Self::DeletedAtOnce, Self::DeletedWithGrace, Self::Failed, Self::Evicted];
 
     pub(crate) fn loss(self) -> Loss {
         match self {
@@ -103,7 +104,9 @@ pub enum Unreadable {
     #[error(transparent)]
     Yaml(#[from] grove_yaml::YamlError),
     /// Not these two documents.
-    #[error("expected a PodCliqueSet of grove.io/v1alpha1 and a document of kind {KIND} of {API_VERSION}, one each")]
+    #[error(
+        "expected a PodCliqueSet of grove.io/v1alpha1 and a document of kind {KIND} of {API_VERSION}, one each"
+    )]
     Documents,
     /// An operation, or another field, that there is not.
     #[error("{KIND}: {0}")]
@@ -266,7 +269,8 @@ mod tests {
 
     #[test]
     fn a_target_that_does_not_declare_a_constraint_is_not_asked_for_it() {
-        let constrained = (0..).map(Plan::of_seed).find(|plan| plan.constrained() == Constrained::Group).unwrap();
+        let constrained =
+            (0..).map(Plan::of_seed).find(|plan| plan.constrained() == Constrained::Group).unwrap();
         assert!(constrained.clone().on(Target::KAI).is_racked());
         assert!(!constrained.on(Target::KOORDINATOR).is_racked());
     }

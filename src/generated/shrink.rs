@@ -76,7 +76,9 @@ fn simpler_operations(plan: &Plan, all: &mut Vec<Plan>) {
                 let own = [lose(0, How::DeletedAtOnce), lose(0, *by), lose(*number, How::DeletedAtOnce)];
                 of_first_clique(&Course::of_set(&plan.set), *by).into_iter().chain(own).collect()
             }
-            Operation::DeleteGangResource { number: 1.. } => vec![Operation::DeleteGangResource { number: 0 }],
+            Operation::DeleteGangResource { number: 1.. } => {
+                vec![Operation::DeleteGangResource { number: 0 }]
+            }
             _ => Vec::new(),
         };
         for one in simpler {
@@ -94,7 +96,9 @@ fn smaller_sets(plan: &Plan, all: &mut Vec<Plan>) {
         all.push(smaller);
     };
     let template = &plan.set["spec"]["template"];
-    let names = |key: &str| list(&template[key]).iter().map(|part| text(&part["name"]).to_owned()).collect::<Vec<_>>();
+    let names = |key: &str| {
+        list(&template[key]).iter().map(|part| text(&part["name"]).to_owned()).collect::<Vec<_>>()
+    };
     with(&|spec| spec["replicas"] = 1.into());
     for group in names("podCliqueScalingGroups") {
         with(&|spec| {
@@ -190,7 +194,8 @@ mod tests {
 
     #[test]
     fn shrinking_ends_with_what_is_needed() {
-        let is_failed = |operation: &Operation| matches!(operation, Operation::LosePod { by: How::Failed, .. });
+        let is_failed =
+            |operation: &Operation| matches!(operation, Operation::LosePod { by: How::Failed, .. });
         let fails = |plan: &Plan| plan.operations.iter().any(is_failed);
         let plans = (0..200).map(Plan::of_seed).filter(fails);
         for plan in plans.take(10) {

@@ -94,7 +94,8 @@ pub fn only_what_there_was(history: &History) -> Ruling {
     };
     let strange = requests(history, 0..history.entries.len()).filter(is_strange);
     none(strange.map(|request| {
-        let message = format!("the operator sent {}, and there never was such an object", request.described());
+        let message =
+            format!("the operator sent {}, and there never was such an object", request.described());
         violation(WRITES_WHAT_IS_NOT_ITS_OWN, message)
     }))
 }
@@ -122,7 +123,10 @@ mod tests {
         let idle = patch("grove.io", "podcliques/status", "w-0-a", 200);
         let history = told(&[idle.clone(), idle]);
         let said = messages(nothing_requested(&history, 0..history.entries.len()));
-        assert_eq!(said, ["the operator sent 2 writes at rest, the last: patch podcliques/status w-0-a (200)"]);
+        assert_eq!(
+            said,
+            ["the operator sent 2 writes at rest, the last: patch podcliques/status w-0-a (200)"]
+        );
         assert_eq!(nothing_requested(&history, 0..1), Ok(()), "the mark is behind it");
         assert_eq!(nothing_requested(&told(&[]), 0..9), Ok(()));
     }

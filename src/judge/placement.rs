@@ -147,7 +147,8 @@ pub fn together(
         1 if !domains.contains("none") => Ok(()),
         count => {
             let names: Vec<_> = domains.into_iter().collect();
-            let message = format!("the pods of {whose} are in {count} domains of {key}: {}", names.join(", "));
+            let message =
+                format!("the pods of {whose} are in {count} domains of {key}: {}", names.join(", "));
             let found = violation(SEVERAL_DOMAINS, message);
             let shown = |found: Violation, pod: &Pod<'_>| {
                 found.shown_by_object(format!("on {}", pod.node().unwrap_or_default()), pod.0)

@@ -254,10 +254,10 @@ pub async fn report(
     let profile = |(target, cases): (Target, Vec<CaseResult>)| {
         let version = version(settings, target, &provider, installed);
         // An invariant that is broken is a clause of its own, whatever the cases are about.
-        let is_judged = |id: &str| cases.iter().flat_map(|case| &case.clauses).any(|found| found.clause == id);
-        let is_said = |clause: &&Clause| {
-            plan.clauses.iter().any(|said| said.id == clause.id) || is_judged(clause.id)
-        };
+        let is_judged =
+            |id: &str| cases.iter().flat_map(|case| &case.clauses).any(|found| found.clause == id);
+        let is_said =
+            |clause: &&Clause| plan.clauses.iter().any(|said| said.id == clause.id) || is_judged(clause.id);
         let clauses: Vec<_> =
             CLAUSES.iter().filter(is_said).filter(|clause| target.concerns(clause)).collect();
         let features = features(target, &cases);

@@ -47,7 +47,8 @@ pub async fn shrink(
                 environment.execute(plan.case(&format!("{name}-smaller-{number}")), target)
             });
             let results = join_all(runs).await;
-            let mut alike = batch.iter().zip(&results).filter(|(_, result)| !wanted.is_disjoint(&faults(result)));
+            let mut alike =
+                batch.iter().zip(&results).filter(|(_, result)| !wanted.is_disjoint(&faults(result)));
             if let Some((plan, _)) = alike.next() {
                 now = plan.clone();
                 continue 'smaller;

@@ -214,7 +214,8 @@ pub fn tries_of_races(attempts: &[CaseResult], target: Target) -> usize {
         let mut found = attempt.clauses.iter().filter(|judgement| judgement.clause == clause);
         found.any(|judgement| judgement.outcome.verdict == Verdict::KnownDeviation)
     };
-    let last = attempts.last().into_iter().flat_map(|last| last.clauses.iter().map(move |found| (last, found)));
+    let last =
+        attempts.last().into_iter().flat_map(|last| last.clauses.iter().map(move |found| (last, found)));
     let shown = last.filter(|(_, found)| attempts.iter().all(|attempt| is_shown(attempt, &found.clause)));
     let tries = shown.filter_map(|(last, found)| tries(&last.id, &found.clause, target));
     tries.max().unwrap_or(0) as usize
@@ -240,7 +241,8 @@ fn of_race(outcomes: &[Outcome], tries: u32) -> Option<Outcome> {
             Some(Outcome::of(Verdict::KnownDeviation, vec![known, bound]))
         }
         None if shown.len() == count && count >= tries as usize => {
-            let never = format!("known as a race, it never passed in {count} tries, so that it is none: {known}");
+            let never =
+                format!("known as a race, it never passed in {count} tries, so that it is none: {known}");
             Some(Outcome::fail(never))
         }
         _ => None,

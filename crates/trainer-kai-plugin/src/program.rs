@@ -133,14 +133,13 @@ async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, String) {
 }
 
 async fn connect(kubeconfig: Option<&std::path::Path>) -> anyhow::Result<Client> {
-    let config = match kubeconfig {
+    let mut config = match kubeconfig {
         Some(path) => {
             Config::from_custom_kubeconfig(Kubeconfig::read_from(path)?, &KubeConfigOptions::default())
                 .await?
         }
         None => Config::infer().await?,
     };
-    let agent = (USER_AGENT, HeaderValue::from_static("trainer-kai-plugin"));
-    let config = Config { headers: vec![agent], ..config };
+    config.headers.push((USER_AGENT, HeaderValue::from_static("trainer-kai-plugin")));
     Client::try_from(config).context("cannot connect to the API server")
 }

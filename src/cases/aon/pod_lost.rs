@@ -22,7 +22,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("steady").await?;
     test.until_bound(4).await?;
     for loss in Loss::ALL {
-        let first = test.look(|live| live.pods().next().map(|pod| (pod.name().to_owned(), pod.uid().to_owned())));
+        let first =
+            test.look(|live| live.pods().next().map(|pod| (pod.name().to_owned(), pod.uid().to_owned())));
         let (lost, uid) = first.unwrap_or_default();
         test.lose_pod_by(loss, &lost).await?;
         let replaced = Awaited::demanded_by("AON-11", format!("{lost}, {}, replaced", loss.name()));

@@ -32,7 +32,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit("short-for-good").await? {
         test.scheduler_passes_over(&gang).await?;
         test.is_tried_again(&gang, ATTEMPTS).await?;
-        let timeout = schedulers::of(test.target).gang_timeout().filter(|_| test.test_cluster.thorough.gang_timeouts);
+        let timeout =
+            schedulers::of(test.target).gang_timeout().filter(|_| test.test_cluster.thorough.gang_timeouts);
         if let Some(timeout) = timeout {
             test.is_tried_again(&gang, &[Again::Passes(timeout + BEYOND)]).await?;
         }

@@ -40,7 +40,8 @@ impl TestContext {
         let pools = self.test_cluster.cluster.node_pools();
         pools.close(&node).await?;
         let on_it = |pod: &Pod<'_>| pod.node() == Some(node.name.as_str());
-        let pods: Vec<_> = self.look(|live| live.pods().filter(on_it).map(|pod| pod.name().to_owned()).collect());
+        let pods: Vec<_> =
+            self.look(|live| live.pods().filter(on_it).map(|pod| pod.name().to_owned()).collect());
         for pod in &pods {
             self.lose_pod_by(Loss::Evicted, pod).await?;
         }

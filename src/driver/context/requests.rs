@@ -159,7 +159,8 @@ impl TestContext {
     /// [`Stop::Refused`].
     pub async fn lose_pod_by(&self, loss: Loss, name: &str) -> Result<(), Stop> {
         self.mark(SharedMark::PodLost, json!({"name": name, "by": loss.name()}));
-        let deletion = |grace: u32| json!({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": grace});
+        let deletion =
+            |grace: u32| json!({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": grace});
         let (method, tail, body) = match loss {
             Loss::AtOnce => (http::Method::DELETE, "", deletion(0)),
             Loss::WithGrace => (http::Method::DELETE, "", deletion(1)),

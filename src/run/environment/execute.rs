@@ -52,7 +52,11 @@ impl Environment {
         loop {
             let waiting = self.seats(case, target);
             let Some(_seats) = self.interruption.unless_requested(waiting).await else {
-                break if attempts.is_empty() { interrupted() } else { verdict::of_attempts(attempts, target) };
+                break if attempts.is_empty() {
+                    interrupted()
+                } else {
+                    verdict::of_attempts(attempts, target)
+                };
             };
             let result = {
                 let _running = self.interruption.running();
