@@ -94,12 +94,15 @@ impl Clique<'_> {
         let finished =
             pods.iter().filter(|pod| is_finished(pod) && pod.metadata.deletion_timestamp.is_none());
         let finished = finished.filter(undeleted);
-        let former = former.into_iter().filter(|pod| is_live(pod));
+        let former: Vec<_> = former.into_iter().filter(|pod| is_live(pod)).collect();
+        // Those of the next generation take their indexes.
+        let is_anew = former.is_empty();
         let surplus = pods.iter().filter(|pod| pod.uid().is_some_and(|uid| plan.delete.contains(&uid)));
         let deletions = finished.chain(surplus).chain(former).map(|pod| self.delete(pod).boxed());
         // No pod before its gang resources stand. Pods name their PodGroup: those of a new PodGang would keep a deleted
         // one's PodGroup of the same name alive by its finalizer, and with it the name taken, for ever (DEL-08).
-        let may_create = self.context.synced.stand(self.pod_gang) && self.is_gang_of_this_generation();
+        let may_create =
+            is_anew && self.context.synced.stand(self.pod_gang) && self.is_gang_of_this_generation();
         let create = if may_create { plan.create.as_slice() } else { &[] };
         let writes: Vec<Write<'_>> =
             deletions.chain(create.iter().map(|index| self.create(*index).boxed())).collect();
