@@ -16,6 +16,8 @@ mod koord;
 mod kube;
 mod levels;
 mod mig;
+mod stat;
+mod term;
 mod topo;
 mod trn;
 mod vol;

@@ -149,9 +149,9 @@ mod tests {
     use super::*;
 
     /// The numbers of each group, in the contract's order. KUBE-02 and 03 and VOL-04 do not exist. Not judged
-    /// yet: TRN-05, 06, 09, 16.
+    /// yet: TRN-05, 06, 09, 16, and what is [`AHEAD`].
     fn contract() -> Vec<String> {
-        let numbers: [(&str, Vec<u32>); 14] = [
+        let numbers: [(&str, Vec<u32>); 16] = [
             ("ADM", (1..=12).collect()),
             ("GANG", (1..=13).collect()),
             ("AON", (1..=13).collect()),
@@ -166,6 +166,8 @@ mod tests {
             ("KLT", (1..=7).collect()),
             ("MIG", (1..=5).collect()),
             ("TRN", vec![1, 2, 3, 4, 7, 8, 10, 11, 12, 13, 14, 15]),
+            ("STAT", vec![1, 3, 4, 6, 8]),
+            ("TERM", vec![1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 15, 19]),
         ];
         assert_eq!(numbers.each_ref().map(|(group, _)| *group), GROUPS.each_ref().map(|group| group.id));
         numbers

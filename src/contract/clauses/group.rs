@@ -27,7 +27,7 @@ pub enum Workload {
 pub const EXTERNAL: &str = "external";
 
 /// Every part, in the order of the contract.
-pub static GROUPS: [Group; 14] = [
+pub static GROUPS: [Group; 16] = [
     of_all("ADM", "admission of PodCliqueSets"),
     of_all("GANG", "gang creation"),
     of_all("AON", "all-or-nothing scheduling"),
@@ -42,6 +42,8 @@ pub static GROUPS: [Group; 14] = [
     of_all("KLT", "what only real kubelets show"),
     of_all("MIG", "an operator replaced by another release under live gangs"),
     Group { workload: Workload::TrainJobs, ..of_all("TRN", "Kubeflow TrainJobs") },
+    of_all("STAT", "status"),
+    of_all("TERM", "gang termination"),
 ];
 
 const fn of_all(id: &'static str, title: &'static str) -> Group {
