@@ -2,8 +2,6 @@
 //! `GROVE_CONFORMANCE_KAI_DIR` names a folder with KAI's programs; without it, KAI's scheduling clauses are not
 //! tested.
 //!
-//! Beside the cases of the suite there are generated workloads for each target.
-//!
 //! `cargo test --test conformance -- aon` filters by name, as with any test. Without Go (and without built
 //! components) every test fails with the reason; nothing is skipped silently.
 
@@ -46,7 +44,7 @@ fn main() -> std::process::ExitCode {
     let shared: Arc<Shared> = Arc::default();
     let mut trials = Vec::new();
     for target in TARGETS.into_iter().filter(|target| target.is_on(Kubernetes::V1_36)) {
-        for case in cases::all().chain(local::generated()) {
+        for case in cases::all() {
             // A case of which the target owes no clause, or whose scheduler is not there, is not a test of it; the report
             // names it with its reason.
             let clauses = judged_clauses(case, target);

@@ -1,5 +1,5 @@
 //! A smoke test of Kubernetes 1.37 under `cargo test`: a PodGang as a tree of CompositePodGroups on a real
-//! kube-scheduler, and generated workloads. `run --kubernetes 1.37` runs every case.
+//! kube-scheduler. `run --kubernetes 1.37` runs every case.
 
 mod lane;
 #[path = "lane/local.rs"]
@@ -45,7 +45,7 @@ fn main() -> std::process::ExitCode {
     let shared: Arc<Shared> = Arc::default();
     let mut trials = Vec::new();
     let held = HELD.iter().map(|id| cases::case(id).expect("the case is registered"));
-    for case in held.chain(local::generated()) {
+    for case in held {
         let name = format!("{}::{}", Target::KUBE_TREE.slug(), case.id.replace('/', "::"));
         let (shared, runtime) = (shared.clone(), runtime.clone());
         trials.push(Trial::test(name, move || {

@@ -6,21 +6,11 @@ use conformance_cluster::components::{Overrides, Toolbox};
 use conformance_cluster::local::{ClusterSpec, Programs};
 use conformance_cluster::own_program::ControllerProgram;
 use conformance_cluster::process::Launcher;
-use conformance_driver::case::Case;
 use conformance_driver::test_cluster::Thorough;
-use conformance_generated as generated;
 use conformance_run::environment::{Environment, Origin, Settings};
 use tokio::runtime::Runtime;
 
 use crate::lane::Lines;
-
-/// Generated workloads for each target, of the seeds from 1 on: always the same, so that a failure is a change's.
-const GENERATED: u64 = 25;
-
-/// Their cases.
-pub(crate) fn generated() -> impl Iterator<Item = &'static Case> {
-    (1..=GENERATED).filter_map(|seed| generated::case(&format!("{}/{seed}", generated::GROUP)))
-}
 
 /// An environment of such clusters. `letter` begins the run's id, `folder` is where artifacts go.
 ///
