@@ -315,7 +315,7 @@ fn a_pod_on_another_cases_node_is_the_harnesss_error() {
 #[rstest]
 #[case::it_passes_at_last(&[true, true, false], Verdict::KnownDeviation, 0, "a race: it passed in try 3 of at most 5")]
 #[case::it_never_passes(&[true; 5], Verdict::Fail, 5, "known as a race, it never passed in 5 tries")]
-#[case::it_was_cut_short(&[true; 2], Verdict::KnownDeviation, 5, "koord-scheduler 1.8 tries a gang")]
+#[case::it_was_cut_short(&[true; 2], Verdict::KnownDeviation, 5, "a PodGroup that was deleted")]
 fn a_race_has_to_be_seen_to_pass(
     #[case] tries: &[bool],
     #[case] verdict: Verdict,
