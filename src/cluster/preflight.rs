@@ -7,10 +7,9 @@ use std::path::Path;
 use crate::components::{Component, PROXY_ANSWER, Toolchain, folder_of_go, to_download};
 use crate::{ClusterError, home, local};
 
-/// Memory that the largest build takes at its peak, MiB: linking kube-apiserver, with two compilers beside.
-const BUILD_MEMORY_MIB: u64 = 3072;
-/// Memory of a control plane with all schedulers, MiB.
-const RUN_MEMORY_MIB: u64 = 1536;
+/// Memory that the largest build takes at its peak (linking kube-apiserver, with two compilers beside), and as much as a
+/// run of all schedulers does: three control planes at once, MiB.
+const MEMORY_MIB: u64 = 3072;
 /// Disk that a cold build of everything takes, MiB: Go's own caches are on it too, as a rule.
 pub(crate) const BUILD_DISK_MIB: u64 = 4096;
 /// Disk of a cluster's state, MiB.
@@ -34,11 +33,10 @@ impl Check {
 
 /// Checks everything that building these components and running a cluster of local processes needs.
 pub async fn checks(to_build: &[&'static Component]) -> Vec<Check> {
-    let memory = if to_build.is_empty() { RUN_MEMORY_MIB } else { BUILD_MEMORY_MIB };
     let mut checks = vec![
         Check::new("state folder", writable(&home::state(), STATE_DISK_MIB, home::STATE_VARIABLE)),
         Check::new("ports", local::reserve_any()),
-        Check::new("memory", enough_memory(available_memory_mib(), memory)),
+        Check::new("memory", enough_memory(available_memory_mib(), MEMORY_MIB)),
     ];
     let disk = if to_build.is_empty() { 1 } else { BUILD_DISK_MIB };
     let cache = writable(&home::cache(), disk, home::CACHE_VARIABLE);
