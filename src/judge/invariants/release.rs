@@ -57,39 +57,65 @@ fn released_with(version: &Version<'_>, before: &[&str], gates: &[&str]) -> Opti
     Some(violation(FOREIGN_GATE_REMOVED, message).shown_by("released", *version))
 }
 
-/// When a pod loses Grove's gate, its label names a PodGang that lists its PodClique.
-pub(super) fn names_its_gang(course: &Course<'_>) -> Ruling {
-    let mut pod_gangs: BTreeMap<&str, Version<'_>> = BTreeMap::new();
+/// What there was when a pod lost Grove's gate.
+#[derive(Default)]
+struct There<'a> {
+    pod_gangs: BTreeMap<&'a str, Version<'a>>,
+    /// Gang resources of the kind that pods join, by name.
+    groups: BTreeSet<&'a str>,
+}
+
+impl<'a> There<'a> {
+    fn follow(&mut self, version: &Version<'a>, joined: Option<&str>) {
+        let is_there = version.change != Change::Deleted;
+        match version.kind() {
+            "PodGang" if is_there => drop(self.pod_gangs.insert(version.uid(), *version)),
+            "PodGang" => drop(self.pod_gangs.remove(version.uid())),
+            kind if Some(kind) == joined && is_there => drop(self.groups.insert(version.name())),
+            kind if Some(kind) == joined => drop(self.groups.remove(version.name())),
+            _ => (),
+        }
+    }
+
+    /// The PodGangs that list a PodClique.
+    fn listing(&self, clique: Option<&str>) -> impl Iterator<Item = &Version<'a>> {
+        self.pod_gangs.values().filter(move |gang| lists(gang, clique))
+    }
+}
+
+/// What is wrong with the write that takes Grove's gate from a pod, judged once per pod by what there was then.
+fn at_release<'a>(
+    course: &Course<'a>,
+    fault: impl Fn(&Version<'a>, &There<'a>) -> Option<Violation>,
+) -> Ruling {
+    let joined = schedulers::of(course.history.header.target).kinds().last().copied();
+    let mut there = There::default();
     let mut released: BTreeSet<&str> = BTreeSet::new();
     let mut violations = Vec::new();
     for version in &course.versions {
-        let is_there = version.change != Change::Deleted;
-        if version.kind() == "PodGang" {
-            match is_there {
-                true => drop(pod_gangs.insert(version.uid(), *version)),
-                false => drop(pod_gangs.remove(version.uid())),
-            }
-        }
-        let pod = version.pod();
-        let is_gated = || pod.gates().contains(&names::GATE);
-        if !is_groves_pod(version) || !is_there || is_gated() || !released.insert(version.uid()) {
-            continue;
-        }
-        let mut listing = pod_gangs.values().filter(|gang| lists(gang, pod.pod_clique())).peekable();
-        let Some(first) = listing.peek().copied() else { continue };
-        if listing.all(|gang| pod.pod_gang() != Some(gang.name())) {
-            let said = pod.pod_gang().unwrap_or("none");
-            let message = format!(
-                "label {} of {} says {said}; PodGang {} lists it",
-                names::POD_GANG,
-                pod.name(),
-                first.name()
-            );
-            let found = violation(NAMES_ANOTHER_GANG, message);
-            violations.push(found.shown_by("released", *version).shown_by("lists it", *first));
+        there.follow(version, joined);
+        let is_pod = is_groves_pod(version) && version.change != Change::Deleted;
+        if is_pod && !version.pod().gates().contains(&names::GATE) && released.insert(version.uid()) {
+            violations.extend(fault(version, &there));
         }
     }
     none(violations)
+}
+
+/// When a pod loses Grove's gate, its label names a PodGang that lists its PodClique.
+pub(super) fn names_its_gang(course: &Course<'_>) -> Ruling {
+    at_release(course, |version, there| {
+        let pod = version.pod();
+        let first = there.listing(pod.pod_clique()).next()?;
+        if there.listing(pod.pod_clique()).any(|gang| pod.pod_gang() == Some(gang.name())) {
+            return None;
+        }
+        let said = pod.pod_gang().unwrap_or("none");
+        let (label, gang) = (names::POD_GANG, first.name());
+        let message = format!("label {label} of {} says {said}; PodGang {gang} lists it", pod.name());
+        let found = violation(NAMES_ANOTHER_GANG, message);
+        Some(found.shown_by("released", *version).shown_by("lists it", *first))
+    })
 }
 
 /// Whether a PodGang has a PodClique among its podgroups.
@@ -126,44 +152,19 @@ pub(super) fn stays_initialized(course: &Course<'_>) -> Ruling {
 /// names is there. Which PodGang is its own is not asked of its labels.
 pub(super) fn in_order(course: &Course<'_>) -> Ruling {
     let target = course.history.header.target;
-    let expectations = schedulers::of(target);
-    let kind = expectations.kinds().last().copied();
-    let mut pod_gangs: BTreeMap<&str, Version<'_>> = BTreeMap::new();
-    let mut groups: BTreeSet<&str> = BTreeSet::new();
-    let mut released: BTreeSet<&str> = BTreeSet::new();
-    let mut violations = Vec::new();
-    for version in &course.versions {
-        let is_there = version.change != Change::Deleted;
-        if version.kind() == "PodGang" {
-            match is_there {
-                true => drop(pod_gangs.insert(version.uid(), *version)),
-                false => drop(pod_gangs.remove(version.uid())),
-            }
-        } else if Some(version.kind()) == kind {
-            match is_there {
-                true => drop(groups.insert(version.name())),
-                false => drop(groups.remove(version.name())),
-            }
-        }
+    at_release(course, |version, there| {
         let pod = version.pod();
-        let is_gated = || pod.gates().contains(&names::GATE);
-        if !is_groves_pod(version) || !is_there || is_gated() || !released.insert(version.uid()) {
-            continue;
-        }
-        let mut message = None;
-        if !pod_gangs.values().filter(|gang| lists(gang, pod.pod_clique())).any(is_initialized) {
+        let expectations = schedulers::of(target);
+        let (code, missing) = if !there.listing(pod.pod_clique()).any(is_initialized) {
             let clique = pod.pod_clique().unwrap_or("no PodClique");
-            message =
-                Some((UNGATED_BEFORE_INITIALIZED, format!("a PodGang that lists {clique} was Initialized")));
-        } else if pod.0["spec"]["schedulerName"] == target.backend()
-            && let Some(group) = expectations.named_by(pod).filter(|group| !groups.contains(group))
-        {
-            message = Some((UNGATED_BEFORE_GROUP, format!("{} {group} existed", kind.unwrap_or_default())));
-        }
-        if let Some((code, missing)) = message {
-            let message = format!("{} lost its gate before {missing}", pod.name());
-            violations.push(violation(code, message).shown_by("released", *version));
-        }
-    }
-    none(violations)
+            (UNGATED_BEFORE_INITIALIZED, format!("a PodGang that lists {clique} was Initialized"))
+        } else {
+            let joins = pod.0["spec"]["schedulerName"] == target.backend();
+            let group = expectations.named_by(pod).filter(|group| joins && !there.groups.contains(group))?;
+            let kind = expectations.kinds().last().copied().unwrap_or_default();
+            (UNGATED_BEFORE_GROUP, format!("{kind} {group} existed"))
+        };
+        let message = format!("{} lost its gate before {missing}", pod.name());
+        Some(violation(code, message).shown_by("released", *version))
+    })
 }

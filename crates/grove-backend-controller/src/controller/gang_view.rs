@@ -93,15 +93,19 @@ pub(super) fn live_pods(caches: &Caches, pclq: &PodClique) -> Vec<Arc<Pod>> {
 
 /// All pods of this very PodClique, sorted by name.
 pub(super) fn own_pods(caches: &Caches, pclq: &PodClique) -> Vec<Arc<Pod>> {
-    let found = caches.pods.indexed(&of(&pclq.namespace().unwrap_or_default(), &pclq.name_any()));
-    found.into_iter().filter(|pod| is_controlled_by(&**pod, pclq)).collect()
+    named_pods(caches, pclq).into_iter().filter(|pod| is_controlled_by(&**pod, pclq)).collect()
 }
 
 /// Whether a live pod is there of an earlier PodClique of that name, which the garbage collector has not come to yet: its
 /// index is taken.
 pub(super) fn has_earlier_pods(caches: &Caches, pclq: &PodClique) -> bool {
-    let found = caches.pods.indexed(&of(&pclq.namespace().unwrap_or_default(), &pclq.name_any()));
-    found.iter().any(|pod| is_live(pod) && controller(&**pod).is_some() && !is_controlled_by(&**pod, pclq))
+    let is_earlier = |pod: &Pod| is_live(pod) && controller(pod).is_some() && !is_controlled_by(pod, pclq);
+    named_pods(caches, pclq).iter().any(|pod| is_earlier(pod))
+}
+
+/// Pods of any PodClique of this name, present or past.
+fn named_pods(caches: &Caches, pclq: &PodClique) -> Vec<Arc<Pod>> {
+    caches.pods.indexed(&of(&pclq.namespace().unwrap_or_default(), &pclq.name_any()))
 }
 
 /// Whether the PodClique and the PodGang belong to the same PodCliqueSet.
