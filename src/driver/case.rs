@@ -123,7 +123,7 @@ impl Nodes {
         Self { stand_in: false, ..self }
     }
 
-    /// In this rack.
+    /// In this rack; `""` is a label without a value, which is no domain.
     #[must_use]
     pub const fn rack(self, rack: &'static str) -> Self {
         Self { rack: Some(rack), ..self }

@@ -8,7 +8,7 @@
 //! - [`barrier`]: the proof that nothing happened; [`quiescence`]: the one wait of fixed length; [`convergence`]: when a
 //!   PodCliqueSet has become all that it should be; [`cleanup`]: what is left of it;
 //! - [`pending`]: what makes a scheduler try a pending gang again;
-//! - [`admission_attempts`], [`mutations`], [`queues`], [`crds`]: what drivers do through the API;
+//! - [`admission_attempts`], [`mutations`], [`queues`], [`crds`], [`foreign_gates`]: what drivers do through the API;
 //! - [`control_plane`]: the control plane taken apart and put back; [`fault_proxy`]: its parts' requests and watches disturbed;
 //!   [`lease_watch`]: who leads the controller's replicas; [`upgrade`]: the operator replaced by another release;
 //! - [`domains`]: when a scheduler knows the topology; [`kubelets`]: what is done to real nodes, and read there;
@@ -25,6 +25,7 @@ pub mod crds;
 pub mod diagnostics;
 pub mod domains;
 pub mod fault_proxy;
+pub mod foreign_gates;
 pub mod kubelets;
 pub mod lease_watch;
 pub mod limits;

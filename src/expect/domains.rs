@@ -20,9 +20,11 @@ pub struct Domain<'a> {
     pub nodes: BTreeSet<&'a str>,
 }
 
-/// The domains of the nodes that have the labels of all levels, from the widest level to the narrowest.
+/// The domains of the nodes that have the labels of all levels, an empty one counting as none, from the widest level to the narrowest.
 pub fn domains<'a>(nodes: impl IntoIterator<Item = &'a Value>) -> Vec<Domain<'a>> {
-    let label = |node: &'a Value, key: &str| node["metadata"]["labels"][key].as_str();
+    let label = |node: &'a Value, key: &str| {
+        node["metadata"]["labels"][key].as_str().filter(|value| !value.is_empty())
+    };
     let is_whole = |node: &&'a Value| LEVELS.iter().all(|(_, key)| label(node, key).is_some());
     let nodes: Vec<&Value> = nodes.into_iter().filter(is_whole).collect();
     let of_level = |key: &'static str| {
@@ -50,7 +52,13 @@ mod tests {
 
     #[test]
     fn nodes_that_lack_a_level_are_in_no_domain() {
-        let nodes = [node("1", Some("x")), node("2", Some("x")), node("3", Some("y")), node("4", None)];
+        let nodes = [
+            node("1", Some("x")),
+            node("2", Some("x")),
+            node("3", Some("y")),
+            node("4", None),
+            node("5", Some("")),
+        ];
         let found: Vec<_> =
             domains(&nodes).into_iter().map(|domain| (domain.value, domain.nodes.len())).collect();
         assert_eq!(found, [("b", 3), ("x", 2), ("y", 1), ("1", 1), ("2", 1), ("3", 1)]);

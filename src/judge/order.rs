@@ -7,7 +7,7 @@ use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
 use conformance_expect::{Gang, schedulers};
-use conformance_history::{Change, History, Version, condition, controller};
+use conformance_history::{Change, History, Live, Version, condition, controller};
 
 use super::gang_resources::expected;
 use super::{Shown, none, violation};
@@ -16,6 +16,7 @@ const NEVER_MADE: Code = Code::new("never-made");
 const OUT_OF_ORDER: Code = Code::new("out-of-order");
 pub(super) const UNGATED_BEFORE_GROUP: Code = Code::new("ungated-before-group");
 pub(super) const UNGATED_BEFORE_INITIALIZED: Code = Code::new("ungated-before-initialized");
+pub(super) const FOREIGN_GATE_REMOVED: Code = Code::new("foreign-gate-removed");
 const UNGATED_WITHOUT_GROUP: Code = Code::new("ungated-without-group");
 
 /// Per PodGang: it was created, then its gang resources, parents first, then `Initialized` became True, then the first of
@@ -33,6 +34,18 @@ pub fn creation(history: &History, gangs: &[Gang]) -> Ruling {
         Some(gang) => Err(Broken::NotReached(format!("no pod of {} ever lost its gate", gang.name))),
         None => Ok(()),
     }
+}
+
+/// Every pod of the workload has that gate, which is not Grove's (GANG-05).
+///
+/// # Errors
+/// A violation per pod that has lost it, or was made without it.
+pub fn is_gated_by(live: &Live, gate: &str) -> Ruling {
+    let without = live.pods().filter(|pod| !pod.gates().contains(&gate));
+    none(
+        without
+            .map(|pod| violation(FOREIGN_GATE_REMOVED, format!("{} is without the gate {gate}", pod.name()))),
+    )
 }
 
 /// A step on the way of a PodGang: what it is, and where it happened.

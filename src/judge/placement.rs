@@ -18,6 +18,8 @@ use super::{Shown, none, violation};
 const SEVERAL_DOMAINS: Code = Code::new("several-domains");
 const WRONG_DOMAIN: Code = Code::new("wrong-domain");
 const UNLABELLED_NODE: Code = Code::new("unlabelled-node");
+/// A node whose label of the level has no value counts as one of a domain.
+pub const EMPTY_LABEL: Code = Code::new("empty-label");
 
 /// One binding: the version in which the pod is bound first, and the domain of its node.
 struct Placement<'a> {
@@ -184,22 +186,37 @@ pub fn gang_in(history: &History, gang: &str, key: &str, wanted: &str) -> Ruling
 /// # Errors
 /// A violation per pod that was; [`Broken::NotReached`] if every node has the label, for then none could be.
 pub fn never_unlabelled(history: &History, gang: &str, key: &str) -> Ruling {
-    let unlabelled: BTreeSet<_> = history
-        .of("Node")
-        .filter(|version| version.label(key).is_none())
-        .map(|version| version.name())
-        .collect();
-    if unlabelled.is_empty() {
-        return Err(Broken::NotReached(format!("every node has the label {key}")));
+    never_where(history, gang, &UNLABELLED_NODE, &format!("without the label {key}"), |node| {
+        node.label(key).is_none()
+    })
+}
+
+/// No pod of a PodGang was ever bound to a node whose label of the level is empty (TOPO-11).
+///
+/// # Errors
+/// As [`never_unlabelled`].
+pub fn never_with_an_empty_label(history: &History, gang: &str, key: &str) -> Ruling {
+    never_where(history, gang, &EMPTY_LABEL, &format!("whose label {key} is empty"), |node| {
+        node.label(key) == Some("")
+    })
+}
+
+fn never_where(
+    history: &History,
+    gang: &str,
+    code: &Code,
+    which: &str,
+    is_meant: impl Fn(&Version<'_>) -> bool,
+) -> Ruling {
+    let meant: BTreeSet<_> = history.of("Node").filter(is_meant).map(|version| version.name()).collect();
+    if meant.is_empty() {
+        return Err(Broken::NotReached(format!("there is no node {which}")));
     }
     let of_gang = bindings(history).filter(|version| version.pod().pod_gang() == Some(gang));
-    none(of_gang.filter(|version| version.pod().node().is_some_and(|node| unlabelled.contains(node))).map(
+    none(of_gang.filter(|version| version.pod().node().is_some_and(|node| meant.contains(node))).map(
         |version| {
-            violation(
-                UNLABELLED_NODE,
-                format!("{} of {gang} is bound to a node without the label {key}", version.name()),
-            )
-            .shown_by("bound", version)
+            let message = format!("{} of {gang} is bound to a node {which}", version.name());
+            violation(code.clone(), message).shown_by("bound", version)
         },
     ))
 }
@@ -331,5 +348,20 @@ mod tests {
         );
         let labelled = Story::flat().added(node("1", Some("ns-a"))).end();
         assert!(matches!(never_unlabelled(&labelled, "g-0", KEY), Err(Broken::NotReached(_))));
+    }
+
+    #[test]
+    fn nodes_with_an_empty_label() {
+        let story = |node_of_p0: &str| {
+            let nodes = [node("1", Some("ns-a")), node("2", Some(""))];
+            Story::flat().all_added(nodes).added(pod("p0", "a", Some(node_of_p0))).end()
+        };
+        assert_eq!(never_with_an_empty_label(&story("1"), "g-0", KEY), Ok(()));
+        assert!(matches!(never_with_an_empty_label(&story("2"), "g-0", KEY), Err(Broken::Violated(_))));
+        assert_eq!(
+            never_unlabelled(&story("2"), "g-0", KEY).map_err(|_| ()),
+            Err(()),
+            "every node has the label"
+        );
     }
 }

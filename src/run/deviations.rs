@@ -4,6 +4,7 @@
 use conformance_contract::target::Target;
 use conformance_contract::violation::{Code, Violation};
 use conformance_judge::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE, PODS_UNBOUND, WRONG_NUMBER_OF_WHOLE_GANGS};
+use conformance_judge::placement::EMPTY_LABEL;
 
 /// A clause that a target is known to break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +60,9 @@ pub const DEVIATIONS: &[Deviation] = &[
         reason: "proposal 531 calls the flat mapping all-or-nothing across the PodGroups of one Workload; \
                  kube-scheduler 1.36 schedules each PodGroup for itself, so one clique is bound while another cannot be",
     },
+    empty_label_counts(Target::KUBE_POD_GROUP, "v1.36.4"),
+    empty_label_counts(Target::KUBE_POD_GANG, "v1.36.4"),
+    empty_label_counts(Target::KUBE_TREE, "v1.37.1"),
     Deviation {
         target: Target::VOLCANO,
         clause: "AON-02",
@@ -105,6 +109,22 @@ pub const DEVIATIONS: &[Deviation] = &[
     kai_namesakes("AON-01", UNBOUND),
     kai_namesakes("AON-02", IN_PART),
 ];
+
+const EMPTY: &[Code] = &[EMPTY_LABEL];
+
+/// kube-scheduler takes the empty value for any other.
+const fn empty_label_counts(target: Target, version: &'static str) -> Deviation {
+    Deviation {
+        target,
+        clause: "TOPO-11",
+        case: "topo/empty-label",
+        shows: EMPTY,
+        version,
+        occurs: Occurs::Always,
+        reason: "nodes whose label of the level is empty are one more domain to kube-scheduler \
+                 (kubernetes/kubernetes#140308): a gang that no rack holds is bound to nodes that are in none",
+    }
+}
 
 /// The later, smaller gang is all that these cases judge to be bound whole.
 const fn koordinator_starves(clause: &'static str, case: &'static str) -> Deviation {

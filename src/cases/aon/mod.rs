@@ -3,6 +3,7 @@
 pub(crate) mod across_cliques;
 pub(crate) mod binding_refused;
 pub(crate) mod controller_killed;
+pub(crate) mod each_clique_alone;
 pub(crate) mod fits_whole;
 pub(crate) mod gang_shown_late;
 pub(crate) mod gang_timeout;

@@ -50,7 +50,7 @@ fn name(target: Target, scheduler: &str) -> String {
 }
 
 /// The case's target, and one of every other scheduler that the cluster has.
-fn targets(test: &TestContext) -> Result<Vec<Target>, Stop> {
+pub(super) fn targets(test: &TestContext) -> Result<Vec<Target>, Stop> {
     let cluster = test.local()?;
     let failed = cluster.failed_schedulers();
     let present = cluster.spec().schedulers.into_iter().filter(|scheduler| !failed.contains_key(scheduler));

@@ -3,10 +3,12 @@
 pub(crate) mod capacity_freed;
 pub(crate) mod controller_down;
 pub(crate) mod everything_gone;
+pub(crate) mod held_by_others;
 pub(crate) mod namespace_removed;
 pub(crate) mod pending_deleted;
 pub(crate) mod replica_removed;
 pub(crate) mod same_name_again;
 pub(crate) mod same_name_disturbed;
 pub(crate) mod scaled_gang_removed;
+pub(crate) mod scheduler_down;
 pub(crate) mod topology_resources;

@@ -28,7 +28,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.canaries().await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+pub(super) fn judge(history: &History) -> Vec<Finding> {
     vec![finding("DEL-04", || {
         let (deleted, _) = history.reached(SharedMark::Deleted)?;
         let units = history.units("doomed")?;

@@ -1,6 +1,7 @@
 //! Topology packing. Every case leaves room for a wrong placement, so that luck cannot pass.
 
 pub(crate) mod becomes_resource;
+pub(crate) mod empty_label;
 pub(crate) mod fullest_rack_only;
 pub(crate) mod larger_group_last;
 pub(crate) mod mixed_shapes;
@@ -15,6 +16,7 @@ pub(crate) mod preferred;
 pub(crate) mod replacement;
 pub(crate) mod replica_together;
 pub(crate) mod resource_compared;
+pub(crate) mod scaled_cliques;
 pub(crate) mod scaled_gangs;
 pub(crate) mod scaled_groups;
 pub(crate) mod second_binding;

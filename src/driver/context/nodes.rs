@@ -61,10 +61,11 @@ impl TestContext {
             (names::RUN.to_owned(), self.test_cluster.run.clone()),
         ]);
         // A rack stands in a block: some schedulers leave a node that lacks one level's label out of every level.
-        let block = group.block.or(group.rack.map(|_| "block"));
+        let block = group.block.or(group.rack.filter(|rack| !rack.is_empty()).map(|_| "block"));
         for (key, domain) in [(names::RACK, group.rack), (names::BLOCK, block)] {
             if let Some(domain) = domain {
-                labels.insert(key.into(), self.domain(domain));
+                let value = if domain.is_empty() { String::new() } else { self.domain(domain) };
+                labels.insert(key.into(), value);
             }
         }
         NodeSpec {

@@ -10,13 +10,12 @@ use conformance_history::{Change, Version, condition, list};
 
 use super::course::{Course, is_groves_pod};
 use crate::gangs::UNINITIALIZED_AGAIN;
-use crate::order::{UNGATED_BEFORE_GROUP, UNGATED_BEFORE_INITIALIZED};
+use crate::order::{FOREIGN_GATE_REMOVED, UNGATED_BEFORE_GROUP, UNGATED_BEFORE_INITIALIZED};
 use crate::{Shown, none, violation};
 
 const CREATED_UNGATED: Code = Code::new("created-ungated");
 const SECOND_GATE: Code = Code::new("second-gate");
 const NAMES_ANOTHER_GANG: Code = Code::new("names-another-gang");
-const FOREIGN_GATE_REMOVED: Code = Code::new("foreign-gate-removed");
 
 /// The prefix of Grove's names.
 const GROVES: &str = "grove.io/";

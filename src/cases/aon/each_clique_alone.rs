@@ -1,0 +1,41 @@
+//! 4 nodes x 8 GPUs; a gang of two cliques of 3 pods x 8 GPUs: there is room for either, and not for both.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::pending::Again;
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::binding::{self, scheduler_passed};
+use conformance_judge::{all, finding};
+
+use super::room_for_one_of_two_cliques::{ATOMIC, is_atomic};
+
+/// AON-08, of cliques that each fit.
+pub(crate) const CASE: Case = Case::new(
+    "Each clique fits alone and both do not: neither is bound",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["AON-08", "KUBE-11"])
+.nodes(&[nodes(4).gpus(8)])
+.only(ATOMIC);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    if is_atomic(test.target).is_err() {
+        return Ok(());
+    }
+    for gang in test.submit("alone-each").await? {
+        test.scheduler_passes_over(&gang).await?;
+        test.is_tried_again(&gang, &[Again::PodReplaced, Again::AnotherGang]).await?;
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AON-08", || {
+        is_atomic(history.header.target)?;
+        let hard_gangs: Vec<_> = history.gangs("alone-each")?.iter().map(binding::hard_gang).collect();
+        all([binding::never(history, &hard_gangs, None), scheduler_passed(history)])
+    })]
+}

@@ -1,0 +1,43 @@
+//! 2 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs of another scheduler's is bound, then one of the target's is submitted: the
+//! nodes are full of pods that its scheduler has not bound itself.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Need, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::binding::{self, scheduler_passed};
+use conformance_judge::{all, finding};
+
+use super::all_at_once::targets;
+
+/// COEX-01, of two gangs one after the other.
+pub(crate) const CASE: Case = Case::new(
+    "A gang finds the nodes full of another scheduler's: nothing of it is bound",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["COEX-01"])
+.nodes(&[nodes(2).gpus(8)])
+.needs(&[Need::SeveralSchedulers]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let scheduler = test.target.scheduler();
+    let others = targets(test)?.into_iter().filter(|target| target.scheduler() != scheduler);
+    for other in others.take(1) {
+        let first = test.manifest_for(other, "first-there")?;
+        test.submit_value(first).await?;
+        test.until_bound(2).await?;
+    }
+    for gang in test.submit("second-there").await? {
+        test.scheduler_passes_over(&gang).await?;
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("COEX-01", || {
+        binding::whole(&history.end(), &history.units("first-there")?)?;
+        all([binding::never(history, &history.units("second-there")?, None), scheduler_passed(history)])
+    })]
+}

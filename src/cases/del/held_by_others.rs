@@ -1,0 +1,59 @@
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, which fits. Somebody else puts a scheduling gate on its pods when they are
+//! created, and later a finalizer on one of them: the gang waits, is deleted, and ends when the finalizer goes.
+
+use conformance_contract::names;
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::foreign_gates::FOREIGN_GATE;
+use conformance_driver::limits::REACTION;
+use conformance_expect::Expected;
+use conformance_history::{History, MarkName, SharedMark};
+use conformance_judge::{all, binding, cleanup, finding, order};
+use serde_json::{Value, json};
+
+const RELEASED: MarkName = MarkName::of_case("released by Grove");
+
+/// GANG-05, of a gate that is somebody else's; DEL-04, of pods that others hold.
+pub(crate) const CASE: Case = Case::new(
+    "Pods that others hold by a gate and a finalizer: the gate stays when Grove's goes, and deletion ends when they let go",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["GANG-05", "DEL-04"])
+.nodes(&[nodes(3).gpus(8)])
+.isolation(Isolation::Dedicated);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.gated_by_others().await?;
+    test.take_baseline().await?;
+    test.submit("held").await?;
+    let released = Awaited::demanded_by("GANG-07", "Grove's gate taken from 3 pods");
+    test.until(released, REACTION, |live| {
+        live.pods().filter(|pod| !pod.gates().contains(&names::GATE)).count() == 3
+    })
+    .await?;
+    test.mark(RELEASED, Value::Null);
+    let pod = test.look(|live| live.pods().next().map(|pod| pod.name().to_owned())).unwrap_or_default();
+    test.patch("Pod", &pod, json!({"metadata": {"finalizers": ["example.com/review"]}})).await?;
+    test.delete("PodCliqueSet", "held").await?;
+    test.until(Awaited::demanded_by("DEL-04", format!("{pod} being deleted")), REACTION, |live| {
+        live.get("Pod", &pod).is_none_or(|pod| !pod["metadata"]["deletionTimestamp"].is_null())
+    })
+    .await?;
+    test.patch("Pod", &pod, json!({"metadata": {"finalizers": null}})).await?;
+    test.until_nothing_left().await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding("GANG-05", || {
+            let (released, _) = history.reached(RELEASED)?;
+            order::is_gated_by(&history.before(released), FOREIGN_GATE)
+        }),
+        finding("DEL-04", || {
+            history.reached(SharedMark::Deleted)?;
+            all([binding::never(history, &history.units("held")?, None), cleanup::nothing_left(history)])
+        }),
+    ]
+}

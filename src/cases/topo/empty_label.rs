@@ -1,0 +1,36 @@
+//! A rack of 2 nodes x 8 GPUs, and 3 nodes x 8 GPUs whose label of racks is there and empty: a gang of 3 pods x 8 GPUs that
+//! must be in one rack fits neither; a gang of 2 pods without a constraint shows that those nodes do take pods.
+
+use conformance_contract::names::RACK;
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_expect::Expected;
+use conformance_history::History;
+use conformance_judge::binding::{self, scheduler_passed};
+use conformance_judge::{all, finding, placement};
+
+/// TOPO-11, of labels without a value.
+pub(crate) const CASE: Case = Case::new(
+    "Nodes whose label of the level is empty are no domain: a constrained gang that would fit them waits",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["TOPO-11"])
+.nodes(&[nodes(2).gpus(8).rack("a"), nodes(3).gpus(8).rack("")]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for gang in test.submit("nowhere").await? {
+        test.scheduler_passes_over(&gang).await?;
+    }
+    test.submit("unbounded").await?;
+    test.until_bound(2).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TOPO-11", || {
+        let nowhere = history.base("nowhere")?.name;
+        all([placement::never_with_an_empty_label(history, &nowhere, RACK), scheduler_passed(history)])?;
+        binding::whole(&history.end(), &history.units("unbounded")?)
+    })]
+}

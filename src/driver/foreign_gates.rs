@@ -1,0 +1,83 @@
+//! Pods that somebody else holds with a scheduling gate of his own, as Kueue does, for dedicated cases.
+
+use std::time::{Duration, Instant};
+
+use conformance_cluster::{ClusterError, deploy};
+use http::Method;
+use serde_json::{Value, json};
+
+use super::limits::REACTION;
+use crate::context::{Awaited, Stop, TestContext};
+
+/// The gate.
+pub const FOREIGN_GATE: &str = "example.com/review";
+/// Owned as Grove's pods are: canaries get no gate.
+const IS_GROVES: &str = "has(object.metadata.ownerReferences) && \
+                         object.metadata.ownerReferences.exists(owner, owner.kind == 'PodClique')";
+/// Between two questions whether the API server follows the policy.
+const PACE: Duration = Duration::from_millis(50);
+
+impl TestContext {
+    /// From now on every pod of a PodClique gets [`FOREIGN_GATE`] when it is created in the test's namespace: the API server
+    /// puts it there, by an admission policy that stays for as long as the cluster does.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`] on a cluster that is not the harness's own, or if the API server refuses the policy;
+    /// [`Stop::Wait`] if it does not follow it.
+    pub async fn gated_by_others(&self) -> Result<(), Stop> {
+        self.local()?;
+        let gated = format!(
+            "Object{{spec: Object.spec{{schedulingGates: [Object.spec.schedulingGates{{name: '{FOREIGN_GATE}'}}]}}}}"
+        );
+        let policy = json!({
+            "failurePolicy": "Fail", "reinvocationPolicy": "Never",
+            "matchConstraints": {"resourceRules": [
+                {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]},
+            ]},
+            "matchConditions": [{"name": "is-groves", "expression": IS_GROVES}],
+            "mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": gated}}],
+        });
+        let here = json!({"kubernetes.io/metadata.name": self.namespace});
+        let binding = json!({
+            "policyName": self.namespace,
+            "matchResources": {"namespaceSelector": {"matchLabels": here}},
+        });
+        for (kind, spec) in [("MutatingAdmissionPolicy", policy), ("MutatingAdmissionPolicyBinding", binding)]
+        {
+            let object = json!({
+                "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind,
+                "metadata": {"name": self.namespace}, "spec": spec,
+            });
+            deploy::apply(&self.test_cluster.client, &object).await?;
+        }
+        let begin = Instant::now();
+        while !self.would_be_gated().await? {
+            if begin.elapsed() > self.length(REACTION) {
+                let condition = Awaited::of_harness("the API server following an admission policy");
+                return Err(self.waited(condition, REACTION, begin, String::new()));
+            }
+            tokio::time::sleep(PACE).await;
+        }
+        Ok(())
+    }
+
+    /// Whether a pod of a PodClique gets the gate, by a dry run.
+    async fn would_be_gated(&self) -> Result<bool, Stop> {
+        let action = "try a Pod".to_owned();
+        let owner =
+            json!({"apiVersion": "grove.io/v1alpha1", "kind": "PodClique", "name": "none", "uid": "none"});
+        let pod = json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "tried", "ownerReferences": [owner]},
+            "spec": {"containers": [{"name": "pause", "image": "registry.k8s.io/pause:3.10"}]},
+        });
+        let request = http::Request::builder()
+            .method(Method::POST)
+            .uri(format!("/api/v1/namespaces/{}/pods?dryRun=All", self.namespace))
+            .header(http::header::CONTENT_TYPE, "application/json")
+            .body(pod.to_string().into_bytes());
+        let request = request.map_err(|e| Stop::Refused { action: action.clone(), reason: e.to_string() })?;
+        let answer = self.test_cluster.client.request::<Value>(request).await;
+        let answer = answer.map_err(|source| ClusterError::api(action, source))?;
+        Ok(answer["spec"]["schedulingGates"][0]["name"] == FOREIGN_GATE)
+    }
+}
