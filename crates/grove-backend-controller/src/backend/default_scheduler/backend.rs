@@ -171,10 +171,14 @@ impl SchedulerBackend for DefaultScheduler {
     }
 
     async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError> {
-        if !self.makes_gang(gang.pod_gang) || release::is_member(pod) {
+        if !self.makes_gang(gang.pod_gang) {
             return Ok(Release::Now(Vec::new()));
         }
-        if !release::is_surplus(pod, gang.pod_gang, self.scope(gang.pod_gang)) {
+        let scope = self.scope(gang.pod_gang);
+        if release::is_member(pod) {
+            return release::member(&self.client, gang, scope).await;
+        }
+        if !release::is_surplus(pod, gang.pod_gang, scope) {
             // An API server with the gate off dropped the field. Without it the pod would run loose (KUBE-06).
             return Ok(match self.readiness().await {
                 Ok(()) => Release::Replace("the API server dropped its spec.schedulingGroup".to_owned()),

@@ -1,11 +1,14 @@
 //! What kube-scheduler's pods look like.
 
+use std::sync::Arc;
+
 use grove_api::names::ANNOTATION_GANG_SCOPE;
 use grove_api::{PodGangPackConstraint, PodGangSpec, PodGangTopologyConstraint, PodGroup};
 use serde_json::Value;
 use tower_test::mock;
 
 use super::*;
+use crate::backend::made_up_api::MadeUpApi;
 
 fn backend(gang_scheduling: bool) -> DefaultScheduler {
     let (service, _handle) =
@@ -96,4 +99,36 @@ async fn where_the_api_server_does_not_answer_nothing_is_pinned() {
     let pinned = backend(true).prepare_pod_gang(&mut gang, &PodCliqueSet::default()).await;
     assert!(matches!(pinned, Err(BackendError::NotReady { .. })), "{pinned:?}");
     assert!(!gang.annotations().contains_key(ANNOTATION_PINNED_SCOPE));
+}
+
+#[tokio::test]
+async fn a_replacement_goes_where_surplus_of_its_gang_is() {
+    let pod = |index: i32, node: Option<&str>, group: Option<&str>| {
+        let labels =
+            json!({"grove.io/podclique": "wl-0-a", "grove.io/podclique-pod-index": index.to_string()});
+        let group = group.map(|name| json!({"podGroupName": name}));
+        let spec = json!({"containers": [], "nodeName": node, "schedulingGroup": group});
+        Arc::new(
+            serde_json::from_value::<Pod>(json!({"metadata": {"labels": labels}, "spec": spec})).unwrap(),
+        )
+    };
+    let node = json!({"metadata": {"name": "n1", "labels": {"rack": "r1"}}});
+    let api = MadeUpApi::holding([("/api/v1/nodes/n1", node)]);
+    let config = DefaultSchedulerConfig { gang_scheduling: true, ..DefaultSchedulerConfig::default() };
+    let backend = DefaultScheduler::new(api.client.clone(), config, "grove-system");
+    let mut gang = pod_gang();
+    let pack = PodGangPackConstraint { required: Some("rack".into()), preferred: None };
+    gang.spec.topology_constraint = Some(PodGangTopologyConstraint { pack_constraint: Some(pack) });
+    let in_r1 = crate::backend::affinity::in_domain("rack", "r1");
+    // The PodGroup of a podgroup has surplus too: there the scheduler keeps them together.
+    for (scope, requirements) in [("PodGroup", vec![]), ("PodGang", vec![in_r1])] {
+        gang.annotations_mut().insert(ANNOTATION_GANG_SCOPE.into(), scope.into());
+        let pods = [pod(0, None, Some("wl-0")), pod(2, Some("n1"), None)];
+        let state = GangState { pods: &pods, ..GangState::without_pods(&gang) };
+        assert_eq!(
+            backend.release_pod(&pods[0], &state).await.unwrap(),
+            Release::Now(requirements),
+            "{scope}"
+        );
+    }
 }

@@ -1,7 +1,7 @@
 //! When a gated pod is released to kube-scheduler.
 //!
 //! A member of a PodGroup, including surplus of a tree, is released as soon as the caller permits: the scheduler
-//! holds it back until its gang is complete. A surplus pod of the `PodGang` scope is in no PodGroup, so only its
+//! holds it back until its gang is complete; one that comes later, into the domain of the gang. A surplus pod of the `PodGang` scope is in no PodGroup, so only its
 //! gate keeps it from taking the place of a member: it waits until the hard gang is bound, then goes to the gang's
 //! domain (KUBE-08).
 
@@ -12,6 +12,23 @@ use kube::Client;
 use super::scope::GangScope;
 use crate::backend::domain::{self, node_name};
 use crate::backend::{BackendError, GangState, Release, excess_pods};
+
+/// Releases a member of a PodGroup. In `PodGang` scope the scheduler does not know that surplus is of the same gang: a
+/// replacement goes where the gang's bound pods are, which may all be surplus.
+///
+/// # Errors
+/// The node of a bound pod could not be read.
+pub(super) async fn member(
+    client: &Client,
+    gang: &GangState<'_>,
+    scope: GangScope,
+) -> Result<Release, BackendError> {
+    let bound = gang.pods.iter().find_map(|pod| node_name(pod)).filter(|_| scope == GangScope::PodGang);
+    match bound {
+        Some(node) => domain::release_beside(client, node, required_key(gang).into_iter()).await,
+        None => Ok(Release::Now(Vec::new())),
+    }
+}
 
 /// Releases a surplus pod of `gang` if the hard gang is bound.
 ///
