@@ -211,6 +211,7 @@ fn all() -> impl Iterator<Item = (Target, &'static dyn Expectations)> {
 
 /// What is expected of a target.
 pub fn of(target: Target) -> &'static dyn Expectations {
+    let target = target.of_pod_clique_sets();
     if let Some(profile) = target.external() {
         return profile;
     }
