@@ -2,8 +2,9 @@
 
 use conformance_contract::names;
 use conformance_contract::target::Target;
+use conformance_expect::schedulers;
 use conformance_expect::train_job::TrainJob;
-use conformance_history::{Live, SharedMark};
+use conformance_history::{Live, Pod, SharedMark};
 use serde_json::{Value, json};
 
 use crate::context::{Awaited, Stop, TestContext};
@@ -76,6 +77,26 @@ impl TestContext {
         self.until(Awaited::demanded_by(clause, condition), limits::REACTION, |live| {
             let pods = pods_of(live, train_job);
             pods.filter(|pod| pod["spec"]["schedulingGates"].is_null()).count() == count
+        })
+        .await
+    }
+
+    /// Waits until a TrainJob has that many pods, and the scheduler looks at all of them, as a clause demands: from here on a
+    /// pass of the scheduler says something about it.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`].
+    pub async fn until_looked_at(
+        &self,
+        clause: &'static str,
+        train_job: &str,
+        count: usize,
+    ) -> Result<(), Stop> {
+        self.until_pods_of(clause, train_job, count).await?;
+        let condition = format!("{count} pods of TrainJob {train_job} in the scheduler's hands");
+        let expectations = schedulers::of(self.target);
+        self.until(Awaited::demanded_by(clause, condition), limits::SCHEDULING, |live| {
+            pods_of(live, train_job).filter(|pod| expectations.looks_at(Pod(pod))).count() == count
         })
         .await
     }

@@ -19,7 +19,7 @@ const NAME: &str = "short";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let train_job = test.submit_train_job(NAME).await?;
-    test.until_pods_of("TRN-03", NAME, train_job.pods()).await?;
+    test.until_looked_at("TRN-03", NAME, train_job.pods()).await?;
     test.scheduler_passes().await?;
     test.nodes_join(1).await?;
     test.until_bound_of("TRN-03", NAME, train_job.pods()).await

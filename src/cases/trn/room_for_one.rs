@@ -20,7 +20,7 @@ const NAMES: [&str; 2] = ["first", "second"];
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for name in NAMES {
         let train_job = test.submit_train_job(name).await?;
-        test.until_pods_of("TRN-03", name, train_job.pods()).await?;
+        test.until_looked_at("TRN-03", name, train_job.pods()).await?;
     }
     test.scheduler_passes().await
 }

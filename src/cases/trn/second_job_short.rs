@@ -19,7 +19,7 @@ const NAME: &str = "half";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let train_job = test.submit_train_job(NAME).await?;
-    test.until_pods_of("TRN-04", NAME, train_job.pods()).await?;
+    test.until_looked_at("TRN-04", NAME, train_job.pods()).await?;
     test.scheduler_passes().await
 }
 

@@ -9,7 +9,6 @@ use grove_api::names::{self, CONDITION_TOPOLOGY_LEVELS_UNAVAILABLE, LABEL_PCS_RE
 use grove_api::{PodClique, PodCliqueScalingGroup, PodCliqueSet, PodCliqueSetTemplateSpec, TopologyLevel};
 use kube::ResourceExt;
 use kube::runtime::controller::Action;
-use serde_json::json;
 
 use super::caches::of;
 use super::conditions::{self, Verdict};
@@ -56,7 +55,7 @@ pub(super) async fn reconcile(
         status.observed_generation = pcs.metadata.generation;
     }
     if let Some(patch) = merge_patch(&serde_json::to_value(&before)?, &serde_json::to_value(&status)?) {
-        writes::patch_status(&context.client, &*pcs, &json!({ "status": patch })).await?;
+        writes::patch_status_of_version(&context.client, &*pcs, &patch).await?;
     }
     Ok(Action::await_change())
 }
@@ -167,6 +166,8 @@ fn topology_verdict(
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn template(topology_name: Option<&str>, domain: Option<&str>) -> PodCliqueSetTemplateSpec {

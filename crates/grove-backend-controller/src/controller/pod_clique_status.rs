@@ -14,7 +14,6 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt;
 use kube::runtime::controller::Action;
-use serde_json::json;
 
 use super::conditions::{self, Verdict};
 use super::context::Context;
@@ -46,7 +45,7 @@ pub(super) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
     }
     let before = pclq.status.clone().unwrap_or_default();
     if let Some(patch) = merge_patch(&serde_json::to_value(&before)?, &serde_json::to_value(&status)?) {
-        writes::patch_status(&context.client, &*pclq, &json!({ "status": patch })).await?;
+        writes::patch_status_of_version(&context.client, &*pclq, &patch).await?;
     }
     match (before.scheduled_replicas, status.scheduled_replicas) {
         (1.., 0) => context.events.warn(&*pclq, REASON_ALL_LOST, "no pod of it is scheduled any more").await,
@@ -212,7 +211,7 @@ fn is_unhealthy(pod: &Pod) -> bool {
 #[cfg(test)]
 mod tests {
     use kube::runtime::watcher::Event;
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::controller::test_api::World;
@@ -282,6 +281,7 @@ mod tests {
         let mut pclq = pclq(Some(1));
         pclq.metadata.namespace = Some("ns".to_owned());
         pclq.metadata.uid = Some("uid-of-wl-0-a".to_owned());
+        pclq.metadata.resource_version = Some("7".to_owned());
         pclq.metadata.owner_references = owner("PodCliqueSet", "wl");
         let mut pod = (*pod("a", false, &["PodScheduled"], json!(null))).clone();
         pod.metadata.namespace = Some("ns".to_owned());
@@ -290,6 +290,7 @@ mod tests {
         world.feeds.pods.take(Event::Apply(pod));
         reconcile(Arc::new(pclq), Arc::clone(&world.context)).await.unwrap();
         let written = world.written();
+        assert_eq!(written[0].1["metadata"]["resourceVersion"], "7", "of that version and no other");
         assert_eq!(written[0].1["status"]["scheduledReplicas"], 1);
         assert_eq!(written[0].1["status"]["readyReplicas"], ready);
     }

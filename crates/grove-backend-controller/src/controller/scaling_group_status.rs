@@ -11,7 +11,6 @@ use grove_api::names::{
 use grove_api::{PodClique, PodCliqueScalingGroup, PodCliqueScalingGroupStatus};
 use kube::ResourceExt;
 use kube::runtime::controller::Action;
-use serde_json::json;
 
 use super::caches::of_group;
 use super::conditions::{self, Verdict};
@@ -66,7 +65,7 @@ pub(super) async fn reconcile(
     }
     let before = pcsg.status.clone().unwrap_or_default();
     if let Some(patch) = merge_patch(&serde_json::to_value(&before)?, &serde_json::to_value(&status)?) {
-        writes::patch_status(&context.client, &*pcsg, &json!({ "status": patch })).await?;
+        writes::patch_status_of_version(&context.client, &*pcsg, &patch).await?;
     }
     match (before.scheduled_replicas, status.scheduled_replicas) {
         (1.., 0) => {
@@ -180,6 +179,8 @@ pub(super) fn is_updated(clique: &PodClique) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn clique(ready: i32, scheduled: bool) -> Arc<PodClique> {
