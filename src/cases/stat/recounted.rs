@@ -57,7 +57,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.lose_pod(third).await?;
     let replaced = Awaited::demanded_by("AON-11", format!("{third} replaced"));
     test.until(replaced, limits::REACTION, |live| {
-        live.pods().filter(|pod| pod.pod_clique() == Some(ROUTER) && !pod.is_terminating()).count() == 3
+        let its = live.pods().filter(|pod| pod.pod_clique() == Some(ROUTER) && !pod.is_terminating());
+        its.filter(|pod| pod.gates().is_empty()).count() == 3
     })
     .await?;
     rest(test, "one is going and its successor waits").await?;
@@ -71,8 +72,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     rest(test, "a replica of the group is gone").await
 }
 
-/// Waits until statuses are what they should be.
+/// Waits until statuses are what they should be, after everything that the case has changed.
 async fn rest(test: &TestContext, what: &str) -> Result<(), Stop> {
+    test.caught_up().await?;
     let history = test.history();
     let pcs = history.header.submitted.get(SET).cloned().unwrap_or_default();
     let shape = replicas(&pcs).into_iter().next();
