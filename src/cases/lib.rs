@@ -16,7 +16,10 @@ mod koord;
 mod kube;
 mod levels;
 mod mig;
+mod stat;
+mod term;
 mod topo;
+mod trn;
 mod vol;
 
 use std::sync::LazyLock;

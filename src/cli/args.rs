@@ -259,6 +259,10 @@ pub(crate) struct RunArgs {
     /// control plane (all); or your own scheduler that reads PodGangs (external:NAME).
     #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
     pub backend: String,
+    /// Judge TrainJobs of the Kubeflow Trainer instead of PodCliqueSets, on a control plane of their own: of the backend's
+    /// scheduler (default-scheduler, volcano, kai-scheduler), or of all of them.
+    #[arg(long, conflicts_with_all = ["scope", "workload", "operator", "upgrade_from", "cluster", "features"])]
+    pub trainjob: bool,
     /// Features that the scheduler of --backend external:NAME declares, to be judged (AtomicPodGang,TopologyRequired).
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub features: Vec<String>,

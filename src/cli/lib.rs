@@ -232,10 +232,10 @@ async fn programs(
     talk: &output::Console,
 ) -> Result<Programs, Failure> {
     let (overrides, controller) = overrides(args)?;
-    must_be_of(&overrides, components_for(spec.kubernetes, &schedulers::all().collect()))?;
+    must_be_of(&overrides, components_for(spec.kubernetes, &schedulers::all().collect(), true))?;
     let given = |name: &str| spec.given.values().any(|scheduler| scheduler.program(name).is_some());
-    let components =
-        components_for(spec.kubernetes, &spec.schedulers).filter(|component| !given(component.name));
+    let components = components_for(spec.kubernetes, &spec.schedulers, spec.trainer.is_some())
+        .filter(|component| !given(component.name));
     let toolbox = Toolbox::prepare_only(components, &overrides, talk).await?;
     Ok(Programs { toolbox, launcher: Launcher::new(own()?), controller: controller_program(controller)? })
 }

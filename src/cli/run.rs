@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use conformance_cluster::local::Upgrade;
-use conformance_contract::clauses::{CLAUSES, Class};
+use conformance_contract::clauses::{CLAUSES, Class, Feature};
 use conformance_contract::kubernetes::Kubernetes;
+use conformance_contract::target::Target;
 use conformance_driver::case::Isolation;
 use conformance_driver::test_cluster::Thorough;
 use conformance_page as page;
@@ -39,6 +40,12 @@ pub(crate) async fn run(args: &RunArgs, interruption: &Arc<Interruption>) -> Res
     let usual = || Versions::from(select::version_for(scope(args).as_deref()));
     let versions = args.kubernetes.unwrap_or_else(usual);
     let report = match versions.all().as_slice() {
+        [version] if args.trainjob => run_train_jobs(*version, args, interruption).await?,
+        _ if args.trainjob => {
+            return Err(Failure::Usage(
+                "--trainjob runs on one version of Kubernetes: omit --kubernetes all".into(),
+            ));
+        }
         [version] => run_on(*version, plan(*version, args)?, args, &args.report_dir, interruption).await?,
         versions => run_on_all(versions, args, interruption).await?,
     };
@@ -77,21 +84,72 @@ async fn run_on_all(
             plans.push((version, plan));
         }
     }
-    let (mut sources, planned) = (Vec::new(), plans.len());
-    for (version, plan) in plans {
+    let rounds = plans.into_iter().map(|(version, plan)| Round {
+        title: format!("Kubernetes {version}"),
+        folder: version.minor().to_owned(),
+        kubernetes: *version,
+        plan,
+    });
+    run_rounds(rounds.collect(), "versions of Kubernetes", args, interruption).await
+}
+
+/// TrainJobs. Where the Job controller makes gangs it makes them of all Jobs, whoever schedules their pods: the columns
+/// that it is to do that for have a control plane of their own.
+async fn run_train_jobs(
+    kubernetes: Kubernetes,
+    args: &RunArgs,
+    interruption: &Arc<Interruption>,
+) -> Result<Report, Failure> {
+    let plan = plan(kubernetes, args)?;
+    let (by_job, others): (Vec<_>, Vec<_>) =
+        plan.targets.iter().partition(|target| target.declares(Feature::JobWorkload));
+    let round = |title: &str, folder: &str, targets: Vec<Target>| Round {
+        title: title.into(),
+        folder: folder.into(),
+        kubernetes,
+        plan: Plan { targets, ..plan.clone() },
+    };
+    let both = [
+        round("TrainJobs, a gang per Job by the Job controller", "jobs", by_job),
+        round("TrainJobs, gangs by the trainer or the scheduler", "trainjobs", others),
+    ];
+    let rounds: Vec<_> = both.into_iter().filter(|round| !round.plan.targets.is_empty()).collect();
+    match <[Round; 1]>::try_from(rounds) {
+        Ok([only]) => run_on(kubernetes, only.plan, args, &args.report_dir, interruption).await,
+        Err(rounds) => run_rounds(rounds, "control planes", args, interruption).await,
+    }
+}
+
+/// A part of a run that has a control plane and a folder of its own.
+struct Round {
+    title: String,
+    folder: String,
+    kubernetes: Kubernetes,
+    plan: Plan,
+}
+
+/// Runs one round after the other and makes one report of all.
+async fn run_rounds(
+    rounds: Vec<Round>,
+    of: &str,
+    args: &RunArgs,
+    interruption: &Arc<Interruption>,
+) -> Result<Report, Failure> {
+    let (mut sources, planned) = (Vec::new(), rounds.len());
+    for Round { title, folder, kubernetes, plan } in rounds {
         if interruption.is_requested() {
             break;
         }
-        let folder = args.report_dir.join(version.minor());
-        output::say(&format!("Kubernetes {version}"));
-        let report = run_on(*version, plan, args, &folder, interruption).await?;
-        sources.push(MergeInput { file: folder.join("report.yaml"), folder: version.minor().into(), report });
+        let path = args.report_dir.join(&folder);
+        output::say(&title);
+        let report = run_on(kubernetes, plan, args, &path, interruption).await?;
+        sources.push(MergeInput { file: path.join("report.yaml"), folder: folder.into(), report });
     }
     let mut merged =
         report::merge(&sources, command()).map_err(|error| Failure::Infrastructure(error.to_string()))?;
     if let Some(cause) = interruption.cause().filter(|_| sources.len() < planned) {
         let (ran, reason) = (sources.len(), format!("interrupted ({cause})"));
-        merged = merged.incomplete(format!("{reason}, {ran} of {planned} versions of Kubernetes were begun"));
+        merged = merged.incomplete(format!("{reason}, {ran} of {planned} {of} were begun"));
     }
     write(&args.report_dir, &merged)?;
     Ok(merged)
@@ -131,6 +189,14 @@ async fn run_on(
         given::no_sources(&args.cluster_args, reason)?;
     }
     let mut spec = cluster_spec(kubernetes, &args.cluster_args, &schedulers, talk.as_ref()).await?;
+    if args.trainjob {
+        if args.provider.provider != ProviderName::Local {
+            return Err(Failure::Usage(
+                "--trainjob starts the trainer as a process beside a local control plane: it goes with --provider local only".into(),
+            ));
+        }
+        spec = spec.with_trainer(plan.targets.iter().any(|target| target.declares(Feature::JobWorkload)));
+    }
     if args.provider.provider == ProviderName::Kind {
         // The programs of a folder are for local processes.
         spec.given.clear();
@@ -274,6 +340,7 @@ fn plan(kubernetes: Kubernetes, args: &RunArgs) -> Result<Plan, Failure> {
         return select::plan(select::Selection {
             tiers: &tiers,
             backend: &args.backend,
+            trainjob: args.trainjob,
             scope: args.scope.as_deref(),
             kubernetes,
             features: &args.features,

@@ -4,7 +4,7 @@ use conformance_cases as cases;
 use conformance_contract::clauses::{CLAUSES, Class, EXTERNAL, Feature, clause};
 use conformance_contract::external_scheduler::DECLARABLE;
 use conformance_contract::kubernetes::Kubernetes;
-use conformance_contract::target::{TARGETS, Target};
+use conformance_contract::target::{TARGETS, TRAIN_JOB_TARGETS, Target};
 use conformance_driver::case::Case;
 use conformance_generated as generated;
 use conformance_report::Shard;
@@ -20,6 +20,8 @@ const ALL: &str = "all";
 pub(crate) struct Selection<'a> {
     /// Backend.
     pub backend: &'a str,
+    /// Whether TrainJobs are judged.
+    pub trainjob: bool,
     /// Gang scope.
     pub scope: Option<&'a str>,
     /// The version of Kubernetes.
@@ -41,7 +43,10 @@ pub(crate) struct Selection<'a> {
 /// # Errors
 /// [`Failure::Usage`].
 pub(crate) fn plan(words: Selection<'_>) -> Result<Plan, Failure> {
-    let targets = targets_declaring(words.backend, words.scope, words.features)?;
+    let targets = match words.trainjob {
+        true => targets_of_train_jobs(words.backend)?,
+        false => targets_declaring(words.backend, words.scope, words.features)?,
+    };
     let targets = on(words.kubernetes, targets, words.scope)?;
     let generated: Vec<_> = words.cases.iter().filter_map(|word| generated::case(word)).collect();
     let is_generated = |word: &str| generated.iter().any(|case| case.id == word);
@@ -79,6 +84,20 @@ pub(crate) fn plan(words: Selection<'_>) -> Result<Plan, Failure> {
         Some(shard) => plan.of_shard(shard),
         None => plan,
     })
+}
+
+/// The columns of TrainJobs of a backend, by its `schedulerName` or by their own name.
+///
+/// # Errors
+/// [`Failure::Usage`].
+fn targets_of_train_jobs(backend: &str) -> Result<Vec<Target>, Failure> {
+    let is_meant = |target: &Target| [ALL, target.backend(), target.name()].contains(&backend);
+    let found: Vec<_> = TRAIN_JOB_TARGETS.into_iter().filter(is_meant).collect();
+    if found.is_empty() {
+        let all: Vec<_> = TRAIN_JOB_TARGETS.iter().map(|target| target.backend()).chain([ALL]).collect();
+        return Err(unknown("backend of TrainJobs", backend, &all, ""));
+    }
+    Ok(found)
 }
 
 /// The targets of a backend, or the one of a scope.
@@ -226,6 +245,7 @@ mod tests {
     fn words<'a>(cases: &'a [String], clauses: &'a [String]) -> Selection<'a> {
         let kubernetes = Kubernetes::V1_36;
         Selection {
+            trainjob: false,
             backend: "default-scheduler",
             scope: None,
             kubernetes,

@@ -8,7 +8,7 @@ use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
 
 use crate::components::{Component, Module, Overrides, Progress, Purpose, Toolbox, module, must_be_of};
-use crate::{ClusterError, schedulers};
+use crate::{ClusterError, schedulers, trainer};
 
 /// The pinned modules of Kubernetes, one per row of versions. Their flags follow from the version.
 const MODULES_OF_KUBERNETES: [Module; Kubernetes::ALL.len()] =
@@ -93,6 +93,7 @@ pub fn catalogue(kubernetes: Kubernetes) -> impl Iterator<Item = &'static Compon
         .chain(own.flat_map(|(_, components)| components))
         .chain(&SIMULATION)
         .chain(schedulers::components())
+        .chain(&trainer::COMPONENTS)
         .chain(&NODES)
 }
 
@@ -124,14 +125,16 @@ const fn cni(name: &'static str, package: &'static str) -> Component {
     Component { name, version: "v1.9.1", package, module: &CNI, purpose: Purpose::Node }
 }
 
-/// The programs of a local control plane of that version with these schedulers.
+/// The programs of a local control plane of that version with these schedulers, and with the trainer if it is to run TrainJobs.
 pub fn components_for(
     kubernetes: Kubernetes,
     wanted: &BTreeSet<Scheduler>,
+    with_trainer: bool,
 ) -> impl Iterator<Item = &'static Component> {
-    catalogue(kubernetes).filter(|component| match component.purpose {
+    catalogue(kubernetes).filter(move |component| match component.purpose {
         Purpose::ControlPlane | Purpose::Simulation => true,
         Purpose::Scheduler(scheduler) => wanted.contains(&scheduler),
+        Purpose::Trainer => with_trainer,
         Purpose::Kind | Purpose::Node => false,
     })
 }
@@ -142,7 +145,7 @@ pub fn components_for_kind(wanted: &BTreeSet<Scheduler>) -> impl Iterator<Item =
     schedulers::components().chain(&NODES).filter(|component| match component.purpose {
         Purpose::Kind => true,
         Purpose::Scheduler(scheduler) => wanted.contains(&scheduler),
-        Purpose::ControlPlane | Purpose::Simulation | Purpose::Node => false,
+        Purpose::ControlPlane | Purpose::Simulation | Purpose::Node | Purpose::Trainer => false,
     })
 }
 
@@ -207,12 +210,12 @@ mod tests {
 
     #[test]
     fn a_cluster_of_one_scheduler_needs_no_other() {
-        let names: Vec<_> = components_for(Kubernetes::V1_36, &BTreeSet::from([Scheduler::KUBE]))
+        let names: Vec<_> = components_for(Kubernetes::V1_36, &BTreeSet::from([Scheduler::KUBE]), false)
             .map(|component| component.name)
             .collect();
         assert_eq!(names, ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"]);
         let wanted = schedulers::all().collect();
-        let all = components_for(Kubernetes::V1_37, &wanted).map(|component| component.name);
+        let all = components_for(Kubernetes::V1_37, &wanted, false).map(|component| component.name);
         let theirs = schedulers::components().map(|component| component.name);
         assert_eq!(all.skip(names.len()).collect::<Vec<_>>(), theirs.collect::<Vec<_>>());
         let kind: Vec<_> =

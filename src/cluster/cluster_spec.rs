@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::local::Part;
 use crate::operator::Operator;
 use crate::schedulers::{self, GivenScheduler, installation};
+use crate::trainer::TrainerSpec;
 
 /// Feature gates, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -75,6 +76,8 @@ pub struct ClusterSpec {
     pub operator: Option<Arc<Operator>>,
     /// The operators that an upgrade is about, where cases are to run one.
     pub upgrade: Option<Upgrade>,
+    /// How the trainer runs, on a cluster for TrainJobs.
+    pub trainer: Option<TrainerSpec>,
     /// The schedulers; kube-scheduler is always among them.
     pub schedulers: BTreeSet<Scheduler>,
     /// Plugins (or arguments of plugins) that a scheduler other than kube-scheduler is started without, by the names
@@ -227,6 +230,7 @@ impl ClusterSpec {
             has_controller: true,
             operator: None,
             upgrade: None,
+            trainer: None,
             schedulers: BTreeSet::from([Scheduler::KUBE]),
             plugins_off: Vec::new(),
             gpu_plugin_faults: Vec::new(),
@@ -247,6 +251,17 @@ impl ClusterSpec {
     pub fn beside(mut self, schedulers: impl IntoIterator<Item = Scheduler>) -> Self {
         self.schedulers.extend(schedulers);
         self.controller = self.controller.with_schedulers(&self.schedulers);
+        self
+    }
+
+    /// The same for TrainJobs: with the trainer and its KAI plugin. Where `jobs_have_gangs`, the Job controller makes a gang
+    /// of each Job, whoever schedules its pods.
+    #[must_use]
+    pub fn with_trainer(mut self, jobs_have_gangs: bool) -> Self {
+        self.trainer = Some(TrainerSpec { plugin: true });
+        if jobs_have_gangs {
+            self.api_gates = self.api_gates.with("WorkloadWithJob", true);
+        }
         self
     }
 
@@ -292,6 +307,9 @@ impl ClusterSpec {
             Some((install, process)) => {
                 self.schedulers.contains(&install.scheduler) && install.has(process, self)
             }
+            None if part.is_of_trainer() => {
+                self.trainer.as_ref().is_some_and(|trainer| part != Part::TRAINER_PLUGIN || trainer.plugin)
+            }
             None => part != Part::Controller || self.has_controller,
         }
     }
@@ -320,6 +338,11 @@ impl ClusterSpec {
         self.proxied.insert(part);
         self.rules.entry(part).or_default().push(rule);
         self
+    }
+
+    /// The users whose requests the API server writes down, beside who binds pods: those that run TrainJobs.
+    pub(crate) fn audited(&self) -> Vec<&'static str> {
+        self.parts().filter(|part| part.is_of_trainer()).filter_map(Part::user).collect()
     }
 
     /// What a scheduler is started without.

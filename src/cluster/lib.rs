@@ -43,6 +43,7 @@ mod real_nodes;
 pub mod schedulers;
 pub mod source;
 pub mod sweep;
+pub mod trainer;
 pub mod workers;
 
 pub use error::{ClusterError, KindConfigError, SchedulerFailure};

@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use ahead::AHEAD;
-pub use group::{EXTERNAL, GROUPS, Group, group};
+pub use group::{EXTERNAL, GROUPS, Group, Workload, group};
 pub use level::{Feature, Level, UnknownFeature, UnknownLevel};
 pub use table::CLAUSES;
 
@@ -65,6 +65,11 @@ impl Clause {
     /// The part of the contract it belongs to.
     pub fn group(&self) -> Option<&'static Group> {
         group(self.id)
+    }
+
+    /// What it is about.
+    pub fn workload(&self) -> Workload {
+        self.group().map_or(Workload::PodCliqueSets, |group| group.workload)
     }
 
     /// The `schedulerName` of the only backend it speaks about; `None` where it speaks about all.
@@ -144,9 +149,9 @@ mod tests {
     use super::*;
 
     /// The numbers of each group, in the contract's order. KUBE-02 and 03 and VOL-04 do not exist. Not judged
-    /// yet: the group TRN (TrainJobs).
+    /// yet: what is [`AHEAD`].
     fn contract() -> Vec<String> {
-        let numbers: [(&str, Vec<u32>); 13] = [
+        let numbers: [(&str, Vec<u32>); 16] = [
             ("ADM", (1..=12).collect()),
             ("GANG", (1..=13).collect()),
             ("AON", (1..=13).collect()),
@@ -160,6 +165,9 @@ mod tests {
             ("EXT", vec![1, 2, 3]),
             ("KLT", (1..=7).collect()),
             ("MIG", (1..=5).collect()),
+            ("TRN", vec![1, 2, 3, 4, 7, 8, 10, 11, 12, 13, 14, 15]),
+            ("STAT", vec![1, 3, 4, 6, 8]),
+            ("TERM", vec![1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 15, 19]),
         ];
         assert_eq!(numbers.each_ref().map(|(group, _)| *group), GROUPS.each_ref().map(|group| group.id));
         numbers
@@ -168,10 +176,10 @@ mod tests {
             .collect()
     }
 
-    /// A clause of the later life is in one of the two lists, and in each its part is in order.
+    /// A clause of the later life or of TrainJobs is in one of the two lists, and in each its part is in order.
     #[test]
     fn a_clause_is_judged_or_ahead() {
-        let parts = [("STAT", 11), ("TERM", 20), ("START", 9), ("UPD", 25), ("AUTO", 10)];
+        let parts = [("TRN", 16), ("STAT", 11), ("TERM", 20), ("START", 9), ("UPD", 25), ("AUTO", 10)];
         for (part, count) in parts {
             let ids = |list: &'static [Clause]| {
                 list.iter().map(|clause| clause.id).filter(move |id| is_of(id, part))
@@ -213,7 +221,10 @@ mod tests {
 
     #[test]
     fn every_clause_says_what_it_demands_and_who_demands_it() {
-        let known = ["G375", "G498", "G525", "G531", "G537", "G677", "G787", "GROVE", "BRIEF", "LIFE", OWN];
+        let known = [
+            "G375", "G498", "G525", "G531", "G537", "G677", "G787", "GROVE", "BRIEF", "LIFE", "T3186", "KPG",
+            "TRAINER", "K5547", OWN,
+        ];
         let is_thread = |origin: &str| origin.strip_prefix('#').is_some_and(|n| n.parse::<u32>().is_ok());
         for clause in CLAUSES.iter().chain(AHEAD) {
             assert!(

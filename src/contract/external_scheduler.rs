@@ -12,7 +12,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::clauses::{EXTERNAL, Feature};
+use super::clauses::{EXTERNAL, Feature, Workload};
 use super::target::{Column, ReportedVersion, TARGETS, Target};
 use crate::columns::{CONFORMANCE_EXTERNAL, why_not_of_an_external_scheduler};
 
@@ -75,7 +75,10 @@ impl Target {
             return Err(NotExternal::Feature(*feature));
         }
         let is_declared = |feature: &Feature| *feature == Feature::External || declared.contains(feature);
-        let (features, others): (Vec<_>, Vec<_>) = Feature::ALL.into_iter().partition(is_declared);
+        let (features, others): (Vec<_>, Vec<_>) = Feature::ALL
+            .into_iter()
+            .filter(|feature| feature.speaks_of(Workload::PodCliqueSets))
+            .partition(is_declared);
         let why_not = others.into_iter().map(|feature| (feature, why_not_of_an_external_scheduler(feature)));
         let column: &'static str = format!("{EXTERNAL}:{name}").leak();
         let scheduler = column.split_once(':').map_or(column, |(_, name)| name);

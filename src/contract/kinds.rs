@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 pub use crate::columns::KINDS;
+use crate::columns::TRAIN_JOB_KINDS;
 use crate::scheduler::Scheduler;
 
 /// A kind of objects.
@@ -65,9 +66,14 @@ impl Kind {
         }
     }
 
+    /// Those that only histories of TrainJobs hold.
+    pub fn of_train_jobs() -> impl Iterator<Item = Self> {
+        TRAIN_JOB_KINDS.iter().copied()
+    }
+
     /// The kind that histories call so.
     pub fn named(name: &str) -> Option<&'static Self> {
-        KINDS.iter().find(|kind| kind.name == name)
+        KINDS.iter().chain(&TRAIN_JOB_KINDS).find(|kind| kind.name == name)
     }
 
     /// The kind of an object as the API server gives it.
@@ -76,7 +82,7 @@ impl Kind {
             let known = std::iter::once(&kind.api_version).chain(kind.older);
             object["kind"] == kind.kind() && known.into_iter().any(|version| object["apiVersion"] == *version)
         };
-        KINDS.iter().find(is_of)
+        KINDS.iter().chain(&TRAIN_JOB_KINDS).find(is_of)
     }
 
     /// Its kind in the API.

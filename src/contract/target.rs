@@ -7,10 +7,10 @@ use std::hash::{Hash, Hasher};
 use serde::{Deserialize, Serialize};
 
 use super::backend_declaration::BackendDeclaration;
-use super::clauses::{Clause, Feature, Tier};
+use super::clauses::{Clause, Feature, Tier, Workload};
 use super::external_scheduler::{Declared, ExternalProfile, NotExternal};
 use crate::columns::OF_NO_BACKEND;
-pub use crate::columns::{KUBE, TARGETS};
+pub use crate::columns::{KUBE, TARGETS, TRAIN_JOB_TARGETS};
 use crate::kubernetes::Kubernetes;
 use crate::scheduler::Scheduler;
 
@@ -42,6 +42,8 @@ pub struct Column {
     pub(crate) version: ReportedVersion,
     /// Its profile, where that is of type External.
     pub(crate) external: Option<ExternalProfile>,
+    /// What it is about.
+    pub(crate) workload: Workload,
 }
 
 /// How a report knows the version of a target's scheduler.
@@ -101,15 +103,18 @@ impl TryFrom<Written> for Target {
     type Error = UnknownTarget;
 
     fn try_from(written: Written) -> Result<Self, UnknownTarget> {
-        let known = |id: String| {
-            TARGETS.into_iter().find(|target| target.column.id == id).ok_or(UnknownTarget::Id(id))
-        };
+        let known = |id: String| every().find(|target| target.column.id == id).ok_or(UnknownTarget::Id(id));
         match written {
             Written::Known(id) => known(id),
             Written::Declared { column, declared } => Ok(known(column)?.declared_by(declared)),
             Written::External { declared } => Ok(declared.target()?),
         }
     }
+}
+
+/// Those of both workloads, in the order of a report.
+fn every() -> impl Iterator<Item = Target> {
+    TARGETS.into_iter().chain(TRAIN_JOB_TARGETS)
 }
 
 impl Target {
@@ -178,6 +183,23 @@ impl Target {
         self.column.external.as_ref()
     }
 
+    /// What it is about.
+    pub const fn workload(self) -> Workload {
+        self.column.workload
+    }
+
+    /// The column of PodCliqueSets whose gang resources and canaries its scheduler has: itself, or for one of TrainJobs the
+    /// first of the same scheduler.
+    #[must_use]
+    pub fn of_pod_clique_sets(self) -> Self {
+        match self.workload() {
+            Workload::PodCliqueSets => self,
+            Workload::TrainJobs => {
+                TARGETS.into_iter().find(|other| other.scheduler() == self.scheduler()).unwrap_or(self)
+            }
+        }
+    }
+
     /// Whether it is a scheduler that reads PodGangs itself, on a cluster that has it: what its user declares is judged
     /// on it.
     pub fn is_named_by_its_user(self) -> bool {
@@ -195,7 +217,8 @@ impl Target {
 
     /// The command-line options that select it.
     pub fn words(self) -> String {
-        let mut words = format!("--backend {}", self.name());
+        let trainjob = if self.workload() == Workload::TrainJobs { "--trainjob " } else { "" };
+        let mut words = format!("{trainjob}--backend {}", self.name());
         if let Some(scope) = self.scope() {
             words.push_str(&format!(" --scope {scope}"));
         }
@@ -231,7 +254,18 @@ impl Target {
             Some(_) => clause.backend().is_some(),
         };
         let is_in_its_scope = clause.not_in_scope.is_none() || clause.not_in_scope != self.scope();
-        is_shown && is_in_its_scope && clause.is_owed_by(self.name())
+        let is_of_it = clause.workload() == self.workload();
+        is_of_it
+            && is_shown
+            && is_in_its_scope
+            && clause.is_owed_by(self.name())
+            && self.has_its_mapping(clause)
+    }
+
+    /// Of TrainJobs, who makes the gang: TRN-14 is about the trainer itself, whose plugins there are for Volcano and
+    /// coscheduling.
+    fn has_its_mapping(self, clause: &Clause) -> bool {
+        clause.id != "TRN-14" || self.scheduler().name() == "volcano"
     }
 
     /// Whether it is about a profile of that other target's type.
@@ -274,7 +308,7 @@ impl Target {
 
     /// Where it is in a report; those that a user names come last.
     fn place(self) -> usize {
-        TARGETS.iter().position(|other| other.column.id == self.column.id).unwrap_or(TARGETS.len())
+        every().position(|other| other.column.id == self.column.id).unwrap_or(usize::MAX)
     }
 }
 
@@ -343,7 +377,7 @@ mod tests {
             ("external", "--backend external"),
         ];
         assert_eq!(columns, wanted.map(|(id, words)| (id.into(), id.into(), words.into())));
-        for target in TARGETS {
+        for target in every() {
             let written = serde_json::to_value(target).unwrap();
             assert_eq!(serde_json::from_value::<Target>(written).unwrap(), target);
         }
@@ -364,8 +398,8 @@ mod tests {
 
     #[test]
     fn what_is_not_declared_has_a_reason_and_what_is_declared_has_none() {
-        for target in TARGETS {
-            for feature in Feature::ALL {
+        for target in every() {
+            for feature in Feature::ALL.into_iter().filter(|feature| feature.speaks_of(target.workload())) {
                 let of = |reasons: &[(Feature, &str)]| reasons.iter().any(|(other, _)| *other == feature);
                 let has_a_reason = of(target.column.why_not) || of(OF_NO_BACKEND);
                 assert_eq!(has_a_reason, !target.declares(feature), "{target}: {feature}");

@@ -187,17 +187,17 @@ impl TestContext {
         self.mark(SharedMark::Attempt, json!({"title": attempt.title, "reply": reply}));
     }
 
-    /// One request about a PodCliqueSet, with the warnings that come as headers beside the answer.
+    /// One request about a PodCliqueSet, or about what the body says it is, with the warnings that come as headers beside the answer.
     async fn ask(&self, method: Method, tail: &str, body: &Value) -> Result<Reply, Stop> {
         let verb = match method {
             Method::PATCH => "update",
             Method::DELETE => "delete",
             _ => "create",
         };
-        let action = format!("{verb} a PodCliqueSet");
+        let kind = Kind::of_object(body).or_else(|| Kind::named("PodCliqueSet"));
+        let action = format!("{verb} a {}", kind.map_or("PodCliqueSet", Kind::kind));
         let wrong = |reason: String| Stop::Refused { action: action.clone(), reason };
-        let kind =
-            Kind::named("PodCliqueSet").ok_or_else(|| wrong("the history does not hold this kind".into()))?;
+        let kind = kind.ok_or_else(|| wrong("the history does not hold this kind".into()))?;
         let content =
             if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
         let request = http::Request::builder()

@@ -99,7 +99,7 @@ fn on_canary_node(kind: &str, mut object: Value, name: &str) -> Value {
     object
 }
 
-fn lead_to_canary_node(spec: &mut Value) {
+pub(crate) fn lead_to_canary_node(spec: &mut Value) {
     spec["nodeSelector"] = json!({names::CANARY: "true"});
     spec["tolerations"] = json!([{"key": names::CANARY, "operator": "Exists"}]);
     spec["terminationGracePeriodSeconds"] = 0.into();

@@ -5,12 +5,13 @@
 //! - [`test_cluster`]: the cluster it runs on; [`recorder`]: the watches that write its history; [`limits`]: how long waits are,
 //!   and [`speed`] by how much longer on this machine;
 //! - [`rights`]: which permissions all that needs in an existing cluster;
-//! - [`barrier`]: the proof that nothing happened; [`quiescence`]: the one wait of fixed length; [`convergence`]: when a
+//! - [`barrier`]: the proof that nothing happened; [`clock_canary`]: the proof that a delay has run out; [`quiescence`]: the one wait of fixed length; [`convergence`]: when a
 //!   PodCliqueSet has become all that it should be; [`cleanup`]: what is left of it;
 //! - [`pending`]: what makes a scheduler try a pending gang again;
 //! - [`admission_attempts`], [`mutations`], [`queues`], [`crds`], [`foreign_gates`]: what drivers do through the API;
 //! - [`control_plane`]: the control plane taken apart and put back; [`fault_proxy`]: its parts' requests and watches disturbed;
 //!   [`lease_watch`]: who leads the controller's replicas; [`upgrade`]: the operator replaced by another release;
+//! - [`pod_health`]: what a kubelet would say of a pod, said in its place;
 //! - [`domains`]: when a scheduler knows the topology; [`kubelets`]: what is done to real nodes, and read there;
 //! - [`diagnostics`]: what a wait that ran out shows.
 
@@ -18,6 +19,7 @@ pub mod admission_attempts;
 pub mod barrier;
 pub mod case;
 pub mod cleanup;
+pub mod clock_canary;
 pub mod context;
 pub mod control_plane;
 pub mod convergence;
@@ -32,10 +34,12 @@ pub mod limits;
 pub mod mutations;
 mod namespace_end;
 pub mod pending;
+pub mod pod_health;
 pub mod queues;
 pub mod quiescence;
 pub mod recorder;
 pub mod rights;
 pub mod speed;
 pub mod test_cluster;
+pub mod train_jobs;
 pub mod upgrade;

@@ -83,6 +83,7 @@ impl Recorder {
     pub async fn start(
         client: Client,
         schedulers: &BTreeSet<Scheduler>,
+        with_train_jobs: bool,
         limit: Duration,
     ) -> Result<Self, RecorderError> {
         let is_here = |kind: &Kind| kind.scheduler.is_none_or(|scheduler| schedulers.contains(&scheduler));
@@ -93,8 +94,13 @@ impl Recorder {
             seconds: limit.as_secs(),
             last,
         })?;
-        let kinds: Vec<Kind> =
-            KINDS.into_iter().filter(is_here).filter_map(|kind| kind.served(&served)).collect();
+        let of_train_jobs = Kind::of_train_jobs().filter(|_| with_train_jobs);
+        let kinds: Vec<Kind> = KINDS
+            .into_iter()
+            .filter(is_here)
+            .chain(of_train_jobs)
+            .filter_map(|kind| kind.served(&served))
+            .collect();
         let (logs, health) = (Logs::new(), Health::new(&kinds));
         let mut tasks = JoinSet::new();
         let watching = Watching { client: client.clone(), logs: logs.clone(), health: health.clone() };

@@ -78,7 +78,8 @@ impl TestCluster {
         run: &str,
     ) -> Result<Self, ClusterError> {
         let client = cluster.client();
-        let recorder = Recorder::start(client.clone(), schedulers, SETTLE.length).await?;
+        let with_train_jobs = cluster.local().is_some_and(|local| local.spec().trainer.is_some());
+        let recorder = Recorder::start(client.clone(), schedulers, with_train_jobs, SETTLE.length).await?;
         let speed = Speed::measure(client.clone()).await;
         let mut topology = binding(TOPOLOGY, &LEVELS);
         topology["metadata"]["labels"] = json!({(names::RUN): run});

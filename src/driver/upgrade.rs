@@ -11,7 +11,7 @@ use conformance_judge::{binding, migration};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::limits::{FIRST_WRITES, MIGRATION, QUIET, REACTION, SCHEDULING, SETTLE};
+use super::limits::{FIRST_WRITES, MIGRATION, QUIET, REACTION, SCHEDULING};
 use crate::context::{Stop, TestContext};
 
 impl TestContext {
@@ -72,8 +72,7 @@ impl TestContext {
         let cluster = self.local()?;
         cluster.stop_part(Part::Controller, Signal::TERM).await;
         // What the watches have not told of yet is the old one's.
-        let settled = self.test_cluster.recorder.settle(&self.namespace, self.length(SETTLE)).await;
-        settled.map_err(conformance_cluster::ClusterError::from)?;
+        self.caught_up().await?;
         let title = |operator: fn(&Upgrade) -> String| cluster.spec().upgrade.as_ref().map(operator);
         self.mark(SharedMark::UpgradeBegan, json!({"from": title(Upgrade::from), "to": title(Upgrade::to)}));
         Ok(cluster.begin_upgrade().await?)

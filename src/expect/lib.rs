@@ -4,6 +4,7 @@
 //! - `gangs`: its PodGangs and their podgroups; [`scaling`]: after it was scaled; [`resolver`]: which PodGang is which;
 //! - [`scopes`]: what of it is recycled and updated as one;
 //! - [`schedulers`]: what each backend should create for a PodGang, one file per scheduler;
+//! - [`train_job`]: what a TrainJob of the Kubeflow Trainer should become;
 //! - [`domains`], [`hyper_nodes`]: topology domains of nodes, and Volcano's tree of them.
 
 pub mod domains;
@@ -14,5 +15,6 @@ pub mod scaling;
 pub mod schedulers;
 pub mod scopes;
 pub mod testing;
+pub mod train_job;
 
 pub use gangs::{Expected, Gang, Group, Unit, gangs};

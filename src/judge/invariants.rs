@@ -14,10 +14,11 @@ mod quantity;
 mod release;
 mod units;
 
+use conformance_contract::clauses::Workload;
 use conformance_history::History;
 
 use self::course::Course;
-use super::{Broken, Finding, Ruling, pods};
+use super::{Broken, Finding, Ruling, pods, train_jobs};
 
 /// One that every history must keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,9 +67,19 @@ const ALL: [(Invariant, &str, Judged); 11] = [
 
 /// The invariants that a history breaks, as findings about their clauses, but for those that its case `breaks` on purpose.
 pub fn broken(history: &History, breaks: &[Invariant]) -> Vec<Finding> {
+    if history.header.target.workload() == Workload::TrainJobs {
+        return of_train_jobs(history);
+    }
     let course = Course::of(history);
     let asked = ALL.into_iter().filter(|(invariant, ..)| !breaks.contains(invariant));
     let judged = asked.map(|(_, clause, ruling)| Finding { clause, ruling: ruling(&course) });
+    judged.filter(|finding| matches!(finding.ruling, Err(Broken::Violated(_)))).collect()
+}
+
+/// What of it every history of TrainJobs must keep: the others are about Grove's objects.
+fn of_train_jobs(history: &History) -> Vec<Finding> {
+    let rulings = [capacity::is_kept(&Course::of(history)), train_jobs::whole_or_nothing(history)];
+    let judged = rulings.into_iter().map(|ruling| Finding { clause: "TRN-03", ruling });
     judged.filter(|finding| matches!(finding.ruling, Err(Broken::Violated(_)))).collect()
 }
 

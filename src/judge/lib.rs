@@ -42,6 +42,7 @@ pub mod placement;
 pub mod pods;
 pub mod scaling;
 pub mod topology_resources;
+pub mod train_jobs;
 
 use serde_json::Value;
 

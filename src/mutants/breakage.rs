@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use conformance_cluster::local::{ClusterSpec, ControllerSpec, Part, Upgrade};
 use conformance_cluster::schedulers::{self, GivenScheduler};
+use conformance_contract::clauses::{Feature, Workload};
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_proxy::{Change, Edit, Patch, Rule};
@@ -29,7 +30,7 @@ pub struct Breakage {
     /// Requests about PodCliqueSets that the validating webhook is not asked about: CEL over `object`, `oldObject` and
     /// `request`.
     pub unasked: Option<String>,
-    /// What is altered of the objects that come with the controller, by kind and name.
+    /// What is altered of the objects that come with the controller or the trainer, by kind and name.
     pub altered: BTreeMap<String, Patch>,
     /// The target's profile in the controller's configuration.
     pub profile: Option<Value>,
@@ -43,6 +44,12 @@ pub struct Breakage {
     pub beside: Vec<String>,
     /// Faults of the plugin that provides the kubelets' GPUs.
     pub gpu_plugin: Vec<String>,
+    /// Of a column of TrainJobs: rules of a fault proxy between the trainer and the API server.
+    pub trainer: Vec<Rule>,
+    /// The same between JobSet and the API server.
+    pub job_set: Vec<Rule>,
+    /// Whether the trainer lacks its KAI plugin.
+    pub without_plugin: bool,
 }
 
 impl Breakage {
@@ -55,6 +62,12 @@ impl Breakage {
             spec.controller = ControllerSpec::with_profile(config.clone());
         }
         spec = spec.beside(own.into_iter().chain(beside));
+        if target.workload() == Workload::TrainJobs {
+            spec = spec.with_trainer(target.declares(Feature::JobWorkload));
+        }
+        if let Some(trainer) = &mut spec.trainer {
+            trainer.plugin = !self.without_plugin;
+        }
         spec.given = given;
         spec.controller.faults.extend(self.faults.clone());
         spec.upgrade = self.upgrade.clone().map(|faults| Upgrade { from: None, to: None, faults });
@@ -65,8 +78,12 @@ impl Breakage {
         spec.altered = self.unasked.iter().map(|requests| unasked(requests)).collect();
         spec.altered.extend(self.altered.clone());
         let binder = spec.binding_part(target.scheduler());
-        for rule in &self.controller {
-            spec = spec.with_rule(Part::Controller, rule.clone());
+        for (part, rules) in [
+            (Part::Controller, &self.controller),
+            (Part::TRAINER, &self.trainer),
+            (Part::JOB_SET, &self.job_set),
+        ] {
+            spec = rules.iter().cloned().fold(spec, |spec, rule| spec.with_rule(part, rule));
         }
         for (part, rule) in self.scheduler.iter().filter_map(|rule| Some((binder?, rule))) {
             spec = spec.with_rule(part, rule.clone());

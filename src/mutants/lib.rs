@@ -49,9 +49,11 @@ const TABLES: &[(Place, &str, &str)] = &[
     (Place::Local, "gang-resources-on-the-wire.yaml", include_str!("gang-resources-on-the-wire.yaml")),
     (Place::Local, "deletion-on-the-wire.yaml", include_str!("deletion-on-the-wire.yaml")),
     (Place::Local, "scheduler-on-the-wire.yaml", include_str!("scheduler-on-the-wire.yaml")),
+    (Place::Local, "life.yaml", include_str!("life.yaml")),
     (Place::Local, "admission.yaml", include_str!("admission.yaml")),
     (Place::Local, "generated.yaml", include_str!("generated.yaml")),
     (Place::Local, "upgrades.yaml", include_str!("upgrades.yaml")),
+    (Place::Local, "trainjobs.yaml", include_str!("trainjobs.yaml")),
     (Place::Kind, "kubelets.yaml", include_str!("kubelets.yaml")),
 ];
 

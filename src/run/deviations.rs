@@ -106,6 +106,16 @@ pub const DEVIATIONS: &[Deviation] = &[
     },
     koordinator_starves("AON-04", "aon/room-for-one"),
     koordinator_starves("AON-10", "aon/pending-blocks-nobody"),
+    Deviation {
+        target: Target::TRAINJOB_VOLCANO,
+        clause: "TRN-13",
+        case: "trn/initializer",
+        shows: NOT_WHOLE,
+        version: "v1.14.1",
+        occurs: Occurs::Always,
+        reason: "the trainer 2.3.0 counts the pods of all replicated Jobs in its PodGroup's minMember, also of those that are \
+                 created only when an initializer has succeeded: Volcano waits for pods that wait for the initializer",
+    },
     kai_namesakes("AON-01", UNBOUND),
     kai_namesakes("AON-02", IN_PART),
 ];

@@ -438,7 +438,8 @@ fn features(target: Target, cases: &[CaseResult]) -> Features {
         let judgements = cases.iter().flat_map(|case| &case.clauses);
         judgements.filter(|judgement| judgement.clause == clause).any(|j| j.outcome.verdict == Verdict::Pass)
     };
-    let unsupported = Feature::ALL.into_iter().filter(|feature| !target.declares(*feature));
+    let can_be_said = |feature: &Feature| feature.speaks_of(target.workload()) && !target.declares(*feature);
+    let unsupported = Feature::ALL.into_iter().filter(can_be_said);
     Features {
         supported: target.features().to_vec(),
         unsupported: unsupported

@@ -22,7 +22,7 @@ pub(crate) fn environment(
     folder: &str,
     runtime: &Runtime,
 ) -> Result<Environment, ClusterError> {
-    let components = components_for(spec.kubernetes, &spec.schedulers);
+    let components = components_for(spec.kubernetes, &spec.schedulers, spec.trainer.is_some());
     let toolbox = runtime.block_on(Toolbox::prepare_only(components, &Overrides::new(), &Lines))?;
     Ok(Environment::new(Settings {
         run: format!("{letter}{:x}", std::process::id()),

@@ -67,6 +67,12 @@ pub const ANNOTATION_MNNVL_GROUP: &str = "grove.io/mnnvl-group";
 /// Annotation of a PodCliqueSet, immutable: what a kube-scheduler PodGroup spans, `PodGroup` or `PodGang` (KUBE-08).
 pub const ANNOTATION_GANG_SCOPE: &str = "scheduling.grove.io/gang-scope";
 
+/// Annotation of a PodGang: how often its pods have been recycled; absent means never.
+pub const ANNOTATION_GENERATION: &str = "grove.io/generation";
+/// Annotation of a PodCliqueScalingGroup: how often each of its replicas has been recycled alone, as JSON by index.
+pub const ANNOTATION_RECYCLED_REPLICAS: &str = "grove.io/recycled-replicas";
+/// Label of pods: how often those in their place have been recycled; absent means never.
+pub const LABEL_GENERATION: &str = "grove.io/generation";
 /// The scheduling gate of a pod whose gang is not ready to be scheduled.
 pub const POD_GANG_GATE: &str = "grove.io/podgang-pending-creation";
 
@@ -108,6 +114,8 @@ pub const REASON_SUFFICIENT_SCHEDULED_PODS: &str = "SufficientScheduledPods";
 pub const REASON_INSUFFICIENT_SCHEDULED_PODS: &str = "InsufficientScheduledPods";
 /// Condition of PodCliques and PodCliqueScalingGroups: fewer than the minimum are healthy.
 pub const CONDITION_MIN_AVAILABLE_BREACHED: &str = "MinAvailableBreached";
+/// Condition of a PodClique, not upstream's: its minimum has been bound in the generation that the reason names.
+pub const CONDITION_MIN_AVAILABLE_HELD: &str = "MinAvailableHeld";
 /// Condition of a PodCliqueScalingGroup: its gang is being terminated.
 pub const CONDITION_GANG_TERMINATION_IN_PROGRESS: &str = "GangTerminationInProgress";
 /// Condition of a PodCliqueSet: a domain it names is not in its topology.

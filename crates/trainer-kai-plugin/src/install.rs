@@ -100,11 +100,8 @@ mod tests {
                 (json!(["get", "list", "watch", "update"]), json!([KEPT.secret])),
             ]
         );
-        let resources: BTreeSet<_> = rules
-            .iter()
-            .flat_map(|rule| rule["resources"].as_array().unwrap())
-            .filter_map(Value::as_str)
-            .collect();
+        let all = rules.iter().flat_map(|rule| rule["resources"].as_array().unwrap());
+        let resources: BTreeSet<_> = all.map(|resource| resource.as_str().unwrap()).collect();
         assert_eq!(resources.len(), 6, "{resources:?}");
     }
 

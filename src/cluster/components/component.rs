@@ -39,6 +39,8 @@ pub enum Purpose {
     ControlPlane,
     /// A scheduler.
     Scheduler(Scheduler),
+    /// A local control plane that runs TrainJobs.
+    Trainer,
     /// A local control plane, whose nodes are simulated.
     Simulation,
     /// A kind cluster, on the host.

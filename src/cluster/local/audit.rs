@@ -1,5 +1,5 @@
-//! Who bound which pod, and what the operator under test has written: the API server's audit log has these requests and no
-//! others.
+//! Who bound which pod, and what the operator under test has written: the API server's audit log has these requests, those
+//! of what runs TrainJobs, and no others.
 //!
 //! The history shows that a pod got a node, the audit log who requested it; each scheduler has its own user. A write that
 //! changes nothing, or that was refused, is in no history at all. A line is written when the request is answered, moments
@@ -24,6 +24,15 @@ pub struct Binding {
     pub user: String,
 }
 
+/// A request that the API server refused for want of rights.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forbidden {
+    /// Who asked.
+    pub user: String,
+    /// What for, as `verb resource`.
+    pub action: String,
+}
+
 /// A write that the operator under test requested, whatever the answer was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorWrite {
@@ -39,8 +48,8 @@ pub struct OperatorWrite {
     pub code: u64,
 }
 
-/// The audit policy; `operators` are the users that the operator under test may be.
-pub(super) fn policy(operators: &[String]) -> Value {
+/// The audit policy; `operators` are the users that the operator under test may be, and of `audited` all requests count.
+pub(super) fn policy(operators: &[String], audited: &[&str]) -> Value {
     let of_group = |group: &str, resources: &[&str]| json!({"group": group, "resources": resources});
     // No promise is about these.
     let excepted = [
@@ -51,16 +60,22 @@ pub(super) fn policy(operators: &[String]) -> Value {
         of_group("authorization.k8s.io", &[]),
     ];
     let writes = ["create", "update", "patch", "delete", "deletecollection"];
+    let mut rules = vec![
+        json!({"level": "Metadata", "verbs": ["create"], "resources": [of_group("", &["pods/binding"])]}),
+    ];
+    if !audited.is_empty() {
+        rules.push(json!({"level": "Metadata", "users": audited}));
+    }
+    rules.extend([
+        json!({"level": "None", "resources": excepted}),
+        json!({"level": "Metadata", "users": operators, "verbs": writes}),
+        json!({"level": "None"}),
+    ]);
     json!({
         "apiVersion": "audit.k8s.io/v1",
         "kind": "Policy",
         "omitStages": ["RequestReceived"],
-        "rules": [
-            {"level": "Metadata", "verbs": ["create"], "resources": [of_group("", &["pods/binding"])]},
-            {"level": "None", "resources": excepted},
-            {"level": "Metadata", "users": operators, "verbs": writes},
-            {"level": "None"},
-        ],
+        "rules": rules,
     })
 }
 
@@ -79,6 +94,26 @@ pub(super) fn args(policy: &Path, log: &Path) -> [String; 3] {
 /// [`ClusterError::File`].
 pub(super) fn bindings(log: &Path, namespace: &str) -> Result<Vec<Binding>, ClusterError> {
     Ok(bindings_in(&read(log)?, namespace))
+}
+
+/// The requests of these users that were refused for want of rights, in any namespace, each once.
+///
+/// # Errors
+/// [`ClusterError::File`].
+pub(super) fn forbidden(log: &Path, users: &[&str]) -> Result<Vec<Forbidden>, ClusterError> {
+    let text = read(log)?;
+    let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let is_its = |event: &Value| event["user"]["username"].as_str().is_some_and(|user| users.contains(&user));
+    let mut found = Vec::new();
+    for event in events.filter(|event| event["responseStatus"]["code"] == 403 && is_its(event)) {
+        let field = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let action = format!("{} {}", field(&event["verb"]), field(&event["objectRef"]["resource"]));
+        let one = Forbidden { user: field(&event["user"]["username"]), action };
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    Ok(found)
 }
 
 /// What one of these users has written in a namespace since then, in the order of the requests.

@@ -16,7 +16,7 @@ use super::{ClusterSpec, LocalCluster, NotUp, Part, Processes, Programs, client,
 use crate::home::{self, ClusterHome};
 use crate::node_pools::NodePools;
 use crate::schedulers::installation;
-use crate::{ClusterError, SchedulerFailure, deploy};
+use crate::{ClusterError, SchedulerFailure, deploy, trainer};
 
 /// What a cluster's folder may grow to.
 const CLUSTER_MIB: u64 = 1024;
@@ -64,32 +64,44 @@ impl LocalCluster {
         };
         let (controller, _) = join(install, apis).await;
         controller?;
+        cluster.install_trainer().await?;
         cluster.start_part(Part::ControllerManager).await?;
         let schedulers =
             join_all(cluster.starting().into_iter().map(|scheduler| cluster.start_scheduler(scheduler)));
         let (controller, _) = join(cluster.start_controller(), schedulers).await;
         controller?;
+        // After the CRDs of schedulers: the trainer looks only once which of them are there.
+        cluster.start_trainer().await?;
         cluster.ready_in = begin.elapsed();
         Ok(cluster)
+    }
+
+    /// Installs what the trainer, JobSet and the plugin need of the API, if the cluster is for TrainJobs.
+    async fn install_trainer(&self) -> Result<(), ClusterError> {
+        let spec = self.spec();
+        let Some(trainer) = &spec.trainer else { return Ok(()) };
+        let port = |part| self.layout.place(part).map_or(0, |place| place.other);
+        let ports = Part::OF_TRAINER.map(port);
+        let objects =
+            trainer::objects(trainer, &self.programs.launcher, &self.layout.ca_bundle, ports).await?;
+        deploy::install(&self.client(), &altered(objects, &spec)).await
+    }
+
+    async fn start_trainer(&self) -> Result<(), ClusterError> {
+        for part in self.spec().parts().filter(|part| part.is_of_trainer()) {
+            self.start_part(part).await?;
+        }
+        self.trainer_ready().await
     }
 
     /// What the controller that the specification names needs of the API.
     pub(super) async fn controller_objects(&self) -> Result<Vec<Value>, ClusterError> {
         let spec = self.spec();
-        let mut objects = match &spec.operator {
+        let objects = match &spec.operator {
             Some(operator) => operator.objects(self.layout.operator_place(operator)?, &spec.controller),
             None => self.programs.controller.manifests(self.layout.webhook_flags()).await,
         }?;
-        let name = |object: &Value| {
-            let field = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-            format!("{} {}", field(&object["kind"]), field(&object["metadata"]["name"]))
-        };
-        for (altered, patch) in &spec.altered {
-            objects.iter_mut().filter(|object| name(object) == *altered).for_each(|object| {
-                patch.apply(object);
-            });
-        }
-        Ok(objects)
+        Ok(altered(objects, &spec))
     }
 
     async fn start_controller(&self) -> Result<(), ClusterError> {
@@ -156,4 +168,18 @@ impl LocalCluster {
         tracing::warn!(scheduler = scheduler.name(), %failure, "the cluster goes on without a scheduler");
         self.not_up().insert(scheduler, NotUp::Failed(failure));
     }
+}
+
+/// The objects with the changes that the specification has for them.
+fn altered(mut objects: Vec<Value>, spec: &ClusterSpec) -> Vec<Value> {
+    let name = |object: &Value| {
+        let field = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        format!("{} {}", field(&object["kind"]), field(&object["metadata"]["name"]))
+    };
+    for (altered, patch) in &spec.altered {
+        objects.iter_mut().filter(|object| name(object) == *altered).for_each(|object| {
+            patch.apply(object);
+        });
+    }
+    objects
 }

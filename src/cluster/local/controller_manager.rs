@@ -25,10 +25,14 @@ pub(super) fn args(
     ca: &Path,
     serving: &KeyFiles,
     gates: &Gates,
+    with_jobs: bool,
 ) -> Vec<String> {
     let mut controllers = CONTROLLERS.join(",");
     if gates.is_on("GenericWorkload") {
         controllers = format!("{controllers},{PODGROUP_PROTECTION}");
+    }
+    if with_jobs {
+        controllers.push_str(",job-controller");
     }
     let mut args = vec![
         format!("--kubeconfig={}", kubeconfig.display()),
@@ -46,6 +50,6 @@ pub(super) fn args(
         format!("--controllers={controllers}"),
     ];
     // The scheduler's gates are not known here.
-    args.extend(gates.only(&["GenericWorkload"]).flag());
+    args.extend(gates.only(&["GenericWorkload", "WorkloadWithJob"]).flag());
     args
 }

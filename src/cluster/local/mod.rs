@@ -31,7 +31,7 @@ mod upgrade;
 mod tests;
 
 pub use crate::cluster_spec::{ClusterSpec, ControllerSpec, Gates, Upgrade};
-pub use audit::{Binding, OperatorWrite};
+pub use audit::{Binding, Forbidden, OperatorWrite};
 pub use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 pub use part::{Part, ProcessId};
 pub(crate) use ports::reserve_any;
@@ -176,6 +176,14 @@ impl LocalCluster {
     /// [`ClusterError::File`].
     pub fn bindings(&self, namespace: &str) -> Result<Vec<Binding>, ClusterError> {
         audit::bindings(&self.layout.audit_log(), namespace)
+    }
+
+    /// What those that run TrainJobs asked for and were refused for want of rights.
+    ///
+    /// # Errors
+    /// [`ClusterError::File`].
+    pub fn forbidden(&self) -> Result<Vec<Forbidden>, ClusterError> {
+        audit::forbidden(&self.layout.audit_log(), &self.spec().audited())
     }
 
     /// What the operator under test has requested to be written in a namespace since then, by the API server's audit log:

@@ -2,9 +2,8 @@
 
 use conformance_contract::scheduler::Scheduler;
 
-use super::ClusterSpec;
-use crate::ClusterError;
-use crate::schedulers::{self, Command, Install, ProcessHome, SchedulerProcess};
+use crate::schedulers::{self, Install, SchedulerProcess};
+use crate::trainer;
 
 /// A process of the control plane. In their order they are started.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,6 +18,8 @@ pub enum Part {
     Kwok,
     /// kube-controller-manager.
     ControllerManager,
+    /// One of those that run TrainJobs: its place among them.
+    OfTrainer(u8),
     /// The controller under test.
     Controller,
 }
@@ -45,23 +46,28 @@ impl ProcessId {
     fn process(self) -> &'static SchedulerProcess {
         &self.install().processes[self.process]
     }
-
-    /// Writes its configuration and says how it is started.
-    pub(super) fn start(self, place: &ProcessHome, spec: &ClusterSpec) -> Result<Command, ClusterError> {
-        (self.process().start)(place, spec)
-    }
 }
 
 impl Part {
     /// kube-scheduler, which every cluster has.
     pub const KUBE_SCHEDULER: Self = Self::OfScheduler(ProcessId { install: 0, process: 0 });
 
+    /// JobSet.
+    pub const JOB_SET: Self = Self::OfTrainer(0);
+    /// The Kubeflow Trainer.
+    pub const TRAINER: Self = Self::OfTrainer(1);
+    /// Its KAI plugin.
+    pub const TRAINER_PLUGIN: Self = Self::OfTrainer(2);
+    /// Those that run TrainJobs.
+    pub const OF_TRAINER: [Self; 3] = [Self::JOB_SET, Self::TRAINER, Self::TRAINER_PLUGIN];
+
     /// All of them, in the order in which they are started. A cluster has those that its specification asks for:
     /// [`super::ClusterSpec::parts`].
     pub fn all() -> impl Iterator<Item = Self> {
         let before = [Self::Etcd, Self::Apiserver];
-        let after = [Self::Kwok, Self::ControllerManager, Self::Controller];
-        before.into_iter().chain(ProcessId::all().map(Self::OfScheduler)).chain(after)
+        let nodes = [Self::Kwok, Self::ControllerManager];
+        let schedulers = ProcessId::all().map(Self::OfScheduler);
+        before.into_iter().chain(schedulers).chain(nodes).chain(Self::OF_TRAINER).chain([Self::Controller])
     }
 
     /// The processes of a scheduler, in the order in which they are started.
@@ -75,15 +81,29 @@ impl Part {
             Self::Etcd => "etcd",
             Self::Apiserver => "kube-apiserver",
             Self::OfScheduler(id) => id.process().name,
+            Self::OfTrainer(place) => trainer::PROCESSES[usize::from(place)].name,
             Self::Kwok => "kwok",
             Self::ControllerManager => "kube-controller-manager",
             Self::Controller => "grove-backend-controller",
         }
     }
 
-    /// As whom a process of a scheduler asks the API server.
+    /// As whom a process of a scheduler, or of those that run TrainJobs, asks the API server.
     pub fn user(self) -> Option<&'static str> {
-        self.described().map(|(_, process)| process.user)
+        self.process().map(|process| process.user)
+    }
+
+    /// Whether it is one of those that run TrainJobs.
+    pub fn is_of_trainer(self) -> bool {
+        matches!(self, Self::OfTrainer(_))
+    }
+
+    /// The description of a process that has a place of its own.
+    pub(crate) fn process(self) -> Option<&'static SchedulerProcess> {
+        match self {
+            Self::OfTrainer(place) => trainer::PROCESSES.get(usize::from(place)),
+            _ => self.described().map(|(_, process)| process),
+        }
     }
 
     /// The scheduler that it is a process of.
@@ -95,7 +115,12 @@ impl Part {
     pub(crate) fn described(self) -> Option<(&'static Install, &'static SchedulerProcess)> {
         match self {
             Self::OfScheduler(id) => Some((id.install(), id.process())),
-            Self::Etcd | Self::Apiserver | Self::Kwok | Self::ControllerManager | Self::Controller => None,
+            Self::Etcd
+            | Self::Apiserver
+            | Self::Kwok
+            | Self::ControllerManager
+            | Self::OfTrainer(_)
+            | Self::Controller => None,
         }
     }
 }
@@ -126,8 +151,16 @@ mod tests {
         let theirs = schedulers::ALL.iter().flat_map(|install| install.processes);
         let theirs: Vec<_> = theirs.map(|process| process.name).collect();
         assert_eq!(all[..2], ["etcd", "kube-apiserver"]);
-        assert_eq!(all[2..all.len() - 3], theirs);
-        assert_eq!(all[all.len() - 3..], ["kwok", "kube-controller-manager", "grove-backend-controller"]);
+        let others = [
+            "kwok",
+            "kube-controller-manager",
+            "jobset",
+            "trainer-controller-manager",
+            "trainer-kai-plugin",
+            "grove-backend-controller",
+        ];
+        assert_eq!(all[2..all.len() - others.len()], theirs);
+        assert_eq!(all[all.len() - others.len()..], others);
         assert_eq!(theirs[..3], ["kube-scheduler", "vc-scheduler", "koord-scheduler"]);
     }
 

@@ -65,12 +65,22 @@ impl LocalCluster {
         try_join_all(parts.iter().map(|part| self.part_ready(*part, &dead))).await.map(drop)
     }
 
+    /// Waits until those that run TrainJobs say that they work.
+    ///
+    /// # Errors
+    /// [`ClusterError::NotReady`], or the death of a part.
+    pub(super) async fn trainer_ready(&self) -> Result<(), ClusterError> {
+        let parts: Vec<_> = self.spec().parts().filter(|part| part.is_of_trainer()).collect();
+        let dead = || self.dead();
+        try_join_all(parts.iter().map(|part| self.part_ready(*part, &dead))).await.map(drop)
+    }
+
     async fn part_ready(
         &self,
         part: Part,
         dead: &(impl Fn() -> Option<ClusterError> + Sync),
     ) -> Result<(), ClusterError> {
-        let Some(path) = part.described().and_then(|(_, process)| process.health) else { return Ok(()) };
+        let Some(path) = part.process().and_then(|process| process.health) else { return Ok(()) };
         let client = plain_client(self.layout.place(part)?.health)?;
         ready(part.program(), &client, path, SCHEDULER, dead).await.map(drop)
     }

@@ -15,7 +15,7 @@ use crate::operator::{Operator, OperatorHome};
 use crate::own_program::ControllerProgram;
 use crate::process::{Launcher, ProcessSpec};
 use crate::schedulers::{Command, ProcessHome};
-use crate::{ClusterError, home};
+use crate::{ClusterError, home, trainer};
 
 /// What every part of a control plane written in Go is started with: a third of an API server's processor time went into
 /// collecting garbage of a heap of 250 MB. The limit keeps that from costing a laptop its memory.
@@ -54,7 +54,7 @@ pub(super) struct Layout {
     kwok_config: PathBuf,
     controller_config: PathBuf,
     operators: Vec<(Arc<Operator>, OperatorHome)>,
-    schedulers: BTreeMap<Part, (ProcessHome, [Port; 2])>,
+    processes: BTreeMap<Part, (ProcessHome, [Port; 2])>,
 }
 
 impl Layout {
@@ -68,9 +68,10 @@ impl Layout {
         let server = format!("https://127.0.0.1:{}", api.number);
         let authority = Authority::new(&folder.join("pki"))?;
         let [webhook, health, metrics] = &controller_ports;
-        let mut schedulers = BTreeMap::new();
+        let serving = authority.serving("loopback", &["kubernetes", "kubernetes.default.svc"])?;
+        let mut processes = BTreeMap::new();
         for part in spec.parts() {
-            let Some((_, process)) = part.described() else { continue };
+            let Some(process) = part.process() else { continue };
             let identity = Identity { file: process.name, user: process.user, group: None };
             let ports = [ports::reserve()?, ports::reserve()?];
             let place = ProcessHome {
@@ -80,7 +81,14 @@ impl Layout {
                 other: ports[1].number,
             };
             home::make(&place.folder)?;
-            schedulers.insert(part, (place, ports));
+            if part.is_of_trainer() {
+                for (file, from) in
+                    trainer::certificates(&place).iter().zip([&serving.certificate, &serving.key])
+                {
+                    home::write(file, std::fs::read(from).map_err(ClusterError::file(from))?)?;
+                }
+            }
+            processes.insert(part, (place, ports));
         }
         let controller =
             ControllerPorts { webhook: webhook.number, health: health.number, metrics: metrics.number };
@@ -100,7 +108,7 @@ impl Layout {
             etcd: (ports::reserve()?, ports::reserve()?),
             kwok: ports::reserve()?,
             controller,
-            serving: authority.serving("loopback", &["kubernetes", "kubernetes.default.svc"])?,
+            serving,
             ca_bundle: authority.bundle(),
             ca: authority.bundle_file(),
             service_account: authority.service_account_keys()?,
@@ -110,7 +118,7 @@ impl Layout {
             controller_config: authority.kubeconfig(certs::CONTROLLER, &server)?,
             api,
             _controller_ports: controller_ports,
-            schedulers,
+            processes,
         })
     }
 
@@ -141,7 +149,9 @@ impl Layout {
     pub(super) fn kubeconfig(&self, part: Part) -> Option<&Path> {
         match part {
             Part::Etcd | Part::Apiserver => None,
-            Part::OfScheduler(_) => self.schedulers.get(&part).map(|(place, _)| place.kubeconfig.as_path()),
+            Part::OfScheduler(_) | Part::OfTrainer(_) => {
+                self.processes.get(&part).map(|(place, _)| place.kubeconfig.as_path())
+            }
             Part::Kwok => Some(&self.kwok_config),
             Part::ControllerManager => Some(&self.controller_manager),
             Part::Controller => {
@@ -157,7 +167,7 @@ impl Layout {
         self.folder.join(audit::FILE)
     }
 
-    /// Where a scheduler's process lives.
+    /// Where a process of a scheduler, or of those that run TrainJobs, lives.
     ///
     /// # Errors
     /// [`ClusterError::NoProgram`] for a part that the cluster was not made with.
@@ -166,7 +176,7 @@ impl Layout {
             program: part.program().into(),
             reason: "the cluster was made without",
         };
-        self.schedulers.get(&part).map(|(place, _)| place).ok_or_else(missing)
+        self.processes.get(&part).map(|(place, _)| place).ok_or_else(missing)
     }
 
     /// How a part is started; writes its configuration file if it has one.
@@ -187,6 +197,8 @@ impl Layout {
             part.described().and_then(|(install, process)| install.given_process(process, &args, spec));
         let (program, args) = match (part, given) {
             (Part::Controller, _) => (programs.controller.path.clone(), programs.controller.args(args)),
+            // A part of this program.
+            (Part::TRAINER_PLUGIN, _) => (programs.launcher.program().to_owned(), args),
             (_, Some(given)) => given,
             (_, None) => (programs.toolbox.get(part.program())?.path.clone(), args),
         };
@@ -208,10 +220,18 @@ impl Layout {
                 gates: &spec.api_gates,
                 runtime_config: &spec.runtime_config,
                 watch_cache: spec.watch_cache,
-                audit_policy: &write(&config, "audit-policy.yaml", audit::policy(&operator::users(spec)))?,
+                audit_policy: &write(
+                    &config,
+                    "audit-policy.yaml",
+                    audit::policy(&operator::users(spec), &spec.audited()),
+                )?,
                 audit_log: &self.audit_log(),
             }),
-            Part::OfScheduler(process) => return process.start(self.place(part)?, spec),
+            Part::OfScheduler(_) | Part::OfTrainer(_) => {
+                let place = self.place(part)?;
+                let start = part.process().map(|process| process.start);
+                return start.map_or(Ok(Command::default()), |start| start(place, spec));
+            }
             Part::Kwok => kwok::args(
                 &self.kwok_config,
                 &write(&config, "kwok-stages.yaml", kwok::STAGES)?,
@@ -223,6 +243,7 @@ impl Layout {
                 &self.ca,
                 &self.serving,
                 &spec.api_gates,
+                spec.trainer.is_some(),
             ),
             Part::Controller => {
                 let path = write(&config, "operator-configuration.yaml", &spec.controller.configuration)?;

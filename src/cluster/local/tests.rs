@@ -45,13 +45,29 @@ fn controller_manager_argv() {
         Path::new("DIR/ca.crt"),
         &serving(),
         &Gates::workload_api(Kubernetes::V1_36),
+        false,
     ));
+}
+
+#[test]
+fn jobs_have_a_controller_where_train_jobs_run() {
+    let gates = Gates::default().with("WorkloadWithJob", true);
+    let args = |with_jobs| {
+        let paths = [Path::new("K"), Path::new("S"), Path::new("C")];
+        controller_manager::args(paths[0], paths[1], paths[2], &serving(), &gates, with_jobs).join(" ")
+    };
+    assert!(!args(false).contains("job-controller"));
+    assert!(
+        args(true).contains(",job-controller")
+            && args(true).ends_with("--feature-gates=WorkloadWithJob=true")
+    );
 }
 
 #[test]
 fn without_the_workload_api_no_podgroup_controller_is_asked_for() {
     let gates = Gates::workload_api(Kubernetes::V1_36).with("GenericWorkload", false);
-    let args = controller_manager::args(Path::new("K"), Path::new("S"), Path::new("C"), &serving(), &gates);
+    let args =
+        controller_manager::args(Path::new("K"), Path::new("S"), Path::new("C"), &serving(), &gates, false);
     assert!(args.iter().all(|arg| !arg.contains(controller_manager::PODGROUP_PROTECTION)), "{args:?}");
 }
 

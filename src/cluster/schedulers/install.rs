@@ -264,7 +264,7 @@ impl ProcessHome {
     ///
     /// # Errors
     /// [`ClusterError::File`].
-    pub(super) fn write(&self, name: &str, configuration: &Value) -> Result<PathBuf, ClusterError> {
+    pub(crate) fn write(&self, name: &str, configuration: &Value) -> Result<PathBuf, ClusterError> {
         let path = self.folder.join(name);
         home::write(&path, configuration.to_string()).map(|()| path)
     }

@@ -1,5 +1,5 @@
-//! Clauses of a PodCliqueSet's later life that no case judges yet: status, gang termination, startup order, updates and
-//! autoscaling. They are in the contract and in no report. Whoever writes the first case of one moves its entry to
+//! Clauses that no case judges yet: of TrainJobs, and of a PodCliqueSet's later life: status, gang termination, startup
+//! order, updates and autoscaling. They are in the contract and in no report. Whoever writes the first case of one moves its entry to
 //! [`CLAUSES`](super::CLAUSES), which a test of the cases asks to be judged on every target that owes it.
 //!
 //! Words, beside those of the other clauses: m, r are `minAvailable` and the live `spec.replicas` of a clique, M, R those of a
@@ -15,33 +15,33 @@
 use super::table::{contract, scheduling};
 use super::{Clause, Feature};
 use Feature::{
-    AtomicPodGang, Claims, FreshGang, HalfGangRelease, Kubelet, Metrics, PodGangStatus, RevisionedRestore,
-    ScaleToZero, TopologyRequired,
+    AtomicPodGang, Claims, FreshGang, HalfGangRelease, Kubelet, Metrics, PodGangStatus, QueueLabel,
+    RevisionedRestore, ScaleToZero, TopologyRequired, TrainJob,
 };
 
 /// Those clauses, by group.
 #[rustfmt::skip] // one clause reads as one paragraph
 pub static AHEAD: &[Clause] = &[
+    // TrainJobs.
+    scheduling("TRN-05", "Required level for the TrainJob: all in one domain; fits the cluster but no domain: nothing \
+        ever; without the constraint on the same nodes: bound. With TopologyPerJob each replicatedJob in a domain \
+        of its own", "KPG, TRAINER").of(TopologyRequired),
+    contract("TRN-06", "The queue that counts: TrainJob's label, else the policy's, else KAI's default queue; a \
+        change under a live PodGroup changes nothing", "KPG, T3186").of(QueueLabel),
+    scheduling("TRN-09", "Deleted while pending: nothing is bound afterwards. Deleted while bound: a waiting \
+        TrainJob gets its room, whole", "BRIEF, OWN").of(TrainJob),
+    scheduling("TRN-16", "Trainer, JobSet controller, plugin, podgrouper and scheduler each killed once while a \
+        TrainJob is pending and while it is half created: end state and unit as without it", "OWN")
+        .of(TrainJob),
     // Status.
-    contract("STAT-01", "PodClique: replicas, scheduled, ready, gated, updated = counts over pods that do not \
-        terminate; ready ≤ scheduled ≤ replicas, gated + scheduled ≤ replicas", "GROVE, OWN (terminating)"),
     scheduling("STAT-02", "scheduledReplicas and PodCliqueScheduled follow `spec.nodeName` within 5 s, without any \
         container having started", "OWN"),
-    contract("STAT-03", "Group: scheduled = replicas with every member held now; available = of these, every member \
-        ready ≥ its m; updated = of these, every member current; indices ≥ R count nowhere", "GROVE"),
-    contract("STAT-04", "PCS: available = replicas with every standalone clique ready ≥ m and every group available \
-        ≥ M; updated = of these, all current", "GROVE"),
     scheduling("STAT-05", "Convergence: at every rest all status is the function of the objects that 01-04 say, \
         whatever writes were lost, doubled or in conflict on the way (harness answers the n-th status write with a \
         conflict, a timeout after commit)", "#775, #747"),
-    contract("STAT-06", "observedGeneration never runs ahead of what was done, and reaches generation at rest, also \
-        while pods wait for room", "GROVE, OWN"),
     scheduling("STAT-07", "PodGang: `Scheduled` True once every podgroup has minReplicas bound (of the current \
         generation), `Ready` likewise by readiness, both back to False on loss; `Unhealthy` from a breach; phase is \
         not left at Pending", "#763, OWN").of(PodGangStatus),
-    contract("STAT-08", "lastTransitionTime moves with status only; a condition is not rewritten with another text \
-        for the same fact more than once per 5 s; no write loops while anything waits (pending gang, stuck update, \
-        running clock)", "#692, OWN"),
     scheduling("STAT-09", "A gang that waits says why within 5 s, on its PodGang or PCS: gate (which base), queue, \
         no room (the scheduler's words), missing resource; the reason goes when it is over", "#729, OWN"),
     contract("STAT-10", "A failing backend write is an event and a condition with the cause, retried with growing \
@@ -49,45 +49,16 @@ pub static AHEAD: &[Clause] = &[
     contract("STAT-11", "/metrics: gangs by state, recycles, updates, time to bound; numbers agree with the history",
         "G498").of(Metrics),
     // Gang termination.
-    contract("TERM-01", "Arithmetic of `MinAvailableBreached`: scheduled < m → \
-        True/ScheduledReplicasBelowMinAvailable; else healthy < m → True/InsufficientReadyPods; else False. Group: \
-        ok replicas < M → True. A replica without observed members is not ok, and not a reason to call the group \
-        healthy. Terminating pods count nowhere", "GROVE, OWN (terminating and unobserved)"),
-    scheduling("TERM-02", "A breach of a PCS replica lasts D: then every pod of that replica, base and scaled, is \
-        replaced. First deletion in [since + D − 1 s, since + D + 10 s] (API times have whole seconds); before it \
-        nobody deletes any of its pods", "GROVE GT1-3, G787"),
-    scheduling("TERM-03", "Healed in time: healthy ≥ m before D → nothing is deleted, and a later breach gets a \
-        whole new D. One of r > m lost: nothing, however long", "GROVE GT3 and GT6"),
-    scheduling("TERM-04", "Group replica breached and the group is not: that replica alone is replaced. R − \
-        breached < M: the PCS replica is. One loss leads to one recycle: no pod that a recycle made is deleted \
-        again for the same loss, whatever mix of lost and never bound replicas there is", "GROVE GT4 and GT5, OWN"),
-    scheduling("TERM-05", "Never held, never recycled: pending for 3·D (no room, closed queue, unready backend), \
-        with slow first status (harness delays status writes 6 s) and a controller restart: pod UIDs unchanged; \
-        room comes: those pods are bound", "GROVE, #789"),
-    scheduling("TERM-06", "The new generation finds no room: it waits and is not recycled again (3·D); room comes: \
-        bound whole; a next breach is recycled after D (the guard is armed again)", "GROVE, #798"),
-    scheduling("TERM-07", "The new generation is a gang like the first: one pod short → none of it is ever bound; \
-        room → whole, in the backend's units; gates open only after PodGang and gang resources speak of it, and \
-        after the last pod of the old generation is gone or no longer counts with the scheduler", "BRIEF, LIFE"),
     scheduling("TERM-08", "As TERM-07 while an old pod hangs in termination (harness finalizer; lost node): with \
         room, the new generation is bound whole beside it; without, not at all", "#401, OWN").of(FreshGang),
     scheduling("TERM-09", "Freed room is fought for: a waiting gang that fits may win it; then the recycled one \
         waits whole. At no time two gangs hold halves", "OWN"),
-    scheduling("TERM-10", "After a recycle of the PCS replica no pod of a scaled gang is bound before generation 2 \
-        of the base has its minimum bound; scaled gangs of generation 1 do not survive", "GROVE, OWN"),
-    contract("TERM-11", "Readiness counts: bound but crash-looping or unready below m for D → recycle; \
-        ContainerCreating, image pull, a waiting grove-initc → never", "GROVE, OWN"),
-    scheduling("TERM-12", "Kept over a recycle: live replicas of cliques and groups, PodGang names, Services, HPAs, \
-        claims of PCS and groups, other PCS replicas and their resourceVersions", "GROVE, #826"),
     scheduling("TERM-13", "An update suspends the clock of what is in its turn only, not of other replicas; \
         afterwards a whole D. An update that makes no progress for D while breached is no shelter: the recycle \
         comes, with the new template", "GROVE, OWN (no shelter)"),
     scheduling("TERM-14", "The controller is killed at any write of a recycle, and for D/2 in the middle of a \
         clock: each pod of the scope is replaced at least once and at most twice; the clock keeps its start; \
         nothing is left half deleted", "GROVE (one extra), OWN"),
-    contract("TERM-15", "D changed while a clock runs counts for it; scale-in or deletion of the scope while a \
-        clock runs: no recycle, nothing left; a standalone PodClique deleted by hand comes back with its live \
-        replicas and no recycle of its neighbours", "OWN"),
     scheduling("TERM-16", "A group replica of the base gang recycled alone comes back whole or not at all (Σ its \
         minimums), since the gang is below its minimum without it", "OWN").of(AtomicPodGang),
     scheduling("TERM-17", "On a backend without AtomicPodGang: a gang with a bound podgroup and one never bound for \
@@ -95,9 +66,6 @@ pub static AHEAD: &[Clause] = &[
         "OWN").of(HalfGangRelease),
     scheduling("TERM-18", "The new generation may take another domain, and must where the old one no longer holds \
         it; all of it in one domain", "OWN").of(TopologyRequired),
-    scheduling("TERM-19", "Told: one Normal event per recycle with index and cause, AllScheduledReplicasLost where \
-        true, `GangTerminationInProgress` True from the recycle until the scope is healthy and not before, PCS \
-        availableReplicas one less meanwhile", "GROVE"),
     scheduling("TERM-20", "A recycled scope that shares a ResourceClaim is not tied to devices of a lost node: the \
         claim is free once the last old pod is gone, then the gang is bound elsewhere", "OWN").of(Claims),
     // Startup order.

@@ -9,6 +9,17 @@ pub struct Group {
     pub title: &'static str,
     /// The `schedulerName` of the only backend that owes it; `None` where every backend does.
     pub backend: Option<&'static str>,
+    /// What it is about.
+    pub workload: Workload,
+}
+
+/// What a part of the contract, or a column of a report, is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workload {
+    /// Grove's PodCliqueSets.
+    PodCliqueSets,
+    /// TrainJobs of the Kubeflow Trainer, on a control plane of their own.
+    TrainJobs,
 }
 
 /// Stands for the backend of every profile of type External, whatever its name: `schedulerName`s of external
@@ -16,7 +27,7 @@ pub struct Group {
 pub const EXTERNAL: &str = "external";
 
 /// Every part, in the order of the contract.
-pub static GROUPS: [Group; 13] = [
+pub static GROUPS: [Group; 16] = [
     of_all("ADM", "admission of PodCliqueSets"),
     of_all("GANG", "gang creation"),
     of_all("AON", "all-or-nothing scheduling"),
@@ -30,14 +41,17 @@ pub static GROUPS: [Group; 13] = [
     of_one("EXT", "external schedulers' own", EXTERNAL),
     of_all("KLT", "what only real kubelets show"),
     of_all("MIG", "an operator replaced by another release under live gangs"),
+    Group { workload: Workload::TrainJobs, ..of_all("TRN", "Kubeflow TrainJobs") },
+    of_all("STAT", "status"),
+    of_all("TERM", "gang termination"),
 ];
 
 const fn of_all(id: &'static str, title: &'static str) -> Group {
-    Group { id, title, backend: None }
+    Group { id, title, backend: None, workload: Workload::PodCliqueSets }
 }
 
 const fn of_one(id: &'static str, title: &'static str, backend: &'static str) -> Group {
-    Group { id, title, backend: Some(backend) }
+    Group { id, title, backend: Some(backend), workload: Workload::PodCliqueSets }
 }
 
 /// The part that a clause of that id belongs to, such as `AON` for `AON-02`.

@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt, str::FromStr};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use super::{CLAUSES, Clause};
+use super::{CLAUSES, Clause, Workload};
 
 /// Which of the backends that a clause speaks about owe it. Written `core` or `ext:<Feature>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -137,11 +137,26 @@ pub enum Feature {
     /// The operator has metrics of its gangs.
     #[serde(rename = "Metrics")]
     Metrics,
+    /// The pods of a replicated Job of a TrainJob are bound atomically.
+    #[serde(rename = "TrainJob")]
+    TrainJob,
+    /// All pods of all replicated Jobs of a TrainJob are bound atomically.
+    #[serde(rename = "AtomicTrainJob")]
+    AtomicTrainJob,
+    /// A required topology level of a replicated Job.
+    #[serde(rename = "TopologyPerJob")]
+    TopologyPerJob,
+    /// The policy of a training runtime puts its TrainJobs' pods into a queue of KAI.
+    #[serde(rename = "QueueLabel")]
+    QueueLabel,
+    /// Each Job gets kube-scheduler's Workload and PodGroup.
+    #[serde(rename = "JobWorkload")]
+    JobWorkload,
 }
 
 impl Feature {
     /// Every feature, in the order of the contract.
-    pub const ALL: [Feature; 19] = [
+    pub const ALL: [Feature; 24] = [
         Feature::AtomicPodGang,
         Feature::TopologyRequired,
         Feature::TopologyPerGroup,
@@ -161,6 +176,11 @@ impl Feature {
         Feature::Claims,
         Feature::PodGangStatus,
         Feature::Metrics,
+        Feature::TrainJob,
+        Feature::AtomicTrainJob,
+        Feature::TopologyPerJob,
+        Feature::QueueLabel,
+        Feature::JobWorkload,
     ];
 
     /// As reports, histories and the command line spell it: renaming a variant does not change it.
@@ -185,11 +205,32 @@ impl Feature {
             Feature::Claims => "Claims",
             Feature::PodGangStatus => "PodGangStatus",
             Feature::Metrics => "Metrics",
+            Feature::TrainJob => "TrainJob",
+            Feature::AtomicTrainJob => "AtomicTrainJob",
+            Feature::TopologyPerJob => "TopologyPerJob",
+            Feature::QueueLabel => "QueueLabel",
+            Feature::JobWorkload => "JobWorkload",
         }
     }
 }
 
 impl Feature {
+    /// Whether it can be said of a backend with that workload.
+    pub fn speaks_of(self, workload: Workload) -> bool {
+        let of_train_jobs = matches!(
+            self,
+            Feature::TrainJob
+                | Feature::AtomicTrainJob
+                | Feature::TopologyPerJob
+                | Feature::QueueLabel
+                | Feature::JobWorkload
+        );
+        match workload {
+            Workload::PodCliqueSets => !of_train_jobs,
+            Workload::TrainJobs => of_train_jobs || self == Feature::TopologyRequired,
+        }
+    }
+
     /// The clauses that show it: those that are owed with it.
     pub fn shown_by(self) -> impl Iterator<Item = &'static Clause> {
         CLAUSES.iter().filter(move |clause| clause.feature() == Some(self))
@@ -245,6 +286,10 @@ mod tests {
     #[case(Feature::CompositePodGroup, &["KUBE-10", "KUBE-11", "KUBE-12"])]
     #[case(Feature::External, &["EXT-03"])]
     #[case(Feature::Kubelet, &["KLT-01"])]
+    #[case(Feature::TrainJob, &["TRN-03"])]
+    #[case(Feature::AtomicTrainJob, &["TRN-04"])]
+    #[case(Feature::QueueLabel, &["TRN-01", "TRN-02"])]
+    #[case(Feature::JobWorkload, &["TRN-15"])]
     fn a_feature_is_shown_by_the_clauses_of_the_contracts_table(
         #[case] feature: Feature,
         #[case] table: &[&str],
@@ -275,6 +320,11 @@ mod tests {
             "Claims",
             "PodGangStatus",
             "Metrics",
+            "TrainJob",
+            "AtomicTrainJob",
+            "TopologyPerJob",
+            "QueueLabel",
+            "JobWorkload",
         ];
         assert_eq!(Feature::ALL.map(Feature::name), published);
         for feature in Feature::ALL {

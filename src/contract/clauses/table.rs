@@ -9,8 +9,9 @@
 
 use super::{Clause, Feature, Level, Tier};
 use Feature::{
-    AtomicPodGang, CompositePodGroup, External, Kubelet, SelfHealing, TopologyNested, TopologyPerClique,
-    TopologyPerGroup, TopologyPerReplica, TopologyPreferred, TopologyRequired, TopologyResource,
+    AtomicPodGang, AtomicTrainJob, CompositePodGroup, External, JobWorkload, Kubelet, QueueLabel,
+    SelfHealing, TopologyNested, TopologyPerClique, TopologyPerGroup, TopologyPerReplica, TopologyPreferred,
+    TopologyRequired, TopologyResource, TrainJob,
 };
 
 pub(super) const fn contract(id: &'static str, text: &'static str, source: &'static str) -> Clause {
@@ -399,4 +400,89 @@ pub static CLAUSES: &[Clause] = &[
         and are deleted, as new ones do", "OWN, #808").not_of_external(),
     contract("MIG-05", "The new operator is stopped in the middle, at any of its writes: the end is the same; \
         conditions that speak of a migration come and go", "OWN").not_of_external().across_kinds(),
+
+    // TrainJobs of the Kubeflow Trainer (`run --trainjob`). The unit of a TrainJob is all pods of all its replicated Jobs where
+    // AtomicTrainJob is declared, else those of one replicated Job.
+    contract("TRN-01", "A policy `kaiScheduler{queue}` puts label `kai.scheduler/queue` on every pod of every \
+        replicatedJob; an empty or absent queue, or no `kaiScheduler`, puts none; other labels stay; \
+        schedulerName stays what the runtime's template says. Nothing but the label: no gang resource is \
+        written by trainer or plugin, ever, and the policy has no timeout field", "T3186").of(QueueLabel),
+    scheduling("TRN-02", "Pod, Job, JobSet, TrainJob: exactly one PodGroup per TrainJob, \
+        `pg-<trainjob>-<JobSet uid>`, owned by the JobSet; minSubGroup = number of replicatedJobs, per \
+        replicatedJob a subgroup (minSubGroup = replicas) with a leaf per replica (minMember = \
+        parallelism); each pod names PodGroup and leaf. It is not bound before it does", "T3186, KPG")
+        .of(QueueLabel),
+    scheduling("TRN-03", "AON-01, 02, 03 and 04 for the unit: whole where it fits; one pod short never a pod \
+        bound, and the pods say why; the missing node comes: whole; two TrainJobs and room for one: one \
+        whole, the other not at all", "BRIEF").of(TrainJob),
+    scheduling("TRN-04", "Two replicatedJobs, the first fits and the second does not: nothing is ever bound",
+        "OWN").of(AtomicTrainJob),
+    contract("TRN-07", "Refused with the reason: a queue that is no label value; `kaiScheduler` beside another \
+        policy; JobSet's exclusive-topology annotation. Admitted with a warning: a replicatedJob that is \
+        not on kai-scheduler; `dependsOn`. A refused object leaves nothing behind; TrainJobs and runtimes \
+        without `kaiScheduler` pass unchanged", "OWN").of(QueueLabel),
+    contract("TRN-08", "Deleted TrainJob: JobSet, Jobs, pods, Service, ConfigMap, gang resources (KAI: \
+        BindRequests too) are gone, nothing hangs on a finalizer, the runtime can be deleted; a TrainJob of \
+        the same name right after is as the first", "BRIEF").of(TrainJob),
+    contract("TRN-10", "Trainer, JobSet controller and plugin do all of this under the roles of their own \
+        manifests; no request of theirs is refused", "OWN").of(TrainJob),
+    scheduling("TRN-11", "A lost pod is replaced, joins the same gang and is bound; the others keep UID and \
+        node", "OWN").of(TrainJob),
+    scheduling("TRN-12", "Suspended: no pod left, nothing bound. Resumed: whole or not at all, as TRN-03, and \
+        never two gangs of one TrainJob", "TRAINER, OWN").of(TrainJob),
+    scheduling("TRN-13", "Initializers: with a replicatedJob that another waits for (`dependsOn: Complete`) \
+        the first is bound without pods that do not exist yet; when it has succeeded, the trainer's pods \
+        are bound whole or not at all; a running initializer is not evicted", "TRAINER").of(TrainJob),
+    contract("TRN-14", "Trainer's own gang resource (Volcano, coscheduling): PodGroup `<trainjob>`, \
+        controller-owned by the TrainJob, minMember = pods of all replicatedJobs, minResources their sum, \
+        queue, timeout, networkTopology from runtime or patch; pods join by annotation or label", "TRAINER")
+        .of(TrainJob),
+    contract("TRN-15", "Per Job one Workload and PodGroup, minCount = parallelism, owned by the Job, gone with \
+        it; every pod has `schedulingGroup` from its creation", "K5547").of(JobWorkload),
+    // Status.
+    contract("STAT-01", "PodClique: replicas, scheduled, ready, gated, updated = counts over pods that do not \
+        terminate; ready ≤ scheduled ≤ replicas, gated + scheduled ≤ replicas", "GROVE, OWN (terminating)"),
+    contract("STAT-03", "Group: scheduled = replicas with every member held now; available = of these, every member \
+        ready ≥ its m; updated = of these, every member current; indices ≥ R count nowhere", "GROVE"),
+    contract("STAT-04", "PCS: available = replicas with every standalone clique ready ≥ m and every group available \
+        ≥ M; updated = of these, all current", "GROVE"),
+    contract("STAT-06", "observedGeneration never runs ahead of what was done, and reaches generation at rest, also \
+        while pods wait for room", "GROVE, OWN").across_kinds(),
+    contract("STAT-08", "lastTransitionTime moves with status only; a condition is not rewritten with another text \
+        for the same fact more than once per 5 s; no write loops while anything waits (pending gang, stuck update, \
+        running clock)", "#692, OWN"),
+
+    // Gang termination.
+    contract("TERM-01", "Arithmetic of `MinAvailableBreached`: scheduled < m → \
+        True/ScheduledReplicasBelowMinAvailable; else healthy < m → True/InsufficientReadyPods; else False. Group: \
+        ok replicas < M → True. A replica without observed members is not ok, and not a reason to call the group \
+        healthy. Terminating pods count nowhere", "GROVE, OWN (terminating and unobserved)"),
+    scheduling("TERM-02", "A breach of a PCS replica lasts D: then every pod of that replica, base and scaled, is \
+        replaced. First deletion in [since + D − 1 s, since + D + 10 s] (API times have whole seconds); before it \
+        nobody deletes any of its pods", "GROVE GT1-3, G787"),
+    scheduling("TERM-03", "Healed in time: healthy ≥ m before D → nothing is deleted, and a later breach gets a \
+        whole new D. One of r > m lost: nothing, however long", "GROVE GT3 and GT6"),
+    scheduling("TERM-04", "Group replica breached and the group is not: that replica alone is replaced. R − \
+        breached < M: the PCS replica is. One loss leads to one recycle: no pod that a recycle made is deleted \
+        again for the same loss, whatever mix of lost and never bound replicas there is", "GROVE GT4 and GT5, OWN"),
+    scheduling("TERM-05", "Never held, never recycled: pending for 3·D (no room, closed queue, unready backend), \
+        with slow first status (harness delays status writes 6 s) and a controller restart: pod UIDs unchanged; \
+        room comes: those pods are bound", "GROVE, #789"),
+    scheduling("TERM-06", "The new generation finds no room: it waits and is not recycled again (3·D); room comes: \
+        bound whole; a next breach is recycled after D (the guard is armed again)", "GROVE, #798"),
+    scheduling("TERM-07", "The new generation is a gang like the first: one pod short → none of it is ever bound; \
+        room → whole, in the backend's units; gates open only after PodGang and gang resources speak of it, and \
+        after the last pod of the old generation is gone or no longer counts with the scheduler", "BRIEF, LIFE").across_kinds(),
+    scheduling("TERM-10", "After a recycle of the PCS replica no pod of a scaled gang is bound before generation 2 \
+        of the base has its minimum bound; scaled gangs of generation 1 do not survive", "GROVE, OWN"),
+    contract("TERM-11", "Readiness counts: bound but crash-looping or unready below m for D → recycle; \
+        ContainerCreating, image pull, a waiting grove-initc → never", "GROVE, OWN"),
+    scheduling("TERM-12", "Kept over a recycle: live replicas of cliques and groups, PodGang names, Services, HPAs, \
+        claims of PCS and groups, other PCS replicas and their resourceVersions", "GROVE, #826"),
+    contract("TERM-15", "D changed while a clock runs counts for it; scale-in or deletion of the scope while a \
+        clock runs: no recycle, nothing left; a standalone PodClique deleted by hand comes back with its live \
+        replicas and no recycle of its neighbours", "OWN"),
+    scheduling("TERM-19", "Told: one Normal event per recycle with index and cause, AllScheduledReplicasLost where \
+        true, `GangTerminationInProgress` True from the recycle until the scope is healthy and not before, PCS \
+        availableReplicas one less meanwhile", "GROVE"),
 ];

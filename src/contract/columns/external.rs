@@ -2,7 +2,7 @@
 //! schedulers that a user names are made in [`crate::external_scheduler`].
 
 use super::Description;
-use crate::clauses::{self, Feature};
+use crate::clauses::{self, Feature, Workload};
 use crate::external_scheduler::ExternalProfile;
 use crate::scheduler::{EXTERNAL_SCHEDULER, Scheduler};
 use crate::target::{Column, ReportedVersion, Target};
@@ -54,6 +54,7 @@ pub(crate) static CONFORMANCE_EXTERNAL: Column = Column {
     gates: &[],
     version: ReportedVersion::Always("none"),
     external: Some(ExternalProfile { scheduler: EXTERNAL_SCHEDULER, runs: false }),
+    workload: Workload::PodCliqueSets,
 };
 
 /// Why a scheduler that a user names does not declare a feature: because the user does not, or because no user can.

@@ -1,7 +1,7 @@
 //! KAI-Scheduler.
 
 use super::{Description, NEVER_HALF, NO_PLACE_PER_REPLICA};
-use crate::clauses::Feature;
+use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};
 use crate::scheduler::Scheduler;
 use crate::target::{Column, ReportedVersion, Target};
@@ -48,4 +48,5 @@ static COLUMN: Column = Column {
     gates: &[],
     version: ReportedVersion::OfProgram("kai-scheduler"),
     external: None,
+    workload: Workload::PodCliqueSets,
 };

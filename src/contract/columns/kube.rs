@@ -1,7 +1,7 @@
 //! kube-scheduler on the Workload API, in three mappings.
 
 use super::{Description, NEVER_HALF, NO_PLACE_PER_REPLICA};
-use crate::clauses::Feature;
+use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};
 use crate::scheduler::Scheduler;
 use crate::target::{Column, ReportedVersion, Target};
@@ -61,6 +61,7 @@ const ANY: Column = Column {
     gates: &[("GangScheduling", "AON-02"), TOPOLOGY_GATE],
     version: ReportedVersion::OfProgram("kube-scheduler"),
     external: None,
+    workload: Workload::PodCliqueSets,
 };
 
 static POD_GROUP: Column = Column {

@@ -6,6 +6,7 @@ mod external;
 mod kai;
 mod koordinator;
 mod kube;
+mod train_job;
 mod volcano;
 
 use crate::clauses::Feature;
@@ -14,6 +15,8 @@ use crate::target::{Column, Target};
 
 pub(crate) use external::{CONFORMANCE_EXTERNAL, why_not_of_an_external_scheduler};
 pub use kube::KUBE;
+pub(crate) use train_job::KINDS as TRAIN_JOB_KINDS;
+pub use train_job::TARGETS as TRAIN_JOB_TARGETS;
 
 /// Of every scheduler so far.
 const NO_PLACE_PER_REPLICA: (Feature, &str) =

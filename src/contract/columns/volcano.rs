@@ -1,7 +1,7 @@
 //! Volcano.
 
 use super::{Description, NEVER_HALF, NO_PLACE_PER_REPLICA};
-use crate::clauses::Feature;
+use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};
 use crate::scheduler::Scheduler;
 use crate::target::{Column, ReportedVersion, Target};
@@ -61,4 +61,5 @@ static COLUMN: Column = Column {
     gates: &[],
     version: ReportedVersion::OfProgram("vc-scheduler"),
     external: None,
+    workload: Workload::PodCliqueSets,
 };

@@ -70,6 +70,11 @@ impl TestContext {
         self.submit_value(pcs).await
     }
 
+    /// Remembers what is submitted under a name; whether it is the first of that name.
+    pub(crate) fn submitted(&mut self, name: &str, object: &Value) -> bool {
+        self.submitted.insert(name.to_owned(), object.clone()).is_none()
+    }
+
     /// Submits a PodCliqueSet that the case has made itself.
     ///
     /// # Errors

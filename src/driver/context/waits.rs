@@ -87,6 +87,16 @@ impl TestContext {
         let _ = self.within(limits::REACTION, settled).await;
     }
 
+    /// Waits until everything that has happened in the namespace by now has been recorded: what the test has just changed,
+    /// the history may not show yet.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`] if a watch does not get there.
+    pub async fn caught_up(&self) -> Result<(), Stop> {
+        let settled = self.test_cluster.recorder.settle(&self.namespace, self.length(limits::SETTLE)).await;
+        Ok(settled.map_err(conformance_cluster::ClusterError::from)?)
+    }
+
     /// What a wait that ran out stops with: the cluster that failed meanwhile, or the moment, which is marked then.
     pub async fn ran_out(&self, condition: impl Into<Awaited<'_>>, limit: Limit, begin: Instant) -> Stop {
         let awaited = condition.into();

@@ -229,6 +229,10 @@ impl Expectations for Kai {
         pod.0["metadata"]["annotations"][MEMBERSHIP].as_str()
     }
 
+    fn looks_at(&self, pod: Pod<'_>) -> bool {
+        self.named_by(pod).is_some()
+    }
+
     fn kind_of_any_name(&self) -> Option<&'static str> {
         Some(POD_GROUP)
     }

@@ -119,6 +119,11 @@ pub trait Expectations: Sync {
     /// The gang resource that a pod names.
     fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str>;
 
+    /// Whether the scheduler looks at this pod of a TrainJob: what makes the gang may come to the pod later than the pod.
+    fn looks_at(&self, _pod: Pod<'_>) -> bool {
+        true
+    }
+
     /// The kind of its gang resource, if that may have any name and be one for several PodGangs: the one that pods name.
     fn kind_of_any_name(&self) -> Option<&'static str> {
         None
@@ -211,6 +216,7 @@ fn all() -> impl Iterator<Item = (Target, &'static dyn Expectations)> {
 
 /// What is expected of a target.
 pub fn of(target: Target) -> &'static dyn Expectations {
+    let target = target.of_pod_clique_sets();
     if let Some(profile) = target.external() {
         return profile;
     }

@@ -20,7 +20,11 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
     let mut ever_bound: BTreeSet<&str> = BTreeSet::new();
     let mut bound: BTreeMap<&str, usize> = BTreeMap::new();
     let mut violations = Vec::new();
+    let recycled = course.recycled();
     for version in &course.versions {
+        if let Some(prefix) = recycled.get(&version.index) {
+            bound.retain(|clique, _| !clique.starts_with(prefix.as_str()));
+        }
         if version.kind() == "PodClique" && version.change == Change::Deleted {
             bound.remove(version.name());
         }

@@ -1,6 +1,11 @@
 //! A history in the order in which it was written.
 
-use conformance_history::{History, Version, controller};
+use std::collections::BTreeMap;
+
+use conformance_expect::scopes::replicas;
+use conformance_history::{History, Version, controller, count, text};
+
+use crate::life::generations::recycles;
 
 /// What was written, by resourceVersion across all kinds: watches of several kinds deliver in any order.
 pub(super) struct Course<'a> {
@@ -13,6 +18,24 @@ impl<'a> Course<'a> {
         let mut versions: Vec<_> = history.versions().collect();
         versions.sort_by_cached_key(Version::revision);
         Self { history, versions }
+    }
+
+    /// The PodCliqueSet replicas that are recycled, by the place of the version that begins it: the names of their cliques
+    /// begin so.
+    pub(super) fn recycled(&self) -> BTreeMap<usize, String> {
+        let all = self.history.header.submitted.values().flat_map(|pcs| {
+            let most = self.history.named("PodCliqueSet", text(&pcs["metadata"]["name"]));
+            let most = most.filter_map(|version| count(&version.object["spec"]["replicas"])).max();
+            let mut grown = pcs.clone();
+            grown["spec"]["replicas"] = most.into_iter().chain(count(&pcs["spec"]["replicas"])).max().into();
+            replicas(&grown)
+        });
+        let begun = all.flat_map(|replica| {
+            let found = recycles(self.history, &replica.scope());
+            let prefix = format!("{}-{}-", replica.set, replica.index);
+            found.into_iter().map(|recycle| (recycle.begun.index, prefix.clone())).collect::<Vec<_>>()
+        });
+        begun.collect()
     }
 
     /// The versions of pods that Grove made for the workload; canaries are none.

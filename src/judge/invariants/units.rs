@@ -48,7 +48,15 @@ pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
             violations.extend(found.filter(|_| blamed.insert(watched.unit.to_string())));
         }
     };
+    let recycled = course.recycled();
     for version in &course.versions {
+        if let Some(prefix) = recycled.get(&version.index) {
+            for watched in sets.values_mut().flatten() {
+                let is_its =
+                    watched.unit.minimums.iter().any(|(clique, _)| clique.starts_with(prefix.as_str()));
+                watched.was_whole &= !is_its;
+            }
+        }
         while let Some(pass) = passes.next_if(|pass| pass.ended < version.revision()) {
             look(&pass, &sets, &bound);
         }

@@ -4,12 +4,14 @@
 //! - [`census`]: the live pods of each clique at a point;
 //! - [`generations`]: when a scope was recycled, and which pods are of which generation;
 //! - [`breaches`]: which scope was breached, and since when;
-//! - [`counts`]: what statuses should say of all that;
+//! - [`counts`]: what statuses should say of all that; [`observed`]: what they have taken in; [`conditions`]: how they move;
 //! - [`termination`]: what a recycle has to be like.
 
 pub mod breaches;
 pub mod census;
+pub mod conditions;
 pub mod counts;
 pub mod generations;
 pub mod health;
+pub mod observed;
 pub mod termination;

@@ -1,16 +1,18 @@
 //! What a recycle has to be like: when it comes, what it takes, what it leaves (TERM).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::{Code, Violation};
-use conformance_expect::scopes::{Scope, SetReplica};
-use conformance_history::{Change, History, SharedMark, Version, name, text};
+use conformance_expect::scopes::{ScalingGroup, Scope, SetReplica};
+use conformance_history::{Change, History, SharedMark, Version, condition, list, name, text};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::breaches::{Breach, Breaches};
+use super::census::Census;
 use super::generations::{Recycle, recycles};
 use super::health::is_live;
 use crate::{Shown, ensure, none, violation};
@@ -21,6 +23,9 @@ const RECYCLED_LATE: Code = Code::new("recycled-late");
 const NOT_RECYCLED: Code = Code::new("not-recycled");
 const RECYCLED_OTHERWISE: Code = Code::new("recycled-too-often-or-not-at-all");
 const DELETED_ASIDE: Code = Code::new("deleted-outside-a-recycle");
+const RELEASED_UNNAMED: Code = Code::new("released-before-it-was-named");
+const NOT_TOLD: Code = Code::new("recycle-not-told");
+const TOLD_EARLY: Code = Code::new("recycle-told-to-be-over-early");
 const NOT_KEPT: Code = Code::new("not-kept-over-a-recycle");
 
 /// API times have whole seconds.
@@ -47,12 +52,8 @@ pub fn own_recycles<'a>(history: &'a History, replica: &SetReplica, scope: &Scop
 ///
 /// # Errors
 /// A violation per recycle without a breach, too early or too late, and per breach that lasted and led to none.
-pub fn after_the_delay(
-    history: &History,
-    replica: &SetReplica,
-    scope: &Scope,
-    delay: SignedDuration,
-) -> Ruling {
+pub fn after_the_delay(history: &History, replica: &SetReplica, scope: &Scope, delay: Duration) -> Ruling {
+    let delay = SignedDuration::try_from(delay).unwrap_or(SignedDuration::MAX);
     let breaches = Breaches::of(history, replica);
     let breaches = breaches.of_scope(scope);
     let recycled = own_recycles(history, replica, scope);
@@ -187,6 +188,143 @@ pub fn kept(history: &History, scope: &Scope, recycle: &Recycle<'_>, until: usiz
     }))
 }
 
+/// No pod of a later generation of a scope loses its gate before a PodGang refers to it (TERM-07). In the order in which all
+/// was written.
+///
+/// # Errors
+/// A violation per pod that does.
+pub fn named_before_release(history: &History, scope: &Scope) -> Ruling {
+    let Some(first) = recycles(history, scope).first().map(|recycle| recycle.begun.revision()) else {
+        return Ok(());
+    };
+    let mut versions: Vec<Version<'_>> = history.versions().collect();
+    versions.sort_by_cached_key(Version::revision);
+    let mut named: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let (mut made, mut released) = (BTreeMap::new(), BTreeSet::new());
+    let mut violations = Vec::new();
+    for version in versions {
+        if version.kind() == "PodGang" {
+            let podgroups = list(&version.object["spec"]["podgroups"]).iter();
+            let references = podgroups.flat_map(|podgroup| list(&podgroup["podReferences"]));
+            named.insert(
+                version.uid(),
+                references.filter_map(|reference| reference["name"].as_str()).collect(),
+            );
+        }
+        let pod = version.pod();
+        let is_its = version.kind() == "Pod" && !pod.is_canary() && scope.has(pod);
+        if !is_its || version.change == Change::Deleted {
+            continue;
+        }
+        let is_late = *made.entry(version.uid()).or_insert(version.revision()) > first;
+        let is_released = !pod.gates().contains(&names::GATE) && released.insert(version.uid());
+        if is_late && is_released && !named.values().any(|names| names.contains(version.name())) {
+            let message = format!("{} lost its gate before a PodGang referred to it", version.name());
+            violations.push(violation(RELEASED_UNNAMED, message).shown_by("released", version));
+        }
+    }
+    none(violations)
+}
+
+/// What is told of each recycle of a PodCliqueSet replica and of its groups' replicas (TERM-19): a Normal event that names
+/// the replica; while the pods of the whole replica are not all healthy again, one available replica less; and on each of its
+/// scaling groups `GangTerminationInProgress`, which is True after a recycle, and becomes False when all of the group is
+/// healthy, not before.
+///
+/// # Errors
+/// A violation per thing that is not told, or told too early.
+pub fn told(history: &History, replica: &SetReplica) -> Ruling {
+    let mut violations = Vec::new();
+    let groups = replica.groups.iter();
+    let of_groups = groups.flat_map(|group| {
+        (0..group.replicas).map(|index| Scope::GroupReplica { group: group.name.clone(), index })
+    });
+    for scope in of_groups.chain([replica.scope()]) {
+        for recycle in own_recycles(history, replica, &scope) {
+            let (Scope::Replica { index, .. } | Scope::GroupReplica { index, .. }) = &scope;
+            if !has_event(history, replica, *index, recycle.begun) {
+                let message = format!("no Normal event tells that {scope} was recycled");
+                violations.push(violation(NOT_TOLD, message).shown_by("recycled", recycle.begun));
+            }
+            let of_scope = |group: &&ScalingGroup| match &scope {
+                Scope::Replica { .. } => true,
+                Scope::GroupReplica { group: name, .. } => group.name == *name,
+            };
+            for group in replica.groups.iter().filter(of_scope) {
+                violations.extend(termination_said(history, group, recycle.begun));
+            }
+            if scope == replica.scope() {
+                violations.extend(unavailable_said(history, replica, recycle.begun));
+            }
+        }
+    }
+    none(violations)
+}
+
+/// Whether a Normal event about the PodCliqueSet, or something of its, that came around a recycle has the replica's index in
+/// it.
+fn has_event(history: &History, replica: &SetReplica, index: usize, begun: Version<'_>) -> bool {
+    let index = index.to_string();
+    let mut events = history.of("Event").filter(|version| version.object["type"] == "Normal");
+    events.any(|version| {
+        let event = version.object;
+        let about = [&event["regarding"]["name"], &event["involvedObject"]["name"]].map(text).concat();
+        let note = [&event["note"], &event["message"]].map(text).concat();
+        let mut words = note.split(|c: char| !c.is_ascii_alphanumeric());
+        let is_near = version.at.duration_since(begun.at).abs() <= PATIENCE;
+        is_near && about.starts_with(&replica.set) && words.any(|word| word == index)
+    })
+}
+
+fn termination_said(history: &History, group: &ScalingGroup, begun: Version<'_>) -> Option<Violation> {
+    const TYPE: &str = "GangTerminationInProgress";
+    let says = |version: &Version<'_>| {
+        condition(version.object, TYPE).is_some_and(|found| found["status"] == "True")
+    };
+    let versions = || {
+        history
+            .named("PodCliqueScalingGroup", &group.name)
+            .filter(|version| version.change != Change::Deleted)
+    };
+    let near = begun.at.saturating_sub(ROUNDED).unwrap_or(begun.at);
+    let Some(on) = versions().find(|version| version.at >= near && says(version)) else {
+        let message = format!("{TYPE} of {} was not True after a recycle", group.name);
+        return Some(violation(NOT_TOLD, message).shown_by("recycled", begun));
+    };
+    let Some(off) = versions().find(|version| version.index > on.index && !says(version)) else {
+        let message = format!("{TYPE} of {} never ended", group.name);
+        return Some(violation(NOT_TOLD, message).shown_by("True", on));
+    };
+    let mut census = Census::default();
+    let mut earlier: Vec<Version<'_>> =
+        history.versions().filter(|version| version.revision() < off.revision()).collect();
+    earlier.sort_by_cached_key(Version::revision);
+    for version in earlier {
+        census.take(version);
+    }
+    let size = census.replicas("PodCliqueScalingGroup", &group.name).unwrap_or(group.replicas);
+    let mut members = (0..size).flat_map(|index| group.replica(index).collect::<Vec<_>>());
+    let short = members.find(|member| census.healthy(&member.name) < member.min)?;
+    let message = format!("{TYPE} of {} ended while {} was below its minimum", group.name, short.name);
+    Some(violation(TOLD_EARLY, message).shown_by("ended", off))
+}
+
+/// Some version of the PodCliqueSet between the recycle and the next binding says that a replica less is available.
+fn unavailable_said(history: &History, replica: &SetReplica, begun: Version<'_>) -> Option<Violation> {
+    let available =
+        |version: &Version<'_>| version.object["status"]["availableReplicas"].as_u64().unwrap_or(0);
+    let versions = || history.named("PodCliqueSet", &replica.set);
+    let before =
+        versions().filter(|version| version.index < begun.index).map(|version| available(&version)).max()?;
+    let mut after =
+        versions().filter(|version| version.at.duration_since(begun.at) > SignedDuration::ZERO - PATIENCE);
+    if after.any(|version| available(&version) < before) {
+        return None;
+    }
+    let message = format!("{} counted {before} replicas as available while one was recycled", replica.set);
+    Some(violation(NOT_TOLD, message).shown_by("recycled", begun))
+}
+
 #[cfg(test)]
 mod tests {
     use conformance_expect::scopes::replicas;
@@ -213,7 +351,7 @@ mod tests {
     fn judged(story: Story) -> Ruling {
         let history = story.end();
         nothing_else_deleted(&history, &pair())?;
-        after_the_delay(&history, &pair(), &scope(), SignedDuration::from_secs(2))
+        after_the_delay(&history, &pair(), &scope(), Duration::from_secs(2))
     }
 
     #[test]
@@ -239,6 +377,55 @@ mod tests {
         assert!(message(times(&recycled(2).end(), &pair(), &scope(), 0)).contains("1 times, not 0"));
         let one = running().modified(going("a")).added(pod("c", Some("n")));
         assert!(message(judged(one)).contains("was not recycled for it"));
+    }
+
+    #[test]
+    fn a_new_pod_is_named_before_it_is_released() {
+        let gated = |name: &str| {
+            let mut gated = pod(name, None);
+            gated["spec"]["schedulingGates"] = json!([{"name": names::GATE}]);
+            gated
+        };
+        let gang = |named: &[&str]| {
+            let mut gang = object("PodGang", "w-0");
+            let references: Vec<_> = named.iter().map(|name| json!({"name": name})).collect();
+            gang["spec"]["podgroups"] = json!([{"name": "w-0-a", "podReferences": references}]);
+            gang
+        };
+        let anew = |named: &[&str]| {
+            let gone = running().modified(going("a")).modified(going("b"));
+            gone.added(gated("c")).added(gang(named)).modified(pod("c", None)).end()
+        };
+        assert_eq!(named_before_release(&anew(&["c"]), &scope()), Ok(()));
+        assert!(message(named_before_release(&anew(&["a"]), &scope())).contains("c lost its gate"));
+    }
+
+    #[test]
+    fn an_event_tells_of_a_recycle() {
+        let event = |note: &str| {
+            let mut event = object("Event", "e");
+            event["type"] = json!("Normal");
+            event["regarding"] = json!({"kind": "PodCliqueSet", "name": "w"});
+            event["note"] = json!(note);
+            event
+        };
+        let pcs = |available: usize| {
+            let mut pcs = object("PodCliqueSet", "w");
+            pcs["status"]["availableReplicas"] = json!(available);
+            pcs
+        };
+        let story = |note: &str, available: usize| {
+            let before = Story::flat().added(pcs(1)).added(pod("a", Some("n"))).added(pod("b", Some("n")));
+            let gone =
+                before.added(event(note)).modified(going("a")).modified(going("b")).added(pod("c", None));
+            gone.modified(pcs(available)).end()
+        };
+        assert_eq!(told(&story("replica 0 recycled", 0), &pair()), Ok(()));
+        assert!(message(told(&story("replica 10 recycled", 0), &pair())).contains("no Normal event"));
+        assert!(
+            message(told(&story("replica 0 recycled", 1), &pair()))
+                .contains("counted 1 replicas as available")
+        );
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(super) use super::objects::{ABSENT, Pairs, is_of};
 use grove_api::PodGang;
 use grove_api::names::{LABEL_MANAGED_BY, LABEL_PART_OF, LABEL_POD_GANG, MANAGED_BY_GROVE};
 
-use super::{BackendError, names};
+use super::{BackendError, GangState, generation, names};
 
 /// The objects of those names that are there, whoever controls them: from `existing`, or else asked for, since the cache
 /// may be late and has none whose owner reference was taken away. For plans that depend on what is there.
@@ -89,6 +89,25 @@ pub(super) async fn ensure(
     }
     let patch = repair(pod_gang, wanted, &found);
     if patch.is_empty() { Ok(()) } else { target.patch(patch).await }
+}
+
+/// Deletes what former generations of the PodGang had of that kind, once the last of their pods is gone; `planned` is what
+/// the present one has.
+///
+/// # Errors
+/// A request that failed.
+pub(super) async fn prune_former(
+    client: &Client,
+    gang: &GangState<'_>,
+    resource: &ApiResource,
+    planned: &[DynamicObject],
+    existing: &[Arc<DynamicObject>],
+) -> Result<(), BackendError> {
+    if generation::of_gang(gang.pod_gang) == 0 || !gang.former.is_empty() {
+        return Ok(());
+    }
+    let keep = planned.iter().map(ResourceExt::name_any).collect();
+    prune(client, gang.pod_gang, resource, &keep, existing).await
 }
 
 /// Deletes the gang resources of that kind that `pod_gang` controls and whose name is not in `keep`.

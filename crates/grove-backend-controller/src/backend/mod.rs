@@ -13,6 +13,7 @@
 //! - `crd`: which CRDs of a scheduler are there
 //! - `remembered`: an answer of the API server that holds for a while
 //! - `objects`: one object in the API server, what differs from its plan, and the writes
+//! - `generation`: how often a gang has been recycled
 //! - `gang_objects`: gang resources that may be changed, created, repaired and pruned
 //! - `default_scheduler`: kube-scheduler through the Workload API
 //! - `kai`: KAI
@@ -27,6 +28,7 @@ mod domain;
 mod excess_pods;
 mod external;
 mod gang_objects;
+pub(crate) mod generation;
 mod kai;
 mod koordinator;
 #[cfg(test)]

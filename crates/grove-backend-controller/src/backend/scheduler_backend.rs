@@ -189,8 +189,10 @@ impl Membership<'_> {
 pub struct GangState<'a> {
     /// The PodGang.
     pub pod_gang: &'a PodGang,
-    /// Every pod of it that is neither finished nor being deleted.
+    /// Every pod of its generation that is neither finished nor being deleted.
     pub pods: &'a [Arc<Pod>],
+    /// Every pod of its former generations that is there still.
+    pub former: &'a [Arc<Pod>],
     /// The ClusterTopologyBinding that it names. One that the cache lacks may be there all the same.
     pub topology: Option<&'a ClusterTopologyBinding>,
 }
@@ -198,7 +200,7 @@ pub struct GangState<'a> {
 impl<'a> GangState<'a> {
     /// A PodGang that has no pods yet, and none knows its topology.
     pub fn without_pods(pod_gang: &'a PodGang) -> Self {
-        Self { pod_gang, pods: &[], topology: None }
+        Self { pod_gang, pods: &[], former: &[], topology: None }
     }
 }
 

@@ -146,7 +146,7 @@ fn summary(worst: Standing, reports: &[Report]) -> Verdict {
         Standing::InSync => "All scheduler backend topologies are in sync".to_owned(),
         _ => reports.iter().filter_map(wrong).collect::<Vec<_>>().join("; "),
     };
-    Verdict { type_: CONDITION_SCHEDULER_TOPOLOGY_DRIFT, status, reason, message }
+    Verdict { type_: CONDITION_SCHEDULER_TOPOLOGY_DRIFT, status, reason: reason.into(), message }
 }
 
 fn entry(report: &Report) -> SchedulerTopologyStatus {

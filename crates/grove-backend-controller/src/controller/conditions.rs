@@ -1,5 +1,7 @@
 //! Conditions of Grove's statuses.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
@@ -11,7 +13,7 @@ pub(super) struct Verdict {
     /// True, False, or `None` for Unknown.
     pub status: Option<bool>,
     /// CamelCase reason.
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
     /// For a person.
     pub message: String,
 }
@@ -32,7 +34,7 @@ pub(super) fn with(
     let mut condition = Condition {
         type_: verdict.type_.to_owned(),
         status: status.to_owned(),
-        reason: verdict.reason.to_owned(),
+        reason: verdict.reason.into_owned(),
         message: verdict.message,
         observed_generation: generation,
         last_transition_time: Time(Timestamp::now()),
@@ -54,9 +56,19 @@ fn says_the_same(old: &Condition, new: &Condition) -> bool {
     old.status == new.status && old.reason == new.reason && old.message == new.message
 }
 
+/// The condition of that type, if it is True.
+pub(super) fn found<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {
+    conditions.iter().find(|condition| condition.type_ == type_ && condition.status == "True")
+}
+
+/// Since when the condition of that type is True.
+pub(super) fn since(conditions: &[Condition], type_: &str) -> Option<Timestamp> {
+    found(conditions, type_).map(|condition| condition.last_transition_time.0)
+}
+
 /// Whether the condition of that type is True.
 pub(super) fn is_true(conditions: &[Condition], type_: &str) -> bool {
-    conditions.iter().any(|condition| condition.type_ == type_ && condition.status == "True")
+    found(conditions, type_).is_some()
 }
 
 #[cfg(test)]
@@ -64,7 +76,7 @@ mod tests {
     use super::*;
 
     fn verdict(status: bool, message: &str) -> Verdict {
-        Verdict { type_: "T", status: Some(status), reason: "R", message: message.to_owned() }
+        Verdict { type_: "T", status: Some(status), reason: "R".into(), message: message.to_owned() }
     }
 
     #[test]

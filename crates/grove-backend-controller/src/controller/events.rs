@@ -27,6 +27,16 @@ impl Events {
         Self { client, said: Mutex::default() }
     }
 
+    /// Tells of something that was done to `object`, as often as it is.
+    pub(super) async fn tell<K: Resource<DynamicType = ()>>(
+        &self,
+        object: &K,
+        reason: &'static str,
+        note: &str,
+    ) {
+        self.publish(object, EventType::Normal, reason, note).await;
+    }
+
     /// Warns about `object` unless the last warning of this reason said the same.
     pub(super) async fn warn<K: Resource<DynamicType = ()>>(
         &self,
@@ -34,13 +44,22 @@ impl Events {
         reason: &'static str,
         note: &str,
     ) {
-        if !self.is_news(object, reason, note) {
-            return;
+        if self.is_news(object, reason, note) {
+            self.publish(object, EventType::Warning, reason, note).await;
         }
+    }
+
+    async fn publish<K: Resource<DynamicType = ()>>(
+        &self,
+        object: &K,
+        type_: EventType,
+        reason: &'static str,
+        note: &str,
+    ) {
         let mut note = note.to_owned();
         note.truncate(note.floor_char_boundary(MAX_NOTE));
         let event = Event {
-            type_: EventType::Warning,
+            type_,
             reason: reason.to_owned(),
             note: Some(note),
             action: "Reconcile".to_owned(),

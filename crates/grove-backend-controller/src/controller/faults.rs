@@ -41,6 +41,24 @@ pub struct Faults {
     pub lease_always_taken: bool,
     /// A pod that is being deleted counts as a replica until it is gone (KLT-05).
     pub terminating_counts: bool,
+    /// A breach is answered at once, whatever the termination delay (TERM-02, TERM-03).
+    pub termination_at_once: bool,
+    /// A PodClique is breached as soon as one of its pods is missing, whatever its minimum (TERM-01, TERM-03).
+    pub all_replicas_needed: bool,
+    /// A breached replica of a scaling group recycles its PodCliqueSet replica (TERM-04).
+    pub group_takes_all: bool,
+    /// A PodClique counts as held before its minimum was ever bound (TERM-05, TERM-06).
+    pub held_from_the_start: bool,
+    /// A recycle deletes the base PodGang too (TERM-12).
+    pub recycle_takes_gang: bool,
+    /// A bound pod that is not Ready is unhealthy, whatever it waits for (TERM-01, TERM-11).
+    pub starting_is_unhealthy: bool,
+    /// Gates of scaled PodGangs come off when their base is referred to, bound or not (TERM-10).
+    pub former_base_counts: bool,
+    /// Every second the conditions of PodCliques are told in other words (STAT-08).
+    pub restless_conditions: bool,
+    /// Statuses count pods that are being deleted (STAT-01, TERM-01).
+    pub terminating_is_counted: bool,
     /// PodGangs are named by epochs, as upstream's newer releases do. Not a fault: nothing may go by their names.
     pub epoch_names: bool,
 }
@@ -90,6 +108,24 @@ pub enum Fault {
     LeaseAlwaysTaken,
     /// See [`Faults::terminating_counts`].
     TerminatingCounts,
+    /// See [`Faults::termination_at_once`].
+    TerminationAtOnce,
+    /// See [`Faults::all_replicas_needed`].
+    AllReplicasNeeded,
+    /// See [`Faults::group_takes_all`].
+    GroupTakesAll,
+    /// See [`Faults::held_from_the_start`].
+    HeldFromTheStart,
+    /// See [`Faults::recycle_takes_gang`].
+    RecycleTakesGang,
+    /// See [`Faults::starting_is_unhealthy`].
+    StartingIsUnhealthy,
+    /// See [`Faults::former_base_counts`].
+    FormerBaseCounts,
+    /// See [`Faults::restless_conditions`].
+    RestlessConditions,
+    /// See [`Faults::terminating_is_counted`].
+    TerminatingIsCounted,
     /// See [`Faults::epoch_names`].
     EpochNames,
 }
@@ -114,6 +150,15 @@ impl FromStr for Fault {
             "ready-counts-scheduled" => Ok(Self::ReadyCountsScheduled),
             "lease-always-taken" => Ok(Self::LeaseAlwaysTaken),
             "terminating-counts" => Ok(Self::TerminatingCounts),
+            "termination-at-once" => Ok(Self::TerminationAtOnce),
+            "all-replicas-needed" => Ok(Self::AllReplicasNeeded),
+            "group-takes-all" => Ok(Self::GroupTakesAll),
+            "held-from-the-start" => Ok(Self::HeldFromTheStart),
+            "recycle-takes-gang" => Ok(Self::RecycleTakesGang),
+            "starting-is-unhealthy" => Ok(Self::StartingIsUnhealthy),
+            "former-base-counts" => Ok(Self::FormerBaseCounts),
+            "restless-conditions" => Ok(Self::RestlessConditions),
+            "terminating-is-counted" => Ok(Self::TerminatingIsCounted),
             "epoch-names" => Ok(Self::EpochNames),
             _ => Err(format!("no fault {text:?}")),
         }
@@ -140,6 +185,15 @@ impl FromIterator<Fault> for Faults {
                 Fault::ReadyCountsScheduled => on.ready_counts_scheduled = true,
                 Fault::LeaseAlwaysTaken => on.lease_always_taken = true,
                 Fault::TerminatingCounts => on.terminating_counts = true,
+                Fault::TerminationAtOnce => on.termination_at_once = true,
+                Fault::AllReplicasNeeded => on.all_replicas_needed = true,
+                Fault::GroupTakesAll => on.group_takes_all = true,
+                Fault::HeldFromTheStart => on.held_from_the_start = true,
+                Fault::RecycleTakesGang => on.recycle_takes_gang = true,
+                Fault::StartingIsUnhealthy => on.starting_is_unhealthy = true,
+                Fault::FormerBaseCounts => on.former_base_counts = true,
+                Fault::RestlessConditions => on.restless_conditions = true,
+                Fault::TerminatingIsCounted => on.terminating_is_counted = true,
                 Fault::EpochNames => on.epoch_names = true,
             }
         }

@@ -18,6 +18,8 @@ pub(super) struct GangShape {
     pub name: String,
     /// Its spec, pod references empty.
     pub spec: PodGangSpec,
+    /// The scaling group and the index of its replica that it is, for a scaled one.
+    pub scaled: Option<(String, i32)>,
 }
 
 impl GangShape {
@@ -91,7 +93,9 @@ impl Composer<'_> {
         let constraint = group.topology_constraint.as_ref();
         let constraint = constraint.or(self.pcs.spec.template.topology_constraint.as_ref());
         let name = self.gang_names.scaled(self.pcs, i, &pcsg, j, group.min_available.unwrap_or(1));
-        self.shape(name, self.members(group, &pcsg, j), translate(constraint, self.levels), Vec::new())
+        let shape =
+            self.shape(name, self.members(group, &pcsg, j), translate(constraint, self.levels), Vec::new());
+        GangShape { scaled: Some((pcsg, j)), ..shape }
     }
 
     fn shape(
@@ -110,7 +114,7 @@ impl Composer<'_> {
             priority_class_name,
             reuse_reservation_ref: None,
         };
-        GangShape { name, spec }
+        GangShape { name, spec, scaled: None }
     }
 
     fn members(&self, group: &PodCliqueScalingGroupConfig, pcsg: &str, j: i32) -> Vec<PodGroup> {

@@ -11,6 +11,7 @@ use kube::ResourceExt;
 
 use super::caches::{Caches, of};
 use super::ownership::{controller, is_controlled_by};
+use crate::backend::generation;
 
 /// One podgroup of a PodGang with its live pods.
 #[derive(Clone, Debug)]
@@ -21,8 +22,10 @@ pub(super) struct PodGroupView {
     pub min_replicas: i32,
     /// How many pods there should be, `None` while the PodClique does not exist.
     pub wanted: Option<i32>,
-    /// Its live pods, sorted by name.
+    /// The live pods of its generation, sorted by name.
     pub pods: Vec<Arc<Pod>>,
+    /// The pods of former generations that are there still.
+    pub former: Vec<Arc<Pod>>,
 }
 
 /// A PodGang with its live pods.
@@ -38,11 +41,16 @@ impl GangView {
         let podgroup = |podgroup: &PodGroup| {
             let pclq = caches.pod_cliques.get(pod_gang.namespace().as_deref(), &podgroup.name);
             let pclq = pclq.filter(|pclq| is_part_of(caches, pclq, pod_gang));
+            let pods = pclq.as_ref().map(|pclq| own_pods(caches, pclq)).unwrap_or_default();
+            let wanted =
+                pclq.as_ref().and_then(|pclq| Some(caches.generation_of(&*caches.root_of(pclq)?, pclq)));
+            let (former, pods) = pods.into_iter().partition(|pod| is_former(pod, wanted.unwrap_or(0)));
             PodGroupView {
                 name: podgroup.name.clone(),
                 min_replicas: podgroup.min_replicas,
-                wanted: pclq.as_ref().map(|pclq| pclq.spec.replicas),
-                pods: pclq.map(|pclq| live_pods(caches, &pclq)).unwrap_or_default(),
+                wanted: pclq.map(|pclq| pclq.spec.replicas),
+                pods: Vec::into_iter(pods).filter(|pod| is_live(pod)).collect(),
+                former,
             }
         };
         Self { podgroups: pod_gang.spec.podgroups.iter().map(podgroup).collect() }
@@ -80,15 +88,20 @@ impl GangView {
         })
     }
 
-    /// All live pods.
+    /// All pods of former generations of the gang that are there still.
+    pub(super) fn former(&self) -> Vec<Arc<Pod>> {
+        self.podgroups.iter().flat_map(|podgroup| podgroup.former.iter().cloned()).collect()
+    }
+
+    /// All live pods of its generation.
     pub(super) fn pods(&self) -> Vec<Arc<Pod>> {
         self.podgroups.iter().flat_map(|podgroup| podgroup.pods.iter().cloned()).collect()
     }
 }
 
-/// The live pods of this very PodClique, sorted by name.
-pub(super) fn live_pods(caches: &Caches, pclq: &PodClique) -> Vec<Arc<Pod>> {
-    own_pods(caches, pclq).into_iter().filter(|pod| is_live(pod)).collect()
+/// Whether a pod is of an earlier generation than it should be.
+pub(super) fn is_former(pod: &Pod, wanted: u64) -> bool {
+    generation::of_pod(pod) < wanted
 }
 
 /// All pods of this very PodClique, sorted by name.

@@ -89,8 +89,9 @@ fn the_webhook_configurations_have_the_names_that_certificates_go_to() {
     assert_eq!(of_kind("ValidatingWebhookConfiguration"), VALIDATING_CONFIGURATIONS);
 }
 
-/// Least privilege: no wildcard, nothing but create on gang resources (KUBE-04); of Secrets only the webhooks'
-/// certificate, in the controller's namespace; of webhook configurations only its own.
+/// Least privilege: no wildcard; gang resources of kube-scheduler are created and never changed (KUBE-04), and PodGroups of a
+/// former generation deleted; of Secrets only the webhooks' certificate, in the controller's namespace; of webhook
+/// configurations only its own.
 #[test]
 fn permissions_are_few() {
     for object in objects(&options()).unwrap() {
@@ -103,7 +104,11 @@ fn permissions_are_few() {
                 assert!(!list(field).contains(&"*".to_owned()), "wildcard in {rule}");
             }
             if list("apiGroups").contains(&"scheduling.k8s.io".to_owned()) {
-                assert_eq!(verbs, ["get", "list", "watch", "create"], "{rule}");
+                let allowed: &[&str] = match resources.iter().any(|resource| resource == "workloads") {
+                    true => &["get", "list", "watch", "create"],
+                    false => &["get", "list", "watch", "create", "delete"],
+                };
+                assert_eq!(verbs, allowed, "{rule}");
             }
             if resources.contains(&"secrets".to_owned()) {
                 assert_eq!(object["kind"], "Role", "{rule}");

@@ -15,6 +15,8 @@
 //! - `gang_composition`, `topology_translation`, `pod_gang_object`, `pod_clique_object`: what the objects
 //!   look like
 //! - `gang_view`: a PodGang and its pods
+//! - `remembered_replicas`: of PodCliques that were deleted by hand
+//! - `gang_termination`: when a scope is recycled; `generations`: which pods are of which generation; `duration`: how long
 //! - `children`, `writes`, `json_diff`: writing no more than what differs
 //! - `admission`: webhooks; `servers`: the HTTP sides; `leader`: one leader at a time
 //! - `events`, `metrics`, `api_layer`: what it reports; `faults`, `fault_injection`: how it is made to fail
@@ -28,12 +30,15 @@ mod cluster_topology_binding_status;
 mod conditions;
 mod configuration;
 mod context;
+mod duration;
 mod error;
 mod events;
 mod fault_injection;
 mod faults;
 mod gang_composition;
+mod gang_termination;
 mod gang_view;
+mod generations;
 mod informer;
 pub mod install;
 mod json_diff;
@@ -55,6 +60,7 @@ mod program;
 mod queues;
 mod reconcile_loop;
 mod reconcilers;
+mod remembered_replicas;
 mod scaling_group_status;
 mod servers;
 #[cfg(test)]

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use grove_api::names::ANNOTATION_GENERATION;
 use grove_api::{ClusterTopologyBinding, PodCliqueScalingGroupConfig, PodCliqueSet, TopologyLevel, names};
 use kube::runtime::controller::Action;
 use kube::{Api, ResourceExt};
@@ -16,9 +17,10 @@ use super::children::{self, Children, Write};
 use super::context::Context;
 use super::error::ReconcileError;
 use super::gang_composition::{self, GangShape};
+use super::generations::of_replica;
 use super::topology_translation::topology_name;
 use super::{pod_clique_set_objects as objects, pod_gang_object};
-use crate::backend::SchedulerBackend;
+use crate::backend::{SchedulerBackend, generation};
 
 /// Reason of the event on a PodCliqueSet whose backend is not enabled (ADM-11).
 const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
@@ -66,7 +68,11 @@ async fn writes<'a>(
     let gang_names = context.faults.pod_gang_names();
     for i in 0..pcs.spec.replicas {
         services.want(objects::service(pcs, i));
-        objects::standalone_cliques(pcs, i, gang_names).into_iter().for_each(|clique| cliques.want(clique));
+        for mut clique in objects::standalone_cliques(pcs, i, gang_names) {
+            let known = context.remembered.of(&pcs.uid().unwrap_or_default(), &clique.name_any());
+            clique.spec.replicas = known.unwrap_or(clique.spec.replicas);
+            cliques.want(clique);
+        }
         for config in &pcs.spec.template.pod_clique_scaling_groups {
             groups.want(objects::scaling_group(pcs, i, config));
         }
@@ -75,12 +81,22 @@ async fn writes<'a>(
             let group = groups.get(&names::scaling_group(&pcs.name_any(), i, &config.name));
             group.map_or(config.replicas.unwrap_or(1), |group| group.spec.replicas)
         };
+        let base = gangs.get(&gang_names.base(pcs, i)).map_or(0, |base| generation::of_gang(&base));
         for mut shape in gang_composition::pod_gangs(pcs, i, levels, gang_names, replicas) {
             spoil(context, &mut shape);
             let existing = gangs.get(&shape.name);
-            gangs.want(
-                pod_gang_object::pod_gang(pcs, shape, backend, existing.as_deref(), &context.faults).await?,
-            );
+            let scaled = shape.scaled.clone();
+            let mut pod_gang =
+                pod_gang_object::pod_gang(pcs, shape, backend, existing.as_deref(), &context.faults).await?;
+            if let Some((group, j)) = scaled {
+                let generation = of_replica(base, groups.get(&group).as_deref(), j);
+                if generation > 0 {
+                    pod_gang
+                        .annotations_mut()
+                        .insert(ANNOTATION_GENERATION.to_owned(), generation.to_string());
+                }
+            }
+            gangs.want(pod_gang);
         }
     }
     let key = of(&pcs.namespace().unwrap_or_default(), &pcs.name_any());

@@ -1,14 +1,16 @@
 //! Status of a PodCliqueSet: how many of its replicas are available and up to date, and whether its topology
 //! is there.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use grove_api::names::{self, CONDITION_TOPOLOGY_LEVELS_UNAVAILABLE};
+use grove_api::names::{self, CONDITION_TOPOLOGY_LEVELS_UNAVAILABLE, LABEL_PCS_REPLICA_INDEX};
 use grove_api::{PodClique, PodCliqueScalingGroup, PodCliqueSet, PodCliqueSetTemplateSpec, TopologyLevel};
 use kube::ResourceExt;
 use kube::runtime::controller::Action;
-use serde_json::json;
 
+use super::caches::of;
 use super::conditions::{self, Verdict};
 use super::context::Context;
 use super::error::ReconcileError;
@@ -45,17 +47,31 @@ pub(super) async fn reconcile(
     status.conditions = conditions::with(status.conditions, verdict, pcs.metadata.generation);
     status.replicas = pcs.spec.replicas;
     status.available_replicas = count(Replica::is_available);
-    status.updated_replicas = count(Replica::is_updated);
+    status.updated_replicas = count(|replica| replica.is_available() && replica.is_updated());
     status.hpa_pod_selector = Some(selector_text(&names::managed_labels(&pcs.name_any())));
     status.current_generation_hash = Some(generation_hash(&pcs));
     // The generation has been dealt with when its objects exist.
-    if replicas.iter().all(|replica| replica.exists) {
+    if replicas.iter().all(|replica| replica.exists) && !has_excess(&context, &pcs) {
         status.observed_generation = pcs.metadata.generation;
     }
     if let Some(patch) = merge_patch(&serde_json::to_value(&before)?, &serde_json::to_value(&status)?) {
-        writes::patch_status(&context.client, &*pcs, &json!({ "status": patch })).await?;
+        writes::patch_status_of_version(&context.client, &*pcs, &patch).await?;
     }
     Ok(Action::await_change())
+}
+
+/// Whether anything is left of replicas that were scaled in.
+fn has_excess(context: &Context, pcs: &PodCliqueSet) -> bool {
+    let key = of(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
+    let is_beyond = |labels: &BTreeMap<String, String>| {
+        let index = labels.get(LABEL_PCS_REPLICA_INDEX).and_then(|index| index.parse::<i32>().ok());
+        index.is_some_and(|index| index >= pcs.spec.replicas)
+    };
+    let caches = &context.caches;
+    let mut cliques = caches.pod_cliques.indexed(&key).into_iter();
+    let mut groups =
+        caches.scaling_groups.indexed(&key).into_iter().filter(|found| is_controlled_by(&**found, pcs));
+    cliques.any(|found| is_beyond(found.labels())) || groups.any(|found| is_beyond(found.labels()))
 }
 
 /// What there is of one replica.
@@ -124,7 +140,7 @@ fn topology_verdict(
     let verdict = |status, reason, message| Verdict {
         type_: CONDITION_TOPOLOGY_LEVELS_UNAVAILABLE,
         status,
-        reason,
+        reason: Cow::Borrowed(reason),
         message,
     };
     let available = "AllClusterTopologyLevelsAvailable";
@@ -150,6 +166,8 @@ fn topology_verdict(
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn template(topology_name: Option<&str>, domain: Option<&str>) -> PodCliqueSetTemplateSpec {

@@ -1,24 +1,30 @@
 //! Status of a PodClique: counts of its pods, and whether its minimum is scheduled and healthy.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use grove_api::names::{
-    self, CONDITION_MIN_AVAILABLE_BREACHED, CONDITION_POD_CLIQUE_SCHEDULED, LABEL_POD_CLIQUE,
-    LABEL_POD_TEMPLATE_HASH, LABEL_SCALING_GROUP, REASON_INSUFFICIENT_SCHEDULED_PODS,
+    self, CONDITION_MIN_AVAILABLE_BREACHED, CONDITION_MIN_AVAILABLE_HELD, CONDITION_POD_CLIQUE_SCHEDULED,
+    LABEL_POD_CLIQUE, LABEL_POD_TEMPLATE_HASH, LABEL_SCALING_GROUP, REASON_INSUFFICIENT_SCHEDULED_PODS,
     REASON_SUFFICIENT_SCHEDULED_PODS,
 };
 use grove_api::{PodClique, PodCliqueStatus};
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodStatus};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt;
 use kube::runtime::controller::Action;
-use serde_json::json;
 
 use super::conditions::{self, Verdict};
 use super::context::Context;
 use super::error::ReconcileError;
-use super::gang_view::{is_live, own_pods};
+use super::faults::Faults;
+use super::gang_view::{is_bound, is_former, is_live, own_pods};
 use super::json_diff::merge_patch;
 use super::writes;
+
+/// Reason of the event on a PodClique that has lost every pod that was scheduled.
+const REASON_ALL_LOST: &str = "AllScheduledReplicasLost";
 
 /// Writes the status of one PodClique if it has changed.
 ///
@@ -26,7 +32,10 @@ use super::writes;
 /// The write failed.
 pub(super) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Result<Action, ReconcileError> {
     let Some(pcs) = context.caches.root_of(&pclq) else { return Ok(Action::await_change()) };
-    let mut status = status(&pclq, &pcs.name_any(), &own_pods(&context.caches, &pclq));
+    let generation = context.caches.generation_of(&pcs, &pclq);
+    let pods = own_pods(&context.caches, &pclq);
+    let mut status =
+        status(&spoiled(&pclq, &context.faults), &pcs.name_any(), &pods, generation, &context.faults);
     if context.faults.ready_counts_scheduled {
         status.ready_replicas = status.scheduled_replicas;
     }
@@ -34,63 +43,131 @@ pub(super) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
     if complete {
         status.current_pod_template_hash = pclq.labels().get(LABEL_POD_TEMPLATE_HASH).cloned();
     }
-    let before = serde_json::to_value(pclq.status.clone().unwrap_or_default())?;
-    if let Some(patch) = merge_patch(&before, &serde_json::to_value(&status)?) {
-        writes::patch_status(&context.client, &*pclq, &json!({ "status": patch })).await?;
+    let before = pclq.status.clone().unwrap_or_default();
+    if let Some(patch) = merge_patch(&serde_json::to_value(&before)?, &serde_json::to_value(&status)?) {
+        writes::patch_status_of_version(&context.client, &*pclq, &patch).await?;
+    }
+    match (before.scheduled_replicas, status.scheduled_replicas) {
+        (1.., 0) => context.events.warn(&*pclq, REASON_ALL_LOST, "no pod of it is scheduled any more").await,
+        (_, 1..) => context.events.settled(&*pclq, REASON_ALL_LOST),
+        _ => {}
+    }
+    if context.faults.restless_conditions {
+        return Ok(Action::requeue(Duration::from_secs(1)));
     }
     Ok(Action::await_change())
 }
 
-/// The status by what the pods say.
-fn status(pclq: &PodClique, pcs: &str, pods: &[Arc<Pod>]) -> PodCliqueStatus {
-    let live: Vec<_> = pods.iter().filter(|pod| is_live(pod)).collect();
+/// The fault `all-replicas-needed`.
+fn spoiled(pclq: &PodClique, faults: &Faults) -> PodClique {
+    let mut pclq = pclq.clone();
+    if faults.all_replicas_needed {
+        pclq.spec.min_available = Some(pclq.spec.replicas);
+    }
+    pclq
+}
+
+/// The status by what the pods say, which should be of that generation.
+fn status(
+    pclq: &PodClique,
+    pcs: &str,
+    pods: &[Arc<Pod>],
+    generation: u64,
+    faults: &Faults,
+) -> PodCliqueStatus {
+    let live: Vec<_> = pods.iter().filter(|pod| is_live(pod) || faults.terminating_is_counted).collect();
     let count = |holds: &dyn Fn(&Pod) -> bool| {
         i32::try_from(live.iter().filter(|pod| holds(pod)).count()).unwrap_or(0)
     };
     let template = pclq.labels().get(LABEL_POD_TEMPLATE_HASH);
     let before = pclq.status.clone().unwrap_or_default();
+    let replicas = count(&|_| true);
+    // The generation has been dealt with when there are as many pods as it asks for.
+    let observed = pclq.metadata.generation.filter(|_| replicas == pclq.spec.replicas);
     let mut status = PodCliqueStatus {
-        observed_generation: pclq.metadata.generation,
-        replicas: count(&|_| true),
-        ready_replicas: count(&|pod| condition(pod, "Ready")),
+        observed_generation: observed.or(before.observed_generation),
+        replicas,
+        ready_replicas: count(&|pod| is_bound(pod) && condition(pod, "Ready")),
         updated_replicas: count(&|pod| pod.labels().get(LABEL_POD_TEMPLATE_HASH) == template),
         schedule_gated_replicas: count(&is_gated),
-        scheduled_replicas: count(&|pod| condition(pod, "PodScheduled")),
+        scheduled_replicas: count(&is_bound),
         hpa_pod_selector: (!pclq.labels().contains_key(LABEL_SCALING_GROUP)).then(|| selector(pclq, pcs)),
         ..before.clone()
     };
-    if before.observed_generation.is_some() {
-        let minimum = pclq.spec.min_available.unwrap_or(pclq.spec.replicas);
-        let unhealthy = count(&|pod| condition(pod, "PodScheduled") && is_unhealthy(pod));
-        let scheduled = status.scheduled_replicas;
-        for verdict in [
-            scheduled_verdict(scheduled, minimum),
-            breached_verdict(scheduled, scheduled - unhealthy, minimum),
-        ] {
-            status.conditions = conditions::with(status.conditions, verdict, None);
+    let minimum = pclq.spec.min_available.unwrap_or(pclq.spec.replicas);
+    let is_unready = |pod: &Pod| faults.starting_is_unhealthy && !condition(pod, "Ready");
+    let unhealthy = count(&|pod| is_bound(pod) && (is_unhealthy(pod) || is_unready(pod)));
+    let scheduled = status.scheduled_replicas;
+    let present = count(&|pod| is_bound(pod) && !is_former(pod, generation));
+    let verdicts = [
+        Some(scheduled_verdict(scheduled >= minimum, minimum)),
+        Some(breached_verdict(scheduled >= minimum, scheduled - unhealthy >= minimum, minimum)),
+        held_verdict(&status.conditions, present >= minimum, generation),
+    ];
+    for mut verdict in verdicts.into_iter().flatten() {
+        if faults.restless_conditions {
+            verdict.message = format!("{} at {}", verdict.message, Timestamp::now().as_second());
         }
+        status.conditions = conditions::with(status.conditions, verdict, None);
     }
     status
 }
 
-fn scheduled_verdict(scheduled: i32, minimum: i32) -> Verdict {
-    let enough = scheduled >= minimum;
+/// Messages have no counts: while pods come one by one the fact stays the same, and so does what is said of it (STAT-08).
+fn scheduled_verdict(enough: bool, minimum: i32) -> Verdict {
+    let (reason, are) = match enough {
+        true => (REASON_SUFFICIENT_SCHEDULED_PODS, "at least"),
+        false => (REASON_INSUFFICIENT_SCHEDULED_PODS, "fewer than"),
+    };
+    let message = format!("{are} minAvailable {minimum} pods are scheduled");
+    Verdict { type_: CONDITION_POD_CLIQUE_SCHEDULED, status: Some(enough), reason: reason.into(), message }
+}
+
+fn breached_verdict(scheduled: bool, healthy: bool, minimum: i32) -> Verdict {
+    let (breached, reason, are) = match (scheduled, healthy) {
+        (false, _) => {
+            (true, "ScheduledReplicasBelowMinAvailable", "fewer than minAvailable {} pods are scheduled")
+        }
+        (true, false) => {
+            (true, "InsufficientReadyPods", "fewer than minAvailable {} pods are ready or starting")
+        }
+        (true, true) => (false, "SufficientReadyPods", "at least minAvailable {} pods are ready or starting"),
+    };
+    let message = are.replace("{}", &minimum.to_string());
     Verdict {
-        type_: CONDITION_POD_CLIQUE_SCHEDULED,
-        status: Some(enough),
-        reason: if enough { REASON_SUFFICIENT_SCHEDULED_PODS } else { REASON_INSUFFICIENT_SCHEDULED_PODS },
-        message: format!("scheduled pods: {scheduled}, minAvailable: {minimum}"),
+        type_: CONDITION_MIN_AVAILABLE_BREACHED,
+        status: Some(breached),
+        reason: reason.into(),
+        message,
     }
 }
 
-fn breached_verdict(scheduled: i32, healthy: i32, minimum: i32) -> Verdict {
-    let (breached, reason, pods, counted) = match (scheduled >= minimum, healthy >= minimum) {
-        (false, _) => (true, "ScheduledReplicasBelowMinAvailable", "scheduled", scheduled),
-        (true, false) => (true, "InsufficientReadyPods", "ready or starting", healthy),
-        (true, true) => (false, "SufficientReadyPods", "ready or starting", healthy),
+/// Whether the minimum has been bound in this generation: what never was is not lost. Once True it stays so until the next
+/// generation begins. The generation is in the reason.
+fn held_verdict(before: &[Condition], bound: bool, generation: u64) -> Option<Verdict> {
+    let known = before.iter().find(|condition| condition.type_ == CONDITION_MIN_AVAILABLE_HELD);
+    let held = bound || held_since(before, generation).is_some();
+    let message = match held {
+        true => "minAvailable pods of this generation have been scheduled",
+        false => "never yet were minAvailable pods of this generation scheduled",
     };
-    let message = format!("{pods} pods: {counted}, minAvailable: {minimum}");
-    Verdict { type_: CONDITION_MIN_AVAILABLE_BREACHED, status: Some(breached), reason, message }
+    let verdict = Verdict {
+        type_: CONDITION_MIN_AVAILABLE_HELD,
+        status: Some(held),
+        reason: held_reason(generation).into(),
+        message: message.to_owned(),
+    };
+    (held || known.is_some()).then_some(verdict)
+}
+
+fn held_reason(generation: u64) -> String {
+    format!("Generation{generation}")
+}
+
+/// Since when a PodClique with these conditions is known to have been held in a generation.
+pub(super) fn held_since(conditions: &[Condition], generation: u64) -> Option<Timestamp> {
+    let held = conditions::found(conditions, CONDITION_MIN_AVAILABLE_HELD)?;
+    (held.reason == held_reason(generation)).then_some(held.last_transition_time.0)
 }
 
 fn selector(pclq: &PodClique, pcs: &str) -> String {
@@ -134,7 +211,7 @@ fn is_unhealthy(pod: &Pod) -> bool {
 #[cfg(test)]
 mod tests {
     use kube::runtime::watcher::Event;
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::controller::test_api::World;
@@ -145,9 +222,10 @@ mod tests {
         let containers: Vec<_> =
             Some(container).into_iter().filter(|container| !container.is_null()).collect();
         let gates = if gated { json!([{"name": "g"}]) } else { json!([]) };
+        let node = conditions.iter().any(|condition| condition["type"] == "PodScheduled").then_some("n");
         let pod = json!({
             "metadata": {"name": name, "labels": {LABEL_POD_TEMPLATE_HASH: "h"}},
-            "spec": {"containers": [], "schedulingGates": gates},
+            "spec": {"containers": [], "schedulingGates": gates, "nodeName": node},
             "status": {"conditions": conditions, "containerStatuses": containers},
         });
         Arc::new(serde_json::from_value(pod).unwrap())
@@ -169,7 +247,7 @@ mod tests {
             pod("b", false, &["PodScheduled"], json!(null)),
             pod("c", false, &["PodScheduled", "Ready"], json!(null)),
         ];
-        let status = status(&pclq(Some(1)), "wl", &pods);
+        let status = status(&pclq(Some(1)), "wl", &pods, 0, &Faults::default());
         let counts = (
             status.replicas,
             status.ready_replicas,
@@ -203,6 +281,7 @@ mod tests {
         let mut pclq = pclq(Some(1));
         pclq.metadata.namespace = Some("ns".to_owned());
         pclq.metadata.uid = Some("uid-of-wl-0-a".to_owned());
+        pclq.metadata.resource_version = Some("7".to_owned());
         pclq.metadata.owner_references = owner("PodCliqueSet", "wl");
         let mut pod = (*pod("a", false, &["PodScheduled"], json!(null))).clone();
         pod.metadata.namespace = Some("ns".to_owned());
@@ -211,13 +290,36 @@ mod tests {
         world.feeds.pods.take(Event::Apply(pod));
         reconcile(Arc::new(pclq), Arc::clone(&world.context)).await.unwrap();
         let written = world.written();
+        assert_eq!(written[0].1["metadata"]["resourceVersion"], "7", "of that version and no other");
         assert_eq!(written[0].1["status"]["scheduledReplicas"], 1);
         assert_eq!(written[0].1["status"]["readyReplicas"], ready);
     }
 
+    /// Three pods are wanted, of which two are needed.
     #[test]
-    fn no_conditions_before_the_first_status() {
-        assert!(status(&pclq(None), "wl", &[]).conditions.is_empty());
+    fn what_is_not_done_is_not_observed() {
+        let pods = ["a", "b", "c"].map(|name| pod(name, false, &["PodScheduled"], json!(null)));
+        assert_eq!(status(&pclq(None), "wl", &pods[..2], 0, &Faults::default()).observed_generation, None);
+        assert_eq!(status(&pclq(None), "wl", &pods, 0, &Faults::default()).observed_generation, Some(1));
+    }
+
+    #[test]
+    fn a_clique_is_held_in_the_generation_in_which_its_minimum_was_bound() {
+        let bound = ["a", "b"].map(|name| pod(name, false, &["PodScheduled"], json!(null)));
+        let held = |pclq: &PodClique, pods: &[Arc<Pod>], generation| {
+            let conditions = status(pclq, "wl", pods, generation, &Faults::default()).conditions;
+            (0..3).filter(|generation| held_since(&conditions, *generation).is_some()).collect::<Vec<_>>()
+        };
+        let mut pclq = pclq(Some(1));
+        assert_eq!(held(&pclq, &bound[..1], 0), [] as [u64; 0], "one of two");
+        pclq.status = Some(status(&pclq, "wl", &bound, 0, &Faults::default()));
+        assert_eq!(held(&pclq, &[], 0), [0], "it was");
+        assert_eq!(held(&pclq, &bound, 1), [] as [u64; 0], "those are of the former generation");
+        let mut anew = bound.map(|pod| (*pod).clone());
+        for pod in &mut anew {
+            pod.labels_mut().insert(names::LABEL_GENERATION.to_owned(), "1".to_owned());
+        }
+        assert_eq!(held(&pclq, &anew.map(Arc::new), 1), [1]);
     }
 
     #[rstest::rstest]
@@ -236,7 +338,7 @@ mod tests {
             pod("a", false, &["PodScheduled"], container),
             pod("b", false, &["PodScheduled", "Ready"], json!(null)),
         ];
-        let status = status(&pclq(Some(1)), "wl", &pods);
+        let status = status(&pclq(Some(1)), "wl", &pods, 0, &Faults::default());
         assert_eq!(conditions::is_true(&status.conditions, CONDITION_MIN_AVAILABLE_BREACHED), breached);
     }
 }

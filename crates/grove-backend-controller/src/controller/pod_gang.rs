@@ -112,9 +112,11 @@ impl Gang<'_> {
     async fn sync(&self, backend: &dyn SchedulerBackend) -> Result<bool, ReconcileError> {
         let Context { caches, synced, events, .. } = self.context;
         let existing = caches.gang_resources_of(self.pod_gang);
-        let pods = GangView::of(caches, self.pod_gang).pods();
+        let view = GangView::of(caches, self.pod_gang);
+        let (pods, former) = (view.pods(), view.former());
         let topology = caches.topology_of(self.pod_gang);
-        let gang = GangState { pod_gang: self.pod_gang, pods: &pods, topology: topology.as_deref() };
+        let topology = topology.as_deref();
+        let gang = GangState { pod_gang: self.pod_gang, pods: &pods, former: &former, topology };
         match backend.sync_pod_gang(&gang, &existing).await {
             Ok(found) => {
                 events.settled(self.pod_gang, REASON_SYNC_FAILED);
@@ -157,13 +159,13 @@ impl Gang<'_> {
             true => Verdict {
                 type_: CONDITION_INITIALIZED,
                 status: Some(true),
-                reason: REASON_PODS_CREATED,
+                reason: REASON_PODS_CREATED.into(),
                 message: "PodGang is fully initialized".to_owned(),
             },
             false => Verdict {
                 type_: CONDITION_INITIALIZED,
                 status: Some(false),
-                reason: REASON_PODS_CREATION_PENDING,
+                reason: REASON_PODS_CREATION_PENDING.into(),
                 message: "Not all constituent pods have been created yet".to_owned(),
             },
         };

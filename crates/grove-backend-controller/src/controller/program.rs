@@ -32,6 +32,7 @@ use super::metrics::Metrics;
 use super::pod_clique::Expectations;
 use super::queues::queues;
 use super::reconcilers::reconcile;
+use super::remembered_replicas::RememberedReplicas;
 use super::servers::{self, Readiness};
 use super::triggers;
 use crate::controller::fault_injection::SpoilingLayer;
@@ -187,6 +188,7 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         metrics: metrics.clone(),
         synced: SyncedGangs::default(),
         expectations: Expectations::default(),
+        remembered: RememberedReplicas::default(),
         ending: EndingNamespaces::default(),
         faults: options.faults.clone(),
     });

@@ -46,6 +46,7 @@ pub(super) type Inbox<K> = UnboundedReceiver<ObjectRef<K>>;
 pub(super) struct Queues {
     pub pod_clique_sets: Queue<PodCliqueSet>,
     pub pod_clique_set_status: Queue<PodCliqueSet>,
+    pub gang_terminations: Queue<PodCliqueSet>,
     pub scaling_groups: Queue<PodCliqueScalingGroup>,
     pub scaling_group_status: Queue<PodCliqueScalingGroup>,
     pub pod_cliques: Queue<PodClique>,
@@ -62,6 +63,7 @@ impl Queues {
         for pcs in caches.pod_clique_sets.store.state() {
             self.pod_clique_sets.wake(pcs.namespace().as_deref(), &pcs.name_any());
             self.pod_clique_set_status.wake(pcs.namespace().as_deref(), &pcs.name_any());
+            self.gang_terminations.wake(pcs.namespace().as_deref(), &pcs.name_any());
         }
         for pcsg in caches.scaling_groups.store.state() {
             self.scaling_groups.wake(pcsg.namespace().as_deref(), &pcsg.name_any());
@@ -89,6 +91,7 @@ impl Queues {
 pub(super) struct Inboxes {
     pub pod_clique_sets: Inbox<PodCliqueSet>,
     pub pod_clique_set_status: Inbox<PodCliqueSet>,
+    pub gang_terminations: Inbox<PodCliqueSet>,
     pub scaling_groups: Inbox<PodCliqueScalingGroup>,
     pub scaling_group_status: Inbox<PodCliqueScalingGroup>,
     pub pod_cliques: Inbox<PodClique>,
@@ -106,6 +109,7 @@ pub(super) fn queues() -> (Queues, Inboxes) {
     let open = Arc::new(AtomicBool::new(false));
     let (pod_clique_sets, pcs) = queue(&open);
     let (pod_clique_set_status, pcs_status) = queue(&open);
+    let (gang_terminations, terminations) = queue(&open);
     let (scaling_groups, pcsg) = queue(&open);
     let (scaling_group_status, pcsg_status) = queue(&open);
     let (pod_cliques, pclq) = queue(&open);
@@ -115,6 +119,7 @@ pub(super) fn queues() -> (Queues, Inboxes) {
     let queues = Queues {
         pod_clique_sets,
         pod_clique_set_status,
+        gang_terminations,
         scaling_groups,
         scaling_group_status,
         pod_cliques,
@@ -126,6 +131,7 @@ pub(super) fn queues() -> (Queues, Inboxes) {
     let inboxes = Inboxes {
         pod_clique_sets: pcs,
         pod_clique_set_status: pcs_status,
+        gang_terminations: terminations,
         scaling_groups: pcsg,
         scaling_group_status: pcsg_status,
         pod_cliques: pclq,

@@ -11,8 +11,8 @@ use super::context::Context;
 use super::queues::Inboxes;
 use super::reconcile_loop::{Settings, ended_as_told, run};
 use super::{
-    cluster_topology_binding, pod_clique, pod_clique_scaling_group, pod_clique_set, pod_clique_set_status,
-    pod_clique_status, pod_gang, scaling_group_status,
+    cluster_topology_binding, gang_termination, pod_clique, pod_clique_scaling_group, pod_clique_set,
+    pod_clique_set_status, pod_clique_status, pod_gang, scaling_group_status,
 };
 
 /// How long changes gather before a status is written.
@@ -27,6 +27,7 @@ pub(super) async fn reconcile(
     let Inboxes {
         pod_clique_sets,
         pod_clique_set_status: pcs_status,
+        gang_terminations,
         scaling_groups,
         scaling_group_status: pcsg_status,
         pod_cliques,
@@ -62,6 +63,14 @@ pub(super) async fn reconcile(
         context(),
         stop(),
         pod_clique_set_status::reconcile,
+    ));
+    all.spawn(run(
+        at_once("gang_termination", 16),
+        sets.store.clone(),
+        gang_terminations,
+        context(),
+        stop(),
+        gang_termination::reconcile,
     ));
     all.spawn(run(
         at_once("scaling_group", 16),

@@ -1,22 +1,30 @@
-//! Status of a PodCliqueScalingGroup: how many of its replicas are scheduled, available and up to date.
+//! Status of a PodCliqueScalingGroup: how many of its replicas are scheduled, available and up to date, whether that is
+//! enough, and whether a recycle is not over yet.
 
 use std::sync::Arc;
 
 use grove_api::names::{
-    self, CONDITION_MIN_AVAILABLE_BREACHED, CONDITION_POD_CLIQUE_SCHEDULED, LABEL_SCALING_GROUP,
+    self, CONDITION_GANG_TERMINATION_IN_PROGRESS, CONDITION_MIN_AVAILABLE_BREACHED,
+    CONDITION_POD_CLIQUE_SCHEDULED, LABEL_PCS_REPLICA_INDEX, LABEL_SCALING_GROUP,
+    LABEL_SCALING_GROUP_REPLICA_INDEX,
 };
 use grove_api::{PodClique, PodCliqueScalingGroup, PodCliqueScalingGroupStatus};
 use kube::ResourceExt;
 use kube::runtime::controller::Action;
-use serde_json::json;
 
+use super::caches::of_group;
 use super::conditions::{self, Verdict};
 use super::context::Context;
 use super::error::ReconcileError;
+use super::generations::{self, of_replica};
 use super::json_diff::merge_patch;
 use super::ownership::is_controlled_by;
-use super::pod_clique_status::selector_text;
+use super::pod_clique_status::{held_since, selector_text};
 use super::writes;
+use crate::backend::generation;
+
+/// Reason of the event on a PodCliqueScalingGroup that has lost every replica that was scheduled.
+const REASON_ALL_LOST: &str = "AllScheduledReplicasLost";
 
 /// Writes the status of one PodCliqueScalingGroup if it has changed.
 ///
@@ -37,12 +45,75 @@ pub(super) async fn reconcile(
         names.map(member).collect()
     };
     let replicas: Vec<_> = (0..pcsg.spec.replicas).map(members).collect();
-    let status = status(&pcsg, &pcs.name_any(), &replicas);
-    let before = serde_json::to_value(pcsg.status.clone().unwrap_or_default())?;
-    if let Some(patch) = merge_patch(&before, &serde_json::to_value(&status)?) {
-        writes::patch_status(&context.client, &*pcsg, &json!({ "status": patch })).await?;
+    let beyond = |member: &Arc<PodClique>| {
+        let j = member.labels().get(LABEL_SCALING_GROUP_REPLICA_INDEX).and_then(|j| j.parse::<i32>().ok());
+        j.is_none_or(|j| j >= pcsg.spec.replicas) && is_controlled_by(&**member, &*pcsg)
+    };
+    let key = of_group(&pcsg.namespace().unwrap_or_default(), &pcsg.name_any());
+    let is_done =
+        replicas.iter().all(Option::is_some) && !context.caches.pod_cliques.indexed(&key).iter().any(beyond);
+    let mut status = status(&pcsg, &pcs.name_any(), &replicas);
+    if is_done {
+        status.observed_generation = pcsg.metadata.generation;
+    }
+    let replica =
+        pcsg.labels().get(LABEL_PCS_REPLICA_INDEX).and_then(|replica| replica.parse().ok()).unwrap_or(0);
+    let base = context.caches.gang_of_set(&pcs, &context.faults.pod_gang_names().base(&pcs, replica));
+    let base = base.map_or(0, |base| generation::of_gang(&base));
+    if let Some(verdict) = termination_verdict(&pcsg, base, &replicas) {
+        status.conditions = conditions::with(status.conditions, verdict, None);
+    }
+    let before = pcsg.status.clone().unwrap_or_default();
+    if let Some(patch) = merge_patch(&serde_json::to_value(&before)?, &serde_json::to_value(&status)?) {
+        writes::patch_status_of_version(&context.client, &*pcsg, &patch).await?;
+    }
+    match (before.scheduled_replicas, status.scheduled_replicas) {
+        (1.., 0) => {
+            context.events.warn(&*pcsg, REASON_ALL_LOST, "no replica of it is scheduled any more").await
+        }
+        (_, 1..) => context.events.settled(&*pcsg, REASON_ALL_LOST),
+        _ => {}
     }
     Ok(Action::await_change())
+}
+
+/// Whether a recycle of the group's replicas is not over: some of their cliques have not been held since. How many recycles
+/// it knows of is in the reason, so that one that has just begun is told from one that is over.
+fn termination_verdict(
+    pcsg: &PodCliqueScalingGroup,
+    base: u64,
+    replicas: &[Option<Vec<Arc<PodClique>>>],
+) -> Option<Verdict> {
+    let recycles = base + generations::recycled_replicas(pcsg).values().sum::<u64>();
+    let conditions = pcsg.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+    let known = conditions.iter().find(|known| known.type_ == CONDITION_GANG_TERMINATION_IN_PROGRESS);
+    let reason = format!("GangTermination{recycles}");
+    let is_news = known.is_none_or(|known| known.reason != reason);
+    if recycles == 0 {
+        return None;
+    }
+    let is_held = |j: usize, member: &Arc<PodClique>| {
+        let generation = of_replica(base, Some(pcsg), i32::try_from(j).unwrap_or(i32::MAX));
+        let conditions =
+            member.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+        held_since(conditions, generation).is_some()
+            && !conditions::is_true(conditions, CONDITION_MIN_AVAILABLE_BREACHED)
+    };
+    let mut all = replicas.iter().enumerate().map(|(j, members)| (j, members.as_deref()));
+    let is_over =
+        all.all(|(j, members)| members.is_some_and(|members| members.iter().all(|one| is_held(j, one))));
+    let was_on = known.is_some_and(|known| known.status == "True");
+    let is_on = (is_news || was_on) && !is_over;
+    let message = match is_on {
+        true => "replicas were recycled and are not all scheduled and healthy yet",
+        false => "replicas that were recycled have been scheduled and healthy since",
+    };
+    Some(Verdict {
+        type_: CONDITION_GANG_TERMINATION_IN_PROGRESS,
+        status: Some(is_on),
+        reason: reason.into(),
+        message: message.to_owned(),
+    })
 }
 
 /// The status by what the PodCliques say; `None` is a replica of which not all exist.
@@ -62,22 +133,29 @@ fn status(
         true => "InsufficientAvailablePodCliqueScalingGroupReplicas",
         false => "SufficientAvailablePodCliqueScalingGroupReplicas",
     };
-    let message = format!("healthy replicas: {healthy}, minAvailable: {minimum}");
-    let verdict =
-        Verdict { type_: CONDITION_MIN_AVAILABLE_BREACHED, status: Some(breached), reason, message };
+    let are = if breached { "fewer than" } else { "at least" };
+    let verdict = Verdict {
+        type_: CONDITION_MIN_AVAILABLE_BREACHED,
+        status: Some(breached),
+        reason: reason.into(),
+        message: format!("{are} minAvailable {minimum} replicas are healthy"),
+    };
     let mut selector = names::managed_labels(pcs);
     selector.insert(LABEL_SCALING_GROUP.to_owned(), pcsg.name_any());
     let before = pcsg.status.clone().unwrap_or_default();
     PodCliqueScalingGroupStatus {
-        observed_generation: pcsg.metadata.generation,
         replicas: pcsg.spec.replicas,
-        scheduled_replicas: count(|clique| is_true(clique, CONDITION_POD_CLIQUE_SCHEDULED)),
-        available_replicas: count(is_available),
-        updated_replicas: count(is_updated),
+        scheduled_replicas: count(is_scheduled),
+        available_replicas: count(|clique| is_scheduled(clique) && is_available(clique)),
+        updated_replicas: count(|clique| is_scheduled(clique) && is_available(clique) && is_updated(clique)),
         selector: Some(selector_text(&selector)),
         conditions: conditions::with(before.conditions.clone(), verdict, None),
         ..before
     }
+}
+
+fn is_scheduled(clique: &PodClique) -> bool {
+    is_true(clique, CONDITION_POD_CLIQUE_SCHEDULED)
 }
 
 fn has_status(clique: &PodClique) -> bool {
@@ -101,6 +179,8 @@ pub(super) fn is_updated(clique: &PodClique) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn clique(ready: i32, scheduled: bool) -> Arc<PodClique> {

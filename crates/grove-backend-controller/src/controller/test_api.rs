@@ -20,6 +20,7 @@ use super::informer::Feed;
 use super::metrics::Metrics;
 use super::pod_clique::Expectations;
 use super::queues::{Inboxes, queues};
+use super::remembered_replicas::RememberedReplicas;
 use crate::backend::{DefaultScheduler, DefaultSchedulerConfig, Registry, SchedulerBackend};
 use crate::controller::namespace_termination::EndingNamespaces;
 
@@ -58,6 +59,7 @@ impl World {
             metrics: Metrics::default(),
             synced: SyncedGangs::default(),
             expectations: Expectations::default(),
+            remembered: RememberedReplicas::default(),
             ending: EndingNamespaces::default(),
             faults: Faults::default(),
         });

@@ -8,17 +8,17 @@ use std::sync::Arc;
 use grove_api::names::{
     ANNOTATION_TOPOLOGY_NAME, LABEL_PART_OF, LABEL_POD_CLIQUE, LABEL_POD_GANG, LABEL_SCALING_GROUP,
 };
-use grove_api::{ClusterTopologyBinding, PodClique, PodCliqueScalingGroup, PodGang};
+use grove_api::{ClusterTopologyBinding, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
 use k8s_openapi::api::core::v1::{Pod, Service};
 use kube::api::DynamicObject;
 use kube::{Resource, ResourceExt};
 
-use super::caches::{Caches, Feeds, of_base, of_gang, pod_gang_of};
+use super::caches::{Caches, Feeds, of_base, of_gang, of_group, pod_gang_of};
 use super::context::Context;
 use super::gang_view::{is_bound, is_live};
 use super::informer::Change;
 use super::queues::Queues;
-use crate::backend::is_gated;
+use crate::backend::{generation, is_gated};
 
 /// Connects every feed to the inboxes.
 pub(super) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
@@ -27,12 +27,19 @@ pub(super) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
     feeds.pod_clique_sets.on_change(move |change| {
         if let Change { old: Some(old), new: None } = change {
             from.events.forget(&old.uid().unwrap_or_default());
+            from.remembered.forget(&old.uid().unwrap_or_default(), |_| true);
+        }
+        if let Change { old: Some(old), new: Some(new) } = change
+            && new.spec.replicas < old.spec.replicas
+        {
+            from.remembered.forget(&new.uid().unwrap_or_default(), |name| is_beyond(new, name));
         }
         if let Some(pcs) = &change.new {
             if !is_status_only(change) {
                 to.pod_clique_sets.wake(pcs.namespace().as_deref(), &pcs.name_any());
             }
             to.pod_clique_set_status.wake(pcs.namespace().as_deref(), &pcs.name_any());
+            to.gang_terminations.wake(pcs.namespace().as_deref(), &pcs.name_any());
         }
     });
     let (to, from) = (queues.clone(), Arc::clone(context));
@@ -52,10 +59,20 @@ pub(super) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
     }
     let to = queues.clone();
     feeds.services.on_change(move |change| service_changed(&to, change));
-    let to = queues.clone();
-    feeds.scaling_groups.on_change(move |change| scaling_group_changed(&to, change));
+    let (to, from) = (queues.clone(), Arc::clone(context));
+    feeds.scaling_groups.on_change(move |change| scaling_group_changed(&to, &from.caches, change));
     let (to, from) = (queues.clone(), Arc::clone(context));
     feeds.pod_cliques.on_change(move |change| {
+        match change {
+            Change { old: Some(old), new: None } => {
+                let set = from.caches.set_of(&**old);
+                if set.is_some_and(|set| !is_beyond(&set, &old.name_any())) {
+                    from.remembered.remember(old);
+                }
+            }
+            Change { old: None, new: Some(new) } => from.remembered.made(new),
+            Change { .. } => {}
+        }
         pod_clique_changed(&to, change);
         if let Change { old: Some(old), new: None } = change {
             from.expectations.forget(&old.uid().unwrap_or_default());
@@ -76,6 +93,13 @@ pub(super) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
         let to = queues.clone();
         feed.on_change(move |change| gang_resource_changed(&to, change));
     }
+}
+
+/// Whether a PodClique of that name is of a replica that its PodCliqueSet has no more.
+fn is_beyond(pcs: &PodCliqueSet, name: &str) -> bool {
+    let rest = name.strip_prefix(&pcs.name_any()).and_then(|rest| rest.strip_prefix('-'));
+    let index = rest.and_then(|rest| rest.split('-').next()?.parse::<i32>().ok());
+    index.is_none_or(|index| index >= pcs.spec.replicas)
 }
 
 /// All bindings are woken by one: where a scheduler can hold only one, another may be next.
@@ -113,13 +137,17 @@ fn service_changed(to: &Queues, change: &Change<Service>) {
     }
 }
 
-fn scaling_group_changed(to: &Queues, change: &Change<PodCliqueScalingGroup>) {
+fn scaling_group_changed(to: &Queues, caches: &Caches, change: &Change<PodCliqueScalingGroup>) {
     let (itself, owner) = (!is_status_only(change), concerns_owner(change));
     for pcsg in change.objects() {
         let (namespace, pcs) = (pcsg.namespace(), pcsg.labels().get(LABEL_PART_OF));
         to.scaling_group_status.wake(namespace.as_deref(), &pcsg.name_any());
-        pcs.inspect(|pcs| to.pod_clique_set_status.wake(namespace.as_deref(), pcs));
+        pcs.inspect(|pcs| {
+            to.pod_clique_set_status.wake(namespace.as_deref(), pcs);
+            to.gang_terminations.wake(namespace.as_deref(), pcs);
+        });
         if itself {
+            wake_members(to, caches, namespace.as_deref(), &pcsg.name_any());
             to.scaling_groups.wake(namespace.as_deref(), &pcsg.name_any());
         }
         if owner {
@@ -134,6 +162,7 @@ fn pod_clique_changed(to: &Queues, change: &Change<PodClique>) {
         let (namespace, labels) = (pclq.namespace(), pclq.labels());
         let (pcs, pcsg) = (labels.get(LABEL_PART_OF), labels.get(LABEL_SCALING_GROUP));
         to.pod_clique_status.wake(namespace.as_deref(), &pclq.name_any());
+        pcs.inspect(|pcs| to.gang_terminations.wake(namespace.as_deref(), pcs));
         match (pcs, pcsg) {
             (_, Some(pcsg)) => to.scaling_group_status.wake(namespace.as_deref(), pcsg),
             (Some(pcs), None) => to.pod_clique_set_status.wake(namespace.as_deref(), pcs),
@@ -153,6 +182,9 @@ fn pod_clique_changed(to: &Queues, change: &Change<PodClique>) {
 fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
     let owner = concerns_owner(change) && !is_references_only(change);
     let appeared_or_gone = change.old.is_some() != change.new.is_some();
+    let number =
+        |pod_gang: &Option<Arc<PodGang>>| pod_gang.as_ref().map_or(0, |found| generation::of_gang(found));
+    let is_recycled = number(&change.old) != number(&change.new);
     for pod_gang in change.objects() {
         let (namespace, pcs) = (pod_gang.namespace(), pod_gang.labels().get(LABEL_PART_OF));
         to.pod_gangs.wake(namespace.as_deref(), &pod_gang.name_any());
@@ -162,6 +194,10 @@ fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
         }
         if appeared_or_gone {
             pcs.inspect(|pcs| to.pod_clique_set_status.wake(namespace.as_deref(), pcs));
+        }
+        if is_recycled {
+            pcs.inspect(|pcs| to.gang_terminations.wake(namespace.as_deref(), pcs));
+            wake_statuses(to, caches, namespace.as_deref(), &pod_gang.name_any());
         }
     }
 }
@@ -188,10 +224,35 @@ fn pod_changed(to: &Queues, caches: &Caches, change: &Change<Pod>) {
         if live_turned || released_turned {
             to.pod_gangs.wake(namespace.as_deref(), pod_gang);
         }
-        // Surplus pods wait for the hard gang, scaled gangs for their base (KUBE-08, AON-06).
-        if bound_turned {
+        // Surplus pods wait for the hard gang, scaled gangs for their base (KUBE-08, AON-06), a recycled replica for the end of
+        // what it was (TERM-07), and so do the gang resources of former generations.
+        let is_gone = change.new.is_none();
+        if is_gone {
+            to.pod_gangs.wake(namespace.as_deref(), pod_gang);
+        }
+        if bound_turned || is_gone {
             wake_pod_cliques(to, caches, namespace.as_deref(), pod_gang);
         }
+    }
+}
+
+/// Wakes the statuses that say what has become of a recycle.
+fn wake_statuses(to: &Queues, caches: &Caches, namespace: Option<&str>, pod_gang: &str) {
+    let key = namespace.unwrap_or_default();
+    for index in [of_gang(key, pod_gang), of_base(key, pod_gang)] {
+        for pclq in caches.pod_cliques.indexed(&index) {
+            to.pod_clique_status.wake(namespace, &pclq.name_any());
+            let group = pclq.labels().get(LABEL_SCALING_GROUP).cloned();
+            group.inspect(|group| to.scaling_group_status.wake(namespace, group));
+        }
+    }
+}
+
+/// Wakes the PodCliques of a scaling group: which generation their pods should be of is said there.
+fn wake_members(to: &Queues, caches: &Caches, namespace: Option<&str>, pcsg: &str) {
+    for pclq in caches.pod_cliques.indexed(&of_group(namespace.unwrap_or_default(), pcsg)) {
+        to.pod_cliques.wake(namespace, &pclq.name_any());
+        to.pod_clique_status.wake(namespace, &pclq.name_any());
     }
 }
 

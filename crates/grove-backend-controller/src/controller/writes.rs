@@ -7,7 +7,7 @@ use kube::core::{ClusterResourceScope, NamespaceResourceScope};
 use kube::{Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::error::ReconcileError;
 use super::ownership::is_controlled_by;
@@ -85,6 +85,20 @@ pub(super) async fn patch_status<K: Writable>(
     patch: &Value,
 ) -> Result<(), ReconcileError> {
     patch_status_in(api::<K>(client, object), object, patch).await
+}
+
+/// As [`patch_status`], of a status that was computed from this version of the object, and for no other: what a patch leaves
+/// out because a stale cache has it already may have been written otherwise meanwhile. A conflict is tried again.
+pub(super) async fn patch_status_of_version<K: Writable>(
+    client: &Client,
+    object: &K,
+    status: &Value,
+) -> Result<(), ReconcileError> {
+    let mut patch = json!({ "status": status });
+    if let Some(version) = object.resource_version() {
+        patch["metadata"]["resourceVersion"] = version.into();
+    }
+    patch_status(client, object, &patch).await
 }
 
 /// As [`patch_status`], of an object without a namespace.

@@ -118,9 +118,8 @@ impl SchedulerBackend for DefaultScheduler {
         if !self.makes_gang(member.pod_gang) {
             return Ok(());
         }
-        let gang = member.pod_gang.name_any();
         let joins = self.scope(member.pod_gang).pod_group_of(
-            &gang,
+            member.pod_gang,
             member.pod_clique,
             member.pod_index,
             member.min_replicas(),
@@ -160,7 +159,7 @@ impl SchedulerBackend for DefaultScheduler {
             return Err(self.not_ready(lack.reason()));
         }
         let plan = plan::plan(pod_gang, scope, version)?;
-        let synced = sync::sync(&self.client, pod_gang, &plan, existing).await;
+        let synced = sync::sync(&self.client, gang, &plan, existing).await;
         if let Err(BackendError::Api { .. }) = &synced
             && let Err(reason) = self.readiness().await
         {
@@ -173,6 +172,9 @@ impl SchedulerBackend for DefaultScheduler {
     async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError> {
         if !self.makes_gang(gang.pod_gang) {
             return Ok(Release::Now(Vec::new()));
+        }
+        if let Some(former) = release::counted_still(pod, gang) {
+            return Ok(Release::Hold(format!("{} of a former generation counts still", former.name_any())));
         }
         let scope = self.scope(gang.pod_gang);
         if release::is_member(pod) {

@@ -1,18 +1,28 @@
 //! Names of templates, PodGroups and CompositePodGroups that the Workload API takes (KUBE-01, KUBE-10).
 //!
-//! All are functions of names alone, so that a pod's PodGroup is known from its labels without a lookup.
+//! All are functions of names and the gang's generation alone, so that a pod's PodGroup is known without a lookup. Pods
+//! that are bound count to the quorum of their PodGroup until they are gone, so a recycled gang has PodGroups of its own.
 
+use grove_api::PodGang;
+use kube::ResourceExt;
+
+use crate::backend::generation::named;
 use crate::backend::names::{MAX_SUBDOMAIN, dns_label, within};
 
 /// The PodGroup of one podgroup: `<podgang>-<podgroup>`.
-pub(super) fn pod_group(pod_gang: &str, podgroup: &str) -> String {
-    within(MAX_SUBDOMAIN, format!("{pod_gang}-{podgroup}"))
+pub(super) fn pod_group(pod_gang: &PodGang, podgroup: &str) -> String {
+    within(MAX_SUBDOMAIN, named(pod_gang, format!("{}-{podgroup}", pod_gang.name_any())))
+}
+
+/// What stands for the whole of it: the PodGroup of its hard gang, or the root of its tree.
+pub(super) fn whole(pod_gang: &PodGang) -> String {
+    within(MAX_SUBDOMAIN, named(pod_gang, pod_gang.name_any()))
 }
 
 /// The CompositePodGroup of one topology group config: `<podgang>-<group config>`. Its plain name would be that
 /// of a scaled PodGang's root.
-pub(super) fn composite(pod_gang: &str, config: &str) -> String {
-    within(MAX_SUBDOMAIN, format!("{pod_gang}-{config}"))
+pub(super) fn composite(pod_gang: &PodGang, config: &str) -> String {
+    within(MAX_SUBDOMAIN, named(pod_gang, format!("{}-{config}", pod_gang.name_any())))
 }
 
 /// The template of a CompositePodGroup. A podgroup may be called as a topology group config is, and template
@@ -29,11 +39,17 @@ pub(super) fn template(podgroup: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn gang(name: &str) -> PodGang {
+        let mut pod_gang = PodGang::default();
+        pod_gang.metadata.name = Some(name.to_owned());
+        pod_gang
+    }
     use crate::backend::names::is_dns_label;
 
     #[test]
     fn short_names_stay_as_they_are() {
-        assert_eq!(pod_group("wl-0", "wl-0-a"), "wl-0-wl-0-a");
+        assert_eq!(pod_group(&gang("wl-0"), "wl-0-a"), "wl-0-wl-0-a");
         assert_eq!(template("wl-0-a"), "wl-0-a");
     }
 
@@ -56,10 +72,10 @@ mod tests {
     #[test]
     fn a_pod_group_name_is_cut_only_beyond_253() {
         let podgroup = "p".repeat(250);
-        assert_eq!(pod_group("gg", &podgroup).len(), 253);
-        assert!(!pod_group("gg", &podgroup).contains("-g"));
-        let cut = pod_group("ggg", &podgroup);
+        assert_eq!(pod_group(&gang("gg"), &podgroup).len(), 253);
+        assert!(!pod_group(&gang("gg"), &podgroup).contains("-g"));
+        let cut = pod_group(&gang("ggg"), &podgroup);
         assert_eq!(cut.len(), 253);
-        assert_ne!(cut, pod_group("ggg", &"p".repeat(251)));
+        assert_ne!(cut, pod_group(&gang("ggg"), &"p".repeat(251)));
     }
 }

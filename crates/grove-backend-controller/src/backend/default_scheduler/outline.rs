@@ -107,7 +107,8 @@ impl Draft<'_> {
         let name = self.pod_gang.name_any();
         let min_count = spec.podgroups.iter().map(|podgroup| podgroup.min_replicas).sum();
         let shape = self.shape(min_count, key)?;
-        Ok(Member { template: names::template(&name), name, pod_clique: None, shape })
+        let template = names::template(&name);
+        Ok(Member { template, name: names::whole(self.pod_gang), pod_clique: None, shape })
     }
 
     /// The root over a CompositePodGroup per topology group config, and the PodGroups that are in none.
@@ -123,7 +124,7 @@ impl Draft<'_> {
             let members = self.members(below)?;
             if !members.is_empty() {
                 composites.push(Composite {
-                    name: names::composite(&gang, &config.name),
+                    name: names::composite(self.pod_gang, &config.name),
                     template: names::composite_template(&config.name),
                     key: self.required_key(&config.name, config.topology_constraint.as_ref())?,
                     composites: Vec::new(),
@@ -136,7 +137,8 @@ impl Draft<'_> {
             return Err(self.refused("it has no podgroups"));
         }
         let key = self.required_key("topologyConstraint", spec.topology_constraint.as_ref())?;
-        Ok(Composite { template: names::composite_template(&gang), name: gang, key, composites, members })
+        let (name, template) = (names::whole(self.pod_gang), names::composite_template(&gang));
+        Ok(Composite { template, name, key, composites, members })
     }
 
     fn members(&self, podgroups: Vec<&grove_api::PodGroup>) -> Result<Vec<Member>, BackendError> {
@@ -146,7 +148,7 @@ impl Draft<'_> {
     fn member(&self, podgroup: &grove_api::PodGroup) -> Result<Member, BackendError> {
         let key = self.required_key(&podgroup.name, podgroup.topology_constraint.as_ref())?;
         Ok(Member {
-            name: names::pod_group(&self.pod_gang.name_any(), &podgroup.name),
+            name: names::pod_group(self.pod_gang, &podgroup.name),
             template: names::template(&podgroup.name),
             pod_clique: Some(podgroup.name.clone()),
             shape: self.shape(podgroup.min_replicas, key)?,

@@ -45,6 +45,21 @@ pub(super) async fn surplus_pod(client: &Client, gang: &GangState<'_>) -> Result
     }
 }
 
+/// A pod of a former generation in the same PodGroup that is bound: kube-scheduler counts it to the quorum until it is gone,
+/// and would let the others through one by one. A recycled PodGang has PodGroups of its own; a replica of a scaling group
+/// that is recycled within its PodGang comes back to the PodGroup that it had.
+pub(super) fn counted_still<'a>(pod: &Pod, gang: &GangState<'a>) -> Option<&'a Pod> {
+    let group = |pod: &Pod| {
+        let spec = pod.spec.as_ref()?;
+        spec.scheduling_group.as_ref()?.pod_group_name.clone()
+    };
+    let own = group(pod)?;
+    gang.former
+        .iter()
+        .find(|former| node_name(former).is_some() && group(former).as_ref() == Some(&own))
+        .map(AsRef::as_ref)
+}
+
 /// Whether the pod joined the PodGroup of its gang.
 pub(super) fn is_member(pod: &Pod) -> bool {
     pod.spec.as_ref().is_some_and(|spec| spec.scheduling_group.is_some())

@@ -65,14 +65,14 @@ impl GangScope {
     /// replacement takes the lost pod's index and with it its place (KUBE-08).
     pub(super) fn pod_group_of(
         self,
-        pod_gang: &str,
+        pod_gang: &PodGang,
         pod_clique: &str,
         pod_index: i32,
         min_replicas: Option<i32>,
     ) -> Option<String> {
         match self {
             Self::PodGroup | Self::Tree => Some(names::pod_group(pod_gang, pod_clique)),
-            Self::PodGang => (pod_index < min_replicas.unwrap_or(0)).then(|| pod_gang.to_owned()),
+            Self::PodGang => (pod_index < min_replicas.unwrap_or(0)).then(|| names::whole(pod_gang)),
         }
     }
 }
@@ -87,7 +87,9 @@ mod tests {
     #[case(GangScope::PodGang, 1, Some("wl-0"))]
     #[case(GangScope::PodGang, 2, None)]
     fn membership(#[case] scope: GangScope, #[case] index: i32, #[case] joins: Option<&str>) {
-        assert_eq!(scope.pod_group_of("wl-0", "wl-0-a", index, Some(2)).as_deref(), joins);
+        let mut pod_gang = PodGang::default();
+        pod_gang.metadata.name = Some("wl-0".to_owned());
+        assert_eq!(scope.pod_group_of(&pod_gang, "wl-0-a", index, Some(2)).as_deref(), joins);
     }
 
     #[rstest::rstest]

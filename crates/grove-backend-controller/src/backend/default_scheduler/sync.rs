@@ -1,8 +1,8 @@
 //! Creates the objects of a plan.
 //!
-//! Only creates. Existing objects are compared, and differences are reported: a gang resource is never patched,
-//! whether the field is immutable or not, and deleting and recreating it would change a live gang (KUBE-04,
-//! GANG-12). The controller has no permission for more.
+//! Creates what is planned, and deletes what only a former generation had once its last pod is gone. Existing objects are
+//! compared, and differences are reported: a gang resource is never patched, whether the field is immutable or not, and
+//! deleting and recreating it would change a live gang (KUBE-04, GANG-12). The controller has no permission for more.
 
 use std::sync::Arc;
 
@@ -15,18 +15,19 @@ use serde_json::Value;
 use super::plan::Plan;
 use super::workload_api;
 use crate::backend::gang_objects::{Owner, owner};
-use crate::backend::{BackendError, Synced};
+use crate::backend::{BackendError, GangState, Synced, gang_objects};
 
-/// Creates what is missing of `plan`.
+/// Creates what is missing of `plan`, and deletes what is left of former generations.
 ///
 /// # Errors
 /// A request that failed, or [`BackendError::NameTaken`] if an object of another owner has the name.
 pub(super) async fn sync(
     client: &Client,
-    pod_gang: &PodGang,
+    gang: &GangState<'_>,
     plan: &Plan,
     existing: &[Arc<DynamicObject>],
 ) -> Result<Synced, BackendError> {
+    let pod_gang = gang.pod_gang;
     let mut warnings = Vec::new();
     let workload = ensure(client, pod_gang, &plan.version.workloads(), &plan.workload, existing).await?;
     warnings.extend(workload);
@@ -38,6 +39,12 @@ pub(super) async fn sync(
     let pod_groups =
         plan.pod_groups.iter().map(|pod_group| ensure(client, pod_gang, &resource, pod_group, existing));
     warnings.extend(future::try_join_all(pod_groups).await?.into_iter().flatten());
+    for (planned, resource) in [
+        (&plan.pod_groups, plan.version.pod_groups()),
+        (&plan.composites, workload_api::composite_pod_groups()),
+    ] {
+        gang_objects::prune_former(client, gang, &resource, planned, existing).await?;
+    }
     Ok(Synced { warnings })
 }
 

@@ -79,6 +79,7 @@ fn spec(gang: &Gang<'_>, existing: Option<&DynamicObject>) -> Result<Value, Stri
         "queue": queue.ok_or_else(|| format!("no queue ({KEY_QUEUE})"))?,
         "minMember": min_member,
         "minSubGroup": null,
+        "stalenessGracePeriod": never_stale(existing),
         "priorityClassName": spec.priority_class_name,
         "topologyConstraint": gang.constraint(spec.topology_constraint.as_ref())?,
         "subGroups": gang.sub_groups()?,
@@ -155,6 +156,13 @@ impl Gang<'_> {
             "preferredTopologyLevel": preferred,
         }))
     }
+}
+
+/// It is Grove that terminates gangs, after a delay of their own; KAI would evict the rest of one after a minute. A PodGroup
+/// that is there without it is of a release that drops the field: to ask again would be a request each time.
+fn never_stale(existing: Option<&DynamicObject>) -> Option<&'static str> {
+    let takes_it = |found: &DynamicObject| found.data["spec"]["stalenessGracePeriod"].is_string();
+    existing.is_none_or(takes_it).then_some("-1s")
 }
 
 fn queue_of(pod_group: &DynamicObject) -> Option<&str> {

@@ -81,9 +81,19 @@ fn one_pod_group_with_a_leaf_per_podgroup() {
     let leaf = |name: &str, min: i32| json!({"name": name, "minMember": min, "topologyConstraint": {}});
     let expected = json!({
         "queue": "q", "minMember": 8, "priorityClassName": "high", "topologyConstraint": {},
+        "stalenessGracePeriod": "-1s",
         "subGroups": [leaf("wl-0-a", 1), leaf("wl-0-g-0-b", 2), leaf("wl-0-g-0-c", 3), leaf("wl-0-g-1-b", 2)],
     });
     assert_eq!(spec(&pod_gang(), None), expected);
+}
+
+/// A release without the field drops it: it is asked for once.
+#[test]
+fn staleness_is_left_alone_where_the_release_has_no_such_field() {
+    let mut existing = plan(&pod_gang(), None, None).unwrap();
+    assert_eq!(spec(&pod_gang(), Some(&existing))["stalenessGracePeriod"], "-1s");
+    existing.data["spec"].as_object_mut().unwrap().remove("stalenessGracePeriod");
+    assert_eq!(spec(&pod_gang(), Some(&existing)).get("stalenessGracePeriod"), None);
 }
 
 #[test]

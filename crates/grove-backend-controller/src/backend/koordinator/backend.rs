@@ -87,8 +87,11 @@ impl Koordinator {
         let plan = plan::plan(&self.config, gang, &gather, &standing)?;
         let ensure = |wanted| gang_objects::ensure(&self.client, pod_gang, &resource, wanted, &standing);
         future::try_join_all(plan.iter().map(ensure)).await?;
-        let keep: BTreeSet<_> = plan.iter().map(ResourceExt::name_any).collect();
-        gang_objects::prune(&self.client, pod_gang, &resource, &keep, existing).await?;
+        // A former generation keeps its PodGroups until the last of its pods is gone.
+        if gang.former.is_empty() {
+            let keep: BTreeSet<_> = plan.iter().map(ResourceExt::name_any).collect();
+            gang_objects::prune(&self.client, pod_gang, &resource, &keep, existing).await?;
+        }
         Ok(Synced { warnings: gather.warnings })
     }
 }
@@ -120,7 +123,7 @@ impl SchedulerBackend for Koordinator {
             pod.labels_mut().entry(LABEL_QOS_CLASS.to_owned()).or_insert_with(|| class.as_str().to_owned());
         }
         if member.min_replicas().is_some_and(|min| member.pod_index < min) {
-            let pod_group = pod_group::name(&member.pod_gang.name_any(), member.pod_clique);
+            let pod_group = pod_group::name(member.pod_gang, member.pod_clique);
             pod.labels_mut().insert(LABEL_POD_GROUP.to_owned(), pod_group);
         }
         let spec = pod_spec::schedule_by(self.name(), pod, member)?;
@@ -152,7 +155,7 @@ impl SchedulerBackend for Koordinator {
     /// and forgets it. What keeps it from trying before the hard gang is released is said in `plan`.
     fn release_labels(&self, pod_gang: &PodGang, pod: &Pod) -> BTreeMap<String, String> {
         let podgroup = pod.labels().get(LABEL_POD_CLIQUE).map(String::as_str).unwrap_or_default();
-        [(LABEL_POD_GROUP.to_owned(), pod_group::name(&pod_gang.name_any(), podgroup))].into()
+        [(LABEL_POD_GROUP.to_owned(), pod_group::name(pod_gang, podgroup))].into()
     }
 
     /// Koordinator plans a gang with every pod that is there, and forgets those that it did not need; a surplus pod is

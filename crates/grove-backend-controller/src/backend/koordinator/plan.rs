@@ -26,8 +26,7 @@ const HELD: i32 = i32::MAX;
 
 /// Names of the PodGroups of `pod_gang`, in podgroup order.
 pub(super) fn names(pod_gang: &PodGang) -> impl Iterator<Item = String> {
-    let gang = pod_gang.name_any();
-    pod_gang.spec.podgroups.iter().map(move |podgroup| pod_group::name(&gang, &podgroup.name))
+    pod_gang.spec.podgroups.iter().map(|podgroup| pod_group::name(pod_gang, &podgroup.name))
 }
 
 /// The PodGroups of the PodGang, in podgroup order. `standing` are all of them that are there, whoever controls them.
@@ -47,7 +46,7 @@ pub(super) fn plan(
         let reason = format!("{name} has minReplicas {min_replicas}, a gang has at least one pod");
         return Err(BackendError::Refused(format!("PodGang {gang}: {reason}")));
     }
-    let name = |podgroup: &PodGroup| pod_group::name(&gang, &podgroup.name);
+    let name = |podgroup: &PodGroup| pod_group::name(pod_gang, &podgroup.name);
     let groups: Vec<_> = names(pod_gang).map(|name| format!("{namespace}/{name}")).collect();
     let common = annotations(config, &groups, gather);
     let released = excess_pods::is_released(state);

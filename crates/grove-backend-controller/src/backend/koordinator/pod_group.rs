@@ -1,7 +1,10 @@
 //! Names, labels and annotations of Koordinator's gang API.
 
+use grove_api::PodGang;
+use kube::ResourceExt;
 use kube::api::{ApiResource, GroupVersionKind};
 
+use crate::backend::generation::named;
 use crate::backend::names::{MAX_LABEL, within};
 
 /// Label of a pod: name of its PodGroup.
@@ -27,9 +30,10 @@ pub(super) fn pod_groups() -> ApiResource {
 }
 
 /// The PodGroup of one podgroup: `<podgang>-<podgroup>`, cut to what the label of a pod can hold. A function
-/// of names alone, so that it is the same on the object, in the list of the GangGroup and on every pod.
-pub(super) fn name(pod_gang: &str, podgroup: &str) -> String {
-    within(MAX_LABEL, format!("{pod_gang}-{podgroup}"))
+/// of names and the generation alone, so that it is the same on the object, in the list of the GangGroup and on every pod.
+/// A GangGroup that was satisfied once stays so for Koordinator, so a recycled gang is another GangGroup.
+pub(super) fn name(pod_gang: &PodGang, podgroup: &str) -> String {
+    within(MAX_LABEL, named(pod_gang, format!("{}-{podgroup}", pod_gang.name_any())))
 }
 
 #[cfg(test)]
@@ -39,11 +43,12 @@ mod tests {
     #[test]
     fn names_are_cut_to_a_label() {
         let podgroup = |clique: &str| format!("workload-of-some-length-0-{clique}");
-        let pod_gang = "workload-of-some-length-0";
-        insta::assert_snapshot!(name(pod_gang, &podgroup("leader")), @"workload-of-some-length-0-workload-of-some-length-0-leader");
-        let cut = name(pod_gang, &podgroup("prefill-worker"));
+        let mut pod_gang = PodGang::default();
+        pod_gang.metadata.name = Some("workload-of-some-length-0".to_owned());
+        insta::assert_snapshot!(name(&pod_gang, &podgroup("leader")), @"workload-of-some-length-0-workload-of-some-length-0-leader");
+        let cut = name(&pod_gang, &podgroup("prefill-worker"));
         assert_eq!(cut.len(), MAX_LABEL);
         assert!(cut.starts_with("workload-of-some-length-0-workload-of-some-length-0-pr-"), "{cut}");
-        assert_ne!(cut, name(pod_gang, &podgroup("prefill-leader")));
+        assert_ne!(cut, name(&pod_gang, &podgroup("prefill-leader")));
     }
 }

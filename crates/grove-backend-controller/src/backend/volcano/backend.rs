@@ -100,7 +100,7 @@ impl SchedulerBackend for Volcano {
 
     fn prepare_pod(&self, pod: &mut DynamicObject, member: &Membership<'_>) -> Result<(), BackendError> {
         for key in ANNOTATIONS_GROUP_NAME {
-            pod.annotations_mut().insert(key.to_owned(), member.pod_gang.name_any());
+            pod.annotations_mut().insert(key.to_owned(), plan::name(member.pod_gang));
         }
         let spec = pod_spec::schedule_by(self.name(), pod, member)?;
         // A node that lacks the label of a rack may still be in a HyperNode of a lower tier, as a host.
@@ -121,6 +121,7 @@ impl SchedulerBackend for Volcano {
         let (tiers, warning) = tiers::of_gang(&self.client, gang, existing).await?;
         let wanted = plan::plan(pod_gang, &tiers)?;
         gang_objects::ensure(&self.client, pod_gang, &pod_groups(), &wanted, existing).await?;
+        gang_objects::prune_former(&self.client, gang, &pod_groups(), &[wanted], existing).await?;
         Ok(Synced { warnings: warning.into_iter().collect() })
     }
 

@@ -20,6 +20,7 @@ use super::tiers::GangTiers;
 use crate::backend::BackendError;
 use crate::backend::domain::pack_keys;
 use crate::backend::gang_objects::{Pairs, metadata};
+use crate::backend::generation;
 
 /// Plans the PodGroup of `pod_gang`. `tiers` are those of its required levels.
 ///
@@ -31,9 +32,15 @@ pub(super) fn plan(pod_gang: &PodGang, tiers: &GangTiers) -> Result<DynamicObjec
     let resource = pod_groups();
     Ok(DynamicObject {
         types: Some(TypeMeta { api_version: resource.api_version, kind: resource.kind }),
-        metadata: metadata(pod_gang, &pod_gang.name_any(), Pairs::new(), Pairs::new()),
+        metadata: metadata(pod_gang, &name(pod_gang), Pairs::new(), Pairs::new()),
         data: json!({ "spec": spec }),
     })
+}
+
+/// The PodGroup of the PodGang. Volcano remembers the HyperNode of a PodGroup for as long as that exists, so a recycled gang
+/// has one of its own.
+pub(super) fn name(pod_gang: &PodGang) -> String {
+    generation::named(pod_gang, pod_gang.name_any())
 }
 
 fn spec(pod_gang: &PodGang, tiers: &GangTiers) -> Result<Value, String> {

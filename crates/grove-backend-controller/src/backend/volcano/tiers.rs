@@ -18,6 +18,7 @@ use serde_json::Value;
 use super::VOLCANO;
 use super::api::{LABEL_TIER, LABEL_TOPOLOGY, hyper_nodes, pod_groups};
 use super::hyper_tree::topology_label;
+use super::plan;
 use crate::backend::{BackendError, GangState, domain, gang_objects};
 
 /// The tiers of a ClusterTopologyBinding's levels: the narrowest is tier 1.
@@ -71,7 +72,7 @@ pub(super) async fn of_gang(
         let reason = format!("PodGang {gang}: a topology constraint ({first}) without a topology's name");
         return Err(BackendError::Refused(reason));
     };
-    let (resource, names) = (pod_groups(), [pod_gang.name_any()]);
+    let (resource, names) = (pod_groups(), [plan::name(pod_gang)]);
     let standing = gang_objects::standing(client, pod_gang, &resource, names, existing).await?;
     let written = standing.first().and_then(|found| written(pod_gang, found));
     match (of_binding(client, gang, topology, &keys, written.as_ref()).await, written) {

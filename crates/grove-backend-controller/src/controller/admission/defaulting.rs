@@ -7,8 +7,7 @@
 //! Three differences from upstream, on purpose:
 //! - `minAvailable` defaults to the *defaulted* `replicas`. Upstream takes the number before defaulting, so
 //!   that leaving out both gives 0 and a rejection.
-//! - `terminationDelay` is left unset (upstream: 4h): a value there is then always the user's, who can be
-//!   told that it has no effect yet.
+//! - `terminationDelay` is left unset (upstream: 4h): a value there is then always the user's, and none means 4h.
 //! - `metadata.namespace` is left alone: the API server has set it from the request.
 
 use serde_json::{Value, json};

@@ -8,7 +8,7 @@
 //! - `server`: the HTTP side, upstream's three paths
 //! - `defaulting`: the mutating webhook
 //! - `validate`: the order of the checks on create and on update
-//! - `structure`, `names`, `duration`, `pod_template`, `startup_order`: rules on one PodCliqueSet (ADM-04)
+//! - `structure`, `names`, `pod_template`, `startup_order`: rules on one PodCliqueSet (ADM-04)
 //! - `unsupported`: what this controller does not do yet and therefore refuses
 //! - `topology`, `topology_bindings`: constraints against a ClusterTopologyBinding (ADM-07)
 //! - `immutability`, `topology_change`: rules on a change (ADM-03)
@@ -21,7 +21,6 @@
 
 mod cluster_topology_binding;
 mod defaulting;
-mod duration;
 mod findings;
 #[cfg(test)]
 pub(super) mod fixture;

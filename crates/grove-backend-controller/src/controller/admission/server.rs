@@ -157,13 +157,15 @@ mod tests {
 
     #[tokio::test]
     async fn refusal_and_warnings_travel_together() {
-        let pcs =
-            defaulted(&[("/spec/replicas", json!(-1)), ("/spec/template/terminationDelay", json!("4h"))]);
+        let pcs = defaulted(&[
+            ("/spec/replicas", json!(-1)),
+            ("/spec/updateStrategy", json!({ "type": "OnDelete" })),
+        ]);
         let response = create(ready(), pcs).await;
         assert_eq!(response["allowed"], false);
         assert_eq!(response["status"]["code"], 422);
         insta::assert_snapshot!(response["status"]["message"].as_str().unwrap(), @"spec.replicas: Invalid value: -1: must be greater than or equal to 0");
-        insta::assert_snapshot!(response["warnings"], @r#"["spec.template.terminationDelay has no effect yet: gangs are never terminated"]"#);
+        insta::assert_snapshot!(response["warnings"], @r#"["spec.updateStrategy has no effect yet: pod templates cannot be updated"]"#);
     }
 
     #[tokio::test]

@@ -5,10 +5,10 @@
 
 use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueTemplateSpec};
 
-use super::duration::is_positive_duration;
 use super::findings::{duplicate, invalid, repeated};
 use super::names::{combined_length_fault, is_dns_subdomain};
 use crate::backend::FieldError;
+use crate::controller::duration::duration;
 
 const GREATER_THAN_0: &str = "must be greater than 0";
 
@@ -138,9 +138,9 @@ fn check_counts(replicas: Option<i32>, min_available: Option<i32>, path: &str, e
 }
 
 fn check_termination_delay(delay: &str) -> Option<FieldError> {
-    let message = match is_positive_duration(delay) {
-        Some(true) => return None,
-        Some(false) => "terminationDelay must be greater than 0",
+    let message = match duration(delay) {
+        Some(delay) if !delay.is_zero() => return None,
+        Some(_) => "terminationDelay must be greater than 0",
         None => "must be a duration such as 4h or 1h30m",
     };
     Some(invalid("spec.template.terminationDelay", delay, message))

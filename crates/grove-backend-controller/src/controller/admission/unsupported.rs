@@ -77,13 +77,10 @@ fn check_mnnvl(pcs: &PodCliqueSet) -> Vec<FieldError> {
 }
 
 fn warnings(pcs: &PodCliqueSet) -> Vec<String> {
-    let delay = pcs.spec.template.termination_delay.is_some();
-    let delay =
-        delay.then(|| "spec.template.terminationDelay has no effect yet: gangs are never terminated".into());
     let strategy = pcs.spec.update_strategy.is_some();
     let strategy =
         strategy.then(|| "spec.updateStrategy has no effect yet: pod templates cannot be updated".into());
-    delay.into_iter().chain(strategy).collect()
+    strategy.into_iter().collect()
 }
 
 #[cfg(test)]
@@ -155,14 +152,8 @@ mod tests {
 
     #[test]
     fn what_only_has_no_effect_is_a_warning() {
-        let findings = check(&pcs(&[
-            ("/spec/updateStrategy", json!({ "type": "OnDelete" })),
-            ("/spec/template/terminationDelay", json!("4h")),
-        ]));
+        let findings = check(&pcs(&[("/spec/updateStrategy", json!({ "type": "OnDelete" }))]));
         assert_eq!(findings.errors, []);
-        insta::assert_snapshot!(findings.warnings.join("\n"), @"
-        spec.template.terminationDelay has no effect yet: gangs are never terminated
-        spec.updateStrategy has no effect yet: pod templates cannot be updated
-        ");
+        insta::assert_snapshot!(findings.warnings.join("\n"), @"spec.updateStrategy has no effect yet: pod templates cannot be updated");
     }
 }

@@ -138,7 +138,7 @@ mod tests {
             ("/spec/replicas", json!(-1)),
             ("/spec/template/cliques/0/spec/startsAfter", json!(["a"])),
             ("/spec/template/cliques/0/spec/podSpec/nodeName", json!("n1")),
-            ("/spec/template/terminationDelay", json!("4h")),
+            ("/spec/updateStrategy", json!({ "type": "OnDelete" })),
             ("/spec/template/topologyConstraint", json!({ "pack": { "required": "rack" } })),
             (SCHEDULER[0], json!("koord-scheduler")),
         ]))

@@ -1,9 +1,12 @@
-//! One pass over a PodClique: as many pods as wanted, then gates off where they may come off.
+//! One pass over a PodClique: as many pods as wanted, then gates off where they may come off. Pods of a former generation are
+//! no pods of it any more: they are deleted, and made anew.
 
 use std::sync::Arc;
 
 use futures::FutureExt;
-use grove_api::names::{LABEL_BASE_POD_GANG, LABEL_POD_GANG, LABEL_POD_INDEX, LABEL_SCHEDULER_NAME};
+use grove_api::names::{
+    LABEL_BASE_POD_GANG, LABEL_GENERATION, LABEL_POD_GANG, LABEL_POD_INDEX, LABEL_SCHEDULER_NAME,
+};
 use grove_api::{PodClique, PodCliqueSet, PodGang};
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, Pod};
 use kube::ResourceExt;
@@ -13,11 +16,13 @@ use kube::runtime::controller::Action;
 use super::expectations::{PATIENCE, Seen};
 use super::gate::{self, GangReadiness};
 use super::{create, pod, replicas};
-use crate::backend::{GangState, Membership, Release, SchedulerBackend, Served, is_gated};
+use crate::backend::{GangState, Membership, Release, SchedulerBackend, Served, generation, is_gated};
 use crate::controller::children::{self, Write};
 use crate::controller::context::Context;
 use crate::controller::error::ReconcileError;
-use crate::controller::gang_view::{GangView, has_earlier_pods, is_bound, is_finished, is_live, own_pods};
+use crate::controller::gang_view::{
+    GangView, has_earlier_pods, is_bound, is_finished, is_former, is_live, own_pods,
+};
 use crate::controller::writes;
 
 /// Reason of the event on a PodClique whose pods cannot be created.
@@ -39,8 +44,15 @@ pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
     let Served::By(backend) = context.registry.serve(scheduler, Some(&pcs)) else {
         return Ok(Action::await_change());
     };
-    let clique =
-        Clique { context: &context, pcs: &pcs, pclq: &pclq, pod_gang: &pod_gang, backend: &*backend };
+    let generation = context.caches.generation_of(&pcs, &pclq);
+    let clique = Clique {
+        context: &context,
+        pcs: &pcs,
+        pclq: &pclq,
+        pod_gang: &pod_gang,
+        backend: &*backend,
+        generation,
+    };
     let pods = own_pods(&context.caches, &pclq);
     let (scaled, released) = tokio::join!(clique.scale(&pods), clique.release(&pods));
     scaled.and(released)?;
@@ -57,6 +69,8 @@ struct Clique<'a> {
     pclq: &'a PodClique,
     pod_gang: &'a PodGang,
     backend: &'a dyn SchedulerBackend,
+    /// That its pods should be of.
+    generation: u64,
 }
 
 impl Clique<'_> {
@@ -72,7 +86,9 @@ impl Clique<'_> {
         let undeleted = |pod: &&Arc<Pod>| pod.uid().is_some_and(|uid| !unseen.deleted.contains(&uid));
         let terminating_counts = self.context.faults.terminating_counts;
         let counts = |pod: &&Arc<Pod>| is_live(pod) || (terminating_counts && !is_finished(pod));
-        let live: Vec<_> = pods.iter().filter(counts).filter(undeleted).map(|pod| replica(pod)).collect();
+        let (former, own): (Vec<_>, Vec<_>) =
+            pods.iter().filter(undeleted).partition(|pod| is_former(pod, self.generation));
+        let live: Vec<_> = own.into_iter().filter(counts).map(|pod| replica(pod)).collect();
         let member = Membership { pod_gang: self.pod_gang, pod_clique: &self.pclq.name_any(), pod_index: 0 };
         let hard = member.min_replicas().unwrap_or(0);
         let plan = replicas::plan(self.pclq.spec.replicas, hard, &live, &unseen.created);
@@ -80,12 +96,17 @@ impl Clique<'_> {
         let finished =
             pods.iter().filter(|pod| is_finished(pod) && pod.metadata.deletion_timestamp.is_none());
         let finished = finished.filter(undeleted);
+        let former: Vec<_> = former.into_iter().filter(|pod| is_live(pod)).collect();
+        // Those of the next generation take their indexes.
+        let is_anew = former.is_empty();
         let surplus = pods.iter().filter(|pod| pod.uid().is_some_and(|uid| plan.delete.contains(&uid)));
-        let deletions = finished.chain(surplus).map(|pod| self.delete(pod).boxed());
+        let deletions = finished.chain(surplus).chain(former).map(|pod| self.delete(pod).boxed());
         // No pod before its gang resources stand. Pods name their PodGroup: those of a new PodGang would keep a deleted
         // one's PodGroup of the same name alive by its finalizer, and with it the name taken, for ever (DEL-08).
-        let may_create =
-            self.context.synced.stand(self.pod_gang) && !has_earlier_pods(&self.context.caches, self.pclq);
+        let may_create = is_anew
+            && self.context.synced.stand(self.pod_gang)
+            && self.is_gang_of_this_generation()
+            && !has_earlier_pods(&self.context.caches, self.pclq);
         let create = if may_create { plan.create.as_slice() } else { &[] };
         let writes: Vec<Write<'_>> =
             deletions.chain(create.iter().map(|index| self.create(*index).boxed())).collect();
@@ -98,11 +119,21 @@ impl Clique<'_> {
         result
     }
 
+    /// Whether the PodGang, whose generation pods join, knows of the recycle that they come from. A scaled one follows its
+    /// base; in a base PodGang a group's replica may have been recycled alone.
+    fn is_gang_of_this_generation(&self) -> bool {
+        let is_scaled = self.pclq.labels().contains_key(LABEL_BASE_POD_GANG);
+        !is_scaled || generation::of_gang(self.pod_gang) == self.generation
+    }
+
     async fn create(&self, index: i32) -> Result<(), ReconcileError> {
         let name = create::pod_name(&self.pclq.name_any());
         let mut pod = pod::pod(self.pcs, self.pclq, &name, index);
         let pod_clique = self.pclq.name_any();
         let member = Membership { pod_gang: self.pod_gang, pod_clique: &pod_clique, pod_index: index };
+        if self.generation > 0 {
+            pod.labels_mut().insert(LABEL_GENERATION.to_owned(), self.generation.to_string());
+        }
         self.backend.prepare_pod(&mut pod, &member)?;
         let expectations = &self.context.expectations;
         expectations.expect_creation(self.uid(), &name, index);
@@ -135,10 +166,18 @@ impl Clique<'_> {
             tracing::debug!(pod_clique = self.pclq.name_any(), reason, "gates stay");
             return Ok(());
         }
-        let gang_pods = GangView::of(&self.context.caches, self.pod_gang).pods();
+        let view = GangView::of(&self.context.caches, self.pod_gang);
+        let (gang_pods, former) = (view.pods(), view.former());
         let topology = self.context.caches.topology_of(self.pod_gang);
-        let state = GangState { pod_gang: self.pod_gang, pods: &gang_pods, topology: topology.as_deref() };
-        let referenced = gated.into_iter().filter(|pod| gate::is_referenced(self.pod_gang, &pod.name_any()));
+        let state = GangState {
+            pod_gang: self.pod_gang,
+            pods: &gang_pods,
+            former: &former,
+            topology: topology.as_deref(),
+        };
+        // One of a later generation comes from a recycle that this cache has not heard of.
+        let of_generation = gated.into_iter().filter(|pod| generation::of_pod(pod) == self.generation);
+        let referenced = of_generation.filter(|pod| gate::is_referenced(self.pod_gang, &pod.name_any()));
         children::all(referenced.map(|pod| self.release_one(pod, &state).boxed()).collect()).await
     }
 
@@ -167,7 +206,7 @@ impl Clique<'_> {
         GangReadiness {
             initialized: gate::is_initialized(self.pod_gang),
             synced: self.context.synced.is_current(self.pod_gang),
-            base_unbound: base.flatten(),
+            base_unbound: base.flatten().filter(|_| !self.context.faults.former_base_counts),
         }
     }
 

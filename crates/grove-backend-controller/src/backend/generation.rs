@@ -1,0 +1,45 @@
+//! Generations of a gang: how often its pods have been recycled.
+//!
+//! A scheduler that counts bound pods counts those of the former generation until they are gone, and one that remembers that
+//! a gang was satisfied remembers it of the former generation too. So where gang resources know of pods by their name alone,
+//! each generation has gang resources of its own (TERM-07, TERM-08).
+
+use grove_api::PodGang;
+use grove_api::names::{ANNOTATION_GENERATION, LABEL_GENERATION};
+use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt;
+
+/// The generation of a PodGang that its gang resources are for, from 0.
+pub(crate) fn of_gang(pod_gang: &PodGang) -> u64 {
+    number(pod_gang.annotations().get(ANNOTATION_GENERATION))
+}
+
+/// The generation that a pod is of, from 0.
+pub(crate) fn of_pod(pod: &Pod) -> u64 {
+    number(pod.labels().get(LABEL_GENERATION))
+}
+
+fn number(text: Option<&String>) -> u64 {
+    text.and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+/// The name of a gang resource in the PodGang's generation. No name that a user chooses has a dot.
+pub(super) fn named(pod_gang: &PodGang, name: String) -> String {
+    match of_gang(pod_gang) {
+        0 => name,
+        generation => format!("{name}.{generation}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_generation_is_not_named() {
+        let mut pod_gang = PodGang::default();
+        assert_eq!(named(&pod_gang, "wl-0-a".into()), "wl-0-a");
+        pod_gang.annotations_mut().insert(ANNOTATION_GENERATION.into(), "2".into());
+        assert_eq!(named(&pod_gang, "wl-0-a".into()), "wl-0-a.2");
+    }
+}

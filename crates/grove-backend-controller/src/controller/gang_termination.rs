@@ -1,0 +1,309 @@
+//! When a scope is recycled: a breach of it has lasted for the termination delay.
+//!
+//! A PodCliqueSet replica is breached if one of its standalone PodCliques is, or one of its scaling groups has too few
+//! replicas left; a replica of a group that has enough others is recycled alone. Only a PodClique that was held in this
+//! generation can be breached, so what waits for room is left to wait. The clock is in the statuses, where a restart finds
+//! it; all that is written here is the next generation's number ([`generations`]).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use grove_api::names::{self, CONDITION_MIN_AVAILABLE_BREACHED};
+use grove_api::{PodClique, PodCliqueScalingGroup, PodCliqueSet};
+use jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt;
+use kube::runtime::controller::Action;
+
+use super::caches::of;
+use super::context::Context;
+use super::duration::duration;
+use super::error::ReconcileError;
+use super::faults::Faults;
+use super::generations::{self, of_replica};
+use super::ownership::is_controlled_by;
+use super::pod_clique_status::held_since;
+use super::{conditions, writes};
+use crate::backend::generation;
+
+/// Upstream's default.
+const DEFAULT_DELAY: Duration = Duration::from_secs(4 * 60 * 60);
+/// Times in statuses are cut to whole seconds.
+const ROUNDED: Duration = Duration::from_secs(1);
+
+/// Reasons of the events on a PodCliqueSet that tell of a recycle.
+const REASON_REPLICA_RECYCLED: &str = "PodCliqueSetReplicaDeleteSuccessful";
+const REASON_GROUP_REPLICA_RECYCLED: &str = "PodCliqueScalingGroupReplicaDeleteSuccessful";
+
+/// Recycles what of one PodCliqueSet is due, and comes back when the next clock runs out.
+///
+/// # Errors
+/// A write that failed.
+pub(super) async fn reconcile(
+    pcs: Arc<PodCliqueSet>,
+    context: Arc<Context>,
+) -> Result<Action, ReconcileError> {
+    if pcs.metadata.deletion_timestamp.is_some() || context.registry.resolve(&pcs).is_none() {
+        return Ok(Action::await_change());
+    }
+    let delay = pcs.spec.template.termination_delay.as_deref().and_then(duration);
+    let delay = delay.filter(|delay| !delay.is_zero()).unwrap_or(DEFAULT_DELAY) + ROUNDED;
+    let delay = if context.faults.termination_at_once { Duration::ZERO } else { delay };
+    let now = Timestamp::now();
+    let mut next: Option<Duration> = None;
+    for i in 0..pcs.spec.replicas {
+        let replica = Replica::of(&context, &pcs, i);
+        let clocks = replica.clocks(&context.faults);
+        let plan = plan(&clocks, delay, now);
+        next = next.into_iter().chain(plan.wait).min();
+        if plan.whole {
+            replica.recycle(&context, &pcs).await?;
+        }
+        for (group, replicas) in replica.groups.iter().zip(&plan.of_groups) {
+            group.recycle(&context, &pcs, replicas).await?;
+        }
+    }
+    Ok(next.map_or_else(Action::await_change, Action::requeue))
+}
+
+/// Since when what is breached; `None` is not.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Clocks {
+    standalone: Vec<Option<Timestamp>>,
+    groups: Vec<GroupClocks>,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct GroupClocks {
+    min: usize,
+    replicas: Vec<Option<Timestamp>>,
+}
+
+impl GroupClocks {
+    /// Since when too few replicas are left.
+    fn breached(&self) -> Option<Timestamp> {
+        let mut breached: Vec<_> = self.replicas.iter().flatten().copied().collect();
+        breached.sort_unstable();
+        let spare = self.replicas.len().checked_sub(self.min)?;
+        breached.get(spare).copied()
+    }
+}
+
+/// What is due.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Plan {
+    /// The PodCliqueSet replica.
+    whole: bool,
+    /// Replicas of each of its scaling groups.
+    of_groups: Vec<Vec<i32>>,
+    /// When the next is.
+    wait: Option<Duration>,
+}
+
+fn plan(clocks: &Clocks, delay: Duration, now: Timestamp) -> Plan {
+    let left = |since: Timestamp| -> Duration {
+        let ends = since.saturating_add(SignedDuration::try_from(delay).unwrap_or(SignedDuration::MAX));
+        ends.map_or(Duration::MAX, |ends| {
+            Duration::try_from(ends.duration_since(now)).unwrap_or(Duration::ZERO)
+        })
+    };
+    let whole = clocks.standalone.iter().copied().chain(clocks.groups.iter().map(GroupClocks::breached));
+    let whole = whole.flatten().map(left).min();
+    if whole == Some(Duration::ZERO) {
+        return Plan { whole: true, ..Plan::default() };
+    }
+    let mut plan = Plan { wait: whole, ..Plan::default() };
+    for group in &clocks.groups {
+        let mut due = Vec::new();
+        // Where too few are left, the PodCliqueSet replica answers for them.
+        let alone = group.replicas.iter().enumerate().filter(|_| group.breached().is_none());
+        for (j, since) in alone.filter_map(|(j, since)| Some((i32::try_from(j).ok()?, (*since)?))) {
+            match left(since) {
+                Duration::ZERO => due.push(j),
+                wait => plan.wait = plan.wait.into_iter().chain([wait]).min(),
+            }
+        }
+        plan.of_groups.push(due);
+    }
+    plan
+}
+
+/// A PodCliqueSet replica, as the caches have it.
+struct Replica {
+    i: i32,
+    /// Each with the generation that its pods should be of.
+    standalone: Vec<(Arc<PodClique>, u64)>,
+    groups: Vec<Group>,
+    base: String,
+}
+
+/// A scaling group with the PodCliques of each replica, those that exist.
+struct Group {
+    pcsg: Arc<PodCliqueScalingGroup>,
+    replicas: Vec<Vec<(Arc<PodClique>, u64)>>,
+}
+
+impl Replica {
+    fn of(context: &Context, pcs: &PodCliqueSet, i: i32) -> Self {
+        let (caches, namespace, set) = (&context.caches, pcs.namespace(), pcs.name_any());
+        let base = context.faults.pod_gang_names().base(pcs, i);
+        let generation = caches.gang_of_set(pcs, &base).map_or(0, |base| generation::of_gang(&base));
+        let template = &pcs.spec.template;
+        let is_grouped = |name: &String| {
+            template.pod_clique_scaling_groups.iter().any(|group| group.clique_names.contains(name))
+        };
+        let clique = |name: String| {
+            let found = caches.pod_cliques.get(namespace.as_deref(), &name)?;
+            found.metadata.deletion_timestamp.is_none().then_some(found)
+        };
+        let standalone = template.cliques.iter().filter(|clique| !is_grouped(&clique.name));
+        let standalone = standalone.filter_map(|template| {
+            let found = clique(names::standalone_pod_clique(&set, i, &template.name));
+            found.filter(|found| is_controlled_by(&**found, pcs)).map(|found| (found, generation))
+        });
+        let group = |name: &String| {
+            let pcsg =
+                caches.scaling_groups.get(namespace.as_deref(), &names::scaling_group(&set, i, name))?;
+            let pcsg = Some(pcsg).filter(|pcsg| is_controlled_by(&**pcsg, pcs))?;
+            let members = |j: i32| {
+                let generation = of_replica(generation, Some(&pcsg), j);
+                let names = pcsg.spec.clique_names.iter();
+                let found = names
+                    .filter_map(|name| clique(names::scaling_group_pod_clique(&pcsg.name_any(), j, name)));
+                found
+                    .filter(|found| is_controlled_by(&**found, &*pcsg))
+                    .map(|found| (found, generation))
+                    .collect()
+            };
+            let replicas = (0..pcsg.spec.replicas).map(members).collect();
+            Some(Group { pcsg, replicas })
+        };
+        Self {
+            i,
+            standalone: standalone.collect(),
+            groups: template
+                .pod_clique_scaling_groups
+                .iter()
+                .filter_map(|config| group(&config.name))
+                .collect(),
+            base,
+        }
+    }
+
+    fn clocks(&self, faults: &Faults) -> Clocks {
+        let clock = |(pclq, generation): &(Arc<PodClique>, u64)| breached_since(pclq, *generation, faults);
+        let group = |group: &Group| GroupClocks {
+            min: match faults.group_takes_all {
+                true => group.replicas.len(),
+                false => usize::try_from(group.pcsg.spec.min_available.unwrap_or(1)).unwrap_or(0),
+            },
+            replicas: group.replicas.iter().map(|members| members.iter().filter_map(clock).min()).collect(),
+        };
+        Clocks {
+            standalone: self.standalone.iter().map(clock).collect(),
+            groups: self.groups.iter().map(group).collect(),
+        }
+    }
+
+    /// Begins the next generation of all of it. No pod may have its number yet: should the PodGang have been made anew, and
+    /// its count with it, the pods still know.
+    async fn recycle(&self, context: &Context, pcs: &PodCliqueSet) -> Result<(), ReconcileError> {
+        let Some(base) = context.caches.gang_of_set(pcs, &self.base) else { return Ok(()) };
+        let cliques = self
+            .standalone
+            .iter()
+            .chain(self.groups.iter().flat_map(|group| group.replicas.iter().flatten()));
+        let namespace = pcs.namespace().unwrap_or_default();
+        let pods =
+            cliques.flat_map(|(pclq, _)| context.caches.pods.indexed(&of(&namespace, &pclq.name_any())));
+        let highest = pods.map(|pod| generation::of_pod(&pod)).max().unwrap_or(0);
+        let next = generation::of_gang(&base).max(highest) + 1;
+        writes::patch(&context.client, &*base, &generations::next_of_gang(&base, next)).await?;
+        if context.faults.recycle_takes_gang {
+            writes::delete(&context.client, &*base).await?;
+        }
+        let note = format!(
+            "PodCliqueSet replica {} recycled: its minimum was not available for the termination delay",
+            self.i
+        );
+        context.events.tell(pcs, REASON_REPLICA_RECYCLED, &note).await;
+        Ok(())
+    }
+}
+
+impl Group {
+    /// Begins the next generation of these replicas.
+    async fn recycle(
+        &self,
+        context: &Context,
+        pcs: &PodCliqueSet,
+        replicas: &[i32],
+    ) -> Result<(), ReconcileError> {
+        if replicas.is_empty() {
+            return Ok(());
+        }
+        let patch = generations::next_of_replicas(&self.pcsg, replicas);
+        writes::patch(&context.client, &*self.pcsg, &patch).await?;
+        for j in replicas {
+            let group = self.pcsg.name_any();
+            let note = format!(
+                "replica {j} of {group} recycled: its minimum was not available for the termination delay"
+            );
+            context.events.tell(pcs, REASON_GROUP_REPLICA_RECYCLED, &note).await;
+        }
+        Ok(())
+    }
+}
+
+/// Since when a PodClique is breached, if it was held in this generation.
+fn breached_since(pclq: &PodClique, generation: u64, faults: &Faults) -> Option<Timestamp> {
+    let conditions = &pclq.status.as_ref()?.conditions;
+    let breached = conditions::since(conditions, CONDITION_MIN_AVAILABLE_BREACHED)?;
+    if faults.held_from_the_start {
+        let made = pclq.metadata.creation_timestamp.as_ref().map(|made| made.0);
+        return Some(breached.max(made.unwrap_or(breached)));
+    }
+    // One that was unhealthy when it was bound was breached before, and not for want of a pod that was lost.
+    Some(breached.max(held_since(conditions, generation)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn clocks(standalone: &[Option<i64>], groups: &[(usize, &[Option<i64>])]) -> Clocks {
+        let times = |seconds: &[Option<i64>]| seconds.iter().map(|second| second.map(at)).collect::<Vec<_>>();
+        let group =
+            |(min, replicas): &(usize, &[Option<i64>])| GroupClocks { min: *min, replicas: times(replicas) };
+        Clocks { standalone: times(standalone), groups: groups.iter().map(group).collect() }
+    }
+
+    /// Ten seconds after the beginning, with a delay of four.
+    #[rstest::rstest]
+    #[case::nothing(clocks(&[None], &[(1, &[None])]), false, &[vec![]], None)]
+    #[case::a_clique_too_long(clocks(&[Some(6), None], &[]), true, &[], None)]
+    #[case::a_clique_not_long_enough(clocks(&[Some(7)], &[]), false, &[], Some(1))]
+    #[case::one_replica_to_spare(clocks(&[], &[(1, &[None, Some(5)])]), false, &[vec![1]], None)]
+    #[case::one_to_spare_not_long_enough(clocks(&[], &[(1, &[None, Some(8)])]), false, &[vec![]], Some(2))]
+    #[case::none_to_spare(clocks(&[], &[(2, &[None, Some(5)])]), true, &[], None)]
+    #[case::too_few_since_the_second(clocks(&[], &[(1, &[Some(2), Some(9)])]), false, &[vec![]], Some(3))]
+    #[case::the_whole_takes_its_groups_along(clocks(&[Some(1)], &[(1, &[Some(1), None])]), true, &[], None)]
+    #[case::the_clique_waits_and_the_replica_is_due(
+        clocks(&[Some(9)], &[(1, &[Some(1), None])]),
+        false,
+        &[vec![0]],
+        Some(3)
+    )]
+    fn plans(
+        #[case] clocks: Clocks,
+        #[case] whole: bool,
+        #[case] of_groups: &[Vec<i32>],
+        #[case] wait: Option<u64>,
+    ) {
+        let found = plan(&clocks, Duration::from_secs(4), at(10));
+        assert_eq!(found, Plan { whole, of_groups: of_groups.to_vec(), wait: wait.map(Duration::from_secs) });
+    }
+}

@@ -1,0 +1,4 @@
+//! Status.
+
+pub(crate) mod calm;
+pub(crate) mod recounted;

@@ -1,0 +1,138 @@
+//! 1 node; 2 replicas of a gang of two cliques, with a termination delay of an hour. A clique of the first replica is scaled
+//! out, and breached; then the delay is cut to 2 s. The second replica is breached, and scaled in at once. At last the clique
+//! that was scaled out is deleted by hand.
+
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_contract::violation::Code;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits::REACTION;
+use conformance_driver::pod_health::Containers;
+use conformance_history::{History, MarkName, condition, count};
+use conformance_judge::life::{generations, termination};
+use conformance_judge::{Shown, binding, ensure, finding, violation};
+use serde_json::{Value, json};
+
+use super::replica;
+
+const RECYCLED_BEFORE_THE_CHANGE: Code = Code::new("recycled-before-the-change");
+const RECYCLED_LATE: Code = Code::new("recycled-late-after-the-change");
+const OTHER_REPLICAS: Code = Code::new("came-back-with-other-replicas");
+
+/// Mark: the delay is 2 s from here on.
+const CUT: MarkName = MarkName::of_case("delay cut");
+/// Mark: the second replica has gone.
+const SCALED_IN: MarkName = MarkName::of_case("replica scaled in while its clock ran");
+/// Mark: a clique is about to be deleted.
+const BY_HAND: MarkName = MarkName::of_case("clique deleted by hand");
+/// Mark: it is back.
+const BACK: MarkName = MarkName::of_case("clique back");
+
+const SET: &str = "revised";
+const WORKER: &str = "revised-0-worker";
+const SIDE: &str = "revised-0-side";
+
+/// TERM-15.
+pub(crate) const CASE: Case = Case::new(
+    "A changed delay counts for a clock that runs, scale-in ends a clock, and a clique deleted by hand comes back as it was",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["TERM-15"])
+.nodes(&[nodes(1)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    test.scale("PodClique", WORKER, 3).await?;
+    test.until_converged(SET).await?;
+    let old: Vec<_> = [WORKER, SIDE].iter().flat_map(|clique| test.pods_of(clique)).collect();
+    crash(test, SIDE).await?;
+    until_breached(test, SIDE).await?;
+    test.mark(CUT, Value::Null);
+    test.patch("PodCliqueSet", SET, json!({"spec": {"template": {"terminationDelay": "2s"}}})).await?;
+    test.until_recycled("replica 0 of revised", "TERM-15", &[WORKER, SIDE], &old, true).await?;
+    test.until_converged(SET).await?;
+    // Long enough to scale in before it runs out.
+    test.patch("PodCliqueSet", SET, json!({"spec": {"template": {"terminationDelay": "20s"}}})).await?;
+    crash(test, "revised-1-side").await?;
+    until_breached(test, "revised-1-side").await?;
+    test.scale("PodCliqueSet", SET, 1).await?;
+    test.until_converged(SET).await?;
+    test.mark(SCALED_IN, Value::Null);
+    test.mark(BY_HAND, Value::Null);
+    let old = test.pods_of(WORKER);
+    test.delete("PodClique", WORKER).await?;
+    test.until("the clique back with its replicas", REACTION, |live| {
+        let of_clique = live.pods().filter(|pod| pod.pod_clique() == Some(WORKER) && !pod.is_terminating());
+        let new: Vec<_> = of_clique.filter(|pod| !old.iter().any(|name| name == pod.name())).collect();
+        new.len() == 3 && new.iter().all(|pod| pod.node().is_some())
+    })
+    .await?;
+    test.mark(BACK, Value::Null);
+    Ok(())
+}
+
+async fn crash(test: &TestContext, clique: &str) -> Result<(), Stop> {
+    match test.pods_of(clique).first() {
+        Some(pod) => test.pod_becomes(pod, Containers::Crashing).await,
+        None => Ok(()),
+    }
+}
+
+async fn until_breached(test: &TestContext, clique: &str) -> Result<(), Stop> {
+    test.until(Awaited::demanded_by("TERM-01", format!("{clique} breached")), REACTION, |live| {
+        let said = live.get("PodClique", clique).and_then(|found| condition(found, "MinAvailableBreached"));
+        said.is_some_and(|said| said["status"] == "True")
+    })
+    .await
+}
+
+/// The first recycle comes after the delay was cut, and within what a new delay would take.
+fn follows_the_change(history: &History) -> Ruling {
+    let scope = replica(history, SET, 0)?.scope();
+    let (cut, _) = history.reached(CUT)?;
+    for recycle in generations::recycles(history, &scope).iter().take(1) {
+        let after = recycle.begun.at.duration_since(history.entries[cut].at);
+        ensure(recycle.begun.index > cut, || {
+            violation(RECYCLED_BEFORE_THE_CHANGE, format!("{scope} was recycled while its delay was an hour"))
+                .shown_by("first deletion", recycle.begun)
+        })?;
+        ensure(after.as_secs() <= 12, || {
+            let message =
+                format!("{scope} was recycled {} s after its delay was cut to 2 s", after.as_secs());
+            violation(RECYCLED_LATE, message).shown_by("first deletion", recycle.begun)
+        })?;
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TERM-15", || {
+        let (first, second) = (replica(history, SET, 0)?, replica(history, SET, 1)?);
+        follows_the_change(history)?;
+        let by_hand = history.waited_for(BY_HAND)?;
+        let before = history.upto(by_hand);
+        termination::times(&before, &first, &first.scope(), 1)?;
+        termination::times(history, &second, &second.scope(), 0)?;
+        history.reached(SCALED_IN)?;
+        let back = history.waited_for(BACK)?;
+        let live = history.before(back);
+        let replicas = live.get("PodClique", WORKER).and_then(|found| count(&found["spec"]["replicas"]));
+        ensure(replicas == Some(3), || {
+            violation(
+                OTHER_REPLICAS,
+                format!("{WORKER} was deleted with 3 replicas and is there with {replicas:?}"),
+            )
+        })?;
+        let others: Vec<_> = history
+            .before(by_hand)
+            .pods()
+            .filter(|pod| pod.pod_clique() == Some(WORKER))
+            .map(|pod| pod.name().to_owned())
+            .collect();
+        let others: Vec<_> = others.iter().map(String::as_str).collect();
+        binding::others_untouched(&history.upto(back), by_hand, &others)?;
+        history.reached(BACK).map(drop)
+    })]
+}

@@ -1,0 +1,94 @@
+//! 1 node; a clique of one pod, and a scaling group of 2 replicas of 2 pods, of which one is needed. First a pod of the scaled
+//! replica crashes, then one of the replica in the base PodGang, then one of each.
+
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::pod_health::Containers;
+use conformance_expect::Expected;
+use conformance_expect::scopes::{Scope, SetReplica};
+use conformance_history::{History, MarkName};
+use conformance_judge::life::{generations, termination};
+use conformance_judge::{binding, finding};
+use serde_json::Value;
+
+use super::{DELAY, replica};
+
+/// Mark: every loss has been answered.
+const ANSWERED: MarkName = MarkName::of_case("every loss answered");
+
+const SET: &str = "colony";
+const LEAD: &str = "colony-0-lead";
+const UNITS: [&str; 2] = ["colony-0-wing-0-unit", "colony-0-wing-1-unit"];
+
+/// TERM-04, TERM-10, TERM-19.
+pub(crate) const CASE: Case = Case::new(
+    "A scaling group's replica is recycled alone while others are enough, else its PodCliqueSet replica, base first",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["TERM-04", "TERM-10", "TERM-19"])
+.nodes(&[nodes(1)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    for unit in [UNITS[1], UNITS[0]] {
+        let old = test.pods_of(unit);
+        crash(test, unit).await?;
+        test.until_recycled(unit, "TERM-04", &[unit], &old, true).await?;
+        test.until_converged(SET).await?;
+    }
+    let all = [LEAD, UNITS[0], UNITS[1]];
+    let old: Vec<_> = all.iter().flat_map(|clique| test.pods_of(clique)).collect();
+    for unit in UNITS {
+        crash(test, unit).await?;
+    }
+    test.until_recycled("replica 0 of colony", "TERM-04", &all, &old, true).await?;
+    test.until_converged(SET).await?;
+    test.mark(ANSWERED, Value::Null);
+    Ok(())
+}
+
+async fn crash(test: &TestContext, clique: &str) -> Result<(), Stop> {
+    match test.pods_of(clique).first() {
+        Some(pod) => test.pod_becomes(pod, Containers::Crashing).await,
+        None => Ok(()),
+    }
+}
+
+fn wing(index: usize) -> Scope {
+    Scope::GroupReplica { group: "colony-0-wing".into(), index }
+}
+
+fn each_once(history: &History, replica: &SetReplica) -> Ruling {
+    termination::nothing_else_deleted(history, replica)?;
+    for scope in [wing(1), wing(0), replica.scope()] {
+        termination::after_the_delay(history, replica, &scope, DELAY)?;
+        termination::times(history, replica, &scope, 1)?;
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding("TERM-04", || {
+            let replica = replica(history, SET, 0)?;
+            history.waited_for(ANSWERED)?;
+            each_once(history, &replica)?;
+            history.reached(ANSWERED).map(drop)
+        }),
+        finding("TERM-10", || {
+            let replica = replica(history, SET, 0)?;
+            history.reached(ANSWERED)?;
+            let again = generations::only(history, &replica.scope(), 1);
+            binding::base_first(&again, &history.gangs(SET)?)?;
+            binding::whole(&again.end(), &history.units(SET)?)
+        }),
+        finding("TERM-19", || {
+            let replica = replica(history, SET, 0)?;
+            history.reached(ANSWERED)?;
+            termination::told(history, &replica)
+        }),
+    ]
+}

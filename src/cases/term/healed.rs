@@ -1,0 +1,82 @@
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs of which 2 are needed loses one with its node, for as long as three termination
+//! delays. Beside it a gang of 2, both needed, with a delay of 10 s: a pod of it crashes and recovers in time, then crashes
+//! for good.
+
+use std::time::Duration;
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits::REACTION;
+use conformance_driver::pod_health::{Containers, uncordoned};
+use conformance_history::{History, MarkName, condition};
+use conformance_judge::finding;
+use conformance_judge::life::termination;
+use serde_json::Value;
+
+use super::{DELAY, replica};
+
+/// Mark: the delay has run out three times since the loss.
+const WAITED: MarkName = MarkName::of_case("three delays after the loss");
+/// Mark: from here on nothing heals.
+const FOR_GOOD: MarkName = MarkName::of_case("breached for good");
+
+const CLIQUE: &str = "sturdy-0-worker";
+const MENDED: &str = "mended-0-worker";
+/// Long enough to heal in it on a slow machine.
+const LONG_DELAY: Duration = Duration::from_secs(10);
+
+/// TERM-03.
+pub(crate) const CASE: Case = Case::new(
+    "A loss beyond the minimum, or one that heals in time, recycles nothing; a later breach gets a whole delay",
+    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test)))),
+    judge,
+)
+.clauses(&["TERM-03"])
+.nodes(&[nodes(3).gpus(8)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for set in ["sturdy", "mended"] {
+        test.submit(set).await?;
+        test.until_converged(set).await?;
+    }
+    let pods = test.pods_of(MENDED);
+    let first = pods.first().cloned().unwrap_or_default();
+    test.pod_becomes(&first, Containers::Crashing).await?;
+    until_said(test, "True").await?;
+    test.pod_becomes(&first, Containers::Ready).await?;
+    until_said(test, "False").await?;
+    test.mark(FOR_GOOD, Value::Null);
+    test.pod_becomes(&first, Containers::Crashing).await?;
+    let clock = test.clock("2s").await?;
+    let lost = test.pods_of(CLIQUE).first().cloned().unwrap_or_default();
+    test.lose_pod_and_room(&lost).await?;
+    test.clock_runs(&clock, 3, WAITED).await?;
+    test.until_recycled("mended", "TERM-02", &[MENDED], &pods, true).await
+}
+
+async fn until_said(test: &TestContext, status: &str) -> Result<(), Stop> {
+    let awaited = Awaited::demanded_by("TERM-01", format!("MinAvailableBreached {status}"));
+    test.until(awaited, REACTION, |live| {
+        let said = live.get("PodClique", MENDED).and_then(|found| condition(found, "MinAvailableBreached"));
+        said.is_some_and(|said| said["status"] == status)
+    })
+    .await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TERM-03", || {
+        let (sturdy, mended) = (replica(history, "sturdy", 0)?, replica(history, "mended", 0)?);
+        let for_good = history.waited_for(FOR_GOOD)?;
+        termination::times(&history.upto(for_good), &mended, &mended.scope(), 0)?;
+        let waited = history.waited_for(WAITED)?;
+        termination::times(&history.upto(waited), &sturdy, &sturdy.scope(), 0)?;
+        termination::nothing_else_deleted(&history.upto(waited), &sturdy)?;
+        termination::after_the_delay(history, &sturdy, &sturdy.scope(), DELAY)?;
+        history.reached(FOR_GOOD)?;
+        termination::nothing_else_deleted(history, &mended)?;
+        termination::after_the_delay(history, &mended, &mended.scope(), LONG_DELAY)?;
+        history.reached(WAITED)?;
+        termination::times(history, &mended, &mended.scope(), 1)
+    })]
+}

@@ -1,0 +1,24 @@
+//! Gang termination.
+
+pub(crate) mod clock_changed;
+pub(crate) mod group_replica;
+pub(crate) mod healed;
+pub(crate) mod never_again;
+pub(crate) mod readiness;
+pub(crate) mod recycled;
+
+use std::time::Duration;
+
+use conformance_contract::ruling::Broken;
+use conformance_expect::scopes::{SetReplica, replicas};
+use conformance_history::History;
+
+/// The termination delay of the manifests: long enough that a deletion at once is too early, and no longer.
+const DELAY: Duration = Duration::from_secs(2);
+
+/// A replica of a PodCliqueSet as it was sent.
+fn replica(history: &History, set: &str, index: usize) -> Result<SetReplica, Broken> {
+    let all = replicas(history.submitted(set)?).into_iter();
+    let mut its = all.filter(|replica| replica.index == index);
+    its.next().ok_or_else(|| Broken::NotReached(format!("{set} was sent without a replica {index}")))
+}

@@ -1,0 +1,76 @@
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, and one of 4 never finds room. A pod of the first is lost with its node:
+//! it is recycled and waits. Both wait while the termination delay runs out three times. Then the node is back: the first is
+//! bound whole, is breached again, and is recycled again. Then 4 nodes more: the second is bound with the pods that it had.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::pod_health::{Containers, uncordoned};
+use conformance_expect::Expected;
+use conformance_history::{History, MarkName};
+use conformance_judge::life::{generations, termination};
+use conformance_judge::{binding, finding};
+
+use super::{DELAY, replica};
+
+/// Mark: the delay has run out three times since the recycle.
+const WAITED: MarkName = MarkName::of_case("the delay has run out again and again");
+
+const SET: &str = "patient";
+const CLIQUE: &str = "patient-0-worker";
+const HOPELESS: &str = "hopeless";
+
+/// TERM-05, TERM-06.
+pub(crate) const CASE: Case = Case::new(
+    "What was never bound whole is never recycled, first generation or second; one that was is guarded again",
+    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test)))),
+    judge,
+)
+.clauses(&["TERM-05", "TERM-06"])
+.nodes(&[nodes(3).gpus(8), nodes(4).gpus(8).joining(1)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    let clock = test.clock("2s").await?;
+    for gang in test.submit(HOPELESS).await? {
+        test.until_released(&gang).await?;
+    }
+    let old = test.pods_of(CLIQUE);
+    let node = test.lose_pod_and_room(&old.first().cloned().unwrap_or_default()).await?;
+    test.until_recycled("patient", "TERM-02", &[CLIQUE], &old, false).await?;
+    test.clock_runs(&clock, 3, WAITED).await?;
+    test.cordon(&node, false).await?;
+    let waiting = test.pods_of(CLIQUE);
+    test.until_bound(3).await?;
+    test.until_converged(SET).await?;
+    if let Some(pod) = waiting.first() {
+        test.pod_becomes(pod, Containers::Crashing).await?;
+    }
+    test.until_recycled("patient again", "TERM-06", &[CLIQUE], &waiting, true).await?;
+    test.nodes_join(1).await?;
+    test.until_bound(7).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding("TERM-05", || {
+            let hopeless = replica(history, HOPELESS, 0)?;
+            history.reached(WAITED)?;
+            termination::times(history, &hopeless, &hopeless.scope(), 0)?;
+            termination::nothing_else_deleted(history, &hopeless)?;
+            binding::whole(&history.end(), &history.units(HOPELESS)?)
+        }),
+        finding("TERM-06", || {
+            let patient = replica(history, SET, 0)?;
+            let scope = patient.scope();
+            let waited = history.waited_for(WAITED)?;
+            termination::times(&history.upto(waited), &patient, &scope, 1)?;
+            history.reached(WAITED)?;
+            termination::nothing_else_deleted(history, &patient)?;
+            termination::after_the_delay(history, &patient, &scope, DELAY)?;
+            termination::times(history, &patient, &scope, 2)?;
+            binding::whole(&generations::only(history, &scope, 2).end(), &history.units(SET)?)
+        }),
+    ]
+}

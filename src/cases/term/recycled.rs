@@ -1,0 +1,83 @@
+//! 6 nodes x 8 GPUs; 2 replicas of a gang of 3 pods x 8 GPUs. One pod of the first replica is lost with its node, so that its
+//! replacement waits: after the termination delay the replica is recycled, one pod short of the room that it needs. Then the
+//! node is back.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::pod_health::uncordoned;
+use conformance_expect::Expected;
+use conformance_history::{History, MarkName, SharedMark};
+use conformance_judge::life::{generations, termination};
+use conformance_judge::{binding, finding};
+use serde_json::json;
+
+use super::{DELAY, replica};
+
+/// Mark: there is room again.
+const ROOM: MarkName = MarkName::of_case("room for all again");
+
+const SET: &str = "phoenix";
+const CLIQUE: &str = "phoenix-0-worker";
+
+/// TERM-02, TERM-07, TERM-12.
+pub(crate) const CASE: Case = Case::new(
+    "A replica below its minimum for the termination delay is replaced whole, as a gang, and nothing else is touched",
+    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test)))),
+    judge,
+)
+.clauses(&["TERM-02", "TERM-07", "TERM-12"])
+.nodes(&[nodes(6).gpus(8)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let gangs = test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    let old = test.pods_of(CLIQUE);
+    let lost = old.first().cloned().unwrap_or_default();
+    let node = test.lose_pod_and_room(&lost).await?;
+    test.until_recycled("replica 0 of phoenix", "TERM-02", &[CLIQUE], &old, false).await?;
+    for gang in gangs.iter().filter(|gang| gang.replica == 0) {
+        test.scheduler_passes_over(gang).await?;
+    }
+    test.mark(ROOM, json!({"node": node}));
+    test.cordon(&node, false).await?;
+    test.until_bound(6).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding("TERM-02", || {
+            let (first, second) = (replica(history, SET, 0)?, replica(history, SET, 1)?);
+            history.reached(SharedMark::PodLost)?;
+            for replica in [&first, &second] {
+                termination::nothing_else_deleted(history, replica)?;
+                termination::after_the_delay(history, replica, &replica.scope(), DELAY)?;
+            }
+            termination::times(history, &second, &second.scope(), 0)?;
+            termination::times(history, &first, &first.scope(), 1)
+        }),
+        finding("TERM-07", || {
+            let first = replica(history, SET, 0)?;
+            let (room, _) = history.reached(ROOM)?;
+            let again = generations::only(&history.upto(room), &first.scope(), 1);
+            let units: Vec<_> = history
+                .gangs(SET)?
+                .iter()
+                .filter(|gang| gang.replica == 0)
+                .flat_map(|gang| gang.units(history.header.target))
+                .collect();
+            binding::never(&again, &units, None)?;
+            termination::named_before_release(history, &first.scope())?;
+            let again = generations::only(history, &first.scope(), 1);
+            binding::whole(&again.end(), &units)
+        }),
+        finding("TERM-12", || {
+            let first = replica(history, SET, 0)?;
+            let (room, _) = history.reached(ROOM)?;
+            for recycle in generations::recycles(history, &first.scope()) {
+                termination::kept(history, &first.scope(), &recycle, room)?;
+            }
+            Ok(())
+        }),
+    ]
+}

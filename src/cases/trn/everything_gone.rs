@@ -1,0 +1,52 @@
+//! A TrainJob that runs is deleted; another of the same name is submitted and runs; then it goes, and its runtime with it.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits;
+use conformance_history::{History, MarkName, SharedMark};
+use conformance_judge::{cleanup, finding, train_jobs};
+use serde_json::Value;
+
+/// TRN-08.
+pub(crate) const CASE: Case = Case::new(
+    "A TrainJob is deleted, and everything that was made of it is gone; another of its name is as the first",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["TRN-08"])
+.nodes(&[nodes(2).gpus(1)]);
+
+const NAME: &str = "gone";
+const RUNTIME: &str = "two";
+const AGAIN: MarkName = MarkName::of_case("submitted again");
+const RUNS: MarkName = MarkName::of_case("runs again");
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.take_baseline().await?;
+    let train_job = test.submit_train_job(NAME).await?;
+    test.until_bound_of("TRN-08", NAME, train_job.pods()).await?;
+    test.delete("TrainJob", NAME).await?;
+    test.until_nothing_left().await?;
+    test.mark(AGAIN, Value::Null);
+    test.submit_train_job(NAME).await?;
+    test.until_bound_of("TRN-08", NAME, train_job.pods()).await?;
+    test.mark(RUNS, Value::Null);
+    test.delete("TrainJob", NAME).await?;
+    test.delete("TrainingRuntime", RUNTIME).await?;
+    let gone = Awaited::demanded_by("TRN-08", "the TrainJob and its runtime gone");
+    test.until(gone, limits::CLEANUP, |live| {
+        live.get("TrainJob", NAME).is_none() && live.get("TrainingRuntime", RUNTIME).is_none()
+    })
+    .await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TRN-08", || {
+        history.reached(SharedMark::Deleted)?;
+        let (again, _) = history.reached(AGAIN)?;
+        cleanup::nothing_left(&history.upto(again))?;
+        let (runs, _) = history.reached(RUNS)?;
+        train_jobs::whole(&history.before(runs), &train_jobs::units(history, NAME)?)
+    })]
+}

@@ -1,0 +1,40 @@
+//! 3 nodes x 1 GPU; a TrainJob with an initializer of 1 pod and a trainer of 2 that is created when the initializer has
+//! succeeded. The harness ends the initializer: nodes are simulated, and their pods run for ever.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_history::{History, Live};
+use conformance_judge::{finding, train_jobs};
+use serde_json::json;
+
+/// TRN-13.
+pub(crate) const CASE: Case = Case::new(
+    "An initializer is bound though the pods that wait for it do not exist; when it has succeeded they are bound whole",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["TRN-13"])
+.nodes(&[nodes(3).gpus(1)]);
+
+const NAME: &str = "staged";
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let train_job = test.submit_train_job(NAME).await?;
+    let first =
+        |waits| train_job.jobs.iter().filter(move |job| job.waits == waits).map(|job| job.pods()).sum();
+    let (initializers, nodes): (usize, usize) = (first(false), first(true));
+    test.until_bound_of("TRN-13", NAME, initializers).await?;
+    let bound = |live: &Live| live.pods().find(|pod| pod.node().is_some()).map(|pod| pod.name().to_owned());
+    let initializer = test.look(bound).unwrap_or_default();
+    let terminated = json!({"terminated": {"exitCode": 0, "reason": "Completed"}});
+    let container = json!({"name": "dataset-initializer", "image": "", "imageID": "", "ready": false,
+        "restartCount": 0, "state": terminated});
+    let status = json!({"status": {"phase": "Succeeded", "containerStatuses": [container]}});
+    test.patch_sub("Pod", &initializer, "status", status).await?;
+    test.until_bound_of("TRN-13", NAME, initializers + nodes).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TRN-13", || train_jobs::whole(&history.end(), &train_jobs::units(history, NAME)?))]
+}

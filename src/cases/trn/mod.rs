@@ -1,0 +1,13 @@
+//! Kubeflow TrainJobs (`run --trainjob`).
+
+pub(crate) mod everything_gone;
+pub(crate) mod fits_whole;
+pub(crate) mod initializer;
+pub(crate) mod one_pod_short;
+pub(crate) mod own_roles;
+pub(crate) mod pod_lost;
+pub(crate) mod queue_label;
+pub(crate) mod refusals;
+pub(crate) mod room_for_one;
+pub(crate) mod second_job_short;
+pub(crate) mod suspended;

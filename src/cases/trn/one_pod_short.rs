@@ -1,0 +1,36 @@
+//! 2 nodes x 8 GPUs; a TrainJob of 3 pods x 8 GPUs: one pod short. Then a third node joins.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_history::{History, SharedMark};
+use conformance_judge::{finding, train_jobs};
+
+/// TRN-03.
+pub(crate) const CASE: Case = Case::new(
+    "A TrainJob one pod short is not bound at all and says why; with one more node it is bound whole",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["TRN-03"])
+.nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)]);
+
+const NAME: &str = "short";
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let train_job = test.submit_train_job(NAME).await?;
+    test.until_looked_at("TRN-03", NAME, train_job.pods()).await?;
+    test.scheduler_passes().await?;
+    test.nodes_join(1).await?;
+    test.until_bound_of("TRN-03", NAME, train_job.pods()).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TRN-03", || {
+        let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
+        let units = train_jobs::units(history, NAME)?;
+        train_jobs::never(history, &units, Some(barrier))?;
+        train_jobs::says_why(history, NAME)?;
+        train_jobs::whole(&history.end(), &units)
+    })]
+}

@@ -1,0 +1,35 @@
+//! 2 nodes x 8 GPUs; a TrainJob of 2 pods x 8 GPUs, bound; one of its pods is lost.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_history::{History, Live};
+use conformance_judge::{finding, train_jobs};
+
+/// TRN-11.
+pub(crate) const CASE: Case = Case::new(
+    "A pod of a TrainJob is lost, is replaced and bound; the other stays where it is",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["TRN-11"])
+.nodes(&[nodes(2).gpus(8)]);
+
+const NAME: &str = "lost";
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let train_job = test.submit_train_job(NAME).await?;
+    test.until_bound_of("TRN-03", NAME, train_job.pods()).await?;
+    let first = |live: &Live| live.pods().next().map(|pod| pod.name().to_owned());
+    let lost = test.look(first).unwrap_or_default();
+    test.lose_pod(&lost).await?;
+    test.until("the lost pod is gone", conformance_driver::limits::REACTION, |live| {
+        live.get("Pod", &lost).is_none()
+    })
+    .await?;
+    test.until_bound_of("TRN-11", NAME, train_job.pods()).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TRN-11", || train_jobs::is_replaced(history, NAME))]
+}

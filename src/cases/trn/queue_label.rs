@@ -1,0 +1,34 @@
+//! Four TrainJobs of two replicated Jobs each, whose runtimes say of the queue: a name, an empty one, none, and nothing of
+//! KAI at all.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_history::History;
+use conformance_judge::{all, finding, train_jobs};
+
+/// TRN-01.
+pub(crate) const CASE: Case = Case::new(
+    "The queue of a runtime's policy is a label of every pod; without a queue there is none",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["TRN-01"])
+.nodes(&[nodes(8).gpus(1)]);
+
+const QUEUES: [(&str, Option<&str>); 4] =
+    [("queue", Some("team-a")), ("empty", None), ("absent", None), ("none", None)];
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for (name, _) in QUEUES {
+        let train_job = test.submit_train_job(name).await?;
+        test.until_pods_of("TRN-01", name, train_job.pods()).await?;
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TRN-01", || {
+        all(QUEUES.into_iter().map(|(name, queue)| train_jobs::queue_is(history, name, queue)))
+    })]
+}

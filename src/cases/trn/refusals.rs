@@ -1,0 +1,76 @@
+//! Variations of a training runtime with a queue of KAI, each refused, admitted with a warning, or admitted in silence.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::Case;
+use conformance_driver::context::{Stop, TestContext};
+use conformance_history::History;
+use conformance_judge::admission::{Attempt, admitted, answers, left_nothing, refusals_say, refused};
+use conformance_judge::finding;
+use serde_json::{Value, json};
+
+/// TRN-07.
+pub(crate) const CASE: Case = Case::new(
+    "A runtime that KAI cannot serve is refused, one that will surprise is admitted with a warning, others pass",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["TRN-07"]);
+
+const EXCLUSIVE: &str = "alpha.jobset.sigs.k8s.io/exclusive-topology";
+
+const ATTEMPTS: &[Attempt] = &[
+    admitted("a runtime with a queue", |_| {}).silent_about(&["kai-scheduler"]),
+    refused("a queue with a slash", &["podGroupPolicy.kaiScheduler.queue"], |runtime| {
+        queue(runtime, "team/a".into())
+    }),
+    refused("a queue of 64 characters", &["63"], |runtime| queue(runtime, "a".repeat(64))),
+    admitted("a queue of 63 characters", |runtime| queue(runtime, "a".repeat(63))),
+    refused("a policy of Volcano beside it", &["volcano"], |runtime| policy(runtime)["volcano"] = json!({})),
+    refused("a policy of coscheduling beside it", &["coscheduling"], |runtime| {
+        policy(runtime)["coscheduling"] = json!({"scheduleTimeoutSeconds": 60});
+    }),
+    refused("exclusive topology of the JobSet", &["exclusive-topology"], |runtime| {
+        runtime["spec"]["template"]["metadata"] = json!({"annotations": {EXCLUSIVE: "rack"}});
+    }),
+    refused("exclusive topology of a Job", &["exclusive-topology"], |runtime| {
+        job(runtime, 0)["template"]["metadata"] = json!({"annotations": {EXCLUSIVE: "rack"}});
+    }),
+    admitted("a replicated Job on another scheduler", |runtime| {
+        job(runtime, 0)["template"]["spec"]["template"]["spec"]["schedulerName"] = "default-scheduler".into();
+    })
+    .with_warning(&["kai-scheduler", "leader"]),
+    admitted("a replicated Job that waits for another", |runtime| {
+        job(runtime, 1)["dependsOn"] = json!([{"name": "leader", "status": "Complete"}]);
+    })
+    .with_warning(&["dependsOn"]),
+    admitted("exclusive topology without the policy", |runtime| {
+        runtime["spec"]["podGroupPolicy"] = json!({"volcano": {}});
+        runtime["spec"]["template"]["metadata"] = json!({"annotations": {EXCLUSIVE: "rack"}});
+    })
+    .silent_about(&["kai-scheduler"]),
+];
+
+fn policy(runtime: &mut Value) -> &mut Value {
+    &mut runtime["spec"]["podGroupPolicy"]
+}
+
+fn queue(runtime: &mut Value, name: String) {
+    policy(runtime)["kaiScheduler"]["queue"] = name.into();
+}
+
+fn job(runtime: &mut Value, index: usize) -> &mut Value {
+    &mut runtime["spec"]["template"]["spec"]["replicatedJobs"][index]
+}
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let base = test.runtime("base")?;
+    test.creates(&base, ATTEMPTS).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TRN-07", || {
+        answers(history, ATTEMPTS)?;
+        refusals_say(history, ATTEMPTS)?;
+        left_nothing(history, ATTEMPTS)
+    })]
+}

@@ -1,0 +1,33 @@
+//! 3 nodes x 8 GPUs; two TrainJobs of 2 pods x 8 GPUs each: room for one.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_history::{History, SharedMark};
+use conformance_judge::{finding, train_jobs};
+
+/// TRN-03.
+pub(crate) const CASE: Case = Case::new(
+    "Of two TrainJobs with room for one, one is bound whole and the other not at all",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["TRN-03"])
+.nodes(&[nodes(3).gpus(8)]);
+
+const NAMES: [&str; 2] = ["first", "second"];
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for name in NAMES {
+        let train_job = test.submit_train_job(name).await?;
+        test.until_looked_at("TRN-03", name, train_job.pods()).await?;
+    }
+    test.scheduler_passes().await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TRN-03", || {
+        history.reached(SharedMark::SchedulerPassed)?;
+        train_jobs::one_whole_others_never(history, &NAMES)
+    })]
+}

@@ -1,0 +1,308 @@
+//! The Kubeflow Trainer on a local control plane: the trainer, JobSet, and the trainer's KAI plugin.
+//!
+//! CRDs, roles and webhooks are read from the two Go modules, and of the plugin from what its program prints, so that
+//! nothing of theirs is restated here. Each process has a user with its own role and no other. Webhooks are reached by URL;
+//! the serving certificates are the cluster's.
+
+use std::path::{Path, PathBuf};
+
+use k8s_openapi::ByteString;
+use serde_json::{Value, json};
+
+use crate::cluster_spec::ClusterSpec;
+use crate::components::{Component, Module, Purpose, module, source};
+use crate::own_program::TRAINER_PLUGIN;
+use crate::process::Launcher;
+use crate::schedulers::{Command, ProcessHome, SchedulerProcess};
+use crate::{ClusterError, docker};
+
+/// How the trainer is started; mutants change parts of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrainerSpec {
+    /// Whether the KAI plugin runs beside it, with the field in the trainer's CRDs.
+    pub plugin: bool,
+}
+
+static MODULE: Module = module!("kubeflow-trainer", "-s -w");
+
+/// What is built: the trainer and JobSet.
+pub(crate) static COMPONENTS: [Component; 2] = [
+    Component {
+        name: "trainer-controller-manager",
+        version: "v2.3.0",
+        package: "github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager",
+        module: &MODULE,
+        purpose: Purpose::Trainer,
+    },
+    Component {
+        name: "jobset",
+        version: "v0.12.0",
+        package: "sigs.k8s.io/jobset",
+        module: &MODULE,
+        purpose: Purpose::Trainer,
+    },
+];
+
+/// Its processes, in the order in which they are started.
+pub(crate) static PROCESSES: [SchedulerProcess; 3] = [
+    SchedulerProcess {
+        name: COMPONENTS[1].name,
+        user: "system:serviceaccount:jobset-system:jobset-controller-manager",
+        health: READY,
+        optional: None,
+        start: start_job_set,
+    },
+    SchedulerProcess {
+        name: COMPONENTS[0].name,
+        user: "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager",
+        health: READY,
+        optional: None,
+        start: start_trainer,
+    },
+    SchedulerProcess {
+        name: TRAINER_PLUGIN,
+        user: "system:serviceaccount:trainer-kai-plugin:trainer-kai-plugin",
+        health: READY,
+        optional: None,
+        start: start_plugin,
+    },
+];
+
+const READY: Option<&str> = Some("/readyz");
+/// Where controller-runtime looks for its certificate below the folder of temporary files.
+const CERTIFICATES: &str = "k8s-webhook-server/serving-certs";
+
+/// Where a process finds its serving certificate and its key.
+pub(crate) fn certificates(place: &ProcessHome) -> [PathBuf; 2] {
+    ["tls.crt", "tls.key"].map(|name| place.folder.join(CERTIFICATES).join(name))
+}
+
+fn start_trainer(place: &ProcessHome, _: &ClusterSpec) -> Result<Command, ClusterError> {
+    let config = place.write("config.yaml", &trainer_configuration(place))?;
+    let temporary = ("TMPDIR".to_owned(), place.folder.display().to_string());
+    Ok(Command {
+        args: vec![format!("--config={}", config.display())],
+        env: vec![kubeconfig(place), temporary],
+    })
+}
+
+/// It has no setting for the folder of its certificates: that is below TMPDIR.
+pub(crate) fn trainer_configuration(place: &ProcessHome) -> Value {
+    json!({
+        "apiVersion": "config.trainer.kubeflow.org/v1alpha1",
+        "kind": "Configuration",
+        "leaderElection": {"leaderElect": false},
+        "certManagement": {"enable": false},
+        "webhook": {"host": "127.0.0.1", "port": place.other},
+        "metrics": {"bindAddress": "0"},
+        "health": {"healthProbeBindAddress": format!("127.0.0.1:{}", place.health)},
+        "clientConnection": {"qps": 500, "burst": 1000},
+    })
+}
+
+fn start_job_set(place: &ProcessHome, _: &ClusterSpec) -> Result<Command, ClusterError> {
+    let config = place.write("config.yaml", &job_set_configuration(place))?;
+    let args = vec![
+        format!("--config={}", config.display()),
+        "--kube-api-qps=500".into(),
+        "--kube-api-burst=1000".into(),
+    ];
+    Ok(Command { args, env: vec![kubeconfig(place)] })
+}
+
+/// JobSet's configuration.
+pub(crate) fn job_set_configuration(place: &ProcessHome) -> Value {
+    let folder = place.folder.join(CERTIFICATES);
+    json!({
+        "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
+        "kind": "Configuration",
+        "leaderElection": {"leaderElect": false},
+        "internalCertManagement": {"enable": false},
+        "webhook": {"host": "127.0.0.1", "port": place.other, "certDir": folder.display().to_string()},
+        "metrics": {"bindAddress": "0"},
+        "health": {"healthProbeBindAddress": format!("127.0.0.1:{}", place.health)},
+    })
+}
+
+fn start_plugin(place: &ProcessHome, _: &ClusterSpec) -> Result<Command, ClusterError> {
+    let [certificate, key] = certificates(place);
+    let args = vec![
+        TRAINER_PLUGIN.into(),
+        "run".into(),
+        format!("--kubeconfig={}", place.kubeconfig.display()),
+        format!("--webhook-bind=127.0.0.1:{}", place.other),
+        format!("--tls-cert={}", certificate.display()),
+        format!("--tls-key={}", key.display()),
+        format!("--health-bind=127.0.0.1:{}", place.health),
+    ];
+    Ok(Command { args, env: vec![("NO_COLOR".into(), "1".into())] })
+}
+
+fn kubeconfig(place: &ProcessHome) -> (String, String) {
+    ("KUBECONFIG".into(), place.kubeconfig.display().to_string())
+}
+
+/// What they need of the API before they start, in one cluster: `webhooks` are the ports of the processes' webhooks, in
+/// their order.
+///
+/// # Errors
+/// [`ClusterError::Go`], [`ClusterError::File`], [`ClusterError::Manifest`], [`ClusterError::Command`].
+pub(crate) async fn objects(
+    spec: &TrainerSpec,
+    launcher: &Launcher,
+    ca_bundle: &str,
+    webhooks: [u16; 3],
+) -> Result<Vec<Value>, ClusterError> {
+    let [job_set, trainer, plugin] = webhooks.map(|port| Aim { port, ca_bundle });
+    let [of_trainer, of_job_set] = [source(&COMPONENTS[0]).await?, source(&COMPONENTS[1]).await?];
+    let base = of_trainer.join("manifests/base");
+    let mut crds = Vec::new();
+    for kind in ["trainjobs", "trainingruntimes", "clustertrainingruntimes"] {
+        crds.extend(read(&base.join(format!("crds/trainer.kubeflow.org_{kind}.yaml")))?);
+    }
+    let components = of_job_set.join("config/components");
+    let mut objects = read(&components.join("crd/bases/jobset.x-k8s.io_jobsets.yaml"))?;
+    objects.extend(role(&components.join("rbac/role.yaml"), "jobset-manager-role", PROCESSES[0].user)?);
+    objects.extend(role(&base.join("rbac/role.yaml"), PROCESSES[1].name, PROCESSES[1].user)?);
+    for (folder, patches, prefix, aim) in [
+        (
+            components.join("webhook"),
+            ["patches/mutating-patch.yaml", "patches/validating-patch.yaml"],
+            "jobset-",
+            job_set,
+        ),
+        (base.join("webhook"), ["patch_mutating.yaml", "patch_validating.yaml"], "", trainer),
+    ] {
+        let configurations = read(&folder.join("manifests.yaml"))?;
+        for (mut configuration, patch) in configurations.into_iter().zip(patches) {
+            apply_json_patch(&folder.join(patch), &mut configuration)?;
+            let name = format!("{prefix}{}", configuration["metadata"]["name"].as_str().unwrap_or_default());
+            configuration["metadata"]["name"] = name.into();
+            aim.at(&mut configuration);
+            objects.push(configuration);
+        }
+    }
+    if spec.plugin {
+        let patch: json_patch::Patch = serde_json::from_str(&printed(launcher, "crd-patch").await?)
+            .map_err(|error| unreadable(Path::new(TRAINER_PLUGIN), &error))?;
+        let has_policy = |crd: &&mut Value| crd["spec"]["names"]["kind"] != "TrainJob";
+        for crd in crds.iter_mut().filter(has_policy) {
+            json_patch::patch(crd, &patch).map_err(|error| unreadable(Path::new(TRAINER_PLUGIN), &error))?;
+        }
+        let manifests = printed(launcher, "install-manifests").await?;
+        let path = || PathBuf::from(TRAINER_PLUGIN);
+        let manifests = grove_yaml::documents(&manifests)
+            .map_err(|source| ClusterError::Manifest { path: path(), source })?;
+        // It runs as a process, not in the cluster.
+        let is_meant = |object: &Value| object["kind"] != "Deployment" && object["kind"] != "Service";
+        for mut object in manifests.into_iter().filter(is_meant) {
+            plugin.at(&mut object);
+            objects.push(object);
+        }
+    }
+    crds.extend(objects);
+    Ok(crds)
+}
+
+/// Where a process's webhooks are.
+#[derive(Clone, Copy)]
+struct Aim<'a> {
+    port: u16,
+    ca_bundle: &'a str,
+}
+
+impl Aim<'_> {
+    /// Points the webhooks of an object, if it has any, at the process.
+    fn at(self, configuration: &mut Value) {
+        let bundle = ByteString(self.ca_bundle.as_bytes().to_vec());
+        let webhooks = configuration.get_mut("webhooks").and_then(Value::as_array_mut);
+        for webhook in webhooks.into_iter().flatten() {
+            let path = webhook["clientConfig"]["service"]["path"].as_str().unwrap_or_default();
+            let url = format!("https://127.0.0.1:{}{path}", self.port);
+            webhook["clientConfig"] = json!({"url": url, "caBundle": bundle});
+        }
+    }
+}
+
+/// The ClusterRole in a file under this name, bound to a user.
+fn role(path: &Path, name: &str, user: &str) -> Result<Vec<Value>, ClusterError> {
+    let mut objects = read(path)?;
+    for role in &mut objects {
+        role["metadata"]["name"] = name.into();
+    }
+    let group = "rbac.authorization.k8s.io";
+    objects.push(json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": user}],
+    }));
+    Ok(objects)
+}
+
+fn apply_json_patch(path: &Path, object: &mut Value) -> Result<(), ClusterError> {
+    let operations = read(path)?.into_iter().next().unwrap_or_default();
+    let patch: json_patch::Patch =
+        serde_json::from_value(operations).map_err(|error| unreadable(path, &error))?;
+    json_patch::patch(object, &patch).map_err(|error| unreadable(path, &error))
+}
+
+fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> ClusterError {
+    let source = std::io::Error::new(std::io::ErrorKind::InvalidData, error.to_string());
+    ClusterError::File { path: path.into(), source }
+}
+
+fn read(path: &Path) -> Result<Vec<Value>, ClusterError> {
+    let text = std::fs::read_to_string(path).map_err(ClusterError::file(path))?;
+    grove_yaml::documents(&text).map_err(|source| ClusterError::Manifest { path: path.into(), source })
+}
+
+/// What the plugin's program prints with this verb.
+async fn printed(launcher: &Launcher, verb: &str) -> Result<String, ClusterError> {
+    let mut command = tokio::process::Command::new(launcher.program());
+    command.args([TRAINER_PLUGIN, verb]);
+    docker::output(command).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn webhooks_are_reached_by_url() {
+        let service = json!({"name": "s", "namespace": "n", "path": "/validate", "port": 443});
+        let mut configuration = json!({"webhooks": [{"name": "a", "clientConfig": {"service": service}}]});
+        Aim { port: 4711, ca_bundle: "PEM" }.at(&mut configuration);
+        let client = json!({"url": "https://127.0.0.1:4711/validate", "caBundle": "UEVN"});
+        assert_eq!(configuration["webhooks"][0], json!({"name": "a", "clientConfig": client}));
+        let mut other = json!({"kind": "Namespace"});
+        Aim { port: 1, ca_bundle: "" }.at(&mut other);
+        assert_eq!(other, json!({"kind": "Namespace"}));
+    }
+
+    #[test]
+    fn each_process_listens_at_its_place() {
+        let place = ProcessHome { kubeconfig: "k".into(), folder: "/f".into(), health: 1, other: 2 };
+        for configuration in [trainer_configuration(&place), job_set_configuration(&place)] {
+            assert_eq!(configuration["webhook"]["port"], 2);
+            assert_eq!(configuration["health"]["healthProbeBindAddress"], "127.0.0.1:1");
+            assert_eq!(configuration["leaderElection"], json!({"leaderElect": false}));
+        }
+        let folder = format!("/f/{CERTIFICATES}");
+        assert_eq!(job_set_configuration(&place)["webhook"]["certDir"], folder);
+        let plugin = start_plugin(&place, &ClusterSpec::default()).unwrap().args;
+        assert_eq!(
+            plugin,
+            [
+                "trainer-kai-plugin".to_owned(),
+                "run".into(),
+                "--kubeconfig=k".into(),
+                "--webhook-bind=127.0.0.1:2".into(),
+                format!("--tls-cert={folder}/tls.crt"),
+                format!("--tls-key={folder}/tls.key"),
+                "--health-bind=127.0.0.1:1".into(),
+            ]
+        );
+    }
+}

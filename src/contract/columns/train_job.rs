@@ -1,0 +1,96 @@
+//! TrainJobs of the Kubeflow Trainer, on three schedulers. They have a control plane of their own, and are judged with
+//! `run --trainjob` only.
+
+use crate::clauses::{Feature, Workload};
+use crate::kinds::{Kind, kind};
+use crate::scheduler::Scheduler;
+use crate::target::{Column, ReportedVersion, Target};
+
+impl Target {
+    /// TrainJobs on kube-scheduler: the Job controller makes the gangs.
+    pub const TRAINJOB_KUBE: Self = Self::of(&KUBE);
+    /// TrainJobs on Volcano: the trainer makes the gang.
+    pub const TRAINJOB_VOLCANO: Self = Self::of(&VOLCANO);
+    /// TrainJobs on KAI: its podgrouper makes the gang.
+    pub const TRAINJOB_KAI: Self = Self::of(&KAI);
+}
+
+/// Every column, in the order of the report.
+pub const TARGETS: [Target; 3] = [Target::TRAINJOB_KUBE, Target::TRAINJOB_VOLCANO, Target::TRAINJOB_KAI];
+
+/// The kinds that only histories of TrainJobs hold.
+pub(crate) static KINDS: [Kind; 5] = [
+    kind("trainer.kubeflow.org/v1alpha1", "TrainJob", "trainjobs"),
+    kind("trainer.kubeflow.org/v1alpha1", "TrainingRuntime", "trainingruntimes"),
+    kind("jobset.x-k8s.io/v1alpha2", "JobSet", "jobsets"),
+    kind("batch/v1", "Job", "jobs"),
+    kind("v1", "ConfigMap", "configmaps"),
+];
+
+const NO_QUEUES_OF_KAI: (Feature, &str) =
+    (Feature::QueueLabel, "`kaiScheduler` of a runtime's podGroupPolicy is about KAI");
+const NOT_JUDGED_YET: [(Feature, &str); 2] = [
+    (Feature::TopologyRequired, "the suite has no case about topology levels of TrainJobs yet (TRN-05)"),
+    (Feature::TopologyPerJob, "the suite has no case about topology levels of TrainJobs yet (TRN-05)"),
+];
+const NO_WORKLOAD_PER_JOB: (Feature, &str) =
+    (Feature::JobWorkload, "the gate WorkloadWithJob is about kube-scheduler's own API");
+
+static KUBE: Column = Column {
+    id: "trainjob-kube",
+    scheduler: Scheduler::KUBE,
+    backend: "default-scheduler",
+    name: "trainjob-kube",
+    scope: None,
+    // 1.37, which has them, leaves the Jobs of a JobSet to their parent, and no trainer makes a Workload yet.
+    trees: Some(false),
+    features: &[Feature::TrainJob, Feature::JobWorkload],
+    why_not: &[
+        (Feature::AtomicTrainJob, "the Job controller makes a gang per Job, and none spans several"),
+        (Feature::TopologyRequired, "the Workload of a Job has no topology constraint"),
+        (Feature::TopologyPerJob, "the Workload of a Job has no topology constraint"),
+        NO_QUEUES_OF_KAI,
+    ],
+    gates: &[],
+    version: ReportedVersion::OfProgram("kube-scheduler"),
+    external: None,
+    workload: Workload::TrainJobs,
+};
+
+static VOLCANO: Column = Column {
+    id: "trainjob-volcano",
+    scheduler: Scheduler::named("volcano"),
+    backend: "volcano",
+    name: "trainjob-volcano",
+    scope: None,
+    trees: None,
+    features: &[Feature::TrainJob, Feature::AtomicTrainJob],
+    why_not: &[
+        NOT_JUDGED_YET[0],
+        (
+            Feature::TopologyPerJob,
+            "the trainer's PodGroup has one networkTopology, for all replicated Jobs together",
+        ),
+        NO_QUEUES_OF_KAI,
+        NO_WORKLOAD_PER_JOB,
+    ],
+    gates: &[],
+    version: ReportedVersion::OfProgram("vc-scheduler"),
+    external: None,
+    workload: Workload::TrainJobs,
+};
+
+static KAI: Column = Column {
+    id: "trainjob-kai",
+    scheduler: Scheduler::named("kai-scheduler"),
+    backend: "kai-scheduler",
+    name: "trainjob-kai",
+    scope: None,
+    trees: None,
+    features: &[Feature::TrainJob, Feature::AtomicTrainJob, Feature::QueueLabel],
+    why_not: &[NOT_JUDGED_YET[0], NOT_JUDGED_YET[1], NO_WORKLOAD_PER_JOB],
+    gates: &[],
+    version: ReportedVersion::OfProgram("kai-scheduler"),
+    external: None,
+    workload: Workload::TrainJobs,
+};

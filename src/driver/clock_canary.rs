@@ -1,0 +1,135 @@
+//! The proof that a termination delay has run out, without a sleep: a PodCliqueSet of one pod with the same delay is
+//! breached when the clock in question starts. When the operator has recycled it, that clock has run out too.
+
+use conformance_contract::names;
+use conformance_expect::schedulers;
+use conformance_history::{Live, MarkName, Pod, is_of_canary};
+use serde_json::json;
+
+use super::barrier::lead_to_canary_node;
+use super::limits;
+use super::pod_health::Containers;
+use crate::context::{Awaited, Stop, TestContext};
+
+/// A clock canary that runs.
+#[derive(Debug)]
+pub struct Clock {
+    set: String,
+}
+
+impl TestContext {
+    /// A clock canary of that termination delay, up to where its pod is Ready.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`]; [`Stop::Wait`] if it does not come to run.
+    pub async fn clock(&self, delay: &str) -> Result<Clock, Stop> {
+        // KAI knows a PodGroup by its name alone, whatever its namespace.
+        let number =
+            self.namespace.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+        let set = format!("{}{number:08x}", names::CANARY_SET);
+        let clique = json!({"name": "c", "spec": {"roleName": "c", "replicas": 1, "podSpec": {}}});
+        let mut pcs = json!({
+            "apiVersion": "grove.io/v1alpha1",
+            "kind": "PodCliqueSet",
+            "metadata": {"name": set, "namespace": self.namespace, "labels": {names::CANARY: "true"}},
+            "spec": {"replicas": 1, "template": {"terminationDelay": delay, "cliques": [clique]}},
+        });
+        lead_to_canary_node(&mut pcs["spec"]["template"]["cliques"][0]["spec"]["podSpec"]);
+        schedulers::of(self.target).claim(&mut pcs);
+        self.create("PodCliqueSet", &pcs).await?;
+        let clock = Clock { set };
+        self.until_canary_runs(&clock, None).await?;
+        Ok(clock)
+    }
+
+    /// Lets the canary's termination delay run out so many times, one after the other, and marks the end.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`] if the operator does not recycle it.
+    pub async fn clock_runs(&self, clock: &Clock, times: usize, mark: MarkName) -> Result<(), Stop> {
+        for _ in 0..times {
+            let Some((name, uid)) = self.look(|live| clock.pod(live)) else { continue };
+            self.pod_becomes(&name, Containers::Crashing).await?;
+            self.until_canary_runs(clock, Some(&uid)).await?;
+        }
+        self.mark(mark, json!({"times": times}));
+        Ok(())
+    }
+
+    /// Waits until the pod of the canary is Ready, and another one than `than`.
+    async fn until_canary_runs(&self, clock: &Clock, than: Option<&str>) -> Result<(), Stop> {
+        let awaited = match than {
+            Some(_) => Awaited::demanded_by("TERM-02", format!("{} recycled", clock.set)),
+            None => Awaited::of_harness(format!("the pod of {} Ready", clock.set)),
+        };
+        self.until(awaited, limits::REACTION, |live| {
+            clock.pod(live).is_some_and(|(_, uid)| than != Some(uid.as_str()))
+        })
+        .await
+    }
+}
+
+impl Clock {
+    /// Name and uid of its pod that is Ready.
+    fn pod(&self, live: &Live) -> Option<(String, String)> {
+        let mut pods = live.of("Pod").filter(|pod| is_of_canary(pod)).map(Pod);
+        let is_ready = |pod: &Pod<'_>| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
+        let its = pods.find(|pod| {
+            pod.label(names::PART_OF) == Some(&self.set) && is_ready(pod) && !pod.is_terminating()
+        });
+        its.map(|pod| (pod.name().to_owned(), pod.uid().to_owned()))
+    }
+}
+
+impl TestContext {
+    /// The names of the live pods of a clique, those that are bound first.
+    pub fn pods_of(&self, clique: &str) -> Vec<String> {
+        self.look(|live| {
+            let is_its = |pod: &Pod<'_>| pod.pod_clique() == Some(clique) && !pod.is_terminating();
+            let mut pods: Vec<_> =
+                live.pods().filter(is_its).map(|pod| (pod.node().is_none(), pod.name().to_owned())).collect();
+            pods.sort();
+            pods.into_iter().map(|(_, name)| name).collect()
+        })
+    }
+
+    /// Waits until none of these pods is there any more and as many others are, made for these cliques; `bound`: and have a
+    /// node. Demanded of whoever recycles them.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`].
+    pub async fn until_recycled(
+        &self,
+        what: &str,
+        clause: &'static str,
+        cliques: &[&str],
+        old: &[String],
+        bound: bool,
+    ) -> Result<(), Stop> {
+        let awaited = Awaited::demanded_by(clause, format!("{what} recycled"));
+        self.until(awaited, limits::SCHEDULING, |live| {
+            let is_its = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique));
+            let live: Vec<_> = live.pods().filter(is_its).collect();
+            let is_new = |pod: &Pod<'_>| !old.iter().any(|name| name == pod.name());
+            let is_ready =
+                |pod: &Pod<'_>| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
+            live.iter().all(is_new) && live.iter().filter(|pod| !bound || is_ready(pod)).count() >= old.len()
+        })
+        .await
+    }
+
+    /// Takes a bound pod away and keeps its node from taking another; what replaces it has to wait.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn lose_pod_and_room(&self, name: &str) -> Result<String, Stop> {
+        let node = self.look(|live| live.get("Pod", name).and_then(|pod| Pod(pod).node().map(str::to_owned)));
+        let node = node.ok_or_else(|| Stop::Refused {
+            action: format!("take the room of {name} away"),
+            reason: "it has no node".into(),
+        })?;
+        self.cordon(&node, true).await?;
+        self.lose_pod(name).await?;
+        Ok(node)
+    }
+}

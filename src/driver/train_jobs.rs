@@ -1,0 +1,156 @@
+//! TrainJobs of the Kubeflow Trainer: submitting one with its runtime, and waiting for its pods.
+
+use conformance_contract::names;
+use conformance_contract::target::Target;
+use conformance_expect::schedulers;
+use conformance_expect::train_job::TrainJob;
+use conformance_history::{Live, Pod, SharedMark};
+use serde_json::{Value, json};
+
+use crate::context::{Awaited, Stop, TestContext};
+use crate::limits;
+
+/// The label by which JobSet marks its pods with its own name.
+const JOB_SET: &str = "jobset.sigs.k8s.io/jobset-name";
+
+impl TestContext {
+    /// A training runtime of the case's manifest, on the case's nodes, for the target's scheduler unless it names another.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`] if the manifest has none of that name.
+    pub fn runtime(&self, name: &str) -> Result<Value, Stop> {
+        let mut runtime = self.document("TrainingRuntime", name)?;
+        claim(&mut runtime, self.target);
+        let jobs = runtime["spec"]["template"]["spec"]["replicatedJobs"].as_array_mut();
+        for job in jobs.into_iter().flatten() {
+            let pod = &mut job["template"]["spec"]["template"]["spec"];
+            pod["nodeSelector"][names::POOL] = self.namespace.clone().into();
+            pod["tolerations"] =
+                json!([{"key": names::POOL, "value": self.namespace, "effect": "NoSchedule"}]);
+            pod["terminationGracePeriodSeconds"] = 0.into();
+        }
+        Ok(runtime)
+    }
+
+    fn document(&self, kind: &str, name: &str) -> Result<Value, Stop> {
+        let refused = |reason: String| Stop::Refused {
+            action: format!("read the manifest of {}", self.case.id),
+            reason,
+        };
+        let documents =
+            grove_yaml::documents(self.case.manifest).map_err(|error| refused(error.to_string()))?;
+        let is_it = |document: &Value| document["kind"] == kind && document["metadata"]["name"] == name;
+        let found = documents.into_iter().find(is_it);
+        let mut found = found.ok_or_else(|| refused(format!("it has no {kind} {name}")))?;
+        found["metadata"]["namespace"] = self.namespace.clone().into();
+        Ok(found)
+    }
+
+    /// Creates a TrainJob of the case's manifest; its runtime first, unless another has created that.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`] with admission's reason.
+    pub async fn submit_train_job(&mut self, name: &str) -> Result<TrainJob, Stop> {
+        let train_job = self.document("TrainJob", name)?;
+        let of = train_job["spec"]["runtimeRef"]["name"].as_str().unwrap_or_default().to_owned();
+        let runtime = self.runtime(&of)?;
+        if self.submitted(&format!("runtime {of}"), &runtime) {
+            self.create("TrainingRuntime", &runtime).await?;
+        }
+        self.submitted(name, &train_job);
+        self.mark(SharedMark::Submitted, json!({"name": name}));
+        self.create("TrainJob", &train_job).await?;
+        Ok(TrainJob::of(&runtime, &train_job))
+    }
+
+    /// Waits until a TrainJob has that many pods, none of them on its way out and none gated, as a clause demands.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`].
+    pub async fn until_pods_of(
+        &self,
+        clause: &'static str,
+        train_job: &str,
+        count: usize,
+    ) -> Result<(), Stop> {
+        let condition = format!("{count} pods of TrainJob {train_job}");
+        self.until(Awaited::demanded_by(clause, condition), limits::REACTION, |live| {
+            let pods = pods_of(live, train_job);
+            pods.filter(|pod| pod["spec"]["schedulingGates"].is_null()).count() == count
+        })
+        .await
+    }
+
+    /// Waits until a TrainJob has that many pods, and the scheduler looks at all of them, as a clause demands: from here on a
+    /// pass of the scheduler says something about it.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`].
+    pub async fn until_looked_at(
+        &self,
+        clause: &'static str,
+        train_job: &str,
+        count: usize,
+    ) -> Result<(), Stop> {
+        self.until_pods_of(clause, train_job, count).await?;
+        let condition = format!("{count} pods of TrainJob {train_job} in the scheduler's hands");
+        let expectations = schedulers::of(self.target);
+        self.until(Awaited::demanded_by(clause, condition), limits::SCHEDULING, |live| {
+            pods_of(live, train_job).filter(|pod| expectations.looks_at(Pod(pod))).count() == count
+        })
+        .await
+    }
+
+    /// Waits until that many pods of a TrainJob are bound, as a clause demands.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`].
+    pub async fn until_bound_of(
+        &self,
+        clause: &'static str,
+        train_job: &str,
+        count: usize,
+    ) -> Result<(), Stop> {
+        let condition = format!("{count} pods of TrainJob {train_job} bound");
+        self.until(Awaited::demanded_by(clause, condition), limits::SCHEDULING, |live| {
+            pods_of(live, train_job).filter(|pod| pod["spec"]["nodeName"].is_string()).count() >= count
+        })
+        .await
+    }
+
+    /// Suspends or resumes a TrainJob.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn suspend(&self, train_job: &str, suspended: bool) -> Result<(), Stop> {
+        self.patch("TrainJob", train_job, json!({"spec": {"suspend": suspended}})).await.map(drop)
+    }
+}
+
+/// The pods of a TrainJob that are not on their way out.
+fn pods_of<'a>(live: &'a Live, train_job: &'a str) -> impl Iterator<Item = &'a Value> {
+    live.of("Pod").filter(move |pod| {
+        let metadata = &pod["metadata"];
+        metadata["labels"][JOB_SET] == train_job && metadata["deletionTimestamp"].is_null()
+    })
+}
+
+/// Gives a runtime to the target's scheduler, with the policy by which the trainer makes a gang for it, where it does that.
+/// What the manifest says stays; a `null` there says that there is to be none.
+fn claim(runtime: &mut Value, target: Target) {
+    let spec = &mut runtime["spec"];
+    let policy = match target.scheduler().name() {
+        "volcano" => Some(json!({"volcano": {}})),
+        "kai-scheduler" => Some(json!({"kaiScheduler": {"queue": "default-queue"}})),
+        _ => None,
+    };
+    if let (Some(policy), None) = (policy, spec.get("podGroupPolicy")) {
+        spec["podGroupPolicy"] = policy;
+    }
+    for job in spec["template"]["spec"]["replicatedJobs"].as_array_mut().into_iter().flatten() {
+        let name = &mut job["template"]["spec"]["template"]["spec"]["schedulerName"];
+        if name.is_null() {
+            *name = target.backend().into();
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! How conditions move (STAT-08).
+
+use std::collections::BTreeMap;
+
+use conformance_contract::ruling::Ruling;
+use conformance_contract::violation::Code;
+use conformance_history::{Change, History, Version, is_of_canary, list, text};
+use jiff::SignedDuration;
+use serde_json::Value;
+
+use crate::{Shown, none, violation};
+
+const MOVED_WITHOUT_A_CHANGE: Code = Code::new("transition-without-a-change");
+const SAID_AGAIN: Code = Code::new("same-fact-said-otherwise");
+const WRITTEN_AGAIN: Code = Code::new("written-again-and-again");
+
+/// Kinds whose conditions and writes are the operator's.
+const KINDS: [&str; 4] = ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique", "PodGang"];
+/// How often something may be written while nothing happens.
+const ONCE_IN: SignedDuration = SignedDuration::from_secs(5);
+
+fn versions(history: &History) -> impl Iterator<Item = Version<'_>> {
+    let is_its = |version: &Version<'_>| KINDS.contains(&version.kind()) && !is_of_canary(version.object);
+    history.versions().filter(move |version| version.change != Change::Deleted && is_its(version))
+}
+
+/// A condition of an object, by the object's uid and its type.
+type Key = (String, String);
+
+fn conditions(version: Version<'_>) -> impl Iterator<Item = (Key, Value)> {
+    list(&version.object["status"]["conditions"])
+        .iter()
+        .map(move |found| ((version.uid().to_owned(), text(&found["type"]).to_owned()), found.clone()))
+}
+
+/// `lastTransitionTime` moves with `status`, and only with it.
+///
+/// # Errors
+/// A violation per move without a change.
+pub fn transitions_are_true(history: &History) -> Ruling {
+    let mut last: BTreeMap<Key, Value> = BTreeMap::new();
+    let mut violations = Vec::new();
+    for version in versions(history) {
+        for (key, found) in conditions(version) {
+            if let Some(before) = last.get(&key)
+                && before["status"] == found["status"]
+                && before["lastTransitionTime"] != found["lastTransitionTime"]
+            {
+                let what = format!("{} of {} {}", key.1, version.kind(), version.name());
+                let message =
+                    format!("{what} is {} as before, and has another lastTransitionTime", found["status"]);
+                violations.push(violation(MOVED_WITHOUT_A_CHANGE, message).shown_by("moved", version));
+            }
+            last.insert(key, found);
+        }
+    }
+    none(violations)
+}
+
+/// The same fact, a condition's status and reason, is not told in other words more than once in five seconds.
+///
+/// # Errors
+/// A violation per condition that is.
+pub fn facts_are_said_once(history: &History) -> Ruling {
+    let mut last: BTreeMap<Key, (Value, Vec<Version<'_>>)> = BTreeMap::new();
+    let mut violations = Vec::new();
+    for version in versions(history) {
+        for (key, found) in conditions(version) {
+            let fact = |condition: &Value| (condition["status"].clone(), condition["reason"].clone());
+            let (before, told) = last.entry(key.clone()).or_insert_with(|| (found.clone(), Vec::new()));
+            if fact(before) != fact(&found) {
+                told.clear();
+            } else if before["message"] != found["message"] {
+                told.retain(|earlier| version.at.duration_since(earlier.at) < ONCE_IN);
+                told.push(version);
+                if told.len() == 2 {
+                    let what = format!("{} of {} {}", key.1, version.kind(), version.name());
+                    let message =
+                        format!("{what} was told twice in other words within 5 s: {}", found["message"]);
+                    violations.push(
+                        violation(SAID_AGAIN, message).shown_by("once", told[0]).shown_by("again", version),
+                    );
+                }
+            }
+            *before = found;
+        }
+    }
+    none(violations)
+}
+
+/// Between two points at which nothing happens no object is written more than once in five seconds.
+///
+/// # Errors
+/// A violation per object that is.
+pub fn no_write_loops(history: &History, from: usize, until: usize) -> Ruling {
+    let mut writes: BTreeMap<&str, Vec<Version<'_>>> = BTreeMap::new();
+    for version in versions(history).filter(|version| (from..until).contains(&version.index)) {
+        writes.entry(version.uid()).or_default().push(version);
+    }
+    let mut often = writes.into_values().filter_map(|versions| {
+        let pair = versions.windows(2).find(|pair| pair[1].at.duration_since(pair[0].at) < ONCE_IN)?;
+        let message = format!(
+            "{} {} was written {} times while there was nothing to do",
+            pair[0].kind(),
+            pair[0].name(),
+            versions.len()
+        );
+        Some(violation(WRITTEN_AGAIN, message).shown_by("once", pair[0]).shown_by("again", pair[1]))
+    });
+    none(often.by_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, object};
+    use serde_json::json;
+
+    use super::*;
+
+    fn pclq(status: &str, since: &str, message: &str) -> Value {
+        let mut pclq = object("PodClique", "c");
+        pclq["status"]["conditions"] = json!([{"type": "T", "status": status, "reason": "R", "lastTransitionTime": since, "message": message}]);
+        pclq
+    }
+
+    #[test]
+    fn a_transition_is_a_change() {
+        let story = |next: Value| Story::flat().added(pclq("True", "1", "a")).modified(next).end();
+        assert_eq!(transitions_are_true(&story(pclq("False", "2", "a"))), Ok(()));
+        assert_eq!(transitions_are_true(&story(pclq("True", "1", "b"))), Ok(()));
+        assert!(transitions_are_true(&story(pclq("True", "2", "a"))).is_err());
+    }
+
+    #[rstest::rstest]
+    #[case::once(&[("True", "a", 0), ("True", "b", 1)], true)]
+    #[case::twice(&[("True", "a", 0), ("True", "b", 1), ("True", "c", 1)], false)]
+    #[case::twice_in_time(&[("True", "a", 0), ("True", "b", 1), ("True", "c", 6)], true)]
+    #[case::another_fact(&[("True", "a", 0), ("True", "b", 1), ("False", "c", 1), ("False", "d", 0)], true)]
+    fn words(#[case] told: &[(&str, &str, i64)], #[case] fine: bool) {
+        let tell = |story: Story, (status, message, after): &(&str, &str, i64)| {
+            story.later(*after).modified(pclq(status, status, message))
+        };
+        assert_eq!(facts_are_said_once(&told.iter().fold(Story::flat(), tell).end()).is_ok(), fine);
+    }
+
+    #[rstest::rstest]
+    #[case(&[0], true)]
+    #[case(&[0, 6], true)]
+    #[case(&[0, 1], false)]
+    fn loops(#[case] after: &[i64], #[case] fine: bool) {
+        let write = |story: Story, after: &i64| story.later(*after).modified(pclq("True", "1", "a"));
+        let history = after.iter().fold(Story::flat(), write).end();
+        assert_eq!(no_write_loops(&history, 0, history.entries.len()).is_ok(), fine);
+    }
+}

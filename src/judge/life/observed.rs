@@ -1,0 +1,141 @@
+//! What `observedGeneration` says, against what was done (STAT-06).
+
+use std::collections::BTreeSet;
+
+use conformance_contract::names;
+use conformance_contract::ruling::Ruling;
+use conformance_contract::violation::Code;
+use conformance_history::{Change, History, Version, count};
+use serde_json::Value;
+
+use super::census::Census;
+use crate::{Shown, none, violation};
+
+const OBSERVED_AHEAD: Code = Code::new("observed-ahead");
+
+/// No object of a PodCliqueSet says that it has taken in a generation which there is not, or for which something is left to do
+/// where its replicas say what: pods to create or to delete, PodCliques of a group, cliques and groups of a PodCliqueSet.
+/// Judged at the first version that says so, in the order in which all was written.
+///
+/// # Errors
+/// A violation per object and generation.
+pub fn never_ahead(history: &History, set: &str) -> Ruling {
+    let mut versions: Vec<Version<'_>> = history.versions().collect();
+    versions.sort_by_cached_key(Version::revision);
+    let mut census = Census::default();
+    let mut indexes = Indexes::default();
+    let mut said: BTreeSet<(&str, u64)> = BTreeSet::new();
+    let mut violations = Vec::new();
+    for version in versions {
+        census.take(version);
+        indexes.take(version);
+        let observed = version.object["status"]["observedGeneration"].as_u64();
+        let is_of_set = version.name() == set || version.label(names::PART_OF) == Some(set);
+        let Some(observed) = observed.filter(|_| is_of_set && version.change != Change::Deleted) else {
+            continue;
+        };
+        if version.object["metadata"]["deletionTimestamp"].is_string()
+            || !said.insert((version.uid(), observed))
+        {
+            continue;
+        }
+        let generation = version.object["metadata"]["generation"].as_u64().unwrap_or(0);
+        let fault = match observed.cmp(&generation) {
+            std::cmp::Ordering::Greater => Some(format!("there is only {generation}")),
+            // It was done for an earlier one.
+            std::cmp::Ordering::Less => None,
+            std::cmp::Ordering::Equal => left_to_do(version, &census, &indexes),
+        };
+        violations.extend(fault.map(|fault| {
+            let what = format!("{} {}", version.kind(), version.name());
+            violation(OBSERVED_AHEAD, format!("{what} has observed generation {observed}, and {fault}"))
+                .shown_by("it says so", version)
+        }));
+    }
+    none(violations)
+}
+
+fn left_to_do(version: Version<'_>, census: &Census<'_>, indexes: &Indexes) -> Option<String> {
+    let wanted = count(&version.object["spec"]["replicas"])?;
+    let (what, found) = match version.kind() {
+        "PodClique" => ("pods", census.live(version.name())),
+        "PodCliqueScalingGroup" => {
+            ("replicas with PodCliques", indexes.of(names::SCALING_GROUP, version.name()))
+        }
+        "PodCliqueSet" => ("replicas with PodCliques", indexes.of(names::PART_OF, version.name())),
+        _ => return None,
+    };
+    (found != wanted).then(|| format!("there are {found} {what} instead of {wanted}"))
+}
+
+/// Which replicas have PodCliques: of scaling groups and of PodCliqueSets, by name.
+#[derive(Debug, Default)]
+struct Indexes {
+    of_cliques: BTreeSet<(&'static str, String, String, String)>,
+}
+
+impl Indexes {
+    fn take(&mut self, version: Version<'_>) {
+        if version.kind() != "PodClique" {
+            return;
+        }
+        for (owner, index) in [
+            (names::SCALING_GROUP, names::SCALING_GROUP_REPLICA_INDEX),
+            (names::PART_OF, names::REPLICA_INDEX),
+        ] {
+            let (Some(name), Some(replica)) = (version.label(owner), version.label(index)) else { continue };
+            let key = (owner, name.to_owned(), replica.to_owned(), version.name().to_owned());
+            let is_going = version.object["metadata"]["deletionTimestamp"] != Value::Null;
+            match version.change == Change::Deleted || is_going {
+                true => drop(self.of_cliques.remove(&key)),
+                false => drop(self.of_cliques.insert(key)),
+            }
+        }
+    }
+
+    fn of(&self, owner: &str, name: &str) -> usize {
+        let of_owner = self.of_cliques.iter().filter(|(of, its, ..)| *of == owner && its == name);
+        of_owner.map(|(_, _, replica, _)| replica).collect::<BTreeSet<_>>().len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, object};
+    use serde_json::json;
+
+    use super::*;
+    use crate::message;
+
+    fn pclq(generation: u64, replicas: usize, observed: u64) -> Value {
+        let mut pclq = object("PodClique", "w-0-worker");
+        pclq["metadata"]["labels"] = json!({names::PART_OF: "w", names::REPLICA_INDEX: "0"});
+        pclq["metadata"]["generation"] = json!(generation);
+        pclq["spec"]["replicas"] = json!(replicas);
+        pclq["status"]["observedGeneration"] = json!(observed);
+        pclq
+    }
+
+    #[test]
+    fn only_what_was_done() {
+        let story = || Story::flat().added(pclq(1, 2, 0)).workers("w", 2, 0);
+        assert_eq!(never_ahead(&story().modified(pclq(1, 2, 1)).end(), "w"), Ok(()));
+        let scaled = || story().modified(pclq(1, 2, 1)).modified(pclq(2, 3, 1));
+        assert_eq!(never_ahead(&scaled().end(), "w"), Ok(()));
+        let ahead = never_ahead(&scaled().modified(pclq(2, 3, 2)).end(), "w");
+        assert!(message(ahead).contains("there are 2 pods instead of 3"));
+        let beyond = never_ahead(&story().modified(pclq(1, 2, 2)).end(), "w");
+        assert!(message(beyond).contains("there is only 1"));
+    }
+
+    #[test]
+    fn a_set_has_its_replicas() {
+        let mut pcs = object("PodCliqueSet", "w");
+        pcs["metadata"]["generation"] = json!(1);
+        pcs["spec"]["replicas"] = json!(1);
+        pcs["status"]["observedGeneration"] = json!(1);
+        let early = Story::flat().added(pcs.clone()).added(pclq(1, 0, 0)).end();
+        assert!(message(never_ahead(&early, "w")).contains("0 replicas with PodCliques instead of 1"));
+        assert_eq!(never_ahead(&Story::flat().added(pclq(1, 0, 0)).added(pcs).end(), "w"), Ok(()));
+    }
+}

@@ -1,0 +1,453 @@
+//! TrainJobs of the Kubeflow Trainer: what was bound, what was made for them, and what their pods carry.
+
+use std::collections::BTreeSet;
+
+use conformance_contract::clauses::Feature;
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
+use conformance_expect::schedulers;
+use conformance_expect::train_job::{TrainJob, TrainUnit};
+use conformance_history::{Change, History, Live, Pod, SharedMark, Version, is_of_canary, list, text};
+use serde_json::Value;
+
+use super::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE, WRONG_NUMBER_OF_WHOLE_GANGS, bindings};
+use super::{Shown, all, ensure, none, violation};
+
+/// The label by which JobSet marks its pods with its own name, which is the TrainJob's.
+const JOB_SET: &str = "jobset.sigs.k8s.io/jobset-name";
+/// The label by which it marks them with the name of their replicated Job.
+const REPLICATED_JOB: &str = "jobset.sigs.k8s.io/replicatedjob-name";
+/// The annotation by which the trainer has pods join its PodGroup for Volcano.
+const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
+/// The label by which KAI knows a pod's queue.
+const QUEUE: &str = "kai.scheduler/queue";
+
+/// A pod that should have the queue's label, or not, is otherwise.
+const WRONG_QUEUE: Code = Code::new("wrong-queue");
+const WRONG_SCHEDULER: Code = Code::new("wrong-scheduler");
+const LABEL_LOST: Code = Code::new("label-lost");
+const GANG_MADE_BY_THE_TRAINER: Code = Code::new("gang-made-by-the-trainer");
+/// The PodGroup of a TrainJob is missing, or there are several.
+pub const WRONG_NUMBER_OF_PODGROUPS: Code = Code::new("wrong-number-of-podgroups");
+/// The PodGroup of a TrainJob does not say what its gang is.
+pub const WRONG_PODGROUP: Code = Code::new("wrong-podgroup");
+/// A pod does not name its gang.
+pub const NO_MEMBER: Code = Code::new("no-member");
+const SILENT_ABOUT_PENDING: Code = Code::new("silent-about-pending");
+const REPLACEMENT_UNBOUND: Code = Code::new("replacement-unbound");
+const BYSTANDER_MOVED: Code = Code::new("bystander-moved");
+const POD_WHILE_SUSPENDED: Code = Code::new("pod-while-suspended");
+const FORBIDDEN: Code = Code::new("forbidden");
+
+/// What a history says of a TrainJob that its case has submitted.
+///
+/// # Errors
+/// [`Broken::NotReached`] if it was not.
+pub fn train_job(history: &History, name: &str) -> Result<TrainJob, Broken> {
+    let submitted = history.submitted(name)?;
+    let runtime = text(&submitted["spec"]["runtimeRef"]["name"]);
+    Ok(TrainJob::of(history.submitted(&format!("runtime {runtime}"))?, submitted))
+}
+
+/// Its units, as the target declares them.
+///
+/// # Errors
+/// As [`train_job`].
+pub fn units(history: &History, name: &str) -> Result<Vec<TrainUnit>, Broken> {
+    let is_atomic = history.header.target.declares(Feature::AtomicTrainJob);
+    Ok(train_job(history, name)?.units(is_atomic))
+}
+
+fn is_of(pod: Pod<'_>, unit: &TrainUnit) -> bool {
+    let job = pod.label(REPLICATED_JOB);
+    pod.label(JOB_SET) == Some(&unit.train_job) && unit.jobs.iter().any(|(name, _)| job == Some(name))
+}
+
+fn bound<'a>(live: &'a Live, unit: &'a TrainUnit) -> impl Iterator<Item = Pod<'a>> {
+    live.pods().filter(move |pod| is_of(*pod, unit) && pod.node().is_some() && !pod.is_terminating())
+}
+
+/// Each unit is bound whole.
+///
+/// # Errors
+/// A violation per unit that is not.
+pub fn whole(live: &Live, units: &[TrainUnit]) -> Ruling {
+    none(units.iter().filter_map(|unit| {
+        let bound = bound(live, unit).count();
+        (bound != unit.pods()).then(|| {
+            violation(
+                NOT_BOUND_WHOLE,
+                format!("{unit} is not bound whole: {bound} of {} pods are", unit.pods()),
+            )
+        })
+    }))
+}
+
+/// No pod of any of these units was bound up to `until` (an index; the end if `None`).
+///
+/// # Errors
+/// A violation per unit, with every binding; [`Broken::NotReached`] if it never had pods.
+pub fn never(history: &History, units: &[TrainUnit], until: Option<usize>) -> Ruling {
+    let until = until.unwrap_or(history.entries.len());
+    let mut violations = Vec::new();
+    for unit in units {
+        let is_its = |version: &Version<'_>| version.index < until && is_of(version.pod(), unit);
+        if !history.pods().any(|version| is_its(&version)) {
+            return Err(Broken::NotReached(format!("no pod of {unit} ever existed")));
+        }
+        let bound: Vec<_> = bindings(history).filter(is_its).collect();
+        if !bound.is_empty() {
+            let message =
+                format!("{} pods of {unit} were bound, though it could not be bound whole", bound.len());
+            violations.push(bound.iter().fold(violation(BOUND_IN_PART, message), |violation, version| {
+                let node = version.pod().node().unwrap_or_default();
+                violation.shown_by(format!("bound to {node}"), *version)
+            }));
+        }
+    }
+    none(violations)
+}
+
+/// The TrainJob's pods, or its gang resource, say why it is not bound.
+///
+/// # Errors
+/// A violation if neither does.
+pub fn says_why(history: &History, name: &str) -> Ruling {
+    let expectations = schedulers::of(history.header.target);
+    let has_message = |condition: &Value| !text(&condition["message"]).is_empty();
+    let mut pods = history.pods().filter(|version| version.pod().label(JOB_SET) == Some(name));
+    let told = pods.any(|version| {
+        let condition = version.pod().condition("PodScheduled");
+        condition.is_some_and(|told| {
+            told["status"] == "False" && told["reason"] != "SchedulingGated" && has_message(told)
+        })
+    });
+    let mut gangs = history.versions().filter(|version| is_pod_group(history, version.kind()));
+    let told = told
+        || gangs.any(|version| {
+            let status = &version.object["status"];
+            let mut all = list(&status["conditions"]).iter().chain(list(&status["schedulingConditions"]));
+            all.any(|condition| expectations.is_refusal(condition) && has_message(condition))
+        });
+    ensure(told, || {
+        let message =
+            format!("neither a pod nor a gang resource of TrainJob {name} ever said why it is not bound");
+        violation(SILENT_ABOUT_PENDING, message)
+    })
+}
+
+/// Of these TrainJobs exactly one is bound whole at the end, and of the others nothing was ever bound.
+///
+/// # Errors
+/// A violation for another number of winners, and per partly bound loser.
+pub fn one_whole_others_never(history: &History, names: &[&str]) -> Ruling {
+    let units: Vec<_> = names.iter().map(|name| units(history, name)).collect::<Result<_, _>>()?;
+    let end = history.end();
+    let (won, lost): (Vec<_>, Vec<_>) = units.iter().partition(|units| whole(&end, units).is_ok());
+    ensure(won.len() == 1, || {
+        let message =
+            format!("{} of {} TrainJobs are bound whole; there is room for 1", won.len(), names.len());
+        violation(WRONG_NUMBER_OF_WHOLE_GANGS, message)
+    })?;
+    all(lost.into_iter().map(|units| never(history, units, None)))
+}
+
+/// When the scheduler has had its pass, a unit that was never whole has no pod bound.
+///
+/// # Errors
+/// A violation per unit and pass.
+pub fn whole_or_nothing(history: &History) -> Ruling {
+    let names = history.header.submitted.keys().filter(|name| !name.starts_with("runtime "));
+    let units: Vec<_> = names.filter_map(|name| units(history, name).ok()).flatten().collect();
+    let mut violations = Vec::new();
+    for (passed, _) in history.marks(SharedMark::SchedulerPassed) {
+        let live = history.before(passed);
+        for unit in &units {
+            let now = bound(&live, unit).count();
+            let ever: BTreeSet<_> = bindings(history)
+                .filter(|version| version.index < passed && is_of(version.pod(), unit))
+                .map(|version| version.uid().to_owned())
+                .collect();
+            if now > 0 && now < unit.pods() && ever.len() < unit.pods() {
+                let message =
+                    format!("{now} of {} pods of {unit} are bound after the scheduler's pass", unit.pods());
+                let shown = violation(BOUND_IN_PART, message);
+                violations.extend(bound(&live, unit).next().map(|pod| shown.shown_by_object("bound", pod.0)));
+            }
+        }
+    }
+    none(violations)
+}
+
+fn is_pod_group(history: &History, kind: &str) -> bool {
+    let kinds = schedulers::of(history.header.target).kinds();
+    kinds.contains(&kind) && kind.starts_with("PodGroup")
+}
+
+/// The PodGroups of the target's scheduler that are not canaries'.
+fn pod_groups<'a>(history: &'a History, live: &'a Live) -> impl Iterator<Item = &'a Value> {
+    live.all().filter(|object| {
+        is_pod_group(history, text(&object["kind"]))
+            && !is_of_canary(object)
+            && !schedulers::is_left_of_a_canary(object)
+    })
+}
+
+fn controller(object: &Value) -> Option<&Value> {
+    list(&object["metadata"]["ownerReferences"]).iter().find(|owner| owner["controller"] == true)
+}
+
+fn is_owned_by(object: &Value, kind: &str, name: &str) -> bool {
+    let owners = list(&object["metadata"]["ownerReferences"]);
+    owners.iter().any(|owner| owner["kind"] == kind && owner["name"] == name)
+}
+
+/// Every pod of a TrainJob has that queue's label (`None`: none), the scheduler of its runtime, and the labels that the
+/// runtime gives it; and the trainer has made no gang resource (TRN-01).
+///
+/// # Errors
+/// A violation per pod that is otherwise; [`Broken::NotReached`] if it never had all its pods.
+pub fn queue_is(history: &History, name: &str, queue: Option<&str>) -> Ruling {
+    let wanted = train_job(history, name)?;
+    let runtime = history
+        .submitted(&format!("runtime {}", text(&history.submitted(name)?["spec"]["runtimeRef"]["name"])))?;
+    let pods: Vec<_> = history
+        .pods()
+        .filter(|version| version.change == Change::Added && version.pod().label(JOB_SET) == Some(name))
+        .collect();
+    if pods.len() < wanted.pods() {
+        return Err(Broken::NotReached(format!("TrainJob {name} never had {} pods", wanted.pods())));
+    }
+    let mut violations = Vec::new();
+    for version in pods {
+        let (pod, found) = (version.pod(), version.pod().label(QUEUE));
+        if found != queue {
+            let message = format!("pod {} has queue {found:?} instead of {queue:?}", pod.name());
+            violations.push(violation(WRONG_QUEUE, message).shown_by("created", version));
+        }
+        let jobs = list(&runtime["spec"]["template"]["spec"]["replicatedJobs"]);
+        let job = jobs.iter().find(|job| job["name"].as_str() == pod.label(REPLICATED_JOB));
+        let Some(template) = job.map(|job| &job["template"]["spec"]["template"]) else { continue };
+        if pod.0["spec"]["schedulerName"] != template["spec"]["schedulerName"] {
+            let message = format!("pod {} is on {}", pod.name(), pod.0["spec"]["schedulerName"]);
+            violations.push(violation(WRONG_SCHEDULER, message).shown_by("created", version));
+        }
+        let labels = template["metadata"]["labels"].as_object().into_iter().flatten();
+        for (key, value) in labels.filter(|(key, value)| pod.0["metadata"]["labels"][key.as_str()] != **value)
+        {
+            let message = format!("pod {} lacks {key}={value} of its runtime", pod.name());
+            violations.push(violation(LABEL_LOST, message).shown_by("created", version));
+        }
+    }
+    let by_trainer = history.versions().filter(|version| {
+        let managers = list(&version.object["metadata"]["managedFields"]);
+        version.change == Change::Added
+            && is_pod_group(history, version.kind())
+            && managers.iter().any(|manager| text(&manager["manager"]).contains("trainer"))
+    });
+    violations.extend(by_trainer.map(|version| {
+        let message = format!("{} {} was made by the trainer or its plugin", version.kind(), version.name());
+        violation(GANG_MADE_BY_THE_TRAINER, message).shown_by("created", version)
+    }));
+    none(violations)
+}
+
+/// KAI's podgrouper has made one PodGroup of a TrainJob, a tree of its replicated Jobs (TRN-02).
+///
+/// # Errors
+/// A violation for another number of PodGroups, for a PodGroup that says something else, and per pod that does not name it.
+pub fn is_one_tree(history: &History, name: &str) -> Ruling {
+    let (wanted, end) = (train_job(history, name)?, history.end());
+    let job_set = end.get("JobSet", name).ok_or_else(|| Broken::NotReached(format!("no JobSet {name}")))?;
+    let called = format!("pg-{name}-{}", text(&job_set["metadata"]["uid"]));
+    let found: Vec<_> =
+        pod_groups(history, &end).filter(|group| is_owned_by(group, "JobSet", name)).collect();
+    let [group] = found.as_slice() else {
+        let names: Vec<_> = found.iter().map(|group| text(&group["metadata"]["name"])).collect();
+        let message = format!(
+            "TrainJob {name} has {} PodGroups owned by its JobSet: {}",
+            found.len(),
+            names.join(", ")
+        );
+        return Err(violation(WRONG_NUMBER_OF_PODGROUPS, message).into());
+    };
+    let mut faults = Vec::new();
+    let mut differs = |field: String, found: &Value, wanted: Value| {
+        if *found != wanted {
+            faults.push(format!("{field} {found} instead of {wanted}"));
+        }
+    };
+    differs("name".into(), &group["metadata"]["name"], called.as_str().into());
+    let spec = &group["spec"];
+    differs("minSubGroup".into(), &spec["minSubGroup"], wanted.jobs.len().into());
+    let sub_groups = list(&spec["subGroups"]);
+    let sub_group =
+        |name: &str| sub_groups.iter().find(|group| group["name"] == name).unwrap_or(&Value::Null);
+    for job in &wanted.jobs {
+        differs(
+            format!("minSubGroup of {}", job.name),
+            &sub_group(&job.name)["minSubGroup"],
+            job.replicas.into(),
+        );
+        for replica in 0..job.replicas {
+            let leaf = format!("{}-replica-{replica}", job.name);
+            differs(format!("minMember of {leaf}"), &sub_group(&leaf)["minMember"], job.parallelism.into());
+        }
+    }
+    let mut violations = Vec::new();
+    if !faults.is_empty() {
+        let message = format!("PodGroup {called} says {}", faults.join(", "));
+        violations.push(violation(WRONG_PODGROUP, message).shown_by_object("at the end", group));
+    }
+    let unnamed = bindings(history).filter(|version| version.pod().label(JOB_SET) == Some(name));
+    let unnamed = unnamed
+        .filter(|version| version.object["metadata"]["annotations"]["pod-group-name"] != called.as_str());
+    violations.extend(unnamed.map(|version| {
+        let message = format!("pod {} was bound before it named its PodGroup", version.name());
+        violation(NO_MEMBER, message).shown_by("bound", version)
+    }));
+    none(violations)
+}
+
+/// The trainer has made the PodGroup of a TrainJob for its scheduler, and every pod joins it (TRN-14).
+///
+/// # Errors
+/// A violation for each thing that it should say and does not, and per pod that does not join.
+pub fn is_one_pod_group(history: &History, name: &str) -> Ruling {
+    let (wanted, end) = (train_job(history, name)?, history.end());
+    let found: Vec<_> = pod_groups(history, &end).filter(|group| group["metadata"]["name"] == name).collect();
+    let [group] = found.as_slice() else {
+        let message = format!("TrainJob {name} has {} PodGroups of its name", found.len());
+        return Err(violation(WRONG_NUMBER_OF_PODGROUPS, message).into());
+    };
+    let owner = controller(group).map(|owner| (text(&owner["kind"]), text(&owner["name"])));
+    let gpus = &group["spec"]["minResources"]["nvidia.com/gpu"];
+    let gpus = gpus.as_u64().or_else(|| gpus.as_str()?.parse().ok());
+    let faults: Vec<_> = [
+        (owner != Some(("TrainJob", name))).then(|| format!("its controller is {owner:?}")),
+        (group["spec"]["minMember"] != wanted.pods())
+            .then(|| format!("minMember {} instead of {}", group["spec"]["minMember"], wanted.pods())),
+        (gpus != u64::try_from(wanted.gpus()).ok())
+            .then(|| format!("minResources {gpus:?} GPUs instead of {}", wanted.gpus())),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let mut violations = Vec::new();
+    if !faults.is_empty() {
+        let message = format!("PodGroup {name}: {}", faults.join(", "));
+        violations.push(violation(WRONG_PODGROUP, message).shown_by_object("at the end", group));
+    }
+    let of_it = end.pods().filter(|pod| pod.label(JOB_SET) == Some(name));
+    violations.extend(of_it.filter(|pod| pod.0["metadata"]["annotations"][GROUP_NAME] != name).map(|pod| {
+        let message = format!("pod {} does not join PodGroup {name}", pod.name());
+        violation(NO_MEMBER, message).shown_by_object("at the end", pod.0)
+    }));
+    none(violations)
+}
+
+/// The Job controller has made a Workload and a PodGroup of each Job that is a gang, and its pods have been in it from their
+/// creation (TRN-15).
+///
+/// # Errors
+/// A violation per Job with another number of either, per PodGroup of another size, and per pod that joined later or not.
+pub fn each_job_is_a_gang(history: &History, name: &str) -> Ruling {
+    let (wanted, end) = (train_job(history, name)?, history.end());
+    let mut violations = Vec::new();
+    for job in wanted.jobs.iter().filter(|job| job.parallelism > 1) {
+        for replica in 0..job.replicas {
+            let called = format!("{name}-{}-{replica}", job.name);
+            let of_job = |kind: &'static str| {
+                end.of(kind).filter(|object| is_owned_by(object, "Job", &called)).collect::<Vec<_>>()
+            };
+            let (workloads, groups) = (of_job("Workload"), of_job("PodGroup"));
+            let ([_], [group]) = (workloads.as_slice(), groups.as_slice()) else {
+                let (workloads, groups) = (workloads.len(), groups.len());
+                let message = format!(
+                    "Job {called} owns {workloads} Workloads and {groups} PodGroups instead of one each"
+                );
+                violations.push(violation(WRONG_NUMBER_OF_PODGROUPS, message));
+                continue;
+            };
+            let size = &group["spec"]["schedulingPolicy"]["gang"]["minCount"];
+            if *size != job.parallelism {
+                let message =
+                    format!("PodGroup of Job {called} has minCount {size} instead of {}", job.parallelism);
+                violations.push(violation(WRONG_PODGROUP, message).shown_by_object("at the end", group));
+            }
+            let is_its = |version: &Version<'_>| {
+                version.change == Change::Added && version.label("job-name") == Some(called.as_str())
+            };
+            let outside = history.pods().filter(is_its).filter(|version| {
+                version.object["spec"]["schedulingGroup"]["podGroupName"] != group["metadata"]["name"]
+            });
+            violations.extend(outside.map(|version| {
+                let message = format!("pod {} was not created in the PodGroup of its Job", version.name());
+                violation(NO_MEMBER, message).shown_by("created", version)
+            }));
+        }
+    }
+    none(violations)
+}
+
+/// After a pod was lost, the TrainJob is whole again and every other pod is where it was (TRN-11).
+///
+/// # Errors
+/// A violation if it is not whole, and per other pod that went or moved.
+pub fn is_replaced(history: &History, name: &str) -> Ruling {
+    let (lost, mark) = history.reached(SharedMark::PodLost)?;
+    let (before, end) = (history.before(lost), history.end());
+    let gone = text(&mark.detail["name"]);
+    ensure(whole(&end, &units(history, name)?).is_ok(), || {
+        violation(
+            REPLACEMENT_UNBOUND,
+            format!("TrainJob {name} is not bound whole after pod {gone} was lost"),
+        )
+    })?;
+    let others = before.pods().filter(|pod| pod.label(JOB_SET) == Some(name) && pod.name() != gone);
+    none(others.filter_map(|pod| {
+        let now = end.get("Pod", pod.name()).map(Pod);
+        let same = now.is_some_and(|now| now.uid() == pod.uid() && now.node() == pod.node());
+        (!same).then(|| violation(BYSTANDER_MOVED, format!("pod {} went or moved too", pod.name())))
+    }))
+}
+
+/// At the entry `at` nothing of a suspended TrainJob is left in the scheduler's hands (TRN-12).
+///
+/// # Errors
+/// A violation per pod.
+pub fn has_no_pods(history: &History, name: &str, at: usize) -> Ruling {
+    let live = history.before(at);
+    none(live.pods().filter(|pod| pod.label(JOB_SET) == Some(name)).map(|pod| {
+        let message = format!("pod {} is there though TrainJob {name} is suspended", pod.name());
+        violation(POD_WHILE_SUSPENDED, message).shown_by_object("there", pod.0)
+    }))
+}
+
+/// There are no more PodGroups at the end than units (TRN-12).
+///
+/// # Errors
+/// A violation with their names.
+pub fn has_one_gang_each(history: &History, name: &str) -> Ruling {
+    let (units, end) = (units(history, name)?.len(), history.end());
+    let found: Vec<_> = pod_groups(history, &end).map(|group| text(&group["metadata"]["name"])).collect();
+    ensure(found.len() <= units, || {
+        violation(WRONG_NUMBER_OF_PODGROUPS, format!("TrainJob {name} has PodGroups {}", found.join(", ")))
+    })
+}
+
+/// Nothing that the trainer, JobSet and the plugin asked for was refused for want of rights (TRN-10): `mark` is what the API
+/// server wrote down.
+///
+/// # Errors
+/// A violation per user and kind of request.
+pub fn nothing_forbidden(forbidden: &Value) -> Ruling {
+    none(list(forbidden).iter().map(|request| {
+        let message = format!("{} may not {}", text(&request["user"]), text(&request["action"]));
+        violation(FORBIDDEN, message)
+    }))
+}
+
+#[cfg(test)]
+#[path = "train_jobs_tests.rs"]
+mod tests;

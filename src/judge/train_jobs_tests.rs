@@ -1,0 +1,219 @@
+//! TrainJobs on hand-written histories.
+
+use conformance_contract::target::Target;
+use conformance_history::SharedMark;
+use conformance_history::testing::Story;
+use serde_json::json;
+
+use super::*;
+use crate::messages;
+
+/// 3 pods of `node`; with a leader a pod more.
+fn story(target: Target, with_leader: bool) -> Story {
+    let trainer = json!({"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
+        "spec": {"template": {"metadata": {"labels": {"team": "red"}}, "spec": {"schedulerName": "s",
+            "containers": [{"resources": {"requests": {"nvidia.com/gpu": "8"}}}]}}}});
+    let mut jobs = vec![json!({"name": "node", "template": trainer})];
+    if with_leader {
+        jobs.insert(0, json!({"name": "leader", "template": {}}));
+    }
+    let runtime = json!({"metadata": {"name": "runtime r"},
+        "spec": {"mlPolicy": {"numNodes": 3}, "template": {"spec": {"replicatedJobs": jobs}}}});
+    let train_job = json!({"metadata": {"name": "t"}, "spec": {"runtimeRef": {"name": "r"}}});
+    Story::on(target).submitted(runtime).submitted(train_job)
+}
+
+fn pod(job: &str, index: usize, node: Option<&str>) -> Value {
+    json!({"kind": "Pod",
+        "metadata": {"name": format!("t-{job}-0-{index}"), "labels": {JOB_SET: "t", REPLICATED_JOB: job, "team": "red"}},
+        "spec": {"nodeName": node, "schedulerName": "s"}})
+}
+
+fn pods(bound: usize) -> impl Iterator<Item = Value> {
+    (0..3).map(move |index| pod("node", index, (index < bound).then_some("n")))
+}
+
+fn said(ruling: Ruling) -> Vec<String> {
+    messages(ruling)
+}
+
+#[test]
+fn a_unit_is_bound_whole_or_not() {
+    let at_end = |bound| {
+        let history = story(Target::TRAINJOB_KAI, false).all_added(pods(bound)).end();
+        whole(&history.end(), &units(&history, "t").unwrap())
+    };
+    assert!(at_end(3).is_ok());
+    assert_eq!(said(at_end(2)), ["TrainJob t (3 of node) is not bound whole: 2 of 3 pods are"]);
+}
+
+#[test]
+fn never_bound_needs_pods_and_no_binding() {
+    let ever = |story: Story| {
+        let history = story.end();
+        never(&history, &units(&history, "t").unwrap(), None)
+    };
+    let story = || story(Target::TRAINJOB_KAI, false);
+    assert!(matches!(ever(story()), Err(Broken::NotReached(_))));
+    assert!(ever(story().all_added(pods(0))).is_ok());
+    assert_eq!(said(ever(story().all_added(pods(1)))).len(), 1);
+}
+
+#[test]
+fn units_are_what_the_column_declares() {
+    let history = |target| story(target, true).end();
+    assert_eq!(units(&history(Target::TRAINJOB_KAI), "t").unwrap().len(), 1);
+    assert_eq!(units(&history(Target::TRAINJOB_KUBE), "t").unwrap().len(), 2);
+}
+
+#[test]
+fn after_a_pass_a_unit_is_whole_or_not_bound() {
+    let passed = |bound| {
+        let story = story(Target::TRAINJOB_VOLCANO, false).all_added(pods(bound));
+        whole_or_nothing(&story.mark(SharedMark::SchedulerPassed, Value::Null).end())
+    };
+    assert!(passed(0).is_ok() && passed(3).is_ok());
+    assert_eq!(said(passed(2)).len(), 1);
+}
+
+#[test]
+fn a_pending_train_job_says_why() {
+    let condition = |message: &str| {
+        let mut pod = pod("node", 0, None);
+        pod["status"] = json!({"conditions": [
+            {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}]});
+        says_why(&story(Target::TRAINJOB_KUBE, false).added(pod).end(), "t")
+    };
+    assert!(condition("no room").is_ok());
+    assert_eq!(said(condition("")).len(), 1);
+}
+
+#[test]
+fn the_queue_is_on_every_pod_and_nothing_else_changes() {
+    let with = |edit: fn(&mut Value), queue| {
+        let mut all: Vec<_> = pods(0).collect();
+        for pod in &mut all {
+            pod["metadata"]["labels"][QUEUE] = "team-a".into();
+        }
+        edit(&mut all[1]);
+        queue_is(&story(Target::TRAINJOB_KAI, false).all_added(all).end(), "t", queue)
+    };
+    assert!(with(|_| {}, Some("team-a")).is_ok());
+    assert_eq!(said(with(|_| {}, None)).len(), 3);
+    assert_eq!(said(with(|pod| pod["metadata"]["labels"][QUEUE] = Value::Null, Some("team-a"))).len(), 1);
+    assert_eq!(said(with(|pod| pod["spec"]["schedulerName"] = "other".into(), Some("team-a"))).len(), 1);
+    assert_eq!(said(with(|pod| pod["metadata"]["labels"]["team"] = Value::Null, Some("team-a"))).len(), 1);
+    let none = queue_is(&story(Target::TRAINJOB_KAI, false).end(), "t", None);
+    assert!(matches!(none, Err(Broken::NotReached(_))));
+}
+
+#[test]
+fn a_gang_that_the_trainer_made_is_a_breach_of_the_policy() {
+    let group = json!({"kind": "PodGroup.scheduling.run.ai", "metadata": {"name": "t", "managedFields": [{"manager": "trainer"}]}});
+    let mut all: Vec<_> = pods(0).collect();
+    all.push(group);
+    let ruling = queue_is(&story(Target::TRAINJOB_KAI, false).all_added(all).end(), "t", None);
+    assert_eq!(said(ruling), ["PodGroup.scheduling.run.ai t was made by the trainer or its plugin"]);
+}
+
+/// What KAI 0.16 and later make of it.
+fn tree() -> Value {
+    json!({"kind": "PodGroup.scheduling.run.ai",
+        "metadata": {"name": "pg-t-u", "ownerReferences": [{"kind": "JobSet", "name": "t", "uid": "u"}]},
+        "spec": {"minSubGroup": 1, "subGroups": [
+            {"name": "node", "minSubGroup": 1}, {"name": "node-replica-0", "parent": "node", "minMember": 3}]}})
+}
+
+#[test]
+fn kais_tree_has_a_leaf_per_job() {
+    let with = |edit: fn(&mut Value, &mut Vec<Value>)| {
+        let (mut group, mut all) = (tree(), pods(3).collect::<Vec<_>>());
+        for pod in &mut all {
+            pod["metadata"]["annotations"] = json!({"pod-group-name": "pg-t-u"});
+        }
+        edit(&mut group, &mut all);
+        let job_set = json!({"kind": "JobSet", "metadata": {"name": "t", "uid": "u"}});
+        is_one_tree(&story(Target::TRAINJOB_KAI, false).added(job_set).added(group).all_added(all).end(), "t")
+    };
+    assert!(with(|_, _| {}).is_ok());
+    // 0.15.
+    assert_eq!(said(with(|group, _| group["spec"] = json!({"minMember": 1}))).len(), 1);
+    assert_eq!(said(with(|group, _| group["spec"]["subGroups"][1]["minMember"] = 1.into())).len(), 1);
+    assert_eq!(
+        said(with(|group, _| group["metadata"]["ownerReferences"][0]["kind"] = "TrainJob".into())).len(),
+        1
+    );
+    assert_eq!(said(with(|_, pods| pods[0]["metadata"]["annotations"] = Value::Null)).len(), 1);
+}
+
+#[test]
+fn the_trainers_pod_group_counts_all_pods() {
+    let with = |edit: fn(&mut Value, &mut Vec<Value>)| {
+        let owner = json!({"kind": "TrainJob", "name": "t", "controller": true});
+        let mut group = json!({"kind": "PodGroup.scheduling.volcano.sh",
+            "metadata": {"name": "t", "ownerReferences": [owner]},
+            "spec": {"minMember": 3, "minResources": {"nvidia.com/gpu": "24"}}});
+        let mut all: Vec<_> = pods(3).collect();
+        for pod in &mut all {
+            pod["metadata"]["annotations"] = json!({"scheduling.k8s.io/group-name": "t"});
+        }
+        edit(&mut group, &mut all);
+        is_one_pod_group(&story(Target::TRAINJOB_VOLCANO, false).added(group).all_added(all).end(), "t")
+    };
+    assert!(with(|_, _| {}).is_ok());
+    assert_eq!(said(with(|group, _| group["spec"]["minMember"] = 1.into())).len(), 1);
+    assert_eq!(said(with(|group, _| group["spec"]["minResources"]["nvidia.com/gpu"] = "8".into())).len(), 1);
+    assert_eq!(
+        said(with(|group, _| group["metadata"]["ownerReferences"][0]["controller"] = false.into())).len(),
+        1
+    );
+    assert_eq!(said(with(|_, pods| pods[0]["metadata"]["annotations"] = Value::Null)).len(), 1);
+}
+
+#[test]
+fn every_job_is_a_gang_from_the_creation_of_its_pods() {
+    let with = |edit: fn(&mut Value, &mut Vec<Value>)| {
+        let owners = json!([{"kind": "Job", "name": "t-node-0", "controller": true}]);
+        let workload = json!({"kind": "Workload", "metadata": {"name": "w", "ownerReferences": owners}});
+        let mut group = json!({"kind": "PodGroup", "metadata": {"name": "g", "ownerReferences": owners},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": 3}}}});
+        let mut all: Vec<_> = pods(3).collect();
+        for pod in &mut all {
+            pod["metadata"]["labels"]["job-name"] = "t-node-0".into();
+            pod["spec"]["schedulingGroup"] = json!({"podGroupName": "g"});
+        }
+        edit(&mut group, &mut all);
+        let story = story(Target::TRAINJOB_KUBE, false).added(workload).added(group).all_added(all);
+        each_job_is_a_gang(&story.end(), "t")
+    };
+    assert!(with(|_, _| {}).is_ok());
+    assert_eq!(said(with(|group, _| group["metadata"]["ownerReferences"] = json!([]))).len(), 1);
+    assert_eq!(
+        said(with(|group, _| group["spec"]["schedulingPolicy"]["gang"]["minCount"] = 1.into())).len(),
+        1
+    );
+    assert_eq!(said(with(|_, pods| pods[0]["spec"]["schedulingGroup"] = Value::Null)).len(), 1);
+}
+
+#[test]
+fn a_lost_pod_is_replaced_and_the_others_stay() {
+    let after = |new: Option<Value>, other: Option<&str>| {
+        let story = story(Target::TRAINJOB_KAI, false).all_added(pods(3));
+        let lost =
+            story.mark(SharedMark::PodLost, json!({"name": "t-node-0-0"})).deleted(pod("node", 0, Some("n")));
+        let moved = lost.modified(pod("node", 1, other));
+        is_replaced(&new.into_iter().fold(moved, Story::added).end(), "t")
+    };
+    let mut new = pod("node", 0, Some("n"));
+    new["metadata"]["name"] = "t-node-0-0-new".into();
+    assert!(after(Some(new.clone()), Some("n")).is_ok());
+    assert_eq!(said(after(None, Some("n"))).len(), 1);
+    assert_eq!(said(after(Some(new), Some("m"))).len(), 1);
+}
+
+#[test]
+fn what_was_refused_for_want_of_rights_is_told() {
+    assert!(nothing_forbidden(&json!([])).is_ok());
+    let told = said(nothing_forbidden(&json!([{"user": "trainer", "action": "list jobsets"}])));
+    assert_eq!(told, ["trainer may not list jobsets"]);
+}
