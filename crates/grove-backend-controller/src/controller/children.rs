@@ -79,14 +79,25 @@ where
         }
     }
 
-    /// Every write that is due, with the deletion of what is under the owner and not wanted. `key` is the
-    /// owner's in the cache's index.
-    pub(super) fn finish(mut self, key: &str) -> Vec<Write<'a>> {
-        let (context, mut writes) = (self.context, std::mem::take(&mut self.writes));
-        let excess = self.cache.indexed(key).into_iter().filter(|found| {
+    /// Leaves the object of that name as it is, wanted or not.
+    pub(super) fn keep(&mut self, name: String) {
+        self.wanted.insert(name);
+    }
+
+    /// What is under the owner and not wanted. `key` is the owner's in the cache's index.
+    pub(super) fn excess(&self, key: &str) -> Vec<Arc<K>> {
+        let mut found = self.cache.indexed(key);
+        found.retain(|found| {
             let going = found.meta().deletion_timestamp.is_some();
             !going && self.is_ours(found) && !self.wanted.contains(&found.name_any())
         });
+        found
+    }
+
+    /// Every write that is due, with the deletion of what is in [`Children::excess`].
+    pub(super) fn finish(mut self, key: &str) -> Vec<Write<'a>> {
+        let (context, mut writes) = (self.context, std::mem::take(&mut self.writes));
+        let excess = self.excess(key).into_iter();
         writes.extend(
             excess.map(|found| async move { writes::delete(&context.client, &*found).await }.boxed()),
         );

@@ -8,7 +8,9 @@
 use std::sync::Arc;
 
 use grove_api::names::ANNOTATION_GENERATION;
-use grove_api::{ClusterTopologyBinding, PodCliqueScalingGroupConfig, PodCliqueSet, TopologyLevel, names};
+use grove_api::{
+    ClusterTopologyBinding, PodCliqueScalingGroupConfig, PodCliqueSet, PodGang, TopologyLevel, names,
+};
 use kube::runtime::controller::Action;
 use kube::{Api, ResourceExt};
 
@@ -100,11 +102,32 @@ async fn writes<'a>(
         }
     }
     let key = of(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
+    for pod_gang in gangs.excess(&key) {
+        if keeps_members(context, &pod_gang) {
+            gangs.keep(pod_gang.name_any());
+        }
+    }
     let mut writes = services.finish(&key);
     writes.extend(cliques.finish(&key));
     writes.extend(groups.finish(&key));
     writes.extend(gangs.finish(&key));
     Ok(writes)
+}
+
+/// Whether members of a scaled gang that is not wanted any more are still to go. Their scaling group decides that, and may see
+/// another number of replicas at the moment than was seen here: a gang made again over pods that stayed would be stuck. Each
+/// member that goes wakes the PodCliqueSet.
+fn keeps_members(context: &Context, pod_gang: &PodGang) -> bool {
+    let namespace = pod_gang.namespace();
+    pod_gang.spec.podgroups.iter().any(|podgroup| {
+        let member = context.caches.pod_cliques.get(namespace.as_deref(), &podgroup.name);
+        member.filter(|member| member.metadata.deletion_timestamp.is_none()).is_some_and(|member| {
+            let group = member.labels().get(names::LABEL_SCALING_GROUP);
+            let group =
+                group.and_then(|group| context.caches.scaling_groups.get(namespace.as_deref(), group));
+            group.is_some_and(|group| group.metadata.deletion_timestamp.is_none())
+        })
+    })
 }
 
 /// The faults `drop-podgroup` and `key-one-level-down`.

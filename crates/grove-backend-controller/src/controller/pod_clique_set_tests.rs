@@ -1,5 +1,6 @@
 //! The reconciler against a fake API server.
 
+use grove_api::PodClique;
 use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 
@@ -73,6 +74,29 @@ async fn scale_in_deletes_the_highest_replica_and_nothing_else() {
     DELETE /apis/scheduler.grove.io/v1alpha1/namespaces/ns/podgangs/wl-1-sg-0
     ");
     assert!(written.iter().all(|(_, body)| body["preconditions"]["uid"].is_string()), "deletes by uid");
+}
+
+#[tokio::test]
+async fn a_scaled_gang_goes_after_its_members() {
+    let mut world = World::new();
+    let pcs = pod_clique_set(1);
+    let written = reconciled(&mut world, &pcs).await;
+    world.see(&written);
+    let in_group = json!({names::LABEL_SCALING_GROUP: "wl-0-sg"});
+    let member: PodClique = serde_json::from_value(json!({
+        "metadata": {"name": "wl-0-sg-1-b", "namespace": "ns", "uid": "uid-of-member", "labels": in_group},
+        "spec": {"podSpec": {}, "replicas": 2, "minAvailable": 1},
+    }))
+    .unwrap();
+    world.feeds.pod_cliques.take(Event::Apply(member.clone()));
+    let group = world.context.caches.scaling_groups.get(Some("ns"), "wl-0-sg").unwrap();
+    let mut group = (*group).clone();
+    group.spec.replicas = 1;
+    world.feeds.scaling_groups.take(Event::Apply(group));
+    assert_eq!(reconciled(&mut world, &pcs).await, [], "the scaling group may see 2 replicas");
+    world.feeds.pod_cliques.take(Event::Delete(member));
+    let written = reconciled(&mut world, &pcs).await;
+    insta::assert_snapshot!(created(&written).join("\n"), @"DELETE /apis/scheduler.grove.io/v1alpha1/namespaces/ns/podgangs/wl-0-sg-0");
 }
 
 #[tokio::test]
