@@ -28,7 +28,7 @@ pub async fn restored(
     let outcome = change(test).await;
     // A watch may be late after a restart; what has happened by now is to stand before the mark. One that stays away is
     // found out at the end of the test.
-    let _ = test.test_cluster.recorder.settle(&test.namespace, test.length(limits::SETTLE)).await;
+    let _ = test.caught_up().await;
     test.mark(SharedMark::PutBack, Value::Null);
     put_back(test.local()?, was).await?;
     outcome

@@ -1,10 +1,11 @@
 //! What was bound, and when.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
-use conformance_contract::violation::Code;
+use conformance_contract::violation::{Code, Violation};
 use conformance_expect::{Gang, Unit, schedulers};
 use conformance_history::{History, Live, Pod, SharedMark, Version};
 use serde_json::Value;
@@ -135,16 +136,21 @@ pub fn never(history: &History, units: &[Unit], until: Option<usize>) -> Ruling 
             return Err(Broken::NotReached(format!("no pod of {unit} ever existed")));
         }
         let bound: Vec<_> = bindings_of(history, &unit.minimums).filter(before).collect();
-        if !bound.is_empty() {
-            let message =
-                format!("{} pods of {unit} were bound, though it could not be bound whole", bound.len());
-            violations.push(bound.iter().fold(violation(BOUND_IN_PART, message), |violation, version| {
-                let node = version.pod().node().unwrap_or_default();
-                violation.shown_by(format!("bound to {node}"), *version)
-            }));
-        }
+        violations.extend(in_part(unit, &bound));
     }
     none(violations)
+}
+
+/// What bindings of a unit are that could not be bound whole, if there are any.
+pub(super) fn in_part(unit: &impl Display, bound: &[Version<'_>]) -> Option<Violation> {
+    if bound.is_empty() {
+        return None;
+    }
+    let message = format!("{} pods of {unit} were bound, though it could not be bound whole", bound.len());
+    Some(bound.iter().fold(violation(BOUND_IN_PART, message), |violation, version| {
+        let node = version.pod().node().unwrap_or_default();
+        violation.shown_by(format!("bound to {node}"), *version)
+    }))
 }
 
 /// The workload says why it is not bound, with a message: a pod condition PodScheduled=False, or a gang resource's

@@ -10,7 +10,7 @@ use conformance_expect::train_job::{TrainJob, TrainUnit};
 use conformance_history::{Change, History, Live, Pod, SharedMark, Version, is_of_canary, list, text};
 use serde_json::Value;
 
-use super::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE, WRONG_NUMBER_OF_WHOLE_GANGS, bindings};
+use super::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE, WRONG_NUMBER_OF_WHOLE_GANGS, bindings, in_part};
 use super::{Shown, all, ensure, none, violation};
 
 /// The label by which JobSet marks its pods with its own name, which is the TrainJob's.
@@ -96,14 +96,7 @@ pub fn never(history: &History, units: &[TrainUnit], until: Option<usize>) -> Ru
             return Err(Broken::NotReached(format!("no pod of {unit} ever existed")));
         }
         let bound: Vec<_> = bindings(history).filter(is_its).collect();
-        if !bound.is_empty() {
-            let message =
-                format!("{} pods of {unit} were bound, though it could not be bound whole", bound.len());
-            violations.push(bound.iter().fold(violation(BOUND_IN_PART, message), |violation, version| {
-                let node = version.pod().node().unwrap_or_default();
-                violation.shown_by(format!("bound to {node}"), *version)
-            }));
-        }
+        violations.extend(in_part(unit, &bound));
     }
     none(violations)
 }

@@ -1,11 +1,9 @@
 //! 4 nodes x 8 GPUs; a gang of 5 with 1 surplus pod, each x 8 GPUs, waits with room for 4. The scheduler is killed and the gang
 //! deleted; then the scheduler comes back, and 2 more nodes.
 
-use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, Isolation, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::control_plane::restored;
-use conformance_history::History;
 
 use super::pending_deleted;
 
@@ -13,7 +11,7 @@ use super::pending_deleted;
 pub(crate) const CASE: Case = Case::new(
     "A gang is deleted while it waits and its scheduler is down: the one that comes back binds nothing of it",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
-    judge,
+    pending_deleted::judge,
 )
 .clauses(&["DEL-04"])
 .nodes(&[nodes(4).gpus(8), nodes(2).gpus(8).joining(1)])
@@ -30,8 +28,4 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.start_scheduler().await?;
     test.nodes_join(1).await?;
     test.canaries().await
-}
-
-fn judge(history: &History) -> Vec<Finding> {
-    pending_deleted::judge(history)
 }

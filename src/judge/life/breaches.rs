@@ -151,16 +151,8 @@ mod tests {
     use conformance_history::testing::{Story, object};
     use serde_json::{Value, json};
 
-    use super::super::generations::tests::{going, pod, running, scope};
+    use super::super::generations::tests::{going, pair, pod, running, scope};
     use super::*;
-
-    /// One clique of two pods, both needed.
-    fn pair() -> SetReplica {
-        let clique = json!({"name": "a", "spec": {"replicas": 2}});
-        let pcs =
-            json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {"cliques": [clique]}}});
-        replicas(&pcs).remove(0)
-    }
 
     /// Seconds since the beginning at which the scope's breaches begin and end.
     fn times(story: Story, replica: &SetReplica, scope: &Scope) -> Vec<(i64, Option<i64>)> {

@@ -116,10 +116,19 @@ pub fn only(history: &History, scope: &Scope, generation: usize) -> History {
 #[cfg(test)]
 pub(super) mod tests {
     use conformance_contract::names;
+    use conformance_expect::scopes::{SetReplica, replicas};
     use conformance_history::testing::{Story, object};
     use serde_json::{Value, json};
 
     use super::*;
+
+    /// One clique of two pods, both needed.
+    pub(in crate::life) fn pair() -> SetReplica {
+        let clique = json!({"name": "a", "spec": {"replicas": 2}});
+        let pcs =
+            json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {"cliques": [clique]}}});
+        replicas(&pcs).remove(0)
+    }
 
     pub(in crate::life) fn scope() -> Scope {
         Scope::Replica { set: "w".into(), index: 0 }

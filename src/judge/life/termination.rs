@@ -327,20 +327,12 @@ fn unavailable_said(history: &History, replica: &SetReplica, begun: Version<'_>)
 
 #[cfg(test)]
 mod tests {
-    use conformance_expect::scopes::replicas;
     use conformance_history::testing::{Story, object};
     use serde_json::json;
 
-    use super::super::generations::tests::{going, pod, running, scope};
+    use super::super::generations::tests::{going, pair, pod, running, scope};
     use super::*;
     use crate::message;
-
-    fn pair() -> SetReplica {
-        let clique = json!({"name": "a", "spec": {"replicas": 2}});
-        let pcs =
-            json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {"cliques": [clique]}}});
-        replicas(&pcs).remove(0)
-    }
 
     /// One of two is lost, and after so many seconds what is left is deleted and made anew.
     fn recycled(after: i64) -> Story {

@@ -13,7 +13,6 @@ use conformance_contract::verdict::Outcome;
 use conformance_contract::{clauses, names};
 use conformance_driver::case::{Case, Isolation};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits;
 use conformance_driver::test_cluster::TestCluster;
 use conformance_history::{History, SharedMark};
 use conformance_judge::idle_writes;
@@ -163,12 +162,12 @@ impl Environment {
             death = death(&test_cluster, target) => Some(Stop::Cluster(death)),
         };
         let judging = Instant::now();
-        let settled = test.test_cluster.recorder.settle(&test.namespace, test.length(limits::SETTLE)).await;
-        let stop = match (stop, settled) {
+        let caught_up = test.caught_up().await;
+        let stop = match (stop, caught_up) {
             (Some(Stop::Cluster(error)), _) => Some(Stop::Cluster(error)),
             (stop, Ok(())) => stop,
             // Whatever the driver waited for in vain, the API server may have shown it to nobody.
-            (_, Err(unsettled)) => Some(Stop::Cluster(unsettled.into())),
+            (_, Err(unsettled)) => Some(unsettled),
         };
         // Nobody but this case was on its cluster.
         let operator_death =
