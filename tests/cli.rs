@@ -206,6 +206,17 @@ fn a_cluster_that_does_not_answer_is_said_once_and_leaves_no_report() {
     assert!(!cli.home.path().join("conformance-report/report.yaml").exists());
 }
 
+#[test]
+fn what_cannot_be_logged_does_not_change_how_it_ends() {
+    let cli = Cli::new();
+    let file = cli.file("kubeconfig", &kubeconfig("http://127.0.0.1:1"));
+    let full = || std::fs::File::options().write(true).open("/dev/full").expect("Linux has it");
+    let mut command = cli.command(&["run", "--provider", "existing", "--kubeconfig", &file]);
+    let status =
+        command.env("RUST_LOG", "trace").stdout(full()).stderr(full()).status().expect("the program runs");
+    assert_eq!(status.code(), Some(3));
+}
+
 /// An API server that serves nothing but Kubernetes' core, knows the user, and lets it do nothing.
 fn forbidding() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
