@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use conformance_contract::clauses::CLAUSES;
-use conformance_report::{CaseResult, Features, Judgement, Outcome, ProfileReport};
+use conformance_report::{CaseResult, Features, Judgement, Outcome, ProfileReport, testing};
 use tempfile::TempDir;
 
 /// The program, with a temporary home.
@@ -299,20 +299,8 @@ fn report_with(outcome: Outcome) -> String {
     let judgement = Judgement { clause: "AON-01".into(), outcome, violations: Vec::new() };
     let case = CaseResult::new("aon/fits-whole", "a gang that fits", vec![judgement]);
     let profile = ProfileReport::new("volcano", None, "v1.14.1", Features::default());
-    let report = serde_json::json!({
-        "apiVersion": "conformance.grove.io/v1alpha1",
-        "kind": "ConformanceReport",
-        "date": "2026-12-01T10:00:42Z",
-        "suite": {"version": env!("CARGO_PKG_VERSION")},
-        "command": "grove-conformance run",
-        "implementation": {"name": "sample", "version": "1", "ours": false},
-        "provider": {"name": "local", "kubernetesVersion": "v1.36.4"},
-        "components": [],
-        "settings": {"timeoutScale": 1.0, "concurrency": 1},
-        "profiles": [profile.conclude(CLAUSES, vec![case])],
-        "timings": {"buildSeconds": 0.0, "clusterReadySeconds": 1.0, "totalSeconds": 10.0},
-    });
-    report.to_string()
+    let report = testing::report(vec![profile.conclude(CLAUSES, vec![case])]);
+    serde_json::to_string(&report).expect("a report is JSON")
 }
 
 #[test]

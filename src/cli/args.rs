@@ -550,7 +550,7 @@ pub(crate) struct MutantsArgs {
     /// Run only the Ith of N shares.
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
-    /// Run only so many of them, chosen by the seed.
+    /// Run only so many of them, of every group of clauses, chosen by the seed.
     #[arg(long, value_name = "N")]
     pub sample: Option<usize>,
     /// What chooses the sample: the same mutants for the same word.
