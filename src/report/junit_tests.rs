@@ -247,11 +247,9 @@ const CASE: &str = r#"<testcase name="a" classname="c" time="0.310"/>"#;
 #[case::count(r#" skipped="1""#, CASE, Some("testsuite: skipped is 1, of 0"))]
 #[case::none_of_one("", "", Some("testsuite: tests is 1, of 0"))]
 fn the_check_sees(#[case] attributes: &str, #[case] inside: &str, #[case] wanted: Option<&str>) {
-    let counts = match (inside.contains("<failure>"), inside.contains("<error>")) {
-        (failure, error) => format!(r#"failures="{}" errors="{}""#, u8::from(failure), u8::from(error)),
-    };
+    let [failures, errors] = ["<failure>", "<error>"].map(|tag| u8::from(inside.contains(tag)));
     let text = format!(
-        r#"<testsuites><testsuite name="s" tests="1" {counts}{attributes}>{inside}</testsuite></testsuites>"#
+        r#"<testsuites><testsuite name="s" tests="1" failures="{failures}" errors="{errors}"{attributes}>{inside}</testsuite></testsuites>"#
     );
     let found = complaints(&text);
     match wanted {

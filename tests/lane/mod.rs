@@ -1,6 +1,7 @@
 //! What test programs that run cases share: progress of builds, and a case as a test.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use conformance_cluster::components::Progress;
 use conformance_contract::target::Target;
@@ -66,10 +67,15 @@ pub(crate) fn execute(
     }
 }
 
-/// The smallest workload that fails as a generated one did, if that is what has failed.
+/// The smallest workload that fails as a generated one did, if that is what has failed. It takes minutes to find: of several
+/// that fail, only for the first.
 async fn shrunk(environment: &Environment, case: &Case, target: Target, result: &CaseResult) -> String {
+    static BEGUN: AtomicBool = AtomicBool::new(false);
     match Plan::read(case.manifest) {
         Ok(plan) if result.outcome.verdict == Verdict::Fail => {
+            if BEGUN.swap(true, Ordering::Relaxed) {
+                return "\nnot shrunk: it is not the first that failed; run this test alone".into();
+            }
             let name = case.id.rsplit('/').next().unwrap_or(case.id);
             let shrunk = shrink::shrink(environment, target, name, plan, result).await;
             format!("\nshrunk in {} tries, for `run --generated FILE`:\n{}", shrunk.tries, shrunk.plan.text())
