@@ -43,6 +43,7 @@ const FOLLOWED: MarkName = MarkName::of_case("followed");
 const REPLACED: MarkName = MarkName::of_case("replaced");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.take_baseline().await?;
     for set in SETS {
         test.submit(set).await?;
         test.until_composed(set).await?;
