@@ -152,6 +152,14 @@ pub(super) fn is_ready(pod: &Pod) -> bool {
     is_bound(pod) && has_condition(pod, "Ready")
 }
 
+/// Whether a scheduler has found no room for a pod.
+pub(super) fn is_unschedulable(pod: &Pod) -> bool {
+    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
+    let mut told = conditions.iter().filter(|condition| condition.type_ == "PodScheduled");
+    !is_bound(pod)
+        && told.any(|told| told.status == "False" && told.reason.as_deref() == Some("Unschedulable"))
+}
+
 /// Whether a scheduler has chosen a node.
 pub(super) fn is_bound(pod: &Pod) -> bool {
     pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some())

@@ -101,7 +101,7 @@ fn progress(
     let is_updated = pcs.status.as_ref().is_some_and(|status| status.update_progress.is_some());
     let Some(generation) = told_generation(pcs).filter(|_| is_updated) else { return before };
     let before = before.filter(|before| is_of_update(pcs, &before.pod_clique_set_generation_hash));
-    let mut progress = before.unwrap_or_else(|| PodCliqueScalingGroupUpdateProgress {
+    let mut progress = before.unwrap_or(PodCliqueScalingGroupUpdateProgress {
         update_started_at: Time(now),
         update_ended_at: None,
         pod_clique_set_generation_hash: generation,

@@ -18,7 +18,7 @@ use kube::ResourceExt;
 use super::caches::Caches;
 use super::conditions;
 use super::faults::Faults;
-use super::gang_view::{is_bound, is_former, is_live, is_ready, own_pods};
+use super::gang_view::{is_bound, is_former, is_live, is_ready, is_unschedulable, own_pods};
 use super::ownership::is_controlled_by;
 use super::pod_clique_object::{generation_hash, template_hash};
 use super::rolling_update::{Standing, Turns, Unit, Units};
@@ -99,9 +99,9 @@ impl CliqueView {
         self.pods.iter().filter(|pod| is_ready(pod)).count() >= self.min()
     }
 
-    /// Whether every pod is there, and every bound one Ready.
+    /// Whether every pod is there, and Ready if its scheduler has found room for it.
     fn is_whole(&self) -> bool {
-        self.pods.len() >= self.wanted() && self.pods.iter().all(|pod| is_ready(pod) || !is_bound(pod))
+        self.pods.len() >= self.wanted() && self.pods.iter().all(|pod| is_ready(pod) || is_unschedulable(pod))
     }
 
     fn condition(&self, type_: &str) -> bool {
