@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use conformance_contract::clauses::CLAUSES;
-use conformance_report::{CaseResult, Features, Judgement, Outcome, ProfileReport};
+use conformance_report::{CaseResult, Features, Judgement, Outcome, ProfileReport, testing};
 use tempfile::TempDir;
 
 /// The program, with a temporary home.
@@ -206,6 +206,17 @@ fn a_cluster_that_does_not_answer_is_said_once_and_leaves_no_report() {
     assert!(!cli.home.path().join("conformance-report/report.yaml").exists());
 }
 
+#[test]
+fn what_cannot_be_logged_does_not_change_how_it_ends() {
+    let cli = Cli::new();
+    let file = cli.file("kubeconfig", &kubeconfig("http://127.0.0.1:1"));
+    let full = || std::fs::File::options().write(true).open("/dev/full").expect("Linux has it");
+    let mut command = cli.command(&["run", "--provider", "existing", "--kubeconfig", &file]);
+    let status =
+        command.env("RUST_LOG", "trace").stdout(full()).stderr(full()).status().expect("the program runs");
+    assert_eq!(status.code(), Some(3));
+}
+
 /// An API server that serves nothing but Kubernetes' core, knows the user, and lets it do nothing.
 fn forbidding() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -288,20 +299,8 @@ fn report_with(outcome: Outcome) -> String {
     let judgement = Judgement { clause: "AON-01".into(), outcome, violations: Vec::new() };
     let case = CaseResult::new("aon/fits-whole", "a gang that fits", vec![judgement]);
     let profile = ProfileReport::new("volcano", None, "v1.14.1", Features::default());
-    let report = serde_json::json!({
-        "apiVersion": "conformance.grove.io/v1alpha1",
-        "kind": "ConformanceReport",
-        "date": "2026-12-01T10:00:42Z",
-        "suite": {"version": env!("CARGO_PKG_VERSION")},
-        "command": "grove-conformance run",
-        "implementation": {"name": "sample", "version": "1", "ours": false},
-        "provider": {"name": "local", "kubernetesVersion": "v1.36.4"},
-        "components": [],
-        "settings": {"timeoutScale": 1.0, "concurrency": 1},
-        "profiles": [profile.conclude(CLAUSES, vec![case])],
-        "timings": {"buildSeconds": 0.0, "clusterReadySeconds": 1.0, "totalSeconds": 10.0},
-    });
-    report.to_string()
+    let report = testing::report(vec![profile.conclude(CLAUSES, vec![case])]);
+    serde_json::to_string(&report).expect("a report is JSON")
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The conformance cases under `cargo test`: one test per case and target, on clusters that are started once.
+//! The conformance cases under `cargo test`: one test per case and target, on clusters that are started once, and beside
+//! them one per generated workload of a few seeds (`cargo test --test conformance generated`).
 //! `GROVE_CONFORMANCE_KAI_DIR` names a folder with KAI's programs; without it, KAI's scheduling clauses are not
 //! tested.
 //!
@@ -9,6 +10,7 @@ mod lane;
 #[path = "lane/local.rs"]
 mod local;
 
+use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
 
 use conformance_cases as cases;
@@ -17,6 +19,8 @@ use conformance_cluster::local::ClusterSpec;
 use conformance_cluster::schedulers::{self, in_folder, kai};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::{TARGETS, Target};
+use conformance_driver::case::Case;
+use conformance_generated as generated;
 use conformance_run::verdict::{is_contract, judged_clauses};
 use lane::{Shared, execute};
 use libtest_mimic::{Arguments, Trial};
@@ -24,6 +28,9 @@ use tokio::runtime::Runtime;
 
 /// Names a folder with KAI's programs and CRDs.
 const KAI_DIR: &str = "GROVE_CONFORMANCE_KAI_DIR";
+
+/// Seeds of the generated workloads that each target is tested with.
+const SEEDS: RangeInclusive<u64> = 1..=25;
 
 /// Every scheduler in one control plane. KAI's programs are a matter of the machine: without, only what the API server
 /// shows of its backend is judged.
@@ -36,6 +43,19 @@ fn spec() -> Result<ClusterSpec, ClusterError> {
     Ok(spec)
 }
 
+/// Whether a case is a test of a target: not if the target owes none of its clauses, or its scheduler is not there; the
+/// report names it with its reason.
+fn is_tested(case: &Case, target: Target) -> bool {
+    let clauses = judged_clauses(case, target);
+    let is_shown = match target == Target::KAI && std::env::var_os(KAI_DIR).is_none() {
+        // Whatever is generated has to be scheduled.
+        true => case.group() != generated::GROUP && clauses.iter().any(|clause| is_contract(clause)),
+        false => !clauses.is_empty(),
+    };
+    // Kubelets are another test's matter, and so are upgrades, which need an operator to upgrade from.
+    is_shown && !["klt", "mig"].contains(&case.group())
+}
+
 fn main() -> std::process::ExitCode {
     let mut arguments = Arguments::from_args();
     // A trial waits most of its time; the environment bounds how many are on a cluster at once.
@@ -44,18 +64,8 @@ fn main() -> std::process::ExitCode {
     let shared: Arc<Shared> = Arc::default();
     let mut trials = Vec::new();
     for target in TARGETS.into_iter().filter(|target| target.is_on(Kubernetes::V1_36)) {
-        for case in cases::all() {
-            // A case of which the target owes no clause, or whose scheduler is not there, is not a test of it; the report
-            // names it with its reason.
-            let clauses = judged_clauses(case, target);
-            let absent = target == Target::KAI && std::env::var_os(KAI_DIR).is_none();
-            // Kubelets are another test's matter, and so are upgrades, which need an operator to upgrade from.
-            if ["klt", "mig"].contains(&case.group())
-                || clauses.is_empty()
-                || absent && !clauses.iter().any(|clause| is_contract(clause))
-            {
-                continue;
-            }
+        let generated = SEEDS.filter_map(|seed| generated::case(&format!("{}/{seed}", generated::GROUP)));
+        for case in cases::all().chain(generated).filter(|case| is_tested(case, target)) {
             let name = format!("{}::{}", target.slug(), case.id.replace('/', "::"));
             let (shared, runtime) = (shared.clone(), runtime.clone());
             trials.push(Trial::test(name, move || {

@@ -131,7 +131,9 @@ pub fn main() -> Exit {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| if cli.verbose { VERBOSE.into() } else { QUIET.into() });
     let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours);
+    // It would panic where a line cannot be written (a full disk).
+    log.log_internal_errors(false).with_writer(std::io::stderr).init();
     let ended = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

@@ -2,6 +2,7 @@
 //! mutants of kubelets run with `--provider kind`, each in its own cluster, the others on local processes, several side by
 //! side.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -129,13 +130,23 @@ fn chosen(all: &[Mutant], place: Place, args: &MutantsArgs) -> Result<Vec<Mutant
     }
 }
 
-/// As many as the sample is to have, chosen by its seed, in the order of the tables.
+/// As many as the sample is to have, chosen by its seed, in the order of the tables: one of each group of clauses, then a
+/// second of each, and so on. Those that break nothing are not among them.
 fn sampled<'a>(mut meant: Vec<&'a Mutant>, args: &MutantsArgs) -> Vec<&'a Mutant> {
     let Some(size) = args.sample else { return meant };
-    let mut by_chance: Vec<&str> = meant.iter().map(|mutant| mutant.id.as_str()).collect();
-    by_chance.sort_by_cached_key(|id| Sha256::digest(format!("{}/{id}", args.seed)));
-    by_chance.truncate(size);
-    meant.retain(|mutant| by_chance.contains(&mutant.id.as_str()));
+    meant.retain(|mutant| mutant.equivalent.is_none());
+    let mut by_chance = meant.clone();
+    by_chance.sort_by_cached_key(|mutant| Sha256::digest(format!("{}/{}", args.seed, mutant.id)));
+    let mut of_group: BTreeMap<_, usize> = BTreeMap::new();
+    let ranked = by_chance.into_iter().map(|mutant| {
+        let rank = of_group.entry(mutant.groups().into_iter().next()).or_default();
+        *rank += 1;
+        (*rank, &mutant.id)
+    });
+    let mut ranked: Vec<_> = ranked.collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.truncate(size);
+    meant.retain(|mutant| ranked.iter().any(|(_, id)| **id == mutant.id));
     meant
 }
 
@@ -166,6 +177,7 @@ async fn run_one(mutant: &Mutant, place: Place, args: &MutantsArgs) -> Result<Ke
         }
     };
     let folder = args.report_dir.join(&mutant.id);
+    let rules: Vec<_> = spec.rules.values().flatten().cloned().collect();
     let settings = Settings {
         run: run_id(),
         programs,
@@ -193,7 +205,8 @@ async fn run_one(mutant: &Mutant, place: Place, args: &MutantsArgs) -> Result<Ke
     talk.end();
     let unwritten = |error: &dyn std::fmt::Display| Failure::Infrastructure(error.to_string());
     report::write_all(&folder, &report).map_err(|error| unwritten(&error))?;
-    let outcome = mutant.judge(&found(&report));
+    let idle = rules.into_iter().filter(|rule| rule.applied.times() == 0).map(|rule| rule.name);
+    let outcome = mutant.judge(&Found { idle_rules: idle.collect(), ..found(&report) });
     let kept = Kept { id: mutant.id.clone(), outcome, seconds: begin.elapsed().as_secs_f64() };
     let text = serde_json::to_string_pretty(&kept).map_err(|error| unwritten(&error))?;
     std::fs::write(folder.join(KEPT), text).map_err(|error| unwritten(&error))?;
@@ -237,6 +250,8 @@ fn write_page(all: &[Mutant], folder: &Path) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use clap::Parser;
     use fake_gpu_plugin as device_plugin;
     use grove_backend_controller::controller;
@@ -287,6 +302,20 @@ mod tests {
         assert_eq!(of("a").len(), 12);
         assert_eq!(of("a"), of("a"));
         assert_ne!(of("a"), of("b"));
+    }
+
+    #[test]
+    fn a_sample_is_of_all_groups() {
+        let all = Place::Local.mutants().unwrap();
+        let group = |id: &String| {
+            let mutant = all.iter().find(|mutant| mutant.id == *id).unwrap();
+            mutant.groups().into_iter().next().map(str::to_owned)
+        };
+        let groups: BTreeSet<_> = all.iter().map(|mutant| group(&mutant.id)).collect();
+        let groups = groups.into_iter().flatten().count();
+        let sample = chosen_by(&["--sample", &groups.to_string()]).unwrap();
+        let sampled: BTreeSet<_> = sample.iter().map(group).collect();
+        assert_eq!(sampled.len(), groups, "{sample:?}");
     }
 
     #[test]

@@ -107,7 +107,9 @@ impl TestContext {
             } else {
                 let gone = Awaited::of_harness(format!("{kind} {name} gone"));
                 self.until(gone, REACTION, |live| live.get(kind, &name).is_none_or(is_another)).await?;
-                self.create(kind, &as_new(was)).await?;
+                if self.look(|live| live.get(kind, &name).is_none()) {
+                    self.create(kind, &as_new(was)).await?;
+                }
             }
         }
         Ok(())

@@ -142,7 +142,7 @@ pub fn its_gang(set: &str, pods: usize) -> Value {
 }
 
 /// A pod of it, bound or not.
-fn worker(set: &str, index: usize, node: Option<&str>) -> Value {
+pub fn worker(set: &str, index: usize, node: Option<&str>) -> Value {
     let labels = json!({
         names::PART_OF: set,
         names::POD_GANG: format!("{set}-0"),
@@ -152,6 +152,21 @@ fn worker(set: &str, index: usize, node: Option<&str>) -> Value {
     json!({
         "kind": "Pod",
         "metadata": {"name": format!("{set}-0-worker-{index}"), "labels": labels},
+        "spec": {"nodeName": node},
+    })
+}
+
+/// A pod with Grove's gate.
+pub fn gated(mut pod: Value) -> Value {
+    pod["spec"]["schedulingGates"] = json!([{"name": names::GATE}]);
+    pod
+}
+
+/// A canary pod of the harness, bound or not.
+pub fn canary(name: &str, node: Option<&str>) -> Value {
+    json!({
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": {names::CANARY: "true"}},
         "spec": {"nodeName": node},
     })
 }

@@ -83,7 +83,7 @@ pub fn left_alone(history: &History, set: &str, part: Range<usize>) -> Ruling {
 #[cfg(test)]
 mod tests {
     use conformance_history::MarkName;
-    use conformance_history::testing::{Story, object};
+    use conformance_history::testing::{Story, gated, object};
     use rstest::rstest;
     use serde_json::{Value, json};
 
@@ -108,11 +108,6 @@ mod tests {
     fn pod(scheduler: &str) -> Value {
         let mut pod = of_set("Pod", "w-0-a-x");
         pod["spec"] = json!({"schedulerName": scheduler});
-        pod
-    }
-
-    fn gated(mut pod: Value) -> Value {
-        pod["spec"]["schedulingGates"] = json!([{"name": names::GATE}]);
         pod
     }
 

@@ -65,21 +65,31 @@ const ALL: [(Invariant, &str, Judged); 11] = [
     (Invariant::OwnResources, "COEX-02", membership::of_resources),
 ];
 
-/// The invariants that a history breaks, as findings about their clauses, but for those that its case `breaks` on purpose.
-pub fn broken(history: &History, breaks: &[Invariant]) -> Vec<Finding> {
-    if history.header.target.workload() == Workload::TrainJobs {
-        return of_train_jobs(history);
+/// What the history of such a workload is asked about, but for the invariants that its case `breaks` on purpose.
+fn asked(workload: Workload, breaks: &[Invariant]) -> Vec<(&'static str, Judged)> {
+    match workload {
+        // The others are about Grove's objects.
+        Workload::TrainJobs => vec![
+            ("TRN-03", capacity::is_kept),
+            ("TRN-03", |course| train_jobs::whole_or_nothing(course.history)),
+        ],
+        _ => {
+            let asked = ALL.into_iter().filter(|(invariant, ..)| !breaks.contains(invariant));
+            asked.map(|(_, clause, ruling)| (clause, ruling)).collect()
+        }
     }
-    let course = Course::of(history);
-    let asked = ALL.into_iter().filter(|(invariant, ..)| !breaks.contains(invariant));
-    let judged = asked.map(|(_, clause, ruling)| Finding { clause, ruling: ruling(&course) });
-    judged.filter(|finding| matches!(finding.ruling, Err(Broken::Violated(_)))).collect()
 }
 
-/// What of it every history of TrainJobs must keep: the others are about Grove's objects.
-fn of_train_jobs(history: &History) -> Vec<Finding> {
-    let rulings = [capacity::is_kept(&Course::of(history)), train_jobs::whole_or_nothing(history)];
-    let judged = rulings.into_iter().map(|ruling| Finding { clause: "TRN-03", ruling });
+/// The clauses that such a case is judged by, whatever it is about.
+pub fn clauses(workload: Workload, breaks: &[Invariant]) -> impl Iterator<Item = &'static str> {
+    asked(workload, breaks).into_iter().map(|(clause, _)| clause)
+}
+
+/// The invariants that a history breaks, as findings about their clauses, but for those that its case `breaks` on purpose.
+pub fn broken(history: &History, breaks: &[Invariant]) -> Vec<Finding> {
+    let course = Course::of(history);
+    let asked = asked(history.header.target.workload(), breaks).into_iter();
+    let judged = asked.map(|(clause, ruling)| Finding { clause, ruling: ruling(&course) });
     judged.filter(|finding| matches!(finding.ruling, Err(Broken::Violated(_)))).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use conformance_contract::names;
 use conformance_contract::target::Target;
-use conformance_history::testing::{Story, its_gang, object, one_clique, owned};
+use conformance_history::testing::{Story, canary, its_gang, object, one_clique, owned};
 use conformance_history::{History, SharedMark};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -64,15 +64,13 @@ fn ready() -> Story {
     begun().added(group()).modified(gang("True"))
 }
 
-fn canary(story: Story, name: &str) -> Story {
-    let mut canary = object("Pod", name);
-    canary["metadata"]["labels"] = json!({names::CANARY: "true"});
-    canary["spec"]["nodeName"] = "canary".into();
-    story.added(canary)
+fn bound_canary(name: &str) -> Value {
+    canary(name, Some("canary"))
 }
 
 fn passed(story: Story) -> Story {
-    canary(canary(story, "c0"), "c1").mark(SharedMark::SchedulerPassed, Value::Null)
+    let canaries = ["c0", "c1"].map(bound_canary);
+    story.all_added(canaries).mark(SharedMark::SchedulerPassed, Value::Null)
 }
 
 /// The clauses that are broken, by code and first message.
@@ -87,7 +85,10 @@ fn broken_by(history: &History) -> Vec<(&'static str, String, String)> {
 #[rstest]
 #[case::bound_whole(passed(ready().modified(bound("w0")).modified(bound("w1"))))]
 #[case::nothing_bound(passed(ready()))]
-#[case::being_bound(canary(canary(ready(), "c0").modified(bound("w0")), "c1").mark(SharedMark::SchedulerPassed, Value::Null))]
+#[case::being_bound(
+    ready().added(bound_canary("c0")).modified(bound("w0")).added(bound_canary("c1"))
+        .mark(SharedMark::SchedulerPassed, Value::Null)
+)]
 #[case::a_pod_was_lost(passed(ready().modified(bound("w0")).modified(bound("w1")).deleted(bound("w1"))))]
 #[case::a_failed_pod_holds_nothing({
     let mut failed = bound("w0");

@@ -144,7 +144,7 @@ pub fn no_pod_before_its_group(history: &History) -> Ruling {
 #[cfg(test)]
 mod tests {
     use conformance_expect as expect;
-    use conformance_history::testing::{Story, object, owned};
+    use conformance_history::testing::{self, Story, object, owned};
     use serde_json::{Value, json};
 
     use super::*;
@@ -166,10 +166,7 @@ mod tests {
         let mut pod = object("Pod", "p");
         pod["metadata"]["labels"] = json!({"grove.io/podgang": "w-0", "grove.io/podclique": "w-0-a"});
         pod["spec"] = json!({"schedulingGroup": {"podGroupName": "w-0-w-0-a"}});
-        if gated {
-            pod["spec"]["schedulingGates"] = json!([{"name": "grove.io/podgang-pending-creation"}]);
-        }
-        pod
+        if gated { testing::gated(pod) } else { pod }
     }
 
     /// G PodGang, W Workload, P PodGroup, I Initialized=True, C pod created, U pod ungated.

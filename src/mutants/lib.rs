@@ -16,7 +16,7 @@ mod ratio;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use conformance_cluster::local::ClusterSpec;
@@ -185,6 +185,12 @@ impl Mutant {
     /// The clauses that have to turn red, or one of a set of which has to.
     pub fn musts(&self) -> impl Iterator<Item = &str> {
         self.must.iter().flat_map(|set| &set.0).map(String::as_str)
+    }
+
+    /// The groups of the clauses that have to turn red, or are left unjudged.
+    pub fn groups(&self) -> BTreeSet<&str> {
+        let unproven = self.unproven.iter().flat_map(|unproven| &unproven.clauses).map(String::as_str);
+        self.musts().chain(unproven).filter_map(|id| id.split('-').next()).collect()
     }
 
     /// Whether a clause may turn red.

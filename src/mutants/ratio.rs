@@ -1,6 +1,6 @@
 //! What the mutants say together: the share that is killed, by group, and who survives.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 #[cfg(test)]
@@ -26,10 +26,7 @@ pub fn ratios(mutants: &[Mutant], kept: &[Kept]) -> BTreeMap<String, (usize, usi
     let mut ratios = BTreeMap::new();
     let known = mutants.iter().filter_map(|mutant| Some((mutant, of(mutant, kept)?)));
     for (mutant, kept) in known.filter(|(mutant, _)| mutant.equivalent.is_none()) {
-        let unproven = mutant.unproven.iter().flat_map(|unproven| &unproven.clauses).map(String::as_str);
-        let groups: BTreeSet<_> =
-            mutant.musts().chain(unproven).filter_map(|id| id.split('-').next()).collect();
-        for group in groups {
+        for group in mutant.groups() {
             let (killed, run) = ratios.entry(group.to_owned()).or_insert((0, 0));
             *killed += usize::from(kept.outcome.verdict == Verdict::Killed);
             *run += 1;
@@ -45,7 +42,7 @@ fn of<'a>(mutant: &Mutant, kept: &'a [Kept]) -> Option<&'a Kept> {
 /// The clauses that no mutant has to turn red, in the order of the contract.
 #[cfg(test)]
 pub(crate) fn without_mutant(mutants: &[Mutant]) -> Vec<&'static str> {
-    let covered: BTreeSet<&str> = mutants.iter().flat_map(Mutant::musts).collect();
+    let covered: std::collections::BTreeSet<&str> = mutants.iter().flat_map(Mutant::musts).collect();
     CLAUSES.iter().map(|clause| clause.id).filter(|id| !covered.contains(id)).collect()
 }
 

@@ -142,20 +142,10 @@ mod tests {
     use super::*;
 
     fn report() -> Report {
-        serde_json::from_value(serde_json::json!({
-            "apiVersion": "conformance.grove.io/v1alpha1",
-            "kind": "ConformanceReport",
-            "date": "2026-12-01T10:01:00Z",
-            "suite": {"version": "1"},
-            "command": "run",
-            "implementation": {"name": "x", "version": "1", "ours": false},
-            "provider": {"name": "local", "kubernetesVersion": "v1"},
-            "components": [],
-            "settings": {"timeoutScale": 1.0, "concurrency": 1},
-            "profiles": [],
-            "timings": {"buildSeconds": 0.0, "clusterReadySeconds": 1.0, "totalSeconds": 60.0},
-        }))
-        .unwrap()
+        let mut report = conformance_report::testing::report(Vec::new());
+        report.date = "2026-12-01T10:01:00Z".parse().unwrap();
+        report.timings.total_seconds = Duration::from_secs(60).into();
+        report
     }
 
     fn span(case: usize, begin: u64, seconds: u64) -> Span {

@@ -1,4 +1,4 @@
-use conformance_report::{Features, Judgement, Violation, summarize};
+use conformance_report::{Component, ComponentSource, Features, Judgement, Violation, summarize, testing};
 use rstest::rstest;
 
 use super::*;
@@ -18,20 +18,21 @@ fn hostile() -> Report {
     };
     let profile = ProfileReport::new("volcano", Some(evil.into()), evil, Features::default())
         .conclude(conformance_contract::clauses::CLAUSES, vec![case]);
-    let report = serde_json::json!({
-        "apiVersion": "conformance.grove.io/v1alpha1",
-        "kind": "ConformanceReport",
-        "date": "2026-12-01T10:00:42Z",
-        "suite": {"version": evil},
-        "command": evil,
-        "implementation": {"name": evil, "version": evil, "ours": false},
-        "provider": {"name": evil, "kubernetesVersion": evil},
-        "components": [{"name": evil, "version": evil, "source": "built", "digest": evil}],
-        "settings": {"timeoutScale": 1.0, "concurrency": 1},
-        "profiles": [profile],
-        "timings": {"buildSeconds": 0.0, "clusterReadySeconds": 1.0, "totalSeconds": 5.0},
+    let mut report = testing::report(vec![profile]);
+    let Report { suite, command, implementation, provider, components, .. } = &mut report;
+    let names = [&mut implementation.name, &mut provider.name];
+    let versions = [&mut implementation.version, &mut provider.kubernetes_version, &mut suite.version];
+    for text in names.into_iter().chain(versions).chain([command]) {
+        evil.clone_into(text);
+    }
+    components.push(Component {
+        name: evil.into(),
+        version: evil.into(),
+        source: ComponentSource::Built,
+        chart: None,
+        digest: evil.into(),
     });
-    serde_json::from_value(report).unwrap()
+    report
 }
 
 fn rendered(report: &Report) -> String {

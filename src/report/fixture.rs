@@ -9,8 +9,8 @@ use conformance_contract::violation::{Code, Proof, Violation};
 
 use super::left_out::interrupted as interrupted_outcome;
 use super::{
-    API_VERSION, CaseResult, Component, ComponentSource, ExceptedWrites, Features, Implementation, Judgement,
-    KIND, ProfileReport, Provider, Report, Seconds, Settings, Suite, Timings, UnsupportedFeature,
+    CaseResult, Component, ComponentSource, ExceptedWrites, Features, Implementation, Judgement,
+    ProfileReport, Provider, Report, Seconds, Settings, Timings, UnsupportedFeature,
 };
 
 /// A small contract: enough for each verdict, tier, level, kind of source and backend.
@@ -32,42 +32,31 @@ pub(super) fn redacted() -> insta::internals::SettingsBindDropGuard {
 
 /// A report as a run would write it.
 pub(super) fn report() -> Report {
+    let base = super::testing::report(vec![flat(), pod_gang_scope()]);
     Report {
-        api_version: API_VERSION.to_owned(),
-        kind: KIND.to_owned(),
-        date: time("2026-12-01T10:00:42Z"),
-        suite: Suite { version: env!("CARGO_PKG_VERSION").to_owned(), digest: None },
         command: "grove-conformance run --backend default-scheduler".to_owned(),
-        incomplete: false,
-        incomplete_reason: None,
         implementation: Implementation {
             name: "grove-backend-controller".to_owned(),
             version: "0.1.0".to_owned(),
-            organization: None,
             url: Some("https://example.org/grove-backend-controller".to_owned()),
-            commit: None,
-            description: None,
-            declaration: None,
-            cluster_admin: false,
             ours: true,
+            ..base.implementation
         },
         provider: Provider {
-            name: "local".to_owned(),
-            kubernetes_version: "v1.36.4".to_owned(),
             feature_gates: [("GenericWorkload".to_owned(), true), ("GangScheduling".to_owned(), true)].into(),
+            ..base.provider
         },
-        other_providers: Vec::new(),
         components: vec![
             component("kube-apiserver", ComponentSource::Built, "a1"),
             component("kube-scheduler", ComponentSource::Path, "b2"),
         ],
         settings: Settings { timeout_scale: 1.5, concurrency: 4 },
-        profiles: vec![flat(), pod_gang_scope()],
         timings: Timings {
             build_seconds: seconds(12),
             cluster_ready_seconds: seconds(3_400),
             total_seconds: seconds(41_250),
         },
+        ..base
     }
 }
 

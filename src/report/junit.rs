@@ -1,8 +1,9 @@
 //! JUnit XML, for CI systems: one testsuite per profile, one testcase per case.
 //!
 //! It agrees with the exit code: what leads to 1 is a failure, what leads to 3 an error, and everything else that
-//! is not a pass is skipped with its reason. A testcase lists its clauses as properties `clause`. A clause that
-//! should have had a case but had none is a testcase of its own, so that its error is visible.
+//! is not a pass is skipped with its reason. What a testcase is about, and its clauses, are its output: the schema of
+//! Jenkins' xUnit plugin, which its tests hold it to, gives it no properties. A clause that should have had a case but had
+//! none is a testcase of its own, so that its error is visible.
 
 use std::time::Duration;
 
@@ -19,7 +20,10 @@ pub fn junit(report: &Report) -> Result<String, SerializeError> {
     let mut document = quick_junit::Report::new("grove-conformance");
     document.set_time(report.timings.total_seconds.into());
     document.add_test_suites(report.profiles.iter().map(|profile| suite(report, profile)));
-    document.to_string()
+    let text = document.to_string()?;
+    // The schema has no such attribute of the whole; and two characters that XML 1.0 has not go through quick-junit.
+    let skipped = format!(" skipped=\"{}\"", document.skipped);
+    Ok(text.replacen(&skipped, "", 1).replace(['\u{fffe}', '\u{ffff}'], ""))
 }
 
 fn suite(report: &Report, profile: &ProfileReport) -> TestSuite {
@@ -54,17 +58,17 @@ fn test_case(profile: &ProfileReport, case: &CaseResult) -> TestCase {
     }
     let mut test_case = TestCase::new(case.id.as_str(), status);
     test_case.set_classname(profile.title()).set_time(case.duration_seconds.into());
-    test_case.add_property(Property::new("title", case.title.as_str()));
-    test_case.add_properties(
-        case.clauses.iter().map(|judgement| Property::new("clause", judgement.clause.as_str())),
-    );
+    let clauses: Vec<_> = case.clauses.iter().map(|judgement| judgement.clause.as_str()).collect();
+    test_case.set_system_out(format!("{}\nclauses: {}", case.title, clauses.join(" ")));
     test_case
 }
 
 fn clause_without_case(profile: &ProfileReport, clause: &ClauseResult) -> TestCase {
-    let mut test_case = TestCase::new(clause.id.as_str(), status(&clause.outcome));
+    let mut status = status(&clause.outcome);
+    // GitLab shows what is in the element, not its message.
+    status.set_description(clause.outcome.reason().unwrap_or_default());
+    let mut test_case = TestCase::new(clause.id.as_str(), status);
     test_case.set_classname(profile.title());
-    test_case.add_property(Property::new("clause", clause.id.as_str()));
     test_case
 }
 
@@ -98,13 +102,5 @@ fn description(profile: &ProfileReport, case: &CaseResult) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fixture;
-
-    #[test]
-    fn the_xml_of_every_verdict() {
-        let _redacted = fixture::redacted();
-        insta::assert_snapshot!(junit(&fixture::report()).unwrap());
-    }
-}
+#[path = "junit_tests.rs"]
+mod tests;

@@ -46,6 +46,7 @@ mod store;
 mod summary;
 mod table;
 mod terminal;
+pub mod testing;
 mod verify;
 
 pub use annotations::annotations;

@@ -6,7 +6,10 @@ use conformance_cluster::components::Progress;
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Verdict;
 use conformance_driver::case::Case;
+use conformance_generated::Plan;
+use conformance_report::CaseResult;
 use conformance_run::environment::Environment;
+use conformance_run::shrink;
 use conformance_run::verdict::judged_clauses;
 use libtest_mimic::Failed;
 use tokio::runtime::Runtime;
@@ -55,9 +58,22 @@ pub(crate) fn execute(
         _ if !judged.is_empty() && judged.iter().all(|judgement| kept(judgement.outcome.verdict)) => Ok(()),
         verdict => {
             let reason = result.outcome.reason().unwrap_or_default();
-            let artifacts =
-                result.artifacts.map(|path| environment.settings.out.join(path).display().to_string());
-            Err(format!("{verdict}: {reason}\nartifacts: {}", artifacts.unwrap_or_default()).into())
+            let artifacts = result.artifacts.as_ref().map(|path| environment.settings.out.join(path));
+            let artifacts = artifacts.unwrap_or_default();
+            let shrunk = runtime.block_on(shrunk(environment, case, target, &result));
+            Err(format!("{verdict}: {reason}\nartifacts: {}{shrunk}", artifacts.display()).into())
         }
+    }
+}
+
+/// The smallest workload that fails as a generated one did, if that is what has failed.
+async fn shrunk(environment: &Environment, case: &Case, target: Target, result: &CaseResult) -> String {
+    match Plan::read(case.manifest) {
+        Ok(plan) if result.outcome.verdict == Verdict::Fail => {
+            let name = case.id.rsplit('/').next().unwrap_or(case.id);
+            let shrunk = shrink::shrink(environment, target, name, plan, result).await;
+            format!("\nshrunk in {} tries, for `run --generated FILE`:\n{}", shrunk.tries, shrunk.plan.text())
+        }
+        _ => String::new(),
     }
 }

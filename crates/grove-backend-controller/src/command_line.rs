@@ -5,18 +5,15 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use grove_yaml as yaml;
 use logging::LogFormat;
+use webhook_server::certificates::CertificateOptions;
 
 use crate::controller::install::{CRDS, InstallOptions, NAMESPACE, WebhookTarget, in_cluster, objects};
-use crate::controller::{Certificates, Fault, Options, run_controller};
-
-/// 90 days, in seconds.
-const CERTIFICATE_LIFE: u64 = 90 * 24 * 3600;
+use crate::controller::{Fault, Options, run_controller};
 
 /// Grove's reference backend controller: PodCliqueSets to gangs of pods.
 #[derive(Parser)]
@@ -50,19 +47,8 @@ struct RunArguments {
     /// Address of the webhooks
     #[arg(long, default_value = "0.0.0.0:9443")]
     webhook_bind: SocketAddr,
-    /// Certificate of the webhooks, PEM
-    #[arg(long, required_unless_present = "managed_certificates")]
-    tls_cert: Option<PathBuf>,
-    /// Key of the certificate, PEM
-    #[arg(long, required_unless_present = "managed_certificates")]
-    tls_key: Option<PathBuf>,
-    /// Make and renew the certificate for this Service of the webhooks, in a Secret
-    #[arg(long, value_name = "SERVICE", conflicts_with_all = ["tls_cert", "tls_key"])]
-    managed_certificates: Option<String>,
-    /// Life of a certificate; another takes its place after two thirds of it
-    #[arg(long, hide = true, value_name = "SECONDS", default_value_t = CERTIFICATE_LIFE,
-          value_parser = clap::value_parser!(u64).range(1..=40 * CERTIFICATE_LIFE))]
-    certificate_life: u64,
+    #[command(flatten)]
+    certificates: CertificateOptions,
     /// Address of /healthz and /readyz
     #[arg(long, default_value = "0.0.0.0:9444")]
     health_bind: SocketAddr,
@@ -125,19 +111,12 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn run(arguments: RunArguments) -> anyhow::Result<()> {
     arguments.log_format.init();
-    let certificates = match (arguments.managed_certificates, arguments.tls_cert, arguments.tls_key) {
-        (Some(service), ..) => {
-            Certificates::Managed { service, life: Duration::from_secs(arguments.certificate_life) }
-        }
-        (None, Some(certificate), Some(key)) => Certificates::Files { certificate, key },
-        _ => anyhow::bail!("--managed-certificates, or --tls-cert and --tls-key are needed"),
-    };
     let options = Options {
         kubeconfig: arguments.kubeconfig,
         config: arguments.config,
         namespace: arguments.namespace,
         webhook_bind: arguments.webhook_bind,
-        certificates,
+        certificates: arguments.certificates,
         health_bind: arguments.health_bind,
         metrics_bind: arguments.metrics_bind,
         leader_elect: arguments.leader_elect,
@@ -188,20 +167,6 @@ mod tests {
 
     fn parsed<'a>(args: impl IntoIterator<Item = &'a str>) -> Result<Arguments, clap::Error> {
         Arguments::try_parse_from(std::iter::once("grove-backend-controller").chain(args))
-    }
-
-    #[rstest::rstest]
-    #[case::neither("", false)]
-    #[case::files("--tls-cert=c --tls-key=k", true)]
-    #[case::no_key("--tls-cert=c", false)]
-    #[case::no_certificate("--tls-key=k", false)]
-    #[case::managed("--managed-certificates=svc", true)]
-    #[case::managed_briefly("--managed-certificates=svc --certificate-life=60", true)]
-    #[case::no_life("--managed-certificates=svc --certificate-life=0", false)]
-    #[case::both("--managed-certificates=svc --tls-cert=c --tls-key=k", false)]
-    fn certificates_come_from_one_place(#[case] args: &str, #[case] accepted: bool) {
-        let args = ["run", "--config=f"].into_iter().chain(args.split_whitespace());
-        assert_eq!(parsed(args).is_ok(), accepted);
     }
 
     #[test]

@@ -8,10 +8,11 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use logging::LogFormat;
+use webhook_server::certificates::CertificateOptions;
 
 use crate::crd;
 use crate::install::{NAMESPACE, objects};
-use crate::program::{self, Certificates, Options};
+use crate::program::{self, Options};
 
 /// Kubeflow TrainJobs in a queue of KAI, beside an unmodified trainer.
 #[derive(Parser)]
@@ -46,15 +47,8 @@ struct RunArguments {
     /// Address of the webhooks
     #[arg(long, default_value = "0.0.0.0:9443")]
     webhook_bind: SocketAddr,
-    /// Certificate of the webhooks, PEM
-    #[arg(long, required_unless_present = "managed_certificates", requires = "tls_key")]
-    tls_cert: Option<PathBuf>,
-    /// Key of the certificate, PEM
-    #[arg(long, requires = "tls_cert")]
-    tls_key: Option<PathBuf>,
-    /// Make and renew the certificate for this Service of the webhooks, in a Secret
-    #[arg(long, value_name = "SERVICE", conflicts_with_all = ["tls_cert", "tls_key"])]
-    managed_certificates: Option<String>,
+    #[command(flatten)]
+    certificates: CertificateOptions,
     /// Address of /healthz and /readyz
     #[arg(long, default_value = "0.0.0.0:9444")]
     health_bind: SocketAddr,
@@ -82,16 +76,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn run(arguments: RunArguments) -> anyhow::Result<()> {
     arguments.log_format.init();
-    let certificates = match (arguments.managed_certificates, arguments.tls_cert, arguments.tls_key) {
-        (Some(service), ..) => Certificates::Managed(service),
-        (None, Some(certificate), Some(key)) => Certificates::Files { certificate, key },
-        _ => anyhow::bail!("--managed-certificates, or --tls-cert and --tls-key are needed"),
-    };
     let options = Options {
         kubeconfig: arguments.kubeconfig,
         namespace: arguments.namespace,
         webhook_bind: arguments.webhook_bind,
-        certificates,
+        certificates: arguments.certificates,
         health_bind: arguments.health_bind,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -115,17 +104,6 @@ mod tests {
 
     fn parsed<'a>(args: impl IntoIterator<Item = &'a str>) -> Result<Arguments, clap::Error> {
         Arguments::try_parse_from(std::iter::once("trainer-kai-plugin").chain(args))
-    }
-
-    #[rstest::rstest]
-    #[case::neither("", false)]
-    #[case::files("--tls-cert=c --tls-key=k", true)]
-    #[case::no_key("--tls-cert=c", false)]
-    #[case::no_certificate("--tls-key=k", false)]
-    #[case::managed("--managed-certificates=svc", true)]
-    #[case::both("--managed-certificates=svc --tls-cert=c --tls-key=k", false)]
-    fn certificates_come_from_one_place(#[case] args: &str, #[case] accepted: bool) {
-        assert_eq!(parsed(std::iter::once("run").chain(args.split_whitespace())).is_ok(), accepted);
     }
 
     #[test]

@@ -20,16 +20,14 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use webhook_server::certificates::{Keeper, Subject};
-use webhook_server::{serve, serve_tls, tls_of_files, told_to_end};
+use webhook_server::certificates::{CertificateOptions, Keeper};
+use webhook_server::{serve, serve_tls, told_to_end};
 
 use crate::install::KEPT;
 use crate::{admission, crd};
 
 /// How long running work may take once the process is told to shut down.
 const GRACE: Duration = Duration::from_secs(4);
-/// Life of a certificate that it makes itself.
-const CERTIFICATE_LIFE: Duration = Duration::from_secs(90 * 24 * 3600);
 
 /// How to run.
 #[derive(Clone, Debug)]
@@ -41,23 +39,9 @@ pub struct Options {
     /// Address of the webhooks.
     pub webhook_bind: SocketAddr,
     /// Their certificate.
-    pub certificates: Certificates,
+    pub certificates: CertificateOptions,
     /// Address of `/healthz` and `/readyz`.
     pub health_bind: SocketAddr,
-}
-
-/// Where the webhooks' certificate comes from.
-#[derive(Clone, Debug)]
-pub enum Certificates {
-    /// From files that are read at the start.
-    Files {
-        /// The certificate, PEM.
-        certificate: PathBuf,
-        /// Its key, PEM.
-        key: PathBuf,
-    },
-    /// Made and renewed for this Service, in a Secret that the replicas share.
-    Managed(String),
 }
 
 #[derive(Clone)]
@@ -80,21 +64,15 @@ pub async fn run(options: Options) -> anyhow::Result<()> {
     }
     let (stop, stopped) = watch::channel(false);
     let mut tasks = JoinSet::new();
-    let (tls, certificates) = match options.certificates {
-        Certificates::Files { certificate, key } => {
-            (tls_of_files(options.webhook_bind, &certificate, &key).await?, None)
-        }
-        Certificates::Managed(service) => {
-            let subject = Subject { service, namespace: options.namespace, life: CERTIFICATE_LIFE };
-            let keeper = Keeper::new(&client, subject, KEPT);
-            let (tls, state) = (keeper.tls(), keeper.state());
-            tasks.spawn(async {
-                keeper.run().await;
-                Ok(())
-            });
-            (tls, Some(state))
-        }
-    };
+    let (tls, keeper) =
+        options.certificates.open(&client, options.webhook_bind, &options.namespace, KEPT).await?;
+    let certificates = keeper.as_ref().map(Keeper::state);
+    if let Some(keeper) = keeper {
+        tasks.spawn(async {
+            keeper.run().await;
+            Ok(())
+        });
+    }
     let health = health(Readiness { client: client.clone(), certificates });
     tasks.spawn(serve("health", options.health_bind, health, stopped.clone()));
     tasks.spawn(serve_tls(options.webhook_bind, tls, admission::router(Arc::new(client)), stopped));

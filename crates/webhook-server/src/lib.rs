@@ -3,7 +3,7 @@
 //! - `review`: the AdmissionReview wire format; `answer`: from a body to the answer, whatever the rules do;
 //! - `validation`: findings, as one of Kubernetes' own validations would spell them;
 //! - `serve`: the servers, with and without TLS;
-//! - [`certificates`]: a certificate that the program makes and renews itself.
+//! - [`certificates`]: a certificate of files, or one that the program makes and renews itself.
 //!
 //! Which rules there are is their program's.
 
@@ -15,5 +15,5 @@ mod validation;
 
 pub use answer::{REVIEW_LIMIT, answer};
 pub use review::{MalformedReview, Operation, PatchOperation, Request, Response};
-pub use serve::{ServerError, serve, serve_tls, tls_of_files, told, told_to_end};
+pub use serve::{ServerError, serve, serve_tls, told, told_to_end};
 pub use validation::{FieldError, FieldErrorReason, Validation};

@@ -13,8 +13,6 @@ use tokio::sync::watch;
 
 /// How long requests in flight may take when the process ends.
 const GRACE: Duration = Duration::from_secs(2);
-/// What the server with TLS serves.
-const WEBHOOKS: &str = "webhooks";
 
 /// A server that could not start or has failed.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +21,13 @@ pub struct ServerError {
     what: &'static str,
     address: SocketAddr,
     source: std::io::Error,
+}
+
+impl ServerError {
+    /// A failure of the webhooks at this address.
+    pub(crate) fn webhooks(address: SocketAddr) -> impl Fn(std::io::Error) -> Self + Copy {
+        move |source| Self { what: "webhooks", address, source }
+    }
 }
 
 /// Returns once `stop` says true, or its sender is gone.
@@ -66,13 +71,12 @@ pub async fn serve(
 ///
 /// # Errors
 /// The certificate or key is no good.
-pub async fn tls_of_files(
+pub(crate) async fn tls_of_files(
     address: SocketAddr,
     certificate: &Path,
     key: &Path,
 ) -> Result<RustlsConfig, ServerError> {
-    let failed = |source| ServerError { what: WEBHOOKS, address, source };
-    RustlsConfig::from_pem_file(certificate, key).await.map_err(failed)
+    RustlsConfig::from_pem_file(certificate, key).await.map_err(ServerError::webhooks(address))
 }
 
 /// Serves the webhooks `router` over TLS at `address` until `stop` says true.
@@ -85,7 +89,6 @@ pub async fn serve_tls(
     router: Router,
     stop: watch::Receiver<bool>,
 ) -> Result<(), ServerError> {
-    let failed = |source| ServerError { what: WEBHOOKS, address, source };
     let handle = Handle::new();
     let stopping = Arc::new(handle.clone());
     tokio::spawn(async move {
@@ -96,5 +99,5 @@ pub async fn serve_tls(
         .handle(handle)
         .serve(router.into_make_service())
         .await
-        .map_err(failed)
+        .map_err(ServerError::webhooks(address))
 }

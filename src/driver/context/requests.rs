@@ -65,8 +65,13 @@ impl TestContext {
     /// [`Stop::Refused`].
     pub async fn create(&self, kind: &str, object: &Value) -> Result<Value, Stop> {
         let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-        let is_of_the_cluster = Kind::named(kind).is_some_and(|kind| !kind.namespaced);
+        let known = Kind::named(kind);
+        let is_of_the_cluster = known.is_some_and(|kind| !kind.namespaced);
         let mut labelled = object.clone();
+        if let Some(known) = known {
+            // An object out of a history has its kind as histories call it.
+            labelled["kind"] = known.kind().into();
+        }
         if is_of_the_cluster {
             // A run that is killed leaves it behind; by the label it is found.
             labelled["metadata"]["labels"][names::RUN] = self.test_cluster.run.clone().into();

@@ -3,9 +3,12 @@
 
 use conformance_contract::clauses::{CLAUSES, Feature};
 use conformance_contract::target::Target;
-use conformance_history::testing::{Story, its_gang, object, one_clique};
+use conformance_history::testing::{Story, canary, gated, its_gang, object, one_clique, worker};
 use conformance_history::{History, SharedMark};
-use conformance_report::{CaseResult, Features, Judgement, Outcome, ProfileReport, Report, Violation};
+use conformance_report::{
+    CaseResult, Features, Judgement, Outcome, ProfileReport, Report, Violation, testing,
+};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 /// Its folder.
@@ -24,33 +27,8 @@ pub(super) fn folder() -> tempfile::TempDir {
     folder
 }
 
-fn pod(index: u32, gated: bool, node: Option<&str>) -> Value {
-    let gates = if gated { json!([{"name": "grove.io/podgang-pending-creation"}]) } else { json!([]) };
-    let labels = json!({
-        "grove.io/podgang": "short-0",
-        "grove.io/podclique": "short-0-worker",
-        "grove.io/podclique-pod-index": index.to_string(),
-    });
-    json!({
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": format!("short-0-worker-{index}"), "labels": labels},
-        "spec": {"schedulerName": "volcano", "schedulingGates": gates, "nodeName": node},
-    })
-}
-
-fn canary(node: Option<&str>) -> Value {
-    let labels = json!({"conformance.grove.io/canary": "true"});
-    json!({"kind": "Pod", "metadata": {"name": "canary-0", "labels": labels}, "spec": {"nodeName": node}})
-}
-
 fn history() -> History {
-    let pods = |story: Story, gated| {
-        (0..3).fold(story, |story, index| match gated {
-            true => story.added(pod(index, true, None)),
-            false => story.modified(pod(index, false, None)),
-        })
-    };
+    let pod = |index, node| worker("short", index, node);
     let story = Story::on(Target::VOLCANO)
         .added(object("Node", "n0"))
         .mark(SharedMark::Submitted, json!({"name": "short"}))
@@ -58,13 +36,14 @@ fn history() -> History {
         .later(1)
         .added(its_gang("short", 3))
         .added(object("PodGroup.scheduling.volcano.sh", "short-0"));
-    let story = pods(pods(story, true).later(1), false);
-    let mut history = story
-        .added(canary(None))
+    let story = story.all_added((0..3).map(|index| gated(pod(index, None)))).later(1);
+    let mut history = (0..3)
+        .fold(story, |story, index| story.modified(pod(index, None)))
+        .added(canary("canary-0", None))
         .later(1)
-        .modified(pod(0, false, Some("n0")))
-        .modified(pod(1, false, Some("n1")))
-        .modified(canary(Some("c")))
+        .modified(pod(0, Some("n0")))
+        .modified(pod(1, Some("n1")))
+        .modified(canary("canary-0", Some("c")))
         .mark(SharedMark::SchedulerPassed, Value::Null)
         .end();
     history.header.case = "aon/one-pod-short".into();
@@ -101,18 +80,6 @@ fn report() -> Report {
         case("aon/cut", "AON-03", Outcome::pass(), Vec::new(), "cut"),
     ];
     let profile = ProfileReport::new("volcano", None, "v1.14.1", features).conclude(CLAUSES, cases);
-    serde_json::from_value(json!({
-        "apiVersion": "conformance.grove.io/v1alpha1",
-        "kind": "ConformanceReport",
-        "date": "1970-01-01T00:00:10Z",
-        "suite": {"version": env!("CARGO_PKG_VERSION")},
-        "command": "grove-conformance run",
-        "implementation": {"name": "sample", "version": "1", "ours": false},
-        "provider": {"name": "local", "kubernetesVersion": "v1.36.4"},
-        "components": [],
-        "settings": {"timeoutScale": 1.0, "concurrency": 1},
-        "profiles": [profile],
-        "timings": {"buildSeconds": 0.0, "clusterReadySeconds": 1.0, "totalSeconds": 10.0},
-    }))
-    .unwrap()
+    // The history begins and ends there.
+    Report { date: Timestamp::UNIX_EPOCH + SignedDuration::from_secs(10), ..testing::report(vec![profile]) }
 }

@@ -1,5 +1,5 @@
 use conformance_history::SharedMark;
-use conformance_history::testing::{Story, its_gang, object, one_clique};
+use conformance_history::testing::{Story, canary, gated, its_gang, object, one_clique, worker};
 use conformance_report::{Proof, Violation};
 use serde_json::json;
 
@@ -7,23 +7,8 @@ use super::lane::Section;
 use super::*;
 
 /// A pod of `short-0`.
-fn pod(index: u32, gated: bool, node: Option<&str>) -> Value {
-    let gates = if gated { json!([{"name": "grove.io/podgang-pending-creation"}]) } else { json!([]) };
-    let labels = json!({
-        "grove.io/podgang": "short-0",
-        "grove.io/podclique": "short-0-worker",
-        "grove.io/podclique-pod-index": index.to_string(),
-    });
-    json!({
-        "kind": "Pod",
-        "metadata": {"name": format!("short-0-worker-{index}"), "labels": labels},
-        "spec": {"schedulingGates": gates, "nodeName": node},
-    })
-}
-
-fn canary(node: Option<&str>) -> Value {
-    let labels = json!({"conformance.grove.io/canary": "true"});
-    json!({"kind": "Pod", "metadata": {"name": "canary-0", "labels": labels}, "spec": {"nodeName": node}})
+fn pod(index: usize, node: Option<&str>) -> Value {
+    worker("short", index, node)
 }
 
 /// A gang of two pods that is bound in part, with a canary and a barrier.
@@ -43,20 +28,20 @@ fn story() -> Readable {
         .later(1)
         .added(its_gang("short", 2))
         .added(object("PodGroup", "short-0"))
-        .added(pod(1, true, None))
-        .added(pod(0, true, None))
+        .added(gated(pod(1, None)))
+        .added(gated(pod(0, None)))
         .later(1)
-        .modified(pod(0, false, None))
-        .modified(pod(1, false, None))
+        .modified(pod(0, None))
+        .modified(pod(1, None))
         .later(1)
-        .added(canary(None))
-        .modified(canary(Some("c")))
+        .added(canary("canary-0", None))
+        .modified(canary("canary-0", Some("c")))
         .mark(SharedMark::SchedulerPassed, Value::Null)
         .later(1)
-        .modified(pod(0, false, Some("n0")))
+        .modified(pod(0, Some("n0")))
         .added(failed)
         .later(1)
-        .deleted(pod(0, false, Some("n0")))
+        .deleted(pod(0, Some("n0")))
         .later(1)
         .gap("Pod")
         .end()
@@ -191,7 +176,7 @@ fn an_object_of_the_same_name_begins_anew_in_its_lane() {
 #[test]
 fn who_wrote_a_version_is_kept_and_how_that_is_known_is_not() {
     let by = |manager: &str| {
-        let mut pod = pod(0, true, None);
+        let mut pod = gated(pod(0, None));
         pod["metadata"]["managedFields"] = json!([{"manager": manager, "time": "1"}]);
         pod
     };

@@ -74,5 +74,5 @@ mod writes;
 
 pub use configuration::{Configuration, ConfigurationError};
 pub use faults::{Fault, Faults};
-pub use program::{Certificates, Options, ProgramError, run_controller};
+pub use program::{Options, ProgramError, run_controller};
 pub use webhook_server::ServerError;

@@ -16,8 +16,8 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use webhook_server::certificates::{Keeper, Kept, Subject};
-use webhook_server::{ServerError, serve, serve_tls, tls_of_files, told, told_to_end};
+use webhook_server::certificates::{CertificateOptions, Keeper, Kept};
+use webhook_server::{ServerError, serve, serve_tls, told, told_to_end};
 
 use super::admission::{self, AdmissionState};
 use super::api_layer::ApiLayer;
@@ -64,7 +64,7 @@ pub struct Options {
     /// Address of the webhooks.
     pub webhook_bind: SocketAddr,
     /// Their certificate.
-    pub certificates: Certificates,
+    pub certificates: CertificateOptions,
     /// Address of `/healthz` and `/readyz`.
     pub health_bind: SocketAddr,
     /// Address of `/metrics`.
@@ -73,25 +73,6 @@ pub struct Options {
     pub leader_elect: bool,
     /// Faults that are on.
     pub faults: Faults,
-}
-
-/// Where the webhooks' certificate comes from.
-#[derive(Clone, Debug)]
-pub enum Certificates {
-    /// From files that are read at the start.
-    Files {
-        /// The certificate, PEM.
-        certificate: PathBuf,
-        /// Its key, PEM.
-        key: PathBuf,
-    },
-    /// Made and renewed by the controller, in a Secret that its replicas share.
-    Managed {
-        /// The Service of the webhooks, in the controller's own namespace.
-        service: String,
-        /// How long a certificate lives.
-        life: Duration,
-    },
 }
 
 /// Why the controller did not start, or did not go on.
@@ -160,21 +141,10 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         begun = begin => begun?,
         () = &mut end => return Ok(()),
     };
-    let (tls, keeper) = match &options.certificates {
-        Certificates::Files { certificate, key } => {
-            (tls_of_files(options.webhook_bind, certificate, key).await?, None)
-        }
-        Certificates::Managed { service, life } => {
-            let (service, namespace) = (service.clone(), options.namespace.clone());
-            let kept = Kept {
-                secret: SECRET,
-                mutating: &MUTATING_CONFIGURATIONS,
-                validating: &VALIDATING_CONFIGURATIONS,
-            };
-            let keeper = Keeper::new(&client, Subject { service, namespace, life: *life }, kept);
-            (keeper.tls(), Some(keeper))
-        }
-    };
+    let kept =
+        Kept { secret: SECRET, mutating: &MUTATING_CONFIGURATIONS, validating: &VALIDATING_CONFIGURATIONS };
+    let (tls, keeper) =
+        options.certificates.open(&client, options.webhook_bind, &options.namespace, kept).await?;
     let (stop, stopped) = watch::channel(false);
     let (ready, readiness) = watch::channel(false);
     let (caches, mut feeds) = caches(&registry);

@@ -36,7 +36,7 @@ const SKEW: Duration = Duration::from_secs(3600);
 
 /// Whom a certificate is for, and how long it lives.
 #[derive(Clone, Debug)]
-pub struct Subject {
+pub(super) struct Subject {
     /// The Service of the webhooks.
     pub service: String,
     /// Its namespace.

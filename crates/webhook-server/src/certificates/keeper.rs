@@ -50,7 +50,7 @@ pub struct Keeper {
 
 impl Keeper {
     /// One that has not begun. A crypto provider must be installed.
-    pub fn new(client: &Client, subject: Subject, kept: Kept) -> Self {
+    pub(super) fn new(client: &Client, subject: Subject, kept: Kept) -> Self {
         let (state, _) = watch::channel(Err("no certificate yet".to_owned()));
         // Until there is a certificate, handshakes fail.
         let config = ServerConfig::builder()

@@ -12,13 +12,15 @@
 //! - `content`: what the Secret holds, and whether it is any good
 //! - `configurations`: the authority in the webhook configurations
 //! - `keeper`: the loop, and the Secret
+//! - `options`: whether there is all that, or files; a part of a program's command line
 
 mod configurations;
 mod content;
 mod keeper;
+mod options;
 
-pub use content::Subject;
 pub use keeper::Keeper;
+pub use options::CertificateOptions;
 
 /// Where the certificate and its authority are kept, by name.
 #[derive(Clone, Copy, Debug)]

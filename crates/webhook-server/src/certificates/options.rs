@@ -1,0 +1,91 @@
+//! Where the certificate comes from, as the command line of a program says it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use axum_server::tls_rustls::RustlsConfig;
+use clap::Args;
+use kube::Client;
+
+use super::content::Subject;
+use super::{Keeper, Kept};
+use crate::serve::{ServerError, tls_of_files};
+
+/// 90 days, in seconds.
+const LIFE: u64 = 90 * 24 * 3600;
+
+/// Files that are read at the start, or the Service that the program makes and renews a certificate for.
+#[derive(Args, Clone, Debug)]
+pub struct CertificateOptions {
+    /// Certificate of the webhooks, PEM
+    #[arg(long, required_unless_present = "managed_certificates", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// Key of the certificate, PEM
+    #[arg(long, requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Make and renew the certificate for this Service of the webhooks, in a Secret
+    #[arg(long, value_name = "SERVICE", conflicts_with_all = ["tls_cert", "tls_key"])]
+    managed_certificates: Option<String>,
+    /// Life of a certificate; another takes its place after two thirds of it
+    #[arg(long, hide = true, value_name = "SECONDS", default_value_t = LIFE,
+          value_parser = clap::value_parser!(u64).range(1..=40 * LIFE))]
+    certificate_life: u64,
+}
+
+impl CertificateOptions {
+    /// What the webhooks at `address` serve with, and who keeps it if it does not come from files. `namespace` has the
+    /// Service and the Secret. A crypto provider must be installed.
+    ///
+    /// # Errors
+    /// The files are no good.
+    pub async fn open(
+        self,
+        client: &Client,
+        address: SocketAddr,
+        namespace: &str,
+        kept: Kept,
+    ) -> Result<(RustlsConfig, Option<Keeper>), ServerError> {
+        match (self.managed_certificates, self.tls_cert, self.tls_key) {
+            (Some(service), ..) => {
+                let life = Duration::from_secs(self.certificate_life);
+                let subject = Subject { service, namespace: namespace.to_owned(), life };
+                let keeper = Keeper::new(client, subject, kept);
+                Ok((keeper.tls(), Some(keeper)))
+            }
+            (None, Some(certificate), Some(key)) => {
+                Ok((tls_of_files(address, &certificate, &key).await?, None))
+            }
+            // The command line has asked for one of them.
+            _ => Err(ServerError::webhooks(address)(io::Error::other("there is no certificate"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        _certificates: CertificateOptions,
+    }
+
+    #[rstest::rstest]
+    #[case::neither("", false)]
+    #[case::files("--tls-cert=c --tls-key=k", true)]
+    #[case::no_key("--tls-cert=c", false)]
+    #[case::no_certificate("--tls-key=k", false)]
+    #[case::managed("--managed-certificates=svc", true)]
+    #[case::managed_briefly("--managed-certificates=svc --certificate-life=60", true)]
+    #[case::no_life("--managed-certificates=svc --certificate-life=0", false)]
+    #[case::both("--managed-certificates=svc --tls-cert=c --tls-key=k", false)]
+    fn certificates_come_from_one_place(#[case] args: &str, #[case] accepted: bool) {
+        let parsed = Line::try_parse_from(std::iter::once("program").chain(args.split_whitespace()));
+        assert_eq!(parsed.is_ok(), accepted);
+    }
+}

@@ -1,0 +1,44 @@
+//! Reports by hand, for the tests of what reads them: a test says what it is about, and this the rest.
+
+use std::time::Duration;
+
+use super::{API_VERSION, Implementation, KIND, ProfileReport, Provider, Report, Settings, Suite, Timings};
+
+/// The report of a run of ten seconds that found this, on 2026-12-01 at 10:00:42.
+pub fn report(profiles: Vec<ProfileReport>) -> Report {
+    let seconds = |seconds| Duration::from_secs(seconds).into();
+    Report {
+        api_version: API_VERSION.to_owned(),
+        kind: KIND.to_owned(),
+        date: jiff::Timestamp::constant(1_796_119_242, 0),
+        suite: Suite { version: env!("CARGO_PKG_VERSION").to_owned(), digest: None },
+        command: "grove-conformance run".to_owned(),
+        incomplete: false,
+        incomplete_reason: None,
+        implementation: Implementation {
+            name: "sample".to_owned(),
+            version: "1".to_owned(),
+            organization: None,
+            url: None,
+            commit: None,
+            description: None,
+            declaration: None,
+            cluster_admin: false,
+            ours: false,
+        },
+        provider: Provider {
+            name: "local".to_owned(),
+            kubernetes_version: "v1.36.4".to_owned(),
+            feature_gates: Default::default(),
+        },
+        other_providers: Vec::new(),
+        components: Vec::new(),
+        settings: Settings { timeout_scale: 1.0, concurrency: 1 },
+        profiles,
+        timings: Timings {
+            build_seconds: seconds(0),
+            cluster_ready_seconds: seconds(1),
+            total_seconds: seconds(10),
+        },
+    }
+}
