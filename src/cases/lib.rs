@@ -20,6 +20,7 @@ mod stat;
 mod term;
 mod topo;
 mod trn;
+mod upd;
 mod vol;
 
 use std::sync::LazyLock;

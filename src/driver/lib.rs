@@ -11,7 +11,7 @@
 //! - [`admission_attempts`], [`mutations`], [`queues`], [`crds`], [`foreign_gates`]: what drivers do through the API;
 //! - [`control_plane`]: the control plane taken apart and put back; [`fault_proxy`]: its parts' requests and watches disturbed;
 //!   [`lease_watch`]: who leads the controller's replicas; [`upgrade`]: the operator replaced by another release;
-//! - [`pod_health`]: what a kubelet would say of a pod, said in its place;
+//! - [`pod_health`]: what a kubelet would say of a pod, said in its place; [`updates`]: templates changed;
 //! - [`domains`]: when a scheduler knows the topology; [`kubelets`]: what is done to real nodes, and read there;
 //! - [`diagnostics`]: what a wait that ran out shows.
 
@@ -42,4 +42,5 @@ pub mod rights;
 pub mod speed;
 pub mod test_cluster;
 pub mod train_jobs;
+pub mod updates;
 pub mod upgrade;

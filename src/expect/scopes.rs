@@ -103,6 +103,21 @@ impl SetReplica {
     }
 }
 
+/// The template of the PodClique of that name in a PodCliqueSet's template: `<set>-<index>-<clique>`, or
+/// `<set>-<index>-<group>-<index>-<clique>`.
+pub fn clique_template<'a>(template: &'a Value, set: &str, name: &str) -> Option<&'a Value> {
+    let rest = name.strip_prefix(set)?.strip_prefix('-')?.split_once('-')?.1;
+    let in_group = |group: &Value| {
+        let (index, clique) = rest.strip_prefix(text(&group["name"]))?.strip_prefix('-')?.split_once('-')?;
+        let is_its = index.parse::<usize>().is_ok()
+            && list(&group["cliqueNames"]).iter().any(|member| member == clique);
+        is_its.then(|| clique.to_owned())
+    };
+    let clique = list(&template["podCliqueScalingGroups"]).iter().find_map(in_group);
+    let clique = clique.as_deref().unwrap_or(rest);
+    list(&template["cliques"]).iter().find(|found| found["name"] == clique)
+}
+
 /// How many of so many replicas an update leaves standing at least, for a minimum of so many: a minimum that leaves no room
 /// for a turn gives way by one.
 pub fn floor(min: usize, replicas: usize) -> usize {

@@ -70,6 +70,8 @@ shared_marks! {
     Scaled = "scaled",
     /// An object was deleted, and the API server has confirmed it: `{"kind", "name"}`.
     Deleted = "deleted",
+    /// The operator refuses a change of pod templates: `{"name", "message"}`.
+    UpdateRefused = "update refused",
     /// A pod was taken away: `{"name", "by"}`.
     PodLost = "pod lost",
     /// The next write is another client's, not the controller's: `{"kind", "name", "patch"}`, a JSON merge patch.

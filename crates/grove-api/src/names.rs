@@ -71,7 +71,9 @@ pub const ANNOTATION_GANG_SCOPE: &str = "scheduling.grove.io/gang-scope";
 pub const ANNOTATION_GENERATION: &str = "grove.io/generation";
 /// Annotation of a PodCliqueScalingGroup: how often each of its replicas has been recycled alone, as JSON by index.
 pub const ANNOTATION_RECYCLED_REPLICAS: &str = "grove.io/recycled-replicas";
-/// Label of pods: how often those in their place have been recycled; absent means never.
+/// Annotation of a PodCliqueScalingGroup: how often an update has taken each of its replicas down, as JSON by index.
+pub const ANNOTATION_UPDATED_REPLICAS: &str = "grove.io/updated-replicas";
+/// Label of pods: how often those in their place have been recycled or taken down by an update; absent means never.
 pub const LABEL_GENERATION: &str = "grove.io/generation";
 /// The scheduling gate of a pod whose gang is not ready to be scheduled.
 pub const POD_GANG_GATE: &str = "grove.io/podgang-pending-creation";

@@ -92,58 +92,24 @@ pub static AHEAD: &[Clause] = &[
     contract("START-09", "A child held back by order is told from a broken one: its PodClique names the parents and \
         how many of them are Ready of how many, within 5 s, and no longer than it is so", "OWN"),
     // Updates.
-    contract("UPD-01", "An update starts when a clique template's labels, annotations, podSpec or priorityClassName \
-        change in meaning, and for nothing else: not replicas, scale configs, D, PCS metadata, order of map keys, \
-        API defaulting, controller restart or upgrade", "GROVE, #709"),
-    scheduling("UPD-02", "It ends: every pod has the new template; updateEndedAt, hashes and updatedReplicas = \
-        replicas say so; and not before: at the event of updateEndedAt no live pod is old and every clique has ≥ \
-        min(m, r) Ready", "GROVE RU7-9, #786"),
-    scheduling("UPD-03", "One PCS replica at a time, ascending after those without bound pods and the breached: the \
-        updater deletes in replica b only when no earlier one has a pod missing, old or unready", "GROVE"),
-    scheduling("UPD-04", "One turn at a time per clique and group: the updater takes a Ready pod only if ≥ floor \
-        stay Ready, an available group replica only if ≥ floor stay available; terminating ones are not Ready. Old \
-        pods that are not Ready may go at once; a Ready pod is Ready whatever its past restarts", "GROVE, #697, #740"),
-    scheduling("UPD-05", "Without room elsewhere it proceeds in place (delete first), r = m, cluster exactly full",
-        "GROVE RU10"),
     scheduling("UPD-06", "A waiting gang may take the freed place, only whole; then the update waits, nothing else \
         is taken down, nobody is evicted; room comes: it ends", "OWN"),
-    contract("UPD-07", "PodGangs, podgroups' minReplicas and gang resources keep UID and shape through an update; \
-        each write of podReferences adds only pods that exist, and a gone pod's name is gone within 5 s",
-        "GROVE, G531, G537"),
-    scheduling("UPD-08", "A replacement is ungated only when its PodGang names it and its gang resource exists; it \
-        carries the same membership fields and is bound as a member; the others keep UID and node", "OWN"),
     scheduling("UPD-09", "A scaled gang's turn: the new replica is again all-or-nothing and waits for nobody but \
         its base, which is bound", "OWN"),
-    scheduling("UPD-10", "Second change mid-way: all end on the last; no pod with the middle template is made after \
-        the last was accepted (+ 5 s); still one PCS replica at a time", "#400, #565"),
-    scheduling("UPD-11", "Back to the first template mid-way: pods still on it are not touched", "OWN"),
-    scheduling("UPD-12", "A broken update (unready image, impossible request) stops after its first turn per clique \
-        and group; the rest keeps running; the next change repairs it without hands", "GROVE, #840"),
     scheduling("UPD-13", "Scaling in an update, before or in it, PCS, group or clique, in or out: ends; no pod is \
         made twice, none is left over; new ones have the new template; final counts exact", "GROVE RU11-21"),
     contract("UPD-14", "Scale-in while lower replicas are missing (turn or recycle): exactly indices ≥ R go, at \
         once and for good", "OWN"),
-    scheduling("UPD-15", "A pod lost where the turn has not come is replaced once, is counted by its true template, \
-        and is not replaced again if it is already new", "OWN"),
     scheduling("UPD-16", "A pod lost where the turn has not come is replaced with the old template, so that a PCS \
         replica never mixes versions before its turn", "OWN").of(RevisionedRestore),
     scheduling("UPD-17", "The controller is killed at any write of an update; deletion, namespace deletion, PCS \
         scale-in of the replica in turn: ends right, no turn is taken twice", "OWN"),
-    contract("UPD-18", "Progress is true at every event: updatedReplicas ≤ live new pods (replicas), completed and \
-        current name pods or indices that had their turn, counts never fall within one update but by loss",
-        "GROVE, #785"),
     scheduling("UPD-19", "A replacement stays in the gang's domain; without room there it waits, and TERM-13 \
         decides", "OWN").of(TopologyRequired),
     contract("UPD-20", "A change that the gang resource cannot follow (priorityClassName on immutable PodGroups, \
         queue) is refused with the field's name; where it can follow it does", "OWN"),
-    scheduling("UPD-21", "OnDelete: the controller deletes nothing; updateEndedAt at once; whatever is made later, \
-        for any reason (hand, eviction, recycle, scale-out, lost node), is new", "GROVE OD1-2 and OD4-7"),
-    scheduling("UPD-22", "OnDelete: a pod deleted by hand comes back as a member of its running gang, nobody else \
-        moves; all pods of a gang deleted at once come back all-or-nothing", "GROVE OD8, OWN"),
     contract("UPD-23", "OnDelete: scale-in of a clique prefers, among equals, old pods; updatedReplicas counts",
         "GROVE OD3"),
-    scheduling("UPD-24", "Strategy changed: to RollingRecreate with old pods left → they are rolled; to OnDelete \
-        mid-way → the turn in hand ends, no other begins, updateEndedAt", "OWN"),
     scheduling("UPD-25", "The controller's Deployment is rolled to another build in the middle of an update and of \
         a clock: no pod is rolled for it, the update ends", "GROVE upgrade test, #709").of(Kubelet),
     // Autoscaling, and `/scale`.

@@ -485,4 +485,40 @@ pub static CLAUSES: &[Clause] = &[
     scheduling("TERM-19", "Told: one Normal event per recycle with index and cause, AllScheduledReplicasLost where \
         true, `GangTerminationInProgress` True from the recycle until the scope is healthy and not before, PCS \
         availableReplicas one less meanwhile", "GROVE"),
+
+    // Updates.
+    contract("UPD-01", "An update starts when a clique template's labels, annotations, podSpec or priorityClassName \
+        change in meaning, and for nothing else: not replicas, scale configs, D, PCS metadata, order of map keys, \
+        API defaulting, controller restart or upgrade", "GROVE, #709"),
+    scheduling("UPD-02", "It ends: every pod has the new template; updateEndedAt, hashes and updatedReplicas = \
+        replicas say so; and not before: at the event of updateEndedAt no live pod is old and every clique has ≥ \
+        min(m, r) Ready", "GROVE RU7-9, #786").across_kinds(),
+    scheduling("UPD-03", "One PCS replica at a time, ascending after those without bound pods and the breached: the \
+        updater deletes in replica b only when no earlier one has a pod missing, old or unready", "GROVE").across_kinds(),
+    scheduling("UPD-04", "One turn at a time per clique and group: the updater takes a Ready pod only if ≥ floor \
+        stay Ready, an available group replica only if ≥ floor stay available; terminating ones are not Ready. Old \
+        pods that are not Ready may go at once; a Ready pod is Ready whatever its past restarts", "GROVE, #697, #740"),
+    scheduling("UPD-05", "Without room elsewhere it proceeds in place (delete first), r = m, cluster exactly full",
+        "GROVE RU10"),
+    contract("UPD-07", "PodGangs, podgroups' minReplicas and gang resources keep UID and shape through an update; \
+        each write of podReferences adds only pods that exist, and a gone pod's name is gone within 5 s",
+        "GROVE, G531, G537").across_kinds(),
+    scheduling("UPD-08", "A replacement is ungated only when its PodGang names it and its gang resource exists; it \
+        carries the same membership fields and is bound as a member; the others keep UID and node", "OWN").across_kinds(),
+    scheduling("UPD-10", "Second change mid-way: all end on the last; no pod with the middle template is made after \
+        the last was accepted (+ 5 s); still one PCS replica at a time", "#400, #565"),
+    scheduling("UPD-11", "Back to the first template mid-way: pods still on it are not touched", "OWN"),
+    scheduling("UPD-12", "A broken update (unready image, impossible request) stops after its first turn per clique \
+        and group; the rest keeps running; the next change repairs it without hands", "GROVE, #840"),
+    scheduling("UPD-15", "A pod lost where the turn has not come is replaced once, is counted by its true template, \
+        and is not replaced again if it is already new", "OWN"),
+    contract("UPD-18", "Progress is true at every event: updatedReplicas ≤ live new pods (replicas), completed and \
+        current name pods or indices that had their turn, counts never fall within one update but by loss",
+        "GROVE, #785").across_kinds(),
+    scheduling("UPD-21", "OnDelete: the controller deletes nothing; updateEndedAt at once; whatever is made later, \
+        for any reason (hand, eviction, recycle, scale-out, lost node), is new", "GROVE OD1-2 and OD4-7"),
+    scheduling("UPD-22", "OnDelete: a pod deleted by hand comes back as a member of its running gang, nobody else \
+        moves; all pods of a gang deleted at once come back all-or-nothing", "GROVE OD8, OWN"),
+    scheduling("UPD-24", "Strategy changed: to RollingRecreate with old pods left → they are rolled; to OnDelete \
+        mid-way → the turn in hand ends, no other begins, updateEndedAt", "OWN"),
 ];

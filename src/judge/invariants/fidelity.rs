@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
 use conformance_expect::scaling::index_in;
-use conformance_history::{Change, History, SharedMark, list, text};
+use conformance_expect::scopes::clique_template;
+use conformance_history::{Change, History, SharedMark};
 use serde_json::Value;
 
 use super::course::Course;
@@ -35,7 +36,7 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
         for set in submitted.filter(|set| index_in(set, clique).is_some()) {
             let all = sets.entry(set).or_insert_with(|| templates(course.history, set));
             let of_clique: Vec<_> =
-                all.iter().filter_map(|template| clique_in(template, set, clique)).collect();
+                all.iter().filter_map(|template| clique_template(template, set, clique)).collect();
             let lost: Vec<_> =
                 of_clique.iter().map_while(|template| lost(template, version.object)).collect();
             // The last is the one that the user wants by now.
@@ -64,20 +65,6 @@ fn templates<'a>(history: &'a History, set: &str) -> Vec<&'a Value> {
     }
     found.extend(stored.into_iter().skip(usize::from(times == 1)));
     found
-}
-
-/// The template of the PodClique of that name: `<set>-<index>-<clique>`, or `<set>-<index>-<group>-<index>-<clique>`.
-fn clique_in<'a>(template: &'a Value, set: &str, name: &str) -> Option<&'a Value> {
-    let rest = name.strip_prefix(set)?.strip_prefix('-')?.split_once('-')?.1;
-    let in_group = |group: &Value| {
-        let (index, clique) = rest.strip_prefix(text(&group["name"]))?.strip_prefix('-')?.split_once('-')?;
-        let is_its = index.parse::<usize>().is_ok()
-            && list(&group["cliqueNames"]).iter().any(|member| member == clique);
-        is_its.then(|| clique.to_owned())
-    };
-    let clique = list(&template["podCliqueScalingGroups"]).iter().find_map(in_group);
-    let clique = clique.as_deref().unwrap_or(rest);
-    list(&template["cliques"]).iter().find(|found| found["name"] == clique)
 }
 
 /// The first thing of a clique's template (`labels`, `annotations`, `spec.podSpec`) that a pod does not have, in words.
@@ -133,6 +120,7 @@ fn is_same_amount(wanted: &Value, found: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use conformance_history::text;
     use rstest::rstest;
     use serde_json::json;
 
@@ -148,7 +136,7 @@ mod tests {
             "cliques": [{"name": "a"}, {"name": "b"}],
             "podCliqueScalingGroups": [{"name": "sg", "cliqueNames": ["b"]}],
         });
-        let found = clique_in(&template, "w", clique).map(|found| text(&found["name"]));
+        let found = clique_template(&template, "w", clique).map(|found| text(&found["name"]));
         assert_eq!(found, wanted);
     }
 

@@ -59,7 +59,7 @@ fn lives<'a>(history: &'a History, scope: &Scope) -> Vec<Life<'a>> {
 }
 
 /// The names of pods that the harness itself took away.
-fn taken_away(history: &History) -> BTreeSet<&str> {
+pub(super) fn taken_away(history: &History) -> BTreeSet<&str> {
     let lost = history.marks(SharedMark::PodLost);
     let deleted = history.marks(SharedMark::Deleted).filter(|(_, mark)| mark.detail["kind"] == "Pod");
     lost.chain(deleted).map(|(_, mark)| text(&mark.detail["name"])).collect()

@@ -5,7 +5,7 @@
 //! - [`generations`]: when a scope was recycled, and which pods are of which generation;
 //! - [`breaches`]: which scope was breached, and since when;
 //! - [`counts`]: what statuses should say of all that; [`observed`]: what they have taken in; [`conditions`]: how they move;
-//! - [`termination`]: what a recycle has to be like.
+//! - [`termination`]: what a recycle has to be like; [`updates`]: what an update has to be like.
 
 pub mod breaches;
 pub mod census;
@@ -15,3 +15,4 @@ pub mod generations;
 pub mod health;
 pub mod observed;
 pub mod termination;
+pub mod updates;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use futures::future::{self, BoxFuture};
 use futures::{FutureExt, StreamExt, stream};
 use grove_api::PodClique;
+use grove_api::names::{GROVE_PREFIX, LABEL_POD_TEMPLATE_HASH};
 use kube::{Resource, ResourceExt};
 use serde_json::{Map, Value, json};
 
@@ -151,12 +152,50 @@ fn missing(existing: &BTreeMap<String, String>, wanted: &BTreeMap<String, String
     (!missing.is_empty()).then_some(Value::Object(missing))
 }
 
-/// The patch from one PodClique to another; `replicas` belong to whoever scales the object.
+/// The patch from one PodClique to another; `replicas` belong to whoever scales the object. A new template takes away the
+/// labels and annotations that it does not have any more: pods have those of their PodClique.
 pub(super) fn pod_clique_change(
     existing: &PodClique,
     wanted: &PodClique,
 ) -> serde_json::Result<Option<Value>> {
     let mut spec = serde_json::to_value(&wanted.spec)?;
     spec["replicas"] = json!(existing.spec.replicas);
-    Ok(change(existing, wanted, [serde_json::to_value(&existing.spec)?, spec]))
+    let mut patch = change(existing, wanted, [serde_json::to_value(&existing.spec)?, spec]);
+    let hash = |pclq: &PodClique| pclq.labels().get(LABEL_POD_TEMPLATE_HASH).cloned();
+    if let Some(patch) = patch.as_mut().filter(|_| hash(existing) != hash(wanted)) {
+        let pairs = [
+            ("labels", existing.labels(), wanted.labels()),
+            ("annotations", existing.annotations(), wanted.annotations()),
+        ];
+        for (field, before, after) in pairs {
+            let gone =
+                before.keys().filter(|key| !after.contains_key(*key) && !key.starts_with(GROVE_PREFIX));
+            gone.for_each(|key| patch["metadata"][field][key] = Value::Null);
+        }
+    }
+    Ok(patch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pclq(hash: &str, labels: Value) -> PodClique {
+        let mut pclq = json!({"metadata": {"labels": labels}, "spec": {"podSpec": {}, "replicas": 1}});
+        pclq["metadata"]["labels"][LABEL_POD_TEMPLATE_HASH] = json!(hash);
+        serde_json::from_value(pclq).unwrap()
+    }
+
+    #[test]
+    fn a_new_template_takes_its_predecessors_labels_away() {
+        let existing = pclq("1", json!({"team": "a", "grove.io/kept": "1", "tier": "x"}));
+        let patch = pod_clique_change(&existing, &pclq("2", json!({"tier": "y"}))).unwrap().unwrap();
+        let labels = json!({"team": null, "tier": "y", LABEL_POD_TEMPLATE_HASH: "2"});
+        assert_eq!(patch, json!({"metadata": {"labels": labels}}));
+        assert_eq!(
+            pod_clique_change(&existing, &pclq("1", json!({"tier": "x"}))).unwrap(),
+            None,
+            "somebody else's"
+        );
+    }
 }

@@ -59,6 +59,14 @@ pub struct Faults {
     pub restless_conditions: bool,
     /// Statuses count pods that are being deleted (STAT-01, TERM-01).
     pub terminating_is_counted: bool,
+    /// An update takes down pods in every PodCliqueSet replica at a time (UPD-03, UPD-10).
+    pub all_replicas_in_turn: bool,
+    /// An update takes down all that is old in a PodCliqueSet replica at once (UPD-04, UPD-12).
+    pub update_takes_all: bool,
+    /// An update takes down what was there before it, old or not (UPD-11).
+    pub update_takes_new: bool,
+    /// A turn of an update deletes the PodGang too (UPD-07).
+    pub update_takes_gang: bool,
     /// PodGangs are named by epochs, as upstream's newer releases do. Not a fault: nothing may go by their names.
     pub epoch_names: bool,
 }
@@ -126,6 +134,14 @@ pub enum Fault {
     RestlessConditions,
     /// See [`Faults::terminating_is_counted`].
     TerminatingIsCounted,
+    /// See [`Faults::all_replicas_in_turn`].
+    AllReplicasInTurn,
+    /// See [`Faults::update_takes_all`].
+    UpdateTakesAll,
+    /// See [`Faults::update_takes_new`].
+    UpdateTakesNew,
+    /// See [`Faults::update_takes_gang`].
+    UpdateTakesGang,
     /// See [`Faults::epoch_names`].
     EpochNames,
 }
@@ -159,6 +175,10 @@ impl FromStr for Fault {
             "former-base-counts" => Ok(Self::FormerBaseCounts),
             "restless-conditions" => Ok(Self::RestlessConditions),
             "terminating-is-counted" => Ok(Self::TerminatingIsCounted),
+            "all-replicas-in-turn" => Ok(Self::AllReplicasInTurn),
+            "update-takes-all" => Ok(Self::UpdateTakesAll),
+            "update-takes-new" => Ok(Self::UpdateTakesNew),
+            "update-takes-gang" => Ok(Self::UpdateTakesGang),
             "epoch-names" => Ok(Self::EpochNames),
             _ => Err(format!("no fault {text:?}")),
         }
@@ -194,6 +214,10 @@ impl FromIterator<Fault> for Faults {
                 Fault::FormerBaseCounts => on.former_base_counts = true,
                 Fault::RestlessConditions => on.restless_conditions = true,
                 Fault::TerminatingIsCounted => on.terminating_is_counted = true,
+                Fault::AllReplicasInTurn => on.all_replicas_in_turn = true,
+                Fault::UpdateTakesAll => on.update_takes_all = true,
+                Fault::UpdateTakesNew => on.update_takes_new = true,
+                Fault::UpdateTakesGang => on.update_takes_gang = true,
                 Fault::EpochNames => on.epoch_names = true,
             }
         }

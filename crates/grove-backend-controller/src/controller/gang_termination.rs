@@ -4,6 +4,9 @@
 //! replicas left; a replica of a group that has enough others is recycled alone. Only a PodClique that was held in this
 //! generation can be breached, so what waits for room is left to wait. The clock is in the statuses, where a restart finds
 //! it; all that is written here is the next generation's number ([`generations`]).
+//!
+//! An update takes pods down by itself: of the replica that is in its turn the clock begins when its turn does, and again with
+//! each pod that comes up. One that makes no progress for a whole delay is no shelter.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +22,7 @@ use super::context::Context;
 use super::duration::duration;
 use super::error::ReconcileError;
 use super::faults::Faults;
-use super::generations::{self, of_replica};
+use super::generations::{self, Cause, of_replica};
 use super::ownership::is_controlled_by;
 use super::pod_clique_status::held_since;
 use super::{conditions, writes};
@@ -52,7 +55,7 @@ pub(super) async fn reconcile(
     let mut next: Option<Duration> = None;
     for i in 0..pcs.spec.replicas {
         let replica = Replica::of(&context, &pcs, i);
-        let clocks = replica.clocks(&context.faults);
+        let clocks = replica.clocks(&context.faults).not_before(turn_began(&pcs, i));
         let plan = plan(&clocks, delay, now);
         next = next.into_iter().chain(plan.wait).min();
         if plan.whole {
@@ -76,6 +79,24 @@ struct Clocks {
 struct GroupClocks {
     min: usize,
     replicas: Vec<Option<Timestamp>>,
+}
+
+impl Clocks {
+    /// With no clock that began before the turn of an update did.
+    fn not_before(mut self, turn: Option<Timestamp>) -> Self {
+        let of_groups = self.groups.iter_mut().flat_map(|group| &mut group.replicas);
+        for since in self.standalone.iter_mut().chain(of_groups).flatten() {
+            *since = turn.map_or(*since, |turn| turn.max(*since));
+        }
+        self
+    }
+}
+
+/// When the turn of a replica began that an update is at.
+fn turn_began(pcs: &PodCliqueSet, i: i32) -> Option<Timestamp> {
+    let progress = pcs.status.as_ref()?.update_progress.as_ref()?;
+    let current = progress.currently_updating.iter().find(|current| current.replica_index == i)?;
+    Some(current.update_started_at.as_ref()?.0)
 }
 
 impl GroupClocks {
@@ -241,7 +262,7 @@ impl Group {
         if replicas.is_empty() {
             return Ok(());
         }
-        let patch = generations::next_of_replicas(&self.pcsg, replicas);
+        let patch = generations::next_of_replicas(&self.pcsg, Cause::Breach, replicas);
         writes::patch(&context.client, &*self.pcsg, &patch).await?;
         for j in replicas {
             let group = self.pcsg.name_any();
@@ -305,5 +326,11 @@ mod tests {
     ) {
         let found = plan(&clocks, Duration::from_secs(4), at(10));
         assert_eq!(found, Plan { whole, of_groups: of_groups.to_vec(), wait: wait.map(Duration::from_secs) });
+    }
+
+    #[test]
+    fn a_turn_begins_a_clock_anew() {
+        let before = clocks(&[Some(6), None], &[(1, &[Some(9)])]);
+        assert_eq!(before.not_before(Some(at(8))), clocks(&[Some(8), None], &[(1, &[Some(9)])]));
     }
 }

@@ -141,6 +141,25 @@ pub(super) fn is_finished(pod: &Pod) -> bool {
     matches!(phase, Some("Succeeded" | "Failed"))
 }
 
+/// Whether a condition of a pod is True.
+pub(super) fn has_condition(pod: &Pod, type_: &str) -> bool {
+    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
+    conditions.iter().any(|condition| condition.type_ == type_ && condition.status == "True")
+}
+
+/// Whether a pod is bound and Ready.
+pub(super) fn is_ready(pod: &Pod) -> bool {
+    is_bound(pod) && has_condition(pod, "Ready")
+}
+
+/// Whether a scheduler has found no room for a pod.
+pub(super) fn is_unschedulable(pod: &Pod) -> bool {
+    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
+    let mut told = conditions.iter().filter(|condition| condition.type_ == "PodScheduled");
+    !is_bound(pod)
+        && told.any(|told| told.status == "False" && told.reason.as_deref() == Some("Unschedulable"))
+}
+
 /// Whether a scheduler has chosen a node.
 pub(super) fn is_bound(pod: &Pod) -> bool {
     pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some())

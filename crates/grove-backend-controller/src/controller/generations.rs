@@ -4,12 +4,14 @@
 //! anew with the right one. So a recycle is begun by one write, is finished by whoever comes to it, and a stale cache can
 //! hold it up but never begin another. The base PodGang has the number of a PodCliqueSet replica, the scaling group those of
 //! its replicas; a pod's number is their sum, which only grows.
+//!
+//! An update takes a replica of a scaling group down in the same way, and counts that apart: it is no answer to a breach.
 
 use std::collections::BTreeMap;
 
 use grove_api::names::{
-    ANNOTATION_GENERATION, ANNOTATION_RECYCLED_REPLICAS, LABEL_BASE_POD_GANG, LABEL_POD_GANG,
-    LABEL_SCALING_GROUP_REPLICA_INDEX,
+    ANNOTATION_GENERATION, ANNOTATION_RECYCLED_REPLICAS, ANNOTATION_UPDATED_REPLICAS, LABEL_BASE_POD_GANG,
+    LABEL_POD_GANG, LABEL_SCALING_GROUP_REPLICA_INDEX,
 };
 use grove_api::{PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
 use kube::ResourceExt;
@@ -18,15 +20,32 @@ use serde_json::{Value, json};
 use super::caches::Caches;
 use crate::backend::generation;
 
-/// How often each replica of a scaling group has been recycled alone, by index.
-pub(super) fn recycled_replicas(pcsg: &PodCliqueScalingGroup) -> BTreeMap<i32, u64> {
-    let said = pcsg.annotations().get(ANNOTATION_RECYCLED_REPLICAS);
-    said.and_then(|said| serde_json::from_str(said).ok()).unwrap_or_default()
+/// Why a replica of a scaling group is made anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    Breach,
+    Update,
+}
+
+impl Cause {
+    fn annotation(self) -> &'static str {
+        match self {
+            Self::Breach => ANNOTATION_RECYCLED_REPLICAS,
+            Self::Update => ANNOTATION_UPDATED_REPLICAS,
+        }
+    }
+
+    /// How often each replica of a scaling group has been made anew alone for it, by index.
+    pub(super) fn counts(self, pcsg: &PodCliqueScalingGroup) -> BTreeMap<i32, u64> {
+        let said = pcsg.annotations().get(self.annotation());
+        said.and_then(|said| serde_json::from_str(said).ok()).unwrap_or_default()
+    }
 }
 
 /// The generation that the pods of a scaling group's replica should be of, in the base PodGang's generation.
 pub(super) fn of_replica(base: u64, pcsg: Option<&PodCliqueScalingGroup>, j: i32) -> u64 {
-    base + pcsg.and_then(|pcsg| recycled_replicas(pcsg).get(&j).copied()).unwrap_or(0)
+    let count = |cause: Cause| pcsg.and_then(|pcsg| cause.counts(pcsg).get(&j).copied()).unwrap_or(0);
+    base + count(Cause::Breach) + count(Cause::Update)
 }
 
 impl Caches {
@@ -54,15 +73,15 @@ pub(super) fn next_of_gang(base: &PodGang, next: u64) -> Value {
 }
 
 /// The same for these replicas of a scaling group.
-pub(super) fn next_of_replicas(pcsg: &PodCliqueScalingGroup, replicas: &[i32]) -> Value {
-    let mut recycled = recycled_replicas(pcsg);
-    recycled.retain(|j, _| *j < pcsg.spec.replicas);
+pub(super) fn next_of_replicas(pcsg: &PodCliqueScalingGroup, cause: Cause, replicas: &[i32]) -> Value {
+    let mut counts = cause.counts(pcsg);
+    counts.retain(|j, _| *j < pcsg.spec.replicas);
     for j in replicas {
-        *recycled.entry(*j).or_default() += 1;
+        *counts.entry(*j).or_default() += 1;
     }
     json!({"metadata": {
         "resourceVersion": pcsg.metadata.resource_version,
-        "annotations": {ANNOTATION_RECYCLED_REPLICAS: json!(recycled).to_string()},
+        "annotations": {cause.annotation(): json!(counts).to_string()},
     }})
 }
 
@@ -74,14 +93,14 @@ mod tests {
     fn each_replica_has_its_own_number() {
         let mut pcsg = PodCliqueScalingGroup::default();
         pcsg.spec.replicas = 3;
-        let first = next_of_replicas(&pcsg, &[1]);
+        let first = next_of_replicas(&pcsg, Cause::Breach, &[1]);
         let annotation =
             |patch: &Value| patch["metadata"]["annotations"][ANNOTATION_RECYCLED_REPLICAS].clone();
         assert_eq!(annotation(&first), json!(r#"{"1":1}"#));
         let said = r#"{"1":1,"7":4}"#.to_owned();
         pcsg.annotations_mut().insert(ANNOTATION_RECYCLED_REPLICAS.to_owned(), said);
         assert_eq!(
-            annotation(&next_of_replicas(&pcsg, &[1, 2])),
+            annotation(&next_of_replicas(&pcsg, Cause::Breach, &[1, 2])),
             json!(r#"{"1":2,"2":1}"#),
             "what is scaled in is forgotten"
         );
@@ -89,5 +108,10 @@ mod tests {
             (of_replica(2, Some(&pcsg), 1), of_replica(2, Some(&pcsg), 0), of_replica(2, None, 1)),
             (3, 2, 2)
         );
+        pcsg.annotations_mut().insert(ANNOTATION_UPDATED_REPLICAS.to_owned(), r#"{"1":2}"#.to_owned());
+        assert_eq!((of_replica(2, Some(&pcsg), 1), of_replica(2, Some(&pcsg), 0)), (5, 2));
+        let updated = next_of_replicas(&pcsg, Cause::Update, &[0]);
+        let counts = &updated["metadata"]["annotations"][ANNOTATION_UPDATED_REPLICAS];
+        assert_eq!(*counts, json!(r#"{"0":1,"1":2}"#));
     }
 }

@@ -17,6 +17,7 @@
 //! - `gang_view`: a PodGang and its pods
 //! - `remembered_replicas`: of PodCliques that were deleted by hand
 //! - `gang_termination`: when a scope is recycled; `generations`: which pods are of which generation; `duration`: how long
+//! - `rolling_update`: what an update takes down next; `update_view`: what that is decided on
 //! - `children`, `writes`, `json_diff`: writing no more than what differs
 //! - `admission`: webhooks; `servers`: the HTTP sides; `leader`: one leader at a time
 //! - `events`, `metrics`, `api_layer`: what it reports; `faults`, `fault_injection`: how it is made to fail
@@ -61,12 +62,14 @@ mod queues;
 mod reconcile_loop;
 mod reconcilers;
 mod remembered_replicas;
+mod rolling_update;
 mod scaling_group_status;
 mod servers;
 #[cfg(test)]
 mod test_api;
 mod topology_translation;
 mod triggers;
+mod update_view;
 mod writes;
 
 pub use configuration::{Configuration, ConfigurationError};

@@ -66,12 +66,12 @@ pub(super) fn pod_clique(
 
 /// Opaque hash of what makes a pod: another one means another template.
 pub(super) fn template_hash(pcs: &PodCliqueSet, template: &PodCliqueTemplateSpec) -> String {
-    hash(&json!([
-        template.labels,
-        template.annotations,
-        template.spec.pod_spec,
-        pcs.spec.template.priority_class_name,
-    ]))
+    let mut pod_spec = template.spec.pod_spec.0.clone();
+    // It names none, and admission takes it for none.
+    if pod_spec["schedulerName"] == "" {
+        pod_spec.as_object_mut().map(|fields| fields.remove("schedulerName"));
+    }
+    hash(&json!([template.labels, template.annotations, pod_spec, pcs.spec.template.priority_class_name,]))
 }
 
 /// Opaque hash of all templates.
@@ -85,4 +85,49 @@ fn hash(value: &serde_json::Value) -> String {
     let digest = Sha256::digest(value.to_string().as_bytes());
     let hash: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     hash[..HASH_DIGITS].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn hash_of(clique: Value, priority: Option<&str>) -> String {
+        let template = json!({"cliques": [clique], "priorityClassName": priority});
+        let pcs = json!({"metadata": {"name": "wl"}, "spec": {"replicas": 1, "template": template}});
+        generation_hash(&serde_json::from_value(pcs).unwrap())
+    }
+
+    fn clique() -> Value {
+        json!({"name": "a", "labels": {"l": "1"}, "annotations": {"n": "1"}, "spec": {
+            "replicas": 2, "minAvailable": 1, "podSpec": {"containers": [{"name": "c", "image": "i"}]},
+        }})
+    }
+
+    #[rstest::rstest]
+    #[case::label("/labels/l", json!("2"), true)]
+    #[case::annotation("/annotations/n", json!("2"), true)]
+    #[case::image("/spec/podSpec/containers/0/image", json!("j"), true)]
+    #[case::replicas("/spec/replicas", json!(3), false)]
+    #[case::minimum("/spec/minAvailable", json!(2), false)]
+    fn what_makes_another_template(#[case] pointer: &str, #[case] value: Value, #[case] another: bool) {
+        let mut changed = clique();
+        *changed.pointer_mut(pointer).unwrap() = value;
+        assert_eq!(hash_of(changed, None) != hash_of(clique(), None), another);
+    }
+
+    #[test]
+    fn a_priority_is_of_the_template_and_no_scheduler_is_none() {
+        assert_ne!(hash_of(clique(), Some("high")), hash_of(clique(), None));
+        let mut unnamed = clique();
+        unnamed["spec"]["podSpec"]["schedulerName"] = json!("");
+        assert_eq!(hash_of(unnamed, None), hash_of(clique(), None));
+    }
+
+    /// A release that hashes otherwise rolls every pod that there is with the next change.
+    #[test]
+    fn hashes_stay() {
+        assert_eq!(hash_of(clique(), None), "3aab418a6d");
+    }
 }

@@ -1,7 +1,7 @@
 //! Reconciles a PodCliqueScalingGroup to the PodCliques of its replicas.
 //!
 //! Replicas up to `minAvailable` belong to the base PodGang, each further one to a scaled PodGang, whose pods
-//! wait for the base (AON-06). PodGangs themselves are the PodCliqueSet's.
+//! wait for the base (AON-06). PodGangs themselves are the PodCliqueSet's. An update takes a replica down as a whole.
 
 use std::sync::Arc;
 
@@ -13,9 +13,12 @@ use super::caches::of_group;
 use super::children::{self, Children};
 use super::context::Context;
 use super::error::ReconcileError;
+use super::generations::{self, Cause};
 use super::ownership::owner_reference;
 use super::pod_clique_object::{CliquePosition, pod_clique};
 use super::pod_gang_names::PodGangNames;
+use super::update_view::{GroupView, is_in_turn};
+use super::writes;
 
 /// Reconciles one PodCliqueScalingGroup.
 ///
@@ -39,7 +42,32 @@ pub(super) async fn reconcile(
         .for_each(|clique| cliques.want(clique));
     let key = of_group(&pcsg.namespace().unwrap_or_default(), &pcsg.name_any());
     children::all(cliques.finish(&key)).await?;
+    if is_in_turn(&pcs, &*pcsg, &context.faults) {
+        take_down(&context, &pcs, pcsg).await?;
+    }
     Ok(Action::await_change())
+}
+
+/// Begins the next generation of the replica whose turn it is in an update, and of those that are old and down.
+async fn take_down(
+    context: &Context,
+    pcs: &PodCliqueSet,
+    pcsg: Arc<PodCliqueScalingGroup>,
+) -> Result<(), ReconcileError> {
+    let group = GroupView::of(&context.caches, pcs, pcsg);
+    let units = group.units();
+    let in_turn = group.turns(pcs).current.filter(|current| units.is_old(current));
+    let all = units.present.iter().filter(|unit| unit.old && context.faults.update_takes_all);
+    let due = units.old_and_down().copied().chain(in_turn).chain(all.map(|unit| unit.key));
+    let mut due: Vec<_> = due.collect();
+    due.retain(|j| group.makes_new_pods(*j));
+    due.sort_unstable();
+    due.dedup();
+    if due.is_empty() {
+        return Ok(());
+    }
+    let patch = generations::next_of_replicas(&group.pcsg, Cause::Update, &due);
+    writes::patch(&context.client, &*group.pcsg, &patch).await.map(drop)
 }
 
 /// The PodCliques of every replica of the group.

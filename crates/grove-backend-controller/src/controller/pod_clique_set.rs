@@ -2,8 +2,8 @@
 //! groups, PodGangs.
 //!
 //! Scaling groups make their own PodCliques, PodCliques their pods; PodGangs are handed to the backend by
-//! their own reconciler. Status is `pod_clique_set_status`'s. A new template reaches the PodCliques at once
-//! and live pods never: a pod takes it up when it is replaced (upstream's `OnDelete`).
+//! their own reconciler. Status is `pod_clique_set_status`'s. A new template reaches the PodCliques at once, and a
+//! pod when it is replaced, for whatever reason; an update is what replaces it (`rolling_update`).
 
 use std::sync::Arc;
 

@@ -1,12 +1,17 @@
-//! Status of a PodCliqueSet: how many of its replicas are available and up to date, and whether its topology
-//! is there.
+//! Status of a PodCliqueSet: how many of its replicas are available and up to date, which of them an update is at, and
+//! whether its topology is there.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use grove_api::names::{self, CONDITION_TOPOLOGY_LEVELS_UNAVAILABLE, LABEL_PCS_REPLICA_INDEX};
-use grove_api::{PodClique, PodCliqueScalingGroup, PodCliqueSet, PodCliqueSetTemplateSpec, TopologyLevel};
+use grove_api::{
+    PodCliqueSet, PodCliqueSetReplicaUpdateProgress, PodCliqueSetTemplateSpec, PodCliqueSetUpdateProgress,
+    TopologyLevel,
+};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 use kube::runtime::controller::Action;
 
@@ -18,8 +23,10 @@ use super::json_diff::merge_patch;
 use super::ownership::is_controlled_by;
 use super::pod_clique_object::generation_hash;
 use super::pod_clique_status::selector_text;
+use super::rolling_update::{Standing, replica_in_turn};
 use super::scaling_group_status::{is_available, is_updated};
 use super::topology_translation::{constraints, topology_name, unknown_domains};
+use super::update_view::{CliqueView, GroupView, ReplicaView, rolls};
 use super::writes;
 
 /// Writes the status of one PodCliqueSet if it has changed.
@@ -43,15 +50,17 @@ pub(super) async fn reconcile(
     let verdict = topology_verdict(&pcs.spec.template, name, levels);
 
     let before = pcs.status.clone().unwrap_or_default();
+    let hash = generation_hash(&pcs);
     let mut status = before.clone();
+    status.update_progress = progress(&pcs, &replicas, &hash, Timestamp::now());
     status.conditions = conditions::with(status.conditions, verdict, pcs.metadata.generation);
     status.replicas = pcs.spec.replicas;
     status.available_replicas = count(Replica::is_available);
     status.updated_replicas = count(|replica| replica.is_available() && replica.is_updated());
     status.hpa_pod_selector = Some(selector_text(&names::managed_labels(&pcs.name_any())));
-    status.current_generation_hash = Some(generation_hash(&pcs));
+    status.current_generation_hash = Some(hash);
     // The generation has been dealt with when its objects exist.
-    if replicas.iter().all(|replica| replica.exists) && !has_excess(&context, &pcs) {
+    if replicas.iter().all(Replica::exists) && !has_excess(&context, &pcs) {
         status.observed_generation = pcs.metadata.generation;
     }
     if let Some(patch) = merge_patch(&serde_json::to_value(&before)?, &serde_json::to_value(&status)?) {
@@ -75,12 +84,7 @@ fn has_excess(context: &Context, pcs: &PodCliqueSet) -> bool {
 }
 
 /// What there is of one replica.
-struct Replica {
-    cliques: Vec<Arc<PodClique>>,
-    groups: Vec<Arc<PodCliqueScalingGroup>>,
-    /// Every object directly under the PodCliqueSet exists.
-    exists: bool,
-}
+struct Replica(ReplicaView);
 
 impl Replica {
     fn of(context: &Context, pcs: &PodCliqueSet, i: i32) -> Self {
@@ -93,12 +97,14 @@ impl Replica {
             let found = caches
                 .pod_cliques
                 .get(namespace.as_deref(), &names::standalone_pod_clique(&pcs_name, i, name));
-            found.filter(|found| is_controlled_by(&**found, pcs))
+            let found = found.filter(|found| is_controlled_by(&**found, pcs))?;
+            CliqueView::of(caches, pcs, found)
         };
         let group = |name: &String| {
             let found =
                 caches.scaling_groups.get(namespace.as_deref(), &names::scaling_group(&pcs_name, i, name));
-            found.filter(|found| is_controlled_by(&**found, pcs))
+            let found = found.filter(|found| is_controlled_by(&**found, pcs))?;
+            Some(GroupView::of(caches, pcs, found))
         };
         let standalone: Vec<_> = template.cliques.iter().filter(|clique| !grouped(&clique.name)).collect();
         let cliques: Vec<_> = standalone.iter().filter_map(|template| clique(&template.name)).collect();
@@ -107,27 +113,89 @@ impl Replica {
         let gang = caches.gang_of_set(pcs, &context.faults.pod_gang_names().base(pcs, i));
         let whole =
             cliques.len() == standalone.len() && groups.len() == template.pod_clique_scaling_groups.len();
-        Self { exists: whole && gang.is_some(), cliques, groups }
+        Self(ReplicaView { exists: whole && gang.is_some(), cliques, groups })
+    }
+
+    /// Whether every object directly under the PodCliqueSet exists.
+    fn exists(&self) -> bool {
+        self.0.exists
     }
 
     fn is_available(&self) -> bool {
-        let group_available = |group: &Arc<PodCliqueScalingGroup>| {
-            let available = group.status.as_ref().map_or(0, |status| status.available_replicas);
-            available >= group.spec.min_available.unwrap_or(1)
+        let group_available = |group: &GroupView| {
+            let available = group.pcsg.status.as_ref().map_or(0, |status| status.available_replicas);
+            available >= group.pcsg.spec.min_available.unwrap_or(1)
         };
-        self.exists
-            && self.cliques.iter().all(|clique| is_available(clique))
-            && self.groups.iter().all(group_available)
+        self.exists()
+            && self.0.cliques.iter().all(|clique| is_available(&clique.pclq))
+            && self.0.groups.iter().all(group_available)
     }
 
+    /// By what cliques and groups say, and by their pods: what is said may be late.
     fn is_updated(&self) -> bool {
-        let group_updated = |group: &Arc<PodCliqueScalingGroup>| {
-            group.status.as_ref().is_some_and(|status| status.updated_replicas >= group.spec.replicas)
+        let group_updated = |group: &GroupView| {
+            let updated = group.pcsg.status.as_ref().map_or(0, |status| status.updated_replicas);
+            updated >= group.pcsg.spec.replicas
         };
-        self.exists
-            && self.cliques.iter().all(|clique| is_updated(clique))
-            && self.groups.iter().all(group_updated)
+        self.exists()
+            && self.0.is_new()
+            && self.0.cliques.iter().all(|clique| is_updated(&clique.pclq))
+            && self.0.groups.iter().all(group_updated)
     }
+}
+
+/// How far an update has come, and which replica is in its turn. There is none until templates change, and what is old after
+/// that is the update's to replace, should the strategy have been another.
+fn progress(
+    pcs: &PodCliqueSet,
+    replicas: &[Replica],
+    hash: &str,
+    now: Timestamp,
+) -> Option<PodCliqueSetUpdateProgress> {
+    let status = pcs.status.clone().unwrap_or_default();
+    let (known, before) = (status.current_generation_hash, status.update_progress);
+    let has_changed = known.is_some_and(|known| known != hash);
+    if before.is_none() && !has_changed {
+        return None;
+    }
+    let standings: Vec<_> = replicas.iter().map(|replica| replica.0.standing(pcs)).collect();
+    let mut progress = before.unwrap_or_default();
+    let has_ended = progress.update_ended_at.is_some();
+    let is_left = rolls(pcs) && standings.iter().any(|standing| matches!(standing, Standing::Old { .. }));
+    if has_changed || (has_ended && is_left) {
+        progress.update_started_at = Some(Time(now));
+        progress.update_ended_at = None;
+    }
+    if !rolls(pcs) {
+        progress.currently_updating.clear();
+        progress.update_ended_at.get_or_insert(Time(now));
+    } else if progress.update_ended_at.is_none() {
+        let current = progress.currently_updating.first().map(|current| current.replica_index);
+        let current = current.and_then(|current| usize::try_from(current).ok());
+        let next = replica_in_turn(&standings, current);
+        if next != current {
+            let begun = |replica: usize| PodCliqueSetReplicaUpdateProgress {
+                replica_index: i32::try_from(replica).unwrap_or(i32::MAX),
+                update_started_at: Some(Time(now)),
+                update_ended_at: None,
+            };
+            progress.currently_updating = next.map(begun).into_iter().collect();
+        }
+        if standings.iter().all(|standing| *standing == Standing::Settled) {
+            progress.update_ended_at = Some(Time(now));
+        }
+    }
+    let count = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
+    let (cliques, groups) = (
+        || replicas.iter().flat_map(|replica| &replica.0.cliques),
+        || replicas.iter().flat_map(|replica| &replica.0.groups),
+    );
+    progress.total_pod_cliques_count = count(cliques().count());
+    progress.updated_pod_cliques_count = count(cliques().filter(|clique| clique.is_new()).count());
+    progress.total_pod_clique_scaling_groups_count = count(groups().count());
+    progress.updated_pod_clique_scaling_groups_count =
+        count(groups().filter(|group| group.is_all_new()).count());
+    Some(progress)
 }
 
 /// Condition `TopologyLevelsUnavailable`; `levels` are those of the ClusterTopologyBinding `name`, if it

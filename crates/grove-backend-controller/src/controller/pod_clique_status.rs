@@ -1,4 +1,4 @@
-//! Status of a PodClique: counts of its pods, and whether its minimum is scheduled and healthy.
+//! Status of a PodClique: counts of its pods, whether its minimum is scheduled and healthy, and which pod an update takes next.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use grove_api::names::{
     LABEL_POD_CLIQUE, LABEL_POD_TEMPLATE_HASH, LABEL_SCALING_GROUP, REASON_INSUFFICIENT_SCHEDULED_PODS,
     REASON_SUFFICIENT_SCHEDULED_PODS,
 };
-use grove_api::{PodClique, PodCliqueStatus};
+use grove_api::{PodClique, PodCliqueSet, PodCliqueStatus, PodCliqueUpdateProgress};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodStatus};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::ResourceExt;
 use kube::runtime::controller::Action;
 
@@ -19,8 +19,9 @@ use super::conditions::{self, Verdict};
 use super::context::Context;
 use super::error::ReconcileError;
 use super::faults::Faults;
-use super::gang_view::{is_bound, is_former, is_live, own_pods};
+use super::gang_view::{has_condition, is_bound, is_former, is_live, is_ready, own_pods};
 use super::json_diff::merge_patch;
+use super::update_view::{CliqueView, is_in_turn, rolls, selected, taken_down, told_generation};
 use super::writes;
 
 /// Reason of the event on a PodClique that has lost every pod that was scheduled.
@@ -39,9 +40,17 @@ pub(super) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
     if context.faults.ready_counts_scheduled {
         status.ready_replicas = status.scheduled_replicas;
     }
+    let view = CliqueView::of(&context.caches, &pcs, Arc::clone(&pclq)).filter(CliqueView::makes_new_pods);
+    let current = view.is_some();
+    if let Some(view) = view {
+        status.update_progress = progress(&pcs, &view, &context.faults, Timestamp::now());
+    }
     let complete = status.replicas == pclq.spec.replicas && status.updated_replicas == status.replicas;
     if complete {
         status.current_pod_template_hash = pclq.labels().get(LABEL_POD_TEMPLATE_HASH).cloned();
+        if let Some(generation) = current.then(|| told_generation(&pcs)).flatten() {
+            status.current_pod_clique_set_generation_hash = Some(generation);
+        }
     }
     let before = pclq.status.clone().unwrap_or_default();
     if let Some(patch) = merge_patch(&serde_json::to_value(&before)?, &serde_json::to_value(&status)?) {
@@ -56,6 +65,43 @@ pub(super) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
         return Ok(Action::requeue(Duration::from_secs(1)));
     }
     Ok(Action::await_change())
+}
+
+/// How far the update of a PodClique has come, and which pod of it is the next to go. A member of a scaling group goes with
+/// its replica, of which the group's status tells.
+fn progress(
+    pcs: &PodCliqueSet,
+    clique: &CliqueView,
+    faults: &Faults,
+    now: Timestamp,
+) -> Option<PodCliqueUpdateProgress> {
+    let pclq = &clique.pclq;
+    let before = pclq.status.as_ref().and_then(|status| status.update_progress.clone());
+    let is_updated = pcs.status.as_ref().is_some_and(|status| status.update_progress.is_some());
+    let Some(generation) = told_generation(pcs).filter(|_| is_updated) else { return before };
+    let template = pclq.labels().get(LABEL_POD_TEMPLATE_HASH).cloned().unwrap_or_default();
+    let is_same = |before: &PodCliqueUpdateProgress| {
+        (&before.pod_clique_set_generation_hash, &before.pod_template_hash) == (&generation, &template)
+    };
+    let mut progress = before.filter(is_same).unwrap_or_else(|| PodCliqueUpdateProgress {
+        update_started_at: Some(Time(now)),
+        pod_clique_set_generation_hash: generation.clone(),
+        pod_template_hash: template.clone(),
+        ..PodCliqueUpdateProgress::default()
+    });
+    let is_standalone = !pclq.labels().contains_key(LABEL_SCALING_GROUP);
+    if is_standalone && is_in_turn(pcs, &**pclq, faults) {
+        let turns = taken_down(&progress);
+        if let Some(next) = clique.units().next(&turns) {
+            progress.ready_pods_selected_to_update = selected(turns.followed_by(next.clone()));
+        }
+    }
+    if !rolls(pcs) || clique.is_settled(pcs) {
+        progress.update_ended_at.get_or_insert(Time(now));
+    } else if clique.has_old() {
+        progress.update_ended_at = None;
+    }
+    Some(progress)
 }
 
 /// The fault `all-replicas-needed`.
@@ -87,7 +133,7 @@ fn status(
     let mut status = PodCliqueStatus {
         observed_generation: observed.or(before.observed_generation),
         replicas,
-        ready_replicas: count(&|pod| is_bound(pod) && condition(pod, "Ready")),
+        ready_replicas: count(&is_ready),
         updated_replicas: count(&|pod| pod.labels().get(LABEL_POD_TEMPLATE_HASH) == template),
         schedule_gated_replicas: count(&is_gated),
         scheduled_replicas: count(&is_bound),
@@ -95,7 +141,7 @@ fn status(
         ..before.clone()
     };
     let minimum = pclq.spec.min_available.unwrap_or(pclq.spec.replicas);
-    let is_unready = |pod: &Pod| faults.starting_is_unhealthy && !condition(pod, "Ready");
+    let is_unready = |pod: &Pod| faults.starting_is_unhealthy && !has_condition(pod, "Ready");
     let unhealthy = count(&|pod| is_bound(pod) && (is_unhealthy(pod) || is_unready(pod)));
     let scheduled = status.scheduled_replicas;
     let present = count(&|pod| is_bound(pod) && !is_former(pod, generation));
@@ -181,11 +227,6 @@ pub(super) fn selector_text(labels: &std::collections::BTreeMap<String, String>)
     labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
 }
 
-fn condition(pod: &Pod, type_: &str) -> bool {
-    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
-    conditions.iter().any(|condition| condition.type_ == type_ && condition.status == "True")
-}
-
 fn is_gated(pod: &Pod) -> bool {
     let gates = pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_ref());
     gates.is_some_and(|gates| !gates.is_empty())
@@ -205,7 +246,7 @@ fn is_unhealthy(pod: &Pod) -> bool {
         ended.any(|ended| ended.exit_code != 0)
     };
     let started = || containers.iter().any(|container| container.started == Some(true) && !container.ready);
-    !condition(pod, "Ready") && (containers.iter().any(failed) || started())
+    !has_condition(pod, "Ready") && (containers.iter().any(failed) || started())
 }
 
 #[cfg(test)]

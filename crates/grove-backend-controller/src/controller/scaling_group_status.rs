@@ -1,5 +1,5 @@
 //! Status of a PodCliqueScalingGroup: how many of its replicas are scheduled, available and up to date, whether that is
-//! enough, and whether a recycle is not over yet.
+//! enough, whether a recycle is not over yet, and which replica an update takes next.
 
 use std::sync::Arc;
 
@@ -8,7 +8,12 @@ use grove_api::names::{
     CONDITION_POD_CLIQUE_SCHEDULED, LABEL_PCS_REPLICA_INDEX, LABEL_SCALING_GROUP,
     LABEL_SCALING_GROUP_REPLICA_INDEX,
 };
-use grove_api::{PodClique, PodCliqueScalingGroup, PodCliqueScalingGroupStatus};
+use grove_api::{
+    PodClique, PodCliqueScalingGroup, PodCliqueScalingGroupReplicaUpdateProgress,
+    PodCliqueScalingGroupStatus, PodCliqueScalingGroupUpdateProgress, PodCliqueSet,
+};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 use kube::runtime::controller::Action;
 
@@ -16,10 +21,12 @@ use super::caches::of_group;
 use super::conditions::{self, Verdict};
 use super::context::Context;
 use super::error::ReconcileError;
-use super::generations::{self, of_replica};
+use super::faults::Faults;
+use super::generations::{Cause, of_replica};
 use super::json_diff::merge_patch;
 use super::ownership::is_controlled_by;
 use super::pod_clique_status::{held_since, selector_text};
+use super::update_view::{CliqueView, GroupView, is_in_turn, is_of_update, rolls, told_generation};
 use super::writes;
 use crate::backend::generation;
 
@@ -52,7 +59,12 @@ pub(super) async fn reconcile(
     let key = of_group(&pcsg.namespace().unwrap_or_default(), &pcsg.name_any());
     let is_done =
         replicas.iter().all(Option::is_some) && !context.caches.pod_cliques.indexed(&key).iter().any(beyond);
-    let mut status = status(&pcsg, &pcs.name_any(), &replicas);
+    let group = GroupView::of(&context.caches, &pcs, Arc::clone(&pcsg));
+    let mut status = status(&pcsg, &pcs.name_any(), &replicas, |j| group.is_new(j));
+    status.update_progress = progress(&pcs, &group, &context.faults, Timestamp::now());
+    if let Some(generation) = told_generation(&pcs).filter(|_| group.is_all_new()) {
+        status.current_pod_clique_set_generation_hash = Some(generation);
+    }
     if is_done {
         status.observed_generation = pcsg.metadata.generation;
     }
@@ -77,6 +89,46 @@ pub(super) async fn reconcile(
     Ok(Action::await_change())
 }
 
+/// How far the update of a group has come, and which replica of it is the next to go.
+fn progress(
+    pcs: &PodCliqueSet,
+    group: &GroupView,
+    faults: &Faults,
+    now: Timestamp,
+) -> Option<PodCliqueScalingGroupUpdateProgress> {
+    let pcsg = &group.pcsg;
+    let before = pcsg.status.as_ref().and_then(|status| status.update_progress.clone());
+    let is_updated = pcs.status.as_ref().is_some_and(|status| status.update_progress.is_some());
+    let Some(generation) = told_generation(pcs).filter(|_| is_updated) else { return before };
+    let before = before.filter(|before| is_of_update(pcs, &before.pod_clique_set_generation_hash));
+    let mut progress = before.unwrap_or(PodCliqueScalingGroupUpdateProgress {
+        update_started_at: Time(now),
+        update_ended_at: None,
+        pod_clique_set_generation_hash: generation,
+        updated_pod_cliques_count: 0,
+        total_pod_cliques_count: 0,
+        ready_replica_indices_selected_to_update: None,
+    });
+    let turns = group.turns(pcs);
+    if is_in_turn(pcs, &**pcsg, faults)
+        && let Some(next) = group.units().next(&turns)
+    {
+        let turns = turns.followed_by(*next);
+        progress.ready_replica_indices_selected_to_update = turns.current.map(|current| {
+            PodCliqueScalingGroupReplicaUpdateProgress { current, completed: turns.completed }
+        });
+    }
+    let count = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
+    progress.total_pod_cliques_count = count(group.replicas.len() * pcsg.spec.clique_names.len());
+    progress.updated_pod_cliques_count = count(group.members().filter(|member| member.is_new()).count());
+    if !rolls(pcs) || group.is_settled(pcs) {
+        progress.update_ended_at.get_or_insert(Time(now));
+    } else if group.members().any(CliqueView::has_old) {
+        progress.update_ended_at = None;
+    }
+    Some(progress)
+}
+
 /// Whether a recycle of the group's replicas is not over: some of their cliques have not been held since. How many recycles
 /// it knows of is in the reason, so that one that has just begun is told from one that is over.
 fn termination_verdict(
@@ -84,7 +136,7 @@ fn termination_verdict(
     base: u64,
     replicas: &[Option<Vec<Arc<PodClique>>>],
 ) -> Option<Verdict> {
-    let recycles = base + generations::recycled_replicas(pcsg).values().sum::<u64>();
+    let recycles = base + Cause::Breach.counts(pcsg).values().sum::<u64>();
     let conditions = pcsg.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     let known = conditions.iter().find(|known| known.type_ == CONDITION_GANG_TERMINATION_IN_PROGRESS);
     let reason = format!("GangTermination{recycles}");
@@ -116,16 +168,23 @@ fn termination_verdict(
     })
 }
 
-/// The status by what the PodCliques say; `None` is a replica of which not all exist.
+/// The status by what the PodCliques say; `None` is a replica of which not all exist. What is said of their templates may be
+/// late, so it is asked of the pods.
 fn status(
     pcsg: &PodCliqueScalingGroup,
     pcs: &str,
     replicas: &[Option<Vec<Arc<PodClique>>>],
+    is_new: impl Fn(usize) -> bool,
 ) -> PodCliqueScalingGroupStatus {
+    let number = |count: usize| i32::try_from(count).unwrap_or(0);
     let count = |holds: fn(&PodClique) -> bool| {
         let whole = replicas.iter().flatten().filter(|cliques| cliques.iter().all(|clique| holds(clique)));
-        i32::try_from(whole.count()).unwrap_or(0)
+        number(whole.count())
     };
+    let is_current = |clique: &PodClique| is_scheduled(clique) && is_available(clique) && is_updated(clique);
+    let current = replicas.iter().enumerate().filter(|(j, cliques)| {
+        is_new(*j) && cliques.as_ref().is_some_and(|cliques| cliques.iter().all(|clique| is_current(clique)))
+    });
     let minimum = pcsg.spec.min_available.unwrap_or(1);
     let healthy = count(|clique| has_status(clique) && !is_true(clique, CONDITION_MIN_AVAILABLE_BREACHED));
     let breached = healthy < minimum;
@@ -147,7 +206,7 @@ fn status(
         replicas: pcsg.spec.replicas,
         scheduled_replicas: count(is_scheduled),
         available_replicas: count(|clique| is_scheduled(clique) && is_available(clique)),
-        updated_replicas: count(|clique| is_scheduled(clique) && is_available(clique) && is_updated(clique)),
+        updated_replicas: number(current.count()),
         selector: Some(selector_text(&selector)),
         conditions: conditions::with(before.conditions.clone(), verdict, None),
         ..before
@@ -211,7 +270,7 @@ mod tests {
         #[case] breached: bool,
     ) {
         let pcsg = PodCliqueScalingGroup::new("wl-0-sg", grove_api::PodCliqueScalingGroupSpec::default());
-        let status = status(&pcsg, "wl", &replicas);
+        let status = status(&pcsg, "wl", &replicas, |_| true);
         assert_eq!((status.scheduled_replicas, status.available_replicas), (scheduled, available));
         assert_eq!(conditions::is_true(&status.conditions, CONDITION_MIN_AVAILABLE_BREACHED), breached);
     }

@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::{Pod, Service};
 use kube::api::DynamicObject;
 use kube::{Resource, ResourceExt};
 
-use super::caches::{Caches, Feeds, of_base, of_gang, of_group, pod_gang_of};
+use super::caches::{Caches, Feeds, of, of_base, of_gang, of_group, pod_gang_of};
 use super::context::Context;
 use super::gang_view::{is_bound, is_live};
 use super::informer::Change;
@@ -33,6 +33,9 @@ pub(super) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
             && new.spec.replicas < old.spec.replicas
         {
             from.remembered.forget(&new.uid().unwrap_or_default(), |name| is_beyond(new, name));
+        }
+        if told_of_update(change) {
+            wake_for_update(&to, &from.caches, change);
         }
         if let Some(pcs) = &change.new {
             if !is_status_only(change) {
@@ -95,6 +98,30 @@ pub(super) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
     }
 }
 
+/// Whether what a PodCliqueSet says of its update is news.
+fn told_of_update(change: &Change<PodCliqueSet>) -> bool {
+    let Change { old: Some(old), new: Some(new) } = change else { return false };
+    let told = |pcs: &PodCliqueSet| {
+        let status = pcs.status.as_ref();
+        status.map(|status| (status.current_generation_hash.clone(), status.update_progress.clone()))
+    };
+    told(old) != told(new)
+}
+
+/// Wakes all that takes part in an update: which replica is in its turn is said there.
+fn wake_for_update(to: &Queues, caches: &Caches, change: &Change<PodCliqueSet>) {
+    let Some(pcs) = &change.new else { return };
+    let (namespace, key) = (pcs.namespace(), of(&pcs.namespace().unwrap_or_default(), &pcs.name_any()));
+    for pclq in caches.pod_cliques.indexed(&key) {
+        to.pod_clique_status.wake(namespace.as_deref(), &pclq.name_any());
+        to.pod_cliques.wake(namespace.as_deref(), &pclq.name_any());
+    }
+    for pcsg in caches.scaling_groups.indexed(&key) {
+        to.scaling_group_status.wake(namespace.as_deref(), &pcsg.name_any());
+        to.scaling_groups.wake(namespace.as_deref(), &pcsg.name_any());
+    }
+}
+
 /// Whether a PodClique of that name is of a replica that its PodCliqueSet has no more.
 fn is_beyond(pcs: &PodCliqueSet, name: &str) -> bool {
     let rest = name.strip_prefix(&pcs.name_any()).and_then(|rest| rest.strip_prefix('-'));
@@ -148,6 +175,8 @@ fn scaling_group_changed(to: &Queues, caches: &Caches, change: &Change<PodClique
         });
         if itself {
             wake_members(to, caches, namespace.as_deref(), &pcsg.name_any());
+        }
+        if itself || is_group_updating(pcsg) {
             to.scaling_groups.wake(namespace.as_deref(), &pcsg.name_any());
         }
         if owner {
@@ -163,13 +192,18 @@ fn pod_clique_changed(to: &Queues, change: &Change<PodClique>) {
         let (pcs, pcsg) = (labels.get(LABEL_PART_OF), labels.get(LABEL_SCALING_GROUP));
         to.pod_clique_status.wake(namespace.as_deref(), &pclq.name_any());
         pcs.inspect(|pcs| to.gang_terminations.wake(namespace.as_deref(), pcs));
-        match (pcs, pcsg) {
-            (_, Some(pcsg)) => to.scaling_group_status.wake(namespace.as_deref(), pcsg),
-            (Some(pcs), None) => to.pod_clique_set_status.wake(namespace.as_deref(), pcs),
-            (None, None) => {}
+        pcsg.inspect(|pcsg| to.scaling_group_status.wake(namespace.as_deref(), pcsg));
+        let is_updating = is_clique_updating(pclq);
+        if pcsg.is_none() || is_updating {
+            pcs.inspect(|pcs| to.pod_clique_set_status.wake(namespace.as_deref(), pcs));
+        }
+        if is_updating {
+            pcsg.inspect(|pcsg| to.scaling_groups.wake(namespace.as_deref(), pcsg));
+        }
+        if itself || is_updating {
+            to.pod_cliques.wake(namespace.as_deref(), &pclq.name_any());
         }
         if itself {
-            to.pod_cliques.wake(namespace.as_deref(), &pclq.name_any());
             labels.get(LABEL_POD_GANG).inspect(|gang| to.pod_gangs.wake(namespace.as_deref(), gang));
         }
         if owner {
@@ -177,6 +211,19 @@ fn pod_clique_changed(to: &Queues, change: &Change<PodClique>) {
             pcsg.inspect(|pcsg| to.scaling_groups.wake(namespace.as_deref(), pcsg));
         }
     }
+}
+
+/// Whether an update of a PodClique is under way: then a pod that is Ready, or is not any more, is news for more than its
+/// status.
+fn is_clique_updating(pclq: &PodClique) -> bool {
+    let progress = pclq.status.as_ref().and_then(|status| status.update_progress.as_ref());
+    progress.is_some_and(|progress| progress.update_ended_at.is_none())
+}
+
+/// The same of a scaling group.
+fn is_group_updating(pcsg: &PodCliqueScalingGroup) -> bool {
+    let progress = pcsg.status.as_ref().and_then(|status| status.update_progress.as_ref());
+    progress.is_some_and(|progress| progress.update_ended_at.is_none())
 }
 
 fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {

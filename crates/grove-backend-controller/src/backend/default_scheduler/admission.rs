@@ -38,6 +38,7 @@ pub(super) fn validate(
         return found;
     }
     object_names(pcs, &mut found);
+    priority(pcs, old, &mut found);
     let scope = match support.scope(scope) {
         Ok(mapped) => {
             if mapped != scope && pcs.annotations().contains_key(ANNOTATION_GANG_SCOPE) {
@@ -120,6 +121,17 @@ fn membership(
             // A gang that is not ours gets no PodGroups: the others of it would run as loose pods.
             found.errors.push(FieldError::required(path, "must be set on every clique if it is set on one"));
         }
+    }
+}
+
+/// A PodGroup keeps the priority that it was made with (UPD-20).
+fn priority(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, found: &mut Validation) {
+    let of =
+        |pcs: &PodCliqueSet| pcs.spec.template.priority_class_name.clone().filter(|name| !name.is_empty());
+    if old.is_some_and(|old| old.spec.replicas > 0 && of(old) != of(pcs)) {
+        let message =
+            "cannot change while there are gangs: PodGroups are immutable; recreate the PodCliqueSet";
+        found.errors.push(FieldError::forbidden(format!("{TEMPLATE}.priorityClassName"), message));
     }
 }
 

@@ -232,3 +232,26 @@ fn a_tree_that_is_asked_for_is_had_or_refused() {
     let told = validate(&flat, &scoped, None, &with_trees()).warnings;
     assert!(told[0].contains("gang-scope: PodGang has no effect"), "{told:?}");
 }
+
+#[rstest::rstest]
+#[case::changed(Some("high"), 1, &["spec.template.priorityClassName"])]
+#[case::taken_away(None, 1, &["spec.template.priorityClassName"])]
+#[case::none_is_empty(Some("low"), 1, &[])]
+#[case::no_gang_yet(Some("high"), 0, &[])]
+fn a_priority_stays_while_there_are_gangs(
+    #[case] priority: Option<&str>,
+    #[case] replicas: i32,
+    #[case] refused: &[&str],
+) {
+    let with = |priority: Option<&str>, image: &str| {
+        let mut template = two_cliques();
+        template["priorityClassName"] = json!(priority);
+        template["cliques"][0]["spec"]["podSpec"]["image"] = json!(image);
+        let mut pcs = pcs(template);
+        pcs.spec.replicas = replicas;
+        pcs
+    };
+    let (old, new) = (with(Some("low"), "a"), with(priority, "b"));
+    let found = validate(&gangs_on(GangScope::PodGroup), &new, Some(&old), &supported());
+    assert_eq!(found.errors.into_iter().map(|error| error.path).collect::<Vec<_>>(), refused);
+}

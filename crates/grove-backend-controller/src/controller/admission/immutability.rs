@@ -1,11 +1,9 @@
-//! What may not change in a live PodCliqueSet: the shape of its gangs (ADM-03), and, for now, its pod
-//! templates.
+//! What may not change in a live PodCliqueSet: the shape of its gangs (ADM-03).
 //!
-//! Replicas at every level may change, and so may what is not part of a gang. Cliques and groups are matched
+//! Replicas at every level may change, and so may pod templates and what is not part of a gang. Cliques and groups are matched
 //! by name: reordering them is no change. Every message ends with the way out.
 
-use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueTemplateSpec, PodSpecJson};
-use serde_json::Value;
+use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueTemplateSpec};
 
 use super::findings::invalid;
 use super::topology_change;
@@ -61,10 +59,6 @@ impl Changes {
             );
             let scheduler_changed = old.pod_spec.scheduler_name() != new.pod_spec.scheduler_name();
             self.immutable(scheduler_changed, format!("{path}.spec.podSpec.schedulerName"));
-            let pod_spec_changed = without_scheduler(&old.pod_spec) != without_scheduler(&new.pod_spec);
-            self.unsupported(pod_spec_changed, format!("{path}.spec.podSpec"));
-            self.unsupported(before.labels != after.labels, format!("{path}.labels"));
-            self.unsupported(before.annotations != after.annotations, format!("{path}.annotations"));
         }
     }
 
@@ -103,30 +97,15 @@ impl Changes {
         }
     }
 
-    fn unsupported(&mut self, changed: bool, path: String) {
-        if changed {
-            self.forbidden(path, "updating the pod template of a clique is not supported yet");
-        }
-    }
-
     fn forbidden(&mut self, path: impl Into<String>, message: &str) {
         self.errors.push(FieldError::forbidden(path, format!("{message}; {RECREATE}")));
     }
 }
 
-/// A change of `schedulerName` is reported separately.
-fn without_scheduler(pod_spec: &PodSpecJson) -> Value {
-    let mut pod_spec = pod_spec.0.clone();
-    if let Some(fields) = pod_spec.as_object_mut() {
-        fields.remove("schedulerName");
-    }
-    pod_spec
-}
-
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::controller::admission::fixture::{lines, pcs};
@@ -154,9 +133,6 @@ mod tests {
     #[case(&format!("{CLIQUE}/spec/minAvailable"), json!(2))]
     #[case(&format!("{CLIQUE}/spec/startsAfter"), json!(["b"]))]
     #[case(&format!("{CLIQUE}/spec/podSpec/schedulerName"), json!("volcano"))]
-    #[case(&format!("{CLIQUE}/spec/podSpec/containers/0/image"), json!("pause:2"))]
-    #[case(&format!("{CLIQUE}/labels"), json!({ "app": "x" }))]
-    #[case(&format!("{CLIQUE}/annotations"), json!({ "note": "x" }))]
     #[case(&format!("{CLIQUE}/resourceSharing"), sharing())]
     #[case(&format!("{CLIQUE}/topologyConstraint"), json!({ "pack": { "required": "rack" } }))]
     #[case("/spec/template/podCliqueScalingGroups/-", json!({ "name": "sh", "cliqueNames": ["a"] }))]
@@ -184,6 +160,9 @@ mod tests {
     #[case("/spec/template/cliqueStartupType", json!("CliqueStartupTypeAnyOrder"))]
     #[case("/spec/template/headlessServiceConfig", json!({ "publishNotReadyAddresses": false }))]
     #[case(&format!("{CLIQUE}/spec/replicas"), json!(1))]
+    #[case(&format!("{CLIQUE}/spec/podSpec/containers/0/image"), json!("pause:2"))]
+    #[case(&format!("{CLIQUE}/labels"), json!({ "app": "x" }))]
+    #[case(&format!("{CLIQUE}/annotations"), json!({ "note": "x" }))]
     #[case(&format!("{CLIQUE}/spec/podSpec/schedulerName"), json!(""))]
     #[case(&format!("{GROUP}/replicas"), json!(3))]
     #[case(&format!("{GROUP}/annotations"), json!({ "note": "x" }))]
@@ -206,7 +185,6 @@ mod tests {
             ("/spec/template/cliques/-", clique("d")),
             ("/spec/template/cliques/1/spec/minAvailable", json!(2)),
             ("/spec/template/cliques/2/spec/podSpec", json!({ "schedulerName": "volcano" })),
-            ("/spec/template/cliques/2/labels", json!({ "app": "x" })),
             (&format!("{GROUP}/cliqueNames"), json!(["b"])),
             ("/spec/template/podCliqueScalingGroups/-", json!({ "name": "sh", "cliqueNames": ["a"] })),
         ]);
@@ -215,8 +193,6 @@ mod tests {
         spec.template.cliques[0].name: Forbidden: not allowed to change clique composition, new clique name 'z' is not allowed; recreate the PodCliqueSet to change it
         spec.template.cliques[1].spec.minAvailable: Invalid value: 2: field is immutable; recreate the PodCliqueSet to change it
         spec.template.cliques[2].spec.podSpec.schedulerName: Forbidden: field is immutable; recreate the PodCliqueSet to change it
-        spec.template.cliques[2].spec.podSpec: Forbidden: updating the pod template of a clique is not supported yet; recreate the PodCliqueSet to change it
-        spec.template.cliques[2].labels: Forbidden: updating the pod template of a clique is not supported yet; recreate the PodCliqueSet to change it
         spec.template.cliques[3].name: Forbidden: not allowed to change clique composition, new clique name 'd' is not allowed; recreate the PodCliqueSet to change it
         spec.template.podCliqueScalingGroups: Forbidden: not allowed to add or remove PodCliqueScalingGroupConfigs; recreate the PodCliqueSet to change it
         spec.template.podCliqueScalingGroups[0].cliqueNames: Forbidden: field is immutable; recreate the PodCliqueSet to change it

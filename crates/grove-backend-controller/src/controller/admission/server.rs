@@ -159,13 +159,13 @@ mod tests {
     async fn refusal_and_warnings_travel_together() {
         let pcs = defaulted(&[
             ("/spec/replicas", json!(-1)),
-            ("/spec/updateStrategy", json!({ "type": "OnDelete" })),
+            ("/spec/template/cliques/0/spec/podSpec/restartPolicy", json!("Never")),
         ]);
         let response = create(ready(), pcs).await;
         assert_eq!(response["allowed"], false);
         assert_eq!(response["status"]["code"], 422);
         insta::assert_snapshot!(response["status"]["message"].as_str().unwrap(), @"spec.replicas: Invalid value: -1: must be greater than or equal to 0");
-        insta::assert_snapshot!(response["warnings"], @r#"["spec.updateStrategy has no effect yet: pod templates cannot be updated"]"#);
+        insta::assert_snapshot!(response["warnings"], @r#"["spec.template.cliques[0].spec.podSpec.restartPolicy will be ignored, it will be set to Always"]"#);
     }
 
     #[tokio::test]

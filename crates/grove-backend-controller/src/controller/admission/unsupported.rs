@@ -1,5 +1,4 @@
-//! What upstream's API offers and this controller does not do yet: refused where ignoring it would change
-//! what runs, a warning where it only means that something does not happen.
+//! What upstream's API offers and this controller does not do yet: refused, since ignoring it would change what runs.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +6,7 @@ use grove_api::{CliqueStartupType, PodCliqueSet};
 use serde_json::json;
 
 use super::findings::invalid;
-use crate::backend::{FieldError, Validation};
+use crate::backend::FieldError;
 
 /// The annotation that puts pods into a group with memory shared over NVLink, unless it says `none`.
 const MNNVL_GROUP: &str = "grove.io/mnnvl-group";
@@ -19,7 +18,7 @@ const NO_AUTOSCALING: &str = "autoscaling is not supported yet";
 const NO_SHARED_CLAIMS: &str = "shared resource claims are not supported yet";
 
 /// Findings on features of `pcs` that are not there yet.
-pub(super) fn check(pcs: &PodCliqueSet) -> Validation {
+pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
     let mut errors = Vec::new();
     let mut forbid = |is_set: bool, path: String, message: &str| {
@@ -50,7 +49,7 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Validation {
         errors.push(FieldError::not_supported("spec.template.cliqueStartupType", message));
     }
     errors.extend(check_mnnvl(pcs));
-    Validation { errors, warnings: warnings(pcs) }
+    errors
 }
 
 fn check_mnnvl(pcs: &PodCliqueSet) -> Vec<FieldError> {
@@ -74,13 +73,6 @@ fn check_mnnvl(pcs: &PodCliqueSet) -> Vec<FieldError> {
         check(&group.annotations, format!("spec.template.podCliqueScalingGroups[{index}].annotations"));
     }
     errors
-}
-
-fn warnings(pcs: &PodCliqueSet) -> Vec<String> {
-    let strategy = pcs.spec.update_strategy.is_some();
-    let strategy =
-        strategy.then(|| "spec.updateStrategy has no effect yet: pod templates cannot be updated".into());
-    strategy.into_iter().collect()
 }
 
 #[cfg(test)]
@@ -113,9 +105,9 @@ mod tests {
     #[case(&format!("{CLIQUE}/annotations/grove.io~1mnnvl-group"), json!("train"))]
     #[case(&format!("{GROUP}/annotations/grove.io~1mnnvl-group"), json!("train"))]
     fn refused(#[case] pointer: &str, #[case] value: Value) {
-        let findings = check(&pcs(&[(pointer, value)]));
-        assert_eq!(findings.errors.len(), 1, "{}", lines(&findings.errors));
-        assert!(findings.errors[0].message.contains("not supported yet"), "{}", findings.errors[0]);
+        let errors = check(&pcs(&[(pointer, value)]));
+        assert_eq!(errors.len(), 1, "{}", lines(&errors));
+        assert!(errors[0].message.contains("not supported yet"), "{}", errors[0]);
     }
 
     #[rstest]
@@ -125,14 +117,15 @@ mod tests {
     #[case("/metadata/annotations/grove.io~1mnnvl-group", json!("none"))]
     #[case("/metadata/annotations/grove.io~1auto-mnnvl", json!("disabled"))]
     #[case("/spec/template/priorityClassName", json!("high"))]
+    #[case("/spec/updateStrategy", json!({ "type": "OnDelete" }))]
     #[case("/spec/template/headlessServiceConfig", json!({ "publishNotReadyAddresses": false }))]
     fn admitted_neighbours(#[case] pointer: &str, #[case] value: Value) {
-        assert_eq!(check(&pcs(&[(pointer, value)])), Validation::default());
+        assert_eq!(check(&pcs(&[(pointer, value)])), []);
     }
 
     #[test]
     fn messages() {
-        let findings = check(&pcs(&[
+        let errors = check(&pcs(&[
             ("/spec/template/cliqueStartupType", json!("CliqueStartupTypeInOrder")),
             (&format!("{CLIQUE}/spec/startsAfter"), json!(["b"])),
             (&format!("{CLIQUE}/spec/autoScalingConfig"), json!({ "maxReplicas": 4 })),
@@ -140,7 +133,7 @@ mod tests {
             (&format!("{CLIQUE}/annotations/grove.io~1mnnvl-group"), json!("train")),
             ("/metadata/annotations/grove.io~1auto-mnnvl", json!("enabled")),
         ]));
-        insta::assert_snapshot!(lines(&findings.errors), @r#"
+        insta::assert_snapshot!(lines(&errors), @r#"
         spec.template.cliques[0].spec.startsAfter: Forbidden: startup order is not supported yet
         spec.template.cliques[0].spec.autoScalingConfig: Forbidden: autoscaling is not supported yet
         spec.template.cliques[0].resourceSharing: Forbidden: shared resource claims are not supported yet
@@ -148,12 +141,5 @@ mod tests {
         metadata.annotations[grove.io/auto-mnnvl]: Invalid value: "enabled": MNNVL is not supported yet, remove the grove.io/auto-mnnvl annotation
         spec.template.cliques[0].annotations[grove.io/mnnvl-group]: Invalid value: "train": MNNVL is not supported yet, remove the grove.io/mnnvl-group annotation
         "#);
-    }
-
-    #[test]
-    fn what_only_has_no_effect_is_a_warning() {
-        let findings = check(&pcs(&[("/spec/updateStrategy", json!({ "type": "OnDelete" }))]));
-        assert_eq!(findings.errors, []);
-        insta::assert_snapshot!(findings.warnings.join("\n"), @"spec.updateStrategy has no effect yet: pod templates cannot be updated");
     }
 }

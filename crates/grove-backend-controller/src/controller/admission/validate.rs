@@ -62,7 +62,7 @@ fn own_rules(pcs: &PodCliqueSet) -> Validation {
     let mut findings = Validation { errors: structure::check(pcs), warnings: Vec::new() };
     findings.errors.extend(startup_order::check(pcs));
     findings.extend(pod_template::check(pcs));
-    findings.extend(unsupported::check(pcs));
+    findings.errors.extend(unsupported::check(pcs));
     findings
 }
 
@@ -138,7 +138,7 @@ mod tests {
             ("/spec/replicas", json!(-1)),
             ("/spec/template/cliques/0/spec/startsAfter", json!(["a"])),
             ("/spec/template/cliques/0/spec/podSpec/nodeName", json!("n1")),
-            ("/spec/updateStrategy", json!({ "type": "OnDelete" })),
+            ("/spec/template/cliques/0/spec/podSpec/restartPolicy", json!("Never")),
             ("/spec/template/topologyConstraint", json!({ "pack": { "required": "rack" } })),
             (SCHEDULER[0], json!("koord-scheduler")),
         ]))

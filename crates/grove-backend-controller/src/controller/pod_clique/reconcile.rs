@@ -1,11 +1,12 @@
 //! One pass over a PodClique: as many pods as wanted, then gates off where they may come off. Pods of a former generation are
-//! no pods of it any more: they are deleted, and made anew.
+//! no pods of it any more: they are deleted, and made anew. So is the pod whose turn it is in an update, in its place.
 
 use std::sync::Arc;
 
 use futures::FutureExt;
 use grove_api::names::{
-    LABEL_BASE_POD_GANG, LABEL_GENERATION, LABEL_POD_GANG, LABEL_POD_INDEX, LABEL_SCHEDULER_NAME,
+    LABEL_BASE_POD_GANG, LABEL_GENERATION, LABEL_POD_GANG, LABEL_POD_INDEX, LABEL_POD_TEMPLATE_HASH,
+    LABEL_SCALING_GROUP, LABEL_SCHEDULER_NAME,
 };
 use grove_api::{PodClique, PodCliqueSet, PodGang};
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, Pod};
@@ -21,8 +22,9 @@ use crate::controller::children::{self, Write};
 use crate::controller::context::Context;
 use crate::controller::error::ReconcileError;
 use crate::controller::gang_view::{
-    GangView, has_earlier_pods, is_bound, is_finished, is_former, is_live, own_pods,
+    GangView, has_earlier_pods, is_bound, is_finished, is_former, is_live, is_ready, own_pods,
 };
+use crate::controller::update_view::{CliqueView, is_in_turn};
 use crate::controller::writes;
 
 /// Reason of the event on a PodClique whose pods cannot be created.
@@ -88,7 +90,8 @@ impl Clique<'_> {
         let counts = |pod: &&Arc<Pod>| is_live(pod) || (terminating_counts && !is_finished(pod));
         let (former, own): (Vec<_>, Vec<_>) =
             pods.iter().filter(undeleted).partition(|pod| is_former(pod, self.generation));
-        let live: Vec<_> = own.into_iter().filter(counts).map(|pod| replica(pod)).collect();
+        let template = self.pclq.labels().get(LABEL_POD_TEMPLATE_HASH);
+        let live: Vec<_> = own.into_iter().filter(counts).map(|pod| replica(pod, template)).collect();
         let member = Membership { pod_gang: self.pod_gang, pod_clique: &self.pclq.name_any(), pod_index: 0 };
         let hard = member.min_replicas().unwrap_or(0);
         let plan = replicas::plan(self.pclq.spec.replicas, hard, &live, &unseen.created);
@@ -100,7 +103,14 @@ impl Clique<'_> {
         // Those of the next generation take their indexes.
         let is_anew = former.is_empty();
         let surplus = pods.iter().filter(|pod| pod.uid().is_some_and(|uid| plan.delete.contains(&uid)));
-        let deletions = finished.chain(surplus).chain(former).map(|pod| self.delete(pod).boxed());
+        let due = if plan.delete.is_empty() { self.due_in_update() } else { Vec::new() };
+        let replaced = pods.iter().filter(|pod| is_live(pod) && due.contains(&pod.name_any()));
+        let replaced: Vec<_> = replaced.filter(undeleted).collect();
+        if self.context.faults.update_takes_gang && !replaced.is_empty() {
+            writes::delete(&self.context.client, self.pod_gang).await?;
+        }
+        let deletions =
+            finished.chain(surplus).chain(former).chain(replaced).map(|pod| self.delete(pod).boxed());
         // No pod before its gang resources stand. Pods name their PodGroup: those of a new PodGang would keep a deleted
         // one's PodGroup of the same name alive by its finalizer, and with it the name taken, for ever (DEL-08).
         let may_create = is_anew
@@ -117,6 +127,24 @@ impl Clique<'_> {
             Err(error) => self.context.events.warn(self.pclq, REASON_POD_CREATE_FAILED, &reason(error)).await,
         }
         result
+    }
+
+    /// The pods that an update takes down now: that of the present turn, and those that are old and not Ready. Those of a
+    /// scaling group go with their replica.
+    fn due_in_update(&self) -> Vec<String> {
+        let is_standalone = !self.pclq.labels().contains_key(LABEL_SCALING_GROUP);
+        if !is_standalone || !is_in_turn(self.pcs, self.pclq, &self.context.faults) {
+            return Vec::new();
+        }
+        let view = CliqueView::of(&self.context.caches, self.pcs, Arc::new(self.pclq.clone()));
+        let Some(view) = view.filter(CliqueView::makes_new_pods) else { return Vec::new() };
+        let units = view.units();
+        let in_turn = view.turns(self.pcs).current.filter(|current| units.is_old(current));
+        let faults = &self.context.faults;
+        let all = units.present.iter().filter(|unit| unit.old && faults.update_takes_all);
+        let due = units.old_and_down().cloned().chain(in_turn).chain(all.map(|unit| unit.key.clone()));
+        let earlier = if faults.update_takes_new { view.earlier_pods() } else { Vec::new() };
+        due.chain(earlier).collect()
     }
 
     /// Whether the PodGang, whose generation pods join, knows of the recycle that they come from. A scaled one follows its
@@ -237,11 +265,13 @@ fn seen(pod: &Pod) -> Seen<'_> {
     }
 }
 
-fn replica(pod: &Pod) -> replicas::Replica {
+fn replica(pod: &Pod, template: Option<&String>) -> replicas::Replica {
     replicas::Replica {
         uid: pod.uid().unwrap_or_default(),
         index: pod.labels().get(LABEL_POD_INDEX).and_then(|index| index.parse().ok()),
         bound: is_bound(pod),
+        ready: is_ready(pod),
+        new: pod.labels().get(LABEL_POD_TEMPLATE_HASH) == template,
     }
 }
 

@@ -5,6 +5,7 @@ use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::controller::pod_clique_object::{generation_hash, template_hash};
 use crate::controller::test_api::World;
 
 fn owner(kind: &str, name: &str, uid: &str) -> Value {
@@ -169,4 +170,54 @@ async fn no_pod_before_the_gang_resources_stand() {
     assert_eq!(step(&mut world, &pod_clique(2)).await, []);
     world.context.synced.record(&pod_gang(false, &[]));
     assert_eq!(step(&mut world, &pod_clique(2)).await.len(), 2);
+}
+
+/// Two pods of an old template; the first is the one whose turn it is.
+#[rstest::rstest]
+#[case::its_turn(0, "RollingRecreate", true, &[0])]
+#[case::what_is_not_ready_goes_at_once(0, "RollingRecreate", false, &[0, 1])]
+#[case::another_replica_is_in_its_turn(1, "RollingRecreate", false, &[])]
+#[case::nothing_by_itself(0, "OnDelete", false, &[])]
+#[tokio::test]
+async fn an_update_takes_what_is_due(
+    #[case] in_turn: i32,
+    #[case] strategy: &str,
+    #[case] second_is_ready: bool,
+    #[case] taken: &[usize],
+) {
+    let mut world = world();
+    let mut pcs = (*world.context.caches.pod_clique_sets.get(Some("ns"), "wl").unwrap()).clone();
+    let template = template_hash(&pcs, &pcs.spec.template.cliques[0]);
+    let generation = generation_hash(&pcs);
+    pcs.spec.update_strategy = serde_json::from_value(json!({"type": strategy})).unwrap();
+    let progress =
+        json!({"updateStartedAt": "2026-01-01T00:00:00Z", "currentlyUpdating": [{"replicaIndex": in_turn}]});
+    let status = json!({"currentGenerationHash": generation, "updateProgress": progress});
+    pcs.status = serde_json::from_value(status).unwrap();
+    world.feeds.pod_clique_sets.take(Event::Apply(pcs));
+
+    let mut pclq = pod_clique(2);
+    pclq.labels_mut().insert(LABEL_POD_TEMPLATE_HASH.to_owned(), template.clone());
+    let pods = step(&mut world, &pclq).await;
+    let names: Vec<_> =
+        pods.iter().map(|(_, pod)| pod["metadata"]["name"].as_str().unwrap().to_owned()).collect();
+    for (place, (_, pod)) in pods.iter().enumerate() {
+        let mut pod = pod.clone();
+        pod["metadata"]["uid"] = json!(format!("uid-of-{}", names[place]));
+        pod["metadata"]["labels"][LABEL_POD_TEMPLATE_HASH] = json!("of old");
+        pod["spec"]["nodeName"] = json!("n");
+        pod["spec"]["schedulingGates"] = json!([]);
+        let ready = if place == 0 || second_is_ready { "True" } else { "False" };
+        pod["status"] = json!({"conditions": [{"type": "Ready", "status": ready}]});
+        world.feeds.pods.take(Event::Apply(serde_json::from_value(pod).unwrap()));
+    }
+    let progress = json!({"podCliqueSetGenerationHash": generation, "podTemplateHash": template,
+                          "readyPodsSelectedToUpdate": {"current": names[0]}});
+    pclq.status = serde_json::from_value(json!({"updateProgress": progress})).unwrap();
+    let mut deleted: Vec<_> = step(&mut world, &pclq).await.into_iter().map(|(request, _)| request).collect();
+    deleted.sort();
+    let mut wanted: Vec<_> =
+        taken.iter().map(|place| format!("DELETE /api/v1/namespaces/ns/pods/{}", names[*place])).collect();
+    wanted.sort();
+    assert_eq!(deleted, wanted);
 }

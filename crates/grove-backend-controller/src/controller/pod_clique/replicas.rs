@@ -14,6 +14,10 @@ pub(super) struct Replica {
     pub index: Option<i32>,
     /// Whether it has a node.
     pub bound: bool,
+    /// Whether it is Ready.
+    pub ready: bool,
+    /// Whether it has the present template.
+    pub new: bool,
 }
 
 /// What to do.
@@ -39,7 +43,7 @@ pub(super) fn plan(wanted: i32, hard: i32, live: &[Replica], unseen: &[i32]) -> 
     let mut victims: Vec<_> = live.iter().collect();
     victims.sort_by_key(|pod| {
         let index = pod.index.unwrap_or(i32::MAX);
-        (index < hard, pod.bound, std::cmp::Reverse(index))
+        (index < hard, pod.bound, pod.ready, pod.new, std::cmp::Reverse(index))
     });
     let excess = victims.into_iter().take(present - wanted);
     Plan { create: Vec::new(), delete: excess.map(|pod| pod.uid.clone()).collect() }
@@ -49,12 +53,14 @@ pub(super) fn plan(wanted: i32, hard: i32, live: &[Replica], unseen: &[i32]) -> 
 mod tests {
     use super::*;
 
-    /// `3b` is the bound pod of index 3.
+    /// `3b` is the bound pod of index 3, `3r` is Ready too, `3o` Ready and old.
     fn pods(text: &str) -> Vec<Replica> {
         let pod = |text: &str| Replica {
             uid: text.to_owned(),
-            index: text.trim_end_matches('b').parse().ok(),
-            bound: text.ends_with('b'),
+            index: text.trim_end_matches(['b', 'r', 'o']).parse().ok(),
+            bound: text.ends_with(['b', 'r', 'o']),
+            ready: text.ends_with(['r', 'o']),
+            new: !text.ends_with('o'),
         };
         text.split_whitespace().map(pod).collect()
     }
@@ -78,6 +84,8 @@ mod tests {
     #[rstest::rstest]
     #[case::highest_index_first(2, 0, "0b 1b 2b 3b", &["3b", "2b"])]
     #[case::unscheduled_first(3, 0, "0b 1b 2 3b", &["2"])]
+    #[case::not_ready_first(3, 0, "0r 1b 2r 3r", &["1b"])]
+    #[case::old_among_equals_first(2, 0, "0o 1r 2r 3o", &["3o", "0o"])]
     #[case::surplus_before_the_hard_gang(3, 2, "0b 1 2b 3b", &["3b"])]
     #[case::then_the_hard_gang(1, 3, "0b 1 2b 3b", &["3b", "1", "2b"])]
     #[case::all(0, 2, "0b 1b", &["1b", "0b"])]

@@ -1,0 +1,214 @@
+//! Which pod or replica an update takes down next.
+//!
+//! Pure: from what is there, and what was taken down before, to the next turn. A turn takes down one pod of a standalone
+//! clique, or one replica of a scaling group, that is up, and only if as many stay up as the minimum asks, or all the others
+//! where the minimum leaves none to spare. What takes its place has to be up before the next turn begins, so an update that
+//! breaks what it touches stops after its first turn. What is old and not up harms nobody by going: it goes at once.
+//!
+//! The turns that were are in the status of the clique or group, the PodCliqueSet replica that is in its turn in the
+//! status of the set: a restart goes on where they say.
+
+/// What an update replaces as one: a pod of a standalone clique, or a replica of a scaling group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Unit<K> {
+    /// Name or index.
+    pub key: K,
+    /// Whether it has another template than it should have.
+    pub old: bool,
+    /// Whether the pod is Ready, or the replica available.
+    pub up: bool,
+}
+
+/// The units of one clique or group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Units<K> {
+    /// Those that there are, in the order in which they are to go.
+    pub present: Vec<Unit<K>>,
+    /// How many there should be.
+    pub wanted: usize,
+    /// `minAvailable`.
+    pub min: usize,
+}
+
+/// The units that were up when this update took them down: the latest, and those before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Turns<K> {
+    pub current: Option<K>,
+    pub completed: Vec<K>,
+}
+
+impl<K: Clone + PartialEq> Turns<K> {
+    /// How many.
+    pub(super) fn count(&self) -> usize {
+        self.completed.len() + usize::from(self.current.is_some())
+    }
+
+    /// One more.
+    pub(super) fn followed_by(&self, next: K) -> Self {
+        let mut completed = self.completed.clone();
+        completed.extend(self.current.clone().filter(|current| !completed.contains(current)));
+        completed.retain(|before| *before != next);
+        Self { current: Some(next), completed }
+    }
+}
+
+impl<K: Clone + PartialEq> Units<K> {
+    fn count(&self, holds: impl Fn(&Unit<K>) -> bool) -> usize {
+        self.present.iter().filter(|unit| holds(unit)).count()
+    }
+
+    /// Whether a unit is there and old.
+    pub(super) fn is_old(&self, key: &K) -> bool {
+        self.present.iter().any(|unit| unit.key == *key && unit.old)
+    }
+
+    /// Those that go at once.
+    pub(super) fn old_and_down(&self) -> impl Iterator<Item = &K> {
+        self.present.iter().filter(|unit| unit.old && !unit.up).map(|unit| &unit.key)
+    }
+
+    /// The one whose turn is next, if one may be.
+    pub(super) fn next(&self, turns: &Turns<K>) -> Option<&K> {
+        // It is still to go.
+        if turns.current.as_ref().is_some_and(|current| self.is_old(current)) {
+            return None;
+        }
+        let (up, old) = (self.count(|unit| unit.up), self.count(|unit| unit.old));
+        let replaced = self.count(|unit| unit.up && !unit.old);
+        let is_answered = replaced >= turns.count().min(self.wanted.saturating_sub(old));
+        let floor = self.min.min(self.wanted.saturating_sub(1));
+        let may = is_answered && up > floor;
+        self.present.iter().find(|unit| may && unit.old && unit.up).map(|unit| &unit.key)
+    }
+
+    /// Whether all are new, and as many up as before the update and as the minimum asks.
+    pub(super) fn is_done(&self, turns: &Turns<K>) -> bool {
+        let up = self.count(|unit| unit.up);
+        self.count(|unit| unit.old) == 0 && up >= self.min.max(turns.count()).min(self.wanted)
+    }
+}
+
+/// How a PodCliqueSet replica stands in an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Some of it is old.
+    Old { bound: bool, breached: bool },
+    /// All of it is new, and not all of it is there and up.
+    Unsettled,
+    /// All of it is new, and none of it was ever bound: it waits for room, and nobody for it.
+    Waiting,
+    /// All of it is new, there and up.
+    Settled,
+}
+
+/// The replica whose turn it is: the one that is in its turn until it is settled, then those without bound pods and those
+/// that are breached, then the lowest.
+pub(super) fn replica_in_turn(replicas: &[Standing], current: Option<usize>) -> Option<usize> {
+    let is_open = |standing: &Standing| matches!(standing, Standing::Old { .. } | Standing::Unsettled);
+    if let Some(current) = current.filter(|current| replicas.get(*current).is_some_and(is_open)) {
+        return Some(current);
+    }
+    let old = replicas.iter().enumerate().filter_map(|(i, standing)| match standing {
+        Standing::Old { bound, breached } => Some((*bound, !*breached, i)),
+        _ => None,
+    });
+    old.min().map(|(_, _, i)| i)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `o` is old and up, `O` old and down, `n` new and up, `N` new and down; the key is the place.
+    fn units(text: &str, wanted: usize, min: usize) -> Units<usize> {
+        let unit = |(key, letter): (usize, char)| Unit {
+            key,
+            old: letter.eq_ignore_ascii_case(&'o'),
+            up: letter.is_ascii_lowercase(),
+        };
+        Units { present: text.chars().enumerate().map(unit).collect(), wanted, min }
+    }
+
+    fn turns(keys: &[usize]) -> Turns<usize> {
+        keys.iter().fold(Turns::default(), |turns, key| turns.followed_by(*key))
+    }
+
+    #[rstest::rstest]
+    #[case::the_first("ooo", 3, 2, &[], Some(0))]
+    #[case::it_is_still_there("ooo", 3, 2, &[0], None)]
+    #[case::its_successor_is_missing("oo", 3, 2, &[7], None)]
+    #[case::its_successor_is_not_up("ooN", 3, 2, &[7], None)]
+    #[case::its_successor_is_up("oon", 3, 2, &[7], Some(0))]
+    #[case::none_to_spare("ooo", 3, 3, &[], Some(0))]
+    #[case::none_to_spare_and_one_lost("oo", 3, 3, &[], None)]
+    #[case::the_only_one("o", 1, 1, &[], Some(0))]
+    #[case::as_many_as_needed("ooO", 3, 2, &[], None)]
+    #[case::surplus_that_waits_for_room("oooN", 4, 2, &[], Some(0))]
+    #[case::and_got_it("oonN", 4, 2, &[7], Some(0))]
+    #[case::or_did_not("ooNN", 4, 1, &[7], None)]
+    #[case::scaled_in_what_was_new("on", 2, 1, &[7, 8], Some(0))]
+    #[case::all_are_new("nnn", 3, 2, &[7, 8, 9], None)]
+    fn turn_by_turn(
+        #[case] present: &str,
+        #[case] wanted: usize,
+        #[case] min: usize,
+        #[case] before: &[usize],
+        #[case] next: Option<usize>,
+    ) {
+        assert_eq!(units(present, wanted, min).next(&turns(before)).copied(), next);
+    }
+
+    #[rstest::rstest]
+    #[case::all_up("nn", 2, 2, &[], true)]
+    #[case::one_old("no", 2, 1, &[7], false)]
+    #[case::one_of_the_minimum_down("nN", 2, 2, &[], false)]
+    #[case::a_turn_without_an_end("nN", 2, 1, &[7, 8], false)]
+    #[case::surplus_waits_as_before("nN", 2, 1, &[7], true)]
+    #[case::scaled_in("n", 1, 1, &[7, 8, 9], true)]
+    fn an_end(
+        #[case] present: &str,
+        #[case] wanted: usize,
+        #[case] min: usize,
+        #[case] before: &[usize],
+        #[case] done: bool,
+    ) {
+        assert_eq!(units(present, wanted, min).is_done(&turns(before)), done);
+    }
+
+    #[test]
+    fn what_is_old_and_down_goes_at_once() {
+        assert_eq!(units("oOnNO", 5, 5).old_and_down().copied().collect::<Vec<_>>(), [1, 4]);
+    }
+
+    #[test]
+    fn a_turn_that_is_taken_again_counts_once() {
+        assert_eq!(turns(&[1, 2, 1]), Turns { current: Some(1), completed: vec![2] });
+        assert_eq!(turns(&[1, 1]).count(), 1);
+    }
+
+    #[rstest::rstest]
+    #[case::ascending("oo", None, Some(0))]
+    #[case::the_one_in_turn_first("oo", Some(1), Some(1))]
+    #[case::until_it_is_settled("ou", Some(1), Some(1))]
+    #[case::and_no_longer("os", Some(1), Some(0))]
+    #[case::without_bound_pods_first("obw", None, Some(1))]
+    #[case::what_was_never_bound_holds_up_nobody("ow", Some(1), Some(0))]
+    #[case::breached_before_others("osr", None, Some(2))]
+    #[case::a_replica_that_is_gone("o", Some(1), Some(0))]
+    #[case::none_is_old("suw", None, None)]
+    fn one_replica_at_a_time(
+        #[case] replicas: &str,
+        #[case] current: Option<usize>,
+        #[case] next: Option<usize>,
+    ) {
+        let standing = |letter| match letter {
+            'o' => Standing::Old { bound: true, breached: false },
+            'r' => Standing::Old { bound: true, breached: true },
+            'b' => Standing::Old { bound: false, breached: true },
+            'u' => Standing::Unsettled,
+            'w' => Standing::Waiting,
+            _ => Standing::Settled,
+        };
+        assert_eq!(replica_in_turn(&replicas.chars().map(standing).collect::<Vec<_>>(), current), next);
+    }
+}

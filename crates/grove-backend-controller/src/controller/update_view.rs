@@ -1,0 +1,308 @@
+//! What an update is decided on, as the caches have it: what of a PodCliqueSet is old, what is up, and what was taken down.
+//!
+//! Pods are counted here, not statuses: those come later, and a turn that begins on a late one takes down too much.
+
+use std::sync::Arc;
+
+use grove_api::names::{
+    self, CONDITION_MIN_AVAILABLE_BREACHED, CONDITION_MIN_AVAILABLE_HELD, LABEL_PCS_REPLICA_INDEX,
+    LABEL_POD_INDEX, LABEL_POD_TEMPLATE_HASH,
+};
+use grove_api::{
+    PodClique, PodCliqueScalingGroup, PodCliqueSet, PodCliqueTemplateSpec, PodCliqueUpdateProgress,
+    PodsSelectedToUpdate, UpdateStrategyType,
+};
+use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt;
+
+use super::caches::Caches;
+use super::conditions;
+use super::faults::Faults;
+use super::gang_view::{is_bound, is_former, is_live, is_ready, is_unschedulable, own_pods};
+use super::ownership::is_controlled_by;
+use super::pod_clique_object::{generation_hash, template_hash};
+use super::rolling_update::{Standing, Turns, Unit, Units};
+
+/// Whether the controller replaces pods by itself.
+pub(super) fn rolls(pcs: &PodCliqueSet) -> bool {
+    let strategy = pcs.spec.update_strategy.as_ref().map(|strategy| strategy.type_).unwrap_or_default();
+    strategy == UpdateStrategyType::RollingRecreate
+}
+
+/// The replica of a PodCliqueSet in which pods may be taken down now. Its status says so, and has to speak of the templates
+/// that it has.
+pub(super) fn replica_in_turn(pcs: &PodCliqueSet) -> Option<i32> {
+    let progress = pcs.status.as_ref()?.update_progress.as_ref();
+    let progress = progress.filter(|progress| progress.update_ended_at.is_none() && rolls(pcs))?;
+    let current = progress.currently_updating.first()?.replica_index;
+    told_generation(pcs).map(|_| current)
+}
+
+/// The generation hash of a PodCliqueSet, once its status tells it.
+pub(super) fn told_generation(pcs: &PodCliqueSet) -> Option<String> {
+    let told = pcs.status.as_ref()?.current_generation_hash.as_ref()?;
+    (*told == generation_hash(pcs)).then(|| told.clone())
+}
+
+/// Whether what has these labels is of the replica in which pods may be taken down now.
+pub(super) fn is_in_turn(pcs: &PodCliqueSet, object: &impl ResourceExt, faults: &Faults) -> bool {
+    let index = object.labels().get(LABEL_PCS_REPLICA_INDEX).and_then(|index| index.parse().ok());
+    let in_turn = replica_in_turn(pcs);
+    in_turn.is_some() && (faults.all_replicas_in_turn || index == in_turn)
+}
+
+/// The pods of a PodClique, the live ones of its generation apart from those of former ones.
+pub(super) struct CliqueView {
+    pub pclq: Arc<PodClique>,
+    pods: Vec<Arc<Pod>>,
+    has_former: bool,
+    /// The hash that its pods should have.
+    template: String,
+}
+
+impl CliqueView {
+    pub(super) fn of(caches: &Caches, pcs: &PodCliqueSet, pclq: Arc<PodClique>) -> Option<Self> {
+        let template = template_hash(pcs, template_of(pcs, &pclq)?);
+        let generation = caches.generation_of(pcs, &pclq);
+        let live = own_pods(caches, &pclq).into_iter().filter(|pod| is_live(pod));
+        let (former, pods): (Vec<_>, Vec<_>) = live.partition(|pod| is_former(pod, generation));
+        Some(Self { pclq, pods, has_former: !former.is_empty(), template })
+    }
+
+    fn wanted(&self) -> usize {
+        usize::try_from(self.pclq.spec.replicas).unwrap_or(0)
+    }
+
+    fn min(&self) -> usize {
+        let min = self.pclq.spec.min_available.unwrap_or(self.pclq.spec.replicas);
+        usize::try_from(min).unwrap_or(0)
+    }
+
+    fn is_old_pod(&self, pod: &Pod) -> bool {
+        pod.labels().get(LABEL_POD_TEMPLATE_HASH) != Some(&self.template)
+    }
+
+    pub(super) fn has_old(&self) -> bool {
+        self.has_former || self.pods.iter().any(|pod| self.is_old_pod(pod))
+    }
+
+    /// Whether it has all its pods, and none of them is old.
+    pub(super) fn is_new(&self) -> bool {
+        !self.has_old() && self.pods.len() >= self.wanted()
+    }
+
+    fn has_bound(&self) -> bool {
+        self.pods.iter().any(|pod| is_bound(pod))
+    }
+
+    fn is_available(&self) -> bool {
+        self.pods.iter().filter(|pod| is_ready(pod)).count() >= self.min()
+    }
+
+    /// Whether every pod is there, and Ready if its scheduler has found room for it.
+    fn is_whole(&self) -> bool {
+        self.pods.len() >= self.wanted() && self.pods.iter().all(|pod| is_ready(pod) || is_unschedulable(pod))
+    }
+
+    fn condition(&self, type_: &str) -> bool {
+        let status = self.pclq.status.as_ref();
+        status.is_some_and(|status| conditions::is_true(&status.conditions, type_))
+    }
+
+    /// Whether its minimum was bound at any time: a later generation keeps the condition, if not its status.
+    fn was_held(&self) -> bool {
+        let status = self.pclq.status.as_ref();
+        let mut known = status.iter().flat_map(|status| &status.conditions);
+        known.any(|known| known.type_ == CONDITION_MIN_AVAILABLE_HELD)
+    }
+
+    /// Whether the PodClique itself has the template: what is made for it is new.
+    pub(super) fn makes_new_pods(&self) -> bool {
+        self.pclq.labels().get(LABEL_POD_TEMPLATE_HASH) == Some(&self.template)
+    }
+
+    /// Its pods, by index.
+    pub(super) fn units(&self) -> Units<String> {
+        let index =
+            |pod: &Arc<Pod>| pod.labels().get(LABEL_POD_INDEX).and_then(|index| index.parse::<i32>().ok());
+        let mut pods: Vec<_> = self.pods.iter().collect();
+        pods.sort_by_key(|pod| (index(pod), pod.name_any()));
+        let unit =
+            |pod: &Arc<Pod>| Unit { key: pod.name_any(), old: self.is_old_pod(pod), up: is_ready(pod) };
+        Units { present: pods.into_iter().map(unit).collect(), wanted: self.wanted(), min: self.min() }
+    }
+
+    /// What this update has taken down of it.
+    pub(super) fn turns(&self, pcs: &PodCliqueSet) -> Turns<String> {
+        let progress = self.pclq.status.as_ref().and_then(|status| status.update_progress.as_ref());
+        let current = progress.filter(|progress| is_of_update(pcs, &progress.pod_clique_set_generation_hash));
+        current.map(taken_down).unwrap_or_default()
+    }
+
+    /// The names of the pods that were there before an update of it began: the fault `update-takes-new`.
+    pub(super) fn earlier_pods(&self) -> Vec<String> {
+        let progress = self.pclq.status.as_ref().and_then(|status| status.update_progress.as_ref());
+        let Some(began) = progress.and_then(|progress| progress.update_started_at.as_ref()) else {
+            return Vec::new();
+        };
+        let pods = self
+            .pods
+            .iter()
+            .filter(|pod| pod.metadata.creation_timestamp.as_ref().is_some_and(|made| made.0 < began.0));
+        pods.map(|pod| pod.name_any()).collect()
+    }
+
+    /// Whether all of it is new, there and up.
+    pub(super) fn is_settled(&self, pcs: &PodCliqueSet) -> bool {
+        !self.has_former && self.is_whole() && self.units().is_done(&self.turns(pcs))
+    }
+}
+
+/// Whether progress to that generation hash is of the update that the PodCliqueSet's status tells of.
+pub(super) fn is_of_update(pcs: &PodCliqueSet, hash: &String) -> bool {
+    pcs.status.as_ref().and_then(|status| status.current_generation_hash.as_ref()) == Some(hash)
+}
+
+/// The turns that the status of a PodClique names.
+pub(super) fn taken_down(progress: &PodCliqueUpdateProgress) -> Turns<String> {
+    let selected = progress.ready_pods_selected_to_update.as_ref();
+    selected.map_or_else(Turns::default, |selected| Turns {
+        current: Some(selected.current.clone()),
+        completed: selected.completed.clone(),
+    })
+}
+
+/// The same for the status.
+pub(super) fn selected(turns: Turns<String>) -> Option<PodsSelectedToUpdate> {
+    let Turns { current, completed } = turns;
+    current.map(|current| PodsSelectedToUpdate { current, completed })
+}
+
+/// The replicas of a scaling group; of each the members that exist, and whether all do.
+pub(super) struct GroupView {
+    pub pcsg: Arc<PodCliqueScalingGroup>,
+    pub replicas: Vec<(Vec<CliqueView>, bool)>,
+}
+
+impl GroupView {
+    pub(super) fn of(caches: &Caches, pcs: &PodCliqueSet, pcsg: Arc<PodCliqueScalingGroup>) -> Self {
+        let replica = |j: i32| {
+            let names = pcsg.spec.clique_names.iter();
+            let names = names.map(|clique| names::scaling_group_pod_clique(&pcsg.name_any(), j, clique));
+            let members = names.filter_map(|name| {
+                let member = caches.pod_cliques.get(pcsg.namespace().as_deref(), &name)?;
+                is_controlled_by(&*member, &*pcsg).then(|| CliqueView::of(caches, pcs, member)).flatten()
+            });
+            let members: Vec<_> = members.collect();
+            let are_all = members.len() == pcsg.spec.clique_names.len();
+            (members, are_all)
+        };
+        Self { replicas: (0..pcsg.spec.replicas).map(replica).collect(), pcsg }
+    }
+
+    /// Its replicas, by index. A pod that a turn leaves behind makes none old: it is going.
+    pub(super) fn units(&self) -> Units<i32> {
+        let unit = |(j, (members, are_all)): (usize, &(Vec<CliqueView>, bool))| Unit {
+            key: i32::try_from(j).unwrap_or(i32::MAX),
+            old: members.iter().any(|member| member.pods.iter().any(|pod| member.is_old_pod(pod))),
+            up: *are_all && members.iter().all(CliqueView::is_available),
+        };
+        Units {
+            present: self.replicas.iter().enumerate().map(unit).collect(),
+            wanted: self.replicas.len(),
+            min: usize::try_from(self.pcsg.spec.min_available.unwrap_or(1)).unwrap_or(0),
+        }
+    }
+
+    /// What this update has taken down of it.
+    pub(super) fn turns(&self, pcs: &PodCliqueSet) -> Turns<i32> {
+        let progress = self.pcsg.status.as_ref().and_then(|status| status.update_progress.as_ref());
+        let current = progress.filter(|progress| is_of_update(pcs, &progress.pod_clique_set_generation_hash));
+        let selected =
+            current.and_then(|progress| progress.ready_replica_indices_selected_to_update.as_ref());
+        selected.map_or_else(Turns::default, |selected| Turns {
+            current: Some(selected.current),
+            completed: selected.completed.clone(),
+        })
+    }
+
+    /// Whether every member of a replica makes new pods: then it may be made anew.
+    pub(super) fn makes_new_pods(&self, j: i32) -> bool {
+        let replica = usize::try_from(j).ok().and_then(|j| self.replicas.get(j));
+        replica.is_some_and(|(members, are_all)| *are_all && members.iter().all(CliqueView::makes_new_pods))
+    }
+
+    /// Whether a replica is there and has no old pod.
+    pub(super) fn is_new(&self, j: usize) -> bool {
+        self.replicas
+            .get(j)
+            .is_some_and(|(members, are_all)| *are_all && members.iter().all(CliqueView::is_new))
+    }
+
+    /// Whether no replica has an old pod, and all are there.
+    pub(super) fn is_all_new(&self) -> bool {
+        (0..self.replicas.len()).all(|j| self.is_new(j))
+    }
+
+    /// The members that are there.
+    pub(super) fn members(&self) -> impl Iterator<Item = &CliqueView> {
+        self.replicas.iter().flat_map(|(members, _)| members)
+    }
+
+    pub(super) fn is_settled(&self, pcs: &PodCliqueSet) -> bool {
+        let is_whole = |(members, are_all): &(Vec<CliqueView>, bool)| {
+            *are_all && members.iter().all(|member| !member.has_former && member.is_whole())
+        };
+        self.replicas.iter().all(is_whole) && self.units().is_done(&self.turns(pcs))
+    }
+}
+
+/// A PodCliqueSet replica; its standalone cliques and groups that exist.
+pub(super) struct ReplicaView {
+    pub cliques: Vec<CliqueView>,
+    pub groups: Vec<GroupView>,
+    /// Whether all of them do.
+    pub exists: bool,
+}
+
+impl ReplicaView {
+    fn all(&self) -> impl Iterator<Item = &CliqueView> {
+        self.cliques.iter().chain(self.groups.iter().flat_map(GroupView::members))
+    }
+
+    /// Whether it has all its pods, and none of them is old.
+    pub(super) fn is_new(&self) -> bool {
+        self.all().all(CliqueView::is_new)
+    }
+
+    pub(super) fn standing(&self, pcs: &PodCliqueSet) -> Standing {
+        let bound = self.all().any(CliqueView::has_bound);
+        if self.all().any(CliqueView::has_old) {
+            let breached = self.all().any(|clique| clique.condition(CONDITION_MIN_AVAILABLE_BREACHED));
+            return Standing::Old { bound, breached };
+        }
+        let is_settled = self.exists
+            && self.cliques.iter().all(|clique| clique.is_settled(pcs))
+            && self.groups.iter().all(|group| group.is_settled(pcs));
+        if is_settled {
+            Standing::Settled
+        } else if !bound && !self.all().any(CliqueView::was_held) {
+            Standing::Waiting
+        } else {
+            Standing::Unsettled
+        }
+    }
+}
+
+/// The template that a PodClique was made from.
+fn template_of<'a>(pcs: &'a PodCliqueSet, pclq: &PodClique) -> Option<&'a PodCliqueTemplateSpec> {
+    let label = |key: &str| pclq.labels().get(key);
+    let index = |key: &str| label(key).and_then(|index| index.parse::<i32>().ok());
+    let group = label(names::LABEL_SCALING_GROUP).zip(index(names::LABEL_SCALING_GROUP_REPLICA_INDEX));
+    let replica = index(LABEL_PCS_REPLICA_INDEX).unwrap_or(0);
+    let name = |clique: &str| match group {
+        Some((group, j)) => names::scaling_group_pod_clique(group, j, clique),
+        None => names::standalone_pod_clique(&pcs.name_any(), replica, clique),
+    };
+    pcs.spec.template.cliques.iter().find(|clique| name(&clique.name) == pclq.name_any())
+}

@@ -1,0 +1,78 @@
+//! 1 node x 8 GPUs; a clique of 3 pods, of which 2 are needed, a scaling group of 2 replicas of which one is needed, and beside
+//! them the canary, each pod with a GPU. The templates change to pods of 64 GPUs, for which there is no room; when the canary,
+//! which changed later, is through, they change back.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits;
+use conformance_driver::updates::set_revision;
+use conformance_history::{History, Live, MarkName, Pod};
+use conformance_judge::life::updates;
+use conformance_judge::{all, finding};
+use serde_json::{Value, json};
+
+/// Mark: an update that began later is over.
+const OUTLASTED: MarkName = MarkName::of_case("an update that began later is over");
+/// Mark: every pod is as it was at first.
+const REPAIRED: MarkName = MarkName::of_case("every pod is as it was at first");
+
+const SET: &str = "dodo";
+const CANARY: &str = "finch";
+const CLIQUE: &str = "dodo-0-front";
+
+/// UPD-11, UPD-12.
+pub(crate) const CASE: Case = Case::new(
+    "An update that breaks what it takes stops after its first turn, and the way back repairs it and takes nothing else",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["UPD-11", "UPD-12"])
+.nodes(&[nodes(1).gpus(8)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for set in [SET, CANARY] {
+        test.submit(set).await?;
+        test.until_converged(set).await?;
+    }
+    if !test.change_templates(SET, |clique| made_to("2", 64, clique)).await? {
+        return Ok(());
+    }
+    let waits = |live: &Live, clique: &str| {
+        let its = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|its| its.starts_with(clique));
+        live.pods().any(|pod| its(&pod) && pod.node().is_none() && pod.gates().is_empty())
+    };
+    let begun = Awaited::demanded_by("UPD-12", "the first turn taken");
+    test.until(begun, limits::SCHEDULING, |live| waits(live, CLIQUE) && waits(live, "dodo-0-pool")).await?;
+    test.revise(CANARY, "2").await?;
+    test.until_updated(CANARY, "UPD-02").await?;
+    test.mark(OUTLASTED, Value::Null);
+    test.change_templates(SET, |clique| made_to("1", 1, clique)).await?;
+    test.until_updated(SET, "UPD-12").await?;
+    test.mark(REPAIRED, Value::Null);
+    Ok(())
+}
+
+fn made_to(revision: &str, gpus: u32, clique: &mut Value) {
+    set_revision(clique, revision);
+    clique["spec"]["podSpec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = json!(gpus);
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding("UPD-11", || {
+            updates::are_admitted(history)?;
+            all([updates::only_old_is_taken(history, SET), history.reached(REPAIRED).map(drop)])
+        }),
+        finding("UPD-12", || {
+            updates::are_admitted(history)?;
+            let outlasted = history.waited_for(OUTLASTED)?;
+            updates::stopped_after_the_first_turn(history, SET, outlasted)?;
+            updates::one_turn_at_a_time(history, SET)?;
+            history.reached(OUTLASTED)?;
+            let repaired = history.waited_for(REPAIRED)?;
+            updates::through(&history.before(repaired), SET)?;
+            history.reached(REPAIRED).map(drop)
+        }),
+    ]
+}

@@ -1,0 +1,84 @@
+//! 1 node x 8 GPUs; 2 replicas of a clique of 2 pods, of which one is needed, each with a GPU. Its template changes, and when a
+//! pod of the first replica has been replaced one of the second is lost; then it changes again.
+
+use conformance_contract::ruling::{Broken, Finding};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits;
+use conformance_history::{History, MarkName, SharedMark};
+use conformance_judge::life::updates::{self, is_of_revision};
+use conformance_judge::{all, finding};
+use serde_json::Value;
+
+/// Mark: every pod is of the last template.
+const UPDATED: MarkName = MarkName::of_case("every pod is of the last template");
+
+const SET: &str = "relay";
+const CLIQUES: [&str; 2] = ["relay-0-runner", "relay-1-runner"];
+
+/// UPD-10, UPD-15.
+pub(crate) const CASE: Case = Case::new(
+    "What is lost in the middle of an update is replaced once, and a second change in the middle is the one that counts",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["UPD-10", "UPD-15"])
+.nodes(&[nodes(1).gpus(8)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    if !test.revise(SET, "2").await? {
+        return Ok(());
+    }
+    until_begun(test, "2").await?;
+    if let Some(lost) = test.pods_of(CLIQUES[1]).first() {
+        test.lose_pod(lost).await?;
+    }
+    test.until_updated(SET, "UPD-15").await?;
+    test.revise(SET, "3").await?;
+    until_begun(test, "3").await?;
+    test.revise(SET, "4").await?;
+    test.until_updated(SET, "UPD-10").await?;
+    test.mark(UPDATED, Value::Null);
+    Ok(())
+}
+
+/// Waits until a pod of the first replica has been made with that revision.
+async fn until_begun(test: &TestContext, revision: &str) -> Result<(), Stop> {
+    let begun = Awaited::demanded_by("UPD-02", format!("a pod of revision {revision}"));
+    test.until(begun, limits::SCHEDULING, |live| {
+        live.pods().any(|pod| pod.pod_clique() == Some(CLIQUES[0]) && is_of_revision(pod, revision))
+    })
+    .await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding("UPD-10", || {
+            updates::are_admitted(history)?;
+            all([
+                updates::made_later_is_new(history, SET),
+                updates::one_replica_at_a_time(history, SET),
+                updates::one_turn_at_a_time(history, SET),
+            ])?;
+            let updated = history.waited_for(UPDATED)?;
+            updates::through(&history.before(updated), SET)?;
+            history.reached(UPDATED).map(drop)
+        }),
+        finding("UPD-15", || {
+            updates::are_admitted(history)?;
+            all([
+                updates::only_old_is_taken(history, SET),
+                updates::nothing_is_made_twice(history, SET),
+                updates::progress_is_true(history, SET),
+            ])?;
+            history.reached(SharedMark::PodLost)?;
+            history.reached(UPDATED).map(drop)?;
+            match history.marks(SharedMark::PodLost).count() {
+                0 => Err(Broken::NotReached("no pod was lost".into())),
+                _ => Ok(()),
+            }
+        }),
+    ]
+}

@@ -1,0 +1,92 @@
+//! 1 node; a clique of 2 pods, and the canary, of 1 pod. What is no change of a template is changed about the first; then a
+//! label, an annotation and the pod spec of the canary's template, one after the other.
+
+use conformance_contract::ruling::{Broken, Finding};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_history::{History, MarkName};
+use conformance_judge::life::updates;
+use conformance_judge::{all, finding};
+use serde_json::{Value, json};
+
+/// Mark: a template was changed, and the update is over.
+const UPDATED: MarkName = MarkName::of_case("updated");
+
+const SET: &str = "still";
+const CANARY: &str = "brook";
+
+/// UPD-01.
+pub(crate) const CASE: Case = Case::new(
+    "An update starts when a template's labels, annotations or pod spec change, and for nothing else",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["UPD-01"])
+.nodes(&[nodes(1)]);
+
+/// The fields of a clique template that change, with the new value.
+fn changes() -> [(&'static str, Value); 3] {
+    let containers = json!([{"name": "bird", "image": "registry.k8s.io/pause:3.10", "env": [{"name": "REVISION", "value": "2"}]}]);
+    [
+        ("/labels", json!({"conformance.grove.io/changed": "label"})),
+        ("/annotations", json!({"conformance.grove.io/changed": "annotation"})),
+        ("/spec/podSpec/containers", containers),
+    ]
+}
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for set in [SET, CANARY] {
+        test.submit(set).await?;
+        test.until_converged(set).await?;
+    }
+    let grown = json!({"name": "stone", "spec": {"replicas": 3}});
+    for patch in [
+        json!({"metadata": {"labels": {"team": "a"}, "annotations": {"note": "a"}}}),
+        json!({"spec": {"template": {"terminationDelay": "3h"}}}),
+        json!({"spec": {"updateStrategy": {"type": "RollingRecreate"}}}),
+        json!({"spec": {"template": {"headlessServiceConfig": {"publishNotReadyAddresses": false}}}}),
+    ] {
+        test.patch("PodCliqueSet", SET, patch).await?;
+    }
+    // Replicas of a template, and what the webhook and the API server fill in anyway.
+    let unchanged = test.change_templates(SET, |clique| {
+        clique["spec"]["replicas"] = grown["spec"]["replicas"].clone();
+        clique["spec"]["podSpec"]["restartPolicy"] = json!("Always");
+        clique["spec"]["podSpec"]["terminationGracePeriodSeconds"] = json!(30);
+    });
+    unchanged.await?;
+    test.scale("PodCliqueSet", SET, 2).await?;
+    for (field, value) in changes() {
+        let changed = test.change_templates(CANARY, |clique| set(clique, field, &value));
+        if !changed.await? {
+            return Ok(());
+        }
+        test.until_updated(CANARY, "UPD-01").await?;
+        test.mark(UPDATED, json!({"field": field}));
+    }
+    Ok(())
+}
+
+fn set(clique: &mut Value, field: &str, value: &Value) {
+    match field.rsplit_once('/') {
+        Some(("", field)) => clique[field] = value.clone(),
+        Some((parent, field)) => {
+            if let Some(parent) = clique.pointer_mut(parent) {
+                parent[field] = value.clone();
+            }
+        }
+        None => {}
+    }
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("UPD-01", || {
+        updates::are_admitted(history)?;
+        all([updates::nothing_is_taken(history, SET), updates::only_old_is_taken(history, CANARY)])?;
+        let updated = history.marks(UPDATED).count();
+        match updated == changes().len() {
+            true => Ok(()),
+            false => Err(Broken::NotReached(format!("{updated} of {} changes were made", changes().len()))),
+        }
+    })]
+}

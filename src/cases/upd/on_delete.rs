@@ -1,0 +1,139 @@
+//! 1 node x 8 GPUs; a clique of 3 pods, of which 2 are needed, with the strategy OnDelete, and the canary, of 2 pods, without.
+//! Both change. One pod of the first is deleted by hand and one is added; then the strategy changes to RollingRecreate, and in
+//! the middle of another update back.
+
+use conformance_contract::ruling::{Broken, Finding};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Loss, Stop, TestContext};
+use conformance_driver::limits;
+use conformance_history::{History, MarkName, Pod, SharedMark};
+use conformance_judge::life::updates::{self, is_of_revision};
+use conformance_judge::{all, binding, finding};
+use serde_json::{Value, json};
+
+/// Mark: an update that began later is over.
+const OUTLASTED: MarkName = MarkName::of_case("an update that began later is over");
+/// Mark: the pod that was deleted is back.
+const BACK: MarkName = MarkName::of_case("the deleted pod is back");
+/// Mark: the set has one pod more.
+const GROWN: MarkName = MarkName::of_case("one pod more");
+/// Mark: what was old has been rolled.
+const ROLLED: MarkName = MarkName::of_case("what was old was rolled");
+/// Mark: the strategy changed back in the middle of an update, and an update that began later is over.
+const HALTED: MarkName = MarkName::of_case("halted");
+
+const SET: &str = "hand";
+const CLIQUE: &str = "hand-0-finger";
+const CANARY: &str = "clockwork";
+
+/// UPD-21, UPD-22, UPD-24.
+pub(crate) const CASE: Case = Case::new(
+    "With OnDelete nothing is deleted and whatever is made is new; a change of the strategy counts at once",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["UPD-21", "UPD-22", "UPD-24"])
+.nodes(&[nodes(1).gpus(8)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for set in [SET, CANARY] {
+        test.submit(set).await?;
+        test.until_converged(set).await?;
+    }
+    if !test.revise(SET, "2").await? {
+        return Ok(());
+    }
+    until_ended(test).await?;
+    outlasted(test, "2").await?;
+    test.mark(OUTLASTED, Value::Null);
+
+    let lost = test.pods_of(CLIQUE).first().cloned().unwrap_or_default();
+    test.lose_pod_by(Loss::WithGrace, &lost).await?;
+    let back = Awaited::demanded_by("UPD-22", format!("{lost} replaced"));
+    test.until(back, limits::SCHEDULING, |live| live.get("Pod", &lost).is_none() && live.bound_of(SET) == 3)
+        .await?;
+    test.mark(BACK, json!({"name": lost}));
+    test.scale("PodClique", CLIQUE, 4).await?;
+    let grown = Awaited::demanded_by("UPD-21", "4 pods of hand bound");
+    test.until(grown, limits::SCHEDULING, |live| live.bound_of(SET) == 4).await?;
+    test.mark(GROWN, Value::Null);
+
+    strategy(test, "RollingRecreate").await?;
+    test.until_updated(SET, "UPD-24").await?;
+    test.mark(ROLLED, Value::Null);
+    test.revise(SET, "3").await?;
+    let begun = Awaited::demanded_by("UPD-24", "the third revision begun");
+    test.until(begun, limits::SCHEDULING, |live| live.pods().any(|pod| is_third(&pod))).await?;
+    strategy(test, "OnDelete").await?;
+    until_ended(test).await?;
+    outlasted(test, "3").await?;
+    test.mark(HALTED, Value::Null);
+    Ok(())
+}
+
+fn is_third(pod: &Pod<'_>) -> bool {
+    pod.pod_clique() == Some(CLIQUE) && is_of_revision(*pod, "3")
+}
+
+async fn strategy(test: &TestContext, strategy: &str) -> Result<(), Stop> {
+    test.patch("PodCliqueSet", SET, json!({"spec": {"updateStrategy": {"type": strategy}}})).await?;
+    test.caught_up().await
+}
+
+/// Waits until it is said that nothing is left to do.
+async fn until_ended(test: &TestContext) -> Result<(), Stop> {
+    let ended = Awaited::demanded_by("UPD-21", "updateEndedAt of hand");
+    test.until(ended, limits::REACTION, |live| {
+        let pcs = live.get("PodCliqueSet", SET);
+        pcs.is_some_and(|pcs| !pcs["status"]["updateProgress"]["updateEndedAt"].is_null())
+    })
+    .await
+}
+
+/// Lets an update of the canary begin and end.
+async fn outlasted(test: &TestContext, revision: &str) -> Result<(), Stop> {
+    test.revise(CANARY, revision).await?;
+    test.until_updated(CANARY, "UPD-02").await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding("UPD-21", || {
+            updates::are_admitted(history)?;
+            updates::nothing_is_taken_on_delete(history, SET)?;
+            let grown = history.waited_for(GROWN)?;
+            let part = history.upto(grown);
+            all([
+                updates::nothing_is_taken(&part, SET),
+                updates::ended_at_once(&part, SET),
+                updates::made_later_is_new(&part, SET),
+            ])?;
+            history.reached(OUTLASTED)?;
+            history.reached(GROWN).map(drop)
+        }),
+        finding("UPD-22", || {
+            updates::are_admitted(history)?;
+            let (lost, mark) = history.reached(SharedMark::PodLost)?;
+            let name = mark.detail["name"].as_str().unwrap_or_default();
+            let part = history.upto(history.waited_for(BACK)?);
+            binding::replaced(&part, lost, name)?;
+            binding::others_untouched(&part, lost, &[name])?;
+            history.reached(BACK).map(drop)
+        }),
+        finding("UPD-24", || {
+            updates::are_admitted(history)?;
+            history.reached(GROWN)?;
+            let rolled = history.waited_for(ROLLED)?;
+            updates::through(&history.before(rolled), SET)?;
+            history.reached(ROLLED)?;
+            updates::nothing_is_taken_on_delete(history, SET)?;
+            history.reached(HALTED)?;
+            let live = history.end();
+            let left = live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !is_third(pod)).count();
+            match left {
+                0 => Err(Broken::NotReached("every pod was replaced before the strategy changed".into())),
+                _ => Ok(()),
+            }
+        }),
+    ]
+}

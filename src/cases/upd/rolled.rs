@@ -1,0 +1,68 @@
+//! 2 nodes x 8 GPUs; 2 replicas of a clique of 3 pods, of which 2 are needed, and of a scaling group of 2 replicas of 2 pods, of
+//! which one is needed, each pod with a GPU: 14 of 16. Every template changes once.
+
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits;
+use conformance_history::{History, MarkName};
+use conformance_judge::life::updates;
+use conformance_judge::{all, finding, order};
+use serde_json::Value;
+
+/// Mark: every pod is new.
+const UPDATED: MarkName = MarkName::of_case("every pod is new");
+
+const SET: &str = "tide";
+
+/// UPD-02, UPD-03, UPD-04, UPD-07, UPD-08, UPD-18.
+pub(crate) const CASE: Case = Case::new(
+    "An update replaces every pod, one replica at a time and within it one turn at a time, and says so truly",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["UPD-02", "UPD-03", "UPD-04", "UPD-07", "UPD-08", "UPD-18"])
+.nodes(&[nodes(2).gpus(8)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    if test.revise(SET, "2").await? {
+        test.until_updated(SET, "UPD-02").await?;
+        let named = Awaited::demanded_by("UPD-07", "PodGangs that refer to the pods that there are");
+        test.until(named, limits::REACTION, |live| updates::misnamed(live, SET).is_none()).await?;
+        test.mark(UPDATED, Value::Null);
+    }
+    Ok(())
+}
+
+/// What must never be, however far the update came.
+fn at_any_time(history: &History, ruling: impl FnOnce() -> Ruling) -> Ruling {
+    updates::are_admitted(history)?;
+    all([ruling(), history.reached(UPDATED).map(drop)])
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding("UPD-02", || {
+            updates::are_admitted(history)?;
+            updates::never_ended_early(history, SET)?;
+            let updated = history.waited_for(UPDATED)?;
+            updates::ended(&history.upto(updated), SET)?;
+            history.reached(UPDATED).map(drop)
+        }),
+        finding("UPD-03", || at_any_time(history, || updates::one_replica_at_a_time(history, SET))),
+        finding("UPD-04", || at_any_time(history, || updates::one_turn_at_a_time(history, SET))),
+        finding("UPD-07", || {
+            at_any_time(history, || updates::gangs_stay(history, SET))?;
+            updates::names_what_there_is(&history.end(), SET)
+        }),
+        finding("UPD-08", || {
+            at_any_time(history, || {
+                order::no_pod_before_its_group(history)?;
+                updates::replacements_are_members(history, SET)
+            })
+        }),
+        finding("UPD-18", || at_any_time(history, || updates::progress_is_true(history, SET))),
+    ]
+}

@@ -1,0 +1,65 @@
+//! Updates: the templates of a PodCliqueSet are changed, and what comes of that is waited for.
+
+use conformance_history::SharedMark;
+use conformance_judge::life::updates::{REVISION, lacks};
+use serde_json::{Value, json};
+
+use crate::context::{Answer, Awaited, Stop, TestContext};
+use crate::limits::SCHEDULING;
+
+impl TestContext {
+    /// Changes each clique template of a PodCliqueSet as it is now. False if that is refused, which a mark tells the judge: an
+    /// operator without updates is not asked about them.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`] if there is no such PodCliqueSet.
+    pub async fn change_templates(&self, set: &str, change: impl Fn(&mut Value)) -> Result<bool, Stop> {
+        let pcs = self.look(|live| live.get("PodCliqueSet", set).cloned()).ok_or_else(|| Stop::Refused {
+            action: format!("change the templates of PodCliqueSet {set}"),
+            reason: "there is none".to_owned(),
+        })?;
+        let mut cliques = pcs["spec"]["template"]["cliques"].clone();
+        cliques.as_array_mut().into_iter().flatten().for_each(change);
+        let patch = json!({"spec": {"template": {"cliques": cliques}}});
+        match self.attempt(http::Method::PATCH, "PodCliqueSet", set, &patch).await? {
+            Answer::Accepted(_) => self.caught_up().await.map(|()| true),
+            Answer::Refused { message, .. } => {
+                self.mark(SharedMark::UpdateRefused, json!({"name": set, "message": message}));
+                Ok(false)
+            }
+        }
+    }
+
+    /// The same with another revision of every container, and nothing else.
+    ///
+    /// # Errors
+    /// As [`TestContext::change_templates`].
+    pub async fn revise(&self, set: &str, revision: &str) -> Result<bool, Stop> {
+        self.change_templates(set, |clique| set_revision(clique, revision)).await
+    }
+
+    /// Waits until every pod of a PodCliqueSet has its template, is Ready, and the status says that the update is over.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`] with what it lacks.
+    pub async fn until_updated(&self, set: &str, clause: &'static str) -> Result<(), Stop> {
+        let awaited = Awaited::demanded_by(clause, format!("the update of {set} ended"));
+        let waited = self.until(awaited, SCHEDULING, |live| lacks(live, set).is_none()).await;
+        match waited {
+            Err(Stop::Wait(mut waited)) => {
+                let lack = self.look(|live| lacks(live, set)).unwrap_or_default();
+                waited.condition = format!("{} (it lacks {lack})", waited.condition);
+                Err(Stop::Wait(waited))
+            }
+            ended => ended,
+        }
+    }
+}
+
+/// Sets the revision of a clique template.
+pub fn set_revision(clique: &mut Value, revision: &str) {
+    let containers = clique["spec"]["podSpec"]["containers"].as_array_mut();
+    for container in containers.into_iter().flatten() {
+        container["env"] = json!([{"name": REVISION, "value": revision}]);
+    }
+}

@@ -1,0 +1,925 @@
+//! What an update has to be like: what it takes down, when and in which order, and what it says of that (UPD).
+//!
+//! Whether a pod is new is told by what cases change in a template: labels, annotations, and the variable [`REVISION`] of a
+//! container. Whatever the harness does not delete itself, and nobody scaled in, the updater deletes. All is looked at in the
+//! order in which it was written.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_contract::names;
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::{Code, Violation};
+use conformance_expect::schedulers;
+use conformance_expect::scopes::{Clique, ScalingGroup, SetReplica, clique_template, floor, replicas};
+use conformance_history::{Change, History, Live, Pod, SharedMark, Version, count, list, text};
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use super::generations::taken_away;
+use super::health::{is_bound, is_live, is_ready};
+use crate::{Shown, ensure, none, violation};
+
+const TOO_FEW_UP: Code = Code::new("update-leaves-too-few");
+const TURNS_OVERLAP: Code = Code::new("turns-overlap");
+const REPLICAS_OVERLAP: Code = Code::new("replicas-overlap");
+const TURN_UNTOLD: Code = Code::new("turn-not-told");
+const NEW_TAKEN: Code = Code::new("new-pod-taken");
+const NOT_ENDED: Code = Code::new("update-not-ended");
+const ENDED_EARLY: Code = Code::new("update-ended-early");
+const UNTRUE_PROGRESS: Code = Code::new("untrue-progress");
+const GANG_CHANGED: Code = Code::new("gang-changed-by-update");
+const NO_MEMBER: Code = Code::new("replacement-is-no-member");
+const BEYOND_FIRST_TURN: Code = Code::new("beyond-the-first-turn");
+const TAKEN_IN_VAIN: Code = Code::new("taken-without-an-update");
+const OLD_MADE: Code = Code::new("old-pod-made");
+const MADE_TWICE: Code = Code::new("pod-made-twice");
+
+/// The variable by which cases tell templates apart.
+pub const REVISION: &str = "REVISION";
+
+/// What an operator may take to react.
+const PATIENCE: SignedDuration = SignedDuration::from_secs(5);
+
+/// The operator admits updates.
+///
+/// # Errors
+/// [`Broken::NotAsked`] with its words where it does not.
+pub fn are_admitted(history: &History) -> Ruling {
+    match history.marks(SharedMark::UpdateRefused).next() {
+        None => Ok(()),
+        Some((_, mark)) => {
+            let why = text(&mark.detail["message"]);
+            Err(Broken::NotAsked(format!("the operator refuses a change of pod templates: {why}")))
+        }
+    }
+}
+
+/// Whether a pod has what a clique's template says by now.
+pub fn is_new(pod: Pod<'_>, template: &Value) -> bool {
+    let has = |field: &str| {
+        let wanted = template[field].as_object().into_iter().flatten();
+        wanted.into_iter().all(|(key, value)| pod.0["metadata"][field][key] == *value)
+    };
+    has("labels") && has("annotations") && revision(&pod.0["spec"]) == revision(&template["spec"]["podSpec"])
+}
+
+/// Whether a pod is of that revision.
+pub fn is_of_revision(pod: Pod<'_>, wanted: &str) -> bool {
+    revision(&pod.0["spec"]) == Some(wanted)
+}
+
+fn revision(spec: &Value) -> Option<&str> {
+    let variables = list(&spec["containers"]).iter().flat_map(|container| list(&container["env"]));
+    variables.into_iter().find(|variable| variable["name"] == REVISION)?["value"].as_str()
+}
+
+/// What of a PodCliqueSet makes its pods.
+fn templates(pcs: &Value) -> Vec<Value> {
+    let template = &pcs["spec"]["template"];
+    let of = |clique: &Value| {
+        json!([
+            clique["name"],
+            clique["labels"],
+            clique["annotations"],
+            clique["spec"]["podSpec"],
+            template["priorityClassName"]
+        ])
+    };
+    list(&template["cliques"]).iter().map(of).collect()
+}
+
+/// What there is of a PodCliqueSet at a point.
+#[derive(Debug, Clone, Default)]
+struct Scene<'a> {
+    set: Option<Version<'a>>,
+    pods: BTreeMap<&'a str, Version<'a>>,
+    /// `spec.replicas` of PodCliques and groups.
+    sizes: BTreeMap<&'a str, usize>,
+    /// How often its templates have changed, and when they did last.
+    update: usize,
+    changed: Option<Version<'a>>,
+}
+
+impl<'a> Scene<'a> {
+    fn take(&mut self, version: Version<'a>, set: &str) {
+        let is_there = version.change != Change::Deleted;
+        match version.kind() {
+            "PodCliqueSet" if version.name() == set && is_there => {
+                let before = self.set.map(|before| templates(before.object));
+                if before.is_some_and(|before| before != templates(version.object)) {
+                    self.update += 1;
+                    self.changed = Some(version);
+                }
+                self.set = Some(version);
+            }
+            "PodClique" | "PodCliqueScalingGroup" if is_there => {
+                self.sizes
+                    .extend(count(&version.object["spec"]["replicas"]).map(|size| (version.name(), size)));
+            }
+            "Pod" if version.label(names::PART_OF) == Some(set) => match is_there && is_live(version.pod()) {
+                true => drop(self.pods.insert(version.uid(), version)),
+                false => drop(self.pods.remove(version.uid())),
+            },
+            _ => {}
+        }
+    }
+
+    fn set(&self) -> &'a Value {
+        self.set.map_or(&Value::Null, |set| set.object)
+    }
+
+    fn is_old(&self, pod: Pod<'_>) -> bool {
+        let (set, clique) = (text(&self.set()["metadata"]["name"]), pod.pod_clique().unwrap_or_default());
+        let template = clique_template(&self.set()["spec"]["template"], set, clique);
+        template.is_some_and(|template| !is_new(pod, template))
+    }
+
+    fn pods_of(&self, clique: &str) -> Vec<Pod<'a>> {
+        let pods = self.pods.values().map(Version::pod);
+        pods.filter(|pod| pod.pod_clique() == Some(clique)).collect()
+    }
+
+    fn size(&self, name: &str, otherwise: usize) -> usize {
+        self.sizes.get(name).copied().unwrap_or(otherwise)
+    }
+
+    fn count(&self, clique: &str, holds: impl Fn(Pod<'a>) -> bool) -> usize {
+        self.pods_of(clique).into_iter().filter(|pod| holds(*pod)).count()
+    }
+
+    fn replicas(&self) -> Vec<SetReplica> {
+        replicas(self.set())
+    }
+
+    /// Every clique of a replica, with those of its groups' replicas.
+    fn cliques(&self, replica: &SetReplica) -> Vec<Clique> {
+        let of_groups = replica.groups.iter().flat_map(|group| {
+            (0..self.size(&group.name, group.replicas)).flat_map(|j| group.replica(j).collect::<Vec<_>>())
+        });
+        replica.standalone.iter().cloned().chain(of_groups).collect()
+    }
+
+    /// What a clique lacks to be new, there and Ready.
+    fn lacks(&self, clique: &Clique) -> Option<String> {
+        let (size, pods) = (self.size(&clique.name, clique.replicas), self.pods_of(&clique.name));
+        let old = pods.iter().find(|pod| self.is_old(**pod));
+        let unready = pods.iter().find(|pod| !is_ready(**pod));
+        if let Some(old) = old {
+            Some(format!("{} is old", old.name()))
+        } else if let Some(unready) = unready {
+            Some(format!("{} is not Ready", unready.name()))
+        } else {
+            (pods.len() != size).then(|| format!("{} has {} of {size} pods", clique.name, pods.len()))
+        }
+    }
+
+    fn is_available(&self, group: &ScalingGroup, j: usize) -> bool {
+        group.replica(j).all(|member| self.count(&member.name, is_ready) >= member.min)
+    }
+
+    fn has_old(&self, group: &ScalingGroup, j: usize) -> bool {
+        group.replica(j).any(|member| self.count(&member.name, |pod| self.is_old(pod)) > 0)
+    }
+
+    /// The clique or group of a pod, as it stands.
+    fn units(&self, pod: Pod<'_>) -> Option<Units> {
+        let all = self.replicas();
+        let replica = all.iter().find(|replica| replica.scope().has(pod))?;
+        let grouped = pod.label(names::SCALING_GROUP);
+        let Some(name) = grouped else {
+            let clique = replica.standalone.iter().find(|clique| pod.pod_clique() == Some(&clique.name))?;
+            let name = &clique.name;
+            return Some(Units {
+                name: name.clone(),
+                wanted: self.size(name, clique.replicas),
+                min: clique.min,
+                up: self.count(name, is_ready),
+                replaced: self.count(name, |pod| is_ready(pod) && !self.is_old(pod)),
+                old: self.count(name, |pod| self.is_old(pod)),
+            });
+        };
+        let group = replica.groups.iter().find(|group| group.name == name)?;
+        let size = self.size(name, group.replicas);
+        let count = |holds: &dyn Fn(usize) -> bool| (0..size).filter(|j| holds(*j)).count();
+        Some(Units {
+            name: name.to_owned(),
+            wanted: size,
+            min: group.min,
+            up: count(&|j| self.is_available(group, j)),
+            replaced: count(&|j| self.is_available(group, j) && !self.has_old(group, j)),
+            old: count(&|j| self.has_old(group, j)),
+        })
+    }
+
+    /// What of the clique or group a pod is: itself, or its replica.
+    fn unit(&self, pod: Pod<'_>) -> (String, bool, bool) {
+        let name_and_index =
+            pod.label(names::SCALING_GROUP).zip(pod.label(names::SCALING_GROUP_REPLICA_INDEX));
+        let Some((name, index)) = name_and_index else {
+            return (pod.name().to_owned(), is_ready(pod), self.is_old(pod));
+        };
+        let j: usize = index.parse().unwrap_or(usize::MAX);
+        let groups: Vec<_> = self.replicas().into_iter().flat_map(|replica| replica.groups).collect();
+        let group = groups.iter().find(|group| group.name == name);
+        (
+            format!("replica {index} of {name}"),
+            group.is_some_and(|group| self.is_available(group, j)),
+            group.is_some_and(|group| self.has_old(group, j)),
+        )
+    }
+
+    /// Whether a pod is one too many.
+    fn is_surplus(&self, pod: Pod<'_>) -> bool {
+        let beyond = |label: &str, size: Option<usize>| {
+            let index = pod.label(label).and_then(|index| index.parse::<usize>().ok());
+            index.zip(size).is_some_and(|(index, size)| index >= size)
+        };
+        let clique = pod.pod_clique().unwrap_or_default();
+        let group = pod.label(names::SCALING_GROUP).and_then(|group| self.sizes.get(group).copied());
+        beyond(names::REPLICA_INDEX, count(&self.set()["spec"]["replicas"]))
+            || beyond(names::SCALING_GROUP_REPLICA_INDEX, group)
+            || self.pods_of(clique).len() > self.size(clique, usize::MAX)
+    }
+}
+
+/// A clique or group, counted in pods or replicas.
+#[derive(Debug, Clone)]
+struct Units {
+    name: String,
+    wanted: usize,
+    min: usize,
+    up: usize,
+    replaced: usize,
+    old: usize,
+}
+
+/// A pod that the updater has taken down.
+struct Taken<'a> {
+    /// Where it is no longer live.
+    at: Version<'a>,
+    /// As it was before.
+    pod: Pod<'a>,
+    /// What there was right before.
+    scene: Scene<'a>,
+}
+
+impl Taken<'_> {
+    fn replica(&self) -> Option<usize> {
+        self.pod.label(names::REPLICA_INDEX)?.parse().ok()
+    }
+}
+
+/// All versions in the order in which they were written.
+fn in_order(history: &History) -> Vec<Version<'_>> {
+    let mut all: Vec<_> = history.versions().filter(|version| !version.pod().is_canary()).collect();
+    all.sort_by_cached_key(|version| (version.revision(), version.index));
+    all
+}
+
+/// Walks through what happened to a PodCliqueSet; `look` sees each version with what there was right before.
+fn walk<'a>(history: &'a History, set: &str, mut look: impl FnMut(&Scene<'a>, Version<'a>)) {
+    let mut scene = Scene::default();
+    for version in in_order(history) {
+        look(&scene, version);
+        scene.take(version, set);
+    }
+}
+
+/// What the updater has taken down of a PodCliqueSet.
+fn taken<'a>(history: &'a History, set: &str) -> Vec<Taken<'a>> {
+    let excused = taken_away(history);
+    let mut found = Vec::new();
+    walk(history, set, |scene, version| {
+        let before = scene.pods.get(version.uid()).filter(|_| version.kind() == "Pod");
+        let ends = version.change == Change::Deleted || !is_live(version.pod());
+        if let Some(before) = before.filter(|before| ends && !excused.contains(before.name()))
+            && !scene.is_surplus(before.pod())
+        {
+            found.push(Taken { at: version, pod: before.pod(), scene: scene.clone() });
+        }
+    });
+    found
+}
+
+/// A Ready pod, or an available replica of a group, is taken only if enough stay, and only when what was taken before it has
+/// been replaced (UPD-04).
+///
+/// # Errors
+/// A violation per unit that was taken otherwise.
+pub fn one_turn_at_a_time(history: &History, set: &str) -> Ruling {
+    // Those that were up, by update and clique or group.
+    let mut turns: BTreeMap<(usize, String), BTreeSet<String>> = BTreeMap::new();
+    let mut violations = Vec::new();
+    for taken in taken(history, set) {
+        let (unit, is_up, _) = taken.scene.unit(taken.pod);
+        let Some(units) = taken.scene.units(taken.pod).filter(|_| is_up) else { continue };
+        let before = turns.entry((taken.scene.update, units.name.clone())).or_default();
+        if !before.insert(unit.clone()) {
+            continue;
+        }
+        let least = floor(units.min, units.wanted);
+        let answered = (before.len() - 1).min(units.wanted.saturating_sub(units.old));
+        let name = &units.name;
+        let fault = if units.up <= least {
+            let left = units.up.saturating_sub(1);
+            Some((TOO_FEW_UP, format!("{unit} was taken down, which left {left} of {name} up, not {least}")))
+        } else if units.replaced < answered {
+            let replaced = units.replaced;
+            Some((
+                TURNS_OVERLAP,
+                format!(
+                    "{unit} was taken down when {replaced} of {answered} before it of {name} were replaced"
+                ),
+            ))
+        } else {
+            None
+        };
+        violations
+            .extend(fault.map(|(code, message)| violation(code, message).shown_by("taken down", taken.at)));
+    }
+    none(violations)
+}
+
+/// Nothing that is new is taken down: no pod of a standalone clique, and no replica of a group without an old pod (UPD-11,
+/// UPD-15).
+///
+/// # Errors
+/// A violation per pod.
+pub fn only_old_is_taken(history: &History, set: &str) -> Ruling {
+    let mut begun: BTreeSet<(usize, String)> = BTreeSet::new();
+    none(taken(history, set).into_iter().filter_map(|taken| {
+        let (unit, _, is_old) = taken.scene.unit(taken.pod);
+        let is_grouped = taken.pod.label(names::SCALING_GROUP).is_some();
+        let is_first = begun.insert((taken.scene.update, unit)) || !is_grouped;
+        (is_first && !is_old).then(|| {
+            let message = format!("{} was taken down, and was not old", taken.pod.name());
+            violation(NEW_TAKEN, message).shown_by("taken down", taken.at)
+        })
+    }))
+}
+
+/// Nothing at all is taken down (UPD-01, UPD-21).
+///
+/// # Errors
+/// A violation per pod.
+pub fn nothing_is_taken(history: &History, set: &str) -> Ruling {
+    none(taken(history, set).iter().map(|taken| taken_in_vain(taken)))
+}
+
+/// Nothing is taken down while the strategy is OnDelete, but for the turn in hand (UPD-21, UPD-24).
+///
+/// # Errors
+/// A violation per further pod.
+pub fn nothing_is_taken_on_delete(history: &History, set: &str) -> Ruling {
+    let mut in_hand = None;
+    let mut violations = Vec::new();
+    for taken in taken(history, set) {
+        let is_on_delete = taken.scene.set()["spec"]["updateStrategy"]["type"] == "OnDelete";
+        if !is_on_delete {
+            in_hand = Some(taken.scene.update);
+        } else if in_hand.take_if(|update| *update == taken.scene.update).is_none() {
+            violations.push(taken_in_vain(&taken));
+        }
+    }
+    none(violations)
+}
+
+fn taken_in_vain(taken: &Taken<'_>) -> Violation {
+    let message = format!("{} was taken down, and no update asks for that", taken.pod.name());
+    violation(TAKEN_IN_VAIN, message).shown_by("taken down", taken.at)
+}
+
+/// One replica of the PodCliqueSet at a time: the status names exactly that, no other in which something was taken has a pod
+/// missing, old or not Ready, and none before it has an old one, unless this one is down anyway (UPD-03).
+///
+/// # Errors
+/// A violation per deletion that is out of order, or not told.
+pub fn one_replica_at_a_time(history: &History, set: &str) -> Ruling {
+    let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
+    let mut violations = Vec::new();
+    for taken in taken(history, set) {
+        let Some(own) = taken.replica() else { continue };
+        let (scene, update, name) = (&taken.scene, taken.scene.update, taken.pod.name());
+        let told = list(&scene.set()["status"]["updateProgress"]["currentlyUpdating"]);
+        let told: Vec<_> = told.iter().filter_map(|told| count(&told["replicaIndex"])).collect();
+        if told != [own] {
+            let message =
+                format!("{name} was taken down while the replicas in their turn were said to be {told:?}");
+            violations.push(violation(TURN_UNTOLD, message).shown_by("taken down", taken.at));
+        }
+        let all = scene.replicas();
+        let is_down = |replica: &SetReplica| {
+            let cliques = scene.cliques(replica);
+            !cliques.iter().any(|clique| scene.count(&clique.name, is_bound) > 0)
+                || cliques.iter().any(|clique| scene.count(&clique.name, is_ready) < clique.min)
+        };
+        let first_of_it = touched.insert((update, own));
+        let goes_first = first_of_it && all.get(own).is_some_and(is_down);
+        for other in all.iter().filter(|other| other.index != own) {
+            let has_turned = touched.contains(&(update, other.index));
+            let is_due = other.index < own && !goes_first && first_of_it;
+            let lack = scene.cliques(other).iter().find_map(|clique| scene.lacks(clique));
+            if let Some(lack) = lack.filter(|_| has_turned || is_due) {
+                let message =
+                    format!("{name} was taken down while replica {} was not through: {lack}", other.index);
+                violations.push(violation(REPLICAS_OVERLAP, message).shown_by("taken down", taken.at));
+            }
+        }
+    }
+    none(violations)
+}
+
+/// What an update of a PodCliqueSet still lacks, in words: pods that are old, missing or not Ready, or a status that does not
+/// say that it is over.
+pub fn lacks(live: &Live, set: &str) -> Option<String> {
+    let pcs = live.get("PodCliqueSet", set)?;
+    let mut scene = Scene::default();
+    let objects = ["PodCliqueSet", "PodClique", "PodCliqueScalingGroup", "Pod"];
+    for object in objects.into_iter().flat_map(|kind| live.of(kind)) {
+        let version = Version::of(object);
+        if !version.pod().is_canary() {
+            scene.take(version, set);
+        }
+    }
+    let cliques: Vec<_> = scene.replicas().iter().flat_map(|replica| scene.cliques(replica)).collect();
+    let status = &pcs["status"];
+    let said = |field: &str| count(&status[field]).unwrap_or(0);
+    let size = count(&pcs["spec"]["replicas"]).unwrap_or(0);
+    let of_pods = cliques.iter().find_map(|clique| scene.lacks(clique));
+    of_pods.or_else(|| {
+        if status["updateProgress"]["updateEndedAt"].is_null() {
+            Some("updateEndedAt is not set".to_owned())
+        } else {
+            let updated = said("updatedReplicas");
+            (updated != size).then(|| format!("updatedReplicas is {updated}, not {size}"))
+        }
+    })
+}
+
+/// The update of a PodCliqueSet is through.
+///
+/// # Errors
+/// A violation with what it lacks.
+pub fn through(live: &Live, set: &str) -> Ruling {
+    none(
+        lacks(live, set)
+            .map(|lack| violation(NOT_ENDED, format!("the update of {set} is not through: {lack}"))),
+    )
+}
+
+/// The update is over, and the statuses say so: hashes too, which are others than before (UPD-02).
+///
+/// # Errors
+/// What it lacks.
+pub fn ended(history: &History, set: &str) -> Ruling {
+    let live = history.end();
+    let end = live.get("PodCliqueSet", set).unwrap_or(&Value::Null);
+    let hash = |pcs: &Value| pcs["status"]["currentGenerationHash"].as_str().map(str::to_owned);
+    let lack = lacks(&live, set).or_else(|| {
+        let mut before: Option<Version<'_>> = None;
+        let mut hashes = Vec::new();
+        for version in history.named("PodCliqueSet", set) {
+            let is_changed =
+                before.is_some_and(|before| templates(before.object) != templates(version.object));
+            hashes.extend(before.filter(|_| is_changed).map(|before| hash(before.object)));
+            before = Some(version);
+        }
+        let stale = hash(end).is_none() || hashes.last() == Some(&hash(end));
+        stale.then(|| "currentGenerationHash is as it was".to_owned())
+    });
+    let of_cliques = live.of("PodClique").filter(|found| found["metadata"]["labels"][names::PART_OF] == set);
+    let lack = lack.or_else(|| {
+        let mut others = of_cliques.filter(|found| {
+            let said = &found["status"]["currentPodCliqueSetGenerationHash"];
+            !said.is_null() && said.as_str() != hash(end).as_deref()
+        });
+        others.next().map(|found| format!("PodClique {} says another hash", text(&found["metadata"]["name"])))
+    });
+    let shown = |lack: String| {
+        violation(NOT_ENDED, format!("the update of {set} has not ended: {lack}")).shown_by_object("it", end)
+    };
+    none(lack.map(shown))
+}
+
+/// An update is not said to be over before it is: no pod is old then, and of every clique the minimum is Ready (UPD-02). With
+/// the strategy OnDelete there is nothing to be over.
+///
+/// # Errors
+/// A violation per time that it is said.
+pub fn never_ended_early(history: &History, set: &str) -> Ruling {
+    let mut violations = Vec::new();
+    walk(history, set, |scene, version| {
+        if version.kind() != "PodCliqueSet" || version.name() != set {
+            return;
+        }
+        let mut now = scene.clone();
+        now.take(version, set);
+        let ended = |pcs: &Value| pcs["status"]["updateProgress"]["updateEndedAt"].clone();
+        let is_said = !ended(now.set()).is_null() && ended(scene.set()).is_null();
+        if !is_said || now.set()["spec"]["updateStrategy"]["type"] == "OnDelete" {
+            return;
+        }
+        let old = now.pods.values().find(|pod| now.is_old(pod.pod()));
+        let cliques: Vec<_> = now.replicas().iter().flat_map(|replica| now.cliques(replica)).collect();
+        let below = cliques.iter().find(|clique| {
+            now.count(&clique.name, is_ready) < clique.min.min(now.size(&clique.name, clique.replicas))
+        });
+        let why = old.map(|old| format!("{} is old", old.name()));
+        let why = why.or(below.map(|clique| format!("{} is below its minimum", clique.name)));
+        violations.extend(why.map(|why| {
+            let message = format!("the update of {set} was said to have ended, but {why}");
+            violation(ENDED_EARLY, message).shown_by("said", version)
+        }));
+    });
+    none(violations)
+}
+
+/// What is said of an update is true when it is said: no more pods or replicas are updated than are new, what is named as taken
+/// has been, and no count falls while it runs (UPD-18).
+///
+/// # Errors
+/// A violation per thing said that is not so.
+pub fn progress_is_true(history: &History, set: &str) -> Ruling {
+    let mut before: BTreeMap<&str, Version<'_>> = BTreeMap::new();
+    let mut ever: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut violations = Vec::new();
+    walk(history, set, |scene, version| {
+        let is_its = version.label(names::PART_OF) == Some(set) || version.name() == set;
+        if let Some(clique) = version.pod().pod_clique().filter(|_| version.kind() == "Pod" && is_its) {
+            ever.entry(clique).or_default().insert(version.name());
+        }
+        if !is_its || version.change == Change::Deleted {
+            return;
+        }
+        let faults = match version.kind() {
+            "PodClique" => clique_says(scene, version, ever.get(version.name())),
+            "PodCliqueScalingGroup" => group_says(scene, version),
+            "PodCliqueSet" => set_says(scene, version),
+            _ => return,
+        };
+        // What is said, with the spec of which it was said.
+        let old = before.get(version.uid()).copied();
+        let is_news = old.is_none_or(|old| old.object["status"] != version.object["status"]);
+        if is_news {
+            before.insert(version.uid(), version);
+        }
+        let falls = old.filter(|old| falls(old.object, version.object));
+        let fall = falls.map(|_| "updatedReplicas has become less".to_owned());
+        violations.extend(faults.into_iter().filter(|_| is_news).chain(fall).map(|fault| {
+            let message = format!("{} {}: {fault}", version.kind(), version.name());
+            violation(UNTRUE_PROGRESS, message).shown_by("said", version)
+        }));
+    });
+    none(violations)
+}
+
+/// What the status says of how many are updated, where it says that an update has begun.
+fn updated(object: &Value) -> Option<usize> {
+    let status = &object["status"];
+    status["updateProgress"].is_object().then(|| count(&status["updatedReplicas"]).unwrap_or(0))
+}
+
+/// Whether a count of the same update has become less, and no fewer are wanted.
+fn falls(before: &Value, now: &Value) -> bool {
+    let same = |path: &[&str]| {
+        let at = |object: &Value| path.iter().fold(object, |at, field| &at[*field]).clone();
+        at(before) == at(now)
+    };
+    let is_same = same(&["status", "updateProgress", "updateStartedAt"])
+        && same(&["status", "updateProgress", "podCliqueSetGenerationHash"])
+        && same(&["status", "currentGenerationHash"])
+        && same(&["spec"]);
+    is_same && updated(now) < updated(before)
+}
+
+fn too_many(said: Option<usize>, are: usize) -> Option<String> {
+    said.filter(|said| *said > are).map(|said| format!("updatedReplicas is {said}, and {are} are new"))
+}
+
+fn clique_says(scene: &Scene<'_>, version: Version<'_>, ever: Option<&BTreeSet<&str>>) -> Vec<String> {
+    let template = json!({"spec": {"podSpec": version.object["spec"]["podSpec"]}});
+    let are = scene.count(version.name(), |pod| is_new(pod, &template));
+    let selected = &version.object["status"]["updateProgress"]["readyPodsSelectedToUpdate"];
+    let completed: Vec<_> = list(&selected["completed"]).iter().filter_map(Value::as_str).collect();
+    let all = completed.iter().copied().chain(selected["current"].as_str().filter(|name| !name.is_empty()));
+    let unknown = all.clone().find(|name| !ever.is_some_and(|ever| ever.contains(name)));
+    let unknown = unknown.map(|name| format!("it names {name}, which is no pod of it"));
+    let pods = scene.pods_of(version.name());
+    let kept = completed.iter().find(|name| pods.iter().any(|pod| pod.name() == **name));
+    let kept = kept.map(|name| format!("it says that {name} has had its turn, which is there still"));
+    too_many(updated(version.object), are).into_iter().chain(unknown).chain(kept).collect()
+}
+
+fn group_says(scene: &Scene<'_>, version: Version<'_>) -> Vec<String> {
+    let groups: Vec<_> = scene.replicas().into_iter().flat_map(|replica| replica.groups).collect();
+    let Some(group) = groups.iter().find(|group| group.name == version.name()) else { return Vec::new() };
+    let size = scene.size(&group.name, group.replicas);
+    let are = (0..size).filter(|j| !scene.has_old(group, *j)).count();
+    let selected = &version.object["status"]["updateProgress"]["readyReplicaIndicesSelectedToUpdate"];
+    let completed: Vec<_> = list(&selected["completed"]).iter().filter_map(count).collect();
+    let kept = completed.iter().find(|j| **j < size && scene.has_old(group, **j));
+    let kept = kept.map(|j| format!("it says that replica {j} has had its turn, of which a pod is old"));
+    too_many(updated(version.object), are).into_iter().chain(kept).collect()
+}
+
+fn set_says(scene: &Scene<'_>, version: Version<'_>) -> Vec<String> {
+    let mut now = scene.clone();
+    now.take(version, version.name());
+    // What was said before the templates changed is not said of them.
+    let is_told = scene.set.is_some_and(|before| before.object["status"] != version.object["status"]);
+    let is_new = |replica: &SetReplica| {
+        let cliques = now.cliques(replica);
+        cliques.iter().all(|clique| now.count(&clique.name, |pod| now.is_old(pod)) == 0)
+    };
+    let are = now.replicas().iter().filter(|replica| is_new(replica)).count();
+    too_many(updated(version.object).filter(|_| is_told), are).into_iter().collect()
+}
+
+/// PodGangs and what is made for them go through an update as they are: the same objects, the same minimums; references are
+/// added for pods that there are, and go with pods that are gone. Gang resources of a gang that was taken down whole may be
+/// new (UPD-07).
+///
+/// # Errors
+/// A violation per PodGang or gang resource that changed, and per reference.
+pub fn gangs_stay(history: &History, set: &str) -> Ruling {
+    let Some(begin) = first_change(history, set) else { return Ok(()) };
+    let (before, after) = (history.before(begin.index), history.end());
+    let mut violations = references(history, set, begin);
+    let of_set = |object: &&Value| object["metadata"]["labels"][names::PART_OF] == set;
+    let minimums = |gang: &Value| {
+        let podgroups = list(&gang["spec"]["podgroups"]).iter();
+        podgroups.map(|podgroup| json!([podgroup["name"], podgroup["minReplicas"]])).collect::<Vec<_>>()
+    };
+    let differ = |what: &str, object: &Value| {
+        let message = format!("{} {} {what}", text(&object["kind"]), text(&object["metadata"]["name"]));
+        violation(GANG_CHANGED, message).shown_by_object("before", object)
+    };
+    let survived = survivors(history, set, begin);
+    for gang in before.of("PodGang").filter(of_set) {
+        let name = text(&gang["metadata"]["name"]);
+        let mut versions = history.named("PodGang", name).filter(|version| version.index >= begin.index);
+        if after.get("PodGang", name).is_none_or(|now| now["metadata"]["uid"] != gang["metadata"]["uid"]) {
+            violations.push(differ("is gone, or another one", gang));
+        } else if versions.any(|version| minimums(version.object) != minimums(gang)) {
+            violations.push(differ("has other minimums", gang));
+        }
+        if !survived.contains(name) {
+            continue;
+        }
+        let expectations = schedulers::of(history.header.target);
+        let resources = schedulers::kinds().into_iter().flat_map(|(kind, _)| before.of(kind));
+        let owned = resources.filter(|found| {
+            list(&found["metadata"]["ownerReferences"])
+                .iter()
+                .any(|owner| owner["uid"] == gang["metadata"]["uid"])
+        });
+        for resource in owned {
+            let found = after.get(text(&resource["kind"]), text(&resource["metadata"]["name"]));
+            let same = |now: &Value| now["metadata"]["uid"] == resource["metadata"]["uid"];
+            match found.filter(|now| same(now)) {
+                None => violations.push(differ("is gone, or another one", resource)),
+                Some(now) if expectations.size(now) != expectations.size(resource) => {
+                    violations.push(differ("has another size", resource));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    none(violations)
+}
+
+/// A pod that a PodGang refers to and that is not there, or that is there and no PodGang refers to, in words.
+pub fn misnamed(live: &Live, set: &str) -> Option<String> {
+    let of_set = |object: &&Value| object["metadata"]["labels"][names::PART_OF] == set;
+    let podgroups = live.of("PodGang").filter(of_set).flat_map(|gang| list(&gang["spec"]["podgroups"]));
+    let references = podgroups.flat_map(|podgroup| list(&podgroup["podReferences"]));
+    let named: BTreeSet<_> = references.filter_map(|reference| reference["name"].as_str()).collect();
+    let pods = live.pods().filter(|pod| pod.label(names::PART_OF) == Some(set) && is_live(*pod));
+    let there: BTreeSet<_> = pods.map(Pod::name).collect();
+    let stale =
+        named.difference(&there).next().map(|name| format!("a PodGang refers to {name}, which is gone"));
+    stale.or_else(|| there.difference(&named).next().map(|name| format!("no PodGang refers to {name}")))
+}
+
+/// PodGangs refer to the pods that there are (UPD-07).
+///
+/// # Errors
+/// A violation with the first that is named in vain, or not.
+pub fn names_what_there_is(live: &Live, set: &str) -> Ruling {
+    none(misnamed(live, set).map(|fault| violation(GANG_CHANGED, fault)))
+}
+
+fn first_change<'a>(history: &'a History, set: &str) -> Option<Version<'a>> {
+    let mut first = None;
+    walk(history, set, |scene, _| first = first.or(scene.changed));
+    first
+}
+
+/// The PodGangs of which at every point since then a pod was live that had been there before that point.
+fn survivors<'a>(history: &'a History, set: &str, begin: Version<'_>) -> BTreeSet<&'a str> {
+    let mut live: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut died = BTreeSet::new();
+    walk(history, set, |scene, version| {
+        let Some(gang) = version.pod().pod_gang().filter(|_| version.kind() == "Pod") else { return };
+        let its = live.entry(gang).or_default();
+        let is_bound_now = version.change != Change::Deleted && is_bound(version.pod());
+        let had = !its.is_empty();
+        match is_bound_now {
+            true => drop(its.insert(version.uid())),
+            false => drop(its.remove(version.uid())),
+        }
+        if had && its.is_empty() && version.index >= begin.index && scene.set.is_some() {
+            died.insert(gang);
+        }
+    });
+    live.into_keys().filter(|gang| !died.contains(gang)).collect()
+}
+
+/// What is wrong with the references of PodGangs since an update began.
+fn references(history: &History, set: &str, begin: Version<'_>) -> Vec<Violation> {
+    let mut made: BTreeSet<&str> = BTreeSet::new();
+    let mut gone: BTreeMap<&str, Version<'_>> = BTreeMap::new();
+    let mut known: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut violations = Vec::new();
+    walk(history, set, |_, version| {
+        let name = version.name();
+        match (version.kind(), version.change) {
+            ("Pod", Change::Deleted) => drop(gone.insert(name, version)),
+            ("Pod", _) => drop(made.insert(name)),
+            ("PodGang", Change::Added | Change::Modified) if version.label(names::PART_OF) == Some(set) => {
+                let podgroups = list(&version.object["spec"]["podgroups"]).iter();
+                let references = podgroups.flat_map(|podgroup| list(&podgroup["podReferences"]));
+                let now: BTreeSet<_> =
+                    references.filter_map(|reference| reference["name"].as_str()).collect();
+                let old = known.insert(name, now.clone()).unwrap_or_default();
+                if version.index < begin.index {
+                    return;
+                }
+                let unmade = now.difference(&old).find(|pod| !made.contains(*pod));
+                let unmade =
+                    unmade.map(|pod| format!("PodGang {name} refers to {pod}, which was not there yet"));
+                let late = old.iter().find(|pod| {
+                    gone.get(*pod).is_some_and(|gone| version.at.duration_since(gone.at) > PATIENCE)
+                });
+                let late =
+                    late.map(|pod| format!("PodGang {name} referred to {pod} for long after it was gone"));
+                let found = unmade.into_iter().chain(late);
+                violations.extend(
+                    found.map(|message| violation(GANG_CHANGED, message).shown_by("PodGang", version)),
+                );
+            }
+            _ => {}
+        }
+    });
+    violations
+}
+
+/// What an update makes anew joins its gang as what was there before did: it is released when its PodGang names it, and it is
+/// in the same gang resource, where that is there still (UPD-08).
+///
+/// # Errors
+/// A violation per pod that does not.
+pub fn replacements_are_members(history: &History, set: &str) -> Ruling {
+    let Some(begin) = first_change(history, set) else { return Ok(()) };
+    let expectations = schedulers::of(history.header.target);
+    let (before, after) = (history.before(begin.index), history.end());
+    let survived = survivors(history, set, begin);
+    let mut named: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut released = BTreeSet::new();
+    let mut violations = Vec::new();
+    walk(history, set, |_, version| {
+        if version.kind() == "PodGang" {
+            let podgroups = list(&version.object["spec"]["podgroups"]).iter();
+            let references = podgroups.flat_map(|podgroup| list(&podgroup["podReferences"]));
+            let names = references.filter_map(|reference| reference["name"].as_str()).collect();
+            named.insert(version.uid(), names);
+        }
+        let pod = version.pod();
+        let is_its = version.kind() == "Pod" && version.label(names::PART_OF) == Some(set);
+        let is_released = is_its && version.change != Change::Deleted && !pod.gates().contains(&names::GATE);
+        if is_released
+            && released.insert(version.uid())
+            && version.index > begin.index
+            && !named.values().any(|names| names.contains(pod.name()))
+        {
+            let message = format!("{} lost its gate before a PodGang referred to it", pod.name());
+            violations.push(violation(NO_MEMBER, message).shown_by("released", version));
+        }
+    });
+    let place =
+        |pod: &Pod<'_>| (pod.pod_clique().map(str::to_owned), pod.label(names::POD_INDEX).map(str::to_owned));
+    for old in before.pods().filter(|pod| pod.label(names::PART_OF) == Some(set)) {
+        let new = after.pods().find(|pod| place(pod) == place(&old) && !pod.is_terminating());
+        let Some(new) = new.filter(|_| old.pod_gang().is_some_and(|gang| survived.contains(gang))) else {
+            continue;
+        };
+        let groups = (expectations.named_by(old), expectations.named_by(new));
+        if groups.0 != groups.1 || old.pod_gang() != new.pod_gang() {
+            let message = format!("{} took the place of {}, and is in {groups:?}", new.name(), old.name());
+            violations.push(violation(NO_MEMBER, message).shown_by_object("it", new.0));
+        }
+    }
+    none(violations)
+}
+
+/// An update that breaks what it takes has taken one unit of each clique and group that was up, and at least one of all
+/// (UPD-12).
+///
+/// # Errors
+/// A violation per clique or group of which more were taken, or if nothing was.
+pub fn stopped_after_the_first_turn(history: &History, set: &str, until: usize) -> Ruling {
+    let part = history.upto(until);
+    let mut turns: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for taken in taken(&part, set) {
+        let (unit, is_up, _) = taken.scene.unit(taken.pod);
+        let name = taken.scene.units(taken.pod).map(|units| units.name).filter(|_| is_up);
+        if let Some(name) = name {
+            turns.entry(name).or_default().insert(unit);
+        }
+    }
+    ensure(!turns.is_empty(), || violation(NOT_ENDED, format!("nothing of {set} was taken down")))?;
+    none(turns.iter().filter(|(_, units)| units.len() > 1).map(|(name, units)| {
+        violation(BEYOND_FIRST_TURN, format!("the update broke {name}, and took down {units:?} of it"))
+    }))
+}
+
+/// What is made once an update has begun, for whatever reason, is new: a pod that is made later than an operator may take to
+/// react, or after it said that it is done (UPD-10, UPD-21).
+///
+/// # Errors
+/// A violation per pod.
+pub fn made_later_is_new(history: &History, set: &str) -> Ruling {
+    let mut seen = BTreeSet::new();
+    let mut violations = Vec::new();
+    walk(history, set, |scene, version| {
+        let is_its = version.kind() == "Pod" && version.label(names::PART_OF) == Some(set);
+        if !is_its || version.change == Change::Deleted || !seen.insert(version.uid()) {
+            return;
+        }
+        let Some(changed) = scene.changed else { return };
+        let is_told = scene.set()["status"]["observedGeneration"] == scene.set()["metadata"]["generation"]
+            && !scene.set()["status"]["updateProgress"]["updateEndedAt"].is_null()
+            && scene.set()["spec"]["updateStrategy"]["type"] == "OnDelete"
+            && is_said_since(scene, changed);
+        let is_late = version.at.duration_since(changed.at) > PATIENCE;
+        if (is_told || is_late) && scene.is_old(version.pod()) {
+            let message = format!("{} was made with an old template", version.name());
+            violations.push(violation(OLD_MADE, message).shown_by("made", version));
+        }
+    });
+    none(violations)
+}
+
+/// Whether the hash that is told is another one than when the templates changed.
+fn is_said_since(scene: &Scene<'_>, changed: Version<'_>) -> bool {
+    let hash = |pcs: &Value| pcs["status"]["currentGenerationHash"].clone();
+    hash(scene.set()) != hash(changed.object)
+}
+
+/// With the strategy OnDelete an update has ended as soon as it has begun (UPD-21).
+///
+/// # Errors
+/// A violation if it has not.
+pub fn ended_at_once(history: &History, set: &str) -> Ruling {
+    let Some(begin) = first_change(history, set) else { return Ok(()) };
+    let mut versions = history.named("PodCliqueSet", set).filter(|version| version.index >= begin.index);
+    let ended =
+        versions.find(|version| !version.object["status"]["updateProgress"]["updateEndedAt"].is_null());
+    let after = ended.map(|ended| ended.at.duration_since(begin.at));
+    ensure(after.is_some_and(|after| after <= PATIENCE), || {
+        let message = format!("the update of {set} was not said to have ended at once");
+        violation(NOT_ENDED, message).shown_by("template changed", begin)
+    })
+}
+
+/// No more pods of a clique are made than it should have (UPD-13).
+///
+/// # Errors
+/// A violation per pod.
+pub fn nothing_is_made_twice(history: &History, set: &str) -> Ruling {
+    let mut seen = BTreeSet::new();
+    let mut most: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut violations = Vec::new();
+    walk(history, set, |scene, version| {
+        if version.kind() == "PodClique" {
+            let size = count(&version.object["spec"]["replicas"]).unwrap_or(0);
+            most.insert(version.name(), size);
+        }
+        let is_its = version.kind() == "Pod" && version.label(names::PART_OF) == Some(set);
+        if !is_its || version.change == Change::Deleted || !seen.insert(version.uid()) {
+            return;
+        }
+        let clique = version.pod().pod_clique().unwrap_or_default();
+        let (are, size) = (scene.pods_of(clique).len() + 1, most.get(clique).copied().unwrap_or(usize::MAX));
+        if are > size {
+            let message =
+                format!("{} is one of {are} pods of {clique}, which should have {size}", version.name());
+            violations.push(violation(MADE_TWICE, message).shown_by("made", version));
+        }
+    });
+    none(violations)
+}
+
+#[cfg(test)]
+#[path = "updates_tests.rs"]
+mod tests;

@@ -1,0 +1,309 @@
+//! Updates made up by hand, each right but for one thing.
+
+use conformance_history::testing::{Story, object};
+
+use super::*;
+use crate::message;
+
+fn pcs(replicas: usize, revision: &str, status: Value) -> Value {
+    let spec = json!({"replicas": 2, "minAvailable": 1, "podSpec": pod_spec(revision)});
+    let unit = json!({"replicas": 1, "podSpec": pod_spec(revision)});
+    let mut pcs = object("PodCliqueSet", "w");
+    pcs["spec"] = json!({"replicas": replicas, "template": {
+        "cliques": [{"name": "a", "spec": spec}, {"name": "u", "spec": unit}],
+        "podCliqueScalingGroups": [{"name": "g", "replicas": 2, "minAvailable": 1, "cliqueNames": ["u"]}],
+    }});
+    pcs["status"] = status;
+    pcs
+}
+
+fn pod_spec(revision: &str) -> Value {
+    json!({"containers": [{"name": "c", "env": [{"name": REVISION, "value": revision}]}]})
+}
+
+/// A pod of clique `a` of a replica, or of a replica of the group: `0a1` is pod 1 of the first, `0g1` the pod of the
+/// replica 1 of its group; what follows tells one from its successor.
+fn pod(name: &str, revision: &str, ready: bool) -> Value {
+    let (replica, of, index) = (&name[..1], &name[1..2], &name[2..3]);
+    let mut pod = object("Pod", name);
+    let clique = if of == "a" { format!("w-{replica}-a") } else { format!("w-{replica}-g-{index}-u") };
+    pod["metadata"]["labels"] = json!({
+        names::PART_OF: "w", names::REPLICA_INDEX: replica, names::POD_CLIQUE: clique,
+        names::POD_GANG: format!("w-{replica}"), names::POD_INDEX: if of == "a" { index } else { "0" },
+    });
+    if of == "g" {
+        pod["metadata"]["labels"][names::SCALING_GROUP] = json!(format!("w-{replica}-g"));
+        pod["metadata"]["labels"][names::SCALING_GROUP_REPLICA_INDEX] = json!(index);
+    }
+    pod["spec"] = pod_spec(revision);
+    pod["spec"]["nodeName"] = json!("n");
+    pod["status"] =
+        json!({"conditions": [{"type": "Ready", "status": if ready { "True" } else { "False" }}]});
+    pod
+}
+
+fn clique(replica: usize, status: Value) -> Value {
+    let mut pclq = object("PodClique", &format!("w-{replica}-a"));
+    pclq["metadata"]["labels"] = json!({names::PART_OF: "w"});
+    pclq["spec"] = json!({"replicas": 2, "podSpec": pod_spec("2")});
+    pclq["status"] = status;
+    pclq
+}
+
+fn turn(replica: usize) -> Value {
+    json!({"updateProgress": {"updateStartedAt": "t", "currentlyUpdating": [{"replicaIndex": replica}]}})
+}
+
+const PODS: [&str; 4] = ["0a0", "0a1", "0g0", "0g1"];
+
+/// A replica that runs, and whose templates have changed.
+fn changed() -> Story {
+    let story = Story::flat().added(pcs(1, "1", json!({"currentGenerationHash": "1"})));
+    let made = PODS.iter().fold(story, |story, name| story.added(pod(name, "1", true)));
+    made.modified(pcs(1, "2", json!({"currentGenerationHash": "1"}))).modified(pcs(1, "2", turn(0)))
+}
+
+fn gone(story: Story, name: &str) -> Story {
+    story.deleted(pod(name, "1", true))
+}
+
+/// One pod, and what replaces it.
+fn replaced(story: Story, name: &str) -> Story {
+    gone(story, name).added(pod(&format!("{name}-new"), "2", true))
+}
+
+fn all_replaced() -> Story {
+    PODS.iter().fold(changed(), |story, name| replaced(story, name))
+}
+
+fn over(replicas: usize) -> Value {
+    json!({"currentGenerationHash": "2", "updatedReplicas": replicas,
+        "updateProgress": {"updateStartedAt": "t", "updateEndedAt": "u"}})
+}
+
+#[test]
+fn turn_by_turn() {
+    let right = all_replaced().end();
+    assert_eq!(one_turn_at_a_time(&right, "w"), Ok(()));
+    assert_eq!(only_old_is_taken(&right, "w"), Ok(()));
+    let two = gone(gone(changed(), "0a0"), "0a1").end();
+    assert!(message(one_turn_at_a_time(&two, "w")).contains("left 0 of w-0-a up, not 1"));
+    let both = gone(gone(changed(), "0g0"), "0g1").end();
+    assert!(message(one_turn_at_a_time(&both, "w")).contains("left 0 of w-0-g up, not 1"));
+    let unready =
+        gone(changed(), "0a0").added(pod("0a0-new", "2", false)).deleted(pod("0a0-new", "2", false));
+    assert_eq!(one_turn_at_a_time(&unready.end(), "w"), Ok(()), "what is not Ready may go");
+    let again = replaced(changed(), "0a0").deleted(pod("0a0-new", "2", true)).end();
+    assert!(message(only_old_is_taken(&again, "w")).contains("0a0-new was taken down, and was not old"));
+}
+
+#[test]
+fn a_turn_waits_for_the_one_before() {
+    let mut big = pcs(1, "1", Value::Null);
+    big["spec"]["template"]["cliques"][0]["spec"]["replicas"] = json!(4);
+    let mut changed = big.clone();
+    changed["spec"]["template"]["cliques"][0]["spec"]["podSpec"] = pod_spec("2");
+    let pods = ["0a0", "0a1", "0a2", "0a3"];
+    let story = pods.iter().fold(Story::flat().added(big), |story, name| story.added(pod(name, "1", true)));
+    let two = gone(gone(story.modified(changed), "0a0"), "0a1").end();
+    assert!(message(one_turn_at_a_time(&two, "w")).contains("when 0 of 1 before it of w-0-a were replaced"));
+}
+
+#[test]
+fn nothing_without_an_update() {
+    let story = || Story::flat().added(pcs(1, "1", Value::Null)).added(pod("0a0", "1", true));
+    assert_eq!(nothing_is_taken(&story().end(), "w"), Ok(()));
+    assert!(message(nothing_is_taken(&gone(story(), "0a0").end(), "w")).contains("no update asks for that"));
+    let by_hand = story().mark(SharedMark::PodLost, json!({"name": "0a0"}));
+    assert_eq!(nothing_is_taken(&gone(by_hand, "0a0").end(), "w"), Ok(()));
+    let scaled_in = story().modified(pcs(0, "1", Value::Null));
+    assert_eq!(nothing_is_taken(&gone(scaled_in, "0a0").end(), "w"), Ok(()));
+}
+
+#[test]
+fn one_replica_after_the_other() {
+    let second = ["1a0", "1a1", "1g0", "1g1"];
+    let of_both = |revision: &str, status: Value| pcs(2, revision, status);
+    let begin = |told: usize| {
+        let story = Story::flat().added(of_both("1", Value::Null));
+        let made = PODS.iter().chain(&second).fold(story, |story, name| story.added(pod(name, "1", true)));
+        made.modified(of_both("2", Value::Null)).modified(of_both("2", turn(told)))
+    };
+    let through = PODS.iter().fold(begin(0), |story, name| replaced(story, name));
+    let next = through.modified(of_both("2", turn(1)));
+    let right = second.iter().fold(next, |story, name| replaced(story, name)).end();
+    assert_eq!(one_replica_at_a_time(&right, "w"), Ok(()));
+    let early = replaced(begin(1), "1a0").end();
+    assert!(message(one_replica_at_a_time(&early, "w")).contains("replica 0 was not through: 0a0 is old"));
+    let untold = replaced(begin(1), "0a0").end();
+    assert!(message(one_replica_at_a_time(&untold, "w")).contains("said to be [1]"));
+    let both = replaced(replaced(begin(0), "0a0").modified(of_both("2", turn(1))), "1a0").end();
+    assert!(message(one_replica_at_a_time(&both, "w")).contains("replica 0 was not through: 0a1 is old"));
+}
+
+#[test]
+fn an_end_that_is_one() {
+    let right = all_replaced().modified(pcs(1, "2", over(1))).end();
+    assert_eq!((ended(&right, "w"), never_ended_early(&right, "w")), (Ok(()), Ok(())));
+    let early = changed().modified(pcs(1, "2", over(0))).end();
+    assert!(message(never_ended_early(&early, "w")).contains("0a0 is old"));
+    assert!(message(ended(&early, "w")).contains("0a0 is old"));
+    let below = replaced(replaced(changed(), "0a0"), "0g0");
+    let below = replaced(gone(below, "0a1"), "0g1").modified(pod("0a0-new", "2", false));
+    let below = below.modified(pcs(1, "2", over(0))).end();
+    assert!(message(never_ended_early(&below, "w")).contains("w-0-a is below its minimum"));
+    let miscounted = all_replaced().modified(pcs(1, "2", over(0))).end();
+    assert!(message(ended(&miscounted, "w")).contains("updatedReplicas is 0, not 1"));
+    let mut same = over(1);
+    same["currentGenerationHash"] = json!("1");
+    assert!(message(ended(&all_replaced().modified(pcs(1, "2", same)).end(), "w")).contains("is as it was"));
+}
+
+#[test]
+fn progress_as_it_is() {
+    let said = |updated: usize, selected: Value| {
+        let progress = json!({"updateStartedAt": "t", "readyPodsSelectedToUpdate": selected});
+        clique(0, json!({"updatedReplicas": updated, "updateProgress": progress}))
+    };
+    let right = changed().added(said(0, json!({"current": "0a0"})));
+    let right = replaced(right, "0a0").modified(said(1, json!({"current": "0a1", "completed": ["0a0"]})));
+    assert_eq!(progress_is_true(&right.end(), "w"), Ok(()));
+    let wrong = |updated: usize, selected: Value| {
+        let story = replaced(changed().added(said(0, Value::Null)), "0a0").modified(said(updated, selected));
+        message(progress_is_true(&story.end(), "w"))
+    };
+    assert!(wrong(2, Value::Null).contains("updatedReplicas is 2, and 1 are new"));
+    assert!(wrong(1, json!({"current": "0b7"})).contains("0b7, which is no pod of it"));
+    assert!(wrong(1, json!({"current": "0a0", "completed": ["0a1"]})).contains("0a1 has had its turn"));
+    let fell = replaced(changed(), "0a0").added(said(1, Value::Null)).modified(said(0, Value::Null)).end();
+    assert!(message(progress_is_true(&fell, "w")).contains("has become less"));
+    let again = |status: Value| {
+        let mut third = clique(0, status);
+        third["spec"]["podSpec"] = pod_spec("3");
+        third
+    };
+    let said_before = said(1, Value::Null)["status"].clone();
+    let anew = replaced(changed(), "0a0").added(said(1, Value::Null)).modified(again(said_before));
+    let anew = anew.modified(again(said(0, Value::Null)["status"].clone())).end();
+    assert_eq!(progress_is_true(&anew, "w"), Ok(()), "another template");
+    let set = changed().modified(pcs(1, "2", over(1))).end();
+    assert!(message(progress_is_true(&set, "w")).contains("updatedReplicas is 1, and 0 are new"));
+}
+
+fn gang(uid: &str, min: usize, references: &[&str]) -> Value {
+    let references: Vec<_> = references.iter().map(|name| json!({"name": name})).collect();
+    let mut gang = object("PodGang", "w-0");
+    gang["metadata"]["uid"] = json!(uid);
+    gang["metadata"]["labels"] = json!({names::PART_OF: "w"});
+    gang["spec"]["podgroups"] = json!([{"name": "w-0-a", "minReplicas": min, "podReferences": references}]);
+    gang
+}
+
+#[test]
+fn gangs_as_they_were() {
+    let begun = || {
+        let story = Story::flat().added(pcs(1, "1", Value::Null)).added(pod("0a0", "1", true));
+        let made = story.added(pod("0a1", "1", true)).added(gang("g", 1, &["0a0", "0a1"]));
+        replaced(made.modified(pcs(1, "2", Value::Null)), "0a0")
+    };
+    assert_eq!(gangs_stay(&begun().modified(gang("g", 1, &["0a0-new", "0a1"])).end(), "w"), Ok(()));
+    let right = begun().modified(gang("g", 1, &["0a0-new", "0a1"])).end();
+    assert_eq!(names_what_there_is(&right.end(), "w"), Ok(()));
+    let stale = begun().modified(gang("g", 1, &["0a0", "0a0-new", "0a1"])).end();
+    assert!(message(names_what_there_is(&stale.end(), "w")).contains("0a0, which is gone"));
+    let unnamed = begun().modified(gang("g", 1, &["0a1"])).end();
+    assert!(message(names_what_there_is(&unnamed.end(), "w")).contains("no PodGang refers to 0a0-new"));
+    let wrong = |story: Story| message(gangs_stay(&story.end(), "w"));
+    assert!(wrong(begun().modified(gang("h", 1, &["0a1"]))).contains("is gone, or another one"));
+    assert!(wrong(begun().modified(gang("g", 2, &["0a1"]))).contains("has other minimums"));
+    assert!(wrong(begun().modified(gang("g", 1, &["0a7", "0a1"]))).contains("0a7, which was not there yet"));
+    let late = begun().later(6).modified(gang("g", 1, &["0a1", "0a0-new"]));
+    assert!(wrong(late).contains("0a0 for long after it was gone"));
+}
+
+#[test]
+fn members_as_they_were() {
+    let gated = |name: &str, gates: Value| {
+        let mut pod = pod(name, "2", true);
+        pod["spec"]["schedulingGates"] = gates;
+        pod
+    };
+    let gate = || json!([{"name": names::GATE}]);
+    let begun = || {
+        let story = Story::flat().added(pcs(1, "1", Value::Null)).added(pod("0a0", "1", true));
+        let made = story.added(pod("0a1", "1", true)).added(gang("g", 1, &["0a0", "0a1"]));
+        gone(made.modified(pcs(1, "2", Value::Null)), "0a0").added(gated("0a0-new", gate()))
+    };
+    let named = begun().modified(gang("g", 1, &["0a0-new", "0a1"])).modified(gated("0a0-new", json!([])));
+    assert_eq!(replacements_are_members(&named.end(), "w"), Ok(()));
+    let unnamed = begun().modified(gated("0a0-new", json!([]))).end();
+    assert!(message(replacements_are_members(&unnamed, "w")).contains("before a PodGang referred to it"));
+    let mut other = gated("0a0-new", json!([]));
+    other["spec"]["schedulingGroup"] = json!({"podGroupName": "loose"});
+    let loose = begun().modified(gang("g", 1, &["0a0-new", "0a1"])).modified(other).end();
+    assert!(message(replacements_are_members(&loose, "w")).contains("took the place of 0a0"));
+}
+
+#[test]
+fn one_turn_and_no_more() {
+    let first = gone(gone(changed(), "0a0"), "0g0").end();
+    assert_eq!(stopped_after_the_first_turn(&first, "w", first.entries.len()), Ok(()));
+    let none = changed().end();
+    assert!(message(stopped_after_the_first_turn(&none, "w", none.entries.len())).contains("nothing of w"));
+    let on = replaced(replaced(changed(), "0a0"), "0a1").end();
+    assert!(message(stopped_after_the_first_turn(&on, "w", on.entries.len())).contains("broke w-0-a"));
+}
+
+fn on_delete(revision: &str, status: Value) -> Value {
+    let mut pcs = pcs(1, revision, status);
+    pcs["spec"]["updateStrategy"] = json!({"type": "OnDelete"});
+    pcs
+}
+
+#[test]
+fn by_hand_only() {
+    let begun = |status: Value| {
+        let story = Story::flat().added(on_delete("1", json!({"currentGenerationHash": "1"})));
+        let made = story.added(pod("0a0", "1", true)).added(pod("0a1", "1", true));
+        made.modified(on_delete("2", json!({"currentGenerationHash": "1"})))
+            .later(1)
+            .modified(on_delete("2", status))
+    };
+    let right = begun(over(0)).mark(SharedMark::PodLost, json!({"name": "0a0"}));
+    let right = replaced(right, "0a0").end();
+    assert_eq!(ended_at_once(&right, "w"), Ok(()));
+    assert_eq!(nothing_is_taken_on_delete(&right, "w"), Ok(()));
+    assert_eq!(made_later_is_new(&right, "w"), Ok(()));
+    let deleted = gone(begun(over(0)), "0a0").end();
+    assert!(message(nothing_is_taken_on_delete(&deleted, "w")).contains("0a0 was taken down"));
+    let old = begun(over(0)).added(pod("0a0-new", "1", true)).end();
+    assert!(message(made_later_is_new(&old, "w")).contains("made with an old template"));
+    let open = begun(turn(0)).end();
+    assert!(message(ended_at_once(&open, "w")).contains("not said to have ended at once"));
+}
+
+#[test]
+fn the_turn_in_hand_ends() {
+    let story = || gone(changed(), "0a0").modified(on_delete("2", turn(0)));
+    assert_eq!(nothing_is_taken_on_delete(&gone(story(), "0g0").end(), "w"), Ok(()));
+    let two = gone(gone(story(), "0g0"), "0a1").end();
+    assert!(message(nothing_is_taken_on_delete(&two, "w")).contains("0a1 was taken down"));
+}
+
+#[test]
+fn a_pod_too_many() {
+    let story = || Story::flat().added(pcs(1, "1", Value::Null)).added(clique(0, Value::Null));
+    let two = || story().added(pod("0a0", "1", true)).added(pod("0a1", "1", true));
+    assert_eq!(nothing_is_made_twice(&two().end(), "w"), Ok(()));
+    let three = two().added(pod("0a1-new", "1", true)).end();
+    assert!(
+        message(nothing_is_made_twice(&three, "w")).contains("one of 3 pods of w-0-a, which should have 2")
+    );
+}
+
+#[test]
+fn a_refusal_is_no_breach() {
+    let refused = Story::flat().mark(SharedMark::UpdateRefused, json!({"message": "not yet"})).end();
+    assert!(matches!(are_admitted(&refused), Err(Broken::NotAsked(why)) if why.contains("not yet")));
+    assert_eq!(are_admitted(&Story::flat().end()), Ok(()));
+}
