@@ -28,6 +28,8 @@ pub const LABEL_COMPONENT: &str = "app.kubernetes.io/component";
 pub const COMPONENT_HEADLESS_SERVICE: &str = "pcs-headless-service";
 /// Component of a PodCliqueScalingGroup.
 pub const COMPONENT_SCALING_GROUP: &str = "pcs-podcliquescalinggroup";
+/// Component of a HorizontalPodAutoscaler.
+pub const COMPONENT_AUTOSCALER: &str = "pcs-hpa";
 /// Component of a PodGang.
 pub const COMPONENT_POD_GANG: &str = "podgang";
 /// Component of a standalone PodClique.

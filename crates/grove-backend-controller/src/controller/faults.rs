@@ -59,6 +59,8 @@ pub struct Faults {
     pub restless_conditions: bool,
     /// Statuses count pods that are being deleted (STAT-01, TERM-01).
     pub terminating_is_counted: bool,
+    /// Scaling in takes the oldest pod of equals (AUTO-07).
+    pub oldest_go_first: bool,
     /// PodGangs are named by epochs, as upstream's newer releases do. Not a fault: nothing may go by their names.
     pub epoch_names: bool,
 }
@@ -126,6 +128,8 @@ pub enum Fault {
     RestlessConditions,
     /// See [`Faults::terminating_is_counted`].
     TerminatingIsCounted,
+    /// See [`Faults::oldest_go_first`].
+    OldestGoFirst,
     /// See [`Faults::epoch_names`].
     EpochNames,
 }
@@ -159,6 +163,7 @@ impl FromStr for Fault {
             "former-base-counts" => Ok(Self::FormerBaseCounts),
             "restless-conditions" => Ok(Self::RestlessConditions),
             "terminating-is-counted" => Ok(Self::TerminatingIsCounted),
+            "oldest-go-first" => Ok(Self::OldestGoFirst),
             "epoch-names" => Ok(Self::EpochNames),
             _ => Err(format!("no fault {text:?}")),
         }
@@ -194,6 +199,7 @@ impl FromIterator<Fault> for Faults {
                 Fault::FormerBaseCounts => on.former_base_counts = true,
                 Fault::RestlessConditions => on.restless_conditions = true,
                 Fault::TerminatingIsCounted => on.terminating_is_counted = true,
+                Fault::OldestGoFirst => on.oldest_go_first = true,
                 Fault::EpochNames => on.epoch_names = true,
             }
         }

@@ -14,6 +14,7 @@
 //!   `cluster_topology_binding_status`, `conditions`: the contents of a status
 //! - `gang_composition`, `topology_translation`, `pod_gang_object`, `pod_clique_object`: what the objects
 //!   look like
+//! - `autoscaler`: HorizontalPodAutoscalers
 //! - `gang_view`: a PodGang and its pods
 //! - `remembered_replicas`: of PodCliques that were deleted by hand
 //! - `gang_termination`: when a scope is recycled; `generations`: which pods are of which generation; `duration`: how long
@@ -23,6 +24,7 @@
 
 pub mod admission;
 mod api_layer;
+mod autoscaler;
 mod caches;
 mod children;
 mod cluster_topology_binding;

@@ -1,5 +1,5 @@
 //! Reconciles a PodCliqueSet to the objects under it: headless Services, standalone PodCliques, scaling
-//! groups, PodGangs.
+//! groups, their autoscalers, PodGangs.
 //!
 //! Scaling groups make their own PodCliques, PodCliques their pods; PodGangs are handed to the backend by
 //! their own reconciler. Status is `pod_clique_set_status`'s. A new template reaches the PodCliques at once
@@ -21,7 +21,7 @@ use super::error::ReconcileError;
 use super::gang_composition::{self, GangShape};
 use super::generations::of_replica;
 use super::topology_translation::topology_name;
-use super::{pod_clique_set_objects as objects, pod_gang_object};
+use super::{autoscaler, pod_clique_set_objects as objects, pod_gang_object};
 use crate::backend::{SchedulerBackend, generation};
 
 /// Reason of the event on a PodCliqueSet whose backend is not enabled (ADM-11).
@@ -110,6 +110,7 @@ async fn writes<'a>(
     let mut writes = services.finish(&key);
     writes.extend(cliques.finish(&key));
     writes.extend(groups.finish(&key));
+    writes.extend(autoscaler::writes(context, pcs, &key).await);
     writes.extend(gangs.finish(&key));
     Ok(writes)
 }

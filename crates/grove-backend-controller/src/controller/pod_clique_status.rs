@@ -19,7 +19,7 @@ use super::conditions::{self, Verdict};
 use super::context::Context;
 use super::error::ReconcileError;
 use super::faults::Faults;
-use super::gang_view::{is_bound, is_former, is_live, own_pods};
+use super::gang_view::{is_bound, is_former, is_live, is_ready, own_pods};
 use super::json_diff::merge_patch;
 use super::writes;
 
@@ -87,7 +87,7 @@ fn status(
     let mut status = PodCliqueStatus {
         observed_generation: observed.or(before.observed_generation),
         replicas,
-        ready_replicas: count(&|pod| is_bound(pod) && condition(pod, "Ready")),
+        ready_replicas: count(&|pod| is_bound(pod) && is_ready(pod)),
         updated_replicas: count(&|pod| pod.labels().get(LABEL_POD_TEMPLATE_HASH) == template),
         schedule_gated_replicas: count(&is_gated),
         scheduled_replicas: count(&is_bound),
@@ -95,7 +95,7 @@ fn status(
         ..before.clone()
     };
     let minimum = pclq.spec.min_available.unwrap_or(pclq.spec.replicas);
-    let is_unready = |pod: &Pod| faults.starting_is_unhealthy && !condition(pod, "Ready");
+    let is_unready = |pod: &Pod| faults.starting_is_unhealthy && !is_ready(pod);
     let unhealthy = count(&|pod| is_bound(pod) && (is_unhealthy(pod) || is_unready(pod)));
     let scheduled = status.scheduled_replicas;
     let present = count(&|pod| is_bound(pod) && !is_former(pod, generation));
@@ -181,11 +181,6 @@ pub(super) fn selector_text(labels: &std::collections::BTreeMap<String, String>)
     labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
 }
 
-fn condition(pod: &Pod, type_: &str) -> bool {
-    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
-    conditions.iter().any(|condition| condition.type_ == type_ && condition.status == "True")
-}
-
 fn is_gated(pod: &Pod) -> bool {
     let gates = pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_ref());
     gates.is_some_and(|gates| !gates.is_empty())
@@ -205,7 +200,7 @@ fn is_unhealthy(pod: &Pod) -> bool {
         ended.any(|ended| ended.exit_code != 0)
     };
     let started = || containers.iter().any(|container| container.started == Some(true) && !container.ready);
-    !condition(pod, "Ready") && (containers.iter().any(failed) || started())
+    !is_ready(pod) && (containers.iter().any(failed) || started())
 }
 
 #[cfg(test)]

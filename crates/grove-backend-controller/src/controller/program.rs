@@ -207,8 +207,11 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
     }
     servers.spawn(serve("health", options.health_bind, health, stopped.clone()));
     servers.spawn(serve("metrics", options.metrics_bind, servers::metrics(metrics), stopped.clone()));
-    let webhooks =
-        admission::router(AdmissionState { registry: registry.clone(), bindings: Arc::new(client.clone()) });
+    let webhooks = admission::router(AdmissionState {
+        registry: registry.clone(),
+        bindings: Arc::new(client.clone()),
+        minimums: Arc::new(client.clone()),
+    });
     servers.spawn(serve_tls(options.webhook_bind, tls, webhooks, stopped.clone()));
 
     let reconcilers = async {

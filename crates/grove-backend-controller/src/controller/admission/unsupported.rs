@@ -15,7 +15,6 @@ const MNNVL_GROUP: &str = "grove.io/mnnvl-group";
 const AUTO_MNNVL: &str = "grove.io/auto-mnnvl";
 
 const NO_STARTUP_ORDER: &str = "startup order is not supported yet";
-const NO_AUTOSCALING: &str = "autoscaling is not supported yet";
 const NO_SHARED_CLAIMS: &str = "shared resource claims are not supported yet";
 
 /// Findings on features of `pcs` that are not there yet.
@@ -28,16 +27,10 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Validation {
     for (index, clique) in template.cliques.iter().enumerate() {
         let path = format!("spec.template.cliques[{index}]");
         forbid(!clique.spec.starts_after.is_empty(), format!("{path}.spec.startsAfter"), NO_STARTUP_ORDER);
-        forbid(
-            clique.spec.auto_scaling_config.is_some(),
-            format!("{path}.spec.autoScalingConfig"),
-            NO_AUTOSCALING,
-        );
         forbid(!clique.resource_sharing.is_empty(), format!("{path}.resourceSharing"), NO_SHARED_CLAIMS);
     }
     for (index, group) in template.pod_clique_scaling_groups.iter().enumerate() {
         let path = format!("spec.template.podCliqueScalingGroups[{index}]");
-        forbid(group.scale_config.is_some(), format!("{path}.scaleConfig"), NO_AUTOSCALING);
         forbid(!group.resource_sharing.is_empty(), format!("{path}.resourceSharing"), NO_SHARED_CLAIMS);
     }
     let has_claim_templates = !template.resource_claim_templates.is_empty();
@@ -102,8 +95,6 @@ mod tests {
     #[case("/spec/template/cliqueStartupType", json!("CliqueStartupTypeInOrder"))]
     #[case("/spec/template/cliqueStartupType", json!("CliqueStartupTypeExplicit"))]
     #[case(&format!("{CLIQUE}/spec/startsAfter"), json!(["b"]))]
-    #[case(&format!("{CLIQUE}/spec/autoScalingConfig"), json!({ "maxReplicas": 4 }))]
-    #[case(&format!("{GROUP}/scaleConfig"), json!({ "maxReplicas": 4 }))]
     #[case("/spec/template/resourceClaimTemplates", json!([{ "name": "claim", "templateSpec": {} }]))]
     #[case("/spec/template/resourceSharing", sharing())]
     #[case(&format!("{CLIQUE}/resourceSharing"), sharing())]
@@ -135,14 +126,12 @@ mod tests {
         let findings = check(&pcs(&[
             ("/spec/template/cliqueStartupType", json!("CliqueStartupTypeInOrder")),
             (&format!("{CLIQUE}/spec/startsAfter"), json!(["b"])),
-            (&format!("{CLIQUE}/spec/autoScalingConfig"), json!({ "maxReplicas": 4 })),
             (&format!("{CLIQUE}/resourceSharing"), sharing()),
             (&format!("{CLIQUE}/annotations/grove.io~1mnnvl-group"), json!("train")),
             ("/metadata/annotations/grove.io~1auto-mnnvl", json!("enabled")),
         ]));
         insta::assert_snapshot!(lines(&findings.errors), @r#"
         spec.template.cliques[0].spec.startsAfter: Forbidden: startup order is not supported yet
-        spec.template.cliques[0].spec.autoScalingConfig: Forbidden: autoscaling is not supported yet
         spec.template.cliques[0].resourceSharing: Forbidden: shared resource claims are not supported yet
         spec.template.cliqueStartupType: Unsupported value: "CliqueStartupTypeInOrder": startup order is not supported yet, only CliqueStartupTypeAnyOrder is
         metadata.annotations[grove.io/auto-mnnvl]: Invalid value: "enabled": MNNVL is not supported yet, remove the grove.io/auto-mnnvl annotation

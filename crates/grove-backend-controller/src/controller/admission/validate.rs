@@ -9,7 +9,7 @@ use grove_api::PodCliqueSet;
 use super::findings::keep_new;
 use super::topology_bindings::LookupError;
 use super::{
-    AdmissionState, immutability, pod_template, scheduler, startup_order, structure, topology,
+    AdmissionState, autoscaling, immutability, pod_template, scheduler, startup_order, structure, topology,
     topology_change, unsupported,
 };
 use crate::backend::Validation;
@@ -43,6 +43,7 @@ pub async fn validate_update(
     let mut findings = keep_new(own_rules(new), &own_rules(old));
     findings.errors.extend(immutability::check(old, new));
     findings.warnings.extend(topology_change::deprecations(new));
+    findings.warnings.extend(autoscaling::warnings(old, new));
     if findings.admits() && topology_change::is_repair(old, new) {
         findings.extend(topology::check(new, cluster.bindings.as_ref()).await?);
     }
@@ -61,6 +62,7 @@ fn is_same_to_all_rules(old: &PodCliqueSet, new: &PodCliqueSet) -> bool {
 fn own_rules(pcs: &PodCliqueSet) -> Validation {
     let mut findings = Validation { errors: structure::check(pcs), warnings: Vec::new() };
     findings.errors.extend(startup_order::check(pcs));
+    findings.errors.extend(autoscaling::check(pcs));
     findings.extend(pod_template::check(pcs));
     findings.extend(unsupported::check(pcs));
     findings

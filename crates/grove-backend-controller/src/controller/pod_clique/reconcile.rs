@@ -1,11 +1,13 @@
 //! One pass over a PodClique: as many pods as wanted, then gates off where they may come off. Pods of a former generation are
 //! no pods of it any more: they are deleted, and made anew.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures::FutureExt;
 use grove_api::names::{
-    LABEL_BASE_POD_GANG, LABEL_GENERATION, LABEL_POD_GANG, LABEL_POD_INDEX, LABEL_SCHEDULER_NAME,
+    LABEL_BASE_POD_GANG, LABEL_GENERATION, LABEL_POD_GANG, LABEL_POD_INDEX, LABEL_POD_TEMPLATE_HASH,
+    LABEL_SCHEDULER_NAME,
 };
 use grove_api::{PodClique, PodCliqueSet, PodGang};
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, Pod};
@@ -21,7 +23,7 @@ use crate::controller::children::{self, Write};
 use crate::controller::context::Context;
 use crate::controller::error::ReconcileError;
 use crate::controller::gang_view::{
-    GangView, has_earlier_pods, is_bound, is_finished, is_former, is_live, own_pods,
+    GangView, has_earlier_pods, is_bound, is_finished, is_former, is_live, is_ready, own_pods,
 };
 use crate::controller::writes;
 
@@ -88,9 +90,9 @@ impl Clique<'_> {
         let counts = |pod: &&Arc<Pod>| is_live(pod) || (terminating_counts && !is_finished(pod));
         let (former, own): (Vec<_>, Vec<_>) =
             pods.iter().filter(undeleted).partition(|pod| is_former(pod, self.generation));
-        let live: Vec<_> = own.into_iter().filter(counts).map(|pod| replica(pod)).collect();
+        let live: Vec<_> = own.into_iter().filter(counts).map(|pod| self.replica(pod)).collect();
         let member = Membership { pod_gang: self.pod_gang, pod_clique: &self.pclq.name_any(), pod_index: 0 };
-        let hard = member.min_replicas().unwrap_or(0);
+        let hard = member.min_replicas().filter(|_| self.backend.keeps_places(self.pod_gang)).unwrap_or(0);
         let plan = replicas::plan(self.pclq.spec.replicas, hard, &live, &unseen.created);
 
         let finished =
@@ -117,6 +119,19 @@ impl Clique<'_> {
             Err(error) => self.context.events.warn(self.pclq, REASON_POD_CREATE_FAILED, &reason(error)).await,
         }
         result
+    }
+
+    fn replica(&self, pod: &Pod) -> replicas::Replica {
+        let hash = |labels: &BTreeMap<String, String>| labels.get(LABEL_POD_TEMPLATE_HASH).cloned();
+        let made = pod.metadata.creation_timestamp.as_ref().map_or(0, |made| made.0.as_second());
+        replicas::Replica {
+            uid: pod.uid().unwrap_or_default(),
+            index: pod.labels().get(LABEL_POD_INDEX).and_then(|index| index.parse().ok()),
+            bound: is_bound(pod),
+            ready: is_ready(pod),
+            current: hash(pod.labels()) == hash(self.pclq.labels()),
+            made: if self.context.faults.oldest_go_first { -made } else { made },
+        }
     }
 
     /// Whether the PodGang, whose generation pods join, knows of the recycle that they come from. A scaled one follows its
@@ -234,14 +249,6 @@ fn seen(pod: &Pod) -> Seen<'_> {
         name: pod.metadata.name.as_deref().unwrap_or_default(),
         uid: pod.metadata.uid.as_deref().unwrap_or_default(),
         going: pod.metadata.deletion_timestamp.is_some(),
-    }
-}
-
-fn replica(pod: &Pod) -> replicas::Replica {
-    replicas::Replica {
-        uid: pod.uid().unwrap_or_default(),
-        index: pod.labels().get(LABEL_POD_INDEX).and_then(|index| index.parse().ok()),
-        bound: is_bound(pod),
     }
 }
 
