@@ -168,7 +168,8 @@ fn with_numbers(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
             let field = |(key, value): (&String, &Value)| {
-                let number = matches!(key.as_str(), "value" | "averageValue").then(|| quantity(value)).flatten();
+                let number =
+                    matches!(key.as_str(), "value" | "averageValue").then(|| quantity(value)).flatten();
                 (key.clone(), number.map_or_else(|| with_numbers(value), Value::from))
             };
             Value::Object(fields.iter().map(field).collect::<Map<_, _>>())
@@ -209,9 +210,7 @@ mod tests {
     }
 
     fn pcs(replicas: i32) -> PodCliqueSet {
-        let clique = |name: &str, config: Value| {
-            json!({"name": name, "spec": {"podSpec": {}, "replicas": 3, "minAvailable": 2, "autoScalingConfig": config}})
-        };
+        let clique = |name: &str, config: Value| json!({"name": name, "spec": {"podSpec": {}, "replicas": 3, "minAvailable": 2, "autoScalingConfig": config}});
         serde_json::from_value(json!({
             "metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl"},
             "spec": {"replicas": replicas, "template": {
@@ -264,7 +263,10 @@ mod tests {
         let mut changed = pcs(2);
         changed.spec.template.cliques[0].spec.auto_scaling_config.as_mut().unwrap().max_replicas = 9;
         let patches = step(&world, &changed).await;
-        assert!(patches.iter().all(|(_, patch)| *patch == json!({"spec": {"maxReplicas": 9}})), "{patches:?}");
+        assert!(
+            patches.iter().all(|(_, patch)| *patch == json!({"spec": {"maxReplicas": 9}})),
+            "{patches:?}"
+        );
         assert_eq!(patches.len(), 2);
     }
 
@@ -279,7 +281,10 @@ mod tests {
         let written = step(&world, &pcs(1)).await;
         let of_kind = |kind: &str| written.iter().filter(|(request, _)| request.ends_with(kind)).count();
         assert_eq!((of_kind("horizontalpodautoscalers"), of_kind("events")), (1, 1), "{written:?}");
-        assert_eq!(step(&world, &pcs(1)).await.iter().filter(|(_, body)| body["reason"].is_string()).count(), 0);
+        assert_eq!(
+            step(&world, &pcs(1)).await.iter().filter(|(_, body)| body["reason"].is_string()).count(),
+            0
+        );
     }
 
     #[rstest::rstest]

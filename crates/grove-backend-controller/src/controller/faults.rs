@@ -61,6 +61,8 @@ pub struct Faults {
     pub terminating_is_counted: bool,
     /// Scaling in takes the oldest pod of equals (AUTO-07).
     pub oldest_go_first: bool,
+    /// Pods that start after others keep their gates (START-05).
+    pub order_holds_scheduling: bool,
     /// PodGangs are named by epochs, as upstream's newer releases do. Not a fault: nothing may go by their names.
     pub epoch_names: bool,
 }
@@ -130,6 +132,8 @@ pub enum Fault {
     TerminatingIsCounted,
     /// See [`Faults::oldest_go_first`].
     OldestGoFirst,
+    /// See [`Faults::order_holds_scheduling`].
+    OrderHoldsScheduling,
     /// See [`Faults::epoch_names`].
     EpochNames,
 }
@@ -164,6 +168,7 @@ impl FromStr for Fault {
             "restless-conditions" => Ok(Self::RestlessConditions),
             "terminating-is-counted" => Ok(Self::TerminatingIsCounted),
             "oldest-go-first" => Ok(Self::OldestGoFirst),
+            "order-holds-scheduling" => Ok(Self::OrderHoldsScheduling),
             "epoch-names" => Ok(Self::EpochNames),
             _ => Err(format!("no fault {text:?}")),
         }
@@ -200,6 +205,7 @@ impl FromIterator<Fault> for Faults {
                 Fault::RestlessConditions => on.restless_conditions = true,
                 Fault::TerminatingIsCounted => on.terminating_is_counted = true,
                 Fault::OldestGoFirst => on.oldest_go_first = true,
+                Fault::OrderHoldsScheduling => on.order_holds_scheduling = true,
                 Fault::EpochNames => on.epoch_names = true,
             }
         }

@@ -18,6 +18,7 @@
 //! - `gang_view`: a PodGang and its pods
 //! - `remembered_replicas`: of PodCliques that were deleted by hand
 //! - `gang_termination`: when a scope is recycled; `generations`: which pods are of which generation; `duration`: how long
+//! - `startup_order`: who waits for whom; `init_access`: what it takes to see them
 //! - `children`, `writes`, `json_diff`: writing no more than what differs
 //! - `admission`: webhooks; `servers`: the HTTP sides; `leader`: one leader at a time
 //! - `events`, `metrics`, `api_layer`: what it reports; `faults`, `fault_injection`: how it is made to fail
@@ -42,6 +43,7 @@ mod gang_termination;
 mod gang_view;
 mod generations;
 mod informer;
+mod init_access;
 pub mod install;
 mod json_diff;
 mod leader;
@@ -65,6 +67,7 @@ mod reconcilers;
 mod remembered_replicas;
 mod scaling_group_status;
 mod servers;
+mod startup_order;
 #[cfg(test)]
 mod test_api;
 mod topology_translation;

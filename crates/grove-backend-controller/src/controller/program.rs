@@ -26,6 +26,7 @@ use super::configuration::{Configuration, ConfigurationError};
 use super::context::{Context, SyncedGangs};
 use super::events::Events;
 use super::faults::Faults;
+use super::init_access::InitAccess;
 use super::install::{MUTATING_CONFIGURATIONS, SECRET, VALIDATING_CONFIGURATIONS};
 use super::leader::Candidate;
 use super::metrics::Metrics;
@@ -189,6 +190,8 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         synced: SyncedGangs::default(),
         expectations: Expectations::default(),
         remembered: RememberedReplicas::default(),
+        init_access: InitAccess::default(),
+        init_image: configuration.init_image().to_owned(),
         ending: EndingNamespaces::default(),
         faults: options.faults.clone(),
     });

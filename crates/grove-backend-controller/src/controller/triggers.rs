@@ -29,6 +29,7 @@ pub(super) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
         if let Change { old: Some(old), new: None } = change {
             from.events.forget(&old.uid().unwrap_or_default());
             from.remembered.forget(&old.uid().unwrap_or_default(), |_| true);
+            from.init_access.forget(&old.uid().unwrap_or_default());
         }
         if let Change { old: Some(old), new: Some(new) } = change
             && new.spec.replicas < old.spec.replicas

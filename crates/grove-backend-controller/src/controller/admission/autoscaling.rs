@@ -19,7 +19,8 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
         let path = format!("spec.template.cliques[{index}].spec.autoScalingConfig");
         let Some(config) = &clique.spec.auto_scaling_config else { continue };
         if grouped(&clique.name) {
-            let message = "AutoScalingConfig is not allowed to be defined for PodClique that is part of scaling group";
+            let message =
+                "AutoScalingConfig is not allowed to be defined for PodClique that is part of scaling group";
             errors.push(invalid(&path, clique.name.as_str(), message));
         }
         let (replicas, min_available) = (clique.spec.replicas, clique.spec.min_available);
@@ -67,7 +68,9 @@ pub(super) fn warnings(old: &PodCliqueSet, new: &PodCliqueSet) -> Vec<String> {
     });
     let live = cliques.chain(groups).filter(|_| old.spec.replicas > 0);
     live.map(|(path, kind)| {
-        format!("{path} is for new replicas of the PodCliqueSet: existing {kind} keep theirs; scale these instead")
+        format!(
+            "{path} is for new replicas of the PodCliqueSet: existing {kind} keep theirs; scale these instead"
+        )
     })
     .collect()
 }

@@ -138,6 +138,7 @@ mod tests {
     async fn all_findings_come_at_once() {
         let findings = create(&pcs(&[
             ("/spec/replicas", json!(-1)),
+            ("/spec/template/cliqueStartupType", json!("CliqueStartupTypeExplicit")),
             ("/spec/template/cliques/0/spec/startsAfter", json!(["a"])),
             ("/spec/template/cliques/0/spec/podSpec/nodeName", json!("n1")),
             ("/spec/updateStrategy", json!({ "type": "OnDelete" })),
@@ -152,7 +153,6 @@ mod tests {
                 "spec.replicas",
                 "spec.template.cliques[0].spec.startsAfter",
                 "spec.template.cliques[0].spec.podSpec.nodeName",
-                "spec.template.cliques[0].spec.startsAfter",
                 "spec.template.topologyConstraint.topologyName",
                 "spec.template.cliques[1].spec.podSpec.schedulerName",
             ]
@@ -178,9 +178,9 @@ mod tests {
     /// Whoever stored it, perhaps another operator, knew what this one does not do yet.
     #[tokio::test]
     async fn a_stored_feature_that_is_not_supported_blocks_no_edit() {
-        let in_order = ("/spec/template/cliqueStartupType", json!("CliqueStartupTypeInOrder"));
-        let (old, new) =
-            (pcs(std::slice::from_ref(&in_order)), pcs(&[in_order, ("/spec/replicas", json!(3))]));
+        let sharing = json!([{ "name": "claim", "scope": "AllReplicas" }]);
+        let shared = ("/spec/template/resourceSharing", sharing);
+        let (old, new) = (pcs(std::slice::from_ref(&shared)), pcs(&[shared, ("/spec/replicas", json!(3))]));
         assert!(!create(&old).await.admits());
         assert!(update(&old, &new).await.admits());
         assert!(!update(&pcs(&[]), &old).await.admits());

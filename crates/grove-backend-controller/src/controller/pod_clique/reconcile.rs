@@ -143,7 +143,7 @@ impl Clique<'_> {
 
     async fn create(&self, index: i32) -> Result<(), ReconcileError> {
         let name = create::pod_name(&self.pclq.name_any());
-        let mut pod = pod::pod(self.pcs, self.pclq, &name, index);
+        let mut pod = pod::pod(self.pcs, self.pclq, &name, index, &self.context.init_image);
         let pod_clique = self.pclq.name_any();
         let member = Membership { pod_gang: self.pod_gang, pod_clique: &pod_clique, pod_index: index };
         if self.generation > 0 {
@@ -169,6 +169,9 @@ impl Clique<'_> {
     async fn release(&self, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
         let gated: Vec<_> = pods.iter().filter(|pod| is_live(pod) && is_gated(pod)).collect();
         if gated.is_empty() {
+            return Ok(());
+        }
+        if self.context.faults.order_holds_scheduling && !self.pclq.spec.starts_after.is_empty() {
             return Ok(());
         }
         if self.context.faults.early_ungate {
