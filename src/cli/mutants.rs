@@ -166,6 +166,7 @@ async fn run_one(mutant: &Mutant, place: Place, args: &MutantsArgs) -> Result<Ke
         }
     };
     let folder = args.report_dir.join(&mutant.id);
+    let rules: Vec<_> = spec.rules.values().flatten().cloned().collect();
     let settings = Settings {
         run: run_id(),
         programs,
@@ -193,7 +194,8 @@ async fn run_one(mutant: &Mutant, place: Place, args: &MutantsArgs) -> Result<Ke
     talk.end();
     let unwritten = |error: &dyn std::fmt::Display| Failure::Infrastructure(error.to_string());
     report::write_all(&folder, &report).map_err(|error| unwritten(&error))?;
-    let outcome = mutant.judge(&found(&report));
+    let idle = rules.into_iter().filter(|rule| rule.applied.times() == 0).map(|rule| rule.name);
+    let outcome = mutant.judge(&Found { idle_rules: idle.collect(), ..found(&report) });
     let kept = Kept { id: mutant.id.clone(), outcome, seconds: begin.elapsed().as_secs_f64() };
     let text = serde_json::to_string_pretty(&kept).map_err(|error| unwritten(&error))?;
     std::fs::write(folder.join(KEPT), text).map_err(|error| unwritten(&error))?;

@@ -24,14 +24,16 @@ const SET: &str = "SET";
 /// The objects of a PodCliqueSet by kind and name; several of one name where the names differ only in what is random.
 type Picture<'a> = BTreeMap<(String, String), Vec<(Value, &'a Value)>>;
 
-/// Everything that the PodCliqueSet `other` became is there for `reference` too, and the other way round.
+/// Everything that the PodCliqueSet `other` became before its place in the history is there for `reference` before its own
+/// too, and the other way round.
 ///
 /// # Errors
 /// A violation per object that one has alone, has more often, or has otherwise.
-pub fn same(history: &History, reference: &str, other: &str) -> Ruling {
-    let end = history.end();
+pub fn same(history: &History, reference: (usize, &str), other: (usize, &str)) -> Ruling {
     let own_keys = schedulers::of(history.header.target).own_keys();
-    let (wanted, found) = (picture(&end, reference, own_keys), picture(&end, other, own_keys));
+    let (then, now) = (history.before(reference.0), history.before(other.0));
+    let (wanted, found) = (picture(&then, reference.1, own_keys), picture(&now, other.1, own_keys));
+    let other = other.1;
     let keys: BTreeSet<_> = wanted.keys().chain(found.keys()).collect();
     none(keys.into_iter().filter_map(|key| {
         let (kind, name) = key;
@@ -55,9 +57,9 @@ pub fn same(history: &History, reference: &str, other: &str) -> Ruling {
     }))
 }
 
-/// How many objects a PodCliqueSet became, itself not counted: so many writes it took at least.
+/// How many objects there are of a PodCliqueSet, itself counted.
 pub fn size(live: &Live, set: &str) -> usize {
-    picture(live, set, &[]).values().map(Vec::len).sum::<usize>().saturating_sub(1)
+    picture(live, set, &[]).values().map(Vec::len).sum()
 }
 
 fn picture<'a>(live: &'a Live, set: &str, own_keys: &[&str]) -> Picture<'a> {
@@ -133,6 +135,10 @@ fn canonical(object: &Value, own_keys: &[&str]) -> Value {
         canonical["status"] = object["status"].clone();
     }
     strip(&mut canonical, own_keys);
+    if let Some(metadata) = canonical["metadata"].as_object_mut() {
+        // Annotations of which only the scheduler's own were there are none.
+        metadata.retain(|_, value| value.as_object().is_none_or(|fields| !fields.is_empty()));
+    }
     canonical
 }
 
@@ -202,6 +208,7 @@ fn first_difference(path: &str, wanted: &Value, found: &Value) -> Option<String>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use conformance_contract::target::Target;
     use conformance_history::testing::Story;
 
     use crate::message;
@@ -228,7 +235,9 @@ mod tests {
     fn judge(change: impl FnOnce(&mut Vec<Value>)) -> Ruling {
         let mut other = set("crash-1", "zz9").to_vec();
         change(&mut other);
-        same(&Story::flat().all_added(set("calm", "aaa")).all_added(other).end(), "calm", "crash-1")
+        let story = Story::flat().all_added(set("calm", "aaa")).all_added(other).end();
+        let end = story.entries.len();
+        same(&story, (end, "calm"), (end, "crash-1"))
     }
 
     #[test]
@@ -237,7 +246,18 @@ mod tests {
             objects[1]["status"]["conditions"].as_array_mut().expect("conditions").reverse();
         };
         assert_eq!(judge(turned), Ok(()));
-        assert_eq!(size(&Story::flat().all_added(set("calm", "aaa")).end().end(), "calm"), 3);
+        assert_eq!(size(&Story::flat().all_added(set("calm", "aaa")).end().end(), "calm"), 4);
+    }
+
+    #[rstest::rstest]
+    #[case::by_the_scheduler("scheduling.koordinator.sh/device-allocated", true)]
+    #[case::by_anybody_else("example.com/noted", false)]
+    fn what_is_noted_on_a_pod(#[case] key: &str, #[case] may_differ: bool) {
+        let mut other = set("crash-1", "zz9").to_vec();
+        other[3]["metadata"]["annotations"] = json!({ key: "noted" });
+        let story = Story::on(Target::KOORDINATOR).all_added(set("calm", "aaa")).all_added(other).end();
+        let end = story.entries.len();
+        assert_eq!(same(&story, (end, "calm"), (end, "crash-1")).is_ok(), may_differ);
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub struct Breakage {
     pub upgrade: Option<Vec<String>>,
     /// Rules of a fault proxy between the reference controller and the API server: its requests and what it sees.
     pub controller: Vec<Rule>,
-    /// Rules of a fault proxy between the API server and who binds the target's pods.
+    /// Rules of a fault proxy between the API server and each program of the target's scheduler, or who stands in for it.
     pub scheduler: Vec<Rule>,
     /// Requests about PodCliqueSets that the validating webhook is not asked about: CEL over `object`, `oldObject` and
     /// `request`.
@@ -77,7 +77,10 @@ impl Breakage {
         spec.plugins_off = self.plugins_off.iter().map(|name| (target.scheduler(), name.clone())).collect();
         spec.altered = self.unasked.iter().map(|requests| unasked(requests)).collect();
         spec.altered.extend(self.altered.clone());
-        let binder = spec.binding_part(target.scheduler());
+        let mut of_scheduler: Vec<Part> = spec.parts_of(target.scheduler()).collect();
+        if of_scheduler.is_empty() {
+            of_scheduler.extend(spec.binding_part(target.scheduler()));
+        }
         for (part, rules) in [
             (Part::Controller, &self.controller),
             (Part::TRAINER, &self.trainer),
@@ -85,8 +88,8 @@ impl Breakage {
         ] {
             spec = rules.iter().cloned().fold(spec, |spec, rule| spec.with_rule(part, rule));
         }
-        for (part, rule) in self.scheduler.iter().filter_map(|rule| Some((binder?, rule))) {
-            spec = spec.with_rule(part, rule.clone());
+        for part in of_scheduler {
+            spec = self.scheduler.iter().cloned().fold(spec, |spec, rule| spec.with_rule(part, rule));
         }
         spec
     }

@@ -13,6 +13,8 @@ pub struct Found {
     pub kept: Vec<String>,
     /// Clauses that ended in an error, with the reason.
     pub errors: Vec<(String, String)>,
+    /// Rules of fault proxies that never did anything: what they are to break was whole.
+    pub idle_rules: Vec<String>,
 }
 
 /// Whether the suite has seen what is broken.
@@ -61,6 +63,10 @@ impl Mutant {
         if !unexpected.is_empty() {
             verdict = Verdict::Wrong;
             because.push(format!("red, and may not be: {}", unexpected.join(" ")));
+        }
+        if !found.idle_rules.is_empty() {
+            verdict = Verdict::Wrong;
+            because.push(format!("did nothing: {}", found.idle_rules.join(", ")));
         }
         if self.equivalent.is_some() && verdict == Verdict::Killed {
             verdict = Verdict::Equivalent;

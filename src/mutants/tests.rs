@@ -33,6 +33,16 @@ fn one_of_each_set_must_be_red_and_nothing_else(#[case] ids: &[&str], #[case] wa
 }
 
 #[test]
+fn what_was_not_broken_is_not_killed() {
+    let idle_rules = vec!["what is seen".to_owned()];
+    let outcome = mutant("no-owner-references").judge(&Found { idle_rules, ..red(&["GANG-01", "DEL-01"]) });
+    assert_eq!(
+        (outcome.verdict, outcome.because),
+        (Verdict::Wrong, vec!["did nothing: what is seen".to_owned()])
+    );
+}
+
+#[test]
 fn an_error_is_not_red() {
     let errors = vec![("DEL-01".to_owned(), "the wait ran out".to_owned())];
     let outcome = mutant("no-owner-references").judge(&Found { errors, ..red(&["GANG-01"]) });

@@ -35,7 +35,7 @@ mod tests;
 pub use error::ProxyError;
 pub use log::Fault;
 pub use patch::{Change, Edit, Patch};
-pub use rule::{Action, Match, Rule, When};
+pub use rule::{Action, Applied, Match, Rule, When};
 pub use rules::{Counted, ProxyHandle, RuleId};
 pub use server::{Credentials, Proxy, ProxyConfig};
 pub use target::Verb;

@@ -7,6 +7,9 @@
 //! action: {refuse: {code: 409}}
 //! ```
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -28,6 +31,30 @@ pub struct Rule {
     pub when: When,
     /// What it does then.
     pub action: Action,
+    /// How often it has, at whatever proxy its clones were added to.
+    #[serde(skip)]
+    pub applied: Applied,
+}
+
+/// How often a rule and its clones have done what they do. No part of what a rule is.
+#[derive(Debug, Clone, Default)]
+pub struct Applied(Arc<AtomicU64>);
+
+impl Applied {
+    /// So often.
+    pub fn times(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn once_more(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl PartialEq for Applied {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// What a rule is about; whatever is left out matches everything. Names and namespaces may have `*` in them.
@@ -233,7 +260,7 @@ impl Action {
 impl Rule {
     /// A rule that fires at every match.
     pub fn new(name: impl Into<String>, matches: Match, action: Action) -> Self {
-        Self { name: name.into(), matches, when: When::default(), action }
+        Self { name: name.into(), matches, when: When::default(), action, applied: Applied::default() }
     }
 
     /// The same at the n-th match and at no other, from 1.

@@ -275,6 +275,7 @@ impl Rules {
         let entry = &mut state.entries[step.id.0];
         if skipped.is_none() {
             entry.applied += 1;
+            entry.rule.applied.once_more();
         }
         let fault = Fault {
             time: Timestamp::now(),

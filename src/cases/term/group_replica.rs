@@ -1,10 +1,11 @@
-//! 1 node; a clique of one pod, and a scaling group of 2 replicas of 2 pods, of which one is needed. First a pod of the scaled
-//! replica crashes, then one of the replica in the base PodGang, then one of each.
+//! 1 node x 8 GPUs and 1 without; a clique of one pod x 8 GPUs, and a scaling group of 2 replicas of 2 pods without, of which one
+//! is needed. First a pod of the scaled replica crashes, then one of the replica in the base PodGang, then one of each while
+//! there is no room for the base PodGang any more, only for the scaled one; then there is.
 
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::pod_health::Containers;
+use conformance_driver::pod_health::{Containers, uncordoned};
 use conformance_expect::Expected;
 use conformance_expect::scopes::{Scope, SetReplica};
 use conformance_history::{History, MarkName};
@@ -24,14 +25,14 @@ const UNITS: [&str; 2] = ["colony-0-wing-0-unit", "colony-0-wing-1-unit"];
 /// TERM-04, TERM-10, TERM-19.
 pub(crate) const CASE: Case = Case::new(
     "A scaling group's replica is recycled alone while others are enough, else its PodCliqueSet replica, base first",
-    |test| Box::pin(drive(test)),
+    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test)))),
     judge,
 )
 .clauses(&["TERM-04", "TERM-10", "TERM-19"])
-.nodes(&[nodes(1)]);
+.nodes(&[nodes(1).gpus(8), nodes(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
+    let gangs = test.submit(SET).await?;
     test.until_converged(SET).await?;
     for unit in [UNITS[1], UNITS[0]] {
         let old = test.pods_of(unit);
@@ -41,10 +42,19 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     let all = [LEAD, UNITS[0], UNITS[1]];
     let old: Vec<_> = all.iter().flat_map(|clique| test.pods_of(clique)).collect();
+    let room = test.look(|live| {
+        let of_lead = live.pods().find(|pod| pod.pod_clique() == Some(LEAD));
+        of_lead.and_then(|pod| pod.node().map(str::to_owned)).unwrap_or_default()
+    });
+    test.cordon(&room, true).await?;
     for unit in UNITS {
         crash(test, unit).await?;
     }
-    test.until_recycled("replica 0 of colony", "TERM-04", &all, &old, true).await?;
+    test.until_recycled("replica 0 of colony", "TERM-04", &all, &old, false).await?;
+    for base in gangs.iter().filter(|gang| gang.is_base) {
+        test.scheduler_passes_over(base).await?;
+    }
+    test.cordon(&room, false).await?;
     test.until_converged(SET).await?;
     test.mark(ANSWERED, Value::Null);
     Ok(())
@@ -80,15 +90,15 @@ fn judge(history: &History) -> Vec<Finding> {
         }),
         finding("TERM-10", || {
             let replica = replica(history, SET, 0)?;
-            history.reached(ANSWERED)?;
             let again = generations::only(history, &replica.scope(), 1);
             binding::base_first(&again, &history.gangs(SET)?)?;
+            history.reached(ANSWERED)?;
             binding::whole(&again.end(), &history.units(SET)?)
         }),
         finding("TERM-19", || {
             let replica = replica(history, SET, 0)?;
-            history.reached(ANSWERED)?;
-            termination::told(history, &replica)
+            termination::told(history, &replica)?;
+            history.reached(ANSWERED).map(drop)
         }),
     ]
 }

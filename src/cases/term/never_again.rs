@@ -56,9 +56,9 @@ fn judge(history: &History) -> Vec<Finding> {
     vec![
         finding("TERM-05", || {
             let hopeless = replica(history, HOPELESS, 0)?;
-            history.reached(WAITED)?;
             termination::times(history, &hopeless, &hopeless.scope(), 0)?;
             termination::nothing_else_deleted(history, &hopeless)?;
+            history.reached(WAITED)?;
             binding::whole(&history.end(), &history.units(HOPELESS)?)
         }),
         finding("TERM-06", || {

@@ -73,11 +73,11 @@ fn judge(history: &History) -> Vec<Finding> {
         }),
         finding("TERM-12", || {
             let first = replica(history, SET, 0)?;
-            let (room, _) = history.reached(ROOM)?;
+            let until = history.marks(ROOM).next().map_or(history.entries.len(), |(place, _)| place);
             for recycle in generations::recycles(history, &first.scope()) {
-                termination::kept(history, &first.scope(), &recycle, room)?;
+                termination::kept(history, &first.scope(), &recycle, until)?;
             }
-            Ok(())
+            history.reached(ROOM).map(drop)
         }),
     ]
 }

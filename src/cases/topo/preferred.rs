@@ -1,7 +1,6 @@
-//! Racks a and b of one node x 8 GPUs, rack c of 2 nodes x 16 GPUs. `possible`, 4 pods x 8 GPUs, would rather be in
-//! one rack, and c has room for it; a scheduler that fills small nodes first, or spreads pods, goes elsewhere. That
-//! leaves a and b: `impossible`, 2 pods x 8 GPUs, would rather be in one rack too, fits none, and is bound all the
-//! same.
+//! Rack a of one node x 24 GPUs, rack b of one x 8, rack c of 2 x 16. `possible`, 4 pods x 8 GPUs, would rather be in one
+//! rack, and c has room for it; a scheduler that fills small nodes first, or large ones, goes elsewhere. That leaves a and
+//! b: `impossible`, 4 pods x 8 GPUs too, would rather be in one rack, fits none, and is bound all the same.
 
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::Finding;
@@ -18,13 +17,13 @@ pub(crate) const CASE: Case = Case::new(
     judge,
 )
 .clauses(&["TOPO-08"])
-.nodes(&[nodes(1).gpus(8).rack("a"), nodes(1).gpus(8).rack("b"), nodes(2).gpus(16).rack("c")]);
+.nodes(&[nodes(1).gpus(24).rack("a"), nodes(1).gpus(8).rack("b"), nodes(2).gpus(16).rack("c")]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("possible").await?;
     test.until_bound(4).await?;
     test.submit("impossible").await?;
-    test.until_bound(6).await
+    test.until_bound(8).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

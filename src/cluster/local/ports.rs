@@ -2,10 +2,12 @@
 //!
 //! Asking the kernel for a free port and using it later leaves a window in which another cluster can get the same
 //! one, and a client with the same trust would then write to the wrong cluster. The lock closes the window between
-//! clusters of this program; each cluster's own CA closes it towards everything else.
+//! clusters of this program; each cluster's own CA closes it towards everything else. A port from the range out of which the
+//! kernel gives outgoing connections theirs could be taken by any of them before its server starts, so the ports are below it.
 
 use std::fs::File;
 use std::net::TcpListener;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use crate::{ClusterError, home};
@@ -22,6 +24,25 @@ fn folder() -> PathBuf {
     home::state().join("ports")
 }
 
+/// Where the kernel says out of which range outgoing connections get their ports.
+const OUTGOING: &str = "/proc/sys/net/ipv4/ip_local_port_range";
+/// That range's begin, where the kernel was not told otherwise.
+const USUAL_BEGIN: u16 = 32_768;
+/// How many ports below it are tried; those that need no rights begin at 1024.
+const WIDTH: u16 = 12_000;
+
+/// The ports to choose from; 0, for one that the kernel chooses, where outgoing connections may have every port.
+fn range() -> Range<u16> {
+    let said = std::fs::read_to_string(OUTGOING).unwrap_or_default();
+    let begin = said.split_whitespace().next().and_then(|begin| begin.parse().ok()).unwrap_or(USUAL_BEGIN);
+    below(begin)
+}
+
+fn below(begin: u16) -> Range<u16> {
+    let first = begin.saturating_sub(WIDTH).max(1024);
+    if first < begin { first..begin } else { 0..1 }
+}
+
 /// Reserves one port.
 ///
 /// # Errors
@@ -30,7 +51,8 @@ pub(super) fn reserve() -> Result<Port, ClusterError> {
     home::make(&folder())?;
     let mut last = String::from("every port tried was reserved by another cluster");
     for _ in 0..50 {
-        let number = match TcpListener::bind(("127.0.0.1", 0)).and_then(|socket| socket.local_addr()) {
+        let wanted = fastrand::u16(range());
+        let number = match TcpListener::bind(("127.0.0.1", wanted)).and_then(|socket| socket.local_addr()) {
             Ok(address) => address.port(),
             Err(error) => {
                 last = error.to_string();
@@ -59,5 +81,15 @@ mod tests {
         let ports: Vec<_> = (0..20).map(|_| super::reserve().expect("ports are free")).collect();
         let numbers: std::collections::BTreeSet<_> = ports.iter().map(|port| port.number).collect();
         assert_eq!(numbers.len(), 20);
+        let range = super::range();
+        assert!(range.end == 1 || numbers.iter().all(|number| range.contains(number)), "{numbers:?}");
+    }
+
+    #[rstest::rstest]
+    #[case::usual(32_768, 20_768..32_768)]
+    #[case::wide(2_000, 1_024..2_000)]
+    #[case::everything(1_024, 0..1)]
+    fn ports_below_those_of_outgoing_connections(#[case] begin: u16, #[case] ports: std::ops::Range<u16>) {
+        assert_eq!(super::below(begin), ports);
     }
 }

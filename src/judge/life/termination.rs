@@ -261,18 +261,26 @@ pub fn told(history: &History, replica: &SetReplica) -> Ruling {
     none(violations)
 }
 
-/// Whether a Normal event about the PodCliqueSet, or something of its, that came around a recycle has the replica's index in
-/// it.
+/// Kinds of which something may tell of a recycle. Pods are none: schedulers tell of them, in words with numbers in them.
+const TELLING: [&str; 4] = ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique", "PodGang"];
+
+/// Whether a Normal event about the PodCliqueSet, or something that it became, that came around a recycle has the replica's
+/// index in it.
 fn has_event(history: &History, replica: &SetReplica, index: usize, begun: Version<'_>) -> bool {
     let index = index.to_string();
     let mut events = history.of("Event").filter(|version| version.object["type"] == "Normal");
     events.any(|version| {
         let event = version.object;
-        let about = [&event["regarding"]["name"], &event["involvedObject"]["name"]].map(text).concat();
+        let of_object =
+            |field: &str| [&event["regarding"][field], &event["involvedObject"][field]].map(text).concat();
+        let (kind, about) = (of_object("kind"), of_object("name"));
         let note = [&event["note"], &event["message"]].map(text).concat();
         let mut words = note.split(|c: char| !c.is_ascii_alphanumeric());
         let is_near = version.at.duration_since(begun.at).abs() <= PATIENCE;
-        is_near && about.starts_with(&replica.set) && words.any(|word| word == index)
+        is_near
+            && TELLING.contains(&&*kind)
+            && about.starts_with(&replica.set)
+            && words.any(|word| word == index)
     })
 }
 
@@ -394,10 +402,10 @@ mod tests {
 
     #[test]
     fn an_event_tells_of_a_recycle() {
-        let event = |note: &str| {
+        let event_of = |kind: &str, note: &str| {
             let mut event = object("Event", "e");
             event["type"] = json!("Normal");
-            event["regarding"] = json!({"kind": "PodCliqueSet", "name": "w"});
+            event["regarding"] = json!({"kind": kind, "name": "w"});
             event["note"] = json!(note);
             event
         };
@@ -406,13 +414,15 @@ mod tests {
             pcs["status"]["availableReplicas"] = json!(available);
             pcs
         };
-        let story = |note: &str, available: usize| {
+        let story_of = |event: Value, available: usize| {
             let before = Story::flat().added(pcs(1)).added(pod("a", Some("n"))).added(pod("b", Some("n")));
-            let gone =
-                before.added(event(note)).modified(going("a")).modified(going("b")).added(pod("c", None));
+            let gone = before.added(event).modified(going("a")).modified(going("b")).added(pod("c", None));
             gone.modified(pcs(available)).end()
         };
+        let story = |note: &str, available: usize| story_of(event_of("PodCliqueSet", note), available);
         assert_eq!(told(&story("replica 0 recycled", 0), &pair()), Ok(()));
+        let bound = event_of("Pod", "Successfully assigned w-0-a to node-0");
+        assert!(message(told(&story_of(bound, 0), &pair())).contains("no Normal event"));
         assert!(message(told(&story("replica 10 recycled", 0), &pair())).contains("no Normal event"));
         assert!(
             message(told(&story("replica 0 recycled", 1), &pair()))
