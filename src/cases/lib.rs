@@ -3,6 +3,7 @@
 
 mod adm;
 mod aon;
+mod auto;
 mod backends;
 mod before_put_back;
 mod coex;
@@ -16,6 +17,7 @@ mod koord;
 mod kube;
 mod levels;
 mod mig;
+mod start;
 mod stat;
 mod term;
 mod topo;

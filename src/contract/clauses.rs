@@ -151,7 +151,7 @@ mod tests {
     /// The numbers of each group, in the contract's order. KUBE-02 and 03 and VOL-04 do not exist. Not judged
     /// yet: what is [`AHEAD`].
     fn contract() -> Vec<String> {
-        let numbers: [(&str, Vec<u32>); 17] = [
+        let numbers: [(&str, Vec<u32>); 19] = [
             ("ADM", (1..=12).collect()),
             ("GANG", (1..=13).collect()),
             ("AON", (1..=13).collect()),
@@ -168,7 +168,9 @@ mod tests {
             ("TRN", vec![1, 2, 3, 4, 7, 8, 10, 11, 12, 13, 14, 15]),
             ("STAT", vec![1, 3, 4, 6, 8]),
             ("TERM", vec![1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 15, 19]),
+            ("START", vec![1, 2, 3, 5]),
             ("UPD", vec![1, 2, 3, 4, 5, 7, 8, 10, 11, 12, 15, 18, 21, 22, 24]),
+            ("AUTO", vec![1, 2, 3, 4, 5, 7, 8, 9, 10]),
         ];
         assert_eq!(numbers.each_ref().map(|(group, _)| *group), GROUPS.each_ref().map(|group| group.id));
         numbers

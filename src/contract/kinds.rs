@@ -27,7 +27,7 @@ pub struct Kind {
 }
 
 /// The kinds of every cluster that has Grove; a scheduler's own are in its file in `columns/`.
-pub(crate) const OF_EVERY_CLUSTER: [Kind; 10] = [
+pub(crate) const OF_EVERY_CLUSTER: [Kind; 11] = [
     kind("v1", "Pod", "pods"),
     kind("v1", "Service", "services"),
     kind("v1", "Event", "events"),
@@ -38,6 +38,7 @@ pub(crate) const OF_EVERY_CLUSTER: [Kind; 10] = [
     kind("grove.io/v1alpha1", "PodCliqueScalingGroup", "podcliquescalinggroups"),
     kind("grove.io/v1alpha1", "ClusterTopologyBinding", "clustertopologybindings").of_the_cluster(),
     kind("scheduler.grove.io/v1alpha1", "PodGang", "podgangs"),
+    kind("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers"),
 ];
 
 pub(crate) const fn kind(api_version: &'static str, name: &'static str, plural: &'static str) -> Kind {

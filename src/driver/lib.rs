@@ -8,7 +8,7 @@
 //! - [`barrier`]: the proof that nothing happened; [`clock_canary`]: the proof that a delay has run out; [`quiescence`]: the one wait of fixed length; [`convergence`]: when a
 //!   PodCliqueSet has become all that it should be; [`cleanup`]: what is left of it;
 //! - [`pending`]: what makes a scheduler try a pending gang again;
-//! - [`admission_attempts`], [`mutations`], [`queues`], [`crds`], [`foreign_gates`]: what drivers do through the API;
+//! - [`admission_attempts`], [`scaling`], [`init_access`], [`mutations`], [`queues`], [`crds`], [`foreign_gates`]: what drivers do through the API;
 //! - [`control_plane`]: the control plane taken apart and put back; [`fault_proxy`]: its parts' requests and watches disturbed;
 //!   [`lease_watch`]: who leads the controller's replicas; [`upgrade`]: the operator replaced by another release;
 //! - [`pod_health`]: what a kubelet would say of a pod, said in its place; [`updates`]: templates changed;
@@ -28,6 +28,7 @@ pub mod diagnostics;
 pub mod domains;
 pub mod fault_proxy;
 pub mod foreign_gates;
+pub mod init_access;
 pub mod kubelets;
 pub mod lease_watch;
 pub mod limits;
@@ -39,6 +40,7 @@ pub mod queues;
 pub mod quiescence;
 pub mod recorder;
 pub mod rights;
+pub mod scaling;
 pub mod speed;
 pub mod test_cluster;
 pub mod train_jobs;

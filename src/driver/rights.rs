@@ -9,7 +9,7 @@ use conformance_contract::scheduler::Scheduler;
 use conformance_history::{KINDS, Kind};
 
 /// What drivers do beside recording: the kind as histories call it, its subresource, and the verbs.
-const WRITTEN: [(&str, &str, &[&str]); 15] = [
+const WRITTEN: [(&str, &str, &[&str]); 19] = [
     ("Namespace", "", &["create", "get", "delete"]),
     ("Node", "", &["create", "patch", "delete", "deletecollection"]),
     ("Node", "status", &["patch"]),
@@ -19,6 +19,10 @@ const WRITTEN: [(&str, &str, &[&str]); 15] = [
     ("PodCliqueSet", "", &["create", "get", "patch", "delete"]),
     ("PodClique", "", &["get", "patch", "delete"]),
     ("PodCliqueScalingGroup", "", &["get", "patch", "delete"]),
+    ("PodCliqueSet", "scale", &["get", "patch"]),
+    ("PodClique", "scale", &["get", "patch"]),
+    ("PodCliqueScalingGroup", "scale", &["get", "patch"]),
+    ("HorizontalPodAutoscaler", "", &["create"]),
     ("ClusterTopologyBinding", "", &["create", "get", "patch", "delete", "deletecollection"]),
     ("PodGang", "", &["create", "get", "patch", "delete"]),
     ("PodGang", "status", &["patch"]),

@@ -2,7 +2,7 @@
 //! with no controller.
 //!
 //! - `gangs`: its PodGangs and their podgroups; [`scaling`]: after it was scaled; [`resolver`]: which PodGang is which;
-//! - [`scopes`]: what of it is recycled and updated as one;
+//! - [`startup`]: which of its cliques wait for which; [`scopes`]: what of it is recycled and updated as one;
 //! - [`schedulers`]: what each backend should create for a PodGang, one file per scheduler;
 //! - [`train_job`]: what a TrainJob of the Kubeflow Trainer should become;
 //! - [`domains`], [`hyper_nodes`]: topology domains of nodes, and Volcano's tree of them.
@@ -14,6 +14,7 @@ pub mod resolver;
 pub mod scaling;
 pub mod schedulers;
 pub mod scopes;
+pub mod startup;
 pub mod testing;
 pub mod train_job;
 

@@ -118,6 +118,42 @@ pub fn clique_template<'a>(template: &'a Value, set: &str, name: &str) -> Option
     list(&template["cliques"]).iter().find(|found| found["name"] == clique)
 }
 
+/// What an autoscaler is made for: a clique or scaling group with a scale configuration, of one replica.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scaled {
+    /// Its kind.
+    pub kind: &'static str,
+    /// Its name.
+    pub name: String,
+    /// The template's replicas.
+    pub replicas: usize,
+    /// The configuration.
+    pub config: Value,
+}
+
+/// All of a PodCliqueSet.
+pub fn scaled(pcs: &Value) -> impl Iterator<Item = Scaled> {
+    let template = &pcs["spec"]["template"];
+    let config = |of: &Value, field: &str| Some(of[field].clone()).filter(Value::is_object);
+    replicas(pcs).into_iter().flat_map(move |replica| {
+        let named = |full: &str, name: &Value| {
+            full.strip_prefix(&format!("{}-{}-", replica.set, replica.index)) == name.as_str()
+        };
+        let cliques = replica.standalone.iter().filter_map(|clique| {
+            let its = list(&template["cliques"]).iter().find(|found| named(&clique.name, &found["name"]))?;
+            let config = config(&its["spec"], "autoScalingConfig")?;
+            Some(Scaled { kind: "PodClique", name: clique.name.clone(), replicas: clique.replicas, config })
+        });
+        let groups = replica.groups.iter().filter_map(|group| {
+            let all = list(&template["podCliqueScalingGroups"]);
+            let config = config(all.iter().find(|found| named(&group.name, &found["name"]))?, "scaleConfig")?;
+            let (name, replicas) = (group.name.clone(), group.replicas);
+            Some(Scaled { kind: "PodCliqueScalingGroup", name, replicas, config })
+        });
+        cliques.chain(groups).collect::<Vec<_>>()
+    })
+}
+
 /// How many of so many replicas an update leaves standing at least, for a minimum of so many: a minimum that leaves no room
 /// for a turn gives way by one.
 pub fn floor(min: usize, replicas: usize) -> usize {

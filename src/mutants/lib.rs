@@ -50,6 +50,8 @@ const TABLES: &[(Place, &str, &str)] = &[
     (Place::Local, "deletion-on-the-wire.yaml", include_str!("deletion-on-the-wire.yaml")),
     (Place::Local, "scheduler-on-the-wire.yaml", include_str!("scheduler-on-the-wire.yaml")),
     (Place::Local, "life.yaml", include_str!("life.yaml")),
+    (Place::Local, "autoscaling.yaml", include_str!("autoscaling.yaml")),
+    (Place::Local, "startup.yaml", include_str!("startup.yaml")),
     (Place::Local, "admission.yaml", include_str!("admission.yaml")),
     (Place::Local, "generated.yaml", include_str!("generated.yaml")),
     (Place::Local, "upgrades.yaml", include_str!("upgrades.yaml")),

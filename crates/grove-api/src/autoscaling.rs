@@ -1,4 +1,4 @@
-//! Horizontal autoscaling of a clique or a scaling group. The reference controller runs none: admission refuses it.
+//! Horizontal autoscaling of a clique or a scaling group.
 
 #[cfg(feature = "schema")]
 use k8s_openapi::api::autoscaling::v2::MetricSpec;

@@ -28,6 +28,16 @@ pub const LABEL_COMPONENT: &str = "app.kubernetes.io/component";
 pub const COMPONENT_HEADLESS_SERVICE: &str = "pcs-headless-service";
 /// Component of a PodCliqueScalingGroup.
 pub const COMPONENT_SCALING_GROUP: &str = "pcs-podcliquescalinggroup";
+/// Component of a HorizontalPodAutoscaler.
+pub const COMPONENT_AUTOSCALER: &str = "pcs-hpa";
+/// Component of the service account of init containers.
+pub const COMPONENT_INIT_SERVICE_ACCOUNT: &str = "pod-service-account";
+/// Component of its token.
+pub const COMPONENT_INIT_TOKEN: &str = "pod-sa-token-secret";
+/// Component of its Role.
+pub const COMPONENT_INIT_ROLE: &str = "pod-role";
+/// Component of its RoleBinding.
+pub const COMPONENT_INIT_ROLE_BINDING: &str = "pod-role-binding";
 /// Component of a PodGang.
 pub const COMPONENT_POD_GANG: &str = "podgang";
 /// Component of a standalone PodClique.
@@ -84,6 +94,16 @@ pub const FINALIZER_POD_CLIQUE_SET: &str = "grove.io/podcliqueset.grove.io";
 pub const FINALIZER_POD_CLIQUE: &str = "grove.io/podclique.grove.io";
 /// Finalizer of PodCliqueScalingGroups.
 pub const FINALIZER_SCALING_GROUP: &str = "grove.io/podcliquescalinggroup.grove.io";
+
+/// The init container that waits for other cliques.
+pub const INIT_CONTAINER: &str = "grove-initc";
+/// Its argument, for each clique that it waits for: name and Ready pods, as in `wl-0-a:2`.
+pub const INIT_PARENT: &str = "--podcliques";
+/// The volume with its token, and where it is mounted.
+pub const INIT_TOKEN_VOLUME: (&str, &str) =
+    ("sa-token-secret-vol", "/var/run/secrets/kubernetes.io/serviceaccount");
+/// The volume that says of which pod it is, and where it is mounted.
+pub const INIT_POD_INFO_VOLUME: (&str, &str) = ("pod-info-vol", "/var/grove/pod-info");
 
 /// Environment variable: `<pcs>`.
 pub const ENV_PCS_NAME: &str = "GROVE_PCS_NAME";
@@ -174,6 +194,21 @@ pub fn pod_hostname(pclq: &str, index: i32) -> String {
 /// `generateName` of the pods of a PodClique: `<pclq>-`.
 pub fn pod_generate_name(pclq: &str) -> String {
     format!("{pclq}-")
+}
+
+/// Service account of init containers: `<pcs>`.
+pub fn init_service_account(pcs: &str) -> String {
+    pcs.to_owned()
+}
+
+/// Secret with its token: `<pcs>-ic-sat`.
+pub fn init_token(pcs: &str) -> String {
+    format!("{pcs}-ic-sat")
+}
+
+/// Its Role, and the RoleBinding: `grove.io:pcs:<pcs>`.
+pub fn init_role(pcs: &str) -> String {
+    format!("{GROVE_GROUP}:pcs:{pcs}")
 }
 
 /// Labels of everything made for a PodCliqueSet.

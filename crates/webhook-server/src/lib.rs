@@ -14,6 +14,6 @@ mod serve;
 mod validation;
 
 pub use answer::{REVIEW_LIMIT, answer};
-pub use review::{MalformedReview, Operation, PatchOperation, Request, Response};
+pub use review::{MalformedReview, Operation, PatchOperation, Request, RequestResource, Response};
 pub use serve::{ServerError, serve, serve_tls, told, told_to_end};
 pub use validation::{FieldError, FieldErrorReason, Validation};

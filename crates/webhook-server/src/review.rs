@@ -21,6 +21,12 @@ pub struct Request {
     /// Namespace of the object; empty for cluster-scoped ones.
     #[serde(default)]
     pub namespace: String,
+    /// What is asked about.
+    #[serde(default)]
+    pub resource: RequestResource,
+    /// A part of it that has a path of its own, such as `scale`; empty for the object itself.
+    #[serde(default)]
+    pub sub_resource: String,
     /// What is about to happen.
     pub operation: Operation,
     /// The object as it would be stored; null on deletion.
@@ -29,6 +35,13 @@ pub struct Request {
     /// The object as it is stored; null on creation.
     #[serde(default)]
     pub old_object: Value,
+}
+
+/// A resource as a request names it.
+#[derive(Debug, Default, Deserialize)]
+pub struct RequestResource {
+    /// Its name in paths.
+    pub resource: String,
 }
 
 /// The operations a webhook can be registered for.

@@ -69,19 +69,8 @@ pub static AHEAD: &[Clause] = &[
     scheduling("TERM-20", "A recycled scope that shares a ResourceClaim is not tied to devices of a lost node: the \
         claim is free once the last old pod is gone, then the gang is bound elsewhere", "OWN").of(Claims),
     // Startup order.
-    contract("START-01", "AnyOrder: pods untouched. InOrder, Explicit: pods of a clique with parents end their init \
-        containers with `grove-initc`, one `--podcliques=<fqn>:<m of the parent>` per parent; the user's own \
-        containers, order, service account untouched; order changes no hash: an upgraded image reaches new pods \
-        only", "GROVE"),
-    contract("START-02", "Parents. InOrder: the clique before it. Base gang: a group parent stands for its replicas \
-        0…M−1. Scaled replica: its own replica's member, none outside the group. Names that are prefix or suffix of \
-        others resolve exactly", "GROVE, OWN (names)"),
-    contract("START-03", "Least rights: get, list, watch on pods in the namespace; token in grove-initc only; Role, \
-        binding, Secret gone with the PCS", "GROVE, OWN"),
     scheduling("START-04", "No main container of a child starts before an instant at which every parent had its m \
         pods Ready at once; judged by order of watch events, not by second stamps", "GROVE SO1-4, #323").of(Kubelet),
-    scheduling("START-05", "Order holds containers, never scheduling: the hard gang is bound whole before any \
-        container starts, with room for exactly it", "GROVE"),
     scheduling("START-06", "Only live pods of the own generation count: prefix namesakes, terminating parents, \
         another PCS replica's parents do not", "OWN").of(Kubelet),
     scheduling("START-07", "Recycle and replacement: order holds again for the new generation; a single replaced \
@@ -113,26 +102,6 @@ pub static AHEAD: &[Clause] = &[
     scheduling("UPD-25", "The controller's Deployment is rolled to another build in the middle of an update and of \
         a clock: no pod is rolled for it, the update ends", "GROVE upgrade test, #709").of(Kubelet),
     // Autoscaling, and `/scale`.
-    contract("AUTO-01", "One HPA (autoscaling/v2) per PCS replica for each clique and group with a scale \
-        configuration: named after its target, min, max, metrics as given (min default: template replicas); gone \
-        with target or replica; an HPA of another owner is not taken over", "GROVE, OWN (foreign)"),
-    contract("AUTO-02", "/scale works on PCS, groups and standalone cliques: spec and status replicas, and a \
-        selector that selects the target's live pods and no others", "GROVE, #591, #744"),
-    scheduling("AUTO-03", "A clique scaled out adds surplus: running pods, minReplicas and gang resources' minimum \
-        untouched; without room the new ones wait and disturb nobody", "GROVE"),
-    scheduling("AUTO-04", "A group scaled 1 → 5 in one step with room for two: exactly whole replicas bound, the \
-        others not at all; each its own gang", "GROVE GS6-8"),
-    contract("AUTO-05", "0 < r < m and 0 < R < M: refused on every path, /scale included, or accepted with status \
-        saying breached and the rest running on; 0 likewise unless ScaleToZero is declared. That it is refused is \
-        judged apart, as OWN", "OWN, #676, G677"),
     scheduling("AUTO-06", "0 = idle: the clique leaves the gang, the others run on and stay a gang; back to m: \
         admitted as a whole", "G677, #809").of(ScaleToZero),
-    scheduling("AUTO-07", "Scale-in takes, in order: gated or unbound, not Ready, old template, newest; groups the \
-        highest indices; with r ≥ m the hard gang is never touched", "GROVE, OWN"),
-    contract("AUTO-08", "Five changes within a second, out and in: end state of the last; no gang, pod or claim \
-        left over; no pod bound for an index that was gone before it was made", "#565"),
-    scheduling("AUTO-09", "Out while the base waits, during a clock, during an update: gangs as AON-06, TERM-12, \
-        UPD-13 say; an HPA's last value is not lost", "OWN"),
-    contract("AUTO-10", "Template replicas of a live PCS changed: live objects keep theirs, and the admission \
-        warning says so; new PCS replicas get the new number", "GROVE, OWN (warning)"),
 ];

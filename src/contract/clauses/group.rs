@@ -27,7 +27,7 @@ pub enum Workload {
 pub const EXTERNAL: &str = "external";
 
 /// Every part, in the order of the contract.
-pub static GROUPS: [Group; 17] = [
+pub static GROUPS: [Group; 19] = [
     of_all("ADM", "admission of PodCliqueSets"),
     of_all("GANG", "gang creation"),
     of_all("AON", "all-or-nothing scheduling"),
@@ -44,7 +44,9 @@ pub static GROUPS: [Group; 17] = [
     Group { workload: Workload::TrainJobs, ..of_all("TRN", "Kubeflow TrainJobs") },
     of_all("STAT", "status"),
     of_all("TERM", "gang termination"),
+    of_all("START", "startup order"),
     of_all("UPD", "updates"),
+    of_all("AUTO", "autoscaling and /scale"),
 ];
 
 const fn of_all(id: &'static str, title: &'static str) -> Group {

@@ -137,6 +137,12 @@ pub enum Feature {
     /// The operator has metrics of its gangs.
     #[serde(rename = "Metrics")]
     Metrics,
+    /// Scale configurations become HorizontalPodAutoscalers.
+    #[serde(rename = "Autoscaling")]
+    Autoscaling,
+    /// Cliques start in the order that a PodCliqueSet asks for.
+    #[serde(rename = "StartupOrder")]
+    StartupOrder,
     /// The pods of a replicated Job of a TrainJob are bound atomically.
     #[serde(rename = "TrainJob")]
     TrainJob,
@@ -156,7 +162,7 @@ pub enum Feature {
 
 impl Feature {
     /// Every feature, in the order of the contract.
-    pub const ALL: [Feature; 24] = [
+    pub const ALL: [Feature; 26] = [
         Feature::AtomicPodGang,
         Feature::TopologyRequired,
         Feature::TopologyPerGroup,
@@ -176,6 +182,8 @@ impl Feature {
         Feature::Claims,
         Feature::PodGangStatus,
         Feature::Metrics,
+        Feature::Autoscaling,
+        Feature::StartupOrder,
         Feature::TrainJob,
         Feature::AtomicTrainJob,
         Feature::TopologyPerJob,
@@ -205,6 +213,8 @@ impl Feature {
             Feature::Claims => "Claims",
             Feature::PodGangStatus => "PodGangStatus",
             Feature::Metrics => "Metrics",
+            Feature::Autoscaling => "Autoscaling",
+            Feature::StartupOrder => "StartupOrder",
             Feature::TrainJob => "TrainJob",
             Feature::AtomicTrainJob => "AtomicTrainJob",
             Feature::TopologyPerJob => "TopologyPerJob",
@@ -286,6 +296,8 @@ mod tests {
     #[case(Feature::CompositePodGroup, &["KUBE-10", "KUBE-11", "KUBE-12"])]
     #[case(Feature::External, &["EXT-03"])]
     #[case(Feature::Kubelet, &["KLT-01"])]
+    #[case(Feature::Autoscaling, &["AUTO-01"])]
+    #[case(Feature::StartupOrder, &["START-01", "START-02", "START-03", "START-05"])]
     #[case(Feature::TrainJob, &["TRN-03"])]
     #[case(Feature::AtomicTrainJob, &["TRN-04"])]
     #[case(Feature::QueueLabel, &["TRN-01", "TRN-02"])]
@@ -320,6 +332,8 @@ mod tests {
             "Claims",
             "PodGangStatus",
             "Metrics",
+            "Autoscaling",
+            "StartupOrder",
             "TrainJob",
             "AtomicTrainJob",
             "TopologyPerJob",

@@ -9,9 +9,9 @@
 
 use super::{Clause, Feature, Level, Tier};
 use Feature::{
-    AtomicPodGang, AtomicTrainJob, CompositePodGroup, External, JobWorkload, Kubelet, QueueLabel,
-    SelfHealing, TopologyNested, TopologyPerClique, TopologyPerGroup, TopologyPerReplica, TopologyPreferred,
-    TopologyRequired, TopologyResource, TrainJob,
+    AtomicPodGang, AtomicTrainJob, Autoscaling, CompositePodGroup, External, JobWorkload, Kubelet,
+    QueueLabel, SelfHealing, StartupOrder, TopologyNested, TopologyPerClique, TopologyPerGroup,
+    TopologyPerReplica, TopologyPreferred, TopologyRequired, TopologyResource, TrainJob,
 };
 
 pub(super) const fn contract(id: &'static str, text: &'static str, source: &'static str) -> Clause {
@@ -486,6 +486,19 @@ pub static CLAUSES: &[Clause] = &[
         true, `GangTerminationInProgress` True from the recycle until the scope is healthy and not before, PCS \
         availableReplicas one less meanwhile", "GROVE"),
 
+    // Startup order.
+    contract("START-01", "AnyOrder: pods untouched. InOrder, Explicit: pods of a clique with parents end their init \
+        containers with `grove-initc`, one `--podcliques=<fqn>:<m of the parent>` per parent; the user's own \
+        containers, order, service account untouched; order changes no hash: an upgraded image reaches new pods \
+        only", "GROVE").of(StartupOrder),
+    contract("START-02", "Parents. InOrder: the clique before it. Base gang: a group parent stands for its replicas \
+        0…M−1. Scaled replica: its own replica's member, none outside the group. Names that are prefix or suffix of \
+        others resolve exactly", "GROVE, OWN (names)").of(StartupOrder),
+    contract("START-03", "Least rights: get, list, watch on pods in the namespace; token in grove-initc only; Role, \
+        binding, Secret gone with the PCS", "GROVE, OWN").of(StartupOrder),
+    scheduling("START-05", "Order holds containers, never scheduling: the hard gang is bound whole before any \
+        container starts, with room for exactly it", "GROVE").of(StartupOrder),
+
     // Updates.
     contract("UPD-01", "An update starts when a clique template's labels, annotations, podSpec or priorityClassName \
         change in meaning, and for nothing else: not replicas, scale configs, D, PCS metadata, order of map keys, \
@@ -521,4 +534,26 @@ pub static CLAUSES: &[Clause] = &[
         moves; all pods of a gang deleted at once come back all-or-nothing", "GROVE OD8, OWN"),
     scheduling("UPD-24", "Strategy changed: to RollingRecreate with old pods left → they are rolled; to OnDelete \
         mid-way → the turn in hand ends, no other begins, updateEndedAt", "OWN"),
+
+    // Autoscaling, and `/scale`.
+    contract("AUTO-01", "One HPA (autoscaling/v2) per PCS replica for each clique and group with a scale \
+        configuration: named after its target, min, max, metrics as given (min default: template replicas); gone \
+        with target or replica; an HPA of another owner is not taken over", "GROVE, OWN (foreign)").of(Autoscaling),
+    contract("AUTO-02", "/scale works on PCS, groups and standalone cliques: spec and status replicas, and a \
+        selector that selects the target's live pods and no others", "GROVE, #591, #744"),
+    scheduling("AUTO-03", "A clique scaled out adds surplus: running pods, minReplicas and gang resources' minimum \
+        untouched; without room the new ones wait and disturb nobody", "GROVE"),
+    scheduling("AUTO-04", "A group scaled 1 → 5 in one step with room for two: exactly whole replicas bound, the \
+        others not at all; each its own gang", "GROVE GS6-8"),
+    contract("AUTO-05", "0 < r < m and 0 < R < M: refused on every path, /scale included, or accepted with status \
+        saying breached and the rest running on; 0 likewise unless ScaleToZero is declared. That it is refused is \
+        judged apart, as OWN", "OWN, #676, G677"),
+    scheduling("AUTO-07", "Scale-in takes, in order: gated or unbound, not Ready, old template, newest; groups the \
+        highest indices; with r ≥ m the hard gang is never touched", "GROVE, OWN"),
+    contract("AUTO-08", "Five changes within a second, out and in: end state of the last; no gang, pod or claim \
+        left over; no pod bound for an index that was gone before it was made", "#565"),
+    scheduling("AUTO-09", "Out while the base waits, during a clock, during an update: gangs as AON-06, TERM-12, \
+        UPD-13 say; an HPA's last value is not lost", "OWN"),
+    contract("AUTO-10", "Template replicas of a live PCS changed: live objects keep theirs, and the admission \
+        warning says so; new PCS replicas get the new number", "GROVE, OWN (warning)"),
 ];

@@ -50,6 +50,8 @@ pub(crate) static CONFORMANCE_EXTERNAL: Column = Column {
         (Feature::Claims, NO_SCHEDULER),
         (Feature::PodGangStatus, NO_SCHEDULER),
         (Feature::Metrics, NO_SCHEDULER),
+        (Feature::Autoscaling, NO_SCHEDULER),
+        (Feature::StartupOrder, NO_SCHEDULER),
     ],
     gates: &[],
     version: ReportedVersion::Always("none"),
@@ -68,7 +70,9 @@ pub(crate) const fn why_not_of_an_external_scheduler(feature: Feature) -> &'stat
         | Feature::ScaleToZero
         | Feature::Claims
         | Feature::PodGangStatus
-        | Feature::Metrics => "it is an operator's to declare, together with its backend",
+        | Feature::Metrics
+        | Feature::Autoscaling
+        | Feature::StartupOrder => "it is an operator's to declare, together with its backend",
         Feature::TopologyResource => NO_TOPOLOGY_RESOURCES,
         Feature::CompositePodGroup => NO_GANG_RESOURCES,
         _ => "not declared by --features",

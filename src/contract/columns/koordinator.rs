@@ -30,7 +30,14 @@ static COLUMN: Column = Column {
     name: "koord-scheduler",
     scope: None,
     trees: None,
-    features: &[Feature::AtomicPodGang, Feature::TopologyRequired, Feature::SelfHealing, Feature::Kubelet],
+    features: &[
+        Feature::AtomicPodGang,
+        Feature::TopologyRequired,
+        Feature::SelfHealing,
+        Feature::Kubelet,
+        Feature::Autoscaling,
+        Feature::StartupOrder,
+    ],
     why_not: &[
         NO_PLACE_PER_REPLICA,
         NEVER_HALF,

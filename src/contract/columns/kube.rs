@@ -73,6 +73,8 @@ static POD_GROUP: Column = Column {
         Feature::TopologyPerClique,
         Feature::SelfHealing,
         Feature::Kubelet,
+        Feature::Autoscaling,
+        Feature::StartupOrder,
     ],
     why_not: &[
         (
@@ -94,7 +96,14 @@ static POD_GANG: Column = Column {
     id: "default-scheduler-podgang",
     scope: Some("PodGang"),
     trees: Some(false),
-    features: &[Feature::AtomicPodGang, Feature::TopologyRequired, Feature::SelfHealing, Feature::Kubelet],
+    features: &[
+        Feature::AtomicPodGang,
+        Feature::TopologyRequired,
+        Feature::SelfHealing,
+        Feature::Kubelet,
+        Feature::Autoscaling,
+        Feature::StartupOrder,
+    ],
     why_not: &[
         (
             Feature::TopologyPerClique,
@@ -126,6 +135,8 @@ static TREE: Column = Column {
         Feature::CompositePodGroup,
         Feature::SelfHealing,
         Feature::Kubelet,
+        Feature::Autoscaling,
+        Feature::StartupOrder,
     ],
     why_not: &[NO_PLACE_PER_REPLICA, NEVER_HALF, FIXED_SIZE, PREFERRED, RESOURCE, EXTERNAL],
     gates: &[("GenericWorkload", "AON-02"), TOPOLOGY_GATE, ("CompositePodGroup", "AON-08")],

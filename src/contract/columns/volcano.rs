@@ -38,6 +38,8 @@ static COLUMN: Column = Column {
         Feature::TopologyResource,
         Feature::SelfHealing,
         Feature::Kubelet,
+        Feature::Autoscaling,
+        Feature::StartupOrder,
     ],
     why_not: &[
         NO_PLACE_PER_REPLICA,

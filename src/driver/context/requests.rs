@@ -25,7 +25,7 @@ impl TestContext {
         self.attempt_at(method, kind, name, "", body).await
     }
 
-    async fn attempt_at(
+    pub(crate) async fn attempt_at(
         &self,
         method: http::Method,
         kind: &str,

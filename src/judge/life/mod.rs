@@ -5,8 +5,10 @@
 //! - [`generations`]: when a scope was recycled, and which pods are of which generation;
 //! - [`breaches`]: which scope was breached, and since when;
 //! - [`counts`]: what statuses should say of all that; [`observed`]: what they have taken in; [`conditions`]: how they move;
-//! - [`termination`]: what a recycle has to be like; [`updates`]: what an update has to be like.
+//! - [`termination`]: what a recycle has to be like; [`updates`]: what an update has to be like;
+//! - [`autoscalers`]: which there have to be; [`scaled`]: what scaling does.
 
+pub mod autoscalers;
 pub mod breaches;
 pub mod census;
 pub mod conditions;
@@ -14,5 +16,6 @@ pub mod counts;
 pub mod generations;
 pub mod health;
 pub mod observed;
+pub mod scaled;
 pub mod termination;
 pub mod updates;

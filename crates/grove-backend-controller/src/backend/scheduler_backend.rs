@@ -103,6 +103,12 @@ pub trait SchedulerBackend: Send + Sync {
         BTreeMap::new()
     }
 
+    /// Whether the hard gang of this PodGang is the pods of the lowest indexes, and no others can take their places: one of
+    /// them is not given up while others run (AUTO-07).
+    fn keeps_places(&self, _pod_gang: &PodGang) -> bool {
+        false
+    }
+
     /// The backend's topology resources, where the scheduler has such (TOPO-09).
     fn topology(&self) -> Option<&dyn TopologyBackend> {
         None

@@ -16,6 +16,7 @@ use kube::runtime::watcher;
 use kube::{Api, Client, Resource, ResourceExt};
 use tokio::task::JoinSet;
 
+use super::autoscaler::HorizontalPodAutoscaler;
 use super::informer::{Feed, Informer, informer};
 use crate::backend::Registry;
 
@@ -35,6 +36,8 @@ pub(super) struct Caches {
     pub pods: Informer<Pod>,
     /// Grove's Services by PodCliqueSet.
     pub services: Informer<Service>,
+    /// HorizontalPodAutoscalers, whoever owns them, by PodCliqueSet.
+    pub autoscalers: Informer<HorizontalPodAutoscaler>,
     /// ClusterTopologyBindings.
     pub topologies: Informer<ClusterTopologyBinding>,
     /// The backends' gang resources, one cache per kind, by PodGang ([`of`]).
@@ -59,6 +62,8 @@ pub(super) struct Feeds {
     pub pods: Feed<Pod>,
     /// See [`Caches::services`].
     pub services: Feed<Service>,
+    /// See [`Caches::autoscalers`].
+    pub autoscalers: Feed<HorizontalPodAutoscaler>,
     /// See [`Caches::topologies`].
     pub topologies: Feed<ClusterTopologyBinding>,
     /// See [`Caches::gang_resources`].
@@ -98,6 +103,8 @@ pub(super) fn caches(registry: &Registry) -> (Caches, Feeds) {
     let (pod_gangs, pod_gang_feed) = informer((), |object: &PodGang| by_label(object, LABEL_PART_OF));
     let (pods, pod_feed) = informer((), |object: &Pod| by_label(object, LABEL_POD_CLIQUE));
     let (services, service_feed) = informer((), |object: &Service| by_label(object, LABEL_PART_OF));
+    let (autoscalers, autoscaler_feed) =
+        informer((), |object: &HorizontalPodAutoscaler| by_label(object, LABEL_PART_OF));
     let (topologies, topology_feed) = informer((), |_: &ClusterTopologyBinding| Vec::new());
     let (gang_caches, gang_feeds) = registry
         .iter()
@@ -129,6 +136,7 @@ pub(super) fn caches(registry: &Registry) -> (Caches, Feeds) {
         pod_gangs,
         pods,
         services,
+        autoscalers,
         topologies,
         gang_resources: gang_caches,
         topology_resources: topology_caches,
@@ -141,6 +149,7 @@ pub(super) fn caches(registry: &Registry) -> (Caches, Feeds) {
         pod_gangs: pod_gang_feed,
         pods: pod_feed,
         services: service_feed,
+        autoscalers: autoscaler_feed,
         topologies: topology_feed,
         gang_resources: gang_feeds,
         topology_resources: topology_feeds,
@@ -158,6 +167,7 @@ impl Caches {
         self.pod_gangs.settled().await;
         self.pods.settled().await;
         self.services.settled().await;
+        self.autoscalers.settled().await;
         self.topologies.settled().await;
         for cache in self.gang_resources.iter().chain(&self.topology_resources) {
             cache.settled().await;
@@ -198,6 +208,7 @@ impl Feeds {
         tasks.spawn(self.pod_gangs.run(Api::all(client.clone()), all(), whole));
         tasks.spawn(self.pods.run(Api::all(client.clone()), ours(), trimmed_pod));
         tasks.spawn(self.services.run(Api::all(client.clone()), ours(), whole));
+        tasks.spawn(self.autoscalers.run(Api::all(client.clone()), all(), whole));
         tasks.spawn(self.topologies.run(Api::all(client.clone()), all(), whole));
         for (resource, feed) in self.gang_resources.into_iter().chain(self.topology_resources) {
             tasks.spawn(feed.run(Api::all_with(client.clone(), &resource), all(), typed));

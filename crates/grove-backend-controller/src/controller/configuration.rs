@@ -1,5 +1,5 @@
 //! The configuration file, `operator.config.grove.io/v1alpha1` OperatorConfiguration, as far as it concerns
-//! schedulers.
+//! schedulers, and the image of init containers, which upstream has in an environment variable.
 //!
 //! Parsed strictly: an unknown field or value prevents the start, and the error has its path, before anything is
 //! done in the cluster.
@@ -15,12 +15,15 @@ use crate::backend::{DEFAULT_SCHEDULER, Profile, ProfileType, Registry, Schedule
 
 const API_VERSION: &str = "operator.config.grove.io/v1alpha1";
 const KIND: &str = "OperatorConfiguration";
+/// As it is built from `images/grove-initc`.
+const DEFAULT_INIT_IMAGE: &str = "grove-conformance/grove-initc:dev";
 
 /// The enabled schedulers.
 #[derive(Clone, Debug)]
 pub struct Configuration {
     default_profile_name: String,
     profiles: Vec<Profile>,
+    init_image: String,
 }
 
 /// What is wrong with a configuration file.
@@ -45,6 +48,13 @@ struct File {
     api_version: String,
     kind: String,
     scheduler: Scheduler,
+    init_container: Option<InitContainer>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct InitContainer {
+    image: String,
 }
 
 #[derive(Deserialize)]
@@ -105,7 +115,17 @@ impl Configuration {
                 format!("{default_profile_name:?}: default profile must be one of the configured profiles"),
             ));
         }
-        Ok(Self { default_profile_name, profiles })
+        let init_image =
+            file.init_container.map_or_else(|| DEFAULT_INIT_IMAGE.to_owned(), |container| container.image);
+        if init_image.is_empty() {
+            return Err(ConfigurationError::new("initContainer.image", "must not be empty"));
+        }
+        Ok(Self { default_profile_name, profiles, init_image })
+    }
+
+    /// The image of init containers that wait for other cliques.
+    pub fn init_image(&self) -> &str {
+        &self.init_image
     }
 
     /// The backends of the profiles. `namespace` is the controller's own, which exists.
@@ -213,6 +233,19 @@ mod tests {
     async fn what_is_wrong_stops_the_start_with_its_path(#[case] scheduler: &str, #[case] path: &str) {
         let error = start(&file(scheduler)).err();
         assert_eq!(error.as_ref().map(|error| error.path.as_str()), Some(path), "{error:?}");
+    }
+
+    #[test]
+    fn the_image_of_init_containers() {
+        let image = |rest: &str| {
+            let text = format!("{}{rest}", file("{profiles: []}"));
+            Configuration::parse(&text).map(|configuration| configuration.init_image().to_owned())
+        };
+        assert_eq!(image(""), Ok(DEFAULT_INIT_IMAGE.to_owned()));
+        assert_eq!(image("initContainer: {image: 'r/initc:1'}\n"), Ok("r/initc:1".to_owned()));
+        let path = |rest: &str| image(rest).err().map(|error| error.path);
+        assert_eq!(path("initContainer: {image: ''}\n").as_deref(), Some("initContainer.image"));
+        assert_eq!(path("initContainer: {tag: a}\n").as_deref(), Some("initContainer.tag"));
     }
 
     #[tokio::test]

@@ -9,6 +9,7 @@ use kube::{Client, ResourceExt};
 use super::caches::Caches;
 use super::events::Events;
 use super::faults::Faults;
+use super::init_access::InitAccess;
 use super::metrics::Metrics;
 use super::pod_clique::Expectations;
 use super::queues::Queues;
@@ -37,6 +38,10 @@ pub(super) struct Context {
     pub expectations: Expectations,
     /// Replicas of PodCliques that were deleted by hand.
     pub remembered: RememberedReplicas,
+    /// For which PodCliqueSets init containers can see pods.
+    pub init_access: InitAccess,
+    /// The image of init containers that wait for other cliques.
+    pub init_image: String,
     /// Namespaces that are being deleted.
     pub ending: EndingNamespaces,
     /// Faults that are on.

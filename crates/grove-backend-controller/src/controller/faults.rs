@@ -67,6 +67,10 @@ pub struct Faults {
     pub update_takes_new: bool,
     /// A turn of an update deletes the PodGang too (UPD-07).
     pub update_takes_gang: bool,
+    /// Scaling in takes the oldest pod of equals (AUTO-07).
+    pub oldest_go_first: bool,
+    /// Pods that start after others keep their gates (START-05).
+    pub order_holds_scheduling: bool,
     /// PodGangs are named by epochs, as upstream's newer releases do. Not a fault: nothing may go by their names.
     pub epoch_names: bool,
 }
@@ -142,6 +146,10 @@ pub enum Fault {
     UpdateTakesNew,
     /// See [`Faults::update_takes_gang`].
     UpdateTakesGang,
+    /// See [`Faults::oldest_go_first`].
+    OldestGoFirst,
+    /// See [`Faults::order_holds_scheduling`].
+    OrderHoldsScheduling,
     /// See [`Faults::epoch_names`].
     EpochNames,
 }
@@ -179,6 +187,8 @@ impl FromStr for Fault {
             "update-takes-all" => Ok(Self::UpdateTakesAll),
             "update-takes-new" => Ok(Self::UpdateTakesNew),
             "update-takes-gang" => Ok(Self::UpdateTakesGang),
+            "oldest-go-first" => Ok(Self::OldestGoFirst),
+            "order-holds-scheduling" => Ok(Self::OrderHoldsScheduling),
             "epoch-names" => Ok(Self::EpochNames),
             _ => Err(format!("no fault {text:?}")),
         }
@@ -218,6 +228,8 @@ impl FromIterator<Fault> for Faults {
                 Fault::UpdateTakesAll => on.update_takes_all = true,
                 Fault::UpdateTakesNew => on.update_takes_new = true,
                 Fault::UpdateTakesGang => on.update_takes_gang = true,
+                Fault::OldestGoFirst => on.oldest_go_first = true,
+                Fault::OrderHoldsScheduling => on.order_holds_scheduling = true,
                 Fault::EpochNames => on.epoch_names = true,
             }
         }

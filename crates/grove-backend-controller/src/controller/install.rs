@@ -19,8 +19,8 @@ pub(super) const SECRET: &str = "grove-backend-controller-webhook";
 /// The controller's MutatingWebhookConfigurations.
 pub const MUTATING_CONFIGURATIONS: [&str; 1] = ["podcliqueset-defaulting-webhook"];
 /// The controller's ValidatingWebhookConfigurations.
-pub const VALIDATING_CONFIGURATIONS: [&str; 2] =
-    ["podcliqueset-validating-webhook", "clustertopology-validating-webhook"];
+pub const VALIDATING_CONFIGURATIONS: [&str; 3] =
+    ["podcliqueset-validating-webhook", "clustertopology-validating-webhook", "scale-validating-webhook"];
 /// Namespace, service account, roles and their bindings.
 const RBAC: &str = include_str!("../../../../manifests/controller/rbac.yaml");
 /// The CustomResourceDefinitions, made from the types of `grove-api` by `cargo run -p generate`.

@@ -14,16 +14,19 @@
 //!   `cluster_topology_binding_status`, `conditions`: the contents of a status
 //! - `gang_composition`, `topology_translation`, `pod_gang_object`, `pod_clique_object`: what the objects
 //!   look like
+//! - `autoscaler`: HorizontalPodAutoscalers
 //! - `gang_view`: a PodGang and its pods
 //! - `remembered_replicas`: of PodCliques that were deleted by hand
 //! - `gang_termination`: when a scope is recycled; `generations`: which pods are of which generation; `duration`: how long
 //! - `rolling_update`: what an update takes down next; `update_view`: what that is decided on
+//! - `startup_order`: who waits for whom; `init_access`: what it takes to see them
 //! - `children`, `writes`, `json_diff`: writing no more than what differs
 //! - `admission`: webhooks; `servers`: the HTTP sides; `leader`: one leader at a time
 //! - `events`, `metrics`, `api_layer`: what it reports; `faults`, `fault_injection`: how it is made to fail
 
 pub mod admission;
 mod api_layer;
+mod autoscaler;
 mod caches;
 mod children;
 mod cluster_topology_binding;
@@ -41,6 +44,7 @@ mod gang_termination;
 mod gang_view;
 mod generations;
 mod informer;
+mod init_access;
 pub mod install;
 mod json_diff;
 mod leader;
@@ -65,6 +69,7 @@ mod remembered_replicas;
 mod rolling_update;
 mod scaling_group_status;
 mod servers;
+mod startup_order;
 #[cfg(test)]
 mod test_api;
 mod topology_translation;

@@ -8,6 +8,8 @@ use kube::ResourceExt;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
+use super::startup_order::parents;
+
 /// Digits of a template hash.
 const HASH_DIGITS: usize = 10;
 
@@ -59,8 +61,9 @@ pub(super) fn pod_clique(
         owner_references: owner.map(|owner| vec![owner]),
         ..ObjectMeta::default()
     };
-    // Startup order is refused at admission: there is no parent to wait for.
-    let spec = PodCliqueSpec { starts_after: Vec::new(), ..template.spec.clone() };
+    let parents = parents(pcs, template, place.replica, place.group);
+    let starts_after = parents.into_iter().map(|parent| parent.name).collect();
+    let spec = PodCliqueSpec { starts_after, ..template.spec.clone() };
     PodClique { metadata, spec, status: None }
 }
 

@@ -1,5 +1,5 @@
 //! Reconciles a PodCliqueSet to the objects under it: headless Services, standalone PodCliques, scaling
-//! groups, PodGangs.
+//! groups, their autoscalers, PodGangs.
 //!
 //! Scaling groups make their own PodCliques, PodCliques their pods; PodGangs are handed to the backend by
 //! their own reconciler. Status is `pod_clique_set_status`'s. A new template reaches the PodCliques at once, and a
@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use futures::FutureExt;
 use grove_api::names::ANNOTATION_GENERATION;
 use grove_api::{
     ClusterTopologyBinding, PodCliqueScalingGroupConfig, PodCliqueSet, PodGang, TopologyLevel, names,
@@ -21,7 +22,7 @@ use super::error::ReconcileError;
 use super::gang_composition::{self, GangShape};
 use super::generations::of_replica;
 use super::topology_translation::topology_name;
-use super::{pod_clique_set_objects as objects, pod_gang_object};
+use super::{autoscaler, init_access, pod_clique_set_objects as objects, pod_gang_object, startup_order};
 use crate::backend::{SchedulerBackend, generation};
 
 /// Reason of the event on a PodCliqueSet whose backend is not enabled (ADM-11).
@@ -110,6 +111,10 @@ async fn writes<'a>(
     let mut writes = services.finish(&key);
     writes.extend(cliques.finish(&key));
     writes.extend(groups.finish(&key));
+    writes.extend(autoscaler::writes(context, pcs, &key).await);
+    if startup_order::has_order(pcs) {
+        writes.push(init_access::ensure(context, pcs).boxed());
+    }
     writes.extend(gangs.finish(&key));
     Ok(writes)
 }

@@ -26,6 +26,7 @@ use super::configuration::{Configuration, ConfigurationError};
 use super::context::{Context, SyncedGangs};
 use super::events::Events;
 use super::faults::Faults;
+use super::init_access::InitAccess;
 use super::install::{MUTATING_CONFIGURATIONS, SECRET, VALIDATING_CONFIGURATIONS};
 use super::leader::Candidate;
 use super::metrics::Metrics;
@@ -159,6 +160,8 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         synced: SyncedGangs::default(),
         expectations: Expectations::default(),
         remembered: RememberedReplicas::default(),
+        init_access: InitAccess::default(),
+        init_image: configuration.init_image().to_owned(),
         ending: EndingNamespaces::default(),
         faults: options.faults.clone(),
     });
@@ -177,8 +180,11 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
     }
     servers.spawn(serve("health", options.health_bind, health, stopped.clone()));
     servers.spawn(serve("metrics", options.metrics_bind, servers::metrics(metrics), stopped.clone()));
-    let webhooks =
-        admission::router(AdmissionState { registry: registry.clone(), bindings: Arc::new(client.clone()) });
+    let webhooks = admission::router(AdmissionState {
+        registry: registry.clone(),
+        bindings: Arc::new(client.clone()),
+        minimums: Arc::new(client.clone()),
+    });
     servers.spawn(serve_tls(options.webhook_bind, tls, webhooks, stopped.clone()));
 
     let reconcilers = async {

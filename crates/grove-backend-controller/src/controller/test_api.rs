@@ -17,6 +17,7 @@ use super::context::{Context, SyncedGangs};
 use super::events::Events;
 use super::faults::{Fault, Faults};
 use super::informer::Feed;
+use super::init_access::InitAccess;
 use super::metrics::Metrics;
 use super::pod_clique::Expectations;
 use super::queues::{Inboxes, queues};
@@ -60,6 +61,8 @@ impl World {
             synced: SyncedGangs::default(),
             expectations: Expectations::default(),
             remembered: RememberedReplicas::default(),
+            init_access: InitAccess::default(),
+            init_image: "initc:test".to_owned(),
             ending: EndingNamespaces::default(),
             faults: Faults::default(),
         });
@@ -89,6 +92,7 @@ impl World {
             let feeds = &mut self.feeds;
             match object["kind"].as_str().unwrap() {
                 "Service" => applied(&mut feeds.services, object),
+                "HorizontalPodAutoscaler" => applied(&mut feeds.autoscalers, object),
                 "PodClique" => applied(&mut feeds.pod_cliques, object),
                 "PodCliqueScalingGroup" => applied(&mut feeds.scaling_groups, object),
                 "PodGang" => applied(&mut feeds.pod_gangs, object),
@@ -147,13 +151,15 @@ fn workload_api() -> Value {
 
 fn patched(path: &str) -> Value {
     let name = path.trim_end_matches("/status").rsplit('/').next().unwrap_or_default();
-    let is_plural = |part: &&str| part.starts_with("pod") || part.starts_with("cluster");
+    let is_plural =
+        |part: &&str| ["pod", "cluster", "horizontal"].iter().any(|start| part.starts_with(start));
     let spec = match path.split('/').rev().find(is_plural) {
         Some("clustertopologybindings") => json!({"levels": []}),
         Some("podgangs") => json!({"podgroups": []}),
         Some("podcliquesets") => json!({"template": {"cliques": []}}),
         Some("podcliquescalinggroups") => json!({"cliqueNames": []}),
         Some("podcliques") => json!({"podSpec": {}, "replicas": 1}),
+        Some("horizontalpodautoscalers") => json!({"scaleTargetRef": {}, "maxReplicas": 1}),
         _ => json!({"containers": []}),
     };
     json!({"metadata": {"name": name}, "spec": spec})

@@ -13,6 +13,7 @@ use k8s_openapi::api::core::v1::{Pod, Service};
 use kube::api::DynamicObject;
 use kube::{Resource, ResourceExt};
 
+use super::autoscaler::HorizontalPodAutoscaler;
 use super::caches::{Caches, Feeds, of, of_base, of_gang, of_group, pod_gang_of};
 use super::context::Context;
 use super::gang_view::{is_bound, is_live};
@@ -28,6 +29,7 @@ pub(super) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
         if let Change { old: Some(old), new: None } = change {
             from.events.forget(&old.uid().unwrap_or_default());
             from.remembered.forget(&old.uid().unwrap_or_default(), |_| true);
+            from.init_access.forget(&old.uid().unwrap_or_default());
         }
         if let Change { old: Some(old), new: Some(new) } = change
             && new.spec.replicas < old.spec.replicas
@@ -62,6 +64,8 @@ pub(super) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
     }
     let to = queues.clone();
     feeds.services.on_change(move |change| service_changed(&to, change));
+    let (to, from) = (queues.clone(), Arc::clone(context));
+    feeds.autoscalers.on_change(move |change| autoscaler_changed(&to, &from.caches, change));
     let (to, from) = (queues.clone(), Arc::clone(context));
     feeds.scaling_groups.on_change(move |change| scaling_group_changed(&to, &from.caches, change));
     let (to, from) = (queues.clone(), Arc::clone(context));
@@ -162,6 +166,23 @@ fn service_changed(to: &Queues, change: &Change<Service>) {
     if let Some(pcs) = old.labels().get(LABEL_PART_OF) {
         to.pod_clique_sets.wake(old.namespace().as_deref(), pcs);
     }
+}
+
+/// Whoever owns it: one of somebody else's in the place of a PodCliqueSet's has the name of what that would scale.
+fn autoscaler_changed(to: &Queues, caches: &Caches, change: &Change<HorizontalPodAutoscaler>) {
+    let Some(old) = &change.old else { return };
+    if change.new.as_ref().is_some_and(|new| old.spec == new.spec && has_same_metadata(&**old, &**new)) {
+        return;
+    }
+    let (namespace, name) = (old.namespace(), old.name_any());
+    let clique = caches.pod_cliques.get(namespace.as_deref(), &name);
+    let clique = clique.and_then(|found| found.labels().get(LABEL_PART_OF).cloned());
+    let group = caches.scaling_groups.get(namespace.as_deref(), &name);
+    let group = group.and_then(|found| found.labels().get(LABEL_PART_OF).cloned());
+    let owner = old.labels().get(LABEL_PART_OF).cloned();
+    owner.into_iter().chain(clique).chain(group).for_each(|pcs| {
+        to.pod_clique_sets.wake(namespace.as_deref(), &pcs);
+    });
 }
 
 fn scaling_group_changed(to: &Queues, caches: &Caches, change: &Change<PodCliqueScalingGroup>) {

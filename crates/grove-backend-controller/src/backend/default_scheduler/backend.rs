@@ -169,6 +169,10 @@ impl SchedulerBackend for DefaultScheduler {
         synced
     }
 
+    fn keeps_places(&self, pod_gang: &PodGang) -> bool {
+        self.makes_gang(pod_gang) && self.scope(pod_gang) == GangScope::PodGang
+    }
+
     async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError> {
         if !self.makes_gang(gang.pod_gang) {
             return Ok(Release::Now(Vec::new()));

@@ -24,6 +24,7 @@ pub fn default_pod_clique_set(pcs: &mut Value) -> Vec<PatchOperation> {
         let group = format!("{template}/podCliqueScalingGroups/{index}");
         defaulter.fill(&group, "replicas", json!(1));
         defaulter.fill(&group, "minAvailable", json!(1));
+        defaulter.lower_limit(&group, "scaleConfig");
     }
     defaulter.fill(template, "headlessServiceConfig", json!({ "publishNotReadyAddresses": true }));
     defaulter.patch
@@ -40,9 +41,17 @@ impl Defaulter<'_> {
         if let Some(replicas) = self.pcs.pointer(&format!("{spec}/replicas")).cloned() {
             self.fill(spec, "minAvailable", replicas);
         }
+        self.lower_limit(spec, "autoScalingConfig");
         let pod_spec = format!("{spec}/podSpec");
         self.fill(&pod_spec, "restartPolicy", json!("Always"));
         self.fill(&pod_spec, "terminationGracePeriodSeconds", json!(30));
+    }
+
+    /// Of an autoscaler: what it scales does not become fewer than there were at first.
+    fn lower_limit(&mut self, scaled: &str, config: &str) {
+        if let Some(replicas) = self.pcs.pointer(&format!("{scaled}/replicas")).cloned() {
+            self.fill(&format!("{scaled}/{config}"), "minReplicas", replicas);
+        }
     }
 
     fn length(&self, list: &str) -> usize {
@@ -120,6 +129,16 @@ mod tests {
         let pcs = defaulted(one_clique(spec));
         let spec = &pcs["spec"]["template"]["cliques"][0]["spec"];
         assert_eq!((&spec["replicas"], &spec["minAvailable"]), (&json!(replicas), &json!(min_available)));
+    }
+
+    #[test]
+    fn autoscalers_begin_where_the_template_does() {
+        let mut pcs = one_clique(json!({ "replicas": 3, "autoScalingConfig": { "maxReplicas": 5 } }));
+        let group = json!({ "name": "sg", "cliqueNames": ["b"], "scaleConfig": { "maxReplicas": 5 } });
+        pcs["spec"]["template"]["podCliqueScalingGroups"] = json!([group]);
+        let template = &defaulted(pcs)["spec"]["template"];
+        assert_eq!(template["cliques"][0]["spec"]["autoScalingConfig"]["minReplicas"], 3);
+        assert_eq!(template["podCliqueScalingGroups"][0]["scaleConfig"]["minReplicas"], 1);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{AdmissionState, LookupError, TopologyBindings};
+use super::{AdmissionState, LookupError, Minimums, ScaleTarget, TopologyBindings};
 use crate::backend::{
     BackendError, FieldError, GangState, Membership, Registry, Release, SchedulerBackend, Synced,
     TopologyBackend, TopologyState, TopologyView, Validation,
@@ -89,6 +89,14 @@ impl TopologyBindings for Topo {
     }
 }
 
+/// Nothing has a minimum.
+#[async_trait]
+impl Minimums for Topo {
+    async fn minimum(&self, _: ScaleTarget, _: &str, _: &str) -> Result<Option<i32>, kube::Error> {
+        Ok(None)
+    }
+}
+
 /// A backend of a test's making.
 pub(crate) struct FakeBackend {
     /// Its schedulerName.
@@ -112,7 +120,11 @@ impl FakeBackend {
 pub(crate) fn cluster(backends: Vec<FakeBackend>) -> AdmissionState {
     let default = backends[0].name;
     let backends = backends.into_iter().map(|backend| Arc::new(backend) as Arc<dyn SchedulerBackend>);
-    AdmissionState { registry: Registry::new(default, backends).unwrap(), bindings: Arc::new(Topo) }
+    AdmissionState {
+        registry: Registry::new(default, backends).unwrap(),
+        bindings: Arc::new(Topo),
+        minimums: Arc::new(Topo),
+    }
 }
 
 #[async_trait]

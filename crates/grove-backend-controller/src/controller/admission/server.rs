@@ -1,4 +1,4 @@
-//! The HTTP side of admission: upstream's three paths, each taking and returning an AdmissionReview.
+//! The HTTP side of admission: upstream's three paths and one for scaling, each taking and returning an AdmissionReview.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use serde::Deserialize;
 use webhook_server::{Operation, REVIEW_LIMIT, Request, Response, answer};
 
 use super::{
-    TopologyBindings, default_pod_clique_set, validate_cluster_topology_binding, validate_create,
-    validate_update,
+    Minimums, TopologyBindings, default_pod_clique_set, scale, validate_cluster_topology_binding,
+    validate_create, validate_update,
 };
 use crate::backend::{Registry, Validation};
 
@@ -24,6 +24,9 @@ pub const VALIDATE_POD_CLIQUE_SET_PATH: &str = "/webhooks/validate-podcliqueset"
 /// Path of the webhook that judges ClusterTopologyBindings.
 pub const VALIDATE_CLUSTER_TOPOLOGY_PATH: &str = "/webhooks/validate-clustertopology";
 
+/// Path of the webhook that judges the scaling of PodCliques and PodCliqueScalingGroups.
+pub const VALIDATE_SCALE_PATH: &str = "/webhooks/validate-scale";
+
 const GROUP: &str = "grove.io";
 
 /// What admission knows of the cluster.
@@ -33,6 +36,8 @@ pub struct AdmissionState {
     pub registry: Registry,
     /// The ClusterTopologyBindings.
     pub bindings: Arc<dyn TopologyBindings>,
+    /// The minimums of what can be scaled.
+    pub minimums: Arc<dyn Minimums>,
 }
 
 /// The webhooks of Grove.
@@ -41,6 +46,7 @@ pub fn router(state: AdmissionState) -> Router {
         .route(DEFAULT_POD_CLIQUE_SET_PATH, post(default_pcs))
         .route(VALIDATE_POD_CLIQUE_SET_PATH, post(validate_pcs))
         .route(VALIDATE_CLUSTER_TOPOLOGY_PATH, post(validate_binding))
+        .route(VALIDATE_SCALE_PATH, post(validate_scale))
         .layer(DefaultBodyLimit::max(REVIEW_LIMIT))
         .with_state(state)
 }
@@ -56,6 +62,10 @@ async fn validate_pcs(State(state): State<AdmissionState>, body: Bytes) -> HttpR
 
 async fn validate_binding(State(state): State<AdmissionState>, body: Bytes) -> HttpResponse {
     answer(body, async move |request| judge_binding(&request, &state)).await
+}
+
+async fn validate_scale(State(state): State<AdmissionState>, body: Bytes) -> HttpResponse {
+    answer(body, async move |request| Ok(scale::judge(&request, &*state.minimums).await)).await
 }
 
 async fn judge_pcs(mut request: Request, state: &AdmissionState) -> serde_json::Result<Response> {

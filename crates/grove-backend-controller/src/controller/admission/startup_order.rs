@@ -1,12 +1,10 @@
 //! Rules on `startsAfter`: every clique waits for known other cliques, and there are no cycles (ADM-04).
 //!
-//! Startup order itself is refused (`unsupported`); these findings are returned with that refusal, so that a user
-//! who is waiting for it already has a valid template. Upstream checks `startsAfter` under
-//! `CliqueStartupTypeExplicit` only.
+//! Only the startup type Explicit reads the lists, and only there they are checked, as upstream has it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use grove_api::{PodCliqueSet, PodCliqueTemplateSpec};
+use grove_api::{CliqueStartupType, PodCliqueSet, PodCliqueTemplateSpec};
 
 use super::findings::{duplicate, invalid, repeated};
 use crate::backend::FieldError;
@@ -16,7 +14,11 @@ type Dependencies<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
 /// Findings on the `startsAfter` lists of `pcs`.
 pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
-    let cliques = &pcs.spec.template.cliques;
+    let template = &pcs.spec.template;
+    if template.clique_startup_type.unwrap_or_default() != CliqueStartupType::Explicit {
+        return Vec::new();
+    }
+    let cliques = &template.cliques;
     let mut errors = Vec::new();
     for (index, clique) in cliques.iter().enumerate() {
         let path = format!("spec.template.cliques[{index}].spec.startsAfter");
@@ -96,6 +98,7 @@ mod tests {
     /// The fixture's cliques a, b and c with these lists.
     fn with(a: Value, b: Value, c: Value) -> PodCliqueSet {
         pcs(&[
+            ("/spec/template/cliqueStartupType", json!("CliqueStartupTypeExplicit")),
             ("/spec/template/cliques/0/spec/startsAfter", a),
             ("/spec/template/cliques/1/spec/startsAfter", b),
             ("/spec/template/cliques/2/spec/startsAfter", c),

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use grove_api::{CliqueStartupType, PodCliqueSet};
-use serde_json::json;
+use grove_api::PodCliqueSet;
 
 use super::findings::invalid;
 use crate::backend::FieldError;
@@ -13,8 +12,6 @@ const MNNVL_GROUP: &str = "grove.io/mnnvl-group";
 /// Its predecessor, which upstream's proposals still name.
 const AUTO_MNNVL: &str = "grove.io/auto-mnnvl";
 
-const NO_STARTUP_ORDER: &str = "startup order is not supported yet";
-const NO_AUTOSCALING: &str = "autoscaling is not supported yet";
 const NO_SHARED_CLAIMS: &str = "shared resource claims are not supported yet";
 
 /// Findings on features of `pcs` that are not there yet.
@@ -26,28 +23,15 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
     };
     for (index, clique) in template.cliques.iter().enumerate() {
         let path = format!("spec.template.cliques[{index}]");
-        forbid(!clique.spec.starts_after.is_empty(), format!("{path}.spec.startsAfter"), NO_STARTUP_ORDER);
-        forbid(
-            clique.spec.auto_scaling_config.is_some(),
-            format!("{path}.spec.autoScalingConfig"),
-            NO_AUTOSCALING,
-        );
         forbid(!clique.resource_sharing.is_empty(), format!("{path}.resourceSharing"), NO_SHARED_CLAIMS);
     }
     for (index, group) in template.pod_clique_scaling_groups.iter().enumerate() {
         let path = format!("spec.template.podCliqueScalingGroups[{index}]");
-        forbid(group.scale_config.is_some(), format!("{path}.scaleConfig"), NO_AUTOSCALING);
         forbid(!group.resource_sharing.is_empty(), format!("{path}.resourceSharing"), NO_SHARED_CLAIMS);
     }
     let has_claim_templates = !template.resource_claim_templates.is_empty();
     forbid(has_claim_templates, "spec.template.resourceClaimTemplates".into(), NO_SHARED_CLAIMS);
     forbid(!template.resource_sharing.is_empty(), "spec.template.resourceSharing".into(), NO_SHARED_CLAIMS);
-    let startup_type = template.clique_startup_type.unwrap_or_default();
-    if startup_type != CliqueStartupType::AnyOrder {
-        let value = json!(startup_type);
-        let message = format!("{value}: {NO_STARTUP_ORDER}, only CliqueStartupTypeAnyOrder is");
-        errors.push(FieldError::not_supported("spec.template.cliqueStartupType", message));
-    }
     errors.extend(check_mnnvl(pcs));
     errors
 }
@@ -78,7 +62,7 @@ fn check_mnnvl(pcs: &PodCliqueSet) -> Vec<FieldError> {
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::controller::admission::fixture::{lines, pcs};
@@ -91,11 +75,6 @@ mod tests {
     }
 
     #[rstest]
-    #[case("/spec/template/cliqueStartupType", json!("CliqueStartupTypeInOrder"))]
-    #[case("/spec/template/cliqueStartupType", json!("CliqueStartupTypeExplicit"))]
-    #[case(&format!("{CLIQUE}/spec/startsAfter"), json!(["b"]))]
-    #[case(&format!("{CLIQUE}/spec/autoScalingConfig"), json!({ "maxReplicas": 4 }))]
-    #[case(&format!("{GROUP}/scaleConfig"), json!({ "maxReplicas": 4 }))]
     #[case("/spec/template/resourceClaimTemplates", json!([{ "name": "claim", "templateSpec": {} }]))]
     #[case("/spec/template/resourceSharing", sharing())]
     #[case(&format!("{CLIQUE}/resourceSharing"), sharing())]
@@ -111,8 +90,8 @@ mod tests {
     }
 
     #[rstest]
-    #[case("/spec/template/cliqueStartupType", json!("CliqueStartupTypeAnyOrder"))]
-    #[case(&format!("{CLIQUE}/spec/startsAfter"), json!([]))]
+    #[case("/spec/template/cliqueStartupType", json!("CliqueStartupTypeInOrder"))]
+    #[case(&format!("{CLIQUE}/spec/startsAfter"), json!(["b"]))]
     #[case("/spec/template/resourceSharing", json!([]))]
     #[case("/metadata/annotations/grove.io~1mnnvl-group", json!("none"))]
     #[case("/metadata/annotations/grove.io~1auto-mnnvl", json!("disabled"))]
@@ -126,18 +105,12 @@ mod tests {
     #[test]
     fn messages() {
         let errors = check(&pcs(&[
-            ("/spec/template/cliqueStartupType", json!("CliqueStartupTypeInOrder")),
-            (&format!("{CLIQUE}/spec/startsAfter"), json!(["b"])),
-            (&format!("{CLIQUE}/spec/autoScalingConfig"), json!({ "maxReplicas": 4 })),
             (&format!("{CLIQUE}/resourceSharing"), sharing()),
             (&format!("{CLIQUE}/annotations/grove.io~1mnnvl-group"), json!("train")),
             ("/metadata/annotations/grove.io~1auto-mnnvl", json!("enabled")),
         ]));
         insta::assert_snapshot!(lines(&errors), @r#"
-        spec.template.cliques[0].spec.startsAfter: Forbidden: startup order is not supported yet
-        spec.template.cliques[0].spec.autoScalingConfig: Forbidden: autoscaling is not supported yet
         spec.template.cliques[0].resourceSharing: Forbidden: shared resource claims are not supported yet
-        spec.template.cliqueStartupType: Unsupported value: "CliqueStartupTypeInOrder": startup order is not supported yet, only CliqueStartupTypeAnyOrder is
         metadata.annotations[grove.io/auto-mnnvl]: Invalid value: "enabled": MNNVL is not supported yet, remove the grove.io/auto-mnnvl annotation
         spec.template.cliques[0].annotations[grove.io/mnnvl-group]: Invalid value: "train": MNNVL is not supported yet, remove the grove.io/mnnvl-group annotation
         "#);

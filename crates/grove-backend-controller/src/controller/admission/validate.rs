@@ -9,7 +9,7 @@ use grove_api::PodCliqueSet;
 use super::findings::keep_new;
 use super::topology_bindings::LookupError;
 use super::{
-    AdmissionState, immutability, pod_template, scheduler, startup_order, structure, topology,
+    AdmissionState, autoscaling, immutability, pod_template, scheduler, startup_order, structure, topology,
     topology_change, unsupported,
 };
 use crate::backend::Validation;
@@ -43,6 +43,7 @@ pub async fn validate_update(
     let mut findings = keep_new(own_rules(new), &own_rules(old));
     findings.errors.extend(immutability::check(old, new));
     findings.warnings.extend(topology_change::deprecations(new));
+    findings.warnings.extend(autoscaling::warnings(old, new));
     if findings.admits() && topology_change::is_repair(old, new) {
         findings.extend(topology::check(new, cluster.bindings.as_ref()).await?);
     }
@@ -61,6 +62,7 @@ fn is_same_to_all_rules(old: &PodCliqueSet, new: &PodCliqueSet) -> bool {
 fn own_rules(pcs: &PodCliqueSet) -> Validation {
     let mut findings = Validation { errors: structure::check(pcs), warnings: Vec::new() };
     findings.errors.extend(startup_order::check(pcs));
+    findings.errors.extend(autoscaling::check(pcs));
     findings.extend(pod_template::check(pcs));
     findings.errors.extend(unsupported::check(pcs));
     findings
@@ -136,6 +138,7 @@ mod tests {
     async fn all_findings_come_at_once() {
         let findings = create(&pcs(&[
             ("/spec/replicas", json!(-1)),
+            ("/spec/template/cliqueStartupType", json!("CliqueStartupTypeExplicit")),
             ("/spec/template/cliques/0/spec/startsAfter", json!(["a"])),
             ("/spec/template/cliques/0/spec/podSpec/nodeName", json!("n1")),
             ("/spec/template/cliques/0/spec/podSpec/restartPolicy", json!("Never")),
@@ -150,7 +153,6 @@ mod tests {
                 "spec.replicas",
                 "spec.template.cliques[0].spec.startsAfter",
                 "spec.template.cliques[0].spec.podSpec.nodeName",
-                "spec.template.cliques[0].spec.startsAfter",
                 "spec.template.topologyConstraint.topologyName",
                 "spec.template.cliques[1].spec.podSpec.schedulerName",
             ]
@@ -176,9 +178,9 @@ mod tests {
     /// Whoever stored it, perhaps another operator, knew what this one does not do yet.
     #[tokio::test]
     async fn a_stored_feature_that_is_not_supported_blocks_no_edit() {
-        let in_order = ("/spec/template/cliqueStartupType", json!("CliqueStartupTypeInOrder"));
-        let (old, new) =
-            (pcs(std::slice::from_ref(&in_order)), pcs(&[in_order, ("/spec/replicas", json!(3))]));
+        let sharing = json!([{ "name": "claim", "scope": "AllReplicas" }]);
+        let shared = ("/spec/template/resourceSharing", sharing);
+        let (old, new) = (pcs(std::slice::from_ref(&shared)), pcs(&[shared, ("/spec/replicas", json!(3))]));
         assert!(!create(&old).await.admits());
         assert!(update(&old, &new).await.admits());
         assert!(!update(&pcs(&[]), &old).await.admits());

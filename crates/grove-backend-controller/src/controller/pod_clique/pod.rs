@@ -4,16 +4,23 @@
 
 use std::collections::BTreeMap;
 
-use grove_api::{PodClique, PodCliqueSet, PodSpecJson, names};
+use grove_api::{PodClique, PodCliqueSet, PodCliqueTemplateSpec, PodSpecJson, names};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use kube::api::{ApiResource, DynamicObject};
 use serde_json::{Map, Value, json};
 
 use crate::controller::ownership::owner_reference;
+use crate::controller::startup_order::{Parent, parents};
 
-/// The pod of that name and index, gated.
-pub(super) fn pod(pcs: &PodCliqueSet, pclq: &PodClique, name: &str, index: i32) -> DynamicObject {
+/// The pod of that name and index, gated; `init_image` is that of the init container that waits for other cliques.
+pub(super) fn pod(
+    pcs: &PodCliqueSet,
+    pclq: &PodClique,
+    name: &str,
+    index: i32,
+    init_image: &str,
+) -> DynamicObject {
     let pcs_name = pcs.name_any();
     let label = |key| pclq.labels().get(key).cloned();
     let replica = label(names::LABEL_PCS_REPLICA_INDEX).and_then(|replica| replica.parse().ok()).unwrap_or(0);
@@ -41,8 +48,58 @@ pub(super) fn pod(pcs: &PodCliqueSet, pclq: &PodClique, name: &str, index: i32) 
             prepend(container, &environment);
         }
     }
+    let parents = parents_of(pcs, pclq, replica);
+    if !parents.is_empty() {
+        wait_for(&mut spec, &pcs_name, &parents, init_image);
+    }
     pod.data = json!({ "spec": spec });
     pod
+}
+
+fn parents_of(pcs: &PodCliqueSet, pclq: &PodClique, replica: i32) -> Vec<Parent> {
+    let labels = pclq.labels();
+    let j = labels.get(names::LABEL_SCALING_GROUP_REPLICA_INDEX).and_then(|j| j.parse().ok());
+    let group = labels.get(names::LABEL_SCALING_GROUP).map(String::as_str).zip(j);
+    let is_its = |clique: &&PodCliqueTemplateSpec| {
+        pclq.name_any()
+            == match group {
+                Some((pcsg, j)) => names::scaling_group_pod_clique(pcsg, j, &clique.name),
+                None => names::standalone_pod_clique(&pcs.name_any(), replica, &clique.name),
+            }
+    };
+    let template = pcs.spec.template.cliques.iter().find(is_its);
+    template.map(|template| parents(pcs, template, replica, group)).unwrap_or_default()
+}
+
+/// Puts the init container that waits behind those of the user, with the volumes that no other container gets.
+fn wait_for(spec: &mut Map<String, Value>, pcs: &str, parents: &[Parent], image: &str) {
+    let ((token, token_path), (info, info_path)) = (names::INIT_TOKEN_VOLUME, names::INIT_POD_INFO_VOLUME);
+    let mount = |name: &str, path: &str| json!({"name": name, "mountPath": path, "readOnly": true});
+    let args: Vec<_> = parents
+        .iter()
+        .map(|parent| format!("{}={}:{}", names::INIT_PARENT, parent.name, parent.ready))
+        .collect();
+    let container = json!({
+        "name": names::INIT_CONTAINER, "image": image, "imagePullPolicy": "IfNotPresent", "args": args,
+        "volumeMounts": [mount(info, info_path), mount(token, token_path)],
+    });
+    let item = |path: &str, field: String| json!({"path": path, "fieldRef": {"fieldPath": field}});
+    let items = [
+        item("namespace", "metadata.namespace".to_owned()),
+        item("podgangname", format!("metadata.labels['{}']", names::LABEL_POD_GANG)),
+    ];
+    let volumes = [
+        json!({"name": token, "secret": {"secretName": names::init_token(pcs), "defaultMode": 0o644}}),
+        json!({"name": info, "downwardAPI": {"items": items}}),
+    ];
+    let mut append = |field: &str, more: &[Value]| {
+        let list = spec.entry(field).or_insert_with(|| json!([]));
+        if let Some(list) = list.as_array_mut() {
+            list.extend(more.iter().cloned());
+        }
+    };
+    append("initContainers", &[container]);
+    append("volumes", &volumes);
 }
 
 fn environment(pcs: &PodCliqueSet, pclq: &PodClique, replica: i32, namespace: &str) -> Vec<Value> {
@@ -125,6 +182,42 @@ mod tests {
             }},
         });
         let (pcs, pclq) = (serde_json::from_value(pcs).unwrap(), serde_json::from_value(pclq).unwrap());
-        insta::assert_snapshot!(grove_yaml::write(&pod(&pcs, &pclq, "wl-0-sg-1-a-xxxxx", 1)).unwrap());
+        insta::assert_snapshot!(
+            grove_yaml::write(&pod(&pcs, &pclq, "wl-0-sg-1-a-xxxxx", 1, "initc:test")).unwrap()
+        );
+    }
+
+    /// The second of two cliques, whose users' init container and volume stay where they are.
+    #[rstest::rstest]
+    #[case::any("CliqueStartupTypeAnyOrder", false)]
+    #[case::in_order("CliqueStartupTypeInOrder", true)]
+    fn a_pod_that_waits(#[case] order: &str, #[case] waits: bool) {
+        let pcs = json!({"metadata": {"name": "wl", "namespace": "ns"}, "spec": {"replicas": 1, "template": {
+            "cliqueStartupType": order,
+            "cliques": [
+                {"name": "a", "spec": {"podSpec": {}, "replicas": 3, "minAvailable": 2}},
+                {"name": "b", "spec": {"podSpec": {}, "replicas": 1}},
+            ],
+        }}});
+        let pclq = json!({
+            "metadata": {"name": "wl-0-b", "namespace": "ns", "labels": {names::LABEL_PCS_REPLICA_INDEX: "0"}},
+            "spec": {"replicas": 1, "podSpec": {
+                "initContainers": [{"name": "own"}], "containers": [{"name": "main"}], "volumes": [{"name": "own"}],
+            }},
+        });
+        let (pcs, pclq) = (serde_json::from_value(pcs).unwrap(), serde_json::from_value(pclq).unwrap());
+        let pod = pod(&pcs, &pclq, "wl-0-b-xxxxx", 0, "initc:test");
+        let names = |field: &str| -> Vec<Value> {
+            pod.data["spec"][field].as_array().unwrap().iter().map(|item| item["name"].clone()).collect()
+        };
+        let (containers, volumes) = (names("initContainers"), names("volumes"));
+        if !waits {
+            assert_eq!((containers, volumes), (vec![json!("own")], vec![json!("own")]));
+            return;
+        }
+        assert_eq!(containers, ["own", "grove-initc"]);
+        assert_eq!(volumes, ["own", "sa-token-secret-vol", "pod-info-vol"]);
+        insta::assert_snapshot!(grove_yaml::write(&pod.data["spec"]["initContainers"][1]).unwrap());
+        assert_eq!(pod.data["spec"]["volumes"][1]["secret"]["secretName"], "wl-ic-sat");
     }
 }

@@ -1,6 +1,7 @@
 //! One pass over a PodClique: as many pods as wanted, then gates off where they may come off. Pods of a former generation are
 //! no pods of it any more: they are deleted, and made anew. So is the pod whose turn it is in an update, in its place.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures::FutureExt;
@@ -90,10 +91,9 @@ impl Clique<'_> {
         let counts = |pod: &&Arc<Pod>| is_live(pod) || (terminating_counts && !is_finished(pod));
         let (former, own): (Vec<_>, Vec<_>) =
             pods.iter().filter(undeleted).partition(|pod| is_former(pod, self.generation));
-        let template = self.pclq.labels().get(LABEL_POD_TEMPLATE_HASH);
-        let live: Vec<_> = own.into_iter().filter(counts).map(|pod| replica(pod, template)).collect();
+        let live: Vec<_> = own.into_iter().filter(counts).map(|pod| self.replica(pod)).collect();
         let member = Membership { pod_gang: self.pod_gang, pod_clique: &self.pclq.name_any(), pod_index: 0 };
-        let hard = member.min_replicas().unwrap_or(0);
+        let hard = member.min_replicas().filter(|_| self.backend.keeps_places(self.pod_gang)).unwrap_or(0);
         let plan = replicas::plan(self.pclq.spec.replicas, hard, &live, &unseen.created);
 
         let finished =
@@ -147,6 +147,19 @@ impl Clique<'_> {
         due.chain(earlier).collect()
     }
 
+    fn replica(&self, pod: &Pod) -> replicas::Replica {
+        let hash = |labels: &BTreeMap<String, String>| labels.get(LABEL_POD_TEMPLATE_HASH).cloned();
+        let made = pod.metadata.creation_timestamp.as_ref().map_or(0, |made| made.0.as_second());
+        replicas::Replica {
+            uid: pod.uid().unwrap_or_default(),
+            index: pod.labels().get(LABEL_POD_INDEX).and_then(|index| index.parse().ok()),
+            bound: is_bound(pod),
+            ready: is_ready(pod),
+            current: hash(pod.labels()) == hash(self.pclq.labels()),
+            made: if self.context.faults.oldest_go_first { -made } else { made },
+        }
+    }
+
     /// Whether the PodGang, whose generation pods join, knows of the recycle that they come from. A scaled one follows its
     /// base; in a base PodGang a group's replica may have been recycled alone.
     fn is_gang_of_this_generation(&self) -> bool {
@@ -156,7 +169,7 @@ impl Clique<'_> {
 
     async fn create(&self, index: i32) -> Result<(), ReconcileError> {
         let name = create::pod_name(&self.pclq.name_any());
-        let mut pod = pod::pod(self.pcs, self.pclq, &name, index);
+        let mut pod = pod::pod(self.pcs, self.pclq, &name, index, &self.context.init_image);
         let pod_clique = self.pclq.name_any();
         let member = Membership { pod_gang: self.pod_gang, pod_clique: &pod_clique, pod_index: index };
         if self.generation > 0 {
@@ -182,6 +195,9 @@ impl Clique<'_> {
     async fn release(&self, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
         let gated: Vec<_> = pods.iter().filter(|pod| is_live(pod) && is_gated(pod)).collect();
         if gated.is_empty() {
+            return Ok(());
+        }
+        if self.context.faults.order_holds_scheduling && !self.pclq.spec.starts_after.is_empty() {
             return Ok(());
         }
         if self.context.faults.early_ungate {
@@ -262,16 +278,6 @@ fn seen(pod: &Pod) -> Seen<'_> {
         name: pod.metadata.name.as_deref().unwrap_or_default(),
         uid: pod.metadata.uid.as_deref().unwrap_or_default(),
         going: pod.metadata.deletion_timestamp.is_some(),
-    }
-}
-
-fn replica(pod: &Pod, template: Option<&String>) -> replicas::Replica {
-    replicas::Replica {
-        uid: pod.uid().unwrap_or_default(),
-        index: pod.labels().get(LABEL_POD_INDEX).and_then(|index| index.parse().ok()),
-        bound: is_bound(pod),
-        ready: is_ready(pod),
-        new: pod.labels().get(LABEL_POD_TEMPLATE_HASH) == template,
     }
 }
 

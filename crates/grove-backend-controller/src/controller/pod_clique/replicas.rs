@@ -3,6 +3,7 @@
 //! Pure. A new pod takes the lowest free index, so the pod that replaces a lost one takes its index, its host
 //! name and its place in the gang (AON-11).
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// One live pod.
@@ -17,7 +18,9 @@ pub(super) struct Replica {
     /// Whether it is Ready.
     pub ready: bool,
     /// Whether it has the present template.
-    pub new: bool,
+    pub current: bool,
+    /// When it was made, in seconds.
+    pub made: i64,
 }
 
 /// What to do.
@@ -30,7 +33,9 @@ pub(super) struct Plan {
 }
 
 /// Plans for `wanted` pods. `live` are the pods of the cache that nobody has deleted, `unseen` the indexes of
-/// pods that were created but are not in the cache; pods of an index below `hard` are in the hard gang.
+/// pods that were created but are not in the cache; pods of an index below `hard` keep places of the hard gang, which are
+/// not given up while there are others. Of these go first those without a node, then those not Ready, those of an old
+/// template, the newest (AUTO-07).
 pub(super) fn plan(wanted: i32, hard: i32, live: &[Replica], unseen: &[i32]) -> Plan {
     let wanted = usize::try_from(wanted).unwrap_or(0);
     let present = live.len() + unseen.len();
@@ -43,7 +48,7 @@ pub(super) fn plan(wanted: i32, hard: i32, live: &[Replica], unseen: &[i32]) -> 
     let mut victims: Vec<_> = live.iter().collect();
     victims.sort_by_key(|pod| {
         let index = pod.index.unwrap_or(i32::MAX);
-        (index < hard, pod.bound, pod.ready, pod.new, std::cmp::Reverse(index))
+        (index < hard, pod.bound, pod.ready, pod.current, Reverse((pod.made, index)))
     });
     let excess = victims.into_iter().take(present - wanted);
     Plan { create: Vec::new(), delete: excess.map(|pod| pod.uid.clone()).collect() }
@@ -53,14 +58,15 @@ pub(super) fn plan(wanted: i32, hard: i32, live: &[Replica], unseen: &[i32]) -> 
 mod tests {
     use super::*;
 
-    /// `3b` is the bound pod of index 3, `3r` is Ready too, `3o` Ready and old.
+    /// `3b` is the bound pod of index 3; `r` says that it is Ready, `o` that its template is old, `y` that it was made later.
     fn pods(text: &str) -> Vec<Replica> {
         let pod = |text: &str| Replica {
             uid: text.to_owned(),
-            index: text.trim_end_matches(['b', 'r', 'o']).parse().ok(),
-            bound: text.ends_with(['b', 'r', 'o']),
-            ready: text.ends_with(['r', 'o']),
-            new: !text.ends_with('o'),
+            index: text.trim_end_matches(char::is_alphabetic).parse().ok(),
+            bound: text.contains('b'),
+            ready: text.contains('r'),
+            current: !text.contains('o'),
+            made: text.contains('y').into(),
         };
         text.split_whitespace().map(pod).collect()
     }
@@ -84,10 +90,13 @@ mod tests {
     #[rstest::rstest]
     #[case::highest_index_first(2, 0, "0b 1b 2b 3b", &["3b", "2b"])]
     #[case::unscheduled_first(3, 0, "0b 1b 2 3b", &["2"])]
-    #[case::not_ready_first(3, 0, "0r 1b 2r 3r", &["1b"])]
-    #[case::old_among_equals_first(2, 0, "0o 1r 2r 3o", &["3o", "0o"])]
     #[case::surplus_before_the_hard_gang(3, 2, "0b 1 2b 3b", &["3b"])]
     #[case::then_the_hard_gang(1, 3, "0b 1 2b 3b", &["3b", "1", "2b"])]
+    #[case::not_ready_first(1, 0, "0br 1b 2br", &["1b", "2br"])]
+    #[case::then_old(1, 0, "0bro 1br 2br", &["0bro", "2br"])]
+    #[case::then_the_newest(2, 0, "0bry 1br 2br", &["0bry"])]
+    #[case::unready_before_old_before_new(1, 0, "0bo 1bro 2bry 3br", &["0bo", "1bro", "2bry"])]
+    #[case::a_place_is_kept(1, 1, "0 1bry 2br", &["1bry", "2br"])]
     #[case::all(0, 2, "0b 1b", &["1b", "0b"])]
     fn deletes_what_is_missed_least(
         #[case] wanted: i32,

@@ -1,0 +1,160 @@
+//! Scaling of PodCliques and PodCliqueScalingGroups: not below the minimum, on whatever path (AUTO-05).
+//!
+//! A gang below its minimum is no gang: some schedulers evict what is left of it. A request to `/scale` does not say what
+//! the minimum is, so the object is asked for then.
+
+use async_trait::async_trait;
+use grove_api::{PodClique, PodCliqueScalingGroup};
+use kube::{Api, Client};
+use serde_json::Value;
+use webhook_server::{Request, Response};
+
+use super::findings::invalid;
+use crate::backend::Validation;
+
+/// What can be scaled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScaleTarget {
+    /// A PodClique.
+    PodClique,
+    /// A PodCliqueScalingGroup.
+    ScalingGroup,
+}
+
+impl ScaleTarget {
+    fn of(resource: &str) -> Option<Self> {
+        match resource {
+            "podcliques" => Some(Self::PodClique),
+            "podcliquescalinggroups" => Some(Self::ScalingGroup),
+            _ => None,
+        }
+    }
+
+    fn kind(self) -> &'static str {
+        match self {
+            Self::PodClique => "PodClique",
+            Self::ScalingGroup => "PodCliqueScalingGroup",
+        }
+    }
+}
+
+/// The minimums of what can be scaled.
+#[async_trait]
+pub trait Minimums: Send + Sync {
+    /// `minAvailable` of the object of that name; `None` if it is not there, or has none.
+    ///
+    /// # Errors
+    /// The cluster could not be asked, which says nothing about the request.
+    async fn minimum(
+        &self,
+        target: ScaleTarget,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<i32>, kube::Error>;
+}
+
+#[async_trait]
+impl Minimums for Client {
+    async fn minimum(
+        &self,
+        target: ScaleTarget,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<i32>, kube::Error> {
+        Ok(match target {
+            ScaleTarget::PodClique => {
+                let found = Api::<PodClique>::namespaced(self.clone(), namespace).get_opt(name).await?;
+                found.and_then(|found| found.spec.min_available)
+            }
+            ScaleTarget::ScalingGroup => {
+                let groups = Api::<PodCliqueScalingGroup>::namespaced(self.clone(), namespace);
+                groups.get_opt(name).await?.and_then(|found| found.spec.min_available)
+            }
+        })
+    }
+}
+
+/// Judges an update of an object, or of its `/scale`.
+pub(super) async fn judge(request: &Request, minimums: &dyn Minimums) -> Response {
+    let replicas = |object: &Value| object["spec"]["replicas"].as_i64().unwrap_or(0);
+    let (before, after) = (replicas(&request.old_object), replicas(&request.object));
+    let target = ScaleTarget::of(&request.resource.resource).filter(|_| before != after);
+    let Some(target) = target else { return Response::allowed() };
+    let minimum = match request.sub_resource.as_str() {
+        "scale" => minimums.minimum(target, &request.namespace, &request.name).await,
+        _ => Ok(request.object["spec"]["minAvailable"].as_i64().and_then(|min| i32::try_from(min).ok())),
+    };
+    let findings = match minimum {
+        Ok(minimum) => Validation { errors: below(after, minimum.unwrap_or(1)), warnings: Vec::new() },
+        Err(error) => {
+            return Response::failed(format!("failed to fetch {} {}: {error}", target.kind(), request.name));
+        }
+    };
+    Response::verdict("grove.io", target.kind(), &request.name, findings)
+}
+
+fn below(replicas: i64, minimum: i32) -> Vec<crate::backend::FieldError> {
+    let message = format!("must not be less than minAvailable, which is {minimum}");
+    (replicas < minimum.into()).then(|| invalid("spec.replicas", replicas, &message)).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    struct Two;
+
+    #[async_trait]
+    impl Minimums for Two {
+        async fn minimum(&self, _: ScaleTarget, _: &str, name: &str) -> Result<Option<i32>, kube::Error> {
+            match name {
+                "unknown" => Err(kube::Error::LinesCodecMaxLineLengthExceeded),
+                _ => Ok(Some(2)),
+            }
+        }
+    }
+
+    async fn answer(resource: &str, sub_resource: &str, name: &str, [old, new]: [Value; 2]) -> Value {
+        let spec = |replicas: Value| json!({"spec": {"replicas": replicas, "minAvailable": 2}});
+        let request = json!({
+            "uid": "u", "operation": "UPDATE", "name": name, "namespace": "ns", "subResource": sub_resource,
+            "resource": {"group": "grove.io", "version": "v1alpha1", "resource": resource},
+            "oldObject": spec(old), "object": spec(new),
+        });
+        judge(&serde_json::from_value(request).unwrap(), &Two).await.into_review("u")["response"].take()
+    }
+
+    #[rstest]
+    #[case::to_the_minimum(json!(3), json!(2), true)]
+    #[case::below(json!(3), json!(1), false)]
+    #[case::to_none(json!(3), json!(0), false)]
+    #[case::to_none_that_is_left_out(json!(3), json!(null), false)]
+    #[case::below_already_and_nothing_changes(json!(1), json!(1), true)]
+    #[case::up_from_below_and_still_below(json!(0), json!(1), false)]
+    #[case::out(json!(2), json!(9), true)]
+    #[tokio::test]
+    async fn replicas(#[case] old: Value, #[case] new: Value, #[case] allowed: bool) {
+        for resource in ["podcliques", "podcliquescalinggroups"] {
+            for sub_resource in ["", "scale"] {
+                let given = [old.clone(), new.clone()];
+                assert_eq!(answer(resource, sub_resource, "x", given).await["allowed"], allowed);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_refusal_names_the_bound() {
+        let answer = answer("podcliques", "scale", "x", [json!(3), json!(1)]).await;
+        insta::assert_snapshot!(answer["status"]["message"].as_str().unwrap(), @"spec.replicas: Invalid value: 1: must not be less than minAvailable, which is 2");
+        assert_eq!(answer["status"]["code"], 422);
+    }
+
+    #[tokio::test]
+    async fn a_failed_lookup_refuses() {
+        let answer = answer("podcliques", "scale", "unknown", [json!(3), json!(2)]).await;
+        assert_eq!((&answer["allowed"], &answer["status"]["code"]), (&json!(false), &json!(500)));
+    }
+}

@@ -1,0 +1,305 @@
+//! HorizontalPodAutoscalers: for each replica of a PodCliqueSet one per standalone clique and per scaling group that has a
+//! scale configuration, named after what it scales (AUTO-01).
+//!
+//! Metrics stay the JSON that the user wrote. The API server writes quantities in its own way and puts a metric where none
+//! is, so metrics are compared by what they mean: an autoscaler at rest is never written (GANG-11).
+
+use futures::FutureExt;
+use grove_api::{AutoScalingConfig, PodClique, PodCliqueScalingGroup, PodCliqueSet, names};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::{CustomResource, Resource, ResourceExt};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::children::{self, Children, Write};
+use super::context::Context;
+use super::error::ReconcileError;
+use super::ownership::{controller, owner_reference};
+
+/// Reason of the event on a PodCliqueSet about an autoscaler of somebody else's that has the name of one of its own.
+const REASON_NOT_OWNED: &str = "HorizontalPodAutoscalerNotOwned";
+/// Reason of the event on a PodCliqueSet one of whose autoscalers cannot be written.
+const REASON_FAILED: &str = "HorizontalPodAutoscalerFailed";
+
+/// As much of an autoscaler as is the controller's.
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[kube(
+    group = "autoscaling",
+    version = "v2",
+    kind = "HorizontalPodAutoscaler",
+    namespaced,
+    derive = "PartialEq",
+    schema = "disabled"
+)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct AutoscalerSpec {
+    /// What it scales.
+    pub scale_target_ref: Value,
+    /// Lower limit of replicas.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_replicas: Option<i32>,
+    /// Upper limit of replicas.
+    pub max_replicas: i32,
+    /// What it goes by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<Value>,
+}
+
+/// Every write of an autoscaler of the PodCliqueSet that is due. `key` is the PodCliqueSet's in the cache's index.
+pub(super) async fn writes<'a>(context: &'a Context, pcs: &'a PodCliqueSet, key: &str) -> Vec<Write<'a>> {
+    let cache = &context.caches.autoscalers;
+    let mut children = Children::new(context, pcs, cache, change);
+    let mut taken = Vec::new();
+    for wanted in autoscalers(pcs) {
+        let found = cache.get(pcs.namespace().as_deref(), &wanted.name_any());
+        match found.is_some_and(|found| is_of_others(&found, pcs)) {
+            true => taken.push(wanted.name_any()),
+            false => children.want(wanted),
+        }
+    }
+    match taken.is_empty() {
+        true => context.events.settled(pcs, REASON_NOT_OWNED),
+        false => {
+            let note = format!(
+                "HorizontalPodAutoscaler {} is not this PodCliqueSet's and is left as it is: its target is not scaled by the \
+                 template's scale configuration",
+                taken.join(", ")
+            );
+            context.events.warn(pcs, REASON_NOT_OWNED, &note).await;
+        }
+    }
+    let told = |write: Write<'a>| tell(context, pcs, write).boxed();
+    children.finish(key).into_iter().map(told).collect()
+}
+
+/// Tells of a write that fails: a metric that the API server refuses is the user's to put right.
+async fn tell(context: &Context, pcs: &PodCliqueSet, write: Write<'_>) -> Result<(), ReconcileError> {
+    let result = write.await;
+    match &result {
+        Ok(()) => context.events.settled(pcs, REASON_FAILED),
+        Err(error) if error.is_waiting() || error.is_namespace_gone() => {}
+        Err(error) => context.events.warn(pcs, REASON_FAILED, &error.to_string()).await,
+    }
+    result
+}
+
+/// Whether it is neither the PodCliqueSet's nor a predecessor's of the same name, whose will be deleted.
+fn is_of_others(found: &HorizontalPodAutoscaler, pcs: &PodCliqueSet) -> bool {
+    let is_named = |owner: &str, kind: &str| owner == pcs.name_any() && kind == PodCliqueSet::kind(&());
+    controller(found).is_none_or(|owner| !is_named(&owner.name, &owner.kind))
+}
+
+/// The autoscalers of every replica.
+fn autoscalers(pcs: &PodCliqueSet) -> Vec<HorizontalPodAutoscaler> {
+    let (template, set) = (&pcs.spec.template, pcs.name_any());
+    let grouped = |name: &String| {
+        template.pod_clique_scaling_groups.iter().any(|group| group.clique_names.contains(name))
+    };
+    let of_replica = |i: i32| {
+        let standalone = template.cliques.iter().filter(|clique| !grouped(&clique.name));
+        let cliques = standalone.filter_map(|clique| {
+            let name = names::standalone_pod_clique(&set, i, &clique.name);
+            let config = clique.spec.auto_scaling_config.as_ref()?;
+            Some(autoscaler(pcs, i, target::<PodClique>(&name), name, config, clique.spec.replicas))
+        });
+        let groups = template.pod_clique_scaling_groups.iter().filter_map(|group| {
+            let name = names::scaling_group(&set, i, &group.name);
+            let (config, replicas) = (group.scale_config.as_ref()?, group.replicas.unwrap_or(1));
+            Some(autoscaler(pcs, i, target::<PodCliqueScalingGroup>(&name), name, config, replicas))
+        });
+        cliques.chain(groups).collect::<Vec<_>>()
+    };
+    (0..pcs.spec.replicas).flat_map(of_replica).collect()
+}
+
+fn target<K: Resource<DynamicType = ()>>(name: &str) -> Value {
+    json!({"apiVersion": K::api_version(&()), "kind": K::kind(&()), "name": name})
+}
+
+fn autoscaler(
+    pcs: &PodCliqueSet,
+    i: i32,
+    scale_target_ref: Value,
+    name: String,
+    config: &AutoScalingConfig,
+    replicas: i32,
+) -> HorizontalPodAutoscaler {
+    let mut labels = names::object_labels(&pcs.name_any(), &name, names::COMPONENT_AUTOSCALER);
+    labels.insert(names::LABEL_PCS_REPLICA_INDEX.to_owned(), i.to_string());
+    let metadata = ObjectMeta {
+        name: Some(name),
+        namespace: pcs.namespace(),
+        labels: Some(labels),
+        owner_references: owner_reference(pcs).map(|owner| vec![owner]),
+        ..ObjectMeta::default()
+    };
+    let spec = AutoscalerSpec {
+        scale_target_ref,
+        min_replicas: Some(config.min_replicas.unwrap_or(replicas)),
+        max_replicas: config.max_replicas,
+        metrics: config.metrics.clone(),
+    };
+    HorizontalPodAutoscaler { metadata, spec }
+}
+
+/// Metrics that mean the same stay as they are.
+fn change(
+    existing: &HorizontalPodAutoscaler,
+    wanted: &HorizontalPodAutoscaler,
+) -> serde_json::Result<Option<Value>> {
+    let mut to = wanted.spec.clone();
+    if meaning(&existing.spec.metrics) == meaning(&to.metrics) {
+        to.metrics.clone_from(&existing.spec.metrics);
+    }
+    let specs = [serde_json::to_value(&existing.spec)?, serde_json::to_value(to)?];
+    Ok(children::change(existing, wanted, specs))
+}
+
+/// Metrics with quantities as numbers, and the one that the API server puts where there is none.
+fn meaning(metrics: &[Value]) -> Vec<Value> {
+    if metrics.is_empty() {
+        let target = json!({"type": "Utilization", "averageUtilization": 80});
+        return vec![json!({"type": "Resource", "resource": {"name": "cpu", "target": target}})];
+    }
+    metrics.iter().map(with_numbers).collect()
+}
+
+fn with_numbers(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let field = |(key, value): (&String, &Value)| {
+                let number =
+                    matches!(key.as_str(), "value" | "averageValue").then(|| quantity(value)).flatten();
+                (key.clone(), number.map_or_else(|| with_numbers(value), Value::from))
+            };
+            Value::Object(fields.iter().map(field).collect::<Map<_, _>>())
+        }
+        Value::Array(items) => items.iter().map(with_numbers).collect(),
+        other => other.clone(),
+    }
+}
+
+/// What a quantity of the API says: a number, or one with a suffix.
+fn quantity(value: &Value) -> Option<f64> {
+    let Some(text) = value.as_str() else { return value.as_f64() };
+    let end = text.find(|c: char| !c.is_ascii_digit() && !"+-.".contains(c)).unwrap_or(text.len());
+    let (number, suffix) = text.split_at(end);
+    let binary = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].iter().position(|known| *known == suffix);
+    let decimal = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"].iter().position(|known| *known == suffix);
+    let number: f64 = number.parse().ok()?;
+    let power = |exponent: usize| i32::try_from(exponent).unwrap_or(0);
+    match (binary, decimal, suffix.strip_prefix(['e', 'E'])) {
+        (Some(exponent), ..) => Some(number * 1024_f64.powi(power(exponent) + 1)),
+        (_, Some(exponent), _) => Some(number * 1000_f64.powi(power(exponent) - 3)),
+        (.., Some(exponent)) => Some(number * 10_f64.powi(exponent.parse().ok()?)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::runtime::watcher::Event;
+
+    use super::*;
+    use crate::controller::caches::of;
+    use crate::controller::test_api::World;
+
+    fn metric(value: Value) -> Value {
+        let target = json!({"type": "AverageValue", "averageValue": value});
+        json!({"type": "Pods", "pods": {"metric": {"name": "queue"}, "target": target}})
+    }
+
+    fn pcs(replicas: i32) -> PodCliqueSet {
+        let clique = |name: &str, config: Value| json!({"name": name, "spec": {"podSpec": {}, "replicas": 3, "minAvailable": 2, "autoScalingConfig": config}});
+        serde_json::from_value(json!({
+            "metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl"},
+            "spec": {"replicas": replicas, "template": {
+                "cliques": [
+                    clique("a", json!({"maxReplicas": 5, "metrics": [metric(json!(1))]})),
+                    clique("b", json!(null)),
+                    clique("c", json!(null)),
+                ],
+                "podCliqueScalingGroups": [{"name": "sg", "replicas": 2, "cliqueNames": ["c"],
+                                            "scaleConfig": {"minReplicas": 1, "maxReplicas": 4}}],
+            }},
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn one_per_replica_and_target_with_a_configuration() {
+        let line = |found: HorizontalPodAutoscaler| {
+            let AutoscalerSpec { scale_target_ref, min_replicas, max_replicas, metrics } = &found.spec;
+            let (kind, target) = (&scale_target_ref["kind"], &scale_target_ref["name"]);
+            let min = min_replicas.unwrap_or(0);
+            format!("{} {kind} {target} {min} {max_replicas} {}", found.name_any(), metrics.len())
+        };
+        let lines: Vec<_> = autoscalers(&pcs(2)).into_iter().map(line).collect();
+        insta::assert_snapshot!(lines.join("\n"), @r#"
+        wl-0-a "PodClique" "wl-0-a" 3 5 1
+        wl-0-sg "PodCliqueScalingGroup" "wl-0-sg" 1 4 0
+        wl-1-a "PodClique" "wl-1-a" 3 5 1
+        wl-1-sg "PodCliqueScalingGroup" "wl-1-sg" 1 4 0
+        "#);
+    }
+
+    async fn step(world: &World, pcs: &PodCliqueSet) -> Vec<(String, Value)> {
+        children::all(writes(&world.context, pcs, &of("ns", "wl")).await).await.unwrap();
+        world.written()
+    }
+
+    #[tokio::test]
+    async fn what_is_there_is_left_alone_and_what_is_not_wanted_goes() {
+        let mut world = World::new();
+        let made = step(&world, &pcs(2)).await;
+        assert_eq!(made.len(), 4, "{made:?}");
+        world.see(&made);
+        assert_eq!(step(&world, &pcs(2)).await, []);
+        let mut gone = step(&world, &pcs(1)).await;
+        gone.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let path = "/apis/autoscaling/v2/namespaces/ns/horizontalpodautoscalers";
+        let requests: Vec<_> = gone.into_iter().map(|(request, _)| request).collect();
+        assert_eq!(requests, [format!("DELETE {path}/wl-1-a"), format!("DELETE {path}/wl-1-sg")]);
+        let mut changed = pcs(2);
+        changed.spec.template.cliques[0].spec.auto_scaling_config.as_mut().unwrap().max_replicas = 9;
+        let patches = step(&world, &changed).await;
+        assert!(
+            patches.iter().all(|(_, patch)| *patch == json!({"spec": {"maxReplicas": 9}})),
+            "{patches:?}"
+        );
+        assert_eq!(patches.len(), 2);
+    }
+
+    #[tokio::test]
+    async fn one_of_another_owner_is_not_taken_over() {
+        let mut world = World::new();
+        let mut foreign = autoscalers(&pcs(1)).remove(0);
+        foreign.metadata.owner_references = None;
+        foreign.metadata.uid = Some("theirs".to_owned());
+        foreign.spec.max_replicas = 99;
+        world.feeds.autoscalers.take(Event::Apply(foreign));
+        let written = step(&world, &pcs(1)).await;
+        let of_kind = |kind: &str| written.iter().filter(|(request, _)| request.ends_with(kind)).count();
+        assert_eq!((of_kind("horizontalpodautoscalers"), of_kind("events")), (1, 1), "{written:?}");
+        assert_eq!(
+            step(&world, &pcs(1)).await.iter().filter(|(_, body)| body["reason"].is_string()).count(),
+            0
+        );
+    }
+
+    #[rstest::rstest]
+    #[case(json!(1), json!("1"), true)]
+    #[case(json!("1500m"), json!("1.5"), true)]
+    #[case(json!("1k"), json!(1000), true)]
+    #[case(json!("1Ki"), json!("1024"), true)]
+    #[case(json!("1e3"), json!("1k"), true)]
+    #[case(json!("2"), json!("1"), false)]
+    #[case(json!("odd"), json!("1"), false)]
+    fn the_api_server_writes_quantities_in_its_own_way(
+        #[case] wanted: Value,
+        #[case] stored: Value,
+        #[case] same: bool,
+    ) {
+        assert_eq!(meaning(&[metric(wanted)]) == meaning(&[metric(stored)]), same);
+    }
+}

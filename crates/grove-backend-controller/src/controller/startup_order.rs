@@ -1,0 +1,155 @@
+//! Which PodCliques the pods of another one wait for before their containers start.
+//!
+//! In order: the clique before it in the template. Explicit: those that it names. Seen from the base PodGang a clique of a
+//! scaling group stands for the replicas that are in the base; a scaled replica waits for members of its own replica, and for
+//! nobody outside its group, whose base it waits for anyway (AON-06). Names are made from the template and never compared by
+//! their beginnings or ends.
+
+use grove_api::{CliqueStartupType, PodCliqueSet, PodCliqueTemplateSpec, names};
+use kube::ResourceExt;
+
+/// A PodClique that has to have so many Ready pods first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Parent {
+    /// Its name.
+    pub name: String,
+    /// Its minimum.
+    pub ready: i32,
+}
+
+/// Those of a clique of the template, in replica `i`; `group` is its PodCliqueScalingGroup and the index of the replica there.
+pub(super) fn parents(
+    pcs: &PodCliqueSet,
+    clique: &PodCliqueTemplateSpec,
+    i: i32,
+    group: Option<(&str, i32)>,
+) -> Vec<Parent> {
+    let found = of_template(pcs, clique).into_iter().flat_map(|parent| {
+        let ready = parent.spec.min_available.unwrap_or(parent.spec.replicas);
+        names_of(pcs, &parent.name, i, group).into_iter().map(move |name| Parent { name, ready })
+    });
+    found.collect()
+}
+
+/// Whether any clique waits for another.
+pub(super) fn has_order(pcs: &PodCliqueSet) -> bool {
+    pcs.spec.template.cliques.iter().any(|clique| !of_template(pcs, clique).is_empty())
+}
+
+fn of_template<'a>(pcs: &'a PodCliqueSet, clique: &PodCliqueTemplateSpec) -> Vec<&'a PodCliqueTemplateSpec> {
+    let cliques = &pcs.spec.template.cliques;
+    match pcs.spec.template.clique_startup_type.unwrap_or_default() {
+        CliqueStartupType::AnyOrder => Vec::new(),
+        CliqueStartupType::InOrder => {
+            let place = cliques.iter().position(|other| other.name == clique.name);
+            place.and_then(|place| place.checked_sub(1)).map(|before| &cliques[before]).into_iter().collect()
+        }
+        CliqueStartupType::Explicit => {
+            let named = clique.spec.starts_after.iter();
+            named.filter_map(|name| cliques.iter().find(|other| other.name == *name)).collect()
+        }
+    }
+}
+
+/// The PodCliques that a parent of that name stands for.
+fn names_of(pcs: &PodCliqueSet, parent: &str, i: i32, group: Option<(&str, i32)>) -> Vec<String> {
+    let set = pcs.name_any();
+    let config_of = |pcsg: &str| {
+        let mut configs = pcs.spec.template.pod_clique_scaling_groups.iter();
+        configs.find(|config| names::scaling_group(&set, i, &config.name) == pcsg)
+    };
+    let own = group.and_then(|(pcsg, j)| Some((pcsg, j, config_of(pcsg)?)));
+    if let Some((pcsg, j, config)) = own
+        && j >= config.min_available.unwrap_or(1)
+    {
+        let is_member = config.clique_names.iter().any(|name| name == parent);
+        return is_member.then(|| names::scaling_group_pod_clique(pcsg, j, parent)).into_iter().collect();
+    }
+    let mut configs = pcs.spec.template.pod_clique_scaling_groups.iter();
+    match configs.find(|config| config.clique_names.iter().any(|name| name == parent)) {
+        None => vec![names::standalone_pod_clique(&set, i, parent)],
+        Some(config) => {
+            let pcsg = names::scaling_group(&set, i, &config.name);
+            let in_base = 0..config.min_available.unwrap_or(1);
+            in_base.map(|j| names::scaling_group_pod_clique(&pcsg, j, parent)).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Standalone `a` and `a-b`, and `b` and `b-a` in a group of 3 replicas of which 2 are in the base.
+    fn pcs(order: &str) -> PodCliqueSet {
+        let clique = |name: &str, min: i32, after: &[&str]| json!({"name": name, "spec": {"podSpec": {}, "replicas": 4, "minAvailable": min, "startsAfter": after}});
+        serde_json::from_value(json!({"metadata": {"name": "wl"}, "spec": {"replicas": 1, "template": {
+            "cliqueStartupType": order,
+            "cliques": [
+                clique("a", 1, &[]),
+                clique("a-b", 2, &["a", "b"]),
+                clique("b", 3, &["a"]),
+                clique("b-a", 4, &["b", "a-b"]),
+            ],
+            "podCliqueScalingGroups": [
+                {"name": "sg", "replicas": 3, "minAvailable": 2, "cliqueNames": ["b", "b-a"]},
+            ],
+        }}}))
+        .unwrap()
+    }
+
+    fn lines(order: &str) -> String {
+        let pcs = pcs(order);
+        let mut lines = Vec::new();
+        for clique in &pcs.spec.template.cliques {
+            let places: &[Option<i32>] =
+                if clique.name.starts_with('a') { &[None] } else { &[Some(0), Some(1), Some(2)] };
+            for j in places {
+                let group = j.map(|j| ("wl-0-sg", j));
+                let parents = parents(&pcs, clique, 0, group).into_iter();
+                let parents: Vec<_> =
+                    parents.map(|parent| format!("{}:{}", parent.name, parent.ready)).collect();
+                let place = j.map_or(String::new(), |j| format!(" in {j}"));
+                lines.push(format!("{}{place}: {}", clique.name, parents.join(" ")));
+            }
+        }
+        lines.join("\n")
+    }
+
+    #[test]
+    fn in_any_order_there_are_none() {
+        assert!(!has_order(&pcs("CliqueStartupTypeAnyOrder")));
+        assert!(lines("CliqueStartupTypeAnyOrder").lines().all(|line| line.ends_with(": ")));
+    }
+
+    #[test]
+    fn in_order_it_is_the_one_before() {
+        assert!(has_order(&pcs("CliqueStartupTypeInOrder")));
+        insta::assert_snapshot!(lines("CliqueStartupTypeInOrder"), @r"
+        a: 
+        a-b: wl-0-a:1
+        b in 0: wl-0-a-b:2
+        b in 1: wl-0-a-b:2
+        b in 2: 
+        b-a in 0: wl-0-sg-0-b:3 wl-0-sg-1-b:3
+        b-a in 1: wl-0-sg-0-b:3 wl-0-sg-1-b:3
+        b-a in 2: wl-0-sg-2-b:3
+        ");
+    }
+
+    #[test]
+    fn explicit_it_is_those_that_are_named() {
+        insta::assert_snapshot!(lines("CliqueStartupTypeExplicit"), @r"
+        a: 
+        a-b: wl-0-a:1 wl-0-sg-0-b:3 wl-0-sg-1-b:3
+        b in 0: wl-0-a:1
+        b in 1: wl-0-a:1
+        b in 2: 
+        b-a in 0: wl-0-sg-0-b:3 wl-0-sg-1-b:3 wl-0-a-b:2
+        b-a in 1: wl-0-sg-0-b:3 wl-0-sg-1-b:3 wl-0-a-b:2
+        b-a in 2: wl-0-sg-2-b:3
+        ");
+    }
+}

@@ -1,0 +1,159 @@
+//! Which PodCliques are waited for, and whether they have enough Ready pods.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt;
+
+/// Label of a pod: its PodClique. A name that begins like another's is another's.
+pub(crate) const POD_CLIQUE: &str = "grove.io/podclique";
+
+/// A PodClique, and how many Ready pods of it are waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Parent {
+    name: String,
+    ready: usize,
+}
+
+impl FromStr for Parent {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, ready) = text.rsplit_once(':').ok_or("must be NAME:COUNT")?;
+        let ready = ready.parse().map_err(|_| format!("{ready:?} is no count"))?;
+        match (name, ready) {
+            ("", _) => Err("the name of the PodClique is missing".to_owned()),
+            (_, 0) => Err("the count must be greater than 0".to_owned()),
+            _ => Ok(Self { name: name.to_owned(), ready }),
+        }
+    }
+}
+
+/// All that are waited for, and the Ready pods that are known.
+#[derive(Debug, Default)]
+pub(crate) struct Parents {
+    wanted: BTreeMap<String, usize>,
+    ready: BTreeMap<String, String>,
+}
+
+impl Parents {
+    /// Those, of whose pods nothing is known.
+    pub(crate) fn new(parents: Vec<Parent>) -> Self {
+        let wanted = parents.into_iter().map(|parent| (parent.name, parent.ready)).collect();
+        Self { wanted, ready: BTreeMap::new() }
+    }
+
+    /// The label selector that takes their pods.
+    pub(crate) fn selector(&self) -> String {
+        let names: Vec<_> = self.wanted.keys().map(String::as_str).collect();
+        format!("{POD_CLIQUE} in ({})", names.join(","))
+    }
+
+    /// A whole new list begins.
+    pub(crate) fn forget(&mut self) {
+        self.ready.clear();
+    }
+
+    /// Takes in how a pod is now.
+    pub(crate) fn see(&mut self, pod: &Pod) {
+        let clique = pod.labels().get(POD_CLIQUE).filter(|_| is_ready(pod)).cloned();
+        match clique {
+            Some(clique) => self.ready.insert(pod.name_any(), clique),
+            None => self.ready.remove(&pod.name_any()),
+        };
+    }
+
+    /// A pod is gone.
+    pub(crate) fn lose(&mut self, pod: &Pod) {
+        self.ready.remove(&pod.name_any());
+    }
+
+    /// Whether each has enough.
+    pub(crate) fn are_ready(&self) -> bool {
+        let count = |name: &String| self.ready.values().filter(|clique| *clique == name).count();
+        self.wanted.iter().all(|(name, wanted)| count(name) >= *wanted)
+    }
+}
+
+/// A pod that is being deleted is one of an earlier generation, or soon will be.
+fn is_ready(pod: &Pod) -> bool {
+    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
+    pod.metadata.deletion_timestamp.is_none()
+        && conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True")
+}
+
+impl fmt::Display for Parents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let each: Vec<_> = self.wanted.iter().map(|(name, wanted)| format!("{wanted} of {name}")).collect();
+        f.write_str(&each.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    pub(crate) fn pod(name: &str, clique: &str, ready: bool, going: bool) -> Pod {
+        let ready = if ready { "True" } else { "False" };
+        let deleted = going.then_some("2026-01-01T00:00:00Z");
+        serde_json::from_value(json!({
+            "metadata": {"name": name, "labels": {POD_CLIQUE: clique}, "deletionTimestamp": deleted},
+            "status": {"conditions": [{"type": "Ready", "status": ready}]},
+        }))
+        .unwrap()
+    }
+
+    fn parents(arguments: &[&str]) -> Parents {
+        Parents::new(arguments.iter().map(|text| text.parse().unwrap()).collect())
+    }
+
+    #[rstest]
+    #[case("w-0-a:2", Ok(("w-0-a", 2)))]
+    #[case("w-0-a", Err("must be NAME:COUNT"))]
+    #[case("w-0-a:", Err("is no count"))]
+    #[case("w-0-a:-1", Err("is no count"))]
+    #[case("w-0-a:0", Err("greater than 0"))]
+    #[case(":2", Err("missing"))]
+    fn arguments(#[case] text: &str, #[case] wanted: Result<(&str, usize), &str>) {
+        match (text.parse::<Parent>(), wanted) {
+            (Ok(found), Ok((name, ready))) => assert_eq!(found, Parent { name: name.to_owned(), ready }),
+            (Err(found), Err(says)) => assert!(found.contains(says), "{found}"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn all_have_to_be_ready_at_once() {
+        let mut parents = parents(&["w-0-a:2", "w-0-b:1"]);
+        assert_eq!(parents.selector(), "grove.io/podclique in (w-0-a,w-0-b)");
+        for (name, clique) in [("p", "w-0-a"), ("q", "w-0-a")] {
+            parents.see(&pod(name, clique, true, false));
+        }
+        assert!(!parents.are_ready(), "there is none of the other");
+        parents.see(&pod("p", "w-0-a", false, false));
+        parents.see(&pod("r", "w-0-b", true, false));
+        assert!(!parents.are_ready(), "one of the first is not Ready any more");
+        parents.see(&pod("p", "w-0-a", true, false));
+        assert!(parents.are_ready());
+        parents.lose(&pod("q", "w-0-a", true, false));
+        assert!(!parents.are_ready());
+        parents.see(&pod("q", "w-0-a", true, false));
+        parents.forget();
+        assert!(!parents.are_ready(), "a new list tells all anew");
+    }
+
+    #[rstest]
+    #[case::another_name("w-0-a-b", true, false)]
+    #[case::not_ready("w-0-a", false, false)]
+    #[case::going("w-0-a", true, true)]
+    fn what_does_not_count(#[case] clique: &str, #[case] ready: bool, #[case] going: bool) {
+        let mut parents = parents(&["w-0-a:1"]);
+        parents.see(&pod("p", clique, ready, going));
+        assert!(!parents.are_ready());
+    }
+}

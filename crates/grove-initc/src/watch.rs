@@ -1,0 +1,83 @@
+//! Watches pods until those that are waited for are Ready.
+
+use futures::{Stream, StreamExt};
+use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{Config, Error, Event, watcher};
+
+use crate::parents::Parents;
+
+/// Returns when all are; tries again for as long as it takes, whatever fails.
+pub(crate) async fn until_ready(pods: Api<Pod>, parents: Parents) {
+    let config = Config::default().labels(&parents.selector());
+    until(Box::pin(watcher(pods, config).default_backoff()), parents).await;
+}
+
+async fn until(mut events: impl Stream<Item = Result<Event<Pod>, Error>> + Unpin, mut parents: Parents) {
+    let mut is_listing = true;
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(Event::Init) => {
+                parents.forget();
+                is_listing = true;
+            }
+            Ok(Event::InitApply(pod) | Event::Apply(pod)) => parents.see(&pod),
+            Ok(Event::Delete(pod)) => parents.lose(&pod),
+            Ok(Event::InitDone) => is_listing = false,
+            Err(error) => tracing::warn!(%error, "watch failed, trying again"),
+        }
+        if !is_listing && parents.are_ready() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::stream;
+    use serde_json::json;
+
+    use super::*;
+    use crate::parents::POD_CLIQUE;
+
+    fn pod(name: &str) -> Pod {
+        serde_json::from_value(json!({
+            "metadata": {"name": name, "labels": {POD_CLIQUE: "w-0-a"}},
+            "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+        }))
+        .unwrap()
+    }
+
+    /// How many of the events are taken until two pods are Ready.
+    async fn taken(events: Vec<Event<Pod>>) -> usize {
+        let mut left = stream::iter(events.into_iter().map(Ok));
+        let count = left.size_hint().0;
+        until(&mut left, Parents::new(vec!["w-0-a:2".parse().unwrap()])).await;
+        count - left.size_hint().0
+    }
+
+    #[tokio::test]
+    async fn a_list_counts_when_it_is_whole_and_then_each_event() {
+        let listed =
+            vec![Event::Init, Event::InitApply(pod("p")), Event::InitApply(pod("q")), Event::InitDone];
+        assert_eq!(taken(listed).await, 4);
+        let later = vec![Event::Init, Event::InitDone, Event::Apply(pod("p")), Event::Apply(pod("q"))];
+        assert_eq!(taken([later, vec![Event::Delete(pod("q"))]].concat()).await, 4);
+    }
+
+    #[tokio::test]
+    async fn what_is_not_in_a_new_list_is_gone() {
+        let events = vec![
+            Event::Init,
+            Event::InitApply(pod("p")),
+            Event::InitDone,
+            Event::Init,
+            Event::InitApply(pod("q")),
+            Event::InitDone,
+            Event::Apply(pod("p")),
+            Event::Apply(pod("r")),
+        ];
+        assert_eq!(taken(events).await, 7);
+    }
+}

@@ -1,0 +1,100 @@
+//! No nodes: nothing has to be bound. A clique and a scaling group with a scale configuration, beside a clique without; of
+//! the second replica's clique the autoscaler's name is taken. One replica, two, one; then other limits, then none for the
+//! group.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::Case;
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits::REACTION;
+use conformance_history::{History, MarkName};
+use conformance_judge::admission::{Attempt, admitted, answers};
+use conformance_judge::finding;
+use conformance_judge::life::autoscalers::{self, KIND};
+use serde_json::{Value, json};
+
+/// Mark: the autoscalers are as this PodCliqueSet asks for.
+const AS_CONFIGURED: MarkName = MarkName::of_case("autoscalers as configured");
+
+/// Mark: every step was taken.
+const OVER: MarkName = MarkName::of_case("every step taken");
+
+const SET: &str = "tuned";
+/// The name that is taken.
+const TAKEN: &str = "tuned-1-front";
+
+/// AUTO-01.
+pub(crate) const CASE: Case = Case::new(
+    "Each replica has an autoscaler per scale configuration, and one of somebody else is left alone",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["AUTO-01"]);
+
+const CHANGES: &[Attempt] = &[
+    admitted("other limits", |pcs| {
+        let config = &mut pcs["spec"]["template"]["cliques"][0]["spec"]["autoScalingConfig"];
+        config["minReplicas"] = 3.into();
+        config["maxReplicas"] = 9.into();
+    }),
+    admitted("no autoscaler of the group", |pcs| {
+        if let Some(group) = pcs["spec"]["template"]["podCliqueScalingGroups"][0].as_object_mut() {
+            group.remove("scaleConfig");
+        }
+    }),
+];
+
+/// The PodCliqueSet with so many replicas, and after the first so many changes.
+fn as_of(sent: &Value, replicas: usize, changes: usize) -> Value {
+    let mut pcs = sent.clone();
+    pcs["spec"]["replicas"] = replicas.into();
+    CHANGES.iter().take(changes).for_each(|change| change.edit.apply(&mut pcs));
+    pcs
+}
+
+/// How many replicas and changes there are at each mark.
+const STEPS: [(usize, usize); 5] = [(1, 0), (2, 0), (1, 0), (1, 1), (1, 2)];
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "of-somebody-else"});
+    let foreign = json!({
+        "apiVersion": "autoscaling/v2", "kind": KIND, "metadata": {"name": TAKEN},
+        "spec": {"scaleTargetRef": target, "minReplicas": 1, "maxReplicas": 2},
+    });
+    test.create(KIND, &foreign).await?;
+    test.submit(SET).await?;
+    let sent = test.manifest(SET)?;
+    let (mut is, mut changed) = (1, 0);
+    for (replicas, changes) in STEPS {
+        if replicas != is {
+            test.scale("PodCliqueSet", SET, u32::try_from(replicas).unwrap_or(0)).await?;
+            is = replicas;
+        }
+        if changes != changed {
+            test.updates(SET, &CHANGES[changed..changes]).await?;
+            changed = changes;
+        }
+        let pcs = as_of(&sent, replicas, changes);
+        let what = format!("autoscalers of {replicas} replicas after {changes} changes");
+        test.until(Awaited::demanded_by("AUTO-01", what), REACTION, |live| {
+            autoscalers::faults(live, &pcs, &[TAKEN]).is_empty()
+        })
+        .await?;
+        test.mark(AS_CONFIGURED, json!({"replicas": replicas, "changes": changes}));
+    }
+    test.mark(OVER, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AUTO-01", || {
+        let sent = history.submitted(SET)?;
+        autoscalers::left_alone(history, TAKEN)?;
+        // The step that was waited for in vain, or the last.
+        let reached = history.marks(AS_CONFIGURED).count().min(STEPS.len() - 1);
+        let (replicas, changes) = STEPS[reached];
+        let live = history.before(history.waited_for(OVER)?);
+        autoscalers::as_configured(&live, &as_of(sent, replicas, changes), &[TAKEN])?;
+        history.reached(OVER)?;
+        answers(history, CHANGES)
+    })]
+}

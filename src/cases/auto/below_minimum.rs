@@ -1,0 +1,76 @@
+//! 1 node; a clique of 3 pods of which 2 are needed, a scaling group of 3 replicas of which 2 are needed, and a clique
+//! beside. Each is scaled to 1 and to 0, by `/scale` and by the object itself; what is accepted is taken back.
+
+use conformance_contract::ruling::{Broken, Finding};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits::REACTION;
+use conformance_history::{History, MarkName, SharedMark, condition};
+use conformance_judge::finding;
+use conformance_judge::life::scaled;
+use serde_json::Value;
+
+/// Mark: the answer to an attempt.
+const TRIED: MarkName = MarkName::of_case("tried to scale below the minimum");
+/// Mark: what came of it is there to be seen.
+const SEEN: MarkName = MarkName::of_case("seen what came of it");
+
+const SET: &str = "floored";
+const TARGETS: [(&str, &str); 2] =
+    [("PodClique", "floored-0-front"), ("PodCliqueScalingGroup", "floored-0-pool")];
+const ATTEMPTS: usize = 8;
+
+/// AUTO-05.
+pub(crate) const CASE: Case = Case::new(
+    "Scaling below the minimum is refused on every path, or accepted and told, and the others run on",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["AUTO-05"])
+.nodes(&[nodes(1)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    for (kind, name) in TARGETS {
+        for (replicas, by) in [(1, "scale"), (1, ""), (0, "scale"), (0, "")] {
+            let accepted = test.tries_to_scale(TRIED, (kind, name), replicas, by).await?;
+            if accepted {
+                let awaited = Awaited::demanded_by("AUTO-05", format!("{name} breached"));
+                test.until(awaited, REACTION, |live| {
+                    let said =
+                        live.get(kind, name).and_then(|found| condition(found, "MinAvailableBreached"));
+                    said.is_some_and(|said| said["status"] == "True")
+                })
+                .await?;
+                test.canaries().await?;
+            }
+            test.caught_up().await?;
+            test.mark(SEEN, Value::Null);
+            if accepted {
+                test.scale(kind, name, 3).await?;
+                test.until_converged(SET).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AUTO-05", || {
+        for (index, mark) in history.marks(TRIED) {
+            let seen = history.marks(SEEN).map(|(seen, _)| seen).find(|seen| *seen > index);
+            let until = match seen {
+                Some(seen) => seen,
+                None => {
+                    history.marks(SharedMark::WaitRanOut).last().map_or(history.entries.len(), |(at, _)| at)
+                }
+            };
+            scaled::below_the_minimum(history, index, mark, until)?;
+        }
+        match history.marks(SEEN).count() {
+            ATTEMPTS => Ok(()),
+            seen => Err(Broken::NotReached(format!("{seen} of {ATTEMPTS} attempts were made"))),
+        }
+    })]
+}

@@ -1,0 +1,57 @@
+//! 7 nodes x 8 GPUs; a scaling group of 1 replica of 2 pods x 8 GPUs, scaled 1 -> 5 in one step: room for two replicas more,
+//! and half of a third.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_expect::{Gang, scaling};
+use conformance_history::{History, MarkName, SharedMark};
+use conformance_judge::{all, binding, finding, gangs};
+use serde_json::Value;
+
+/// Mark: the scheduler has had its passes over all that there is no room for.
+const AS_FAR_AS_THERE_IS_ROOM: MarkName = MarkName::of_case("as far as there is room");
+
+const SET: &str = "sprawl";
+
+/// AUTO-04.
+pub(crate) const CASE: Case = Case::new(
+    "Of a group scaled out by four with room for two, two are bound whole and the others not at all",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["AUTO-04"])
+.nodes(&[nodes(7).gpus(8)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    test.scale_as_an_autoscaler("PodCliqueScalingGroup", "sprawl-0-pool", 5).await?;
+    let history = test.history();
+    let sent = test.manifest(SET)?;
+    let all = scaling::gangs(&history, &sent, history.entries.len());
+    for gang in all.iter().filter(|gang| !gang.is_base) {
+        test.until_released(gang).await?;
+    }
+    test.until_bound(6).await?;
+    test.canaries().await?;
+    test.mark(AS_FAR_AS_THERE_IS_ROOM, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AUTO-04", || {
+        let (scaled, _) = history.reached(SharedMark::Scaled)?;
+        let end = history.waited_for(AS_FAR_AS_THERE_IS_ROOM)?;
+        let until = history.upto(end);
+        let wanted = scaling::gangs(&until, history.submitted(SET)?, scaled + 1);
+        let further: Vec<&Gang> = wanted.iter().filter(|gang| !gang.is_base).collect();
+        let units: Vec<_> = further.iter().map(|gang| gang.units(history.header.target)).collect();
+        all([
+            gangs::scaled(&until, &until.end(), &wanted),
+            binding::some_whole_others_never(&until, &units, 2, None),
+            binding::others_untouched(&until, scaled, &[]),
+        ])?;
+        history.reached(AS_FAR_AS_THERE_IS_ROOM).map(drop)
+    })]
+}

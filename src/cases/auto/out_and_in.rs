@@ -1,0 +1,122 @@
+//! 4 nodes x 8 GPUs; a clique of 2 pods x 8 GPUs, both needed, and a scaling group of pods that request none. The clique is
+//! scaled 2 -> 5: two more are bound, and one waits. Then in by one at a time: the one that waits, one that is not Ready,
+//! and, after one was added, the newest. The group goes 1 -> 3 -> 2.
+
+use conformance_contract::names;
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits::REACTION;
+use conformance_driver::pod_health::Containers;
+use conformance_expect::{Expected, scaling};
+use conformance_history::{History, Live, MarkName, Pod, SharedMark};
+use conformance_judge::life::scaled;
+use conformance_judge::{binding, finding, gang_resources, gangs};
+use serde_json::Value;
+
+/// Mark: what there is no room for has waited for a pass of the scheduler.
+const SURPLUS_WAITS: MarkName = MarkName::of_case("surplus waits");
+/// Mark: the group is about to lose a replica.
+const GROUP_IN: MarkName = MarkName::of_case("group about to be scaled in");
+/// Mark: it has.
+const GROUP_IS_IN: MarkName = MarkName::of_case("group scaled in");
+
+const SET: &str = "tide";
+const CLIQUE: &str = "tide-0-worker";
+const GROUP: &str = "tide-0-pool";
+
+/// AUTO-03, AUTO-07.
+pub(crate) const CASE: Case = Case::new(
+    "A clique scaled out adds surplus beside a gang that runs on, and scaled in gives up what is missed least",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["AUTO-03", "AUTO-07"])
+.nodes(&[nodes(4).gpus(8)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    test.scale_as_an_autoscaler("PodClique", CLIQUE, 5).await?;
+    // Four of the clique and one of the group.
+    test.until_bound(5).await?;
+    let released = Awaited::demanded_by("GANG-07", "the surplus released to the scheduler");
+    test.until(released, REACTION, |live| {
+        own(live).count() == 5 && own(live).all(|pod| pod.gates().is_empty())
+    })
+    .await?;
+    test.canaries().await?;
+    test.until_followed(SET).await?;
+    test.mark(SURPLUS_WAITS, Value::Null);
+    in_to(test, 4).await?;
+    let crashing = test.look(|live| {
+        let surplus = own(live).filter(|pod| index(*pod) >= 2);
+        surplus.min_by_key(|pod| index(*pod)).map(|pod| pod.name().to_owned())
+    });
+    let crashing = crashing.unwrap_or_default();
+    test.pod_becomes(&crashing, Containers::Crashing).await?;
+    let counted = Awaited::demanded_by("STAT-01", "three of four counted as Ready");
+    test.until(counted, REACTION, |live| {
+        live.get("PodClique", CLIQUE).is_some_and(|found| found["status"]["readyReplicas"] == 3)
+    })
+    .await?;
+    in_to(test, 3).await?;
+    test.scale_as_an_autoscaler("PodClique", CLIQUE, 4).await?;
+    test.until_converged(SET).await?;
+    in_to(test, 3).await?;
+    test.until_converged(SET).await?;
+    test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 3).await?;
+    test.until_converged(SET).await?;
+    test.mark(GROUP_IN, Value::Null);
+    test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 2).await?;
+    test.until_converged(SET).await?;
+    test.mark(GROUP_IS_IN, Value::Null);
+    Ok(())
+}
+
+/// The live pods of the clique.
+fn own(live: &Live) -> impl Iterator<Item = Pod<'_>> {
+    live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating())
+}
+
+fn index(pod: Pod<'_>) -> usize {
+    pod.label(names::POD_INDEX).and_then(|index| index.parse().ok()).unwrap_or(0)
+}
+
+/// Scales the clique in, and waits until it has no more pods than that.
+async fn in_to(test: &TestContext, replicas: u32) -> Result<(), Stop> {
+    test.caught_up().await?;
+    test.scale_as_an_autoscaler("PodClique", CLIQUE, replicas).await?;
+    let wanted = usize::try_from(replicas).unwrap_or(0);
+    let awaited = Awaited::demanded_by("GANG-10", format!("{wanted} pods of {CLIQUE}"));
+    test.until(awaited, REACTION, |live| {
+        live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE)).count() == wanted
+    })
+    .await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding("AUTO-03", || {
+            let (scaled, _) = history.reached(SharedMark::Scaled)?;
+            let waits = history.waited_for(SURPLUS_WAITS)?;
+            let until = history.upto(waits);
+            binding::others_untouched(&until, scaled, &[])?;
+            let live = until.end();
+            binding::exactly(&live, CLIQUE, 4)?;
+            let all = scaling::gangs(history, history.submitted(SET)?, scaled + 1);
+            gangs::base(&live, SET, &all)?;
+            gang_resources::as_the_pod_gangs_say(&until, &live, &all)?;
+            history.reached(SURPLUS_WAITS).map(drop)
+        }),
+        finding("AUTO-07", || {
+            history.reached(SURPLUS_WAITS)?;
+            scaled::least_dear_go(history, CLIQUE)?;
+            let (scaled, _) = history.reached(GROUP_IN)?;
+            let until = history.waited_for(GROUP_IS_IN)?;
+            scaled::highest_go(history, GROUP, scaled, until)?;
+            binding::whole(&history.end(), &history.units(SET)?)?;
+            history.reached(GROUP_IS_IN).map(drop)
+        }),
+    ]
+}

@@ -1,0 +1,65 @@
+//! 1 node; a clique of 2 pods of which 1 is needed and a scaling group of 2 replicas of which 1 is needed. Each is scaled
+//! five times without a wait in between.
+
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_expect::scaling;
+use conformance_history::{History, Live, MarkName};
+use conformance_judge::life::scaled;
+use conformance_judge::{finding, gang_resources, gangs};
+use serde_json::Value;
+
+/// Mark: all changes are over.
+const OVER: MarkName = MarkName::of_case("all changes over");
+
+const SET: &str = "fickle";
+const CLIQUE: &str = "fickle-0-front";
+const GROUP: &str = "fickle-0-pool";
+
+/// AUTO-08.
+pub(crate) const CASE: Case = Case::new(
+    "Five changes within a second, out and in, end as the last one alone would",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["AUTO-08"])
+.nodes(&[nodes(1)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    for (kind, name, sizes) in
+        [("PodCliqueScalingGroup", GROUP, [4, 1, 5, 2, 3]), ("PodClique", CLIQUE, [5, 1, 4, 2, 3])]
+    {
+        for replicas in sizes {
+            test.scale_as_an_autoscaler(kind, name, replicas).await?;
+        }
+    }
+    // What there was in between may look as if nothing were left to do.
+    test.until_settled(|_| false).await;
+    test.until_converged(SET).await?;
+    test.until_followed(SET).await?;
+    test.mark(OVER, Value::Null);
+    Ok(())
+}
+
+fn as_the_last(history: &History, live: &Live) -> Ruling {
+    let all = scaling::gangs(history, history.submitted(SET)?, history.entries.len());
+    scaled::asks_for(live, "PodCliqueScalingGroup", GROUP, 3)?;
+    scaled::asks_for(live, "PodClique", CLIQUE, 3)?;
+    gangs::base(live, SET, &all)?;
+    gangs::scaled(history, live, &all)?;
+    gangs::references_are_the_pods(live, &all)?;
+    gang_resources::owned(history, live, &all)?;
+    gang_resources::as_the_pod_gangs_say(history, live, &all)
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AUTO-08", || {
+        scaled::nothing_bound_in_vain(history, GROUP)?;
+        let over = history.waited_for(OVER)?;
+        as_the_last(history, &history.before(over))?;
+        history.reached(OVER).map(drop)
+    })]
+}

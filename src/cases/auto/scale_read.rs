@@ -1,0 +1,56 @@
+//! 1 node; cliques of 2 pods whose names begin alike and a scaling group of 1 pod. `/scale` of each is read, then each is
+//! scaled out by it, and read again.
+
+use conformance_contract::ruling::{Broken, Finding};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_history::{History, MarkName};
+use conformance_judge::life::scaled;
+use conformance_judge::{all, finding};
+
+/// Mark: what `/scale` says.
+const READ: MarkName = MarkName::of_case("scale read");
+
+const SET: &str = "scalable";
+const TARGETS: [(&str, &str); 3] =
+    [("PodClique", "scalable-0-front"), ("PodCliqueScalingGroup", "scalable-0-pool"), ("PodCliqueSet", SET)];
+
+/// AUTO-02.
+pub(crate) const CASE: Case = Case::new(
+    "/scale of cliques, groups and sets says how many there are and selects exactly their pods, and scales them",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["AUTO-02"])
+.nodes(&[nodes(1)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    read(test).await?;
+    for ((kind, name), replicas) in TARGETS.into_iter().zip([3, 2, 2]) {
+        test.scale_as_an_autoscaler(kind, name, replicas).await?;
+    }
+    test.until_converged(SET).await?;
+    read(test).await
+}
+
+async fn read(test: &TestContext) -> Result<(), Stop> {
+    for (kind, name) in TARGETS {
+        test.read_scale(READ, kind, name).await?;
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AUTO-02", || {
+        all(history.marks(READ).map(|(index, mark)| scaled::read(history, index, mark)))?;
+        let end = history.end();
+        match history.marks(READ).count() {
+            6 => all([(TARGETS[0], 3), (TARGETS[1], 2), (TARGETS[2], 2)]
+                .into_iter()
+                .map(|((kind, name), replicas)| scaled::asks_for(&end, kind, name, replicas))),
+            read => Err(Broken::NotReached(format!("/scale was read {read} of 6 times"))),
+        }
+    })]
+}

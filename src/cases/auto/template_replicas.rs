@@ -1,0 +1,68 @@
+//! 1 node; a clique and a scaling group of 1 each, whose template goes to 2 while they run. Then the set goes 1 -> 2.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::admission_attempts::{clique, group};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits::REACTION;
+use conformance_history::{History, MarkName};
+use conformance_judge::admission::{Attempt, admitted, answers};
+use conformance_judge::life::scaled;
+use conformance_judge::{all, finding};
+use serde_json::Value;
+
+/// Mark: the second replica is there.
+const SECOND: MarkName = MarkName::of_case("second replica there");
+
+const SET: &str = "resized";
+
+/// AUTO-10.
+pub(crate) const CASE: Case = Case::new(
+    "Replicas of a template are those of new replicas of the set, and admission says so",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["AUTO-10"])
+.nodes(&[nodes(1)]);
+
+const CHANGES: &[Attempt] = &[
+    admitted("two replicas of a clique", |pcs| clique(pcs, 0)["spec"]["replicas"] = 2.into())
+        .with_warning(&["replicas"]),
+    admitted("two replicas of a scaling group", |pcs| group(pcs, 0)["replicas"] = 2.into())
+        .with_warning(&["replicas"]),
+];
+
+const OF_EACH: [(&str, &str); 2] = [("PodClique", "front"), ("PodCliqueScalingGroup", "pool")];
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    test.updates(SET, CHANGES).await?;
+    test.scale("PodCliqueSet", SET, 2).await?;
+    // Four of the second replica: the operator has been past.
+    let awaited = Awaited::demanded_by("GANG-10", "the second replica's cliques");
+    test.until(awaited, REACTION, |live| {
+        ["resized-1-front", "resized-1-pool-0-worker"]
+            .iter()
+            .all(|name| live.get("PodClique", name).is_some())
+    })
+    .await?;
+    test.caught_up().await?;
+    test.mark(SECOND, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AUTO-10", || {
+        answers(history, CHANGES)?;
+        let live = history.before(history.waited_for(SECOND)?);
+        let each = OF_EACH.into_iter().flat_map(|(kind, name)| {
+            let live = &live;
+            [(0, 1), (1, 2)].into_iter().map(move |(index, replicas)| {
+                scaled::asks_for(live, kind, &format!("{SET}-{index}-{name}"), replicas)
+            })
+        });
+        all(each)?;
+        history.reached(SECOND).map(drop)
+    })]
+}

@@ -1,0 +1,85 @@
+//! 1 node without GPUs; a base gang of a leader x 8 GPUs, which fits nowhere, and a scaling group of 1 replica of 2 pods
+//! without GPUs, scaled 1 -> 3 meanwhile. With a node x 8 GPUs the base fits, and all is bound. A clique beside is scaled
+//! 1 -> 2; then the leader crashes for the termination delay of 2 s.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits::REACTION;
+use conformance_driver::pod_health::Containers;
+use conformance_expect::scaling;
+use conformance_history::{History, MarkName, SharedMark};
+use conformance_judge::binding::{self, scheduler_passed};
+use conformance_judge::life::scaled;
+use conformance_judge::{all, finding};
+use serde_json::Value;
+
+/// Mark: what was scaled while it waited is bound.
+const BOUND: MarkName = MarkName::of_case("all bound");
+/// Mark: the replica was recycled, and is whole again.
+const RECYCLED: MarkName = MarkName::of_case("recycled and whole");
+
+const SET: &str = "eager";
+const GROUP: &str = "eager-0-wing";
+const SIDE: &str = "eager-0-side";
+const CLIQUES: [&str; 5] =
+    ["eager-0-lead", SIDE, "eager-0-wing-0-unit", "eager-0-wing-1-unit", "eager-0-wing-2-unit"];
+
+/// AUTO-09.
+pub(crate) const CASE: Case = Case::new(
+    "A group scaled out while its base waits follows it, and a recycle keeps what an autoscaler asked for",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["AUTO-09"])
+.nodes(&[nodes(1), nodes(1).gpus(8).joining(1)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let gangs = test.submit(SET).await?;
+    for base in gangs.iter().filter(|gang| gang.is_base) {
+        test.until_released(base).await?;
+    }
+    test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 3).await?;
+    let made = Awaited::demanded_by("GANG-03", "pods of the group's new replicas");
+    test.until(made, REACTION, |live| {
+        let of = |clique: &str| live.pods().filter(|pod| pod.pod_clique() == Some(clique)).count();
+        of(CLIQUES[3]) == 2 && of(CLIQUES[4]) == 2
+    })
+    .await?;
+    test.scheduler_passes().await?;
+    test.nodes_join(1).await?;
+    test.until_bound(8).await?;
+    test.until_converged(SET).await?;
+    test.scale_as_an_autoscaler("PodClique", SIDE, 2).await?;
+    test.until_converged(SET).await?;
+    test.mark(BOUND, Value::Null);
+    let old: Vec<_> = CLIQUES.iter().flat_map(|clique| test.pods_of(clique)).collect();
+    if let Some(leader) = test.pods_of(CLIQUES[0]).first() {
+        test.pod_becomes(leader, Containers::Crashing).await?;
+    }
+    test.until_recycled("replica 0 of eager", "AUTO-09", &CLIQUES, &old, true).await?;
+    test.until_converged(SET).await?;
+    test.mark(RECYCLED, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AUTO-09", || {
+        let gangs = scaling::gangs(history, history.submitted(SET)?, history.entries.len());
+        let scaled: Vec<_> = gangs.iter().filter(|gang| !gang.is_base).collect();
+        let units: Vec<_> = scaled.iter().flat_map(|gang| gang.units(history.header.target)).collect();
+        let bound = history.marks(BOUND).next().map_or(history.entries.len(), |(at, _)| at);
+        let first = history.upto(bound);
+        // Until the node joins the base does not fit, however far the case came.
+        let barrier = history.marks(SharedMark::SchedulerPassed).next().map(|(place, _)| place);
+        let never = binding::never(&first, &units, barrier);
+        all([never, binding::base_first(&first, &gangs), scheduler_passed(history)])?;
+        binding::all(&history.before(history.waited_for(BOUND)?), &gangs)?;
+        history.reached(BOUND)?;
+        let live = history.before(history.waited_for(RECYCLED)?);
+        scaled::asks_for(&live, "PodCliqueScalingGroup", GROUP, 3)?;
+        scaled::asks_for(&live, "PodClique", SIDE, 2)?;
+        binding::all(&live, &gangs)?;
+        history.reached(RECYCLED).map(drop)
+    })]
+}

@@ -1,0 +1,44 @@
+//! 1 node; two cliques, one after the other. Then the set is deleted.
+
+use conformance_contract::ruling::{Broken, Finding};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_history::{History, MarkName};
+use conformance_judge::{cleanup, finding, startup};
+
+/// Mark: what the account of the init containers may do.
+const RIGHTS: MarkName = MarkName::of_case("rights of the init container");
+
+const SET: &str = "modest";
+
+/// START-03.
+pub(crate) const CASE: Case = Case::new(
+    "What waits for other cliques may see pods and nothing else, and what that takes goes with the set",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["START-03"])
+.nodes(&[nodes(1)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.take_baseline().await?;
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    test.read_init_rights(RIGHTS).await?;
+    test.delete("PodCliqueSet", SET).await?;
+    test.until_nothing_left().await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("START-03", || {
+        startup::token_in_one_container(history, SET)?;
+        for (_, mark) in history.marks(RIGHTS) {
+            startup::least_rights(mark)?;
+        }
+        cleanup::nothing_left(history)?;
+        match history.marks(RIGHTS).count() {
+            0 => Err(Broken::NotReached("nobody asked what the account may do".into())),
+            _ => Ok(()),
+        }
+    })]
+}

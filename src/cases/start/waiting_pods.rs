@@ -1,0 +1,56 @@
+//! 1 node; three PodCliqueSets of cliques `a`, `a-b` on their own and `b`, `b-a` in a scaling group of 3 replicas, of which 2
+//! are in the base: in order, explicit, and, with the cliques of the first, in any order.
+
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_history::{History, MarkName};
+use conformance_judge::{all, finding, startup};
+use serde_json::Value;
+
+/// Mark: every pod was made.
+const MADE: MarkName = MarkName::of_case("all pods made");
+
+const IN_ORDER: &str = "queue";
+const EXPLICIT: &str = "graph";
+const ANY_ORDER: &str = "crowd";
+const SETS: [&str; 3] = [IN_ORDER, EXPLICIT, ANY_ORDER];
+
+/// START-01, START-02.
+pub(crate) const CASE: Case = Case::new(
+    "Pods of a clique that starts after others wait in an init container, for exactly those, and nothing else changes",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["START-01", "START-02"])
+.nodes(&[nodes(1)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for set in SETS {
+        test.submit(set).await?;
+    }
+    for set in SETS {
+        test.until_converged(set).await?;
+    }
+    test.mark(MADE, Value::Null);
+    Ok(())
+}
+
+/// A sentence on every set, as far as the case came.
+fn of_each(history: &History, sentence: fn(&History, &str) -> Ruling) -> Ruling {
+    all(SETS.map(|set| sentence(history, set)))
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding("START-01", || {
+            of_each(history, startup::pods_wait)?;
+            startup::same_hashes(history, IN_ORDER, ANY_ORDER)?;
+            history.reached(MADE).map(drop)
+        }),
+        finding("START-02", || {
+            of_each(history, startup::for_the_right_ones)?;
+            history.reached(MADE).map(drop)
+        }),
+    ]
+}

@@ -1,0 +1,58 @@
+//! What the account may do by which an init container sees pods.
+
+use conformance_cluster::ClusterError;
+use conformance_history::MarkName;
+use conformance_judge::startup::token_of;
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::context::{Stop, TestContext};
+
+/// Annotation of a Secret with a token: whose it is.
+const OF_ACCOUNT: &str = "kubernetes.io/service-account.name";
+
+impl TestContext {
+    /// Asks the API server, as that account, what it may do in the namespace, and marks the answer: `{"account", "rules"}`.
+    /// The account is that of the token which some pod of the case has in its init container.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`] if no pod has one, or nobody says whose the token is; [`Stop::Cluster`].
+    pub async fn read_init_rights(&self, mark: MarkName) -> Result<(), Stop> {
+        let refused = |reason: &str| Stop::Refused {
+            action: "find the account of an init container".into(),
+            reason: reason.into(),
+        };
+        let token = self.look(|live| live.pods().find_map(|pod| token_of(pod.0).map(str::to_owned)));
+        let token = token.ok_or_else(|| refused("no pod has its token"))?;
+        let secret = format!("/api/v1/namespaces/{}/secrets/{token}", self.namespace);
+        let secret = self.raw(Method::GET, &secret, &Value::Null, None).await?;
+        let account = secret["metadata"]["annotations"][OF_ACCOUNT].as_str();
+        let account = account.ok_or_else(|| refused("its Secret names none"))?.to_owned();
+        let user = format!("system:serviceaccount:{}:{account}", self.namespace);
+        let review = json!({
+            "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview",
+            "spec": {"namespace": self.namespace},
+        });
+        let path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
+        let answer = self.raw(Method::POST, path, &review, Some(&user)).await?;
+        self.mark(mark, json!({"account": account, "rules": answer["status"]["resourceRules"]}));
+        Ok(())
+    }
+
+    /// One request about what the history does not hold, by another user if one is named.
+    async fn raw(&self, method: Method, path: &str, body: &Value, user: Option<&str>) -> Result<Value, Stop> {
+        let action = format!("{method} {path}");
+        let mut request = http::Request::builder()
+            .method(method)
+            .uri(path)
+            .header(http::header::CONTENT_TYPE, "application/json");
+        if let Some(user) = user {
+            request = request.header("Impersonate-User", user);
+        }
+        let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+        let request = request.body(body);
+        let request = request.map_err(|e| Stop::Refused { action: action.clone(), reason: e.to_string() })?;
+        let answer = self.test_cluster.client.request::<Value>(request).await;
+        Ok(answer.map_err(|source| ClusterError::api(action, source))?)
+    }
+}

@@ -1,0 +1,55 @@
+//! Scaling as an autoscaler does it: by the scale subresource.
+
+use conformance_history::{MarkName, SharedMark};
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::context::{Answer, Stop, TestContext};
+
+impl TestContext {
+    /// Sets the replicas of a PodCliqueSet, PodCliqueScalingGroup or PodClique by `/scale`.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn scale_as_an_autoscaler(&self, kind: &str, name: &str, replicas: u32) -> Result<(), Stop> {
+        self.mark(SharedMark::Scaled, json!({"kind": kind, "name": name, "replicas": replicas}));
+        self.patch_sub(kind, name, "scale", json!({"spec": {"replicas": replicas}})).await.map(drop)
+    }
+
+    /// Tries to scale, by `/scale` or by the object itself. Whatever the answer is, it is marked: `{"kind", "name",
+    /// "replicas", "by", "code"}`. True if it was accepted.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`] if the API server does not answer.
+    pub async fn tries_to_scale(
+        &self,
+        mark: MarkName,
+        (kind, name): (&str, &str),
+        replicas: u32,
+        by: &str,
+    ) -> Result<bool, Stop> {
+        let tail = if by.is_empty() { String::new() } else { format!("/{by}") };
+        let patch = json!({"spec": {"replicas": replicas}});
+        let answer = self.attempt_at(Method::PATCH, kind, name, &tail, &patch).await?;
+        let (code, message) = match &answer {
+            Answer::Accepted(_) => (200, String::new()),
+            Answer::Refused { code, message } => (*code, message.clone()),
+        };
+        let detail = json!({
+            "kind": kind, "name": name, "replicas": replicas, "by": by, "code": code, "message": message,
+        });
+        self.mark(mark, detail);
+        Ok(code == 200)
+    }
+
+    /// Reads `/scale`, and marks what it says: `{"kind", "name", "scale"}`.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn read_scale(&self, mark: MarkName, kind: &str, name: &str) -> Result<(), Stop> {
+        let scale = self.attempt_at(Method::GET, kind, name, "/scale", &Value::Null).await?;
+        let scale = scale.accepted(format!("read /scale of {kind} {name}"))?;
+        self.mark(mark, json!({"kind": kind, "name": name, "scale": scale}));
+        Ok(())
+    }
+}

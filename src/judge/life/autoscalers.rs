@@ -1,0 +1,182 @@
+//! The HorizontalPodAutoscalers of a PodCliqueSet (AUTO-01).
+
+use conformance_contract::ruling::Ruling;
+use conformance_contract::violation::Code;
+use conformance_expect::scopes::{Scaled, scaled};
+use conformance_history::{Change, History, Live, is_controlled_by, list, name, text};
+use serde_json::Value;
+
+use crate::{Shown, none, violation};
+
+/// How histories call them.
+pub const KIND: &str = "HorizontalPodAutoscaler";
+
+const AUTOSCALER_DIFFERS: Code = Code::new("autoscaler-missing-or-different");
+const TAKEN_OVER: Code = Code::new("foreign-autoscaler-taken-over");
+
+/// What is wrong with the autoscalers of a PodCliqueSet that is as `pcs` says: one for each clique and scaling group with a
+/// scale configuration, in each replica, but for those of `taken` names, and no others.
+pub fn faults(live: &Live, pcs: &Value, taken: &[&str]) -> Vec<String> {
+    let set = live.get("PodCliqueSet", name(pcs));
+    let wanted: Vec<Scaled> = scaled(pcs).filter(|scaled| !taken.contains(&scaled.name.as_str())).collect();
+    let of_set = |found: &&Value| set.is_some_and(|set| is_controlled_by(found, set));
+    let surplus =
+        live.of(KIND).filter(of_set).filter(|found| !wanted.iter().any(|one| one.name == name(found)));
+    let surplus = surplus.map(|found| format!("{KIND} {} has nothing to scale", name(found)));
+    let wrong = wanted.iter().filter_map(|wanted| match live.get(KIND, &wanted.name).filter(of_set) {
+        None => Some(format!("{KIND} {} does not exist, or is not the PodCliqueSet's", wanted.name)),
+        Some(found) => differs(found, wanted),
+    });
+    wrong.chain(surplus).collect()
+}
+
+fn differs(found: &Value, wanted: &Scaled) -> Option<String> {
+    let spec = &found["spec"];
+    let target = &spec["scaleTargetRef"];
+    let min = &wanted.config["minReplicas"];
+    let min = min.as_u64().or(u64::try_from(wanted.replicas).ok());
+    let fault = if target["kind"] != wanted.kind || target["name"] != wanted.name.as_str() {
+        format!("scales {} {}", text(&target["kind"]), text(&target["name"]))
+    } else if spec["minReplicas"].as_u64() != min {
+        format!("has minReplicas {}, not {min:?}", spec["minReplicas"])
+    } else if spec["maxReplicas"] != wanted.config["maxReplicas"] {
+        format!("has maxReplicas {}, not {}", spec["maxReplicas"], wanted.config["maxReplicas"])
+    } else {
+        let (given, found) = (list(&wanted.config["metrics"]), list(&spec["metrics"]));
+        // Where none is given, the API server puts one.
+        let is_given = given.is_empty()
+            || (given.len() == found.len()
+                && given.iter().zip(found).all(|(given, found)| says(given, found)));
+        if is_given {
+            return None;
+        }
+        format!("has metrics {}", spec["metrics"])
+    };
+    Some(format!("{KIND} {} {fault}", name(found)))
+}
+
+/// Whether all that was given is there. The API server writes a quantity that was given as a number as a text.
+fn says(given: &Value, found: &Value) -> bool {
+    match (given, found) {
+        (Value::Object(given), Value::Object(found)) => {
+            given.iter().all(|(key, given)| found.get(key).is_some_and(|found| says(given, found)))
+        }
+        (Value::Array(given), Value::Array(found)) => {
+            given.len() == found.len() && given.iter().zip(found).all(|(given, found)| says(given, found))
+        }
+        (Value::Number(given), Value::String(found)) => given.to_string() == *found,
+        _ => given == found,
+    }
+}
+
+/// [`faults`], as a ruling.
+///
+/// # Errors
+/// A violation per fault.
+pub fn as_configured(live: &Live, pcs: &Value, taken: &[&str]) -> Ruling {
+    none(faults(live, pcs, taken).into_iter().map(|fault| violation(AUTOSCALER_DIFFERS, fault)))
+}
+
+/// The autoscaler of that name, which is nobody's of Grove's, stays as it was made.
+///
+/// # Errors
+/// A violation if it is changed, deleted or given to somebody.
+pub fn left_alone(history: &History, foreign: &str) -> Ruling {
+    let mut versions = history.named(KIND, foreign);
+    let Some(made) = versions.next() else { return Ok(()) };
+    let is_same = |field: &dyn Fn(&Value) -> Value, found: &Value| field(found) == field(made.object);
+    let taken = versions.find(|version| {
+        version.change == Change::Deleted
+            || !is_same(&|found| found["spec"].clone(), version.object)
+            || !is_same(&|found| found["metadata"]["ownerReferences"].clone(), version.object)
+    });
+    none(taken.map(|version| {
+        let message =
+            format!("{KIND} {foreign}, which is somebody else's, was changed, taken over or deleted");
+        violation(TAKEN_OVER, message).shown_by("as it was", made).shown_by("then", version)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, object, owned};
+    use serde_json::json;
+
+    use super::*;
+    use crate::message;
+
+    fn pcs() -> Value {
+        let target = json!({"type": "AverageValue", "averageValue": 10});
+        let metric = json!({"type": "Pods", "pods": {"metric": {"name": "queue"}, "target": target}});
+        let config = json!({"maxReplicas": 6, "metrics": [metric]});
+        json!({"kind": "PodCliqueSet", "metadata": {"name": "w", "uid": "u"}, "spec": {"replicas": 1, "template": {
+            "cliques": [{"name": "a", "spec": {"replicas": 2, "autoScalingConfig": config}}, {"name": "b", "spec": {}}],
+            "podCliqueScalingGroups": [{"name": "sg", "replicas": 3, "cliqueNames": ["b"],
+                                        "scaleConfig": {"minReplicas": 1, "maxReplicas": 4}}],
+        }}})
+    }
+
+    fn autoscaler(of: &str, kind: &str, limits: [usize; 2]) -> Value {
+        let mut found = owned(object(KIND, of), "PodCliqueSet", "w");
+        found["metadata"]["ownerReferences"][0]["uid"] = json!("u");
+        found["spec"] = json!({
+            "scaleTargetRef": {"kind": kind, "name": of}, "minReplicas": limits[0], "maxReplicas": limits[1],
+            "metrics": [{"type": "Pods", "pods": {
+                "metric": {"name": "queue"}, "target": {"type": "AverageValue", "averageValue": "10"},
+            }}],
+        });
+        found
+    }
+
+    fn judged(autoscalers: Vec<Value>) -> Vec<String> {
+        faults(&Story::flat().added(pcs()).all_added(autoscalers).end().end(), &pcs(), &[])
+    }
+
+    fn right() -> Vec<Value> {
+        vec![autoscaler("w-0-a", "PodClique", [2, 6]), autoscaler("w-0-sg", "PodCliqueScalingGroup", [1, 4])]
+    }
+
+    #[test]
+    fn one_for_each_configuration() {
+        assert!(judged(right()).is_empty(), "{:?}", judged(right()));
+        assert_eq!(judged(right()[..1].to_vec()).len(), 1);
+        let beside = autoscaler("w-1-a", "PodClique", [2, 6]);
+        assert_eq!(judged(right().into_iter().chain([beside]).collect()).len(), 1);
+        let live = Story::flat().added(pcs()).added(right().remove(1)).end().end();
+        assert_eq!(as_configured(&live, &pcs(), &["w-0-a"]), Ok(()), "that name is taken");
+        assert!(as_configured(&live, &pcs(), &[]).is_err());
+    }
+
+    #[rstest::rstest]
+    #[case("/spec/minReplicas", json!(1))]
+    #[case("/spec/maxReplicas", json!(7))]
+    #[case("/spec/scaleTargetRef/name", json!("w-0-b"))]
+    #[case("/spec/scaleTargetRef/kind", json!("Deployment"))]
+    #[case("/spec/metrics/0/pods/target/averageValue", json!("11"))]
+    #[case("/spec/metrics", json!([]))]
+    #[case("/metadata/ownerReferences/0/uid", json!("another"))]
+    fn each_field_counts(#[case] pointer: &str, #[case] value: Value) {
+        let mut found = right();
+        *found[0].pointer_mut(pointer).unwrap() = value;
+        assert_eq!(judged(found).len(), 1);
+    }
+
+    #[test]
+    fn one_of_somebody_else_stays() {
+        let foreign = || {
+            let mut foreign = object(KIND, "w-0-a");
+            foreign["spec"] = json!({"maxReplicas": 3});
+            foreign
+        };
+        let then = |next: Value| Story::flat().added(foreign()).modified(next).end();
+        let mut told = foreign();
+        told["status"] = json!({"currentReplicas": 1});
+        assert_eq!(left_alone(&then(told), "w-0-a"), Ok(()));
+        let mut changed = foreign();
+        changed["spec"]["maxReplicas"] = json!(6);
+        for next in [changed, owned(foreign(), "PodCliqueSet", "w")] {
+            assert!(message(left_alone(&then(next), "w-0-a")).contains("somebody else's"));
+        }
+        assert!(left_alone(&Story::flat().added(foreign()).deleted(foreign()).end(), "w-0-a").is_err());
+    }
+}

@@ -1,0 +1,265 @@
+//! What scaling does to what is scaled: what `/scale` says (AUTO-02), what below the minimum means (AUTO-05), which pods go
+//! (AUTO-07), and what comes of many changes at once (AUTO-08).
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use conformance_contract::names;
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
+use conformance_expect::schedulers;
+use conformance_history::{Change, History, Live, Mark, Pod, SharedMark, Version, condition, count, text};
+use serde_json::Value;
+
+use super::health::{is_bound, is_live, is_ready};
+use crate::binding::{bindings, others_untouched};
+use crate::{Shown, ensure, none, violation};
+
+const SCALE_DIFFERS: Code = Code::new("scale-says-otherwise");
+const ADMITTED_IN_SILENCE: Code = Code::new("below-the-minimum-in-silence");
+const CHANGED_THOUGH_REFUSED: Code = Code::new("scaled-though-refused");
+const WRONG_POD_TAKEN: Code = Code::new("wrong-pod-taken");
+const WRONG_REPLICA_TAKEN: Code = Code::new("wrong-replica-taken");
+const BOUND_FOR_NOTHING: Code = Code::new("bound-for-an-index-that-was-gone");
+const OTHER_REPLICAS: Code = Code::new("other-replicas");
+
+/// Whether a pod belongs to what can be scaled.
+fn is_of(kind: &str, name: &str, pod: Pod<'_>) -> bool {
+    let label = match kind {
+        "PodClique" => names::POD_CLIQUE,
+        "PodCliqueScalingGroup" => names::SCALING_GROUP,
+        _ => names::PART_OF,
+    };
+    pod.label(label) == Some(name)
+}
+
+/// What was read of `/scale` at a mark `{"kind", "name", "scale"}`: the replicas that the object asks for, those that it has,
+/// and a selector that takes its live pods and no others of the namespace.
+///
+/// # Errors
+/// A violation per thing that is otherwise.
+pub fn read(history: &History, index: usize, mark: &Mark) -> Ruling {
+    let live = history.before(index);
+    let (kind, name, scale) = (text(&mark.detail["kind"]), text(&mark.detail["name"]), &mark.detail["scale"]);
+    let wanted = live.get(kind, name).and_then(|found| count(&found["spec"]["replicas"]));
+    let of_target = || live.pods().filter(|pod| is_live(*pod) && is_of(kind, name, *pod));
+    let has = match kind {
+        "PodClique" => Some(of_target().count()),
+        _ => wanted,
+    };
+    let said = |of: &str| Some(count(&scale[of]["replicas"]).unwrap_or(0));
+    let mut faults = Vec::new();
+    if said("spec") != wanted {
+        faults.push(format!("asks for {:?} replicas, not {wanted:?}", said("spec")));
+    }
+    if said("status") != has {
+        faults.push(format!("has {:?} replicas, not {has:?}", said("status")));
+    }
+    let selector = text(&scale["status"]["selector"]);
+    let selected = |pod: &Pod<'_>| is_live(*pod) && selects(selector, *pod);
+    let names = |pods: &mut dyn Iterator<Item = Pod<'_>>| {
+        pods.map(|pod| pod.name().to_owned()).collect::<std::collections::BTreeSet<_>>()
+    };
+    let found = names(&mut live.of("Pod").map(Pod).filter(selected));
+    let wanted = names(&mut of_target());
+    if found != wanted {
+        faults.push(format!("selects {found:?} by {selector:?}; its pods are {wanted:?}"));
+    }
+    none(faults.into_iter().map(|fault| violation(SCALE_DIFFERS, format!("/scale of {kind} {name} {fault}"))))
+}
+
+/// Whether a label selector, as a text, takes a pod. One of no terms takes none.
+fn selects(selector: &str, pod: Pod<'_>) -> bool {
+    let terms = || selector.split(',').filter(|term| !term.is_empty());
+    let holds = |term: &str| {
+        let Some((key, value)) = term.split_once('=') else { return pod.label(term).is_some() };
+        match key.strip_suffix('!') {
+            Some(key) => pod.label(key) != Some(value),
+            None => pod.label(key) == Some(value.trim_start_matches('=')),
+        }
+    };
+    terms().next().is_some() && terms().all(holds)
+}
+
+/// An attempt to scale below the minimum, from its mark `{"kind", "name", "replicas", "code"}` until what came of it is known,
+/// at `until`: refused, and nothing is changed; or accepted, and then the status says that it is breached. In both cases
+/// the pods of everything else run on.
+///
+/// # Errors
+/// A violation if it is otherwise.
+pub fn below_the_minimum(history: &History, index: usize, mark: &Mark, until: usize) -> Ruling {
+    let (kind, name) = (text(&mark.detail["kind"]), text(&mark.detail["name"]));
+    let what = format!("{kind} {name} scaled to {}", mark.detail["replicas"]);
+    let replicas = |live: &Live| live.get(kind, name).map(|found| found["spec"]["replicas"].clone());
+    let (before, after) = (history.before(index), history.before(until));
+    let is_refused = mark.detail["code"].as_u64().is_some_and(|code| (400..500).contains(&code));
+    if is_refused {
+        ensure(replicas(&before) == replicas(&after), || {
+            violation(CHANGED_THOUGH_REFUSED, format!("{what}: refused, and done"))
+        })?;
+    } else {
+        let said = after.get(kind, name).and_then(|found| condition(found, "MinAvailableBreached"));
+        ensure(said.is_some_and(|said| said["status"] == "True"), || {
+            let found =
+                violation(ADMITTED_IN_SILENCE, format!("{what}: accepted, and its status says no breach"));
+            match after.get(kind, name) {
+                Some(object) => found.shown_by_object("then", object),
+                None => found,
+            }
+        })?;
+    }
+    let own = before.pods().filter(|pod| !is_refused && is_of(kind, name, *pod));
+    let own: Vec<_> = own.map(|pod| pod.name().to_owned()).collect();
+    let own: Vec<_> = own.iter().map(String::as_str).collect();
+    others_untouched(&history.upto(until), index, &own)
+}
+
+/// What makes a pod dear: a node, being Ready, the present template, age. The least dear go first.
+type Dearness = (bool, bool, bool, Reverse<String>);
+
+fn dearness(live: &Live, clique: &str, pod: Pod<'_>) -> Dearness {
+    let hash = |labels: &Value| text(&labels["metadata"]["labels"][names::POD_TEMPLATE_HASH]).to_owned();
+    let is_current = live.get("PodClique", clique).is_some_and(|found| hash(found) == hash(pod.0));
+    let made = text(&pod.0["metadata"]["creationTimestamp"]).to_owned();
+    (is_bound(pod), is_ready(pod), is_current, Reverse(made))
+}
+
+/// Each time that a PodClique was scaled in, the pods that went were no dearer than any that stayed. Where some of its pods
+/// keep places of the hard gang and others do not, it is among these others. What went is looked for until the next time
+/// that it was scaled.
+///
+/// # Errors
+/// A violation per pod that went in the place of a less dear one; [`Broken::NotReached`] if it was never scaled in.
+pub fn least_dear_go(history: &History, clique: &str) -> Ruling {
+    let its: Vec<_> = history
+        .marks(SharedMark::Scaled)
+        .filter(|(_, mark)| mark.detail["name"] == clique)
+        .map(|(index, mark)| (index, mark.detail["replicas"].as_u64().unwrap_or(0)))
+        .collect();
+    let mut violations = Vec::new();
+    let mut times = 0;
+    for (number, (scaled, to)) in its.iter().enumerate() {
+        let before = history.before(*scaled);
+        let was = before.get("PodClique", clique).and_then(|found| found["spec"]["replicas"].as_u64());
+        if was.is_none_or(|was| was <= *to) {
+            continue;
+        }
+        times += 1;
+        let until = its.get(number + 1).map_or(history.entries.len(), |(next, _)| *next);
+        violations.extend(taken(history, &before, clique, *scaled, until));
+    }
+    none(violations)?;
+    match times {
+        0 => Err(Broken::NotReached(format!("{clique} was never scaled in"))),
+        _ => Ok(()),
+    }
+}
+
+fn taken(
+    history: &History,
+    before: &Live,
+    clique: &str,
+    scaled: usize,
+    until: usize,
+) -> Vec<crate::Violation> {
+    let expectations = schedulers::of(history.header.target);
+    let pods: Vec<Pod<'_>> =
+        before.pods().filter(|pod| pod.pod_clique() == Some(clique) && is_live(*pod)).collect();
+    let has_place = |pod: &Pod<'_>| expectations.named_by(*pod).is_some();
+    let (placed, free): (Vec<_>, Vec<_>) = pods.iter().copied().partition(has_place);
+    let candidates = if free.is_empty() { placed } else { free };
+    let ends: BTreeMap<&str, Version<'_>> = history
+        .pods()
+        .filter(|version| (scaled..until).contains(&version.index))
+        .filter(|version| version.change == Change::Deleted || version.pod().is_terminating())
+        .map(|version| (version.uid(), version))
+        .collect();
+    let stays: Vec<_> = candidates.iter().filter(|pod| !ends.contains_key(pod.uid())).collect();
+    let gone = pods.iter().filter_map(|pod| Some((pod, ends.get(pod.uid())?)));
+    let wrong = gone.filter_map(|(pod, end)| {
+        let of_pod = dearness(before, clique, *pod);
+        let less = stays.iter().find(|other| {
+            let is_placed_before_free = has_place(pod) && !has_place(other);
+            is_placed_before_free || dearness(before, clique, ***other) < of_pod
+        })?;
+        let message =
+            format!("{} was taken when {clique} was scaled in, and not {}", pod.name(), less.name());
+        Some(violation(WRONG_POD_TAKEN, message).shown_by("taken", *end).shown_by_object("not taken", less.0))
+    });
+    wrong.collect()
+}
+
+/// A scaling group that was scaled in has pods of its lowest replicas only, and those that it had there.
+///
+/// # Errors
+/// A violation per pod of another replica, and per pod of a lower one that is gone.
+pub fn highest_go(history: &History, group: &str, scaled: usize, until: usize) -> Ruling {
+    let (before, after) = (history.before(scaled), history.before(until));
+    let size = after.get("PodCliqueScalingGroup", group).and_then(|found| count(&found["spec"]["replicas"]));
+    let index = |pod: Pod<'_>| {
+        pod.label(names::SCALING_GROUP_REPLICA_INDEX).and_then(|index| index.parse::<usize>().ok())
+    };
+    let of_group = |pod: &Pod<'_>| is_live(*pod) && pod.label(names::SCALING_GROUP) == Some(group);
+    let is_beyond = |pod: &Pod<'_>| index(*pod) >= size;
+    let beyond = after.pods().filter(of_group).filter(is_beyond).map(|pod| {
+        let message = format!("{} is there, and {group} has {size:?} replicas", pod.name());
+        violation(WRONG_REPLICA_TAKEN, message).shown_by_object("still there", pod.0)
+    });
+    let kept = before.pods().filter(of_group).filter(|pod| !is_beyond(pod));
+    let lost = kept.filter(|pod| !after.pods().any(|now| now.uid() == pod.uid() && is_live(now)));
+    let lost = lost.map(|pod| {
+        let message = format!("{} was taken, and is of a replica that {group} has still", pod.name());
+        violation(WRONG_REPLICA_TAKEN, message).shown_by_object("as it was", pod.0)
+    });
+    none(beyond.chain(lost))
+}
+
+/// No pod of a scaling group was bound whose replica was gone before the pod was made, and had not come back.
+///
+/// # Errors
+/// A violation per pod.
+pub fn nothing_bound_in_vain(history: &History, group: &str) -> Ruling {
+    let sizes: Vec<(u64, usize)> = history
+        .named("PodCliqueScalingGroup", group)
+        .filter_map(|version| Some((version.revision(), count(&version.object["spec"]["replicas"])?)))
+        .collect();
+    let size_at =
+        |revision: u64| sizes.iter().take_while(|(at, _)| *at <= revision).last().map(|(_, size)| *size);
+    let made =
+        |uid: &str| history.pods().find(|version| version.uid() == uid).map(|version| version.revision());
+    none(bindings(history).filter_map(|version| {
+        let pod = version.pod();
+        let index: usize = pod.label(names::SCALING_GROUP_REPLICA_INDEX)?.parse().ok()?;
+        let is_gone = |revision: u64| size_at(revision).is_some_and(|size| size <= index);
+        let in_vain = pod.label(names::SCALING_GROUP) == Some(group)
+            && is_gone(made(version.uid())?)
+            && is_gone(version.revision());
+        in_vain.then(|| {
+            let message =
+                format!("{} was made and bound for replica {index} of {group}, which was gone", pod.name());
+            violation(BOUND_FOR_NOTHING, message).shown_by("bound", version)
+        })
+    }))
+}
+
+/// An object asks for so many replicas.
+///
+/// # Errors
+/// A violation if it asks for others, or is not there.
+pub fn asks_for(live: &Live, kind: &str, name: &str, replicas: usize) -> Ruling {
+    let found = live.get(kind, name);
+    let asked = found.and_then(|found| count(&found["spec"]["replicas"]));
+    ensure(asked == Some(replicas), || {
+        let said = asked.map_or("none".to_owned(), |asked| asked.to_string());
+        let found_otherwise =
+            violation(OTHER_REPLICAS, format!("{kind} {name} asks for {said} replicas, not {replicas}"));
+        match found {
+            Some(object) => found_otherwise.shown_by_object("it", object),
+            None => found_otherwise,
+        }
+    })
+}
+
+#[cfg(test)]
+#[path = "scaled_tests.rs"]
+mod tests;

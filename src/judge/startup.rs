@@ -1,0 +1,277 @@
+//! How pods are made to wait for those of other cliques (START).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_contract::names;
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
+use conformance_expect::startup::{Parent, parents};
+use conformance_history::{Change, History, Mark, Version, list, text};
+use serde_json::{Value, json};
+
+use crate::{Shown, none, violation};
+
+/// The init container that waits.
+pub const INIT_CONTAINER: &str = "grove-initc";
+/// How its arguments begin, one for each clique that is waited for.
+const PARENT: &str = "--podcliques=";
+
+const WAITS_OTHERWISE: Code = Code::new("init-container-otherwise");
+const WAITS_FOR_OTHERS: Code = Code::new("waits-for-others");
+const ORDER_IN_HASH: Code = Code::new("order-changes-the-hash");
+const TOKEN_ELSEWHERE: Code = Code::new("token-in-another-container");
+const OTHER_RIGHTS: Code = Code::new("other-rights-than-needed");
+
+/// The pods of a PodCliqueSet as they were created, each with those that it should wait for.
+fn created<'a>(history: &'a History, set: &str) -> Result<Vec<(Version<'a>, Vec<Parent>)>, Broken> {
+    let all = parents(history.submitted(set)?);
+    let mut seen = BTreeSet::new();
+    let of_set = history.pods().filter(|version| version.label(names::PART_OF) == Some(set));
+    let first = of_set.filter(|version| version.change != Change::Deleted && seen.insert(version.uid()));
+    let known = first.filter_map(|version| Some((version, all.get(version.pod().pod_clique()?)?.clone())));
+    Ok(known.collect())
+}
+
+/// The init container of a pod that waits, if it is the last.
+fn last_init(pod: &Value) -> Option<&Value> {
+    list(&pod["spec"]["initContainers"]).last().filter(|last| last["name"] == INIT_CONTAINER)
+}
+
+fn arguments(container: &Value) -> Vec<&str> {
+    ["command", "args"].into_iter().flat_map(|of| list(&container[of])).map(text).collect()
+}
+
+/// What a container waits for, as its arguments say.
+fn waited_for(container: &Value) -> Vec<Parent> {
+    let said = arguments(container).into_iter().filter_map(|argument| argument.strip_prefix(PARENT));
+    let mut all: Vec<Parent> = said
+        .filter_map(|said| said.rsplit_once(':'))
+        .filter_map(|(name, ready)| Some((name.to_owned(), ready.parse().ok()?)))
+        .collect();
+    all.sort();
+    all
+}
+
+/// Pods of cliques that wait end their init containers with the one that waits, with an argument per clique that is waited
+/// for; others have none (START-01). That nothing else of the template is touched is an invariant.
+///
+/// # Errors
+/// A violation per pod.
+pub fn pods_wait(history: &History, set: &str) -> Ruling {
+    none(created(history, set)?.into_iter().filter_map(|(version, wanted)| {
+        let containers = list(&version.object["spec"]["initContainers"]);
+        let times = containers.iter().filter(|container| container["name"] == INIT_CONTAINER).count();
+        let fault = match (last_init(version.object), wanted.len()) {
+            (None, 0) if times == 0 => return None,
+            (_, 0) => format!("has {INIT_CONTAINER}, and waits for nobody"),
+            (None, _) => format!("does not end its init containers with {INIT_CONTAINER}"),
+            (Some(_), _) if times > 1 => format!("has {INIT_CONTAINER} {times} times"),
+            (Some(last), wanted) if waited_for(last).len() != wanted => {
+                format!("has arguments {:?} for {wanted} cliques that it waits for", arguments(last))
+            }
+            (Some(_), _) => return None,
+        };
+        let message = format!("{} {fault}", version.name());
+        Some(violation(WAITS_OTHERWISE, message).shown_by("created", version))
+    }))
+}
+
+/// Those that pods wait for are those that they should, each with its minimum (START-02).
+///
+/// # Errors
+/// A violation per pod.
+pub fn for_the_right_ones(history: &History, set: &str) -> Ruling {
+    none(created(history, set)?.into_iter().filter_map(|(version, wanted)| {
+        let found = last_init(version.object).map(waited_for).unwrap_or_default();
+        (found != wanted).then(|| {
+            let message = format!("{} waits for {found:?}, not for {wanted:?}", version.name());
+            violation(WAITS_FOR_OTHERS, message).shown_by("created", version)
+        })
+    }))
+}
+
+/// Two PodCliqueSets that differ in their order alone have PodCliques of the same template hashes (START-01).
+///
+/// # Errors
+/// A violation per clique that has another hash.
+pub fn same_hashes(history: &History, set: &str, without_order: &str) -> Ruling {
+    let hashes = |set: &str| -> BTreeMap<String, (Value, Version<'_>)> {
+        let of_set = history.of("PodClique").filter(|version| version.label(names::PART_OF) == Some(set));
+        let hash =
+            |version: &Version<'_>| version.object["metadata"]["labels"][names::POD_TEMPLATE_HASH].clone();
+        let rest = |version: &Version<'_>| version.name().strip_prefix(set).map(str::to_owned);
+        of_set.filter_map(|version| Some((rest(&version)?, (hash(&version), version)))).collect()
+    };
+    let plain = hashes(without_order);
+    none(hashes(set).into_iter().filter_map(|(name, (hash, version))| {
+        let (other, _) = plain.get(&name)?;
+        (hash != *other).then(|| {
+            let message = format!("{} has hash {hash}, and {other} without an order", version.name());
+            violation(ORDER_IN_HASH, message).shown_by("its hash", version)
+        })
+    }))
+}
+
+/// The Secret with the token of a pod's init container that waits.
+pub fn token_of(pod: &Value) -> Option<&str> {
+    let mounts = list(&last_init(pod)?["volumeMounts"]);
+    let is_mounted = |volume: &&Value| mounts.iter().any(|mount| mount["name"] == volume["name"]);
+    let mut volumes = list(&pod["spec"]["volumes"]).iter().filter(is_mounted);
+    volumes.find_map(|volume| volume["secret"]["secretName"].as_str())
+}
+
+/// No other container has the token (START-03).
+///
+/// # Errors
+/// A violation per pod in which one has.
+pub fn token_in_one_container(history: &History, set: &str) -> Ruling {
+    none(created(history, set)?.into_iter().filter_map(|(version, _)| {
+        let pod = version.object;
+        let token = token_of(pod)?;
+        let volumes = list(&pod["spec"]["volumes"]).iter();
+        let names: Vec<_> = volumes
+            .filter(|volume| volume["secret"]["secretName"] == token)
+            .map(|volume| &volume["name"])
+            .collect();
+        let has = |container: &&Value| {
+            list(&container["volumeMounts"]).iter().any(|mount| names.contains(&&mount["name"]))
+        };
+        let others = ["containers", "initContainers"].into_iter().flat_map(|all| list(&pod["spec"][all]));
+        let other = others.filter(|container| container["name"] != INIT_CONTAINER).find(has)?;
+        let message = format!("container {} of {} has the token {token}", other["name"], version.name());
+        Some(violation(TOKEN_ELSEWHERE, message).shown_by("created", version))
+    }))
+}
+
+/// What an account may do, at a mark `{"account", "rules"}` with the rules that the API server says: to see pods, and what
+/// everybody may.
+///
+/// # Errors
+/// A violation for each right that is missing or one too many.
+pub fn least_rights(mark: &Mark) -> Ruling {
+    let rules = list(&mark.detail["rules"]);
+    // Every account may ask what it may do.
+    let is_everybodys = |rule: &&Value| {
+        let groups = list(&rule["apiGroups"]);
+        groups.iter().all(|group| *group == "authorization.k8s.io" || *group == "authentication.k8s.io")
+    };
+    let own: Vec<_> = rules.iter().filter(|rule| !is_everybodys(rule)).collect();
+    let is_to_see_pods = |rule: &&&Value| {
+        let within = |field: &str, allowed: &[&str]| {
+            list(&rule[field]).iter().all(|value| allowed.iter().any(|allowed| *value == *allowed))
+        };
+        within("apiGroups", &[""])
+            && within("resources", &["pods", "pods/status"])
+            && within("verbs", &["get", "list", "watch"])
+    };
+    let surplus = own.iter().filter(|rule| !is_to_see_pods(rule));
+    let surplus =
+        surplus.map(|rule| format!("{} on {} of {}", rule["verbs"], rule["resources"], rule["apiGroups"]));
+    let may = |verb: &str| {
+        own.iter().any(|rule| {
+            list(&rule["verbs"]).contains(&json!(verb)) && list(&rule["resources"]).contains(&json!("pods"))
+        })
+    };
+    let missing =
+        ["list", "watch"].into_iter().filter(|verb| !may(verb)).map(|verb| format!("no {verb} on pods"));
+    none(surplus.chain(missing).map(|fault| {
+        violation(OTHER_RIGHTS, format!("account {} has {fault}", text(&mark.detail["account"])))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, object};
+    use rstest::rstest;
+
+    use super::*;
+    use crate::message;
+
+    /// Clique `b` starts after `a`, of which 2 are needed.
+    fn pcs(name: &str, order: &str) -> Value {
+        let clique = |name: &str| json!({"name": name, "spec": {"replicas": 3, "minAvailable": 2}});
+        json!({"kind": "PodCliqueSet", "metadata": {"name": name}, "spec": {"replicas": 1, "template": {
+            "cliqueStartupType": order, "cliques": [clique("a"), clique("b")],
+        }}})
+    }
+
+    fn pod(clique: &str, inits: Value) -> Value {
+        let mut pod = object("Pod", clique);
+        pod["metadata"]["labels"] = json!({names::PART_OF: "w", names::POD_CLIQUE: clique});
+        pod["spec"] = json!({"containers": [{"name": "main"}], "initContainers": inits});
+        pod
+    }
+
+    fn waiting(args: &[&str]) -> Value {
+        json!({"name": INIT_CONTAINER, "args": args, "volumeMounts": [{"name": "t"}]})
+    }
+
+    fn story(pods: Vec<Value>) -> History {
+        Story::flat().submitted(pcs("w", "CliqueStartupTypeInOrder")).all_added(pods).end()
+    }
+
+    #[rstest]
+    #[case::right(json!([{"name": "own"}, waiting(&["--podcliques=w-0-a:2"])]), true, true)]
+    #[case::not_last(json!([waiting(&["--podcliques=w-0-a:2"]), {"name": "own"}]), false, false)]
+    #[case::none(json!([]), false, false)]
+    #[case::twice(json!([waiting(&[]), waiting(&["--podcliques=w-0-a:2"])]), false, true)]
+    #[case::another_count(json!([waiting(&["--podcliques=w-0-a:3"])]), true, false)]
+    #[case::another_clique(json!([waiting(&["--podcliques=w-0-b:2"])]), true, false)]
+    #[case::one_too_many(json!([waiting(&["--podcliques=w-0-a:2", "--podcliques=w-0-b:2"])]), false, false)]
+    fn a_pod_that_waits(#[case] inits: Value, #[case] shape: bool, #[case] parents: bool) {
+        let history = story(vec![pod("w-0-a", Value::Null), pod("w-0-b", inits)]);
+        assert_eq!(pods_wait(&history, "w").is_ok(), shape, "{:?}", pods_wait(&history, "w"));
+        let ruling = for_the_right_ones(&history, "w");
+        assert_eq!(ruling.is_ok(), parents, "{ruling:?}");
+    }
+
+    #[test]
+    fn one_that_waits_for_nobody_has_no_such_container() {
+        let history = story(vec![pod("w-0-a", json!([waiting(&["--podcliques=w-0-b:2"])]))]);
+        assert!(message(pods_wait(&history, "w")).contains("waits for nobody"));
+    }
+
+    #[test]
+    fn hashes() {
+        let pclq = |name: &str, set: &str, hash: &str| {
+            let mut pclq = object("PodClique", name);
+            pclq["metadata"]["labels"] = json!({names::PART_OF: set, names::POD_TEMPLATE_HASH: hash});
+            pclq
+        };
+        let judged = |hash: &str| {
+            let story = Story::flat().added(pclq("w-0-a", "w", "h")).added(pclq("v-0-a", "v", hash)).end();
+            same_hashes(&story, "w", "v")
+        };
+        assert_eq!(judged("h"), Ok(()));
+        assert!(message(judged("g")).contains("without an order"));
+    }
+
+    #[test]
+    fn the_token_is_in_one_container() {
+        let with = |mounts: Value| {
+            let mut pod = pod("w-0-b", json!([waiting(&["--podcliques=w-0-a:2"])]));
+            pod["spec"]["volumes"] = json!([{"name": "t", "secret": {"secretName": "w-token"}}]);
+            pod["spec"]["containers"][0]["volumeMounts"] = mounts;
+            assert_eq!(token_of(&pod), Some("w-token"));
+            token_in_one_container(&story(vec![pod]), "w")
+        };
+        assert_eq!(with(json!([])), Ok(()));
+        assert!(message(with(json!([{"name": "t"}]))).contains("has the token w-token"));
+    }
+
+    #[rstest]
+    #[case::least(json!([{"apiGroups": [""], "resources": ["pods", "pods/status"], "verbs": ["get", "list", "watch"]}]), None)]
+    #[case::to_delete(json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch", "delete"]}]), Some("delete"))]
+    #[case::secrets(json!([{"apiGroups": [""], "resources": ["pods", "secrets"], "verbs": ["list", "watch"]}]), Some("secrets"))]
+    #[case::all(json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]), Some("*"))]
+    #[case::nothing(json!([]), Some("no list on pods"))]
+    fn rights(#[case] rules: Value, #[case] fault: Option<&str>) {
+        let everybodys = json!({"apiGroups": ["authorization.k8s.io"], "resources": ["selfsubjectrulesreviews"], "verbs": ["create"]});
+        let rules: Vec<_> = list(&rules).iter().cloned().chain([everybodys]).collect();
+        let mark = Mark { name: "rights".into(), detail: json!({"account": "w", "rules": rules}) };
+        match fault {
+            None => assert_eq!(least_rights(&mark), Ok(())),
+            Some(fault) => assert!(message(least_rights(&mark)).contains(fault)),
+        }
+    }
+}
