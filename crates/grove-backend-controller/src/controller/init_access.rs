@@ -24,6 +24,8 @@ use super::writes;
 const TOKEN: &str = "kubernetes.io/service-account-token";
 /// Annotation of such a Secret: which service account's.
 const OF_ACCOUNT: &str = "kubernetes.io/service-account.name";
+/// Reason of the event on a PodCliqueSet whose init containers will not see pods.
+const REASON_FAILED: &str = "InitContainerAccessFailed";
 const RBAC: &str = "rbac.authorization.k8s.io";
 /// The garbage collector has been past by then.
 const COLLECTED: SignedDuration = SignedDuration::from_secs(60);
@@ -43,11 +45,21 @@ impl InitAccess {
     }
 }
 
-/// Makes what is missing.
+/// Makes what is missing. Without it pods that wait for others wait for ever, so a failure is told.
 ///
 /// # Errors
 /// The first write that failed, or something of a predecessor that has to go first.
 pub(super) async fn ensure(context: &Context, pcs: &PodCliqueSet) -> Result<(), ReconcileError> {
+    let result = make(context, pcs).await;
+    match &result {
+        Ok(()) => context.events.settled(pcs, REASON_FAILED),
+        Err(error) if error.is_waiting() || error.is_namespace_gone() => {}
+        Err(error) => context.events.warn(pcs, REASON_FAILED, &error.to_string()).await,
+    }
+    result
+}
+
+async fn make(context: &Context, pcs: &PodCliqueSet) -> Result<(), ReconcileError> {
     let uid = pcs.uid().unwrap_or_default();
     if context.init_access.with(|known| known.contains(&uid)) {
         return Ok(());
@@ -83,7 +95,8 @@ fn is_older_than_garbage(pcs: &PodCliqueSet) -> bool {
 
 fn metadata(pcs: &PodCliqueSet, name: String, component: &str) -> ObjectMeta {
     ObjectMeta {
-        labels: Some(names::object_labels(&pcs.name_any(), &name, component)),
+        // A Role may have a colon in its name, a label may not.
+        labels: Some(names::object_labels(&pcs.name_any(), &name.replace(':', "-"), component)),
         name: Some(name),
         namespace: pcs.namespace(),
         owner_references: owner_reference(pcs).map(|owner| vec![owner]),
@@ -167,6 +180,7 @@ mod tests {
         POST /apis/rbac.authorization.k8s.io/v1/namespaces/ns/rolebindings "grove.io:pcs:wl" "u"
         POST /api/v1/namespaces/ns/secrets "wl-ic-sat" "u"
         "#);
+        assert_eq!(written[1].1["metadata"]["labels"]["app.kubernetes.io/name"], "grove.io-pcs-wl");
         let rules = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}]);
         assert_eq!(written[1].1["rules"], rules);
         assert_eq!(written[2].1["roleRef"]["kind"], "Role");
