@@ -63,7 +63,7 @@ pub struct Faults {
     pub all_replicas_in_turn: bool,
     /// An update takes down all that is old in a PodCliqueSet replica at once (UPD-04, UPD-12).
     pub update_takes_all: bool,
-    /// An update takes down what was there before it, old or not (UPD-11).
+    /// An update takes down what was there before it and is new all the same (UPD-11).
     pub update_takes_new: bool,
     /// A turn of an update deletes the PodGang too (UPD-07).
     pub update_takes_gang: bool,

@@ -139,16 +139,16 @@ impl CliqueView {
         current.map(taken_down).unwrap_or_default()
     }
 
-    /// The names of the pods that were there before an update of it began: the fault `update-takes-new`.
-    pub(super) fn earlier_pods(&self) -> Vec<String> {
+    /// The names of the pods that were there before an update of it began, and are new all the same: the fault
+    /// `update-takes-new`.
+    pub(super) fn earlier_new_pods(&self) -> Vec<String> {
         let progress = self.pclq.status.as_ref().and_then(|status| status.update_progress.as_ref());
         let Some(began) = progress.and_then(|progress| progress.update_started_at.as_ref()) else {
             return Vec::new();
         };
-        let pods = self
-            .pods
-            .iter()
-            .filter(|pod| pod.metadata.creation_timestamp.as_ref().is_some_and(|made| made.0 < began.0));
+        let is_earlier =
+            |pod: &Pod| pod.metadata.creation_timestamp.as_ref().is_some_and(|made| made.0 < began.0);
+        let pods = self.pods.iter().filter(|pod| is_earlier(pod) && !self.is_old_pod(pod));
         pods.map(|pod| pod.name_any()).collect()
     }
 

@@ -143,7 +143,7 @@ impl Clique<'_> {
         let faults = &self.context.faults;
         let all = units.present.iter().filter(|unit| unit.old && faults.update_takes_all);
         let due = units.old_and_down().cloned().chain(in_turn).chain(all.map(|unit| unit.key.clone()));
-        let earlier = if faults.update_takes_new { view.earlier_pods() } else { Vec::new() };
+        let earlier = if faults.update_takes_new { view.earlier_new_pods() } else { Vec::new() };
         due.chain(earlier).collect()
     }
 
