@@ -730,9 +730,9 @@ fn a_recording_is_judged_offline(#[case] bound: bool, #[case] code: i32, #[case]
 #[rstest::rstest]
 #[case::admitted("", 0, "AON-02  S pass")]
 #[case::rejected(
-    "    cliqueStartupType: CliqueStartupTypeInOrder\n",
+    "    resourceClaimTemplates: [{name: claim, templateSpec: {spec: {}}}]\n",
     2,
-    "startup order is not supported yet"
+    "shared resource claims are not supported yet"
 )]
 fn a_workload_of_ones_own_is_judged_or_refused(#[case] field: &str, #[case] code: i32, #[case] says: &str) {
     let cli = Cli::new();
