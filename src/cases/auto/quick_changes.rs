@@ -30,7 +30,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
     for (kind, name, sizes) in
-        [("PodCliqueScalingGroup", GROUP, [4, 1, 5, 2, 3]), ("PodClique", CLIQUE, [5, 1, 4, 2, 3])]
+        [("PodCliqueScalingGroup", GROUP, [3, 4, 6, 5, 3]), ("PodClique", CLIQUE, [5, 1, 4, 2, 3])]
     {
         for replicas in sizes {
             test.scale_as_an_autoscaler(kind, name, replicas).await?;

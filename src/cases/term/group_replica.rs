@@ -13,7 +13,7 @@ use conformance_judge::life::{generations, termination};
 use conformance_judge::{binding, finding};
 use serde_json::Value;
 
-use super::{DELAY, replica};
+use super::{DELAY, replica, until_started};
 
 /// Mark: every loss has been answered.
 const ANSWERED: MarkName = MarkName::of_case("every loss answered");
@@ -33,7 +33,7 @@ pub(crate) const CASE: Case = Case::new(
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    until_started(test, SET).await?;
     for unit in [UNITS[1], UNITS[0]] {
         let old = test.pods_of(unit);
         crash(test, unit).await?;

@@ -14,7 +14,7 @@ use conformance_judge::finding;
 use conformance_judge::life::termination;
 use serde_json::Value;
 
-use super::{DELAY, replica};
+use super::{DELAY, replica, until_started};
 
 /// Mark: the delay has run out three times since the loss.
 const WAITED: MarkName = MarkName::of_case("three delays after the loss");
@@ -38,8 +38,9 @@ pub(crate) const CASE: Case = Case::new(
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for set in ["sturdy", "mended"] {
         test.submit(set).await?;
-        test.until_converged(set).await?;
     }
+    test.until_converged("sturdy").await?;
+    until_started(test, "mended").await?;
     let pods = test.pods_of(MENDED);
     let first = pods.first().cloned().unwrap_or_default();
     test.pod_becomes(&first, Containers::Crashing).await?;

@@ -10,11 +10,15 @@ use conformance_expect::Expected;
 use conformance_history::{History, MarkName};
 use conformance_judge::life::{generations, termination};
 use conformance_judge::{binding, finding};
+use serde_json::Value;
 
-use super::{DELAY, replica};
+use super::{DELAY, replica, until_started};
 
 /// Mark: the delay has run out three times since the recycle.
 const WAITED: MarkName = MarkName::of_case("the delay has run out again and again");
+
+/// Mark: there was room for all, and all are bound.
+const ALL_BOUND: MarkName = MarkName::of_case("all bound at last");
 
 const SET: &str = "patient";
 const CLIQUE: &str = "patient-0-worker";
@@ -31,7 +35,7 @@ pub(crate) const CASE: Case = Case::new(
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    until_started(test, SET).await?;
     let clock = test.clock("2s").await?;
     for gang in test.submit(HOPELESS).await? {
         test.until_released(&gang).await?;
@@ -49,7 +53,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     test.until_recycled("patient again", "TERM-06", &[CLIQUE], &waiting, true).await?;
     test.nodes_join(1).await?;
-    test.until_bound(7).await
+    test.until_bound(7).await?;
+    test.mark(ALL_BOUND, Value::Null);
+    Ok(())
 }
 
 fn judge(history: &History) -> Vec<Finding> {
@@ -58,7 +64,7 @@ fn judge(history: &History) -> Vec<Finding> {
             let hopeless = replica(history, HOPELESS, 0)?;
             termination::times(history, &hopeless, &hopeless.scope(), 0)?;
             termination::nothing_else_deleted(history, &hopeless)?;
-            history.reached(WAITED)?;
+            history.reached(ALL_BOUND)?;
             binding::whole(&history.end(), &history.units(HOPELESS)?)
         }),
         finding("TERM-06", || {
@@ -69,6 +75,7 @@ fn judge(history: &History) -> Vec<Finding> {
             history.reached(WAITED)?;
             termination::nothing_else_deleted(history, &patient)?;
             termination::after_the_delay(history, &patient, &scope, DELAY)?;
+            history.reached(ALL_BOUND)?;
             termination::times(history, &patient, &scope, 2)?;
             binding::whole(&generations::only(history, &scope, 2).end(), &history.units(SET)?)
         }),

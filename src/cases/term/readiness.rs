@@ -9,7 +9,7 @@ use conformance_history::{History, MarkName};
 use conformance_judge::finding;
 use conformance_judge::life::termination;
 
-use super::{DELAY, replica};
+use super::{DELAY, replica, until_started};
 
 /// Mark: the delay has run out twice since.
 const WAITED: MarkName = MarkName::of_case("two delays of unreadiness");
@@ -30,7 +30,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("crashes").await?;
     test.submit("starts").await?;
     test.until_converged("crashes").await?;
-    test.until_converged("starts").await?;
+    until_started(test, "starts").await?;
     let clock = test.clock("2s").await?;
     for pod in test.pods_of(STARTS) {
         test.pod_becomes(&pod, Containers::Creating).await?;

@@ -45,6 +45,10 @@ pub(super) fn plan(wanted: i32, hard: i32, live: &[Replica], unseen: &[i32]) -> 
         let free = (0..).filter(|index| !taken.contains(index));
         return Plan { create: free.take(wanted - present).collect(), delete: Vec::new() };
     }
+    if !unseen.is_empty() {
+        // What was just created is missed least, and cannot be deleted before it is seen.
+        return Plan { create: Vec::new(), delete: Vec::new() };
+    }
     let mut victims: Vec<_> = live.iter().collect();
     victims.sort_by_key(|pod| {
         let index = pod.index.unwrap_or(i32::MAX);
