@@ -21,9 +21,9 @@ const GROUP_IN: MarkName = MarkName::of_case("group about to be scaled in");
 /// Mark: it has.
 const GROUP_IS_IN: MarkName = MarkName::of_case("group scaled in");
 
-const SET: &str = "tide";
-const CLIQUE: &str = "tide-0-worker";
-const GROUP: &str = "tide-0-pool";
+const SET: &str = "ebb";
+const CLIQUE: &str = "ebb-0-worker";
+const GROUP: &str = "ebb-0-pool";
 
 /// AUTO-03, AUTO-07.
 pub(crate) const CASE: Case = Case::new(
