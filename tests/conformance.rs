@@ -19,7 +19,7 @@ use conformance_cluster::local::ClusterSpec;
 use conformance_cluster::schedulers::{self, in_folder, kai};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::{TARGETS, Target};
-use conformance_driver::case::Case;
+use conformance_driver::case::{Case, Need};
 use conformance_generated as generated;
 use conformance_run::verdict::{is_contract, judged_clauses};
 use lane::{Shared, execute};
@@ -53,7 +53,7 @@ fn is_tested(case: &Case, target: Target) -> bool {
         false => !clauses.is_empty(),
     };
     // Kubelets are another test's matter, and so are upgrades, which need an operator to upgrade from.
-    is_shown && !["klt", "mig"].contains(&case.group())
+    is_shown && !case.needs.contains(&Need::Kubelets) && case.group() != "mig"
 }
 
 fn main() -> std::process::ExitCode {

@@ -7,6 +7,7 @@ mod auto;
 mod backends;
 mod before_put_back;
 mod coex;
+mod crash_points;
 mod del;
 mod disturbances;
 mod ext;

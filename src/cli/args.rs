@@ -320,7 +320,11 @@ pub(crate) struct RunArgs {
     /// Multiply every time limit by this factor, for slow machines.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
     pub timeout_scale: f64,
-    /// Kill the operator after each of its writes (AON-13), instead of after ten that the run's id chooses.
+    /// Judge the life after creation (status, gang termination, startup order, updates, autoscaling) on every gang scope of
+    /// kube-scheduler, instead of on one that the run's id chooses. Implied by --scope, --case, --clause, --tier and --shard.
+    #[arg(long)]
+    pub every_scope: bool,
+    /// Kill the operator after each of its writes (AON-13, UPD-17), instead of after twelve that the run's id chooses.
     #[arg(long)]
     pub every_crash_point: bool,
     /// Have a gang that is one pod short outlive the scheduler's own gang timeout (AON-02): 5 minutes of kube-scheduler, 30

@@ -189,6 +189,7 @@ async fn run_one(mutant: &Mutant, place: Place, args: &MutantsArgs) -> Result<Ke
         retries: 0,
         probe_undeclared: false,
         short_limits_count: true,
+        later_life_on: None,
         thorough: Thorough::default(),
         out: folder.clone(),
         keep: false,

@@ -218,8 +218,10 @@ async fn run_on(
     let clock = Clock { begin, building: building.elapsed() };
     std::fs::create_dir_all(report_dir)
         .map_err(|e| Failure::Usage(format!("--report-dir {}: {e}", report_dir.display())))?;
+    let run = run_id();
+    let later_life_on = select::later_life_on(args, &plan.targets, &run);
     let settings = Settings {
-        run: run_id(),
+        run,
         spec,
         origin,
         implementation,
@@ -229,6 +231,7 @@ async fn run_on(
         retries: args.retries,
         probe_undeclared: args.probe_undeclared,
         short_limits_count: false,
+        later_life_on,
         thorough: Thorough { every_crash_point: args.every_crash_point, gang_timeouts: args.gang_timeouts },
         out: report_dir.to_owned(),
         keep: args.keep,

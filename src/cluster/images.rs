@@ -35,16 +35,21 @@ pub fn dockerfile(program: &str, user: Option<&str>) -> String {
     )
 }
 
-/// Makes the image of a static program, unless the engine has it.
+/// Makes the image of a static program, unless the engine has it. Both are of a copy: a build beside may replace the program.
 ///
 /// # Errors
-/// [`ClusterError::Command`], [`ClusterError::File`].
+/// [`ClusterError::Command`], [`ClusterError::File`]; [`ClusterError::Static`] if it is not static any more.
 pub async fn of_program(program: &str, path: &Path, user: Option<&str>) -> Result<Image, ClusterError> {
-    let tag = digest(path)?[..12].to_owned();
+    let context = tempfile::tempdir().map_err(ClusterError::file("a temporary folder"))?;
+    let copy = context.path().join(program);
+    std::fs::copy(path, &copy).map_err(ClusterError::file(path))?;
+    if !is_static(&copy)? {
+        let reason = "another build has put one that is not in its place; run it again".to_owned();
+        return Err(ClusterError::Static { program: program.into(), reason });
+    }
+    let tag = digest(&copy)?[..12].to_owned();
     let reference = format!("{REPOSITORY}/{program}:{tag}");
     if !docker::has_image(&reference).await {
-        let context = tempfile::tempdir().map_err(ClusterError::file("a temporary folder"))?;
-        std::fs::copy(path, context.path().join(program)).map_err(ClusterError::file(path))?;
         docker::build(&reference, &dockerfile(program, user), context.path()).await?;
     }
     let size = docker::docker(["image", "inspect", "--format", "{{.Size}}", &reference]).await?;

@@ -14,6 +14,8 @@ use crate::{ClusterError, docker};
 pub const CONTROLLER: &str = "grove-backend-controller";
 /// The fake GPU plugin.
 pub const PLUGIN: &str = "fake-gpu-plugin";
+/// The init container of pods that start after others.
+pub const INIT: &str = "grove-initc";
 /// The trainer's KAI plugin. Its ServiceAccount, its namespace and its Deployment have the same name.
 pub const TRAINER_PLUGIN: &str = "trainer-kai-plugin";
 /// The program of containers that do nothing.

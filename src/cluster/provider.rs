@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use conformance_contract::metrics::MetricNames;
 use conformance_contract::scheduler::Scheduler;
 use kube::Client;
 
@@ -16,6 +17,7 @@ use super::kind::KindCluster;
 use super::local::LocalCluster;
 use super::node_pools::NodePools;
 use super::{ClusterError, SchedulerFailure};
+use crate::plain_http::ask;
 
 /// Places in logs.
 #[derive(Debug, Clone)]
@@ -32,6 +34,24 @@ impl Logs {
     /// Now, without files.
     pub fn now(scheduler: Scheduler) -> Self {
         Self { scheduler, since: jiff::Timestamp::now(), files: Vec::new() }
+    }
+}
+
+/// Where the operator's metrics are, in Prometheus' text format.
+pub struct MetricsPage {
+    pub(crate) client: Client,
+    pub(crate) path: String,
+    /// What they are called there.
+    pub names: MetricNames,
+}
+
+impl MetricsPage {
+    /// The page as it is now.
+    ///
+    /// # Errors
+    /// What came instead of an answer within 2 s.
+    pub async fn read(&self) -> Result<String, String> {
+        ask(&self.client, &self.path, Duration::from_secs(2)).await
     }
 }
 
@@ -70,6 +90,11 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
     /// How the operator under test ended by itself, where that is known and nothing else is to blame.
     fn operator_death(&self) -> Option<ClusterError> {
         None
+    }
+
+    /// Where the metrics of the operator under test are; why nobody can read them there.
+    fn metrics(&self) -> Result<MetricsPage, &'static str> {
+        Err("the operator's metrics are read where the harness has started it: run it with --provider local")
     }
 
     /// Whether it still is what cases need.

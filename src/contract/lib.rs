@@ -7,7 +7,7 @@
 //!   [`external_scheduler`]: one that the user names; [`backend_declaration`]: what the operator under test declares of
 //!   one; [`kinds`]: what histories hold;
 //! - [`scheduler`], [`kubernetes`]: which there are;
-//! - [`names`]: Grove's and Kubernetes' names as this suite expects them;
+//! - [`names`], [`metrics`]: Grove's and Kubernetes' names as this suite expects them, and those of metrics;
 //! - [`ruling`], [`violation`]: what a judge concludes; [`verdict`]: how that is reported.
 
 pub mod backend_declaration;
@@ -16,6 +16,7 @@ mod columns;
 pub mod external_scheduler;
 pub mod kinds;
 pub mod kubernetes;
+pub mod metrics;
 pub mod names;
 pub mod ruling;
 pub mod scheduler;

@@ -1,7 +1,7 @@
 //! How drivers test admission: every [`Attempt`] is sent as it is, and the answer is recorded as a mark. Whether it
 //! is the right answer is up to the judge.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use conformance_cluster::ClusterError;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
@@ -15,10 +15,8 @@ use serde_json::{Map, Value, json};
 
 use crate::context::{Stop, TestContext};
 use crate::diagnostics;
-use crate::limits::Limit;
+use crate::limits::{Limit, PACE};
 
-/// Between two questions of [`TestContext::creates_until`]: no load for an API server, and short beside what is waited for.
-const PACE: Duration = Duration::from_millis(50);
 const DRY: &str = "?dryRun=All";
 
 /// The backends that an operator may have beside the target's, a column of each, in the order in which it is asked for

@@ -118,16 +118,24 @@ impl TestContext {
         .await
     }
 
+    /// The node of a bound pod.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`] if it has none.
+    pub fn node_of(&self, name: &str) -> Result<String, Stop> {
+        let node = self.look(|live| live.get("Pod", name).and_then(|pod| Pod(pod).node().map(str::to_owned)));
+        node.ok_or_else(|| Stop::Refused {
+            action: format!("ask for the node of Pod {name}"),
+            reason: "it has none".into(),
+        })
+    }
+
     /// Takes a bound pod away and keeps its node from taking another; what replaces it has to wait.
     ///
     /// # Errors
     /// [`Stop::Refused`].
     pub async fn lose_pod_and_room(&self, name: &str) -> Result<String, Stop> {
-        let node = self.look(|live| live.get("Pod", name).and_then(|pod| Pod(pod).node().map(str::to_owned)));
-        let node = node.ok_or_else(|| Stop::Refused {
-            action: format!("take the room of {name} away"),
-            reason: "it has no node".into(),
-        })?;
+        let node = self.node_of(name)?;
         self.cordon(&node, true).await?;
         self.lose_pod(name).await?;
         Ok(node)

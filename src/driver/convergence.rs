@@ -4,6 +4,7 @@
 //! where they do not, it is over when nothing has been written for a while: a judge that asks "was anything else touched?"
 //! takes the converged state as its baseline, and a late write would look like a touch.
 
+use conformance_contract::clauses::Feature;
 use conformance_contract::names;
 use conformance_expect::resolver::resolved;
 use conformance_expect::{Gang, Group, scaling, schedulers};
@@ -29,7 +30,11 @@ impl TestContext {
             .await;
         match waited {
             Ok(()) => {
-                self.until_settled(|live| is_counted(live, set, &gangs)).await;
+                let speak = self.target.declares(Feature::PodGangStatus);
+                self.until_settled(|live| {
+                    is_counted(live, set, &gangs) && (!speak || gangs.iter().all(|gang| is_well(live, gang)))
+                })
+                .await;
                 self.mark(SharedMark::Converged, serde_json::json!({"name": set}));
                 Ok(())
             }
@@ -123,6 +128,12 @@ fn is_counted(live: &Live, set: &str, gangs: &[Gang]) -> bool {
         && live
             .get("PodCliqueSet", set)
             .is_some_and(|pcs| counts(pcs, &["availableReplicas", "updatedReplicas"]))
+}
+
+/// Whether a PodGang says that its minimum is there.
+fn is_well(live: &Live, gang: &Gang) -> bool {
+    let found = gang.find(live);
+    found.is_some_and(|found| ["Scheduled", "Ready"].iter().all(|type_| condition_is(found, type_, "True")))
 }
 
 /// Which clause demands what a set [lacks]; none demands counts in statuses.

@@ -1,7 +1,5 @@
 //! CRDs removed from a cluster and restored, for dedicated cases.
 
-use std::time::{Duration, Instant};
-
 use conformance_cluster::{ClusterError, deploy};
 use conformance_history::SharedMark;
 use http::Method;
@@ -9,9 +7,6 @@ use serde_json::{Value, json};
 
 use super::limits::CLEANUP;
 use crate::context::{Awaited, Stop, TestContext};
-
-/// Between two questions whether a CRD is gone, which nobody watches.
-const PACE: Duration = Duration::from_millis(50);
 
 impl TestContext {
     /// Deletes a CRD, and with it every object of its kind; returns it as it has to be applied again.
@@ -25,18 +20,11 @@ impl TestContext {
         };
         self.mark(SharedMark::CrdTakenAway, json!({"name": name}));
         self.crd(Method::DELETE, name).await?;
-        let begin = Instant::now();
-        while self.crd(Method::GET, name).await?.is_some() {
-            if begin.elapsed() > self.length(CLEANUP) {
-                return Err(self.waited(
-                    Awaited::of_harness(format!("CRD {name} gone")),
-                    CLEANUP,
-                    begin,
-                    String::new(),
-                ));
-            }
-            tokio::time::sleep(PACE).await;
-        }
+        let gone = Awaited::of_harness(format!("CRD {name} gone"));
+        self.until_answered(gone, CLEANUP, || async {
+            Ok(self.crd(Method::GET, name).await?.is_none().then_some(()))
+        })
+        .await?;
         Ok(bare(&crd))
     }
 

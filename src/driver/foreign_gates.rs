@@ -1,7 +1,5 @@
 //! Pods that somebody else holds with a scheduling gate of his own, as Kueue does, for dedicated cases.
 
-use std::time::{Duration, Instant};
-
 use conformance_cluster::{ClusterError, deploy};
 use http::Method;
 use serde_json::{Value, json};
@@ -14,8 +12,6 @@ pub const FOREIGN_GATE: &str = "example.com/review";
 /// Owned as Grove's pods are: canaries get no gate.
 const IS_GROVES: &str = "has(object.metadata.ownerReferences) && \
                          object.metadata.ownerReferences.exists(owner, owner.kind == 'PodClique')";
-/// Between two questions whether the API server follows the policy.
-const PACE: Duration = Duration::from_millis(50);
 
 impl TestContext {
     /// From now on every pod of a PodClique gets [`FOREIGN_GATE`] when it is created in the test's namespace: the API server
@@ -50,15 +46,9 @@ impl TestContext {
             });
             deploy::apply(&self.test_cluster.client, &object).await?;
         }
-        let begin = Instant::now();
-        while !self.would_be_gated().await? {
-            if begin.elapsed() > self.length(REACTION) {
-                let condition = Awaited::of_harness("the API server following an admission policy");
-                return Err(self.waited(condition, REACTION, begin, String::new()));
-            }
-            tokio::time::sleep(PACE).await;
-        }
-        Ok(())
+        let followed = Awaited::of_harness("the API server following an admission policy");
+        self.until_answered(followed, REACTION, || async { Ok(self.would_be_gated().await?.then_some(())) })
+            .await
     }
 
     /// Whether a pod of a PodClique gets the gate, by a dry run.

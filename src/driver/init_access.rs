@@ -6,7 +6,8 @@ use conformance_judge::startup::token_of;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::context::{Stop, TestContext};
+use crate::context::{Awaited, Stop, TestContext};
+use crate::limits::REACTION;
 
 /// Annotation of a Secret with a token: whose it is.
 const OF_ACCOUNT: &str = "kubernetes.io/service-account.name";
@@ -24,8 +25,7 @@ impl TestContext {
         };
         let token = self.look(|live| live.pods().find_map(|pod| token_of(pod.0).map(str::to_owned)));
         let token = token.ok_or_else(|| refused("no pod has its token"))?;
-        let secret = format!("/api/v1/namespaces/{}/secrets/{token}", self.namespace);
-        let secret = self.raw(Method::GET, &secret, &Value::Null, None).await?;
+        let secret = self.secret(&token).await?;
         let account = secret["metadata"]["annotations"][OF_ACCOUNT].as_str();
         let account = account.ok_or_else(|| refused("its Secret names none"))?.to_owned();
         let user = format!("system:serviceaccount:{}:{account}", self.namespace);
@@ -37,6 +37,19 @@ impl TestContext {
         let answer = self.raw(Method::POST, path, &review, Some(&user)).await?;
         self.mark(mark, json!({"account": account, "rules": answer["status"]["resourceRules"]}));
         Ok(())
+    }
+
+    /// A Secret, which may be made after the pods that name it: without it they do not start.
+    async fn secret(&self, name: &str) -> Result<Value, Stop> {
+        let path = format!("/api/v1/namespaces/{}/secrets/{name}", self.namespace);
+        let made = Awaited::demanded_by("START-03", format!("Secret {name} made"));
+        self.until_answered(made, REACTION, || async {
+            match self.raw(Method::GET, &path, &Value::Null, None).await {
+                Err(Stop::Cluster(error)) if error.is_not_found() => Ok(None),
+                answer => answer.map(Some),
+            }
+        })
+        .await
     }
 
     /// One request about what the history does not hold, by another user if one is named.

@@ -11,7 +11,8 @@
 //! - [`admission_attempts`], [`scaling`], [`init_access`], [`mutations`], [`queues`], [`crds`], [`foreign_gates`]: what drivers do through the API;
 //! - [`control_plane`]: the control plane taken apart and put back; [`fault_proxy`]: its parts' requests and watches disturbed;
 //!   [`lease_watch`]: who leads the controller's replicas; [`upgrade`]: the operator replaced by another release;
-//! - [`pod_health`]: what a kubelet would say of a pod, said in its place; [`updates`]: templates changed;
+//! - [`pod_health`]: what a kubelet would say of a pod, said in its place; [`updates`]: templates changed; [`metrics`]: the
+//!   operator's, read;
 //! - [`domains`]: when a scheduler knows the topology; [`kubelets`]: what is done to real nodes, and read there;
 //! - [`diagnostics`]: what a wait that ran out shows.
 
@@ -32,6 +33,7 @@ pub mod init_access;
 pub mod kubelets;
 pub mod lease_watch;
 pub mod limits;
+pub mod metrics;
 pub mod mutations;
 mod namespace_end;
 pub mod pending;

@@ -1,4 +1,4 @@
-//! How long the harness waits for what, in one place. Every limit is multiplied by the run's scale (`--timeout-scale`)
+//! How long the harness waits for what, in one place. Every [`Limit`] is multiplied by the run's scale (`--timeout-scale`)
 //! and by the [speed](crate::speed) of the machine.
 
 use std::time::Duration;
@@ -50,7 +50,14 @@ pub const FIRST_WRITES: Limit = seconds("first writes", 5);
 pub const ROLLOUT: Limit = seconds("rollout", 90);
 /// Nothing is written in a namespace for so long: whoever had work left there has done it.
 pub const SILENCE: Limit = seconds("silence", 2);
+/// An operator has seen all that it wrote on the way to convergence, and sends nothing more.
+pub const LAST_WRITES: Limit = seconds("last writes", 6);
 /// The recorder catches up with the API server.
 pub const SETTLE: Limit = seconds("settle", 10);
+/// Between two questions about what nobody watches: no load for an API server, and short beside what is waited for. Not scaled.
+pub const PACE: Duration = Duration::from_millis(50);
 /// Nothing may change for so long (GANG-11). Not scaled: it is part of the contract.
 pub const QUIET: Duration = Duration::from_secs(10);
+/// How long after a PodClique was made an operator may take what happens to it for its start: upstream does for 5 s, and
+/// creation times are cut to whole seconds. Not scaled: it runs by the operator's clock.
+pub const START: Duration = Duration::from_secs(6);

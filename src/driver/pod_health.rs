@@ -1,9 +1,16 @@
 //! What a kubelet would say of a pod, said in its place: on nodes that are simulated nothing else changes a pod that runs.
 
 use conformance_history::list;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::context::{Stop, TestContext};
+
+/// The readiness gate of pods that are Ready when a case lets them be.
+const READINESS_GATE: &str = "conformance.grove.io/may-be-ready";
+
+/// The taint of a node that is closed to all but those whom a case lets in.
+const CLOSED: &str = "conformance.grove.io/closed";
 
 /// What happens to a pod's containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +21,8 @@ pub enum Containers {
     Crashing,
     /// They have not started yet: an image is being pulled.
     Creating,
+    /// They have not started yet: an init container runs.
+    Waiting,
 }
 
 impl TestContext {
@@ -22,13 +31,24 @@ impl TestContext {
     /// # Errors
     /// [`Stop::Refused`], also if there is no such pod.
     pub async fn pod_becomes(&self, name: &str, containers: Containers) -> Result<(), Stop> {
-        let known = self.look(|live| live.get("Pod", name).map(|pod| pod["status"].clone()));
-        let known = known.ok_or_else(|| Stop::Refused {
+        let pod = self.look(|live| live.get("Pod", name).cloned());
+        let pod = pod.ok_or_else(|| Stop::Refused {
             action: format!("say what has become of Pod {name}"),
             reason: "there is none".into(),
         })?;
-        let status = said(&known, containers);
+        let status = said(&pod, containers);
         self.patch_sub("Pod", name, "status", json!({ "status": status })).await.map(drop)
+    }
+
+    /// Lets a pod be Ready that has [`READINESS_GATE`].
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn may_be_ready(&self, name: &str) -> Result<(), Stop> {
+        let known = self.look(|live| live.get("Pod", name).map(|pod| pod["status"]["conditions"].clone()));
+        let mut conditions = list(&known.unwrap_or_default()).to_vec();
+        conditions.push(json!({"type": READINESS_GATE, "status": "True"}));
+        self.patch_sub("Pod", name, "status", json!({"status": {"conditions": conditions}})).await.map(drop)
     }
 
     /// Has a node take no more pods, or take them again.
@@ -37,6 +57,20 @@ impl TestContext {
     /// [`Stop::Refused`].
     pub async fn cordon(&self, node: &str, closed: bool) -> Result<(), Stop> {
         self.patch("Node", node, json!({"spec": {"unschedulable": closed}})).await.map(drop)
+    }
+
+    /// Closes a node to all pods that do not tolerate [`CLOSED`], or opens it again. (A cordoned node takes no pod at all from
+    /// KAI, whatever the pod tolerates.)
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn close(&self, node: &str, closed: bool) -> Result<(), Stop> {
+        let mut taints =
+            self.look(|live| live.get("Node", node).map(|node| list(&node["spec"]["taints"]).to_vec()));
+        let taints = taints.get_or_insert_default();
+        taints.retain(|taint| taint["key"] != CLOSED);
+        taints.extend(closed.then(|| json!({"key": CLOSED, "effect": "NoSchedule"})));
+        self.patch("Node", node, json!({"spec": {"taints": taints}})).await.map(drop)
     }
 }
 
@@ -47,44 +81,59 @@ impl TestContext {
 pub async fn uncordoned(test: &mut TestContext, drive: crate::case::Drive) -> Result<(), Stop> {
     let driven = drive(test).await;
     for node in &test.nodes {
-        let is_closed = test.test_cluster.recorder.look(&test.namespace, |live| {
-            live.get("Node", &node.name).is_some_and(|node| node["spec"]["unschedulable"] == true)
+        let spec = test.test_cluster.recorder.look(&test.namespace, |live| {
+            live.get("Node", &node.name).map(|node| node["spec"].clone()).unwrap_or_default()
         });
-        if is_closed {
-            let opened = test.cordon(&node.name, false).await;
-            if driven.is_ok() {
-                opened?;
-            }
+        let mut opened = Ok(());
+        if spec["unschedulable"] == true {
+            opened = test.cordon(&node.name, false).await;
+        }
+        if list(&spec["taints"]).iter().any(|taint| taint["key"] == CLOSED) {
+            opened = opened.and(test.close(&node.name, false).await);
+        }
+        if driven.is_ok() {
+            opened?;
         }
     }
     driven
 }
 
-fn said(known: &Value, containers: Containers) -> Value {
+fn said(pod: &Value, containers: Containers) -> Value {
+    let known = &pod["status"];
     let is_ready = containers == Containers::Ready;
     let said = if is_ready { "True" } else { "False" };
-    let conditions = list(&known["conditions"]).iter().map(|condition| {
-        let mut condition = condition.clone();
-        if ["Ready", "ContainersReady"].iter().any(|own| condition["type"] == *own) {
-            condition["status"] = said.into();
-        }
-        condition
-    });
-    let containers = list(&known["containerStatuses"]).iter().map(|container| {
-        let state = match containers {
-            Containers::Creating => json!({"waiting": {"reason": "ContainerCreating"}}),
-            Containers::Crashing | Containers::Ready => json!({"running": {}}),
-        };
-        let last = match containers {
-            Containers::Crashing => json!({"terminated": {"exitCode": 1, "reason": "Error"}}),
-            Containers::Creating | Containers::Ready => json!({}),
-        };
+    let own = ["Ready", "ContainersReady"];
+    let others =
+        list(&known["conditions"]).iter().filter(|condition| own.iter().all(|own| condition["type"] != *own));
+    let now = Timestamp::now();
+    let turned = own.iter().map(|own| json!({"type": own, "status": said, "lastTransitionTime": now}));
+    let conditions = others.cloned().chain(turned);
+    let running = json!({"running": {}});
+    let (state, last) = match containers {
+        Containers::Ready => (running.clone(), json!({})),
+        Containers::Crashing => (running.clone(), json!({"terminated": {"exitCode": 1, "reason": "Error"}})),
+        Containers::Creating => (json!({"waiting": {"reason": "ContainerCreating"}}), json!({})),
+        Containers::Waiting => (json!({"waiting": {"reason": "PodInitializing"}}), json!({})),
+    };
+    let has_started = state == running;
+    let own = list(&pod["spec"]["containers"]).iter().map(|container| {
         json!({
             "name": container["name"], "image": container["image"], "imageID": "", "restartCount": 1,
-            "ready": is_ready, "started": containers != Containers::Creating, "state": state, "lastState": last,
+            "ready": is_ready, "started": has_started, "state": state, "lastState": last,
         })
     });
-    json!({"conditions": conditions.collect::<Vec<_>>(), "containerStatuses": containers.collect::<Vec<_>>()})
+    let mut status =
+        json!({"conditions": conditions.collect::<Vec<_>>(), "containerStatuses": own.collect::<Vec<_>>()});
+    if containers == Containers::Waiting {
+        let inits = list(&pod["spec"]["initContainers"]).iter().map(|container| {
+            json!({
+                "name": container["name"], "image": container["image"], "imageID": "", "restartCount": 0,
+                "ready": false, "started": true, "state": running,
+            })
+        });
+        status["initContainerStatuses"] = inits.collect();
+    }
+    status
 }
 
 #[cfg(test)]
@@ -97,18 +146,19 @@ mod tests {
     #[rstest::rstest]
     #[case(Containers::Ready, true, true)]
     #[case(Containers::Creating, true, false)]
+    #[case(Containers::Waiting, true, false)]
     #[case(Containers::Crashing, false, false)]
     fn judges_take_it_for_what_it_is(
         #[case] containers: Containers,
         #[case] healthy: bool,
         #[case] ready: bool,
     ) {
-        let known = json!({
-            "conditions": [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": "True"}],
-            "containerStatuses": [{"name": "c", "image": "i", "ready": true, "started": true}],
+        let mut pod = json!({
+            "spec": {"nodeName": "n", "initContainers": [{"name": "i"}], "containers": [{"name": "c", "image": "i"}]},
+            "status": {"conditions": [{"type": "PodScheduled", "status": "True"}]},
         });
-        let pod = json!({"spec": {"nodeName": "n"}, "status": said(&known, containers)});
+        pod["status"] = said(&pod, containers);
         assert_eq!((is_healthy(Pod(&pod)), is_ready(Pod(&pod))), (healthy, ready));
-        assert_eq!(said(&known, containers)["conditions"][0]["status"], "True");
+        assert_eq!(pod["status"]["conditions"][0]["status"], "True");
     }
 }

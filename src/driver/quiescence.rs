@@ -1,15 +1,40 @@
-//! Watching a cluster at rest, and what the operator does meanwhile: the suite's only wait of fixed length, because the contract sets it (GANG-11).
+//! The suite's only waits of fixed length: letting an operator come to rest; watching a cluster at rest, and what the operator
+//! does meanwhile; leaving a part of the control plane away while a clock runs; and waiting until an operator takes nothing
+//! for a start any longer.
 
 use std::future::pending;
 use std::time::Duration;
 
-use conformance_history::SharedMark;
+use conformance_history::{SharedMark, text};
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::context::{Stop, TestContext};
+use crate::limits;
 
 impl TestContext {
+    /// Lets an operator that has converged come to rest, and marks that it is: until it has sent nothing for a while, or the
+    /// limit runs out. What it sends before it sees its own last writes changes nothing, or is refused as out of date.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`] if the audit log cannot be read.
+    pub async fn comes_to_rest(&self) -> Result<(), Stop> {
+        if let Ok(cluster) = self.local() {
+            let end = Instant::now() + self.length(limits::LAST_WRITES);
+            loop {
+                let begin = Timestamp::now();
+                // Synchronises nothing: the audit log is no watch, and silence has no other event than its end.
+                tokio::time::sleep(self.length(limits::SILENCE)).await;
+                if Instant::now() >= end || cluster.operator_writes(&self.namespace, begin)?.is_empty() {
+                    break;
+                }
+            }
+        }
+        self.mark(SharedMark::AtRest, Value::Null);
+        Ok(())
+    }
+
     /// Lets `length` pass, not scaled and whatever happens, and marks its end. To be called right after a mark: the judge
     /// looks at every write between the two.
     ///
@@ -23,6 +48,33 @@ impl TestContext {
         self.test_cluster.cluster.healthy().await?;
         self.note_operator_writes(begin)?;
         self.mark(SharedMark::WatchedForRest, json!({"seconds": length.as_secs()}));
+        Ok(())
+    }
+
+    /// Leaves a part of the control plane that was taken away for so long, not scaled: a clock runs meanwhile.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`] if another part has died meanwhile.
+    pub async fn stays_away(&self, length: Duration) -> Result<(), Stop> {
+        // Synchronises nothing: while nobody is there nothing happens that could be waited for.
+        tokio::time::sleep(length).await;
+        Ok(self.test_cluster.cluster.healthy().await?)
+    }
+
+    /// Waits until a PodCliqueSet runs and its start is over, counted from when the last PodClique was made.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`] if it does not come to run.
+    pub async fn until_started(&self, set: &str) -> Result<(), Stop> {
+        self.until_converged(set).await?;
+        let made = self.look(|live| {
+            let all = live.of("PodClique").map(|clique| text(&clique["metadata"]["creationTimestamp"]));
+            all.filter_map(|made| made.parse::<Timestamp>().ok()).max()
+        });
+        // Synchronises nothing either: an operator shows nowhere that it takes a PodClique for started.
+        let age =
+            made.and_then(|made| Timestamp::now().duration_since(made).try_into().ok()).unwrap_or_default();
+        tokio::time::sleep(limits::START.saturating_sub(age)).await;
         Ok(())
     }
 

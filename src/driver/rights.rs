@@ -33,10 +33,19 @@ const WRITTEN: [(&str, &str, &[&str]); 19] = [
 /// Verbs on a scheduler's gang resources: for canaries, for foreign ones, and for changes by another client.
 const GANG_RESOURCES: [&str; 4] = ["create", "get", "patch", "delete"];
 
+/// Verbs on what is not recorded, all of it in `v1`: whose the token of an init container is, and what that account may do.
+const ASKED: [(&str, &str); 2] = [("get", "secrets"), ("impersonate", "serviceaccounts")];
+
 /// Everything that a run with these schedulers does.
 pub fn needed(schedulers: &BTreeSet<Scheduler>) -> Vec<Right> {
     let is_here = |kind: &&Kind| kind.scheduler.is_none_or(|scheduler| schedulers.contains(&scheduler));
-    let mut rights = Vec::new();
+    let asked = |(verb, resource): (&'static str, &str)| Right {
+        verb,
+        group: String::new(),
+        resource: resource.to_owned(),
+        served_in: vec!["v1".to_owned()],
+    };
+    let mut rights: Vec<_> = ASKED.into_iter().map(asked).collect();
     for kind in KINDS.iter().filter(is_here) {
         let mut add = |subresource: &str, verbs: &[&'static str]| {
             rights.extend(verbs.iter().map(|verb| right(kind, subresource, verb)));

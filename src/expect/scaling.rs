@@ -63,10 +63,16 @@ impl<'a> Sizes<'a> {
 
 /// The PodGangs that a PodCliqueSet had at first and has no longer.
 pub fn lost(history: &History, set: &str) -> Vec<Gang> {
+    lost_since(history, set, 0)
+}
+
+/// The PodGangs that a PodCliqueSet should have had after the first `since` entries, and no longer.
+pub fn lost_since(history: &History, set: &str, since: usize) -> Vec<Gang> {
     let Some(pcs) = history.header.submitted.get(set) else { return Vec::new() };
     let left = gangs(history, pcs, history.entries.len());
-    let gone = crate::gangs(pcs).into_iter().filter(|gang| !left.iter().any(|other| other.is_same(gang)));
-    resolved_in(history, gone.collect())
+    let mut gone = gangs(history, pcs, since);
+    gone.retain(|gang| !left.iter().any(|other| other.is_same(gang)));
+    gone
 }
 
 /// The PodGangs of one replica, the sizes of its own objects put into the template.

@@ -5,7 +5,7 @@ use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::{Gang, scaling, schedulers};
 use conformance_history::{Live, MarkName};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::plan::{How, Operation, Plan};
 
@@ -13,8 +13,6 @@ use crate::plan::{How, Operation, Plan};
 pub(crate) const WORKLOAD: MarkName = MarkName::of_case("workload");
 /// An operation begins: `{"number", "operation"}`.
 pub(crate) const OPERATION: MarkName = MarkName::of_case("operation");
-/// The set has become all that it should be, its gang resources included.
-pub(crate) const AT_REST: MarkName = MarkName::of_case("at rest");
 
 /// The step at which the first node of an operation joins; those before are for what begins short.
 pub(crate) const FIRST_JOIN: u32 = 2;
@@ -60,11 +58,11 @@ pub(crate) async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_nothing_left().await
 }
 
+/// The set has become all that it should be, its gang resources included, and nothing of the step is still to be written.
 async fn until_at_rest(test: &TestContext, plan: &Plan) -> Result<(), Stop> {
     test.until_converged(plan.name()).await?;
     test.until_followed(plan.name()).await?;
-    test.mark(AT_REST, Value::Null);
-    Ok(())
+    test.comes_to_rest().await
 }
 
 /// The PodGangs that there are now.

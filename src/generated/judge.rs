@@ -9,7 +9,7 @@ use conformance_history::{History, Live, Mark, SharedMark, text};
 use conformance_judge::{binding, cleanup, ensure, gang_resources, gangs, placement, violation};
 
 use crate::course::Course;
-use crate::drive::{AT_REST, OPERATION, WORKLOAD};
+use crate::drive::{OPERATION, WORKLOAD};
 use crate::plan::{Constrained, Operation, Plan};
 
 const WHOLE_WITHOUT_ROOM: Code = Code::new("whole-without-room");
@@ -130,7 +130,7 @@ impl Told<'_> {
 
     /// Where each step ended: at rest, or with the wait that ran out; and whether one is missing.
     fn rests(&self) -> (Vec<usize>, Ruling) {
-        let mut ends: Vec<_> = self.history.marks(AT_REST).map(|(index, _)| index).collect();
+        let mut ends: Vec<_> = self.history.marks(SharedMark::AtRest).map(|(index, _)| index).collect();
         let steps = self.history.marks(OPERATION).count() + 1;
         if ends.len() >= steps {
             return (ends, Ok(()));

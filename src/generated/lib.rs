@@ -68,9 +68,12 @@ impl Plan {
             true => (Some(course.minimum() - 1), 1),
             false => (None, 0),
         };
-        let mut all: Vec<Nodes> = short.map(|places| nodes(1).gpus(places)).into_iter().collect();
+        let placed = |node: Nodes, rack| if racked { node.rack(rack) } else { node };
+        // In a rack as well: Volcano takes the whole cluster for one rack while no rack has a HyperNode.
+        let mut all: Vec<Nodes> =
+            short.map(|places| placed(nodes(1).gpus(places), "first")).into_iter().collect();
         for rack in if racked { &["first", "second"][..] } else { &["any"] } {
-            let of_rack = |node: Nodes| if racked { node.rack(rack) } else { node };
+            let of_rack = |node| placed(node, rack);
             let full = room / GPUS;
             all.extend((full > 0).then(|| of_rack(nodes(full).gpus(GPUS).joining(first_join))));
             let rest = room % GPUS;
@@ -79,8 +82,7 @@ impl Plan {
         let joins =
             self.operations.iter().filter(|operation| matches!(operation, plan::Operation::NodeJoins));
         for (step, _) in (drive::FIRST_JOIN..).zip(joins) {
-            let node = nodes(1).gpus(GPUS).joining(step);
-            all.push(if racked { node.rack("second") } else { node });
+            all.push(placed(nodes(1).gpus(GPUS).joining(step), "second"));
         }
         all
     }

@@ -62,6 +62,8 @@ shared_marks! {
     Submitted = "submitted",
     /// All that a PodCliqueSet is to become is there, and its statuses say so: `{"name"}`.
     Converged = "converged",
+    /// The operator has sent nothing for a while since, or was given its time for that.
+    AtRest = "at rest",
     /// The barrier is behind the scheduler: until here a judge may say "never".
     SchedulerPassed = "scheduler passed",
     /// A pending gang has been tried again: `{"after"}`, and the scheduler has had its pass since.
@@ -86,6 +88,9 @@ shared_marks! {
     /// What the operator requested to be written in the namespace from `since` until now, by the API server's audit log, no-ops
     /// and refused requests included: `{"since", "writes": [{"verb", "group", "resource", "name", "code"}]}`.
     OperatorWrites = "operator writes",
+    /// The operator's metrics of the case's namespace, read when it had nothing left to do: `{"place", "numbers"}`, `place` being
+    /// how long the history was; `{"place", "failed"}` if there was no answer, `{"unasked"}` with why nobody could ask.
+    MetricsRead = "metrics read",
     /// The end of a watch over what should not change: `{"seconds"}`.
     WatchedForRest = "watched for rest",
     /// A wait ran out: `{"condition"}`.

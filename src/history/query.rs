@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use conformance_contract::names;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
+use super::fields::list;
 use super::live::Live;
 use super::log::{Change, Entry, Gap, History, Mark, Recorded, What};
 use super::mark::{MarkName, SharedMark};
@@ -32,6 +33,25 @@ impl<'a> Version<'a> {
     /// An object outside of a history.
     pub fn of(object: &'a Value) -> Self {
         Self { change: Change::Added, at: Timestamp::UNIX_EPOCH, index: 0, object }
+    }
+
+    /// When it had happened at the latest: when it arrived, or a second after the time that the API server wrote into it, which
+    /// has whole seconds. A recorder may be told late.
+    pub fn happened(&self) -> Timestamp {
+        let metadata = &self.object["metadata"];
+        let time = |value: &Value| value.as_str().and_then(|time| time.parse::<Timestamp>().ok());
+        let deleted = time(&metadata["deletionTimestamp"]).map(|due| {
+            let grace = metadata["deletionGracePeriodSeconds"].as_i64().unwrap_or(0);
+            due.saturating_sub(SignedDuration::from_secs(grace)).unwrap_or(due)
+        });
+        let written =
+            || list(&metadata["managedFields"]).iter().filter_map(|entry| time(&entry["time"])).max();
+        let said = match self.change {
+            Change::Deleted => None,
+            Change::Added | Change::Modified => deleted.or_else(written),
+        };
+        let at_most = said.and_then(|said| said.saturating_add(SignedDuration::from_secs(1)).ok());
+        at_most.map_or(self.at, |at_most| at_most.min(self.at))
     }
 
     /// Its kind.
@@ -219,6 +239,11 @@ impl History {
         Self { header: self.header.clone(), entries: self.entries.iter().filter(counts).cloned().collect() }
     }
 
+    /// When the last entry was seen.
+    pub fn last_at(&self) -> Timestamp {
+        self.entries.last().map_or(Timestamp::UNIX_EPOCH, |entry| entry.at)
+    }
+
     /// What there was at the end.
     pub fn end(&self) -> Live {
         self.before(self.entries.len())
@@ -231,6 +256,22 @@ mod tests {
 
     use super::*;
     use crate::testing::{Story, object};
+
+    #[test]
+    fn what_is_told_late_happened_before() {
+        let told = |object: Value| Story::flat().later(60).modified(object).end();
+        let happened = |object: Value| told(object).versions().next().unwrap().happened().as_second();
+        assert_eq!(happened(object("Pod", "a")), 60);
+        let mut written = object("Pod", "a");
+        written["metadata"]["managedFields"] =
+            json!([{"time": "1970-01-01T00:00:20Z"}, {"time": "1970-01-01T00:00:50Z"}, {"manager": "x"}]);
+        assert_eq!(happened(written.clone()), 51);
+        written["metadata"]["managedFields"][0]["time"] = json!("1970-01-01T00:00:59.5Z");
+        assert_eq!(happened(written.clone()), 60, "as it arrived");
+        written["metadata"]["deletionTimestamp"] = json!("1970-01-01T00:01:00Z");
+        written["metadata"]["deletionGracePeriodSeconds"] = json!(30);
+        assert_eq!(happened(written), 31);
+    }
 
     #[test]
     fn what_came_after_a_wait_in_vain_came_too_late() {

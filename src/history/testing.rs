@@ -14,7 +14,7 @@ use super::log::{API_VERSION, Change, Entry, Gap, Header, History, Mark, Recorde
 use super::mark::MarkName;
 
 /// A history under construction.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Story {
     history: History,
     now: Timestamp,

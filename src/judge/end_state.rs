@@ -1,7 +1,8 @@
 //! Whether two PodCliqueSets of one template ended up the same (AON-13).
 //!
 //! What a PodCliqueSet became is described without what may differ: its own name, uids, times, generations, the
-//! random suffixes of pod names, the text of conditions, and what schedulers, kubelets and the API server wrote.
+//! random suffixes of pod names, the text of conditions, which pods and replicas an update took when, and what schedulers,
+//! kubelets and the API server wrote.
 //! The two descriptions are compared, and the first difference is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +18,17 @@ use super::{Shown, none, violation};
 
 const ENDED_WITH_OTHER_OBJECTS: Code = Code::new("ended-with-other-objects");
 const ENDED_OTHERWISE: Code = Code::new("ended-otherwise");
+
+/// Fields that may differ.
+const FREE: &[&str] = &[
+    "uid",
+    "observedGeneration",
+    "message",
+    "clusterIP",
+    "clusterIPs",
+    "readyPodsSelectedToUpdate",
+    "readyReplicaIndicesSelectedToUpdate",
+];
 
 /// Stands for the PodCliqueSet's name.
 const SET: &str = "SET";
@@ -151,9 +163,7 @@ fn strip(value: &mut Value, own_keys: &[&str]) {
                     return false;
                 }
                 let is_time = key.ends_with("Time") || key.ends_with("At") || key.ends_with("Timestamp");
-                !is_time
-                    && !["uid", "observedGeneration", "message", "clusterIP", "clusterIPs"]
-                        .contains(&key.as_str())
+                !is_time && !FREE.contains(&key.as_str())
             });
             for (key, value) in fields.iter_mut() {
                 if value.is_string() && (key.ends_with("Hash") || key.ends_with("-hash")) {

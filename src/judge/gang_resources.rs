@@ -10,13 +10,13 @@ use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
-use conformance_expect::Gang;
 use conformance_expect::schedulers::{self, Made, Resource};
-use conformance_history::{Change, History, Live, Version, controller, is_controlled_by, text};
+use conformance_expect::{Gang, scaling};
+use conformance_history::{Change, History, Live, Pod, Version, controller, is_controlled_by, text};
 use serde_json::Value;
 
-use super::gangs::as_created;
-use super::{Shown, ensure, none, premise, violation};
+use super::gangs::{self, as_created};
+use super::{PATIENCE, Shown, ensure, none, premise, violation};
 
 const OUTLIVES_ITS_GANG: Code = Code::new("outlives-its-gang");
 const GANG_RESOURCE_NEVER_MADE: Code = Code::new("gang-resource-never-made");
@@ -30,6 +30,8 @@ const NOT_RESTORED: Code = Code::new("not-restored");
 const RESTORED_DIFFERENTLY: Code = Code::new("restored-differently");
 const NO_WARNING: Code = Code::new("no-warning");
 const WRONG_PRIORITY: Code = Code::new("wrong-priority");
+const PRIORITY_ADMITTED: Code = Code::new("priority-admitted-in-vain");
+const PRIORITY_REFUSED: Code = Code::new("priority-refused-otherwise");
 
 /// Whether an object is a gang resource of the workload, of whatever backend; canaries are none.
 pub fn is_gang_resource(object: &Value) -> bool {
@@ -152,6 +154,17 @@ pub fn were_made(history: &History, gangs: &[Gang]) -> Ruling {
 /// A violation per object that says otherwise.
 pub fn as_the_pod_gangs_say(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
     none(gangs.iter().flat_map(|gang| deviations(history, live, gang)))
+}
+
+/// PodGangs and gang resources are what a PodCliqueSet asks for after all the scaling that was done to it.
+///
+/// # Errors
+/// A violation; [`Broken::NotReached`] if the PodCliqueSet was not submitted.
+pub fn as_scaled_last(history: &History, live: &Live, set: &str) -> Ruling {
+    gangs::as_scaled_last(history, live, set)?;
+    let all = scaling::gangs(history, history.submitted(set)?, history.entries.len());
+    owned(history, live, &all)?;
+    as_the_pod_gangs_say(history, live, &all)
 }
 
 fn deviations(history: &History, live: &Live, gang: &Gang) -> Vec<Violation> {
@@ -282,23 +295,91 @@ pub fn is_warning(event: &Value, pod_gang: &str, set: &str, about: &str) -> bool
 /// A violation per object without it.
 pub fn have_priority(history: &History, live: &Live, gangs: &[Gang], class: &str, kept: bool) -> Ruling {
     owned(history, live, gangs)?;
+    let is_without = |pod: &Pod<'_>| !kept && pod.0["spec"]["priorityClassName"] != class;
+    let pods = live.pods().filter(is_without).map(|pod| without_priority(pod.0, class));
+    none(pods.chain(gangs_without_priority(history, live, gangs, class, kept)))
+}
+
+/// The same of PodGangs and gang resources alone.
+///
+/// # Errors
+/// As there.
+pub fn with_priority(history: &History, live: &Live, gangs: &[Gang], class: &str, kept: bool) -> Ruling {
+    none(gangs_without_priority(history, live, gangs, class, kept))
+}
+
+fn gangs_without_priority<'a>(
+    history: &History,
+    live: &'a Live,
+    gangs: &'a [Gang],
+    class: &'a str,
+    kept: bool,
+) -> impl Iterator<Item = Violation> + use<'a> {
     let expectations = schedulers::of(history.header.target);
-    let has_it = |object: &Value| match text(&object["kind"]) {
+    let has_it = move |object: &Value| match text(&object["kind"]) {
         "PodGang" => {
             let is_expected = gangs.iter().any(|gang| object["metadata"]["name"] == gang.name.as_str());
             !is_expected || object["spec"]["priorityClassName"] == class
         }
-        "Pod" if !kept && object["metadata"]["labels"][names::CANARY].is_null() => {
-            object["spec"]["priorityClassName"] == class
-        }
-        _ if kept && is_gang_resource(object) => expectations.has_priority(object, class),
-        _ => true,
+        _ => !kept || !is_gang_resource(object) || expectations.has_priority(object, class),
     };
-    none(live.all().filter(|object| !has_it(object)).map(|object| {
-        let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
-        violation(WRONG_PRIORITY, format!("{kind} {name} has not got priority class {class}"))
-            .shown_by_object("it", object)
+    live.all().filter(move |object| !has_it(object)).map(move |object| without_priority(object, class))
+}
+
+fn without_priority(object: &Value, class: &str) -> Violation {
+    let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
+    violation(WRONG_PRIORITY, format!("{kind} {name} has not got priority class {class}"))
+        .shown_by_object("it", object)
+}
+
+/// PodGangs and gang resources have the priority class at the end, each soon after it was changed at the entry `changed`; those
+/// of a target whose gang resources cannot follow should not have been asked to (UPD-20).
+///
+/// # Errors
+/// A violation per object that has not got it, or got it late.
+pub fn priority_follows(
+    history: &History,
+    gangs: &[Gang],
+    class: &str,
+    kept: bool,
+    changed: usize,
+) -> Ruling {
+    let expectations = schedulers::of(history.header.target);
+    ensure(expectations.follows_priority(), || {
+        let message = format!("priority class {class} was admitted, and no gang resource can follow");
+        violation(PRIORITY_ADMITTED, message)
+    })?;
+    let live = history.end();
+    with_priority(history, &live, gangs, class, kept)?;
+    let has_it = |object: &Value| match text(&object["kind"]) {
+        "PodGang" => object["spec"]["priorityClassName"] == class,
+        _ => kept && is_gang_resource(object) && expectations.has_priority(object, class),
+    };
+    let asked = history.entries[changed].at;
+    none(live.all().filter(|object| has_it(object)).filter_map(|object| {
+        let mut versions =
+            history.versions().filter(|version| version.uid() == text(&object["metadata"]["uid"]));
+        let first = versions.find(|version| has_it(version.object))?;
+        (first.at.duration_since(asked) > PATIENCE).then(|| {
+            let (kind, name) = (first.kind(), first.name());
+            violation(WRONG_PRIORITY, format!("{kind} {name} got priority class {class} late"))
+                .shown_by("got it", first)
+        })
     }))
+}
+
+/// Another priority class is refused where gang resources cannot follow, and only there; what is said names the field (UPD-20).
+///
+/// # Errors
+/// A violation if it is refused elsewhere, or without the name.
+pub fn priority_is_refused(target: Target, refusal: &str) -> Ruling {
+    ensure(!schedulers::of(target).follows_priority(), || {
+        let message = format!("another priority class was refused, and gang resources can follow: {refusal}");
+        violation(PRIORITY_REFUSED, message)
+    })?;
+    ensure(refusal.contains("priorityClassName"), || {
+        violation(PRIORITY_REFUSED, format!("a refusal does not name priorityClassName: {refusal}"))
+    })
 }
 
 #[cfg(test)]

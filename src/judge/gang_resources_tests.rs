@@ -237,3 +237,37 @@ fn priority_reaches_what_can_carry_it() {
     all[0]["spec"]["priorityClassName"] = json!("high");
     assert_eq!(judge(&all[..1], true), 3, "no gang resource is none that carries it");
 }
+
+/// A PodGang with another priority class, and its PodGroup of Volcano's, with that class after so many seconds.
+fn another_priority(after: i64, class: &str) -> Ruling {
+    let with = |kind: &str, class: &str| {
+        let mut found = object(kind, "w-0");
+        found["spec"]["priorityClassName"] = json!(class);
+        found
+    };
+    const GROUP: &str = "PodGroup.scheduling.volcano.sh";
+    let story = Story::on(Target::VOLCANO).added(with("PodGang", "low")).added(with(GROUP, "low"));
+    let story = story.mark(SharedMark::Scaled, Value::Null).modified(with("PodGang", "high"));
+    let history = story.later(after).modified(with(GROUP, class)).end();
+    priority_follows(&history, &gangs(), "high", true, 2)
+}
+
+#[test]
+fn another_priority_is_followed_soon() {
+    assert_eq!(another_priority(1, "high"), Ok(()));
+    assert_eq!(said(another_priority(6, "high")).len(), 1);
+    assert!(said(another_priority(1, "low"))[0].contains("has not got priority class high"));
+    let history = Story::flat().mark(SharedMark::Scaled, Value::Null).end();
+    assert!(
+        said(priority_follows(&history, &gangs(), "high", true, 0))[0]
+            .contains("no gang resource can follow")
+    );
+}
+
+#[test]
+fn another_priority_is_refused_by_name_where_nothing_can_follow() {
+    let named = "spec.template.priorityClassName: Forbidden: gangs are immutable";
+    assert_eq!(priority_is_refused(Target::KUBE_POD_GROUP, named), Ok(()));
+    assert!(said(priority_is_refused(Target::KUBE_POD_GROUP, "no"))[0].contains("does not name"));
+    assert!(said(priority_is_refused(Target::VOLCANO, named))[0].contains("gang resources can follow"));
+}

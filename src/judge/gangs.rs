@@ -7,7 +7,7 @@ use conformance_contract::ruling::Ruling;
 use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
-use conformance_expect::Gang;
+use conformance_expect::{Gang, scaling};
 use conformance_history::{Change, History, Live, Version, condition, controller, is_controlled_by, name};
 use serde_json::Value;
 
@@ -22,6 +22,7 @@ const GANG_MISSING: Code = Code::new("gang-missing");
 const GANG_WITHOUT_PODGROUPS: Code = Code::new("gang-without-podgroups");
 const WRONG_PODGROUPS: Code = Code::new("wrong-podgroups");
 const PODGROUPS_CHANGED: Code = Code::new("podgroups-changed");
+const MINIMUM_RAISED: Code = Code::new("minimum-raised");
 const GANG_NEVER_MADE: Code = Code::new("gang-never-made");
 const WRONG_SCHEDULER_LABEL: Code = Code::new("wrong-scheduler-label");
 const NEVER_INITIALIZED: Code = Code::new("never-initialized");
@@ -183,6 +184,25 @@ fn composed(history: &History, gang: &Gang) -> Vec<Violation> {
     violations
 }
 
+/// Of PodGangs that are there at an entry, no podgroup asks for a higher minimum afterwards (AUTO-03). One that is released
+/// from its minimum asks for none.
+///
+/// # Errors
+/// A violation per PodGang of which one ever did.
+pub fn no_minimum_grows(history: &History, gangs: &[Gang], since: usize) -> Ruling {
+    let before = history.before(since);
+    none(gangs.iter().filter_map(|gang| {
+        let was = before.get("PodGang", &gang.name)?;
+        let asked = podgroups_in(was);
+        let more = |(name, min): &(String, usize)| asked.iter().any(|(its, was)| its == name && min > was);
+        let mut later = versions(history, &gang.name).filter(|version| version.index >= since);
+        let grown = later.find(|version| podgroups_in(version.object).iter().any(more))?;
+        let (now, asked) = (listed(&podgroups_in(grown.object)), listed(&asked));
+        let message = format!("PodGang {} asks for {now}, where it asked for {asked}", gang.name);
+        Some(violation(MINIMUM_RAISED, message).shown_by_object("before", was).shown_by("grown", grown))
+    }))
+}
+
 fn listed(podgroups: &[(String, usize)]) -> String {
     let all: Vec<_> = podgroups.iter().map(|(name, min)| format!("{name} (minReplicas {min})")).collect();
     format!("[{}]", all.join(", "))
@@ -308,6 +328,17 @@ fn references<'a>(pod_gang: &'a Value, podgroup: &str) -> Option<Vec<(&'a str, &
             .map(|found| (text(&found["namespace"]), text(&found["name"])))
             .collect(),
     )
+}
+
+/// PodGangs are what a PodCliqueSet asks for after all the scaling that was done to it, and refer to the pods that there are.
+///
+/// # Errors
+/// A violation; [`Broken::NotReached`] if the PodCliqueSet was not submitted.
+pub fn as_scaled_last(history: &History, live: &Live, set: &str) -> Ruling {
+    let all = scaling::gangs(history, history.submitted(set)?, history.entries.len());
+    base(live, set, &all)?;
+    scaled(history, live, &all)?;
+    references_are_the_pods(live, &all)
 }
 
 #[cfg(test)]

@@ -101,6 +101,18 @@ fn podgroups_of_the_base(#[case] created: &[(&str, u64)], #[case] holds: bool) {
     assert_eq!(podgroups(&history, &gangs()).is_ok(), holds);
 }
 
+#[rstest::rstest]
+#[case::as_before(1, &[])]
+#[case::released(0, &[])]
+#[case::grown(2, &["PodGang w-0 asks for [w-0-a (minReplicas 2), w-0-sg-0-b (minReplicas 1)], where it asked for \
+    [w-0-a (minReplicas 1), w-0-sg-0-b (minReplicas 1)]"])]
+fn a_minimum_does_not_grow(#[case] then: u64, #[case] wanted: &[&str]) {
+    let since = complete().end().entries.len();
+    let history = complete().modified(pod_gang("w-0", &[("w-0-a", then, &[]), BASE[1]], None)).end();
+    assert_eq!(said(no_minimum_grows(&history, &gangs(), since)), wanted);
+    assert_eq!(no_minimum_grows(&history, &gangs(), history.entries.len()), Ok(()), "it was so before");
+}
+
 #[test]
 fn podgroups_stay_but_minimums_may_be_released_later() {
     let released =

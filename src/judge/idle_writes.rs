@@ -54,7 +54,7 @@ pub fn writes(history: &History, from: usize, to: usize) -> Vec<Write<'_>> {
 /// What was written during a rest that does not count: by whom, to which object, and how often.
 pub fn excepted(history: &History) -> BTreeMap<(String, String), usize> {
     let place = |mark| history.reached(mark).map(|(place, _)| place);
-    let (Ok(from), Ok(to)) = (place(SharedMark::Converged), place(SharedMark::WatchedForRest)) else {
+    let (Ok(from), Ok(to)) = (place(SharedMark::AtRest), place(SharedMark::WatchedForRest)) else {
         return BTreeMap::new();
     };
     by_accord(history, from, to).1.into_iter().fold(BTreeMap::new(), |mut counts, write| {

@@ -39,10 +39,10 @@ fn messages(ruling: Ruling) -> Vec<String> {
 
 /// A PodGang is made, `rest` happens between the marks, and `after` behind them.
 fn at_rest(made: Value, rest: impl Fn(Story) -> Story, after: impl Fn(Story) -> Story) -> Vec<String> {
-    let story = rest(Story::flat().added(made).mark(SharedMark::Converged, Value::Null));
+    let story = rest(Story::flat().added(made).mark(SharedMark::AtRest, Value::Null));
     let history = after(story.mark(WATCHED, Value::Null)).end();
     let place = |name: MarkName| history.reached(name).unwrap().0;
-    messages(quiet(&history, place(SharedMark::Converged.into()), place(WATCHED)))
+    messages(quiet(&history, place(SharedMark::AtRest.into()), place(WATCHED)))
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn the_operator_is_not_excepted_whatever_it_is_called() {
 
 #[test]
 fn what_does_not_count_is_listed() {
-    let story = Story::flat().added(written("Pod", "p", "op", "1")).mark(SharedMark::Converged, Value::Null);
+    let story = Story::flat().added(written("Pod", "p", "op", "1")).mark(SharedMark::AtRest, Value::Null);
     let history = story
         .modified(written("Pod", "p", "kwok", "2"))
         .modified(written("Pod", "p", "kwok", "3"))

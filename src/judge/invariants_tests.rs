@@ -95,6 +95,11 @@ fn broken_by(history: &History) -> Vec<(&'static str, String, String)> {
     failed["status"] = json!({"phase": "Failed"});
     ready().modified(bound("w0")).modified(bound("w1")).modified(failed).added(gated("w2")).modified(bound("w2"))
 })]
+#[case::its_gang_goes_while_it_is_released({
+    let mut going = gang("True");
+    going["spec"]["podgroups"][0]["podReferences"] = json!([{"namespace": "ns", "name": "w0"}]);
+    ready().deleted(going).deleted(group()).modified(pod("w0", "w", &[], None))
+})]
 fn what_is_in_order_says_nothing(#[case] story: Story) {
     assert_eq!(broken_by(&story.end()), []);
 }
@@ -146,6 +151,20 @@ fn what_is_in_order_says_nothing(#[case] story: Story) {
     "GANG-07", "ungated-before-initialized",
     "w0 lost its gate before a PodGang that lists w-0-worker was Initialized"
 )]
+#[case::its_gang_is_gone(
+    ready().deleted(gang("True")).added(gated("w2")).modified(pod("w2", "w", &[], None)),
+    "GANG-07", "ungated-before-initialized",
+    "w2 lost its gate before a PodGang that lists w-0-worker was Initialized"
+)]
+#[case::before_the_next_is_initialized(
+    {
+        let mut next = gang("False");
+        next["metadata"]["uid"] = "next".into();
+        ready().deleted(gang("True")).added(next).modified(pod("w0", "w", &[], None))
+    },
+    "GANG-07", "ungated-before-initialized",
+    "w0 lost its gate before a PodGang that lists w-0-worker was Initialized"
+)]
 #[case::before_its_group(
     begun().modified(gang("True")).modified(pod("w0", "w", &[], None)).added(group()),
     "GANG-07", "ungated-before-group", "w0 lost its gate before PodGroup w-0 existed"
@@ -183,21 +202,82 @@ fn two_schedulers_on_one_node_are_not_judged() {
     assert_eq!(broken_by(&history), []);
 }
 
-/// A scaling group of minimum 1 with a replica beyond it; `first` and `then` are the replicas whose pod is bound.
-fn scaled(first: usize, then: usize) -> History {
-    let set = json!({"kind": "PodCliqueSet", "metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
+/// Both pods are bound, the scheduler has had its pass, and both are recycled; it has another pass when the first of them goes.
+#[test]
+fn what_was_whole_may_go() {
+    let mut set = one_clique("w", 2);
+    set["spec"]["template"]["terminationDelay"] = json!("2s");
+    let of_replica = |mut pod: Value| {
+        pod["metadata"]["labels"][names::REPLICA_INDEX] = "0".into();
+        pod
+    };
+    let going = |name: &str| {
+        let mut pod = of_replica(bound(name));
+        pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+        pod
+    };
+    let whole = |pods: [&str; 2]| {
+        let story = ready().submitted(set.clone()).modified(set.clone());
+        passed(story.all_added(pods.map(|name| of_replica(bound(name)))))
+    };
+    let recycled = |story: Story| {
+        let story = story.modified(going("x0")).all_added(["c2", "c3"].map(bound_canary));
+        let story = story.mark(SharedMark::SchedulerPassed, Value::Null).modified(going("x1"));
+        story.added(of_replica(gated("y0"))).added(of_replica(gated("y1"))).end()
+    };
+    let found = |history: &History| units::whole_or_nothing(&Course::of(history));
+    assert_eq!(found(&recycled(whole(["x0", "x1"]))), Ok(()));
+}
+
+/// A clique of a gang is made anew, while the other one runs on.
+#[test]
+fn what_was_whole_may_go_in_part() {
+    let mut set = one_clique("w", 2);
+    let lead = json!({"name": "lead", "spec": {"replicas": 1}});
+    set["spec"]["template"]["cliques"].as_array_mut().expect("a list").push(lead);
+    let mut lead = bound("l0");
+    lead["metadata"]["labels"][names::POD_CLIQUE] = "w-0-lead".into();
+    let story = || Story::whole().submitted(set.clone()).added(set.clone()).added(lead.clone());
+    let anew = |story: Story| passed(story.deleted(object("PodClique", "w-0-worker"))).end();
+    let found = |history: &History| units::whole_or_nothing(&Course::of(history));
+    assert_eq!(found(&anew(story().all_added(["w0", "w1"].map(bound)))), Ok(()));
+    assert!(found(&anew(story().added(bound("w0")))).is_err(), "it never was whole");
+}
+
+/// A scaling group of minimum 1 with a replica beyond it.
+fn with_a_replica_beyond() -> Value {
+    json!({"kind": "PodCliqueSet", "metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
         "cliques": [{"name": "a", "spec": {"replicas": 1}}],
         "podCliqueScalingGroups": [{"name": "sg", "replicas": 2, "minAvailable": 1, "cliqueNames": ["a"]}],
-    }}});
-    let pod = |replica: usize| {
-        let labels = json!({
-            names::PART_OF: "w", names::POD_CLIQUE: format!("w-0-sg-{replica}-a"), names::REPLICA_INDEX: "0",
-            names::SCALING_GROUP: "w-0-sg", names::SCALING_GROUP_REPLICA_INDEX: replica.to_string(),
-        });
-        let pod = json!({"kind": "Pod", "metadata": {"name": format!("p{replica}"), "labels": labels}, "spec": {"nodeName": "n"}});
-        owned(pod, "PodClique", "c")
-    };
-    Story::on(Target::VOLCANO).submitted(set).added(pod(first)).added(pod(then)).end()
+    }}})
+}
+
+/// The pod of that replica.
+fn of_replica(replica: usize, name: &str, node: Option<&str>) -> Value {
+    let labels = json!({
+        names::PART_OF: "w", names::POD_CLIQUE: format!("w-0-sg-{replica}-a"), names::REPLICA_INDEX: "0",
+        names::SCALING_GROUP: "w-0-sg", names::SCALING_GROUP_REPLICA_INDEX: replica.to_string(),
+    });
+    let pod =
+        json!({"kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": {"nodeName": node}});
+    owned(pod, "PodClique", "c")
+}
+
+/// `first` and `then` are the replicas whose pod is bound.
+fn scaled(first: usize, then: usize) -> History {
+    let pod = |replica: usize| of_replica(replica, &format!("p{replica}"), Some("n"));
+    let story = Story::on(Target::VOLCANO).submitted(with_a_replica_beyond());
+    story.added(pod(first)).added(pod(then)).end()
+}
+
+/// Both are taken down and made anew; the pod beyond is bound when that of the base is gone.
+fn replaced(set: Value) -> History {
+    let bound = |replica, name| of_replica(replica, name, Some("n"));
+    let story =
+        Story::on(Target::VOLCANO).submitted(set).added(bound(0, "a")).added(of_replica(1, "b", None));
+    let story = story.deleted(bound(0, "a")).added(of_replica(0, "c", None)).modified(bound(1, "b"));
+    let story = story.deleted(bound(1, "b")).added(of_replica(1, "d", None));
+    story.modified(bound(0, "c")).modified(bound(1, "d")).end()
 }
 
 #[test]
@@ -208,6 +288,13 @@ fn scaled_pods_wait_for_their_base() {
     assert_eq!(
         message,
         "p1 of a scaled PodGang was bound before its base: 0 of 1 pods of w-0-sg-0-a had been"
+    );
+    assert_eq!(found(&replaced(with_a_replica_beyond())), Ok(()), "an update");
+    let mut recycled = with_a_replica_beyond();
+    recycled["spec"]["template"]["terminationDelay"] = json!("2s");
+    assert!(
+        crate::message(found(&replaced(recycled)))
+            .contains("b of a scaled PodGang was bound before its base")
     );
 }
 

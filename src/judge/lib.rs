@@ -9,7 +9,7 @@
 //! [`configuration`] (what prevents the controller from starting), [`topology_resources`] (what a
 //! ClusterTopologyBinding became), [`cleanup`] (what is left), [`coexistence`] (several backends in one cluster),
 //! [`kubelets`] (what runs on real nodes, and what statuses report about it), [`devices`] (which GPUs containers
-//! got), [`life`] (health, breaches and generations over time, and what statuses say of them), [`startup`] (which pods wait for which), [`leadership`] (which replica of the controller led) and
+//! got), [`life`] (health, breaches and generations over time, and what statuses say of them), [`startup`] (which pods wait for which), [`startup_wait`] (what is said of that), [`leadership`] (which replica of the controller led) and
 //! [`migration`] (what an upgrade of the operator did). A judge never looks at a cluster, a clock or
 //! another judge; for the same history its result is always the same.
 
@@ -42,15 +42,20 @@ pub mod placement;
 pub mod pods;
 pub mod scaling;
 pub mod startup;
+pub mod startup_wait;
 pub mod topology_resources;
 pub mod train_jobs;
 
+use jiff::SignedDuration;
 use serde_json::Value;
 
 pub use conformance_contract::ruling::{Broken, Finding, Ruling, finding};
 pub use conformance_contract::violation::{Code, Proof, Violation};
 
 use conformance_history::{Version, revision};
+
+/// What an operator may take to react, where the contract says "within 5 s".
+const PATIENCE: SignedDuration = SignedDuration::from_secs(5);
 
 /// A violation without a proof yet.
 pub fn violation(code: Code, message: impl Into<String>) -> Violation {

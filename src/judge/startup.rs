@@ -1,14 +1,18 @@
 //! How pods are made to wait for those of other cliques (START).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
+use conformance_expect::scopes::Scope;
 use conformance_expect::startup::{Parent, parents};
-use conformance_history::{Change, History, Mark, Version, list, text};
+use conformance_history::{Change, History, Mark, Pod, Version, list, text};
 use serde_json::{Value, json};
 
+use crate::life::generations::recycles;
+use crate::life::health::is_ready;
 use crate::{Shown, none, violation};
 
 /// The init container that waits.
@@ -19,6 +23,8 @@ const PARENT: &str = "--podcliques=";
 const WAITS_OTHERWISE: Code = Code::new("init-container-otherwise");
 const WAITS_FOR_OTHERS: Code = Code::new("waits-for-others");
 const ORDER_IN_HASH: Code = Code::new("order-changes-the-hash");
+const STARTED_EARLY: Code = Code::new("started-early");
+const STARTED_FOR_OTHERS: Code = Code::new("started-for-others");
 const TOKEN_ELSEWHERE: Code = Code::new("token-in-another-container");
 const OTHER_RIGHTS: Code = Code::new("other-rights-than-needed");
 
@@ -109,6 +115,85 @@ pub fn same_hashes(history: &History, set: &str, without_order: &str) -> Ruling 
             let message = format!("{} has hash {hash}, and {other} without an order", version.name());
             violation(ORDER_IN_HASH, message).shown_by("its hash", version)
         })
+    }))
+}
+
+/// Whether a container of a pod has started, be it over again.
+pub fn has_started(pod: Pod<'_>) -> bool {
+    let has = |state: &Value| state["running"].is_object() || state["terminated"].is_object();
+    list(&pod.0["status"]["containerStatuses"])
+        .iter()
+        .any(|container| has(&container["state"]) || has(&container["lastState"]))
+}
+
+/// Whether the init container that waits runs.
+pub fn is_held(pod: Pod<'_>) -> bool {
+    let mut inits = list(&pod.0["status"]["initContainerStatuses"]).iter();
+    inits.any(|container| container["name"] == INIT_CONTAINER && container["state"]["running"].is_object())
+}
+
+/// No container of a pod that waits starts before there was an instant, since the pod was made, at which each clique that it
+/// waits for had as many Ready pods as it should, of its own generation (START-04, START-07). `made`: of pods made there.
+///
+/// # Errors
+/// A violation per pod.
+pub fn parents_first(history: &History, set: &str, made: Range<usize>) -> Ruling {
+    let waiting = created(history, set)?.into_iter();
+    let waiting = waiting.filter(|(pod, parents)| !parents.is_empty() && made.contains(&pod.index));
+    none(waiting.filter_map(|(pod, parents)| {
+        let mut its = history.named("Pod", pod.name()).filter(|version| version.uid() == pod.uid());
+        let started = its.find(|version| has_started(version.pod()))?;
+        let begun = generation_begun(history, set, pod);
+        (!were_ready(history, begun, pod.index..started.index, &parents)).then(|| {
+            let message = format!("{} started before {parents:?} were Ready at once", pod.name());
+            violation(STARTED_EARLY, message).shown_by("started", started)
+        })
+    }))
+}
+
+/// Where the recycle begins that made a pod, if one did.
+fn generation_begun(history: &History, set: &str, pod: Version<'_>) -> Option<usize> {
+    let index = pod.label(names::REPLICA_INDEX)?.parse().ok()?;
+    let recycles = recycles(history, &Scope::Replica { set: set.into(), index });
+    recycles.iter().map(|recycle| recycle.begun.index).filter(|begun| *begun < pod.index).max()
+}
+
+/// Whether each of these had enough Ready pods at once, made after `begun`, at some event within those.
+fn were_ready(history: &History, begun: Option<usize>, within: Range<usize>, parents: &[Parent]) -> bool {
+    let (mut made, mut ready) = (BTreeMap::new(), BTreeMap::new());
+    for version in history.pods().take_while(|version| version.index < within.end) {
+        let made = *made.entry(version.uid()).or_insert(version.index);
+        let clique = version.pod().pod_clique().filter(|_| {
+            version.change != Change::Deleted
+                && is_ready(version.pod())
+                && begun.is_none_or(|begun| made > begun)
+        });
+        match clique {
+            Some(clique) => ready.insert(version.uid(), clique),
+            None => ready.remove(version.uid()),
+        };
+        let count = |name: &String| ready.values().filter(|clique| *clique == name).count();
+        if version.index >= within.start && parents.iter().all(|(name, wanted)| count(name) >= *wanted) {
+            return true;
+        }
+    }
+    false
+}
+
+/// No container of a clique's pods starts between two places, from which on it goes without the first (START-06).
+///
+/// # Errors
+/// A violation per pod.
+pub fn none_starts(history: &History, clique: &str, from: Option<usize>, to: Option<usize>) -> Ruling {
+    let within = from.unwrap_or(usize::MAX)..to.unwrap_or(usize::MAX);
+    let mut seen = BTreeSet::new();
+    let started = history.pods().filter(|version| {
+        let is_its = version.pod().pod_clique() == Some(clique) && has_started(version.pod());
+        is_its && within.contains(&version.index) && seen.insert(version.uid())
+    });
+    none(started.map(|version| {
+        let message = format!("{} started for pods of others", version.name());
+        violation(STARTED_FOR_OTHERS, message).shown_by("started", version)
     }))
 }
 
@@ -244,6 +329,81 @@ mod tests {
         };
         assert_eq!(judged("h"), Ok(()));
         assert!(message(judged("g")).contains("without an order"));
+    }
+
+    /// A pod of a clique of `w-0` on a node; Ready, or its containers started.
+    fn bound(name: &str, clique: &str, ready: bool, started: bool) -> Value {
+        let mut pod = object("Pod", name);
+        let labels = json!({names::PART_OF: "w", names::REPLICA_INDEX: "0", names::POD_CLIQUE: clique});
+        pod["metadata"]["labels"] = labels;
+        pod["spec"]["nodeName"] = json!("n");
+        let state = if started { json!({"running": {}}) } else { json!({"waiting": {}}) };
+        let ready = if ready { "True" } else { "False" };
+        pod["status"] = json!({"conditions": [{"type": "Ready", "status": ready}],
+                               "containerStatuses": [{"name": "main", "state": state}]});
+        pod
+    }
+
+    /// Two parents and one that waits, all made and bound.
+    fn made() -> Story {
+        let story = Story::flat().submitted(pcs("w", "CliqueStartupTypeInOrder"));
+        let parents = ["p", "q"].map(|name| bound(name, "w-0-a", false, true));
+        story.all_added(parents).added(bound("c", "w-0-b", false, false))
+    }
+
+    #[test]
+    fn parents_are_ready_at_once() {
+        let ready = |name: &str| bound(name, "w-0-a", true, true);
+        let judged = |story: Story| {
+            parents_first(&story.modified(bound("c", "w-0-b", false, true)).end(), "w", 0..usize::MAX)
+        };
+        assert_eq!(judged(made().modified(ready("p")).modified(ready("q"))), Ok(()));
+        let one = made().modified(ready("p"));
+        assert!(message(judged(one)).starts_with("c started before"));
+        let in_turn =
+            made().modified(ready("p")).modified(bound("p", "w-0-a", false, true)).modified(ready("q"));
+        assert!(judged(in_turn).is_err(), "never at once");
+        let namesake = made().modified(ready("p")).added(bound("r", "w-0-a-b", true, true));
+        assert!(judged(namesake).is_err());
+    }
+
+    #[test]
+    fn a_new_generation_waits_for_its_own() {
+        let of_old = || {
+            let ready = |name: &str| bound(name, "w-0-a", true, true);
+            made().modified(ready("p")).modified(ready("q")).modified(bound("c", "w-0-b", false, true))
+        };
+        let going = |name: &str, clique: &str| {
+            let mut pod = bound(name, clique, true, true);
+            pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+            pod
+        };
+        let recycled = || {
+            let cliques = [("c", "w-0-b"), ("p", "w-0-a"), ("q", "w-0-a")];
+            let gone = cliques
+                .into_iter()
+                .fold(of_old(), |story, (name, clique)| story.modified(going(name, clique)));
+            let parents = ["r", "s"].map(|name| bound(name, "w-0-a", false, true));
+            gone.added(bound("d", "w-0-b", false, false)).all_added(parents)
+        };
+        let judged = |story: Story| {
+            parents_first(&story.modified(bound("d", "w-0-b", false, true)).end(), "w", 0..usize::MAX)
+        };
+        assert!(message(judged(recycled())).starts_with("d started before"), "for those of old");
+        let ready = ["r", "s"].map(|name| bound(name, "w-0-a", true, true));
+        let anew = ready.into_iter().fold(recycled(), Story::modified);
+        assert_eq!(judged(anew), Ok(()));
+    }
+
+    #[test]
+    fn what_starts_for_others() {
+        let started = || made().modified(bound("c", "w-0-b", false, true)).end();
+        assert!(none_starts(&started(), "w-0-b", Some(0), None).is_err());
+        assert_eq!(none_starts(&started(), "w-0-b", None, None), Ok(()));
+        assert_eq!(none_starts(&started(), "w-0-a", Some(usize::MAX - 1), None), Ok(()));
+        assert!(is_held(Pod(&json!({"status": {"initContainerStatuses": [
+            {"name": INIT_CONTAINER, "state": {"running": {}}},
+        ]}}))));
     }
 
     #[test]

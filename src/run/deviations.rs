@@ -104,6 +104,16 @@ pub const DEVIATIONS: &[Deviation] = &[
         reason: "now and then koord-scheduler 1.8 loses a gang that it retries (its log: \"already present in unschedulable \
                  queue\"): new room does not wake it, only the flush of unschedulable pods does",
     },
+    Deviation {
+        target: Target::KOORDINATOR,
+        clause: "TERM-16",
+        case: "term/replica-in-base",
+        shows: IN_PART,
+        version: "v1.8.0",
+        occurs: Occurs::Always,
+        reason: "a gang that was satisfied once is so for good to koord-scheduler 1.8 (match policy once-satisfied): pods that \
+                 come back to it, such as a group replica that is recycled alone, are bound one by one",
+    },
     koordinator_starves("AON-04", "aon/room-for-one"),
     koordinator_starves("AON-10", "aon/pending-blocks-nobody"),
     Deviation {

@@ -10,7 +10,7 @@ use conformance_driver::test_cluster::Thorough;
 use conformance_run::environment::{Environment, Origin, Settings};
 use tokio::runtime::Runtime;
 
-use crate::lane::Lines;
+use crate::lane::{Lines, retries};
 
 /// An environment of such clusters. `letter` begins the run's id, `folder` is where artifacts go.
 ///
@@ -36,9 +36,10 @@ pub(crate) fn environment(
         },
         scale: 1.0,
         concurrency: 10,
-        retries: 0,
+        retries: retries(),
         probe_undeclared: false,
         short_limits_count: false,
+        later_life_on: None,
         thorough: Thorough::default(),
         out: format!("{}/{folder}", env!("CARGO_TARGET_TMPDIR")).into(),
         keep: false,

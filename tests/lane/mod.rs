@@ -1,5 +1,7 @@
 //! What test programs that run cases share: progress of builds, and a case as a test.
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -32,6 +34,15 @@ impl Progress for Lines {
     }
 }
 
+/// Names a file: a case that fails is tried once more, and if it passes then, that stands in the file and the test passes.
+/// A gate sets it, which is to hold up what is broken and not what is rare; nothing else does.
+const FLAKY: &str = "GROVE_CONFORMANCE_FLAKY";
+
+/// How often a case that fails is tried again.
+pub(crate) fn retries() -> u32 {
+    u32::from(std::env::var_os(FLAKY).is_some())
+}
+
 /// The environment of all cases, created by the first.
 pub(crate) type Shared = OnceLock<Result<Environment, String>>;
 
@@ -57,6 +68,11 @@ pub(crate) fn execute(
     let kept = |verdict| matches!(verdict, Verdict::Pass | Verdict::KnownDeviation | Verdict::Unsupported);
     match result.outcome.verdict {
         _ if !judged.is_empty() && judged.iter().all(|judgement| kept(judgement.outcome.verdict)) => Ok(()),
+        Verdict::Flaky => {
+            let reason = result.outcome.reason().unwrap_or_default();
+            note_flaky(&format!("{} on {target}: {reason}", case.id))
+                .map_err(|error| Failed::from(format!("flaky: {reason}\n{FLAKY} cannot be written: {error}")))
+        }
         verdict => {
             let reason = result.outcome.reason().unwrap_or_default();
             let artifacts = result.artifacts.as_ref().map(|path| environment.settings.out.join(path));
@@ -65,6 +81,11 @@ pub(crate) fn execute(
             Err(format!("{verdict}: {reason}\nartifacts: {}{shrunk}", artifacts.display()).into())
         }
     }
+}
+
+fn note_flaky(line: &str) -> std::io::Result<()> {
+    let path = std::env::var_os(FLAKY).unwrap_or_default();
+    writeln!(OpenOptions::new().create(true).append(true).open(path)?, "{line}")
 }
 
 /// The smallest workload that fails as a generated one did, if that is what has failed. It takes minutes to find: of several

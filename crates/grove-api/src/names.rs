@@ -128,6 +128,14 @@ pub const CONDITION_INITIALIZED: &str = "Initialized";
 pub const REASON_PODS_CREATION_PENDING: &str = "PodGangPodsCreationPending";
 /// Reason of [`CONDITION_INITIALIZED`] True.
 pub const REASON_PODS_CREATED: &str = "PodGangPodsCreated";
+/// Condition of a PodGang: the minimum of every podgroup is scheduled.
+pub const CONDITION_POD_GANG_SCHEDULED: &str = "Scheduled";
+/// Condition of a PodGang: the minimum of every podgroup is ready.
+pub const CONDITION_POD_GANG_READY: &str = "Ready";
+/// Condition of a PodGang: a minimum that was scheduled is not available any more.
+pub const CONDITION_POD_GANG_UNHEALTHY: &str = "Unhealthy";
+/// Condition of a PodGang: its gang resources are there.
+pub const CONDITION_BACKEND_READY: &str = "SchedulingBackendReady";
 /// Condition of a PodClique: its minimum has been scheduled.
 pub const CONDITION_POD_CLIQUE_SCHEDULED: &str = "PodCliqueScheduled";
 /// Reason of [`CONDITION_POD_CLIQUE_SCHEDULED`] True.
@@ -138,6 +146,8 @@ pub const REASON_INSUFFICIENT_SCHEDULED_PODS: &str = "InsufficientScheduledPods"
 pub const CONDITION_MIN_AVAILABLE_BREACHED: &str = "MinAvailableBreached";
 /// Condition of a PodClique, not upstream's: its minimum has been bound in the generation that the reason names.
 pub const CONDITION_MIN_AVAILABLE_HELD: &str = "MinAvailableHeld";
+/// Condition of a PodClique whose containers wait for those of others.
+pub const CONDITION_HELD_BY_STARTUP_ORDER: &str = "HeldByStartupOrder";
 /// Condition of a PodCliqueScalingGroup: its gang is being terminated.
 pub const CONDITION_GANG_TERMINATION_IN_PROGRESS: &str = "GangTerminationInProgress";
 /// Condition of a PodCliqueSet: a domain it names is not in its topology.

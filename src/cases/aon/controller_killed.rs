@@ -1,26 +1,28 @@
 //! 1 node without GPUs. A PodCliqueSet of two replicas, each a clique of 2 pods of which it needs 1 and a scaling group of 2
-//! replicas of 2 pods of which it needs 1, lives in peace: it is made, its first group scaled out, a pod of it lost, scaled in
-//! and deleted, while a fault proxy counts the writes that each of these steps takes. Then others like it live, and in each
-//! step the controller is killed after its n-th write in the namespace, of which it hears no answer, and another controller
-//! goes on. Two lives are lived so, with n chosen by the run's id, unless a run is asked for every n.
+//! replicas of 2 pods of which it needs 1, lives in peace: it is made, its first group scaled out, a pod of it lost, scaled in,
+//! updated, and deleted in the middle of another update, while a fault proxy counts the writes that each of these steps takes.
+//! Then others like it live, and in each step the controller is killed after its n-th write in the namespace, of which it hears
+//! no answer, and another controller goes on. Two lives are lived so, with n chosen by the run's id, unless a run is asked for
+//! every n.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use conformance_cluster::local::Part;
-use conformance_contract::names::POD_CLIQUE;
+use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_driver::case::{Case, Isolation, nodes};
-use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::control_plane::restored;
 use conformance_driver::limits;
 use conformance_expect::Expected;
-use conformance_history::{History, MarkName};
-use conformance_judge::{binding, end_state, finding};
-use conformance_proxy::{Action, Match, ProxyHandle, Rule};
+use conformance_history::{History, Live, MarkName, Pod, SharedMark, text};
+use conformance_judge::life::updates::{self, is_of_revision};
+use conformance_judge::{all, binding, end_state, finding};
+use conformance_proxy::ProxyHandle;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use crate::before_put_back::before_put_back;
+use crate::crash_points::{Death, crash_points, writes_of};
 
 /// Mark: the writes after which the controller is to be killed, by life and step.
 const POINTS: MarkName = MarkName::of_case("crash points");
@@ -29,30 +31,31 @@ const ENDED: MarkName = MarkName::of_case("step ended");
 
 /// The PodCliqueSet that nobody disturbs.
 const CALM: &str = "calm";
-/// How many are disturbed where not every crash point is tried.
-const LIVES: usize = 2;
 
-/// AON-13.
+/// AON-13, UPD-17.
 pub(crate) const CASE: Case = Case::new(
-    "The controller is killed after its n-th write, for every n: the end state is the one without it",
+    "The controller is killed after its n-th write, in an update too, for every n: the end state is the one without it",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
     judge,
 )
-.clauses(&["AON-13"])
+.clauses(&["AON-13", "UPD-17"])
 .nodes(&[nodes(1).pods(60)])
 .isolation(Isolation::Dedicated);
 
 /// What happens to a PodCliqueSet, one after the other.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Made,
     ScaledOut,
     PodLost,
     ScaledIn,
+    Updated,
+    /// In the middle of another update.
     Deleted,
 }
 
-const STEPS: [Step; 5] = [Step::Made, Step::ScaledOut, Step::PodLost, Step::ScaledIn, Step::Deleted];
+const STEPS: [Step; 6] =
+    [Step::Made, Step::ScaledOut, Step::PodLost, Step::ScaledIn, Step::Updated, Step::Deleted];
 
 impl Step {
     fn name(self) -> &'static str {
@@ -61,7 +64,16 @@ impl Step {
             Self::ScaledOut => "scaled out",
             Self::PodLost => "pod lost",
             Self::ScaledIn => "scaled in",
+            Self::Updated => "updated",
             Self::Deleted => "deleted",
+        }
+    }
+
+    /// The clause of which it is the subject.
+    fn clause(self) -> &'static str {
+        match self {
+            Self::Made | Self::ScaledOut | Self::PodLost | Self::ScaledIn => "AON-13",
+            Self::Updated | Self::Deleted => "UPD-17",
         }
     }
 
@@ -75,31 +87,52 @@ impl Step {
             }
             Self::ScaledOut => test.scale("PodCliqueScalingGroup", &group, 3).await,
             Self::PodLost => {
-                let clique = format!("{set}-0-router");
-                let pod = test.look(|live| {
-                    let mut of_clique = live.pods().filter(|pod| pod.label(POD_CLIQUE) == Some(&clique));
-                    of_clique.next().map(|pod| pod.name().to_owned())
-                });
-                test.lose_pod(&pod.unwrap_or_default()).await?;
+                let pods = test.pods_of(&format!("{set}-0-router"));
+                test.lose_pod(pods.first().map_or("", String::as_str)).await?;
                 test.caught_up().await
             }
             Self::ScaledIn => {
                 test.scale("PodCliqueScalingGroup", &group, 2).await?;
                 test.scale("PodCliqueSet", set, 1).await
             }
-            Self::Deleted => test.delete("PodCliqueSet", set).await,
+            Self::Updated => test.revise(set, "2").await.map(drop),
+            Self::Deleted => test.revise(set, "3").await.map(drop),
         }
     }
 
+    /// Comes to its end, from wherever it was left.
     async fn end(self, test: &TestContext, set: &str) -> Result<(), Stop> {
+        let there =
+            |live: &Live| live.get("PodCliqueSet", set).filter(|pcs| !Pod(pcs).is_terminating()).cloned();
+        let is_updated = test.look(there).is_some_and(|pcs| !is_asked_for(&pcs, "1"));
         match self {
+            Self::Updated if is_updated => test.until_updated(set, "UPD-17").await,
+            Self::Made | Self::ScaledOut | Self::PodLost | Self::ScaledIn | Self::Updated => {
+                test.until_converged(set).await
+            }
             Self::Deleted => {
+                if is_updated {
+                    let begun = Awaited::demanded_by("UPD-17", format!("the next update of {set} begun"));
+                    test.until(begun, limits::SCHEDULING, |live| {
+                        live.pods()
+                            .any(|pod| pod.label(names::PART_OF) == Some(set) && is_of_revision(pod, "3"))
+                    })
+                    .await?;
+                }
+                if test.look(there).is_some() {
+                    test.delete("PodCliqueSet", set).await?;
+                }
                 let gone = |live: &_| end_state::size(live, set) == 0;
                 test.until("everything of the deleted PodCliqueSet gone", limits::CLEANUP, gone).await
             }
-            Self::Made | Self::ScaledOut | Self::PodLost | Self::ScaledIn => test.until_converged(set).await,
         }
     }
+}
+
+/// Whether the templates of a PodCliqueSet are of that revision.
+fn is_asked_for(pcs: &Value, revision: &str) -> bool {
+    let spec = &pcs["spec"]["template"]["cliques"][0]["spec"]["podSpec"];
+    is_of_revision(Pod(&json!({ "spec": spec })), revision)
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -112,10 +145,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         writes.push(proxy.count(&writes_of(test)) - before);
         test.mark(ENDED, json!({"name": CALM, "step": step.name(), "killed": false}));
     }
-    let lives = match test.test_cluster.thorough.every_crash_point {
-        true => every(&writes),
-        false => chosen(&writes, &test.test_cluster.run),
-    };
+    let lives = crash_points(test, &writes);
     test.mark(POINTS, json!(lives));
     for (number, points) in lives.iter().enumerate() {
         for (step, point) in STEPS.into_iter().zip(points) {
@@ -135,116 +165,101 @@ async fn disturbed(
     set: &str,
     point: Option<u64>,
 ) -> Result<bool, Stop> {
-    let stuck = |stop: Stop| stop.owed_by("AON-13");
+    let stuck = |stop: Stop| stop.owed_by(step.clause());
     let Some(n) = point else {
         step.begin(test, set).await?;
         return step.end(test, set).await.map(|()| false).map_err(stuck);
     };
-    let rule =
-        Rule::new(format!("killed after write {n} when {}", step.name()), writes_of(test), Action::Halt);
-    let halt = proxy.add(rule.nth(n))?;
+    let death = Death::after(test, proxy, n, &format!("those when {}", step.name()))?;
     step.begin(test, set).await?;
-    let is_killed = tokio::select! {
-        biased;
-        () = proxy.until_applied(halt, 1) => true,
-        ended = step.end(test, set) => ended.map(|()| false).map_err(stuck)?,
-    };
+    let is_killed = death.comes_before(step.end(test, set)).await.map_err(stuck)?;
     if is_killed {
-        test.take_away(Part::Controller).await?;
-        proxy.release(halt);
-        test.start_ready(Part::Controller).await?;
+        death.another_goes_on(test).await?;
         step.end(test, set).await.map_err(stuck)?;
-    } else {
-        // It took fewer writes than in peace.
-        proxy.abandon(halt);
     }
     Ok(is_killed)
-}
-
-fn writes_of(test: &TestContext) -> Match {
-    Match::writes().in_namespace(&test.namespace)
 }
 
 fn life(number: usize) -> String {
     format!("life-{number}")
 }
 
-/// For each life and step the write after which the controller is killed: the first, the second, ..., as many lives as the
-/// step of the most writes takes.
-fn every(writes: &[u64]) -> Vec<Vec<Option<u64>>> {
-    let lives = writes.iter().max().copied().unwrap_or(0);
-    (1..=lives).map(|n| writes.iter().map(|count| (n <= *count).then_some(n)).collect()).collect()
-}
-
-/// As many lives as a run has time for, with points that its id chooses.
-fn chosen(writes: &[u64], seed: &str) -> Vec<Vec<Option<u64>>> {
-    let mut lives = vec![Vec::new(); LIVES];
-    for (step, count) in writes.iter().enumerate() {
-        let mut points: Vec<u64> = (1..=*count).collect();
-        points.sort_by_key(|n| Sha256::digest(format!("{seed}/{step}/{n}")));
-        let mut points = points.into_iter();
-        lives.iter_mut().for_each(|life| life.push(points.next()));
-    }
-    lives
-}
-
 fn judge(history: &History) -> Vec<Finding> {
     let history = &before_put_back(history);
-    vec![finding("AON-13", || {
-        let ended: Vec<_> = history.marks(ENDED).map(|(place, mark)| (place, &mark.detail)).collect();
-        let in_peace: BTreeMap<_, _> = ended
-            .iter()
-            .filter(|(_, detail)| detail["name"] == CALM)
-            .map(|(place, detail)| (detail["step"].as_str(), *place))
-            .collect();
-        if let Some(place) = in_peace.get(&Some(Step::Made.name())) {
-            binding::whole(&history.before(*place), &history.units(CALM)?)?;
-        }
-        for (place, detail) in ended.iter().filter(|(_, detail)| detail["name"] != CALM) {
-            let (name, step) = (detail["name"].as_str().unwrap_or_default(), detail["step"].as_str());
-            let Some(peace) = in_peace.get(&step) else { continue };
-            end_state::same(history, (*peace, CALM), (*place, name))?;
-        }
-        let (_, points) = history.reached(POINTS)?;
-        let lives = points.detail.as_array().map_or(0, Vec::len);
-        ensure_reached(
-            ended.len() == (lives + 1) * STEPS.len(),
-            &format!("the end of all of {lives} lives"),
-        )?;
-        let wanted = points.detail.as_array().into_iter().flatten().filter_map(Value::as_array).flatten();
-        let wanted = wanted.filter(|point| !point.is_null()).count();
-        let killed = ended.iter().filter(|(_, detail)| detail["killed"] == true).count();
-        // On a busy machine an operator makes of several writes one, so the later points may not be reached every time.
-        ensure_reached(killed >= wanted.div_ceil(2).max(1), &format!("{wanted} crash points, but {killed}"))
-    })]
+    vec![
+        finding("AON-13", || {
+            let in_peace = ends(history).find(|end| end.name == CALM && end.step == Step::Made.name());
+            if let Some(end) = in_peace {
+                binding::whole(&history.before(end.place), &history.units(CALM)?)?;
+            }
+            end_as_in_peace(history, "AON-13")?;
+            are_all_reached(history)
+        }),
+        finding("UPD-17", || {
+            updates::are_admitted(history)?;
+            end_as_in_peace(history, "UPD-17")?;
+            let names: BTreeSet<_> = ends(history).map(|end| end.name).collect();
+            for set in names {
+                // With the PodCliqueSet everything goes.
+                let deleted = history.marks(SharedMark::Deleted).find(|(_, mark)| mark.detail["name"] == set);
+                let life = history.upto(deleted.map_or(history.entries.len(), |(place, _)| place));
+                all([
+                    updates::one_turn_at_a_time(&life, set),
+                    updates::only_old_is_taken(&life, set),
+                    updates::nothing_is_made_twice(&life, set),
+                ])?;
+            }
+            are_all_reached(history)
+        }),
+    ]
+}
+
+/// The end of a step.
+struct End<'a> {
+    place: usize,
+    name: &'a str,
+    step: &'a str,
+    is_killed: bool,
+}
+
+fn ends(history: &History) -> impl Iterator<Item = End<'_>> {
+    history.marks(ENDED).map(|(place, mark)| End {
+        place,
+        name: text(&mark.detail["name"]),
+        step: text(&mark.detail["step"]),
+        is_killed: mark.detail["killed"] == true,
+    })
+}
+
+/// Every step that a clause is about ended as it did for the PodCliqueSet that nobody disturbed.
+fn end_as_in_peace(history: &History, clause: &str) -> Ruling {
+    let steps = STEPS.into_iter().filter(|step| step.clause() == clause).map(Step::name);
+    steps.into_iter().try_for_each(|step| {
+        let of_step = || ends(history).filter(move |end| end.step == step);
+        let Some(peace) = of_step().find(|end| end.name == CALM) else { return Ok(()) };
+        let mut others = of_step().filter(|end| end.name != CALM);
+        others.try_for_each(|end| end_state::same(history, (peace.place, CALM), (end.place, end.name)))
+    })
+}
+
+/// Every life was lived to its end, with as many deaths as could be.
+fn are_all_reached(history: &History) -> Ruling {
+    let (_, points) = history.reached(POINTS)?;
+    let lives = points.detail.as_array().map_or(0, Vec::len);
+    ensure_reached(
+        ends(history).count() == (lives + 1) * STEPS.len(),
+        &format!("the end of all of {lives} lives"),
+    )?;
+    let wanted = points.detail.as_array().into_iter().flatten().filter_map(Value::as_array).flatten();
+    let wanted = wanted.filter(|point| !point.is_null()).count();
+    let killed = ends(history).filter(|end| end.is_killed).count();
+    // On a busy machine an operator makes of several writes one, so the later points may not be reached every time.
+    ensure_reached(
+        killed >= wanted.div_ceil(2).max(1),
+        &format!("{wanted} crash points; it reached {killed}"),
+    )
 }
 
 fn ensure_reached(reached: bool, what: &str) -> Ruling {
     if reached { Ok(()) } else { Err(Broken::NotReached(format!("the case did not reach {what}"))) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_choice_of_crash_points() {
-        let writes = [30, 1, 0];
-        let lives = chosen(&writes, "r");
-        assert_eq!(lives.len(), LIVES);
-        assert_eq!(lives, chosen(&writes, "r"), "the same in the same run");
-        assert_ne!(lives, chosen(&writes, "s"));
-        assert!(
-            lives
-                .iter()
-                .all(|points| points[0].is_some_and(|n| (1..=30).contains(&n)) && points[2].is_none())
-        );
-        assert_eq!((lives[0][1], lives[1][1]), (Some(1), None));
-        assert_ne!(lives[0][0], lives[1][0]);
-    }
-
-    #[test]
-    fn every_crash_point() {
-        assert_eq!(every(&[2, 0, 1]), [[Some(1), None, Some(1)], [Some(2), None, None]]);
-    }
 }

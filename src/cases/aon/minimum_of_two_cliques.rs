@@ -5,16 +5,13 @@
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::limits;
-use conformance_expect::Expected;
-use conformance_history::{History, MarkName};
-use conformance_judge::{all, binding, finding};
-use serde_json::Value;
+use conformance_history::History;
+use conformance_judge::{binding, finding};
 
 use super::room_for_one_of_two_cliques::{ATOMIC, is_atomic};
+use super::surplus_last;
 
-const TOO_SMALL: MarkName = MarkName::of_case("too small even for the minimum");
-const ROOM_FOR_MINIMUM: MarkName = MarkName::of_case("room for the minimum");
+const SET: &str = "stretched-pair";
 
 /// AON-05, of two cliques.
 pub(crate) const CASE: Case = Case::new(
@@ -30,32 +27,15 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if is_atomic(test.target).is_err() {
         return Ok(());
     }
-    for gang in test.submit("stretched-pair").await? {
-        test.scheduler_passes_over(&gang).await?;
-    }
-    test.mark(TOO_SMALL, Value::Null);
-    test.nodes_join(1).await?;
-    test.until_bound(2).await?;
-    test.until("surplus released", limits::REACTION, |live| live.pods().all(|pod| pod.gates().is_empty()))
-        .await?;
-    test.canaries().await?;
-    test.mark(ROOM_FOR_MINIMUM, Value::Null);
-    test.nodes_join(2).await?;
-    test.until_bound(4).await
+    surplus_last::drive(test, SET, 2, 4).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("AON-05", || {
         is_atomic(history.header.target)?;
-        let units = history.units("stretched-pair")?;
-        // Until the second node joins nothing may be bound, however far the case came.
-        let too_small = history.marks(TOO_SMALL).next().map(|(place, _)| place);
-        all([binding::never(history, &units, too_small), history.reached(TOO_SMALL).map(drop)])?;
-        binding::all_or_nothing(history, &units)?;
-        let (just_enough, _) = history.reached(ROOM_FOR_MINIMUM)?;
-        let then = history.before(just_enough);
-        binding::exactly(&then, "stretched-pair-0-left", 1)?;
-        binding::exactly(&then, "stretched-pair-0-right", 1)?;
-        binding::all(&history.end(), &history.gangs("stretched-pair")?)
+        surplus_last::judge(history, SET, |then| {
+            binding::exactly(then, "stretched-pair-0-left", 1)?;
+            binding::exactly(then, "stretched-pair-0-right", 1)
+        })
     })]
 }

@@ -24,3 +24,4 @@ pub(crate) mod scaled_waits_for_base;
 pub(crate) mod scheduler_killed;
 pub(crate) mod scheduler_killed_half_way;
 pub(crate) mod short_at_every_attempt;
+mod surplus_last;

@@ -102,9 +102,10 @@ fn judge(history: &History) -> Vec<Finding> {
             let waits = history.waited_for(SURPLUS_WAITS)?;
             let until = history.upto(waits);
             binding::others_untouched(&until, scaled, &[])?;
+            let all = scaling::gangs(history, history.submitted(SET)?, scaled + 1);
+            gangs::no_minimum_grows(&until, &all, scaled)?;
             let live = until.end();
             binding::exactly(&live, CLIQUE, 4)?;
-            let all = scaling::gangs(history, history.submitted(SET)?, scaled + 1);
             gangs::base(&live, SET, &all)?;
             gang_resources::as_the_pod_gangs_say(&until, &live, &all)?;
             history.reached(SURPLUS_WAITS).map(drop)

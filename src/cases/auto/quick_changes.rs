@@ -4,10 +4,9 @@
 use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::scaling;
 use conformance_history::{History, Live, MarkName};
 use conformance_judge::life::scaled;
-use conformance_judge::{finding, gang_resources, gangs};
+use conformance_judge::{finding, gang_resources};
 use serde_json::Value;
 
 /// Mark: all changes are over.
@@ -30,7 +29,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
     for (kind, name, sizes) in
-        [("PodCliqueScalingGroup", GROUP, [3, 4, 6, 5, 3]), ("PodClique", CLIQUE, [5, 1, 4, 2, 3])]
+        [("PodCliqueScalingGroup", GROUP, [4, 1, 5, 2, 3]), ("PodClique", CLIQUE, [5, 1, 4, 2, 3])]
     {
         for replicas in sizes {
             test.scale_as_an_autoscaler(kind, name, replicas).await?;
@@ -45,14 +44,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn as_the_last(history: &History, live: &Live) -> Ruling {
-    let all = scaling::gangs(history, history.submitted(SET)?, history.entries.len());
     scaled::asks_for(live, "PodCliqueScalingGroup", GROUP, 3)?;
     scaled::asks_for(live, "PodClique", CLIQUE, 3)?;
-    gangs::base(live, SET, &all)?;
-    gangs::scaled(history, live, &all)?;
-    gangs::references_are_the_pods(live, &all)?;
-    gang_resources::owned(history, live, &all)?;
-    gang_resources::as_the_pod_gangs_say(history, live, &all)
+    gang_resources::as_scaled_last(history, live, SET)
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -1,6 +1,6 @@
 //! 1 node without GPUs; a base gang of a leader x 8 GPUs, which fits nowhere, and a scaling group of 1 replica of 2 pods
 //! without GPUs, scaled 1 -> 3 meanwhile. With a node x 8 GPUs the base fits, and all is bound. A clique beside is scaled
-//! 1 -> 2; then the leader crashes for the termination delay of 2 s.
+//! 1 -> 2; then the leader crashes for the termination delay of 5 s.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};

@@ -18,6 +18,7 @@ const SET: &str = "shrunk";
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     let converged = test.converged_or_not(SET).await?;
+    test.comes_to_rest().await?;
     test.scale("PodCliqueSet", SET, 2).await?;
     let gangs = scaling::lost(&test.history(), SET);
     test.converged_or_not(SET).await?.and(converged)?;

@@ -21,14 +21,15 @@ const SET: &str = "resting";
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
+    test.comes_to_rest().await?;
     test.watch_rest(QUIET).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("GANG-11", || {
-        let (converged, _) = history.reached(SharedMark::Converged)?;
+        let (at_rest, _) = history.reached(SharedMark::AtRest)?;
         let (watched, _) = history.reached(SharedMark::WatchedForRest)?;
-        idle_writes::quiet(history, converged, watched)?;
-        audit::nothing_requested(history, converged..watched)
+        idle_writes::quiet(history, at_rest, watched)?;
+        audit::nothing_requested(history, at_rest..watched)
     })]
 }

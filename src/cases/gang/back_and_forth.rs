@@ -5,9 +5,8 @@ use conformance_contract::ruling::{Finding, Ruling};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::limits::REACTION;
-use conformance_expect::scaling;
 use conformance_history::{History, Live, MarkName};
-use conformance_judge::{finding, gang_resources, gangs};
+use conformance_judge::{finding, gang_resources};
 use serde_json::Value;
 
 /// GANG-10.
@@ -45,12 +44,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn as_it_was(history: &History, live: &Live) -> Ruling {
-    let all = scaling::gangs(history, history.submitted(SET)?, history.entries.len());
-    gangs::base(live, SET, &all)?;
-    gangs::scaled(history, live, &all)?;
-    gangs::references_are_the_pods(live, &all)?;
-    gang_resources::owned(history, live, &all)?;
-    gang_resources::as_the_pod_gangs_say(history, live, &all)
+    gang_resources::as_scaled_last(history, live, SET)
 }
 
 fn judge(history: &History) -> Vec<Finding> {

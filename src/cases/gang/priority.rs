@@ -1,57 +1,86 @@
 //! A base and a scaled PodGang with a priority class of the case's own. A gang resource may have no room for one:
 //! kube-scheduler's depends on a gate of the API server (WorkloadAwarePreemption), Koordinator's has no such field. The
-//! API server drops what it does not know: a gang resource of the harness asks.
+//! API server drops what it does not know: a gang resource of the harness asks. Then the class is changed: what can follow does,
+//! and where gang resources are immutable that is refused.
 
 use std::time::{Duration, Instant};
 
 use conformance_cluster::{ClusterError, deploy};
 use conformance_contract::names;
-use conformance_contract::ruling::Finding;
+use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Answer, Stop, TestContext};
+use conformance_driver::context::{Answer, Awaited, Stop, TestContext};
 use conformance_driver::limits::REACTION;
-use conformance_expect::{Expected, schedulers};
-use conformance_history::{History, MarkName, SharedMark};
+use conformance_expect::resolver::resolved;
+use conformance_expect::{self as expect, Expected, schedulers};
+use conformance_history::{History, MarkName, SharedMark, text};
 use conformance_judge::{finding, gang_resources};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use kube::Api;
 use kube::api::DeleteParams;
 use serde_json::{Value, json};
 
-/// GANG-13.
+/// GANG-13, UPD-20.
 pub(crate) const CASE: Case = Case::new(
-    "The priority class of a PodCliqueSet reaches its PodGangs and what stands for them in the backend",
+    "The priority class of a PodCliqueSet reaches its gangs; where these cannot follow, it cannot be changed",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["GANG-13"])
+.clauses(&["GANG-13", "UPD-20"])
 .nodes(&[nodes(1)]);
 
 const SET: &str = "urgent";
 const ASKED: MarkName = MarkName::of_case("asked for the field of a PodGroup");
+/// Mark: another priority class was asked for.
+const CHANGED: MarkName = MarkName::of_case("another priority class");
+/// Mark: it is where it should be.
+const FOLLOWED: MarkName = MarkName::of_case("gangs have followed");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    // Priority classes are the cluster's, so this one has the case's name and goes with it.
-    let class = format!("{}-high", test.namespace);
+    // Priority classes are the cluster's, so these have the case's name and go with it.
+    let classes = ["high", "higher"].map(|class| format!("{}-{class}", test.namespace));
     let client = test.test_cluster.client.clone();
-    let object = json!({
-        "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": class},
-        "value": 1000, "preemptionPolicy": "Never",
-    });
-    deploy::create_unless_there(&client, &object).await?;
-    let driven = with_class(test, &class).await;
-    let gone = Api::<PriorityClass>::all(client).delete(&class, &DeleteParams::default()).await;
-    gone.map_err(|source| ClusterError::api(format!("delete PriorityClass {class}"), source))?;
+    for class in &classes {
+        let object = json!({
+            "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": class},
+            "value": 1000, "preemptionPolicy": "Never",
+        });
+        deploy::create_unless_there(&client, &object).await?;
+    }
+    let driven = with_classes(test, &classes).await;
+    for class in &classes {
+        let gone = Api::<PriorityClass>::all(client.clone()).delete(class, &DeleteParams::default()).await;
+        gone.map_err(|source| ClusterError::api(format!("delete PriorityClass {class}"), source))?;
+    }
     driven
 }
 
-async fn with_class(test: &mut TestContext, class: &str) -> Result<(), Stop> {
+async fn with_classes(test: &mut TestContext, [class, next]: &[String; 2]) -> Result<(), Stop> {
     let kept = keeps_the_field(test, class).await?;
     test.mark(ASKED, json!({"class": class, "kept": kept}));
     let mut pcs = test.manifest(SET)?;
-    pcs["spec"]["template"]["priorityClassName"] = class.into();
+    pcs["spec"]["template"]["priorityClassName"] = class.clone().into();
     test.submit_value(pcs).await?;
-    test.until_converged(SET).await
+    test.until_converged(SET).await?;
+    let change = json!({"spec": {"template": {"priorityClassName": next}}});
+    let refusal = match test.attempt(http::Method::PATCH, "PodCliqueSet", SET, &change).await? {
+        Answer::Accepted(_) => Value::Null,
+        Answer::Refused { message, .. } => message.into(),
+    };
+    let follows = refusal.is_null() && schedulers::of(test.target).follows_priority();
+    test.mark(CHANGED, json!({"class": next, "refusal": refusal}));
+    if follows {
+        let gangs = expect::gangs(&test.manifest(SET)?);
+        let history = test.history();
+        let followed =
+            Awaited::demanded_by("UPD-20", format!("the gangs of {SET} with another priority class"));
+        test.until(followed, REACTION, |live| {
+            gang_resources::with_priority(&history, live, &resolved(live, gangs.clone()), next, kept).is_ok()
+        })
+        .await?;
+    }
+    test.mark(FOLLOWED, Value::Null);
+    Ok(())
 }
 
 /// Whether the API server keeps the priority class of the target's gang resources.
@@ -82,12 +111,33 @@ async fn create_once_known(test: &TestContext, kind: &str, probe: &Value) -> Res
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("GANG-13", || {
-        let (_, asked) = history.reached(ASKED)?;
-        let class = asked.detail["class"].as_str().unwrap_or_default();
-        history.waited_for(SharedMark::Converged)?;
-        let (end, gangs) = (history.end(), history.gangs(SET)?);
-        gang_resources::have_priority(history, &end, &gangs, class, asked.detail["kept"] == true)?;
-        history.reached(SharedMark::Converged).map(drop)
-    })]
+    vec![
+        finding("GANG-13", || {
+            let (class, kept) = asked(history)?;
+            let converged = history.waited_for(SharedMark::Converged)?;
+            let (live, gangs) = (history.before(converged), history.gangs(SET)?);
+            gang_resources::have_priority(history, &live, &gangs, class, kept)?;
+            history.reached(SharedMark::Converged).map(drop)
+        }),
+        finding("UPD-20", || {
+            let (changed, mark) = history.reached(CHANGED)?;
+            let class = text(&mark.detail["class"]);
+            let (followed, gangs) = (history.waited_for(FOLLOWED)?, history.gangs(SET)?);
+            match mark.detail["refusal"].as_str() {
+                Some(refusal) => gang_resources::priority_is_refused(history.header.target, refusal)?,
+                None => {
+                    let (_, kept) = asked(history)?;
+                    let until = history.upto(followed);
+                    gang_resources::priority_follows(&until, &gangs, class, kept, changed)?;
+                }
+            }
+            history.reached(FOLLOWED).map(drop)
+        }),
+    ]
+}
+
+/// The class at first, and whether the API server keeps it on gang resources.
+fn asked(history: &History) -> Result<(&str, bool), Broken> {
+    let (_, asked) = history.reached(ASKED)?;
+    Ok((text(&asked.detail["class"]), asked.detail["kept"] == true))
 }

@@ -30,6 +30,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
     for ((kind, name), replicas) in STEPS {
+        test.comes_to_rest().await?;
         test.scale(kind, name, replicas).await?;
         test.until_converged(SET).await?;
         test.until_followed(SET).await?;

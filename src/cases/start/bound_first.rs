@@ -1,28 +1,39 @@
 //! 4 nodes x 8 GPUs; in order a leader and a scaling group of 2 replicas, of which one is in the base, of 1 worker each, and
 //! another clique of 1, each pod x 8 GPUs: room for exactly all. Simulated nodes leave their containers unstarted, so
-//! nothing that is waited for is ever Ready.
+//! nothing that is waited for is Ready before the harness says so of the leader, which then breaks.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits::SCHEDULING;
+use conformance_driver::limits::{REACTION, SCHEDULING};
+use conformance_driver::pod_health::Containers;
 use conformance_expect::Expected;
+use conformance_expect::scopes::replicas;
 use conformance_history::{History, MarkName};
-use conformance_judge::{binding, finding};
+use conformance_judge::life::termination;
+use conformance_judge::{binding, finding, startup_wait};
 use serde_json::Value;
 
 /// Mark: all is bound.
 const BOUND: MarkName = MarkName::of_case("bound before anything starts");
 
-const SET: &str = "drill";
+/// Mark: each PodClique has said what it waits for, and no longer than it did.
+const TOLD: MarkName = MarkName::of_case("waits told and taken back");
+/// Mark: all has been made anew, as what is waited for was broken.
+const RECYCLED: MarkName = MarkName::of_case("recycled with what waits");
 
-/// START-05.
+const SET: &str = "drill";
+/// What the next one in the order waits for.
+const FIRST: &str = "drill-0-lead";
+const ALL: [&str; 4] = [FIRST, "drill-0-pool-0-worker", "drill-0-pool-1-worker", "drill-0-last"];
+
+/// START-05, START-08, START-09.
 pub(crate) const CASE: Case = Case::new(
-    "A gang of cliques that start in order is bound whole, and so is what is scaled, before any container starts",
+    "A gang that starts in order is bound whole before any container starts, says what it waits for, and breaks with that",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["START-05"])
+.clauses(&["START-05", "START-08", "START-09"])
 .nodes(&[nodes(4).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -30,15 +41,55 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let bound = Awaited::demanded_by("START-05", "all pods bound, though none is Ready");
     test.until(bound, SCHEDULING, |live| live.bound() == 4).await?;
     test.mark(BOUND, Value::Null);
+    let told = Awaited::demanded_by(
+        "START-09",
+        "told which PodCliques are waited for, and how many of them are Ready",
+    );
+    test.until(told, REACTION, |live| startup_wait::is_true(live, SET, &[])).await?;
+    let before = test.look(|live| startup_wait::said(live, SET));
+    become_all(test, FIRST, Containers::Ready).await?;
+    let over = Awaited::demanded_by("START-09", format!("told no longer that {FIRST} is waited for"));
+    test.until(over, REACTION, |live| {
+        let is_over = !startup_wait::said(live, SET).iter().any(|(wait, _)| wait.parent == FIRST);
+        is_over && startup_wait::is_true(live, SET, &before)
+    })
+    .await?;
+    test.mark(TOLD, Value::Null);
+    let old: Vec<_> = ALL.iter().flat_map(|clique| test.pods_of(clique)).collect();
+    become_all(test, FIRST, Containers::Crashing).await?;
+    test.until_recycled("what waits, with what it waits for,", "START-08", &ALL, &old, false).await?;
+    test.mark(RECYCLED, Value::Null);
+    Ok(())
+}
+
+async fn become_all(test: &TestContext, clique: &str, containers: Containers) -> Result<(), Stop> {
+    for pod in test.pods_of(clique) {
+        test.pod_becomes(&pod, containers).await?;
+    }
     Ok(())
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("START-05", || {
-        let bound = history.waited_for(BOUND)?;
-        let gangs = history.gangs(SET)?;
-        binding::base_first(history, &gangs)?;
-        binding::whole(&history.before(bound), &history.units(SET)?)?;
-        history.reached(BOUND).map(drop)
-    })]
+    vec![
+        finding("START-05", || {
+            let bound = history.waited_for(BOUND)?;
+            let gangs = history.gangs(SET)?;
+            binding::base_first(history, &gangs)?;
+            binding::whole(&history.before(bound), &history.units(SET)?)?;
+            history.reached(BOUND).map(drop)
+        }),
+        finding("START-08", || {
+            history.reached(TOLD)?;
+            history.waited_for(RECYCLED)?;
+            let all = replicas(history.submitted(SET)?);
+            for replica in &all {
+                termination::times(history, replica, &replica.scope(), 1)?;
+            }
+            history.reached(RECYCLED).map(drop)
+        }),
+        finding("START-09", || {
+            startup_wait::told(history, SET)?;
+            history.reached(TOLD).map(drop)
+        }),
+    ]
 }

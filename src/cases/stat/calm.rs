@@ -1,35 +1,46 @@
-//! 1 node x 8 GPUs; a gang of 2 pods x 8 GPUs waits for room, and of a gang of 2 that runs one pod crashes while a
-//! termination delay of an hour has just begun: then 10 s in which nothing happens.
+//! 1 node x 8 GPUs; a gang of 2 pods x 8 GPUs waits for room, and a scaled gang of 1 for that, while of a gang of 2 that runs
+//! one pod crashes whose termination delay of an hour has just begun: then 10 s in which nothing happens. Then 3 nodes more,
+//! room for all 4 pods; simulated nodes leave their containers unstarted.
 
-use conformance_contract::ruling::Finding;
+use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits::{QUIET, REACTION};
+use conformance_driver::limits::{QUIET, REACTION, SCHEDULING};
 use conformance_driver::pod_health::Containers;
-use conformance_history::{History, MarkName, SharedMark, condition};
-use conformance_judge::finding;
-use conformance_judge::life::conditions;
+use conformance_expect::scopes::replicas;
+use conformance_expect::{Expected, Gang};
+use conformance_history::{History, MarkName, SharedMark, condition, count};
+use conformance_judge::life::reasons::{self, Why};
+use conformance_judge::life::{conditions, counts, metrics};
+use conformance_judge::{all, finding};
 use serde_json::Value;
 
 /// Mark: from here on there is nothing to do but to wait.
 const WAITING: MarkName = MarkName::of_case("everything waits");
 
+/// Mark: all that waited is bound.
+const BOUND: MarkName = MarkName::of_case("all that waited is bound");
+
+/// Mark: and statuses say so.
+const TOLD: MarkName = MarkName::of_case("statuses say what is bound");
+
+const WAITS: &str = "waits";
 const RUNS: &str = "runs-out-0-worker";
 
-/// STAT-08.
+/// STAT-02, STAT-08, STAT-09, STAT-11.
 pub(crate) const CASE: Case = Case::new(
-    "While a gang waits and a clock runs, conditions stay as they are and nothing is written again and again",
+    "A gang that waits says why, nothing is written again and again meanwhile, and statuses and metrics follow its binding",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["STAT-08"])
-.nodes(&[nodes(1).gpus(8)]);
+.clauses(&["STAT-02", "STAT-08", "STAT-09", "STAT-11"])
+.nodes(&[nodes(1).gpus(8), nodes(3).gpus(8).joining(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("runs-out").await?;
     test.until_converged("runs-out").await?;
-    for gang in test.submit("waits").await? {
-        test.until_released(&gang).await?;
+    for gang in test.submit(WAITS).await?.iter().filter(|gang| gang.is_base) {
+        test.until_released(gang).await?;
     }
     if let Some(pod) = test.pods_of(RUNS).first() {
         test.pod_becomes(pod, Containers::Crashing).await?;
@@ -42,15 +53,64 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     // A gang that waits is tried again and again, so there is no silence to wait for.
     test.canaries().await?;
     test.mark(WAITING, Value::Null);
-    test.watch_rest(QUIET).await
+    test.watch_rest(QUIET).await?;
+    test.read_metrics().await?;
+    test.nodes_join(1).await?;
+    // Not Ready, as nothing starts it.
+    test.until(Awaited::demanded_by("AON-01", "all bound"), SCHEDULING, |live| live.bound() == 6).await?;
+    test.mark(BOUND, Value::Null);
+    test.caught_up().await?;
+    let history = test.history();
+    let gangs = history.gangs(WAITS).unwrap_or_default();
+    let whys: Vec<_> = gangs.iter().filter_map(|gang| Some((gang, why(gang, &gangs)?))).collect();
+    test.until(Awaited::demanded_by("STAT-02", "bound pods counted, and no reason left"), REACTION, |live| {
+        let counted = gangs.iter().flat_map(|gang| &gang.groups).all(|group| {
+            let found = live.get("PodClique", &group.clique);
+            found.is_some_and(|found| count(&found["status"]["scheduledReplicas"]) == Some(group.replicas))
+        });
+        counted && !whys.iter().any(|(gang, why)| reasons::is_told(live, &history, gang, why))
+    })
+    .await?;
+    test.mark(TOLD, Value::Null);
+    test.read_metrics().await
+}
+
+/// Why a gang waits: the base for the scheduler, a scaled one for its base.
+fn why(gang: &Gang, gangs: &[Gang]) -> Option<Why> {
+    match gang.is_base {
+        true => Some(Why::Scheduler),
+        false => gangs.iter().find(|base| base.is_base).map(|base| Why::Base(base.name.clone())),
+    }
 }
 
 fn judge(history: &History) -> Vec<Finding> {
-    vec![finding("STAT-08", || {
-        conditions::transitions_are_true(history)?;
-        conditions::facts_are_said_once(history)?;
-        let (waiting, _) = history.reached(WAITING)?;
-        let (watched, _) = history.reached(SharedMark::WatchedForRest)?;
-        conditions::no_write_loops(history, waiting, watched)
-    })]
+    vec![
+        finding("STAT-02", || {
+            let shape = replicas(history.submitted(WAITS)?).into_iter().next();
+            let shape = shape.ok_or_else(|| Broken::NotReached("it was sent without replicas".into()))?;
+            let members = shape.groups.iter().flat_map(|group| {
+                (0..group.replicas).flat_map(|index| group.replica(index).collect::<Vec<_>>())
+            });
+            let cliques: Vec<_> = shape.standalone.iter().cloned().chain(members).collect();
+            all(cliques.iter().map(|clique| counts::follow_binding(history, clique)))?;
+            history.reached(TOLD).map(drop)
+        }),
+        finding("STAT-08", || {
+            conditions::transitions_are_true(history)?;
+            conditions::facts_are_said_once(history)?;
+            let (waiting, _) = history.reached(WAITING)?;
+            let (watched, _) = history.reached(SharedMark::WatchedForRest)?;
+            conditions::no_write_loops(history, waiting, watched)
+        }),
+        finding("STAT-09", || {
+            let (waiting, _) = history.reached(SharedMark::WatchedForRest)?;
+            let waited = history.upto(waiting);
+            let gangs = history.gangs(WAITS)?;
+            let whys: Vec<_> = gangs.iter().filter_map(|gang| Some((gang, why(gang, &gangs)?))).collect();
+            all(whys.iter().map(|(gang, why)| reasons::told(&waited, gang, why)))?;
+            let (bound, _) = history.reached(BOUND)?;
+            all(whys.iter().map(|(gang, why)| reasons::over(history, gang, why, bound)))
+        }),
+        finding("STAT-11", || metrics::agree(history, 2)),
+    ]
 }

@@ -1,4 +1,7 @@
 //! Status.
 
 pub(crate) mod calm;
+pub(crate) mod disturbed;
 pub(crate) mod recounted;
+pub(crate) mod refused;
+mod rests;

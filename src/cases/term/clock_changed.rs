@@ -13,7 +13,7 @@ use conformance_judge::life::{generations, termination};
 use conformance_judge::{Shown, binding, ensure, finding, violation};
 use serde_json::{Value, json};
 
-use super::{replica, until_started};
+use super::replica;
 
 const RECYCLED_BEFORE_THE_CHANGE: Code = Code::new("recycled-before-the-change");
 const RECYCLED_LATE: Code = Code::new("recycled-late-after-the-change");
@@ -43,7 +43,7 @@ pub(crate) const CASE: Case = Case::new(
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
-    until_started(test, SET).await?;
+    test.until_started(SET).await?;
     test.scale("PodClique", WORKER, 3).await?;
     test.until_converged(SET).await?;
     let old: Vec<_> = [WORKER, SIDE].iter().flat_map(|clique| test.pods_of(clique)).collect();

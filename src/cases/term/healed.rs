@@ -14,7 +14,7 @@ use conformance_judge::finding;
 use conformance_judge::life::termination;
 use serde_json::Value;
 
-use super::{DELAY, replica, until_started};
+use super::{DELAY, replica};
 
 /// Mark: the delay has run out three times since the loss.
 const WAITED: MarkName = MarkName::of_case("three delays after the loss");
@@ -40,7 +40,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.submit(set).await?;
     }
     test.until_converged("sturdy").await?;
-    until_started(test, "mended").await?;
+    test.until_started("mended").await?;
     let pods = test.pods_of(MENDED);
     let first = pods.first().cloned().unwrap_or_default();
     test.pod_becomes(&first, Containers::Crashing).await?;

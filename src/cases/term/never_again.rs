@@ -12,7 +12,7 @@ use conformance_judge::life::{generations, termination};
 use conformance_judge::{binding, finding};
 use serde_json::Value;
 
-use super::{DELAY, replica, until_started};
+use super::{DELAY, replica};
 
 /// Mark: the delay has run out three times since the recycle.
 const WAITED: MarkName = MarkName::of_case("the delay has run out again and again");
@@ -35,7 +35,7 @@ pub(crate) const CASE: Case = Case::new(
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
-    until_started(test, SET).await?;
+    test.until_started(SET).await?;
     let clock = test.clock("2s").await?;
     for gang in test.submit(HOPELESS).await? {
         test.until_released(&gang).await?;

@@ -1,5 +1,5 @@
-//! 1 node; two gangs of 2 pods. Of one a pod has started, has ended in an error and is not Ready; of the other both are still
-//! being created, for as long as two termination delays.
+//! 1 node; two gangs of 2 pods. Of one a pod has started, has ended in an error and is not Ready; of the other one is still
+//! being created and one still in an init container, for as long as two termination delays.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -9,7 +9,7 @@ use conformance_history::{History, MarkName};
 use conformance_judge::finding;
 use conformance_judge::life::termination;
 
-use super::{DELAY, replica, until_started};
+use super::{DELAY, replica};
 
 /// Mark: the delay has run out twice since.
 const WAITED: MarkName = MarkName::of_case("two delays of unreadiness");
@@ -30,10 +30,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("crashes").await?;
     test.submit("starts").await?;
     test.until_converged("crashes").await?;
-    until_started(test, "starts").await?;
+    test.until_started("starts").await?;
     let clock = test.clock("2s").await?;
-    for pod in test.pods_of(STARTS) {
-        test.pod_becomes(&pod, Containers::Creating).await?;
+    for (pod, state) in test.pods_of(STARTS).iter().zip([Containers::Creating, Containers::Waiting]) {
+        test.pod_becomes(pod, state).await?;
     }
     let old = test.pods_of(CRASHES);
     if let Some(pod) = old.first() {

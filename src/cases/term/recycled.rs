@@ -12,7 +12,7 @@ use conformance_judge::life::{generations, termination};
 use conformance_judge::{binding, finding};
 use serde_json::json;
 
-use super::{DELAY, replica, until_started};
+use super::{DELAY, replica};
 
 /// Mark: there is room again.
 const ROOM: MarkName = MarkName::of_case("room for all again");
@@ -31,7 +31,7 @@ pub(crate) const CASE: Case = Case::new(
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
-    until_started(test, SET).await?;
+    test.until_started(SET).await?;
     let old = test.pods_of(CLIQUE);
     let lost = old.first().cloned().unwrap_or_default();
     let node = test.lose_pod_and_room(&lost).await?;

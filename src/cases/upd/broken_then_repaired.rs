@@ -1,33 +1,38 @@
-//! 1 node x 8 GPUs; a clique of 3 pods, of which 2 are needed, a scaling group of 2 replicas of which one is needed, and beside
+//! 1 node x 8 GPUs; a clique of 3 pods, of which 2 are needed, a scaling group of 4 replicas of which one is needed, and beside
 //! them the canary, each pod with a GPU. The templates change to pods of 64 GPUs, for which there is no room; when the canary,
-//! which changed later, is through, they change back.
+//! which changed later, is through, the group, of which a replica is missing, is scaled in 4 -> 2, and the templates change
+//! back.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_driver::updates::set_revision;
-use conformance_history::{History, Live, MarkName, Pod};
-use conformance_judge::life::updates;
-use conformance_judge::{all, finding};
+use conformance_expect::scaling;
+use conformance_history::{History, Live, MarkName, Pod, SharedMark};
+use conformance_judge::life::{scaled, updates};
+use conformance_judge::{all, cleanup, finding};
 use serde_json::{Value, json};
 
 /// Mark: an update that began later is over.
 const OUTLASTED: MarkName = MarkName::of_case("an update that began later is over");
+/// Mark: what the group was scaled in by is gone.
+const SCALED_IN: MarkName = MarkName::of_case("the group is scaled in");
 /// Mark: every pod is as it was at first.
 const REPAIRED: MarkName = MarkName::of_case("every pod is as it was at first");
 
 const SET: &str = "dodo";
 const CANARY: &str = "finch";
 const CLIQUE: &str = "dodo-0-front";
+const GROUP: &str = "dodo-0-pool";
 
-/// UPD-11, UPD-12.
+/// UPD-11, UPD-12, UPD-14.
 pub(crate) const CASE: Case = Case::new(
     "An update that breaks what it takes stops after its first turn, and the way back repairs it and takes nothing else",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["UPD-11", "UPD-12"])
+.clauses(&["UPD-11", "UPD-12", "UPD-14"])
 .nodes(&[nodes(1).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -43,10 +48,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         live.pods().any(|pod| its(&pod) && pod.node().is_none() && pod.gates().is_empty())
     };
     let begun = Awaited::demanded_by("UPD-12", "the first turn taken");
-    test.until(begun, limits::SCHEDULING, |live| waits(live, CLIQUE) && waits(live, "dodo-0-pool")).await?;
+    test.until(begun, limits::SCHEDULING, |live| waits(live, CLIQUE) && waits(live, GROUP)).await?;
     test.revise(CANARY, "2").await?;
     test.until_updated(CANARY, "UPD-02").await?;
     test.mark(OUTLASTED, Value::Null);
+    test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 2).await?;
+    let gone = scaling::lost(&test.history(), SET);
+    test.until_gone(&gone).await.map_err(|stop| stop.owed_by("UPD-14"))?;
+    test.mark(SCALED_IN, Value::Null);
     test.change_templates(SET, |clique| made_to("1", 1, clique)).await?;
     test.until_updated(SET, "UPD-12").await?;
     test.mark(REPAIRED, Value::Null);
@@ -69,10 +78,21 @@ fn judge(history: &History) -> Vec<Finding> {
             let outlasted = history.waited_for(OUTLASTED)?;
             updates::stopped_after_the_first_turn(history, SET, outlasted)?;
             updates::one_turn_at_a_time(history, SET)?;
-            history.reached(OUTLASTED)?;
+            history.reached(SCALED_IN)?;
             let repaired = history.waited_for(REPAIRED)?;
             updates::through(&history.before(repaired), SET)?;
             history.reached(REPAIRED).map(drop)
+        }),
+        finding("UPD-14", || {
+            updates::are_admitted(history)?;
+            let (scaled, _) = history.reached(SharedMark::Scaled)?;
+            let until = history.waited_for(SCALED_IN)?;
+            all([
+                scaled::highest_go_at_once(history, GROUP, scaled, until),
+                cleanup::removed(&history.upto(until), &scaling::lost(history, SET)),
+                cleanup::removed(history, &scaling::lost(history, SET)),
+            ])?;
+            history.reached(SCALED_IN).map(drop)
         }),
     ]
 }

@@ -2,7 +2,11 @@
 
 pub(crate) mod broken_then_repaired;
 pub(crate) mod in_place_full;
+pub(crate) mod kept_in_rack;
 pub(crate) mod lost_meanwhile;
 pub(crate) mod nothing_changed;
 pub(crate) mod on_delete;
+pub(crate) mod place_taken;
 pub(crate) mod rolled;
+pub(crate) mod scaled_meanwhile;
+pub(crate) mod scaled_turn;

@@ -1,12 +1,14 @@
 //! 1 node x 8 GPUs; a clique of 3 pods, of which 2 are needed, with the strategy OnDelete, and the canary, of 2 pods, without.
-//! Both change. One pod of the first is deleted by hand and one is added; then the strategy changes to RollingRecreate, and in
-//! the middle of another update back.
+//! Both change. One pod of the first is deleted by hand and one is added, and then the first is scaled in by one; then the strategy
+//! changes to RollingRecreate, and in the middle of another update back.
 
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Awaited, Loss, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_history::{History, MarkName, Pod, SharedMark};
+use conformance_judge::life::health::is_ready;
+use conformance_judge::life::scaled;
 use conformance_judge::life::updates::{self, is_of_revision};
 use conformance_judge::{all, binding, finding};
 use serde_json::{Value, json};
@@ -17,6 +19,8 @@ const OUTLASTED: MarkName = MarkName::of_case("an update that began later is ove
 const BACK: MarkName = MarkName::of_case("the deleted pod is back");
 /// Mark: the set has one pod more.
 const GROWN: MarkName = MarkName::of_case("one pod more");
+/// Mark: the set has one pod less, and its clique counts those that are new.
+const SHRUNK: MarkName = MarkName::of_case("one pod less");
 /// Mark: what was old has been rolled.
 const ROLLED: MarkName = MarkName::of_case("what was old was rolled");
 /// Mark: the strategy changed back in the middle of an update, and an update that began later is over.
@@ -26,13 +30,13 @@ const SET: &str = "hand";
 const CLIQUE: &str = "hand-0-finger";
 const CANARY: &str = "clockwork";
 
-/// UPD-21, UPD-22, UPD-24.
+/// UPD-21, UPD-22, UPD-23, UPD-24.
 pub(crate) const CASE: Case = Case::new(
-    "With OnDelete nothing is deleted and whatever is made is new; a change of the strategy counts at once",
+    "With OnDelete nothing is deleted, what is made is new, and what is old goes first; a change of the strategy counts at once",
     |test| Box::pin(drive(test)),
     judge,
 )
-.clauses(&["UPD-21", "UPD-22", "UPD-24"])
+.clauses(&["UPD-21", "UPD-22", "UPD-23", "UPD-24"])
 .nodes(&[nodes(1).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -54,9 +58,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         .await?;
     test.mark(BACK, json!({"name": lost}));
     test.scale("PodClique", CLIQUE, 4).await?;
-    let grown = Awaited::demanded_by("UPD-21", "4 pods of hand bound");
-    test.until(grown, limits::SCHEDULING, |live| live.bound_of(SET) == 4).await?;
+    until_ready(test, 4, "UPD-21").await?;
     test.mark(GROWN, Value::Null);
+
+    test.scale("PodClique", CLIQUE, 3).await?;
+    until_ready(test, 3, "UPD-23").await?;
+    let counted = Awaited::demanded_by("UPD-23", format!("the new pods of {CLIQUE} counted"));
+    test.until(counted, limits::REACTION, |live| updates::counts_the_new(live, CLIQUE).is_ok()).await?;
+    test.mark(SHRUNK, Value::Null);
 
     strategy(test, "RollingRecreate").await?;
     test.until_updated(SET, "UPD-24").await?;
@@ -69,6 +78,16 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     outlasted(test, "3").await?;
     test.mark(HALTED, Value::Null);
     Ok(())
+}
+
+/// Waits until the clique has so many pods, all of them Ready.
+async fn until_ready(test: &TestContext, count: usize, clause: &'static str) -> Result<(), Stop> {
+    let awaited = Awaited::demanded_by(clause, format!("{count} pods of {CLIQUE}, all of them Ready"));
+    test.until(awaited, limits::SCHEDULING, |live| {
+        let own: Vec<_> = live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE)).collect();
+        own.len() == count && own.iter().all(|pod| is_ready(*pod))
+    })
+    .await
 }
 
 fn is_third(pod: &Pod<'_>) -> bool {
@@ -119,6 +138,14 @@ fn judge(history: &History) -> Vec<Finding> {
             binding::replaced(&part, lost, name)?;
             binding::others_untouched(&part, lost, &[name])?;
             history.reached(BACK).map(drop)
+        }),
+        finding("UPD-23", || {
+            updates::are_admitted(history)?;
+            history.reached(GROWN)?;
+            let shrunk = history.waited_for(SHRUNK)?;
+            scaled::least_dear_go(&history.upto(shrunk), CLIQUE)?;
+            updates::counts_the_new(&history.before(shrunk), CLIQUE)?;
+            history.reached(SHRUNK).map(drop)
         }),
         finding("UPD-24", || {
             updates::are_admitted(history)?;

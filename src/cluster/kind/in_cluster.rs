@@ -142,8 +142,10 @@ pub(super) async fn install(
             Err(one) => failed.push(one),
         }
     }
+    let mut settings = spec.controller.configuration.clone();
+    settings["initContainer"] = json!({"image": spec.init_image.reference});
     let configuration = folder.join("operator-configuration.yaml");
-    crate::home::write(&configuration, spec.controller.configuration.to_string())?;
+    crate::home::write(&configuration, settings.to_string())?;
     let faults = spec.controller.faults.iter().map(|fault| format!("--fault={fault}"));
     let flags = [
         format!("--image={}", spec.controller_image.reference),

@@ -53,6 +53,8 @@ pub struct KindSpec {
     pub controller_image: Image,
     /// The fake GPU plugin's image.
     pub plugin_image: Image,
+    /// The image of init containers that wait for other cliques.
+    pub init_image: Image,
     /// The images of schedulers that are built, beside kube-scheduler's, which is in the nodes' image.
     pub scheduler_images: Vec<(Scheduler, Image)>,
     /// The charts of schedulers that helm installs.
@@ -185,7 +187,7 @@ impl Drop for KindCluster {
 impl KindSpec {
     /// The images of the programs that run in the cluster.
     pub fn own_images(&self) -> impl Iterator<Item = &Image> {
-        let own = [&self.controller_image, &self.plugin_image];
+        let own = [&self.controller_image, &self.plugin_image, &self.init_image];
         own.into_iter().chain(self.scheduler_images.iter().map(|(_, image)| image))
     }
 

@@ -13,7 +13,7 @@ use crate::components::{Overrides, Progress, Toolbox};
 use crate::docker::Engine;
 use crate::images::{self, NOBODY};
 use crate::local::ControllerSpec;
-use crate::own_program::{CONTROLLER, ControllerProgram, PLUGIN};
+use crate::own_program::{CONTROLLER, ControllerProgram, INIT, PLUGIN};
 use crate::preflight::{self, Check};
 use crate::schedulers::helm::{Helm, Release};
 use crate::schedulers::in_cluster;
@@ -61,6 +61,7 @@ pub async fn prepare(
     host::check_node_image(&node_image).await?;
     let controller = images::statically(CONTROLLER, wanted.controller_program.own_path()).await?;
     let plugin = images::statically(PLUGIN, None).await?;
+    let init = images::statically(INIT, None).await?;
     let mut scheduler_images = Vec::new();
     for (scheduler, program) in in_cluster::programs() {
         if built.contains(&scheduler) {
@@ -75,6 +76,7 @@ pub async fn prepare(
         controller_image: images::of_program(CONTROLLER, &controller, Some(NOBODY)).await?,
         // The folder of the kubelet's plugins is root's.
         plugin_image: images::of_program(PLUGIN, &plugin, None).await?,
+        init_image: images::of_program(INIT, &init, Some(NOBODY)).await?,
         scheduler_images,
         releases: wanted.releases.to_vec(),
         controller_program: wanted.controller_program.clone(),

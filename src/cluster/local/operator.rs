@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::certs::{Authority, CONTROLLER, Identity};
 use super::controller::ControllerPorts;
-use super::readiness::{ask, plain_client};
 use super::{ClusterSpec, LocalCluster, Part};
 use crate::operator::{Operator, OperatorError, OperatorHome};
+use crate::plain_http::{ask, plain_client};
 use crate::process::Process;
 use crate::{ClusterError, home};
 

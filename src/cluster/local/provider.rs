@@ -6,12 +6,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use conformance_contract::metrics::MetricNames;
 use conformance_contract::scheduler::Scheduler;
 use kube::Client;
 
 use super::{LocalCluster, Part};
 use crate::node_pools::NodePools;
-use crate::provider::{Logs, Provider};
+use crate::operator::Metrics;
+use crate::plain_http::plain_client;
+use crate::provider::{Logs, MetricsPage, Provider};
 use crate::{ClusterError, SchedulerFailure, home};
 
 #[async_trait]
@@ -46,6 +49,20 @@ impl Provider for LocalCluster {
 
     fn operator_death(&self) -> Option<ClusterError> {
         self.operator_death()
+    }
+
+    fn metrics(&self) -> Result<MetricsPage, &'static str> {
+        const UNSAID: &str = "the operator's description does not say where its metrics are";
+        const NOWHERE: &str = "the cluster has no port for the operator's metrics";
+        let (port, path, names) = match &self.spec().operator {
+            None => (self.layout.controller.metrics, "/metrics".to_owned(), MetricNames::default()),
+            Some(operator) => {
+                let place = self.layout.operator_place(operator).map_err(|_| NOWHERE)?;
+                let Metrics { path, names } = operator.description.metrics.clone().ok_or(UNSAID)?;
+                (place.metrics, path, names)
+            }
+        };
+        Ok(MetricsPage { client: plain_client(port).map_err(|_| NOWHERE)?, path, names })
     }
 
     async fn healthy(&self) -> Result<(), ClusterError> {

@@ -8,6 +8,7 @@ use kube::Client;
 
 use super::{LocalCluster, Part};
 use crate::ClusterError;
+use crate::plain_http::{ask, plain_client};
 use crate::process::Process;
 
 /// How long a part of the control plane may take.
@@ -41,15 +42,6 @@ impl LocalCluster {
         }
         let client = plain_client(self.layout.controller.health)?;
         ready("the backend controller", &client, "/readyz", CONTROL_PLANE, || self.dead()).await
-    }
-
-    /// The controller's metrics, in the text format.
-    ///
-    /// # Errors
-    /// [`ClusterError::NotReady`].
-    pub async fn controller_metrics(&self) -> Result<String, ClusterError> {
-        let client = plain_client(self.layout.controller.metrics)?;
-        ready("the controller's metrics", &client, "/metrics", CONTROL_PLANE, || self.dead()).await
     }
 
     /// Waits until every process of a scheduler that can be asked says that it works.
@@ -86,12 +78,6 @@ impl LocalCluster {
     }
 }
 
-pub(super) fn plain_client(port: u16) -> Result<Client, ClusterError> {
-    let url = format!("http://127.0.0.1:{port}");
-    let url = url.parse().map_err(|source| ClusterError::Address { url, source })?;
-    Client::try_from(kube::Config::new(url)).map_err(|source| ClusterError::api("connect", source))
-}
-
 /// Asks until the answer is 200. A question every 25 ms is no load for a process that is just starting.
 async fn ready(
     what: &str,
@@ -113,14 +99,5 @@ async fn ready(
             return Err(ClusterError::NotReady { what: what.into(), seconds: limit.as_secs(), last });
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
-    }
-}
-
-/// One question; what came instead of an answer.
-pub(super) async fn ask(client: &Client, path: &str, limit: Duration) -> Result<String, String> {
-    let request = http::Request::get(path).body(Vec::new()).map_err(|e| e.to_string())?;
-    match tokio::time::timeout(limit, client.request_text(request)).await {
-        Ok(answer) => answer.map_err(|e| e.to_string()),
-        Err(_) => Err("no answer".into()),
     }
 }

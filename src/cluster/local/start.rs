@@ -13,13 +13,19 @@ use crate::cluster_spec::ClusterSpec;
 use crate::components::Toolbox;
 use crate::operator::{Operator, OperatorHome};
 use crate::own_program::ControllerProgram;
+use crate::preflight::available_memory_mib;
 use crate::process::{Launcher, ProcessSpec};
 use crate::schedulers::{Command, ProcessHome};
 use crate::{ClusterError, home, trainer};
 
 /// What every part of a control plane written in Go is started with: a third of an API server's processor time went into
-/// collecting garbage of a heap of 250 MB. The limit keeps that from costing a laptop its memory.
-const GO_COLLECTOR: [(&str, &str); 2] = [("GOGC", "400"), ("GOMEMLIMIT", "1GiB")];
+/// collecting garbage of a heap of 250 MB. The limit, an eighth of what memory there is, keeps that from costing a laptop all
+/// of it.
+fn go_collector() -> [(String, String); 2] {
+    let heap_mib = (available_memory_mib().unwrap_or(0) / 8).clamp(1024, 2048);
+    [("GOGC", "400".to_owned()), ("GOMEMLIMIT", format!("{heap_mib}MiB"))]
+        .map(|(key, value)| (key.to_owned(), value))
+}
 
 /// The programs of a cluster.
 #[derive(Debug, Clone)]
@@ -202,8 +208,7 @@ impl Layout {
             (_, Some(given)) => given,
             (_, None) => (programs.toolbox.get(part.program())?.path.clone(), args),
         };
-        let collector = GO_COLLECTOR.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        let env = collector.into_iter().chain(env).collect();
+        let env = go_collector().into_iter().chain(env).collect();
         Ok(ProcessSpec { name: part.program().into(), program, args, env })
     }
 

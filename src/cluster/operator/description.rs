@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use conformance_contract::metrics::MetricNames;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -69,6 +70,8 @@ pub struct Description {
     pub backends: BTreeMap<String, Backend>,
     /// How it says that it is ready.
     pub readiness: Readiness,
+    /// Where its metrics of gangs are, if it has any.
+    pub metrics: Option<Metrics>,
     /// What it declares: a file relative to this one.
     pub declares: Option<PathBuf>,
 }
@@ -158,6 +161,17 @@ pub struct Readiness {
     /// How long it may take.
     #[serde(default = "a_minute")]
     pub seconds: u64,
+}
+
+/// Where an operator's metrics are.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Metrics {
+    /// Their path on `{metrics-port}`.
+    pub path: String,
+    /// What they are called.
+    #[serde(default)]
+    pub names: MetricNames,
 }
 
 fn a_minute() -> u64 {

@@ -26,7 +26,7 @@ mod word;
 mod tests;
 
 pub use declaration::{Declaration, Declared};
-pub use description::{Description, Readiness};
+pub use description::{Description, Metrics, Readiness};
 pub use error::OperatorError;
 pub use open::{Opened, Operator, open};
 pub use process::OperatorHome;

@@ -119,6 +119,19 @@ async fn releases_of_upstream(#[case] files: &[&str], #[case] variant: &str, #[c
     assert_eq!(operator(&folder).await.variant.as_deref(), Some(variant));
 }
 
+#[test]
+fn metrics_have_names_of_their_own_or_those_of_the_suite() {
+    let metrics = |more: &str| {
+        let (_folder, path) = described(more);
+        let text = std::fs::read_to_string(&path).unwrap();
+        Description::read(&text, &path, None).unwrap().description.metrics
+    };
+    assert_eq!(metrics(""), None);
+    let found = metrics("metrics: {path: /m, names: {gangs: mine}}").unwrap();
+    assert_eq!((found.path.as_str(), found.names.gangs.as_str()), ("/m", "mine"));
+    assert_eq!(found.names.recycles, "grove_recycles_total");
+}
+
 #[tokio::test]
 async fn a_release_without_topology_bindings_is_refused() {
     let error = opened(&upstream(&[])).await.unwrap_err();

@@ -11,6 +11,8 @@ pub struct Group {
     pub backend: Option<&'static str>,
     /// What it is about.
     pub workload: Workload,
+    /// Whether it is about what becomes of a PodCliqueSet after its creation.
+    pub is_later_life: bool,
 }
 
 /// What a part of the contract, or a column of a report, is about.
@@ -42,19 +44,23 @@ pub static GROUPS: [Group; 19] = [
     of_all("KLT", "what only real kubelets show"),
     of_all("MIG", "an operator replaced by another release under live gangs"),
     Group { workload: Workload::TrainJobs, ..of_all("TRN", "Kubeflow TrainJobs") },
-    of_all("STAT", "status"),
-    of_all("TERM", "gang termination"),
-    of_all("START", "startup order"),
-    of_all("UPD", "updates"),
-    of_all("AUTO", "autoscaling and /scale"),
+    later("STAT", "status"),
+    later("TERM", "gang termination"),
+    later("START", "startup order"),
+    later("UPD", "updates"),
+    later("AUTO", "autoscaling and /scale"),
 ];
 
 const fn of_all(id: &'static str, title: &'static str) -> Group {
-    Group { id, title, backend: None, workload: Workload::PodCliqueSets }
+    Group { id, title, backend: None, workload: Workload::PodCliqueSets, is_later_life: false }
+}
+
+const fn later(id: &'static str, title: &'static str) -> Group {
+    Group { is_later_life: true, ..of_all(id, title) }
 }
 
 const fn of_one(id: &'static str, title: &'static str, backend: &'static str) -> Group {
-    Group { id, title, backend: Some(backend), workload: Workload::PodCliqueSets }
+    Group { backend: Some(backend), ..of_all(id, title) }
 }
 
 /// The part that a clause of that id belongs to, such as `AON` for `AON-02`.

@@ -9,9 +9,10 @@
 
 use super::{Clause, Feature, Level, Tier};
 use Feature::{
-    AtomicPodGang, AtomicTrainJob, Autoscaling, CompositePodGroup, External, JobWorkload, Kubelet,
-    QueueLabel, SelfHealing, StartupOrder, TopologyNested, TopologyPerClique, TopologyPerGroup,
-    TopologyPerReplica, TopologyPreferred, TopologyRequired, TopologyResource, TrainJob,
+    AtomicPodGang, AtomicTrainJob, Autoscaling, CompositePodGroup, External, FreshGang, HalfGangRelease,
+    JobWorkload, Kubelet, Metrics, PodGangStatus, QueueLabel, SelfHealing, StartupOrder, TopologyNested,
+    TopologyPerClique, TopologyPerGroup, TopologyPerReplica, TopologyPreferred, TopologyRequired,
+    TopologyResource, TrainJob,
 };
 
 pub(super) const fn contract(id: &'static str, text: &'static str, source: &'static str) -> Clause {
@@ -442,15 +443,29 @@ pub static CLAUSES: &[Clause] = &[
     // Status.
     contract("STAT-01", "PodClique: replicas, scheduled, ready, gated, updated = counts over pods that do not \
         terminate; ready ≤ scheduled ≤ replicas, gated + scheduled ≤ replicas", "GROVE, OWN (terminating)"),
+    scheduling("STAT-02", "scheduledReplicas and PodCliqueScheduled follow `spec.nodeName` within 5 s, without any \
+        container having started", "OWN"),
     contract("STAT-03", "Group: scheduled = replicas with every member held now; available = of these, every member \
         ready ≥ its m; updated = of these, every member current; indices ≥ R count nowhere", "GROVE"),
     contract("STAT-04", "PCS: available = replicas with every standalone clique ready ≥ m and every group available \
         ≥ M; updated = of these, all current", "GROVE"),
+    scheduling("STAT-05", "Convergence: at every rest all status is the function of the objects that 01-04 say, \
+        whatever writes were lost, doubled or in conflict on the way (harness answers the n-th status write with a \
+        conflict, a timeout after commit)", "#775, #747"),
     contract("STAT-06", "observedGeneration never runs ahead of what was done, and reaches generation at rest, also \
         while pods wait for room", "GROVE, OWN").across_kinds(),
+    scheduling("STAT-07", "PodGang: `Scheduled` True once every podgroup has minReplicas bound (of the current \
+        generation), `Ready` likewise by readiness, both back to False on loss; `Unhealthy` from a breach; phase is \
+        not left at Pending", "#763, OWN").of(PodGangStatus),
     contract("STAT-08", "lastTransitionTime moves with status only; a condition is not rewritten with another text \
         for the same fact more than once per 5 s; no write loops while anything waits (pending gang, stuck update, \
         running clock)", "#692, OWN"),
+    scheduling("STAT-09", "A gang that waits says why within 5 s, on its PodGang or PCS: gate (which base), queue, \
+        no room (the scheduler's words), missing resource; the reason goes when it is over", "#729, OWN"),
+    contract("STAT-10", "A failing backend write is an event and a condition with the cause, retried with growing \
+        pauses, and gone after success", "GROVE, OWN").not_of_external(),
+    scheduling("STAT-11", "/metrics: gangs by state, recycles, updates, time to bound; numbers agree with the history",
+        "G498").of(Metrics),
 
     // Gang termination.
     contract("TERM-01", "Arithmetic of `MinAvailableBreached`: scheduled < m → \
@@ -473,15 +488,32 @@ pub static CLAUSES: &[Clause] = &[
     scheduling("TERM-07", "The new generation is a gang like the first: one pod short → none of it is ever bound; \
         room → whole, in the backend's units; gates open only after PodGang and gang resources speak of it, and \
         after the last pod of the old generation is gone or no longer counts with the scheduler", "BRIEF, LIFE").across_kinds(),
+    scheduling("TERM-08", "As TERM-07 while an old pod hangs in termination (harness finalizer; lost node): with \
+        room, the new generation is bound whole beside it; without, not at all", "#401, OWN").of(FreshGang),
+    scheduling("TERM-09", "Freed room is fought for: a waiting gang that fits may win it; then the recycled one \
+        waits whole. At no time two gangs hold halves", "OWN"),
     scheduling("TERM-10", "After a recycle of the PCS replica no pod of a scaled gang is bound before generation 2 \
         of the base has its minimum bound; scaled gangs of generation 1 do not survive", "GROVE, OWN"),
     contract("TERM-11", "Readiness counts: bound but crash-looping or unready below m for D → recycle; \
         ContainerCreating, image pull, a waiting grove-initc → never", "GROVE, OWN"),
     scheduling("TERM-12", "Kept over a recycle: live replicas of cliques and groups, PodGang names, Services, HPAs, \
         claims of PCS and groups, other PCS replicas and their resourceVersions", "GROVE, #826"),
+    scheduling("TERM-13", "An update suspends the clock of what is in its turn only, not of other replicas; \
+        afterwards a whole D. An update that makes no progress for D while breached is no shelter: the recycle \
+        comes, with the new template", "GROVE, OWN (no shelter)"),
+    scheduling("TERM-14", "The controller is killed at any write of a recycle, and for D/2 in the middle of a \
+        clock: each pod of the scope is replaced at least once and at most twice; the clock keeps its start; \
+        nothing is left half deleted", "GROVE (one extra), OWN"),
     contract("TERM-15", "D changed while a clock runs counts for it; scale-in or deletion of the scope while a \
         clock runs: no recycle, nothing left; a standalone PodClique deleted by hand comes back with its live \
         replicas and no recycle of its neighbours", "OWN"),
+    scheduling("TERM-16", "A group replica of the base gang recycled alone comes back whole or not at all (Σ its \
+        minimums), since the gang is below its minimum without it", "OWN").of(AtomicPodGang),
+    scheduling("TERM-17", "On a backend without AtomicPodGang: a gang with a bound podgroup and one never bound for \
+        D gives its capacity back, so that two half gangs do not hold each other for ever",
+        "OWN").of(HalfGangRelease),
+    scheduling("TERM-18", "The new generation may take another domain, and must where the old one no longer holds \
+        it; all of it in one domain", "OWN").of(TopologyRequired),
     scheduling("TERM-19", "Told: one Normal event per recycle with index and cause, AllScheduledReplicasLost where \
         true, `GangTerminationInProgress` True from the recycle until the scope is healthy and not before, PCS \
         availableReplicas one less meanwhile", "GROVE"),
@@ -496,8 +528,19 @@ pub static CLAUSES: &[Clause] = &[
         others resolve exactly", "GROVE, OWN (names)").of(StartupOrder),
     contract("START-03", "Least rights: get, list, watch on pods in the namespace; token in grove-initc only; Role, \
         binding, Secret gone with the PCS", "GROVE, OWN").of(StartupOrder),
+    scheduling("START-04", "No main container of a child starts before an instant at which every parent had its m \
+        pods Ready at once; judged by order of watch events, not by second stamps", "GROVE SO1-4, #323").of(StartupOrder),
     scheduling("START-05", "Order holds containers, never scheduling: the hard gang is bound whole before any \
         container starts, with room for exactly it", "GROVE").of(StartupOrder),
+    scheduling("START-06", "Only live pods of the own generation count: prefix namesakes, terminating parents, \
+        another PCS replica's parents do not", "OWN").of(StartupOrder),
+    scheduling("START-07", "Recycle and replacement: order holds again for the new generation; a single replaced \
+        child starts when its parents have m Ready, at once if they have", "OWN").of(StartupOrder),
+    scheduling("START-08", "No standstill with updates: an update of parent and child ends; a child's turn does not \
+        begin while a parent stands below its m; a child waiting in grove-initc is not healthy forever: the \
+        parent's breach is what recycles", "OWN").of(StartupOrder),
+    contract("START-09", "A child held back by order is told from a broken one: its PodClique names the parents and \
+        how many of them are Ready of how many, within 5 s, and no longer than it is so", "OWN").of(StartupOrder),
 
     // Updates.
     contract("UPD-01", "An update starts when a clique template's labels, annotations, podSpec or priorityClassName \
@@ -513,25 +556,41 @@ pub static CLAUSES: &[Clause] = &[
         pods that are not Ready may go at once; a Ready pod is Ready whatever its past restarts", "GROVE, #697, #740"),
     scheduling("UPD-05", "Without room elsewhere it proceeds in place (delete first), r = m, cluster exactly full",
         "GROVE RU10"),
+    scheduling("UPD-06", "A waiting gang may take the freed place, only whole; then the update waits, nothing else \
+        is taken down, nobody is evicted; room comes: it ends", "OWN"),
     contract("UPD-07", "PodGangs, podgroups' minReplicas and gang resources keep UID and shape through an update; \
         each write of podReferences adds only pods that exist, and a gone pod's name is gone within 5 s",
         "GROVE, G531, G537").across_kinds(),
     scheduling("UPD-08", "A replacement is ungated only when its PodGang names it and its gang resource exists; it \
         carries the same membership fields and is bound as a member; the others keep UID and node", "OWN").across_kinds(),
+    scheduling("UPD-09", "A scaled gang's turn: the new replica is again all-or-nothing and waits for nobody but \
+        its base, which is bound", "OWN"),
     scheduling("UPD-10", "Second change mid-way: all end on the last; no pod with the middle template is made after \
         the last was accepted (+ 5 s); still one PCS replica at a time", "#400, #565"),
     scheduling("UPD-11", "Back to the first template mid-way: pods still on it are not touched", "OWN"),
     scheduling("UPD-12", "A broken update (unready image, impossible request) stops after its first turn per clique \
         and group; the rest keeps running; the next change repairs it without hands", "GROVE, #840"),
+    scheduling("UPD-13", "Scaling in an update, before or in it, PCS, group or clique, in or out: ends; no pod is \
+        made twice, none is left over; new ones have the new template; final counts exact", "GROVE RU11-21"),
+    contract("UPD-14", "Scale-in while lower replicas are missing (turn or recycle): exactly indices ≥ R go, at \
+        once and for good", "OWN"),
     scheduling("UPD-15", "A pod lost where the turn has not come is replaced once, is counted by its true template, \
         and is not replaced again if it is already new", "OWN"),
+    scheduling("UPD-17", "The controller is killed at any write of an update; deletion, namespace deletion, PCS \
+        scale-in of the replica in turn: ends right, no turn is taken twice", "OWN"),
     contract("UPD-18", "Progress is true at every event: updatedReplicas ≤ live new pods (replicas), completed and \
         current name pods or indices that had their turn, counts never fall within one update but by loss",
         "GROVE, #785").across_kinds(),
+    scheduling("UPD-19", "A replacement stays in the gang's domain; without room there it waits, and TERM-13 decides",
+        "OWN").of(TopologyRequired),
+    contract("UPD-20", "A change that the gang resource cannot follow (priorityClassName on immutable PodGroups, \
+        queue) is refused with the field's name; where it can follow it does", "OWN"),
     scheduling("UPD-21", "OnDelete: the controller deletes nothing; updateEndedAt at once; whatever is made later, \
         for any reason (hand, eviction, recycle, scale-out, lost node), is new", "GROVE OD1-2 and OD4-7"),
     scheduling("UPD-22", "OnDelete: a pod deleted by hand comes back as a member of its running gang, nobody else \
         moves; all pods of a gang deleted at once come back all-or-nothing", "GROVE OD8, OWN"),
+    contract("UPD-23", "OnDelete: scale-in of a clique prefers, among equals, old pods; updatedReplicas counts",
+        "GROVE OD3"),
     scheduling("UPD-24", "Strategy changed: to RollingRecreate with old pods left → they are rolled; to OnDelete \
         mid-way → the turn in hand ends, no other begins, updateEndedAt", "OWN"),
 

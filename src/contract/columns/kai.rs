@@ -40,10 +40,16 @@ static COLUMN: Column = Column {
         Feature::Kubelet,
         Feature::Autoscaling,
         Feature::StartupOrder,
+        Feature::PodGangStatus,
+        Feature::Metrics,
     ],
     why_not: &[
         NO_PLACE_PER_REPLICA,
         NEVER_HALF,
+        (
+            Feature::FreshGang,
+            "its PodGroup is one for all generations of a gang, and counts a pod that hangs",
+        ),
         (Feature::CompositePodGroup, "it has gang resources of its own"),
         (Feature::External, "its scheduler reads gang resources of its own, not PodGangs"),
     ],

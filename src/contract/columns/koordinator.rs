@@ -37,6 +37,9 @@ static COLUMN: Column = Column {
         Feature::Kubelet,
         Feature::Autoscaling,
         Feature::StartupOrder,
+        Feature::PodGangStatus,
+        Feature::Metrics,
+        Feature::FreshGang,
     ],
     why_not: &[
         NO_PLACE_PER_REPLICA,

@@ -75,6 +75,10 @@ static POD_GROUP: Column = Column {
         Feature::Kubelet,
         Feature::Autoscaling,
         Feature::StartupOrder,
+        Feature::PodGangStatus,
+        Feature::Metrics,
+        Feature::FreshGang,
+        Feature::HalfGangRelease,
     ],
     why_not: &[
         (
@@ -103,6 +107,9 @@ static POD_GANG: Column = Column {
         Feature::Kubelet,
         Feature::Autoscaling,
         Feature::StartupOrder,
+        Feature::PodGangStatus,
+        Feature::Metrics,
+        Feature::FreshGang,
     ],
     why_not: &[
         (
@@ -137,6 +144,9 @@ static TREE: Column = Column {
         Feature::Kubelet,
         Feature::Autoscaling,
         Feature::StartupOrder,
+        Feature::PodGangStatus,
+        Feature::Metrics,
+        Feature::FreshGang,
     ],
     why_not: &[NO_PLACE_PER_REPLICA, NEVER_HALF, FIXED_SIZE, PREFERRED, RESOURCE, EXTERNAL],
     gates: &[("GenericWorkload", "AON-02"), TOPOLOGY_GATE, ("CompositePodGroup", "AON-08")],

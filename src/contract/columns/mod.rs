@@ -28,15 +28,8 @@ const NEVER_HALF: (Feature, &str) =
 
 /// What the reference controller does not do yet, on any backend. A feature that it does is in the columns' own lists.
 const NOT_YET: &str = "the reference controller does not do it yet";
-pub(crate) const OF_NO_BACKEND: &[(Feature, &str)] = &[
-    (Feature::FreshGang, NOT_YET),
-    (Feature::HalfGangRelease, NOT_YET),
-    (Feature::RevisionedRestore, NOT_YET),
-    (Feature::ScaleToZero, NOT_YET),
-    (Feature::Claims, NOT_YET),
-    (Feature::PodGangStatus, NOT_YET),
-    (Feature::Metrics, NOT_YET),
-];
+pub(crate) const OF_NO_BACKEND: &[(Feature, &str)] =
+    &[(Feature::RevisionedRestore, NOT_YET), (Feature::ScaleToZero, NOT_YET), (Feature::Claims, NOT_YET)];
 
 /// A scheduler, as far as the contract has to know it.
 pub(crate) struct Description {

@@ -142,6 +142,28 @@ impl TestContext {
         }))
     }
 
+    /// Asks about what nobody watches, again and again, until there is an answer.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`] if the limit runs out; else what a question stopped with.
+    pub(crate) async fn until_answered<T, F: Future<Output = Result<Option<T>, Stop>> + Send>(
+        &self,
+        condition: Awaited<'_>,
+        limit: Limit,
+        ask: impl Fn() -> F + Send,
+    ) -> Result<T, Stop> {
+        let begin = Instant::now();
+        loop {
+            if let Some(answer) = ask().await? {
+                return Ok(answer);
+            }
+            if begin.elapsed() > self.length(limit) {
+                return Err(self.waited(condition, limit, begin, String::new()));
+            }
+            tokio::time::sleep(limits::PACE).await;
+        }
+    }
+
     /// What shows that a wait since then means nothing.
     fn too_slow_since(&self, begin: Instant) -> Option<String> {
         let shortened = || format!("limits were shortened to × {} (--timeout-scale)", self.scale);

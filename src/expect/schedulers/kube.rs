@@ -126,6 +126,10 @@ impl Expectations for Kube {
         }
     }
 
+    fn follows_priority(&self) -> bool {
+        false
+    }
+
     fn claim(&self, pcs: &mut Value) {
         let scope = &mut pcs["metadata"]["annotations"][names::GANG_SCOPE];
         if scope.is_null() {

@@ -144,6 +144,11 @@ pub trait Expectations: Sync {
         resource["spec"]["priorityClassName"] == class
     }
 
+    /// Whether its gang resources can follow another priority class (UPD-20).
+    fn follows_priority(&self) -> bool {
+        true
+    }
+
     /// Makes a PodCliqueSet one for this backend, where its manifest does not say otherwise.
     fn claim(&self, pcs: &mut Value);
 

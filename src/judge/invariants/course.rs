@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use conformance_expect::scopes::replicas;
 use conformance_history::{History, Version, controller, count, text};
+use serde_json::Value;
 
 use crate::life::generations::recycles;
 
@@ -21,9 +22,11 @@ impl<'a> Course<'a> {
     }
 
     /// The PodCliqueSet replicas that are recycled, by the place of the version that begins it: the names of their cliques
-    /// begin so.
+    /// begin so. Without a termination delay of its own none is within the life of a case, and what an update takes down before
+    /// it was Ready only looks like it.
     pub(super) fn recycled(&self) -> BTreeMap<usize, String> {
-        let all = self.history.header.submitted.values().flat_map(|pcs| {
+        let is_delayed = |pcs: &&Value| !pcs["spec"]["template"]["terminationDelay"].is_null();
+        let all = self.history.header.submitted.values().filter(is_delayed).flat_map(|pcs| {
             let most = self.history.named("PodCliqueSet", text(&pcs["metadata"]["name"]));
             let most = most.filter_map(|version| count(&version.object["spec"]["replicas"])).max();
             let mut grown = pcs.clone();

@@ -6,7 +6,7 @@ use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::schedulers;
-use conformance_history::{Change, Version, condition, list};
+use conformance_history::{Change, Pod, Version, condition, list};
 
 use super::course::{Course, is_groves_pod};
 use crate::gangs::UNINITIALIZED_AGAIN;
@@ -60,6 +60,8 @@ fn released_with(version: &Version<'_>, before: &[&str], gates: &[&str]) -> Opti
 #[derive(Default)]
 struct There<'a> {
     pod_gangs: BTreeMap<&'a str, Version<'a>>,
+    /// PodGangs as they were when they were deleted.
+    gone: Vec<Version<'a>>,
     /// Gang resources of the kind that pods join, by name.
     groups: BTreeSet<&'a str>,
 }
@@ -69,11 +71,24 @@ impl<'a> There<'a> {
         let is_there = version.change != Change::Deleted;
         match version.kind() {
             "PodGang" if is_there => drop(self.pod_gangs.insert(version.uid(), *version)),
-            "PodGang" => drop(self.pod_gangs.remove(version.uid())),
+            "PodGang" => {
+                self.pod_gangs.remove(version.uid());
+                self.gone.push(*version);
+            }
             kind if Some(kind) == joined && is_there => drop(self.groups.insert(version.name())),
             kind if Some(kind) == joined => drop(self.groups.remove(version.name())),
             _ => (),
         }
+    }
+
+    /// Whether a PodGang that is gone referred to the pod and was Initialized: a release that was due may cross its
+    /// deletion.
+    fn was_ready_for(&self, pod: Pod<'_>) -> bool {
+        self.gone.iter().any(|gang| {
+            let podgroups = list(&gang.object["spec"]["podgroups"]).iter();
+            let mut named = podgroups.flat_map(|podgroup| list(&podgroup["podReferences"]));
+            is_initialized(gang) && named.any(|reference| reference["name"] == pod.name())
+        })
     }
 
     /// The PodGangs that list a PodClique.
@@ -153,6 +168,9 @@ pub(super) fn in_order(course: &Course<'_>) -> Ruling {
     let target = course.history.header.target;
     at_release(course, |version, there| {
         let pod = version.pod();
+        if there.was_ready_for(pod) {
+            return None;
+        }
         let expectations = schedulers::of(target);
         let (code, missing) = if !there.listing(pod.pod_clique()).any(is_initialized) {
             let clique = pod.pod_clique().unwrap_or("no PodClique");

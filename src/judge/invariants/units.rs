@@ -49,16 +49,19 @@ pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
         }
     };
     let recycled = course.recycled();
+    let mut left: BTreeSet<&str> = BTreeSet::new();
     for version in &course.versions {
-        if let Some(prefix) = recycled.get(&version.index) {
-            for watched in sets.values_mut().flatten() {
-                let is_its =
-                    watched.unit.minimums.iter().any(|(clique, _)| clique.starts_with(prefix.as_str()));
-                watched.was_whole &= !is_its;
-            }
-        }
         while let Some(pass) = passes.next_if(|pass| pass.ended < version.revision()) {
             look(&pass, &sets, &bound);
+        }
+        if let Some(prefix) = recycled.get(&version.index) {
+            let is_its = |clique: &str| clique.starts_with(prefix.as_str());
+            for watched in sets.values_mut().flatten() {
+                watched.was_whole &= !watched.unit.minimums.iter().any(|(clique, _)| is_its(clique));
+            }
+            // What is recycled is no unit any longer, whichever pod of it goes first.
+            let its_pods = bound.iter_mut().filter(|(clique, _)| is_its(clique));
+            left.extend(its_pods.flat_map(|(_, pods)| std::mem::take(pods).into_keys()));
         }
         match version.kind() {
             "PodCliqueSet" if !is_of_canary(version.object) => {
@@ -75,12 +78,16 @@ pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
                 }
             }
             "PodClique" if version.change == Change::Deleted => {
-                bound.remove(version.name());
+                left.extend(bound.remove(version.name()).unwrap_or_default().into_keys());
                 for watched in sets.values_mut().flatten() {
-                    let is_its = watched.unit.minimums.iter().any(|(clique, _)| clique == version.name());
-                    watched.was_whole &= !is_its;
+                    let cliques = || watched.unit.minimums.iter().map(|(clique, _)| clique.as_str());
+                    // A scaling group's replica may be recycled alone; the rest of its gang goes on.
+                    let goes_on =
+                        cliques().any(|clique| bound.get(clique).is_some_and(|pods| !pods.is_empty()));
+                    watched.was_whole &= goes_on || !cliques().any(|clique| clique == version.name());
                 }
             }
+            "Pod" if left.contains(version.uid()) => {}
             "Pod" if is_groves_pod(version) && is_for(version, target.backend()) => {
                 let pod = version.pod();
                 let clique = bound.entry(pod.pod_clique().unwrap_or_default()).or_default();

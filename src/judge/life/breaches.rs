@@ -6,7 +6,7 @@ use conformance_expect::scopes::{Clique, ScalingGroup, Scope, SetReplica};
 use conformance_history::{Change, History, Version};
 
 use super::census::Census;
-use super::generations::recycles;
+use super::generations::{Recycle, recycles};
 
 /// A time in which a scope was breached without a break.
 #[derive(Debug, Clone, Copy)]
@@ -51,11 +51,20 @@ impl<'a> Breaches<'a> {
 /// The replica while its history is gone through.
 struct Walk<'a, 'r> {
     replica: &'r SetReplica,
-    /// When which cliques begin another generation.
-    anew: BTreeMap<usize, Vec<String>>,
+    /// When others begin.
+    anew: BTreeMap<usize, Anew<'a>>,
     census: Census<'a>,
+    /// Pods of earlier generations, by uid: none holds a clique or is missed, in whatever order they go.
+    former: BTreeSet<&'a str>,
     held: BTreeSet<String>,
     missing: BTreeSet<String>,
+}
+
+/// The cliques that begin another generation, and their pods till then.
+#[derive(Debug, Default)]
+struct Anew<'a> {
+    cliques: Vec<String>,
+    old: BTreeSet<&'a str>,
 }
 
 impl<'a, 'r> Walk<'a, 'r> {
@@ -65,7 +74,12 @@ impl<'a, 'r> Walk<'a, 'r> {
             let sizes = sizes.filter_map(|version| version.object["spec"]["replicas"].as_u64());
             sizes.filter_map(|size| usize::try_from(size).ok()).max().unwrap_or(0).max(group.replicas)
         };
-        let mut anew: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        let mut anew: BTreeMap<usize, Anew<'a>> = BTreeMap::new();
+        let mut begin = |recycle: Recycle<'a>, cliques: &[String]| {
+            let anew = anew.entry(recycle.begun.index).or_default();
+            anew.cliques.extend_from_slice(cliques);
+            anew.old.extend(recycle.old);
+        };
         let names =
             |cliques: &mut dyn Iterator<Item = Clique>| cliques.map(|clique| clique.name).collect::<Vec<_>>();
         let mut of_groups = Vec::new();
@@ -74,7 +88,7 @@ impl<'a, 'r> Walk<'a, 'r> {
                 let cliques = names(&mut group.replica(index));
                 let scope = Scope::GroupReplica { group: group.name.clone(), index };
                 for recycle in recycles(history, &scope) {
-                    anew.entry(recycle.begun.index).or_default().extend(cliques.clone());
+                    begin(recycle, &cliques);
                 }
                 of_groups.extend(cliques);
             }
@@ -82,20 +96,25 @@ impl<'a, 'r> Walk<'a, 'r> {
         let all: Vec<_> =
             names(&mut replica.standalone.iter().cloned()).into_iter().chain(of_groups).collect();
         for recycle in recycles(history, &replica.scope()) {
-            anew.entry(recycle.begun.index).or_default().extend(all.clone());
+            begin(recycle, &all);
         }
-        let (held, missing) = (BTreeSet::new(), BTreeSet::new());
-        Self { replica, anew, census: Census::default(), held, missing }
+        let (former, held, missing) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        Self { replica, anew, census: Census::default(), former, held, missing }
     }
 
     fn walked(mut self, history: &'a History) -> Breaches<'a> {
         let mut found = Breaches::default();
         for version in history.versions() {
-            for clique in self.anew.remove(&version.index).unwrap_or_default() {
+            let anew = self.anew.remove(&version.index);
+            let is_of_former = anew.is_none() && self.former.contains(version.uid());
+            let anew = anew.unwrap_or_default();
+            for clique in anew.cliques {
                 self.held.remove(&clique);
                 self.missing.remove(&clique);
             }
-            if !self.census.take(version) {
+            anew.old.iter().for_each(|uid| self.census.forget(uid));
+            self.former.extend(anew.old);
+            if is_of_former || !self.census.take(version) {
                 continue;
             }
             if version.kind() == "PodClique" && version.change == Change::Deleted {
@@ -184,6 +203,25 @@ mod tests {
     fn a_recycled_scope_has_to_be_held_again() {
         let recycled = running().modified(going("a")).modified(going("b")).added(pod("c", None));
         assert_eq!(times(recycled.later(9).added(pod("d", None)), &pair(), &scope()), []);
+    }
+
+    #[test]
+    fn the_order_in_which_old_pods_go_is_nobodys_concern() {
+        let of_b = |mut pod: Value| {
+            pod["metadata"]["labels"][names::POD_CLIQUE] = json!("w-0-b");
+            pod
+        };
+        let cliques = json!([{"name": "a", "spec": {"replicas": 1}}, {"name": "b", "spec": {"replicas": 1}}]);
+        let pcs =
+            json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {"cliques": cliques}}});
+        let pair = replicas(&pcs).remove(0);
+        let story = Story::flat().added(pod("a", Some("n"))).added(of_b(pod("b", Some("n"))));
+        let lost =
+            story.later(3).mark(SharedMark::PodLost, json!({"name": "a"})).deleted(pod("a", Some("n")));
+        let recycled =
+            lost.added(pod("c", None)).later(4).modified(going("c")).later(1).modified(of_b(going("b")));
+        let again = recycled.added(pod("d", None)).added(of_b(pod("e", None)));
+        assert_eq!(times(again, &pair, &scope()), [(3, Some(7))], "b is not missed, being of old");
     }
 
     /// A group of `size` replicas, of which `min` are needed, each of one pod; all bound, then those of `lost` are gone.

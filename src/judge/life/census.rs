@@ -40,6 +40,11 @@ impl<'a> Census<'a> {
         true
     }
 
+    /// Counts a pod no more.
+    pub fn forget(&mut self, uid: &str) {
+        self.pods.remove(uid);
+    }
+
     /// All that are live.
     pub fn pods(&self) -> impl Iterator<Item = Version<'a>> {
         self.pods.values().copied()

@@ -1,15 +1,17 @@
-//! What statuses should say, recounted from the pods and objects that there are (STAT-01, STAT-03, STAT-04, TERM-01).
+//! What statuses should say, recounted from the pods and objects that there are (STAT-01 to STAT-04, TERM-01).
 
 use conformance_contract::names;
-use conformance_contract::ruling::Ruling;
+use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_expect::scopes::{Clique, ScalingGroup, replicas};
-use conformance_history::{Change, History, Live, Pod, condition, count, text};
+use conformance_history::{Change, History, Live, Pod, Version, condition, count, text};
 use serde_json::{Value, json};
 
+use super::census::Census;
 use super::health::{is_bound, is_healthy, is_live, is_ready};
-use crate::{Shown, none, violation};
+use crate::{PATIENCE, Shown, all, none, violation};
 
+const BINDING_NOT_FOLLOWED: Code = Code::new("binding-not-followed");
 const MISCOUNTED: Code = Code::new("miscounted");
 const COUNTS_CONTRADICT: Code = Code::new("counts-contradict-each-other");
 
@@ -227,6 +229,56 @@ pub fn go_together(history: &History) -> Ruling {
     }))
 }
 
+/// Five seconds after the number of a clique's bound pods has changed, and has not changed again meanwhile, its status says so,
+/// and whether they are enough, whatever their containers do (STAT-02).
+///
+/// # Errors
+/// A violation per number that is not told; [`Broken::NotReached`] if the history ends before it has to be.
+pub fn follow_binding(history: &History, clique: &Clique) -> Ruling {
+    let mut census = Census::default();
+    let mut changes: Vec<(Version<'_>, usize)> = Vec::new();
+    for version in history.versions() {
+        if census.take(version) && version.kind() == "Pod" {
+            let bound = census.bound(&clique.name);
+            if changes.last().map_or(0, |(_, bound)| *bound) != bound {
+                changes.push((version, bound));
+            }
+        }
+    }
+    let end = history.last_at();
+    let mut rulings = Vec::new();
+    for (place, (version, bound)) in changes.iter().enumerate() {
+        let due = version.at.saturating_add(PATIENCE).unwrap_or(version.at);
+        if changes.get(place + 1).is_some_and(|(next, _)| next.at <= due) {
+            continue;
+        }
+        let told = history.named("PodClique", &clique.name).filter(|told| told.at <= due).last();
+        let is_told = told.is_some_and(|told| {
+            let scheduled =
+                condition(told.object, "PodCliqueScheduled").is_some_and(|found| found["status"] == "True");
+            count(&told.object["status"]["scheduledReplicas"]).unwrap_or(0) == *bound
+                && scheduled == (*bound >= clique.min)
+        });
+        rulings.push(if is_told {
+            Ok(())
+        } else if end <= due {
+            Err(Broken::NotReached(format!("{} was not watched for {} s", clique.name, PATIENCE.as_secs())))
+        } else {
+            let message = format!(
+                "{bound} pods of {} were bound, and {} s later its status says otherwise",
+                clique.name,
+                PATIENCE.as_secs()
+            );
+            let found = violation(BINDING_NOT_FOLLOWED, message).shown_by("bound", *version);
+            none([told.into_iter().fold(found, |found, told| found.shown_by("its status", told))])
+        });
+    }
+    match changes.is_empty() {
+        true => Err(Broken::NotReached(format!("no pod of {} was ever bound", clique.name))),
+        false => all(rulings),
+    }
+}
+
 /// Whether a PodCliqueSet and all that belongs to it have taken in their generation.
 pub fn is_observed(live: &Live, set: &str) -> bool {
     let kinds = ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique"];
@@ -343,6 +395,34 @@ mod tests {
         assert!(group.is_empty() && set.is_empty(), "{group:?} {set:?}");
         let (group, set) = grouped(states, json!({"availableReplicas": 7}), json!({"availableReplicas": 7}));
         assert!(!group.is_empty() && !set.is_empty());
+    }
+
+    #[rstest::rstest]
+    #[case::in_time(3, 2, "True", true)]
+    #[case::late(6, 2, "True", false)]
+    #[case::one_less(3, 1, "True", false)]
+    #[case::not_said_to_be_enough(3, 2, "False", false)]
+    fn bindings_are_followed(
+        #[case] after: i64,
+        #[case] said: usize,
+        #[case] enough: &str,
+        #[case] right: bool,
+    ) {
+        let saying = |said: usize, enough: &str| {
+            let conditions = json!([{"type": "PodCliqueScheduled", "status": enough}]);
+            pclq("c", 2, json!({"scheduledReplicas": said, "conditions": conditions}))
+        };
+        let pods = [pod("a", "c", "pending"), pod("b", "c", "pending")];
+        let made = Story::flat().added(saying(0, "False")).all_added(pods);
+        let bound = made.modified(pod("a", "c", "bound")).modified(pod("b", "c", "bound"));
+        let told = bound.later(after).modified(saying(said, enough)).later(9).added(object("Node", "n"));
+        let found = follow_binding(&told.end(), &clique("c", 2, 2));
+        assert_eq!(found.is_ok(), right, "{found:?}");
+        if !right {
+            assert!(crate::message(found).contains("2 pods of c were bound, and 5 s later"));
+        }
+        let never = follow_binding(&Story::flat().added(saying(0, "False")).end(), &clique("c", 2, 2));
+        assert!(matches!(never, Err(Broken::NotReached(_))));
     }
 
     #[rstest::rstest]

@@ -1,13 +1,14 @@
 //! When a scope was recycled, and which of its pods are of which generation.
 //!
 //! A recycle is recognised by what happens to pods, not by what an operator calls it: from some point on every pod of the
-//! scope that is live then is deleted, pods are made anew, and none of the new ones is bound before the last old one is
-//! being deleted. An update, which replaces one after the other, is none; a pod that the harness takes away begins none.
+//! scope that is live then is deleted, but for those of a PodClique that was made anew, pods are made anew, and none of the
+//! new ones is bound before the last old one is being deleted. An update, which replaces one after the other, is none; a pod
+//! that the harness takes away begins none.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_expect::scopes::Scope;
-use conformance_history::{Change, History, SharedMark, Version, text};
+use conformance_history::{Change, History, SharedMark, Version, controller, text};
 
 use super::health::{is_bound, is_live};
 
@@ -27,6 +28,9 @@ pub struct Recycle<'a> {
 struct Life<'a> {
     uid: &'a str,
     name: &'a str,
+    clique: Option<&'a str>,
+    /// The PodClique that made it, by uid: one that was made anew has another.
+    owner: &'a str,
     made: usize,
     bound: Option<usize>,
     ended: Option<Version<'a>>,
@@ -45,7 +49,9 @@ fn lives<'a>(history: &'a History, scope: &Scope) -> Vec<Life<'a>> {
     for version in history.pods().filter(|version| scope.has(version.pod())) {
         let (uid, name, made) = (version.uid(), version.name(), version.index);
         let place = *places.entry(uid).or_insert_with(|| {
-            lives.push(Life { uid, name, made, bound: None, ended: None });
+            let owner = controller(version.object).map(|owner| text(&owner["uid"])).unwrap_or_default();
+            let clique = version.pod().pod_clique();
+            lives.push(Life { uid, name, clique, owner, made, bound: None, ended: None });
             lives.len() - 1
         });
         let life = &mut lives[place];
@@ -78,12 +84,19 @@ pub fn recycles<'a>(history: &'a History, scope: &Scope) -> Vec<Recycle<'a>> {
         if is_over || taken.contains(name) {
             continue;
         }
-        let old: Vec<_> = lives.iter().filter(|life| life.is_live_at(begun.index)).collect();
+        // A PodClique may be made anew, with pods, while those of the one before are still to be deleted.
+        let is_ahead = |life: &Life<'_>| {
+            let mut before =
+                lives.iter().filter(|other| other.made < life.made && other.is_live_at(begun.index));
+            before.any(|other| other.clique == life.clique && other.owner != life.owner)
+        };
+        let (new, old): (Vec<&Life<'_>>, Vec<_>) = lives
+            .iter()
+            .filter(|life| life.made > begun.index || life.is_live_at(begun.index))
+            .partition(|life| life.made > begun.index || is_ahead(life));
         let Some(ends) = old.iter().map(|life| life.ended).collect::<Option<Vec<_>>>() else { continue };
         let Some(ended) = ends.into_iter().max_by_key(|ended| ended.index) else { continue };
-        let mut new = lives.iter().filter(|life| life.made > begun.index);
-        let is_anew = new.clone().next().is_some();
-        if is_anew && new.all(|life| life.bound.is_none_or(|bound| bound > ended.index)) {
+        if !new.is_empty() && new.iter().all(|life| life.bound.is_none_or(|bound| bound > ended.index)) {
             found.push(Recycle { begun, ended, old: old.into_iter().map(|life| life.uid).collect() });
         }
     }
@@ -93,10 +106,14 @@ pub fn recycles<'a>(history: &'a History, scope: &Scope) -> Vec<Recycle<'a>> {
 /// The history as far as it is about one generation of a scope, counted from 0: without the scope's other pods.
 #[must_use]
 pub fn only(history: &History, scope: &Scope, generation: usize) -> History {
-    let begins: Vec<usize> = recycles(history, scope).iter().map(|recycle| recycle.begun.index).collect();
+    let recycles = recycles(history, scope);
+    let is_after = |life: &Life<'_>, recycle: &Recycle<'_>| {
+        let has_ended = life.ended.is_some_and(|ended| ended.index < recycle.begun.index);
+        !has_ended && !recycle.old.contains(life.uid)
+    };
     let its: BTreeSet<&str> = lives(history, scope)
         .into_iter()
-        .filter(|life| begins.iter().filter(|begun| **begun < life.made).count() == generation)
+        .filter(|life| recycles.iter().filter(|recycle| is_after(life, recycle)).count() == generation)
         .map(|life| life.uid)
         .collect();
     let mut left = history.clone();
@@ -171,6 +188,25 @@ pub(super) mod tests {
             |generation| only(&history, &scope(), generation).names("Pod").into_iter().collect::<String>();
         assert_eq!((names(0), names(1)), ("ab".to_owned(), "cd".to_owned()));
         assert_eq!(count(recycled()), 1);
+    }
+
+    #[test]
+    fn a_pod_clique_that_is_made_anew_may_have_pods_before_the_old_ones_go() {
+        let owned = |mut pod: Value, owner: &str| {
+            pod["metadata"]["ownerReferences"] =
+                json!([{"kind": "PodClique", "name": "w-0-a", "uid": owner, "controller": true}]);
+            pod
+        };
+        let old = |pod| owned(pod, "first");
+        let new = |pod| owned(pod, "second");
+        let made = Story::flat().added(old(pod("a", Some("n")))).added(old(pod("b", Some("n"))));
+        let ahead = made.added(new(pod("c", None))).modified(old(going("a"))).added(new(pod("d", None)));
+        let history = ahead.modified(old(going("b"))).modified(new(pod("c", Some("n")))).end();
+        let found = recycles(&history, &scope());
+        assert_eq!(found.iter().map(|recycle| recycle.old.len()).collect::<Vec<_>>(), [2]);
+        let names =
+            |generation| only(&history, &scope(), generation).names("Pod").into_iter().collect::<String>();
+        assert_eq!((names(0), names(1)), ("ab".to_owned(), "cd".to_owned()));
     }
 
     #[test]

@@ -23,13 +23,12 @@ fn has_ready(pod: Pod<'_>) -> bool {
 }
 
 /// Whether it is bound and nothing speaks against it: it is Ready, or no container has started in vain. A container that
-/// has not started harms nothing, whatever it waits for.
+/// has not started harms nothing, whatever it waits for; nor does an init container that runs, which is Ready when it ends.
 pub fn is_healthy(pod: Pod<'_>) -> bool {
     let status = &pod.0["status"];
-    let mut containers =
-        ["initContainerStatuses", "containerStatuses"].into_iter().flat_map(|all| list(&status[all]));
-    is_bound(pod)
-        && (has_ready(pod) || !containers.any(|container| is_unready(container) || has_failed(container)))
+    let (inits, containers) = (list(&status["initContainerStatuses"]), list(&status["containerStatuses"]));
+    let is_harmed = || containers.iter().any(is_unready) || inits.iter().chain(containers).any(has_failed);
+    is_bound(pod) && (has_ready(pod) || !is_harmed())
 }
 
 fn is_unready(container: &Value) -> bool {
@@ -73,8 +72,11 @@ mod tests {
     }
 
     #[test]
-    fn an_init_container_counts_and_a_finished_pod_does_not() {
+    fn a_failed_init_container_counts_and_a_finished_pod_does_not() {
         let mut found = pod(true, false, json!({}));
+        found["status"]["initContainerStatuses"] =
+            json!([{"started": true, "ready": false, "state": {"running": {}}}]);
+        assert!(is_healthy(Pod(&found)), "it waits");
         found["status"]["initContainerStatuses"] = json!([{"state": {"terminated": {"exitCode": 1}}}]);
         assert!(is_bound(Pod(&found)) && !is_healthy(Pod(&found)));
         found["status"]["phase"] = json!("Failed");

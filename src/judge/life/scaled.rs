@@ -2,18 +2,18 @@
 //! (AUTO-07), and what comes of many changes at once (AUTO-08).
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_expect::schedulers;
 use conformance_history::{Change, History, Live, Mark, Pod, SharedMark, Version, condition, count, text};
-use serde_json::Value;
 
 use super::health::{is_bound, is_live, is_ready};
+use super::updates::is_as_asked;
 use crate::binding::{bindings, others_untouched};
-use crate::{Shown, ensure, none, violation};
+use crate::{PATIENCE, Shown, ensure, none, violation};
 
 const SCALE_DIFFERS: Code = Code::new("scale-says-otherwise");
 const ADMITTED_IN_SILENCE: Code = Code::new("below-the-minimum-in-silence");
@@ -118,8 +118,7 @@ pub fn below_the_minimum(history: &History, index: usize, mark: &Mark, until: us
 type Dearness = (bool, bool, bool, Reverse<String>);
 
 fn dearness(live: &Live, clique: &str, pod: Pod<'_>) -> Dearness {
-    let hash = |labels: &Value| text(&labels["metadata"]["labels"][names::POD_TEMPLATE_HASH]).to_owned();
-    let is_current = live.get("PodClique", clique).is_some_and(|found| hash(found) == hash(pod.0));
+    let is_current = live.get("PodClique", clique).is_some_and(|found| is_as_asked(pod, found));
     let made = text(&pod.0["metadata"]["creationTimestamp"]).to_owned();
     (is_bound(pod), is_ready(pod), is_current, Reverse(made))
 }
@@ -194,49 +193,110 @@ fn taken(
 /// # Errors
 /// A violation per pod of another replica, and per pod of a lower one that is gone.
 pub fn highest_go(history: &History, group: &str, scaled: usize, until: usize) -> Ruling {
-    let (before, after) = (history.before(scaled), history.before(until));
-    let size = after.get("PodCliqueScalingGroup", group).and_then(|found| count(&found["spec"]["replicas"]));
-    let index = |pod: Pod<'_>| {
-        pod.label(names::SCALING_GROUP_REPLICA_INDEX).and_then(|index| index.parse::<usize>().ok())
-    };
-    let of_group = |pod: &Pod<'_>| is_live(*pod) && pod.label(names::SCALING_GROUP) == Some(group);
-    let is_beyond = |pod: &Pod<'_>| index(*pod) >= size;
-    let beyond = after.pods().filter(of_group).filter(is_beyond).map(|pod| {
-        let message = format!("{} is there, and {group} has {size:?} replicas", pod.name());
+    let size = size_at(history, group, until);
+    let after = history.before(until);
+    let beyond = after.pods().filter(|pod| is_beyond(group, size, *pod)).map(|pod| {
+        let message = format!("{} is there, and {group} has {} replicas", pod.name(), said(size));
         violation(WRONG_REPLICA_TAKEN, message).shown_by_object("still there", pod.0)
     });
-    let kept = before.pods().filter(of_group).filter(|pod| !is_beyond(pod));
-    let lost = kept.filter(|pod| !after.pods().any(|now| now.uid() == pod.uid() && is_live(now)));
-    let lost = lost.map(|pod| {
-        let message = format!("{} was taken, and is of a replica that {group} has still", pod.name());
-        violation(WRONG_REPLICA_TAKEN, message).shown_by_object("as it was", pod.0)
-    });
-    none(beyond.chain(lost))
+    none(beyond)?;
+    lower_stay(history, group, scaled, until)
 }
 
-/// No pod of a scaling group was bound whose replica was gone before the pod was made, and had not come back.
+/// It has the pods that it had of the replicas that are left.
+fn lower_stay(history: &History, group: &str, scaled: usize, until: usize) -> Ruling {
+    let size = size_at(history, group, until);
+    let (before, after) = (history.before(scaled), history.before(until));
+    let of_group = |pod: &Pod<'_>| is_live(*pod) && pod.label(names::SCALING_GROUP) == Some(group);
+    let kept = before.pods().filter(of_group).filter(|pod| !is_beyond(group, size, *pod));
+    let lost = kept.filter(|pod| !after.pods().any(|now| now.uid() == pod.uid() && is_live(now)));
+    none(lost.map(|pod| {
+        let message = format!("{} was taken, and is of a replica that {group} has still", pod.name());
+        violation(WRONG_REPLICA_TAKEN, message).shown_by_object("as it was", pod.0)
+    }))
+}
+
+/// A scaling group that was scaled in while a replica of it was missing: the pods of exactly the highest replicas are
+/// taken at once, and none is made there again (UPD-14). Where the missing one was itself among these, an update that waited
+/// for it goes on, and what it takes next is its own.
+///
+/// # Errors
+/// A violation per pod that stayed too long, was taken in the place of another, or is of a replica that was gone.
+pub fn highest_go_at_once(history: &History, group: &str, scaled: usize, until: usize) -> Ruling {
+    let size = size_at(history, group, until);
+    let (before, begun) = (history.before(scaled), history.entries[scaled].at);
+    let of_group = |pod: &Pod<'_>| is_live(*pod) && pod.label(names::SCALING_GROUP) == Some(group);
+    let beyond = before.pods().filter(of_group).filter(|pod| is_beyond(group, size, *pod));
+    let late = beyond.filter_map(|pod| {
+        let ends = |version: &Version<'_>| version.change == Change::Deleted || !is_live(version.pod());
+        let end = history.pods().find(|version| version.uid() == pod.uid() && ends(version));
+        let is_late = end.is_none_or(|end| end.at.duration_since(begun) > PATIENCE);
+        is_late.then(|| {
+            let message =
+                format!("{} was not taken at once when {group} was scaled in to {}", pod.name(), said(size));
+            violation(WRONG_REPLICA_TAKEN, message).shown_by_object("as it was", pod.0)
+        })
+    });
+    none(late)?;
+    let known: BTreeSet<_> = history.upto(until).pods().map(|version| version.uid().to_owned()).collect();
+    let again = history.pods().filter(|version| version.index >= until && !known.contains(version.uid()));
+    none(again.filter(|version| is_beyond(group, size, version.pod())).map(|version| {
+        let message = format!("{} was made when {group} had {} replicas", version.name(), said(size));
+        violation(WRONG_REPLICA_TAKEN, message).shown_by("made", version)
+    }))?;
+    let is_missing = |pod: Pod<'_>| of_group(&pod) && !is_bound(pod) && !is_beyond(group, size, pod);
+    match before.pods().any(is_missing) {
+        true => lower_stay(history, group, scaled, until),
+        false => Ok(()),
+    }
+}
+
+/// How many replicas a scaling group asks for.
+fn size_at(history: &History, group: &str, index: usize) -> Option<usize> {
+    let live = history.before(index);
+    live.get("PodCliqueScalingGroup", group).and_then(|found| count(&found["spec"]["replicas"]))
+}
+
+fn said(size: Option<usize>) -> String {
+    size.map_or("no".to_owned(), |size| size.to_string())
+}
+
+/// Whether a live pod is of a replica that its scaling group has not.
+fn is_beyond(group: &str, size: Option<usize>, pod: Pod<'_>) -> bool {
+    let index = pod.label(names::SCALING_GROUP_REPLICA_INDEX).and_then(|index| index.parse::<usize>().ok());
+    is_live(pod) && pod.label(names::SCALING_GROUP) == Some(group) && index >= size
+}
+
+/// No pod of a scaling group was bound whose replica had been gone for long when the pod was made, and had not come back.
 ///
 /// # Errors
 /// A violation per pod.
 pub fn nothing_bound_in_vain(history: &History, group: &str) -> Ruling {
-    let sizes: Vec<(u64, usize)> = history
+    let sizes: Vec<(Version<'_>, usize)> = history
         .named("PodCliqueScalingGroup", group)
-        .filter_map(|version| Some((version.revision(), count(&version.object["spec"]["replicas"])?)))
+        .filter_map(|version| Some((version, count(&version.object["spec"]["replicas"])?)))
         .collect();
-    let size_at =
-        |revision: u64| sizes.iter().take_while(|(at, _)| *at <= revision).last().map(|(_, size)| *size);
-    let made =
-        |uid: &str| history.pods().find(|version| version.uid() == uid).map(|version| version.revision());
+    // Since when a replica has been gone, at a resourceVersion.
+    let gone_since = |index: usize, revision: u64| {
+        let until_then = sizes.iter().take_while(|(at, _)| at.revision() <= revision);
+        let without: Vec<_> = until_then.map(|(at, size)| (at, *size <= index)).collect();
+        let first = without.iter().rposition(|(_, gone)| !gone).map_or(0, |last| last + 1);
+        without.get(first).map(|(at, _)| at.at)
+    };
     none(bindings(history).filter_map(|version| {
         let pod = version.pod();
         let index: usize = pod.label(names::SCALING_GROUP_REPLICA_INDEX)?.parse().ok()?;
-        let is_gone = |revision: u64| size_at(revision).is_some_and(|size| size <= index);
-        let in_vain = pod.label(names::SCALING_GROUP) == Some(group)
-            && is_gone(made(version.uid())?)
-            && is_gone(version.revision());
-        in_vain.then(|| {
-            let message =
-                format!("{} was made and bound for replica {index} of {group}, which was gone", pod.name());
+        pod.label(names::SCALING_GROUP).filter(|its| *its == group)?;
+        let made = history.pods().find(|made| made.uid() == version.uid())?;
+        let gone = gone_since(index, made.revision())?;
+        gone_since(index, version.revision())?;
+        let heard = made.at.duration_since(gone);
+        (heard > PATIENCE).then(|| {
+            let message = format!(
+                "{} was made {} s after replica {index} of {group} was gone, and bound",
+                pod.name(),
+                heard.as_secs()
+            );
             violation(BOUND_FOR_NOTHING, message).shown_by("bound", version)
         })
     }))

@@ -1,8 +1,9 @@
 use conformance_history::testing::{Story, object};
 use conformance_history::{MarkName, What};
 use rstest::rstest;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::super::updates::REVISION;
 use super::*;
 use crate::message;
 
@@ -12,10 +13,8 @@ const READ: MarkName = MarkName::of_case("read");
 fn pod(name: &str, state: &str, second: u32) -> Value {
     let mut pod = object("Pod", name);
     pod["metadata"]["uid"] = json!(name);
-    let hash = if state.contains('o') { "old" } else { "h" };
-    pod["metadata"]["labels"] = json!({
-        names::PART_OF: "w", names::POD_CLIQUE: "w-0-a", names::POD_TEMPLATE_HASH: hash,
-    });
+    pod["metadata"]["labels"] = json!({names::PART_OF: "w", names::POD_CLIQUE: "w-0-a"});
+    pod["spec"] = pod_spec(if state.contains('o') { "1" } else { "2" });
     pod["metadata"]["creationTimestamp"] = json!(format!("2026-01-01T00:00:{second:02}Z"));
     if state.contains('b') {
         pod["spec"]["nodeName"] = json!("n");
@@ -25,10 +24,13 @@ fn pod(name: &str, state: &str, second: u32) -> Value {
     pod
 }
 
+fn pod_spec(revision: &str) -> Value {
+    json!({"containers": [{"name": "c", "env": [{"name": REVISION, "value": revision}]}]})
+}
+
 fn clique(replicas: usize) -> Value {
     let mut found = object("PodClique", "w-0-a");
-    found["metadata"]["labels"] = json!({names::POD_TEMPLATE_HASH: "h"});
-    found["spec"]["replicas"] = json!(replicas);
+    found["spec"] = json!({"replicas": replicas, "podSpec": pod_spec("2")});
     found
 }
 
@@ -165,15 +167,58 @@ fn of_a_group_the_highest_go() {
     assert!(judged(&[1]).is_err());
 }
 
+/// A group of 4, of which replica `out` is missing, is scaled to 2; these go.
+fn scaled_in_an_update(out: usize, gone: &[usize]) -> Story {
+    let pod = move |j: usize| member(&format!("p{j}"), j, j != out);
+    let story =
+        Story::flat().added(group(4)).all_added((0..4).map(pod)).mark(READ, Value::Null).modified(group(2));
+    gone.iter().map(|j| pod(*j)).fold(story.later(1), Story::deleted)
+}
+
+#[rstest]
+#[case::the_highest(0, &[2, 3], None)]
+#[case::another_in_the_place_of_the_missing_one(0, &[1, 2, 3], Some("p1 was taken"))]
+#[case::one_too_few(0, &[3], Some("p2 was not taken at once"))]
+#[case::the_missing_one_goes_and_another_has_its_turn(3, &[2, 3, 0], None)]
+fn of_a_group_in_an_update_the_highest_go(
+    #[case] out: usize,
+    #[case] gone: &[usize],
+    #[case] fault: Option<&str>,
+) {
+    let history = scaled_in_an_update(out, gone).end();
+    let (scaled, _) = history.marks(READ).next().unwrap();
+    let ruling = highest_go_at_once(&history, "w-0-sg", scaled, history.entries.len());
+    match fault {
+        None => assert_eq!(ruling, Ok(())),
+        Some(fault) => assert!(message(ruling).contains(fault)),
+    }
+}
+
+#[test]
+fn at_once_and_for_good() {
+    let judged = |story: Story, until: usize| highest_go_at_once(&story.end(), "w-0-sg", 5, until);
+    let late = scaled_in_an_update(0, &[2]).later(6).deleted(member("p3", 3, true));
+    let end = late.clone().end().entries.len();
+    assert!(message(judged(late, end)).contains("p3 was not taken at once"));
+    let gone = scaled_in_an_update(0, &[2, 3]);
+    let end = gone.clone().end().entries.len();
+    let again = judged(gone.added(member("p2-again", 2, false)), end);
+    assert!(message(again).contains("p2-again was made when w-0-sg had 2 replicas"));
+}
+
 #[test]
 fn what_was_gone_before_it_was_made_is_not_bound() {
-    let story = |first: usize, then: usize| {
-        let story = Story::flat().added(group(first)).added(member("p", 2, false)).modified(group(then));
+    let story = |first: usize, seconds: i64, then: usize| {
+        let made = Story::flat().added(group(first)).later(seconds).added(member("p", 2, false));
+        let story = made.modified(group(then));
         story.modified(member("p", 2, true)).end()
     };
-    assert!(message(nothing_bound_in_vain(&story(2, 2), "w-0-sg")).contains("which was gone"));
-    assert_eq!(nothing_bound_in_vain(&story(3, 2), "w-0-sg"), Ok(()), "it was there when it was made");
-    assert_eq!(nothing_bound_in_vain(&story(2, 3), "w-0-sg"), Ok(()), "it has come back");
+    assert!(
+        message(nothing_bound_in_vain(&story(2, 6, 2), "w-0-sg")).contains("6 s after replica 2 of w-0-sg")
+    );
+    assert_eq!(nothing_bound_in_vain(&story(2, 4, 2), "w-0-sg"), Ok(()), "nobody may have heard of it");
+    assert_eq!(nothing_bound_in_vain(&story(3, 6, 2), "w-0-sg"), Ok(()), "it was there when it was made");
+    assert_eq!(nothing_bound_in_vain(&story(2, 6, 3), "w-0-sg"), Ok(()), "it has come back");
 }
 
 #[test]

@@ -7,14 +7,14 @@ use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::scopes::{ScalingGroup, Scope, SetReplica};
-use conformance_history::{Change, History, SharedMark, Version, condition, list, name, text};
-use jiff::{SignedDuration, Timestamp};
+use conformance_history::{Change, History, Live, SharedMark, Version, condition, list, name, text};
+use jiff::SignedDuration;
 use serde_json::Value;
 
 use super::breaches::{Breach, Breaches};
 use super::census::Census;
 use super::generations::{Recycle, recycles};
-use super::health::is_live;
+use super::health::{is_bound, is_live};
 use crate::{Shown, ensure, none, violation};
 
 const RECYCLED_UNBREACHED: Code = Code::new("recycled-without-a-breach");
@@ -26,6 +26,7 @@ const DELETED_ASIDE: Code = Code::new("deleted-outside-a-recycle");
 const RELEASED_UNNAMED: Code = Code::new("released-before-it-was-named");
 const NOT_TOLD: Code = Code::new("recycle-not-told");
 const TOLD_EARLY: Code = Code::new("recycle-told-to-be-over-early");
+const HALF_RECYCLED: Code = Code::new("recycled-in-part-or-too-often");
 const NOT_KEPT: Code = Code::new("not-kept-over-a-recycle");
 
 /// API times have whole seconds.
@@ -71,7 +72,7 @@ pub fn after_the_delay(history: &History, replica: &SetReplica, scope: &Scope, d
             Some(breach) => untimely(scope, breach.since, begun, delay),
         }
     });
-    let last = history.entries.last().map_or(Timestamp::UNIX_EPOCH, |entry| entry.at);
+    let last = history.last_at();
     let of_breaches =
         breaches.iter().filter(|breach| !recycled.iter().any(|recycle| leads_to(breach, recycle)));
     let of_breaches = of_breaches.filter_map(|breach| {
@@ -90,11 +91,13 @@ fn untimely(
     begun: Version<'_>,
     delay: SignedDuration,
 ) -> Option<Violation> {
-    let after = begun.at.duration_since(since.at);
-    let code = if after < delay - ROUNDED {
-        RECYCLED_EARLY
-    } else if after > delay + PATIENCE {
-        RECYCLED_LATE
+    // Whichever of the two the recorder was told of late.
+    let (most, least) =
+        (begun.at.duration_since(since.happened()), begun.happened().duration_since(since.at));
+    let (code, after) = if most < delay - ROUNDED {
+        (RECYCLED_EARLY, most)
+    } else if least > delay + PATIENCE {
+        (RECYCLED_LATE, least)
     } else {
         return None;
     };
@@ -149,6 +152,46 @@ pub fn nothing_else_deleted(history: &History, replica: &SetReplica) -> Ruling {
                 format!("{} was deleted, and {} was not recycled for it", version.name(), replica.scope());
             violation(DELETED_ASIDE, message).shown_by("deleted", version)
         })
+    }))
+}
+
+/// Between two points in which a scope was recycled by an operator that was killed on the way, each of its pods is replaced at
+/// least once and at most twice, and at the end none is left half deleted, missing or unbound (TERM-14).
+///
+/// # Errors
+/// A violation per clique of which that is not so.
+pub fn replaced_once_or_twice(history: &History, replica: &SetReplica, from: usize, until: usize) -> Ruling {
+    let (before, after) = (history.before(from), history.before(until));
+    let of_groups = replica
+        .groups
+        .iter()
+        .flat_map(|group| (0..group.replicas).flat_map(|index| group.replica(index).collect::<Vec<_>>()));
+    none(replica.standalone.iter().cloned().chain(of_groups).flat_map(|clique| {
+        let of = |live: &Live| -> BTreeSet<String> {
+            let its = live.pods().filter(|pod| pod.pod_clique() == Some(&clique.name));
+            its.map(|pod| pod.uid().to_owned()).collect()
+        };
+        let (old, left) = (of(&before), of(&after));
+        let its = history.pods().filter(|version| version.pod().pod_clique() == Some(&clique.name));
+        let made: BTreeSet<&str> =
+            its.filter(|version| version.index < until).map(|version| version.uid()).collect();
+        let made = made.iter().filter(|uid| !old.contains(**uid)).count();
+        let bound =
+            after.pods().filter(|pod| pod.pod_clique() == Some(&clique.name) && is_bound(*pod)).count();
+        let wanted = clique.replicas;
+        let kept = old.intersection(&left).count();
+        let faults = [
+            (kept > 0).then(|| format!("{kept} pods of {} were not replaced", clique.name)),
+            (made > 2 * wanted).then(|| format!("{made} pods were made for {wanted} of {}", clique.name)),
+            (bound != wanted || left.len() != wanted).then(|| {
+                format!(
+                    "of {} {bound} pods are bound and {} there instead of {wanted}",
+                    clique.name,
+                    left.len()
+                )
+            }),
+        ];
+        faults.into_iter().flatten().map(|fault| violation(HALF_RECYCLED, fault)).collect::<Vec<_>>()
     }))
 }
 
@@ -317,16 +360,15 @@ fn termination_said(history: &History, group: &ScalingGroup, begun: Version<'_>)
     Some(violation(TOLD_EARLY, message).shown_by("ended", off))
 }
 
-/// Some version of the PodCliqueSet between the recycle and the next binding says that a replica less is available.
+/// What the PodCliqueSet said when the recycle began, or some later version of it, is that a replica less is available.
 fn unavailable_said(history: &History, replica: &SetReplica, begun: Version<'_>) -> Option<Violation> {
     let available =
         |version: &Version<'_>| version.object["status"]["availableReplicas"].as_u64().unwrap_or(0);
-    let versions = || history.named("PodCliqueSet", &replica.set);
-    let before =
-        versions().filter(|version| version.index < begun.index).map(|version| available(&version)).max()?;
-    let mut after =
-        versions().filter(|version| version.at.duration_since(begun.at) > SignedDuration::ZERO - PATIENCE);
-    if after.any(|version| available(&version) < before) {
+    let earlier =
+        || history.named("PodCliqueSet", &replica.set).filter(|version| version.index < begun.index);
+    let later = history.named("PodCliqueSet", &replica.set).filter(|version| version.index > begun.index);
+    let before = earlier().map(|version| available(&version)).max()?;
+    if earlier().last().into_iter().chain(later).any(|version| available(&version) < before) {
         return None;
     }
     let message = format!("{} counted {before} replicas as available while one was recycled", replica.set);
@@ -336,6 +378,7 @@ fn unavailable_said(history: &History, replica: &SetReplica, begun: Version<'_>)
 #[cfg(test)]
 mod tests {
     use conformance_history::testing::{Story, object};
+    use jiff::Timestamp;
     use serde_json::json;
 
     use super::super::generations::tests::{going, pair, pod, running, scope};
@@ -359,6 +402,24 @@ mod tests {
         assert_eq!(judged(recycled(2)), Ok(()));
         assert_eq!(judged(recycled(1)), Ok(()), "a second's rounding");
         assert_eq!(times(&recycled(2).end(), &pair(), &scope(), 1), Ok(()));
+    }
+
+    #[test]
+    fn what_is_told_late_is_in_time_all_the_same() {
+        let at = |second: i64| Timestamp::from_second(second).unwrap();
+        let mut lost = pod("a", Some("n"));
+        lost["metadata"]["managedFields"] = json!([{"time": at(8)}]);
+        lost["status"] = json!({"phase": "Failed"});
+        let shown = |second| {
+            running().mark(SharedMark::PodLost, json!({"name": "a"})).later(second).modified(lost.clone())
+        };
+        let recycled = |story: Story| {
+            let mut going = going("b");
+            going["metadata"]["deletionTimestamp"] = json!(at(10));
+            story.modified(going).added(pod("c", None)).added(pod("d", None))
+        };
+        assert_eq!(judged(recycled(shown(10))), Ok(()), "the loss at 8 s is shown at 10 s");
+        assert_eq!(judged(recycled(shown(9).later(20))), Ok(()), "the deletion at 10 s is shown at 29 s");
     }
 
     #[test]
@@ -428,6 +489,35 @@ mod tests {
             message(told(&story("replica 0 recycled", 1), &pair()))
                 .contains("counted 1 replicas as available")
         );
+        let breached = Story::flat().added(pcs(1)).added(pod("a", Some("n"))).added(pod("b", Some("n")));
+        let recycled =
+            breached.modified(pcs(0)).later(20).added(event_of("PodCliqueSet", "replica 0 recycled"));
+        let gone = recycled.modified(going("a")).modified(going("b")).added(pod("c", None)).modified(pcs(1));
+        assert_eq!(told(&gone.end(), &pair()), Ok(()), "it said so since the breach");
+    }
+
+    #[test]
+    fn a_recycle_that_a_crash_cut_short_is_finished() {
+        let judged = |story: Story| {
+            let history = story.end();
+            replaced_once_or_twice(&history, &pair(), 4, history.entries.len())
+        };
+        let gone = || running().deleted(pod("a", Some("n"))).deleted(pod("b", Some("n")));
+        let made = |story: Story, names: &[&str]| {
+            names.iter().fold(story, |story, name| story.added(pod(name, Some("n"))))
+        };
+        assert_eq!(judged(made(gone(), &["c", "d"])), Ok(()));
+        let twice = made(gone(), &["c", "d"]).deleted(pod("c", Some("n"))).deleted(pod("d", Some("n")));
+        assert_eq!(judged(made(twice, &["e", "f"])), Ok(()));
+        let thrice = made(gone(), &["c", "d", "e"]);
+        let thrice =
+            thrice.deleted(pod("c", Some("n"))).deleted(pod("d", Some("n"))).deleted(pod("e", Some("n")));
+        assert!(message(judged(made(thrice, &["f", "g"]))).contains("5 pods were made for 2 of w-0-a"));
+        let half = running().deleted(pod("a", Some("n")));
+        assert!(message(judged(made(half, &["c"]))).contains("1 pods of w-0-a were not replaced"));
+        assert!(message(judged(made(gone(), &["c"]))).contains("1 pods are bound and 1 there instead of 2"));
+        let going_still = made(gone(), &["c", "d"]).modified(going("d"));
+        assert!(message(judged(going_still)).contains("1 pods are bound and 2 there"));
     }
 
     #[test]

@@ -9,17 +9,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::{Code, Violation};
-use conformance_expect::schedulers;
-use conformance_expect::scopes::{Clique, ScalingGroup, SetReplica, clique_template, floor, replicas};
+use conformance_expect::scopes::{Clique, ScalingGroup, Scope, SetReplica, clique_template, floor, replicas};
+use conformance_expect::{schedulers, startup};
 use conformance_history::{Change, History, Live, Pod, SharedMark, Version, count, list, text};
-use jiff::SignedDuration;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::generations::taken_away;
 use super::health::{is_bound, is_live, is_ready};
-use crate::{Shown, ensure, none, violation};
+use crate::{PATIENCE, Shown, ensure, none, violation};
 
 const TOO_FEW_UP: Code = Code::new("update-leaves-too-few");
+const PARENT_DOWN: Code = Code::new("turn-before-its-parents-stand");
 const TURNS_OVERLAP: Code = Code::new("turns-overlap");
 const REPLICAS_OVERLAP: Code = Code::new("replicas-overlap");
 const TURN_UNTOLD: Code = Code::new("turn-not-told");
@@ -33,12 +34,10 @@ const BEYOND_FIRST_TURN: Code = Code::new("beyond-the-first-turn");
 const TAKEN_IN_VAIN: Code = Code::new("taken-without-an-update");
 const OLD_MADE: Code = Code::new("old-pod-made");
 const MADE_TWICE: Code = Code::new("pod-made-twice");
+const MISCOUNTED: Code = Code::new("update-miscounted");
 
 /// The variable by which cases tell templates apart.
 pub const REVISION: &str = "REVISION";
-
-/// What an operator may take to react.
-const PATIENCE: SignedDuration = SignedDuration::from_secs(5);
 
 /// The operator admits updates.
 ///
@@ -228,6 +227,17 @@ impl<'a> Scene<'a> {
         )
     }
 
+    /// The cliques that are taken down with a pod, and all of its scaling group: its own, where it is in none.
+    fn taken_together(&self, pod: Pod<'_>) -> (Vec<String>, BTreeSet<String>) {
+        let own = pod.pod_clique().unwrap_or_default().to_owned();
+        let groups: Vec<_> = self.replicas().into_iter().flat_map(|replica| replica.groups).collect();
+        let group = groups.iter().find(|group| pod.label(names::SCALING_GROUP) == Some(&group.name));
+        let index = pod.label(names::SCALING_GROUP_REPLICA_INDEX).and_then(|index| index.parse().ok());
+        let Some((group, j)) = group.zip(index) else { return (vec![own.clone()], [own].into()) };
+        let names = |j: usize| group.replica(j).map(|member| member.name).collect::<Vec<_>>();
+        (names(j), (0..self.size(&group.name, group.replicas)).flat_map(names).collect())
+    }
+
     /// Whether a pod is one too many.
     fn is_surplus(&self, pod: Pod<'_>) -> bool {
         let beyond = |label: &str, size: Option<usize>| {
@@ -338,6 +348,30 @@ pub fn one_turn_at_a_time(history: &History, set: &str) -> Ruling {
             .extend(fault.map(|(code, message)| violation(code, message).shown_by("taken down", taken.at)));
     }
     none(violations)
+}
+
+/// Nothing that is up is taken down, no pod of a standalone clique and no replica of a group, while fewer pods are Ready of what
+/// its containers start after than those wait for (START-08).
+///
+/// # Errors
+/// A violation per unit that was taken then.
+pub fn parents_stand(history: &History, set: &str) -> Ruling {
+    let all = startup::parents(history.submitted(set)?);
+    let mut begun: BTreeSet<(usize, String)> = BTreeSet::new();
+    none(taken(history, set).into_iter().filter_map(|taken| {
+        let scene = &taken.scene;
+        let (unit, is_up, _) = scene.unit(taken.pod);
+        if !is_up || !begun.insert((scene.update, unit.clone())) {
+            return None;
+        }
+        let (own, together) = scene.taken_together(taken.pod);
+        let mut parents = own.iter().filter_map(|clique| all.get(clique)).flatten();
+        let (parent, needed) = parents
+            .find(|(parent, needed)| !together.contains(parent) && scene.count(parent, is_ready) < *needed)?;
+        let ready = scene.count(parent, is_ready);
+        let message = format!("{unit} was taken down when {ready} of {needed} pods of {parent} were Ready");
+        Some(violation(PARENT_DOWN, message).shown_by("taken down", taken.at))
+    }))
 }
 
 /// Nothing that is new is taken down: no pod of a standalone clique, and no replica of a group without an old pod (UPD-11,
@@ -454,6 +488,23 @@ pub fn lacks(live: &Live, set: &str) -> Option<String> {
             (updated != size).then(|| format!("updatedReplicas is {updated}, not {size}"))
         }
     })
+}
+
+/// Every pod of a scope is of that revision (TERM-13).
+///
+/// # Errors
+/// A violation per pod of another; [`Broken::NotReached`] if there is none at all.
+pub fn all_of_revision(history: &History, scope: &Scope, wanted: &str) -> Ruling {
+    let mut seen = BTreeSet::new();
+    let its = history.pods().filter(|version| scope.has(version.pod()) && seen.insert(version.uid()));
+    let its: Vec<_> = its.collect();
+    if its.is_empty() {
+        return Err(Broken::NotReached(format!("{scope} has no pods")));
+    }
+    none(its.into_iter().filter(|version| !is_of_revision(version.pod(), wanted)).map(|version| {
+        let message = format!("{} was made with another template than revision {wanted}", version.name());
+        violation(OLD_MADE, message).shown_by("made", version)
+    }))
 }
 
 /// The update of a PodCliqueSet is through.
@@ -597,8 +648,7 @@ fn too_many(said: Option<usize>, are: usize) -> Option<String> {
 }
 
 fn clique_says(scene: &Scene<'_>, version: Version<'_>, ever: Option<&BTreeSet<&str>>) -> Vec<String> {
-    let template = json!({"spec": {"podSpec": version.object["spec"]["podSpec"]}});
-    let are = scene.count(version.name(), |pod| is_new(pod, &template));
+    let are = scene.count(version.name(), |pod| is_as_asked(pod, version.object));
     let selected = &version.object["status"]["updateProgress"]["readyPodsSelectedToUpdate"];
     let completed: Vec<_> = list(&selected["completed"]).iter().filter_map(Value::as_str).collect();
     let all = completed.iter().copied().chain(selected["current"].as_str().filter(|name| !name.is_empty()));
@@ -822,8 +872,8 @@ pub fn replacements_are_members(history: &History, set: &str) -> Ruling {
     none(violations)
 }
 
-/// An update that breaks what it takes has taken one unit of each clique and group that was up, and at least one of all
-/// (UPD-12).
+/// An update whose first turns did not end, for what they took is broken or has no place, has taken one unit of each clique and
+/// group that was up, and at least one of all (UPD-06, UPD-12).
 ///
 /// # Errors
 /// A violation per clique or group of which more were taken, or if nothing was.
@@ -839,7 +889,8 @@ pub fn stopped_after_the_first_turn(history: &History, set: &str, until: usize) 
     }
     ensure(!turns.is_empty(), || violation(NOT_ENDED, format!("nothing of {set} was taken down")))?;
     none(turns.iter().filter(|(_, units)| units.len() > 1).map(|(name, units)| {
-        violation(BEYOND_FIRST_TURN, format!("the update broke {name}, and took down {units:?} of it"))
+        let message = format!("the first turn of {name} was not through when {units:?} had been taken down");
+        violation(BEYOND_FIRST_TURN, message)
     }))
 }
 
@@ -892,32 +943,107 @@ pub fn ended_at_once(history: &History, set: &str) -> Ruling {
     })
 }
 
-/// No more pods of a clique are made than it should have (UPD-13).
+/// What is made of certain pods from a point on, as long as templates do not change again, is new (UPD-13).
+///
+/// # Errors
+/// A violation per pod.
+pub fn made_since_is_new(
+    history: &History,
+    set: &str,
+    since: usize,
+    is_meant: impl Fn(Pod<'_>) -> bool,
+) -> Ruling {
+    let mut seen = BTreeSet::new();
+    let mut update = None;
+    let mut violations = Vec::new();
+    walk(history, set, |scene, version| {
+        let is_since = version.index >= since && *update.get_or_insert(scene.update) == scene.update;
+        let is_its = version.kind() == "Pod" && version.label(names::PART_OF) == Some(set);
+        let is_made = is_its && version.change != Change::Deleted && seen.insert(version.uid());
+        if is_made && is_since && is_meant(version.pod()) && scene.is_old(version.pod()) {
+            let message =
+                format!("{} was made with an old template in the middle of an update", version.name());
+            violations.push(violation(OLD_MADE, message).shown_by("made", version));
+        }
+    });
+    none(violations)
+}
+
+/// The statuses of a PodCliqueSet, its groups and cliques say that all that there should be is there and updated (UPD-13).
+///
+/// # Errors
+/// A violation per object that says another number.
+pub fn counted(live: &Live, set: &str) -> Ruling {
+    let of_set = |found: &&Value| found["metadata"]["labels"][names::PART_OF] == set;
+    let parts =
+        ["PodClique", "PodCliqueScalingGroup"].into_iter().flat_map(|kind| live.of(kind)).filter(of_set);
+    none(live.get("PodCliqueSet", set).into_iter().chain(parts).filter_map(|found| {
+        let wanted = count(&found["spec"]["replicas"]).unwrap_or(0);
+        let said = |field: &str| count(&found["status"][field]).unwrap_or(0);
+        let field = ["replicas", "updatedReplicas"].into_iter().find(|field| said(field) != wanted)?;
+        let (kind, name) = (text(&found["kind"]), text(&found["metadata"]["name"]));
+        let message = format!("{kind} {name} has {wanted} replicas, and its {field} is {}", said(field));
+        Some(violation(MISCOUNTED, message).shown_by_object("it", found))
+    }))
+}
+
+/// A PodClique says that as many of its pods are updated as are new (UPD-23).
+///
+/// # Errors
+/// A violation if it says another number.
+pub fn counts_the_new(live: &Live, clique: &str) -> Ruling {
+    let Some(found) = live.get("PodClique", clique) else {
+        return Err(Broken::NotReached(format!("there is no PodClique {clique}")));
+    };
+    let own = live.pods().filter(|pod| pod.pod_clique() == Some(clique) && is_live(*pod));
+    let are = own.filter(|pod| is_as_asked(*pod, found)).count();
+    let said = count(&found["status"]["updatedReplicas"]).unwrap_or(0);
+    ensure(said == are, || {
+        let message = format!("updatedReplicas of PodClique {clique} is {said}, and {are} are new");
+        violation(MISCOUNTED, message).shown_by_object("it", found)
+    })
+}
+
+/// Whether a pod is of the revision that its PodClique asks for.
+pub(super) fn is_as_asked(pod: Pod<'_>, pclq: &Value) -> bool {
+    revision(&pod.0["spec"]) == revision(&pclq["spec"]["podSpec"])
+}
+
+/// No more pods of a clique are made than it should have, as far as an operator could know by then (UPD-13, UPD-15).
 ///
 /// # Errors
 /// A violation per pod.
 pub fn nothing_is_made_twice(history: &History, set: &str) -> Ruling {
     let mut seen = BTreeSet::new();
-    let mut most: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut sizes: BTreeMap<&str, Vec<(Timestamp, usize)>> = BTreeMap::new();
     let mut violations = Vec::new();
     walk(history, set, |scene, version| {
         if version.kind() == "PodClique" {
             let size = count(&version.object["spec"]["replicas"]).unwrap_or(0);
-            most.insert(version.name(), size);
+            sizes.entry(version.name()).or_default().push((version.at, size));
         }
         let is_its = version.kind() == "Pod" && version.label(names::PART_OF) == Some(set);
         if !is_its || version.change == Change::Deleted || !seen.insert(version.uid()) {
             return;
         }
         let clique = version.pod().pod_clique().unwrap_or_default();
-        let (are, size) = (scene.pods_of(clique).len() + 1, most.get(clique).copied().unwrap_or(usize::MAX));
-        if are > size {
+        let are = scene.pods_of(clique).len() + 1;
+        let size = sizes.get(clique).and_then(|sizes| largest(sizes, version.at));
+        if let Some(size) = size.filter(|size| are > *size) {
             let message =
                 format!("{} is one of {are} pods of {clique}, which should have {size}", version.name());
             violations.push(violation(MADE_TWICE, message).shown_by("made", version));
         }
     });
     none(violations)
+}
+
+/// The largest of the sizes that were asked for then, or shortly before.
+fn largest(sizes: &[(Timestamp, usize)], then: Timestamp) -> Option<usize> {
+    let ends = sizes.iter().skip(1).map(|(begun, _)| Some(*begun)).chain([None]);
+    let known = sizes.iter().zip(ends);
+    let recent = known.filter(|(_, end)| end.is_none_or(|end| then.duration_since(end) <= PATIENCE));
+    recent.map(|((_, size), _)| *size).max()
 }
 
 #[cfg(test)]

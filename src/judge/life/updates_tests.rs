@@ -109,6 +109,28 @@ fn a_turn_waits_for_the_one_before() {
     assert!(message(one_turn_at_a_time(&two, "w")).contains("when 0 of 1 before it of w-0-a were replaced"));
 }
 
+/// The scaling group's clique starts after the standalone one, of which one pod is needed.
+#[test]
+fn a_turn_waits_for_those_that_come_before_it() {
+    let in_order = || {
+        let mut set = pcs(1, "1", Value::Null);
+        set["spec"]["template"]["cliqueStartupType"] = json!("CliqueStartupTypeInOrder");
+        changed().submitted(set)
+    };
+    let last = |story: Story, ready: bool| {
+        gone(story, "0a0").modified(pod("0a1", "1", ready)).deleted(pod("0g0", "1", true)).end()
+    };
+    assert_eq!(parents_stand(&last(in_order(), true), "w"), Ok(()));
+    let early = parents_stand(&last(in_order(), false), "w");
+    assert!(
+        message(early).contains("replica 0 of w-0-g was taken down when 0 of 1 pods of w-0-a were Ready")
+    );
+    let unready = in_order().modified(pod("0g0", "1", false)).modified(pod("0g1", "1", false));
+    assert_eq!(parents_stand(&last(unready, false), "w"), Ok(()), "what is not up may go");
+    let own = gone(gone(in_order(), "0a0"), "0a1").end();
+    assert_eq!(parents_stand(&own, "w"), Ok(()), "it starts after nothing");
+}
+
 #[test]
 fn nothing_without_an_update() {
     let story = || Story::flat().added(pcs(1, "1", Value::Null)).added(pod("0a0", "1", true));
@@ -251,7 +273,10 @@ fn one_turn_and_no_more() {
     let none = changed().end();
     assert!(message(stopped_after_the_first_turn(&none, "w", none.entries.len())).contains("nothing of w"));
     let on = replaced(replaced(changed(), "0a0"), "0a1").end();
-    assert!(message(stopped_after_the_first_turn(&on, "w", on.entries.len())).contains("broke w-0-a"));
+    assert!(
+        message(stopped_after_the_first_turn(&on, "w", on.entries.len()))
+            .contains("the first turn of w-0-a was not")
+    );
 }
 
 fn on_delete(revision: &str, status: Value) -> Value {
@@ -302,8 +327,74 @@ fn a_pod_too_many() {
 }
 
 #[test]
+fn a_pod_that_nobody_knew_to_be_too_many_is_none() {
+    let sized = |replicas: usize| {
+        let mut clique = clique(0, Value::Null);
+        clique["spec"]["replicas"] = json!(replicas);
+        clique
+    };
+    let scaled_in = || {
+        let story =
+            Story::flat().added(pcs(1, "1", Value::Null)).added(sized(2)).added(pod("0a0", "1", true));
+        story.modified(sized(1))
+    };
+    assert_eq!(nothing_is_made_twice(&scaled_in().added(pod("0a1", "1", true)).end(), "w"), Ok(()));
+    let late = scaled_in().later(6).added(pod("0a1", "1", true)).end();
+    assert!(
+        message(nothing_is_made_twice(&late, "w")).contains("one of 2 pods of w-0-a, which should have 1")
+    );
+}
+
+#[test]
+fn what_is_added_in_an_update_is_new() {
+    let began = replaced(changed(), "0a0");
+    let since = began.clone().end().entries.len();
+    let judge = |story: Story| made_since_is_new(&story.end(), "w", since, |pod| pod.name() != "0g7");
+    assert_eq!(judge(began.clone().added(pod("0a7", "2", true)).added(pod("0g7", "1", true))), Ok(()));
+    assert_eq!(judge(began.clone().modified(pod("0a1", "1", false))), Ok(()), "it was there before");
+    let old = judge(began.clone().added(pod("0a7", "1", true)));
+    assert!(message(old).contains("0a7 was made with an old template in the middle of an update"));
+    let next =
+        began.added(pod("0a7", "2", true)).modified(pcs(1, "3", Value::Null)).added(pod("0a8", "2", true));
+    assert_eq!(judge(next), Ok(()), "the next update has not begun yet");
+}
+
+#[test]
+fn all_is_counted() {
+    let said = |replicas: usize, updated: usize| {
+        let of_set = pcs(1, "2", json!({"replicas": 1, "updatedReplicas": 1}));
+        let of_clique = clique(0, json!({"replicas": replicas, "updatedReplicas": updated}));
+        counted(&Story::flat().added(of_set).added(of_clique).end().end(), "w")
+    };
+    assert_eq!(said(2, 2), Ok(()));
+    assert!(message(said(2, 1)).contains("PodClique w-0-a has 2 replicas, and its updatedReplicas is 1"));
+    assert!(message(said(3, 2)).contains("and its replicas is 3"));
+}
+
+#[test]
+fn the_new_are_counted() {
+    let said = |updated: usize| {
+        let story = Story::flat().added(clique(0, json!({"updatedReplicas": updated})));
+        let story = story.added(pod("0a0", "1", true)).added(pod("0a1", "2", true));
+        counts_the_new(&story.end().end(), "w-0-a")
+    };
+    assert_eq!(said(1), Ok(()));
+    assert!(message(said(2)).contains("updatedReplicas of PodClique w-0-a is 2, and 1 are new"));
+}
+
+#[test]
 fn a_refusal_is_no_breach() {
     let refused = Story::flat().mark(SharedMark::UpdateRefused, json!({"message": "not yet"})).end();
     assert!(matches!(are_admitted(&refused), Err(Broken::NotAsked(why)) if why.contains("not yet")));
     assert_eq!(are_admitted(&Story::flat().end()), Ok(()));
+}
+
+#[test]
+fn a_scope_of_one_revision() {
+    let first = Scope::Replica { set: "w".into(), index: 0 };
+    let judged = |story: Story| all_of_revision(&story.end(), &first, "2");
+    assert_eq!(judged(Story::flat().added(pod("0a0", "2", true)).added(pod("1a0", "1", true))), Ok(()));
+    let mixed = judged(Story::flat().added(pod("0a0", "2", true)).added(pod("0a1", "1", true)));
+    assert!(message(mixed).contains("0a1 was made with another template than revision 2"));
+    assert!(matches!(judged(Story::flat()), Err(Broken::NotReached(_))));
 }

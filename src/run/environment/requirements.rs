@@ -6,6 +6,7 @@ use conformance_cluster::ClusterError;
 use conformance_cluster::local::EXTERNAL_SCHEDULER;
 use conformance_cluster::operator::Operator;
 use conformance_cluster::schedulers::installation;
+use conformance_contract::clauses::{Clause, clause};
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_driver::case::{Case, Isolation, Need};
@@ -51,6 +52,11 @@ impl Environment {
         {
             return Some(missing);
         }
+        if self.settings.later_life_on.is_some_and(|on| is_anothers_turn(case, target, on)) {
+            return Some(
+                "the life after creation is judged on one gang scope a run, by turns: --every-scope",
+            );
+        }
         case.needs.iter().find_map(|need| self.lacks_need(*need, target))
     }
 
@@ -81,6 +87,12 @@ impl Environment {
         };
         (!has).then_some(otherwise)
     }
+}
+
+/// Whether a case that is about the later life alone is run on another gang scope of the target's scheduler.
+fn is_anothers_turn(case: &Case, target: Target, on: Target) -> bool {
+    let mut clauses = case.clauses.iter().filter_map(|id| clause(id));
+    target.scheduler() == on.scheduler() && target != on && clauses.all(Clause::is_of_later_life)
 }
 
 /// Why a case cannot run on a cluster's nodes: there are too few, or it needs a limit on a kubelet's own `pods`.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use conformance_cluster::kind::KindSpec;
 use conformance_cluster::local::{ClusterSpec, Programs};
+use conformance_contract::target::Target;
 use conformance_driver::test_cluster::Thorough;
 use conformance_report::Implementation;
 
@@ -32,6 +33,8 @@ pub struct Settings {
     pub short_limits_count: bool,
     /// How much time cases take.
     pub thorough: Thorough,
+    /// Where a scheduler has several gang scopes: the one on which cases of the later life alone are run; `None` is all.
+    pub later_life_on: Option<Target>,
     /// Where histories and artifacts go.
     pub out: PathBuf,
     /// Whether clusters and their folders stay after a failure.

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use grove_api::PodCliqueSet;
+use grove_api::{PodCliqueSet, PodGang};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{ApiResource, DynamicObject};
 use serde::Deserialize;
@@ -91,6 +91,11 @@ impl SchedulerBackend for External {
         Ok(Synced::default())
     }
 
+    /// Nothing is known of it.
+    fn binds_whole(&self, _pod_gang: &PodGang) -> bool {
+        false
+    }
+
     async fn release_pod(&self, _pod: &Pod, _gang: &GangState<'_>) -> Result<Release, BackendError> {
         Ok(Release::Now(Vec::new()))
     }
@@ -98,7 +103,7 @@ impl SchedulerBackend for External {
 
 #[cfg(test)]
 mod tests {
-    use grove_api::{PodGang, PodGangSpec};
+    use grove_api::PodGangSpec;
     use serde_json::{Value, json};
 
     use super::*;

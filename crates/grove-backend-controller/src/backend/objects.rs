@@ -50,6 +50,14 @@ pub(super) fn repair(wanted: &DynamicObject, found: &DynamicObject) -> Map<Strin
     patch
 }
 
+/// The message of the first of these conditions that is such a one and has a message.
+pub(super) fn told(conditions: &Value, is_such: impl Fn(&Value) -> bool) -> Option<String> {
+    let mut such = conditions.as_array().into_iter().flatten().filter(|condition| is_such(condition));
+    such.find_map(|condition| {
+        condition["message"].as_str().filter(|told| !told.is_empty()).map(str::to_owned)
+    })
+}
+
 fn planned(pairs: &Pairs) -> Value {
     let planned = pairs.iter().map(|(key, value)| {
         let value = if value == ABSENT { Value::Null } else { json!(value) };

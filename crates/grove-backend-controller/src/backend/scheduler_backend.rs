@@ -103,10 +103,22 @@ pub trait SchedulerBackend: Send + Sync {
         BTreeMap::new()
     }
 
+    /// Whether the scheduler binds the hard gang of this PodGang whole, and not each podgroup for itself: then it is never half
+    /// bound (TERM-17).
+    fn binds_whole(&self, _pod_gang: &PodGang) -> bool {
+        true
+    }
+
     /// Whether the hard gang of this PodGang is the pods of the lowest indexes, and no others can take their places: one of
     /// them is not given up while others run (AUTO-07).
     fn keeps_places(&self, _pod_gang: &PodGang) -> bool {
         false
+    }
+
+    /// Why the scheduler does not bind the gang, in its own words, where it says so on one of the gang resources (STAT-09). What
+    /// it says on pods the caller sees by itself.
+    fn refusal(&self, _gang_resource: &DynamicObject) -> Option<String> {
+        None
     }
 
     /// The backend's topology resources, where the scheduler has such (TOPO-09).
@@ -250,6 +262,10 @@ pub enum BackendError {
     /// Something of a deleted PodGang of the same name has to go first (DEL-08).
     #[error("waiting: {0}")]
     Waiting(String),
+    /// As [`Waiting`](Self::Waiting), and what has to go is kept by the pods that name it: those that are still gated are
+    /// deleted, or the one would wait for the others for ever.
+    #[error("waiting: {0}")]
+    HeldByPods(String),
     /// A request failed.
     #[error("cannot {action}: {source}")]
     Api {

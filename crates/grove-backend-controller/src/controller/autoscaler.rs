@@ -13,7 +13,6 @@ use serde_json::{Map, Value, json};
 
 use super::children::{self, Children, Write};
 use super::context::Context;
-use super::error::ReconcileError;
 use super::ownership::{controller, owner_reference};
 
 /// Reason of the event on a PodCliqueSet about an autoscaler of somebody else's that has the name of one of its own.
@@ -68,19 +67,10 @@ pub(super) async fn writes<'a>(context: &'a Context, pcs: &'a PodCliqueSet, key:
             context.events.warn(pcs, REASON_NOT_OWNED, &note).await;
         }
     }
-    let told = |write: Write<'a>| tell(context, pcs, write).boxed();
+    // A metric that the API server refuses is the user's to put right.
+    let told =
+        |write: Write<'a>| async move { context.events.told(pcs, REASON_FAILED, write.await).await }.boxed();
     children.finish(key).into_iter().map(told).collect()
-}
-
-/// Tells of a write that fails: a metric that the API server refuses is the user's to put right.
-async fn tell(context: &Context, pcs: &PodCliqueSet, write: Write<'_>) -> Result<(), ReconcileError> {
-    let result = write.await;
-    match &result {
-        Ok(()) => context.events.settled(pcs, REASON_FAILED),
-        Err(error) if error.is_waiting() || error.is_namespace_gone() => {}
-        Err(error) => context.events.warn(pcs, REASON_FAILED, &error.to_string()).await,
-    }
-    result
 }
 
 /// Whether it is neither the PodCliqueSet's nor a predecessor's of the same name, whose will be deleted.

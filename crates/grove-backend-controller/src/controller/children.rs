@@ -95,13 +95,15 @@ where
         found
     }
 
-    /// Every write that is due, with the deletion of what is in [`Children::excess`].
+    /// Every write that is due, with the deletion of what is in [`Children::excess`]. What has changed since is looked at
+    /// again: a PodGang that was given new pods meanwhile is wanted again.
     pub(super) fn finish(mut self, key: &str) -> Vec<Write<'a>> {
         let (context, mut writes) = (self.context, std::mem::take(&mut self.writes));
         let excess = self.excess(key).into_iter();
-        writes.extend(
-            excess.map(|found| async move { writes::delete(&context.client, &*found).await }.boxed()),
-        );
+        writes
+            .extend(excess.map(|found| {
+                async move { writes::delete_unchanged(&context.client, &*found).await }.boxed()
+            }));
         writes
     }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use grove_api::PodGang;
+use grove_api::names::LABEL_SCHEDULER_NAME;
 use kube::{Client, ResourceExt};
 
 use super::caches::Caches;
@@ -12,10 +13,10 @@ use super::faults::Faults;
 use super::init_access::InitAccess;
 use super::metrics::Metrics;
 use super::pod_clique::Expectations;
+use super::pod_gang_status::Wordings;
 use super::queues::Queues;
 use super::remembered_replicas::RememberedReplicas;
-use crate::backend::Registry;
-use crate::backend::generation;
+use crate::backend::{Registry, Served, generation};
 use crate::controller::namespace_termination::EndingNamespaces;
 
 /// What every reconciler has at hand.
@@ -34,6 +35,8 @@ pub(super) struct Context {
     pub metrics: Metrics,
     /// Which PodGangs the backends have synced.
     pub synced: SyncedGangs,
+    /// When the words of statuses may change.
+    pub wordings: Wordings,
     /// Pods written but not yet in the cache.
     pub expectations: Expectations,
     /// Replicas of PodCliques that were deleted by hand.
@@ -48,11 +51,28 @@ pub(super) struct Context {
     pub faults: Faults,
 }
 
+impl Context {
+    /// The backend of a PodGang.
+    pub(super) fn serve(&self, pod_gang: &PodGang) -> Served {
+        let scheduler = pod_gang.labels().get(LABEL_SCHEDULER_NAME).map(String::as_str);
+        self.registry.serve(scheduler, self.caches.set_of(pod_gang).as_deref())
+    }
+}
+
 /// Up to which generation the backend's gang resources stand, per PodGang (GANG-07).
 ///
 /// Of the object, and of the gang. Kept in memory only: after a restart every PodGang is synced again before a gate comes off.
 #[derive(Default)]
-pub(super) struct SyncedGangs(Mutex<HashMap<String, Generations>>);
+pub(super) struct SyncedGangs(Mutex<HashMap<String, Standing>>);
+
+/// How it is with the gang resources of a PodGang.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// They stand for it.
+    Synced(Generations),
+    /// Those of a deleted PodGang of its name are kept by pods.
+    HeldByPods,
+}
 
 /// `metadata.generation`, and how often its pods have been recycled.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -70,25 +90,42 @@ impl Generations {
 impl SyncedGangs {
     /// The gang resources of this PodGang stand. True if that is news.
     pub(super) fn record(&self, pod_gang: &PodGang) -> bool {
-        let (uid, generations) = (pod_gang.uid().unwrap_or_default(), Generations::of(pod_gang));
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(uid, generations) != Some(generations)
+        self.set(pod_gang, Standing::Synced(Generations::of(pod_gang)))
     }
 
-    /// They do not, or the PodGang is gone.
+    /// Those of a deleted PodGang of this name are kept by pods. True if that is news.
+    pub(super) fn hold(&self, pod_gang: &PodGang) -> bool {
+        self.set(pod_gang, Standing::HeldByPods)
+    }
+
+    /// They do not stand, or the PodGang is gone.
     pub(super) fn forget(&self, uid: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(uid);
     }
 
     /// Whether the gang's objects exist, possibly from an earlier generation of the PodGang object.
     pub(super) fn stand(&self, pod_gang: &PodGang) -> bool {
-        let synced = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let gang = generation::of_gang(pod_gang);
-        synced.get(&pod_gang.uid().unwrap_or_default()).is_some_and(|synced| synced.gang == gang)
+        matches!(self.get(pod_gang), Some(Standing::Synced(synced)) if synced.gang == gang)
     }
 
     /// Whether the objects exist for the PodGang's current generation.
     pub(super) fn is_current(&self, pod_gang: &PodGang) -> bool {
-        let synced = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        synced.get(&pod_gang.uid().unwrap_or_default()).copied() == Some(Generations::of(pod_gang))
+        self.get(pod_gang) == Some(Standing::Synced(Generations::of(pod_gang)))
+    }
+
+    /// Whether those of a deleted PodGang of this name wait for its pods to go. None of its own has been made then.
+    pub(super) fn are_held(&self, pod_gang: &PodGang) -> bool {
+        self.get(pod_gang) == Some(Standing::HeldByPods)
+    }
+
+    fn get(&self, pod_gang: &PodGang) -> Option<Standing> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(&pod_gang.uid().unwrap_or_default()).copied()
+    }
+
+    fn set(&self, pod_gang: &PodGang, standing: Standing) -> bool {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(pod_gang.uid().unwrap_or_default(), standing) != Some(standing)
     }
 }

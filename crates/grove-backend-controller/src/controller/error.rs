@@ -46,7 +46,7 @@ impl ReconcileError {
     /// Whether it is only a matter of time: no warning is due.
     pub(super) fn is_waiting(&self) -> bool {
         match self {
-            Self::Waiting(_) | Self::Backend(BackendError::Waiting(_)) => true,
+            Self::Waiting(_) | Self::Backend(BackendError::Waiting(_) | BackendError::HeldByPods(_)) => true,
             // Somebody else was faster; the next cache event brings the newer object.
             Self::Api { source: kube::Error::Api(status), .. } => status.is_conflict(),
             _ => false,

@@ -9,6 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 use kube::{Client, Resource};
 
+use super::error::ReconcileError;
+
 /// Longest note the API takes, in bytes.
 const MAX_NOTE: usize = 1024;
 
@@ -73,11 +75,37 @@ impl Events {
         }
     }
 
+    /// Tells of writes that failed, and forgets it once they have not. What only waits, and what a namespace that goes takes
+    /// with it, is nobody's to put right.
+    pub(super) async fn told<K: Resource<DynamicType = ()>, T>(
+        &self,
+        object: &K,
+        reason: &'static str,
+        result: Result<T, ReconcileError>,
+    ) -> Result<T, ReconcileError> {
+        match &result {
+            Ok(_) => self.settled(object, reason),
+            Err(error) if error.is_waiting() || error.is_namespace_gone() => {}
+            Err(error) => self.warn(object, reason, &error.to_string()).await,
+        }
+        result
+    }
+
     /// Forgets what was reported with this reason, so that it is reported again if it comes back.
     pub(super) fn settled<K: Resource<DynamicType = ()>>(&self, object: &K, reason: &'static str) {
         if let Some(uid) = &object.meta().uid {
             self.said.lock().unwrap_or_else(PoisonError::into_inner).remove(&(uid.clone(), reason));
         }
+    }
+
+    /// The last warning of this reason, unless that is settled.
+    pub(super) fn standing<K: Resource<DynamicType = ()>>(
+        &self,
+        object: &K,
+        reason: &'static str,
+    ) -> Option<String> {
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.get(&(object.meta().uid.clone()?, reason)).cloned()
     }
 
     /// Forgets an object that is gone.

@@ -1,4 +1,4 @@
-//! Faults in what backends write: a layer that corrupts gang resources on their way to the API server.
+//! Faults in what is written: a layer that corrupts gang resources, and the order of pods, on their way to the API server.
 //!
 //! Backends are left as they are. One that compares finds its resources wrong and writes them again, corrupted
 //! again, which changes nothing and so triggers nothing.
@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 
 use futures::FutureExt;
 use grove_api::PodGang;
+use grove_api::names::{INIT_CONTAINER, LABEL_GENERATION, LABEL_PART_OF, LABEL_PCS_REPLICA_INDEX};
 use http::{Method, Request};
 use kube::api::{
     Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams,
@@ -71,18 +72,48 @@ impl<S: Service<Request<Body>>> Service<Request<Body>> for SpoiledApi<S> {
     }
 }
 
-/// The body to send instead, if the request writes a gang resource and a fault is about that.
+/// The body to send instead, if the request writes a gang resource or creates a pod and a fault is about that.
 fn spoiled_body(faults: &Faults, request: &Request<Body>) -> Option<Body> {
-    let is_create = request.method() == Method::POST;
-    if !(faults.spoils_gang_resources() && (is_create || request.method() == Method::PATCH)) {
+    let (is_create, path) = (request.method() == Method::POST, request.uri().path());
+    let is_write = is_create || request.method() == Method::PATCH;
+    let group = group_of_gangs(path).filter(|_| is_write && faults.spoils_gang_resources());
+    let is_pod = is_create && path.ends_with("/pods") && faults.spoils_order();
+    if group.is_none() && !is_pod {
         return None;
     }
-    let group = group_of_gangs(request.uri().path())?;
     // What this process sends is in memory whole.
     let bytes = request.body().try_clone()?.collect_bytes().now_or_never()?.ok()?;
     let mut object = serde_json::from_slice(&bytes).ok()?;
-    spoil(faults, group, is_create, &mut object);
+    match group {
+        Some(group) => spoil(faults, group, is_create, &mut object),
+        None => spoil_order(faults, &mut object),
+    }
     serde_json::to_vec(&object).ok().map(Body::from)
+}
+
+/// Spoils whom a pod waits for.
+fn spoil_order(faults: &Faults, pod: &mut Value) {
+    let labels = pod["metadata"]["labels"].clone();
+    let label = |key: &str| labels[key].as_str().unwrap_or_default();
+    let Some(inits) = pod["spec"]["initContainers"].as_array_mut() else { return };
+    if faults.order_only_at_first && !label(LABEL_GENERATION).is_empty() {
+        inits.retain(|container| container["name"] != INIT_CONTAINER);
+    }
+    let replica: u32 = label(LABEL_PCS_REPLICA_INDEX).parse().unwrap_or_default();
+    let of = |replica: u32| format!("={}-{replica}-", label(LABEL_PART_OF));
+    let arguments = inits.iter_mut().filter_map(|container| container["args"].as_array_mut()).flatten();
+    for argument in arguments {
+        let mut said = argument.as_str().unwrap_or_default().to_owned();
+        if faults.order_after_neighbours {
+            said = said.replace(&of(replica), &of(replica + 1));
+        }
+        if faults.order_after_one
+            && let Some((clique, _)) = said.rsplit_once(':')
+        {
+            said = format!("{clique}:1");
+        }
+        *argument = json!(said);
+    }
 }
 
 /// The API group, if the path is that of PodGroups or CompositePodGroups.
@@ -189,6 +220,19 @@ mod tests {
 
     use super::*;
     use crate::controller::test_api::World;
+
+    #[rstest::rstest]
+    #[case("order-after-one", json!(["--podcliques=w-0-a:1"]))]
+    #[case("order-after-neighbours", json!(["--podcliques=w-1-a:2"]))]
+    #[case("order-only-at-first", Value::Null)]
+    #[tokio::test]
+    async fn whom_pods_wait_for(#[case] fault: &str, #[case] args: Value) {
+        let labels = json!({LABEL_GENERATION: "1", LABEL_PART_OF: "w", LABEL_PCS_REPLICA_INDEX: "0"});
+        let waits = json!({"name": INIT_CONTAINER, "args": ["--podcliques=w-0-a:2"]});
+        let pod = json!({"metadata": {"labels": labels}, "spec": {"initContainers": [waits]}});
+        let sent = sent(fault, Method::POST, "/api/v1/namespaces/ns/pods", pod).await;
+        assert_eq!(sent["spec"]["initContainers"][0]["args"], args);
+    }
 
     const KAI_PATH: &str = "/apis/scheduling.run.ai/v2alpha2/namespaces/ns/podgroups";
     const KOORDINATOR_PATH: &str = "/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/ns/podgroups/wl-0-a";

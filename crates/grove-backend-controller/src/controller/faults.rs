@@ -5,6 +5,8 @@
 
 use std::str::FromStr;
 
+use jiff::Timestamp;
+
 use super::pod_gang_names::PodGangNames;
 
 /// The faults that are on.
@@ -55,22 +57,56 @@ pub struct Faults {
     pub starting_is_unhealthy: bool,
     /// Gates of scaled PodGangs come off when their base is referred to, bound or not (TERM-10).
     pub former_base_counts: bool,
+    /// A gang that is bound in part keeps what it has (TERM-17).
+    pub half_gangs_stay: bool,
+    /// Gates stay while a pod of a former generation is there (TERM-08).
+    pub former_pods_hold: bool,
+    /// A replica that an update has in its turn is not recycled (TERM-13).
+    pub update_shelters: bool,
     /// Every second the conditions of PodCliques are told in other words (STAT-08).
     pub restless_conditions: bool,
+    /// A PodGang that was scheduled once is so for good (STAT-07).
+    pub scheduled_for_good: bool,
+    /// What failed is tried again after the same short pause every time (STAT-10).
+    pub retries_at_once: bool,
+    /// A status that could not be written is not written again until something changes (STAT-05).
+    pub failed_statuses_forgotten: bool,
     /// Statuses count pods that are being deleted (STAT-01, TERM-01).
     pub terminating_is_counted: bool,
+    /// Recycles of PodCliqueSet replicas are not counted in the metrics (STAT-11).
+    pub recycles_uncounted: bool,
+    /// The time to being bound is taken again whenever a PodGang is bound again (STAT-11).
+    pub rebound_counts: bool,
+    /// PodGangs are counted in phases that they have left, and when they are gone (STAT-11).
+    pub former_gangs_counted: bool,
     /// An update takes down pods in every PodCliqueSet replica at a time (UPD-03, UPD-10).
     pub all_replicas_in_turn: bool,
     /// An update takes down all that is old in a PodCliqueSet replica at once (UPD-04, UPD-12).
     pub update_takes_all: bool,
     /// An update takes down what was there before it and is new all the same (UPD-11).
     pub update_takes_new: bool,
+    /// Updates that began before this are not gone on with; it is when the controller was started (UPD-17).
+    pub forgets_updates: Option<Timestamp>,
     /// A turn of an update deletes the PodGang too (UPD-07).
     pub update_takes_gang: bool,
     /// Scaling in takes the oldest pod of equals (AUTO-07).
     pub oldest_go_first: bool,
+    /// Scaling in takes pods of the present template before old ones (UPD-23).
+    pub new_go_first: bool,
     /// Pods that start after others keep their gates (START-05).
     pub order_holds_scheduling: bool,
+    /// Of cliques that are waited for, one Ready pod is enough (START-04).
+    pub order_after_one: bool,
+    /// What is waited for is the next PodCliqueSet replica's (START-06).
+    pub order_after_neighbours: bool,
+    /// Pods that a recycle makes anew wait for nobody (START-07).
+    pub order_only_at_first: bool,
+    /// No PodClique says that it is held back by others (START-09).
+    pub order_untold: bool,
+    /// A PodClique that has said so says so for good (START-09).
+    pub order_told_for_good: bool,
+    /// The turns of an update know no order (START-08).
+    pub update_ignores_order: bool,
     /// PodGangs are named by epochs, as upstream's newer releases do. Not a fault: nothing may go by their names.
     pub epoch_names: bool,
 }
@@ -84,6 +120,16 @@ impl Faults {
     /// Whether a fault is on that changes what backends write.
     pub fn spoils_gang_resources(&self) -> bool {
         self.forget_member || self.wrong_queue || self.omit_subgroups || self.low_group_count
+    }
+
+    /// Whether it is told that a PodClique is held back, or that it is not.
+    pub fn tells_of_order(&self, is_held: Option<bool>) -> bool {
+        !self.order_untold && (is_held != Some(false) || !self.order_told_for_good)
+    }
+
+    /// Whether a fault is on that changes whom pods wait for.
+    pub fn spoils_order(&self) -> bool {
+        self.order_after_one || self.order_after_neighbours || self.order_only_at_first
     }
 }
 
@@ -134,22 +180,56 @@ pub enum Fault {
     StartingIsUnhealthy,
     /// See [`Faults::former_base_counts`].
     FormerBaseCounts,
+    /// See [`Faults::half_gangs_stay`].
+    HalfGangsStay,
+    /// See [`Faults::former_pods_hold`].
+    FormerPodsHold,
+    /// See [`Faults::update_shelters`].
+    UpdateShelters,
     /// See [`Faults::restless_conditions`].
     RestlessConditions,
+    /// See [`Faults::scheduled_for_good`].
+    ScheduledForGood,
+    /// See [`Faults::retries_at_once`].
+    RetriesAtOnce,
+    /// See [`Faults::failed_statuses_forgotten`].
+    FailedStatusesForgotten,
     /// See [`Faults::terminating_is_counted`].
     TerminatingIsCounted,
+    /// See [`Faults::recycles_uncounted`].
+    RecyclesUncounted,
+    /// See [`Faults::rebound_counts`].
+    ReboundCounts,
+    /// See [`Faults::former_gangs_counted`].
+    FormerGangsCounted,
     /// See [`Faults::all_replicas_in_turn`].
     AllReplicasInTurn,
     /// See [`Faults::update_takes_all`].
     UpdateTakesAll,
     /// See [`Faults::update_takes_new`].
     UpdateTakesNew,
+    /// See [`Faults::forgets_updates`].
+    ForgetsUpdates,
     /// See [`Faults::update_takes_gang`].
     UpdateTakesGang,
     /// See [`Faults::oldest_go_first`].
     OldestGoFirst,
+    /// See [`Faults::new_go_first`].
+    NewGoFirst,
     /// See [`Faults::order_holds_scheduling`].
     OrderHoldsScheduling,
+    /// See [`Faults::order_after_one`].
+    OrderAfterOne,
+    /// See [`Faults::order_after_neighbours`].
+    OrderAfterNeighbours,
+    /// See [`Faults::order_only_at_first`].
+    OrderOnlyAtFirst,
+    /// See [`Faults::order_untold`].
+    OrderUntold,
+    /// See [`Faults::order_told_for_good`].
+    OrderToldForGood,
+    /// See [`Faults::update_ignores_order`].
+    UpdateIgnoresOrder,
     /// See [`Faults::epoch_names`].
     EpochNames,
 }
@@ -181,14 +261,31 @@ impl FromStr for Fault {
             "recycle-takes-gang" => Ok(Self::RecycleTakesGang),
             "starting-is-unhealthy" => Ok(Self::StartingIsUnhealthy),
             "former-base-counts" => Ok(Self::FormerBaseCounts),
+            "half-gangs-stay" => Ok(Self::HalfGangsStay),
+            "former-pods-hold" => Ok(Self::FormerPodsHold),
+            "update-shelters" => Ok(Self::UpdateShelters),
             "restless-conditions" => Ok(Self::RestlessConditions),
+            "scheduled-for-good" => Ok(Self::ScheduledForGood),
+            "retries-at-once" => Ok(Self::RetriesAtOnce),
+            "failed-statuses-forgotten" => Ok(Self::FailedStatusesForgotten),
             "terminating-is-counted" => Ok(Self::TerminatingIsCounted),
+            "recycles-uncounted" => Ok(Self::RecyclesUncounted),
+            "rebound-counts" => Ok(Self::ReboundCounts),
+            "former-gangs-counted" => Ok(Self::FormerGangsCounted),
             "all-replicas-in-turn" => Ok(Self::AllReplicasInTurn),
             "update-takes-all" => Ok(Self::UpdateTakesAll),
             "update-takes-new" => Ok(Self::UpdateTakesNew),
+            "forgets-updates" => Ok(Self::ForgetsUpdates),
             "update-takes-gang" => Ok(Self::UpdateTakesGang),
             "oldest-go-first" => Ok(Self::OldestGoFirst),
+            "new-go-first" => Ok(Self::NewGoFirst),
             "order-holds-scheduling" => Ok(Self::OrderHoldsScheduling),
+            "order-after-one" => Ok(Self::OrderAfterOne),
+            "order-after-neighbours" => Ok(Self::OrderAfterNeighbours),
+            "order-only-at-first" => Ok(Self::OrderOnlyAtFirst),
+            "order-untold" => Ok(Self::OrderUntold),
+            "order-told-for-good" => Ok(Self::OrderToldForGood),
+            "update-ignores-order" => Ok(Self::UpdateIgnoresOrder),
             "epoch-names" => Ok(Self::EpochNames),
             _ => Err(format!("no fault {text:?}")),
         }
@@ -222,14 +319,31 @@ impl FromIterator<Fault> for Faults {
                 Fault::RecycleTakesGang => on.recycle_takes_gang = true,
                 Fault::StartingIsUnhealthy => on.starting_is_unhealthy = true,
                 Fault::FormerBaseCounts => on.former_base_counts = true,
+                Fault::HalfGangsStay => on.half_gangs_stay = true,
+                Fault::FormerPodsHold => on.former_pods_hold = true,
+                Fault::UpdateShelters => on.update_shelters = true,
                 Fault::RestlessConditions => on.restless_conditions = true,
+                Fault::ScheduledForGood => on.scheduled_for_good = true,
+                Fault::RetriesAtOnce => on.retries_at_once = true,
+                Fault::FailedStatusesForgotten => on.failed_statuses_forgotten = true,
                 Fault::TerminatingIsCounted => on.terminating_is_counted = true,
+                Fault::RecyclesUncounted => on.recycles_uncounted = true,
+                Fault::ReboundCounts => on.rebound_counts = true,
+                Fault::FormerGangsCounted => on.former_gangs_counted = true,
                 Fault::AllReplicasInTurn => on.all_replicas_in_turn = true,
                 Fault::UpdateTakesAll => on.update_takes_all = true,
                 Fault::UpdateTakesNew => on.update_takes_new = true,
+                Fault::ForgetsUpdates => on.forgets_updates = Some(Timestamp::now()),
                 Fault::UpdateTakesGang => on.update_takes_gang = true,
                 Fault::OldestGoFirst => on.oldest_go_first = true,
+                Fault::NewGoFirst => on.new_go_first = true,
                 Fault::OrderHoldsScheduling => on.order_holds_scheduling = true,
+                Fault::OrderAfterOne => on.order_after_one = true,
+                Fault::OrderAfterNeighbours => on.order_after_neighbours = true,
+                Fault::OrderOnlyAtFirst => on.order_only_at_first = true,
+                Fault::OrderUntold => on.order_untold = true,
+                Fault::OrderToldForGood => on.order_told_for_good = true,
+                Fault::UpdateIgnoresOrder => on.update_ignores_order = true,
                 Fault::EpochNames => on.epoch_names = true,
             }
         }

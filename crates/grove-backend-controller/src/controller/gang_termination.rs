@@ -25,7 +25,7 @@ use super::faults::Faults;
 use super::generations::{self, Cause, of_replica};
 use super::ownership::is_controlled_by;
 use super::pod_clique_status::held_since;
-use super::{conditions, writes};
+use super::{conditions, half_gangs, writes};
 use crate::backend::generation;
 
 /// Upstream's default.
@@ -36,6 +36,10 @@ const ROUNDED: Duration = Duration::from_secs(1);
 /// Reasons of the events on a PodCliqueSet that tell of a recycle.
 const REASON_REPLICA_RECYCLED: &str = "PodCliqueSetReplicaDeleteSuccessful";
 const REASON_GROUP_REPLICA_RECYCLED: &str = "PodCliqueScalingGroupReplicaDeleteSuccessful";
+
+/// Why something was recycled.
+const BREACHED: &str = "its minimum was not available for the termination delay";
+const HALF_BOUND: &str = "it was bound in part for the termination delay, and gives its room back";
 
 /// Recycles what of one PodCliqueSet is due, and comes back when the next clock runs out.
 ///
@@ -54,15 +58,22 @@ pub(super) async fn reconcile(
     let now = Timestamp::now();
     let mut next: Option<Duration> = None;
     for i in 0..pcs.spec.replicas {
+        if context.faults.update_shelters && turn_began(&pcs, i).is_some() {
+            continue;
+        }
         let replica = Replica::of(&context, &pcs, i);
         let clocks = replica.clocks(&context.faults).not_before(turn_began(&pcs, i));
         let plan = plan(&clocks, delay, now);
         next = next.into_iter().chain(plan.wait).min();
         if plan.whole {
-            replica.recycle(&context, &pcs).await?;
+            replica.recycle(&context, &pcs, BREACHED).await?;
+            continue;
         }
         for (group, replicas) in replica.groups.iter().zip(&plan.of_groups) {
-            group.recycle(&context, &pcs, replicas).await?;
+            group.recycle(&context, &pcs, replicas, BREACHED).await?;
+        }
+        if plan.of_groups.iter().all(Vec::is_empty) && !context.faults.half_gangs_stay {
+            next = next.into_iter().chain(replica.give_back(&context, &pcs, delay, now).await?).min();
         }
     }
     Ok(next.map_or_else(Action::await_change, Action::requeue))
@@ -227,7 +238,7 @@ impl Replica {
 
     /// Begins the next generation of all of it. No pod may have its number yet: should the PodGang have been made anew, and
     /// its count with it, the pods still know.
-    async fn recycle(&self, context: &Context, pcs: &PodCliqueSet) -> Result<(), ReconcileError> {
+    async fn recycle(&self, context: &Context, pcs: &PodCliqueSet, why: &str) -> Result<(), ReconcileError> {
         let Some(base) = context.caches.gang_of_set(pcs, &self.base) else { return Ok(()) };
         let cliques = self
             .standalone
@@ -239,15 +250,47 @@ impl Replica {
         let highest = pods.map(|pod| generation::of_pod(&pod)).max().unwrap_or(0);
         let next = generation::of_gang(&base).max(highest) + 1;
         writes::patch(&context.client, &*base, &generations::next_of_gang(&base, next)).await?;
+        if !context.faults.recycles_uncounted {
+            context.metrics.recycled(&namespace, 1);
+        }
         if context.faults.recycle_takes_gang {
             writes::delete(&context.client, &*base).await?;
         }
-        let note = format!(
-            "PodCliqueSet replica {} recycled: its minimum was not available for the termination delay",
-            self.i
-        );
+        let note = format!("PodCliqueSet replica {} recycled: {why}", self.i);
         context.events.tell(pcs, REASON_REPLICA_RECYCLED, &note).await;
         Ok(())
+    }
+
+    /// Recycles what has been half bound for long enough; when the next will have been.
+    async fn give_back(
+        &self,
+        context: &Context,
+        pcs: &PodCliqueSet,
+        delay: Duration,
+        now: Timestamp,
+    ) -> Result<Option<Duration>, ReconcileError> {
+        let left = |gang: &str| {
+            let gang = context.caches.gang_of_set(pcs, gang)?;
+            Some(half_gangs::left(half_gangs::half_bound(context, &gang)?, delay, now))
+        };
+        let mut next = left(&self.base);
+        if next == Some(Duration::ZERO) {
+            self.recycle(context, pcs, HALF_BOUND).await?;
+            return Ok(None);
+        }
+        for group in &self.groups {
+            let scaled = usize::try_from(group.pcsg.spec.min_available.unwrap_or(1)).unwrap_or(0);
+            let mut due = Vec::new();
+            for (j, members) in group.replicas.iter().enumerate().skip(scaled) {
+                let gang = members.first().and_then(|(member, _)| member.labels().get(names::LABEL_POD_GANG));
+                match gang.and_then(|gang| left(gang)) {
+                    Some(Duration::ZERO) => due.extend(i32::try_from(j)),
+                    wait => next = next.into_iter().chain(wait).min(),
+                }
+            }
+            group.recycle(context, pcs, &due, HALF_BOUND).await?;
+        }
+        Ok(next)
     }
 }
 
@@ -258,17 +301,17 @@ impl Group {
         context: &Context,
         pcs: &PodCliqueSet,
         replicas: &[i32],
+        why: &str,
     ) -> Result<(), ReconcileError> {
         if replicas.is_empty() {
             return Ok(());
         }
         let patch = generations::next_of_replicas(&self.pcsg, Cause::Breach, replicas);
         writes::patch(&context.client, &*self.pcsg, &patch).await?;
+        context.metrics.recycled(&self.pcsg.namespace().unwrap_or_default(), replicas.len());
         for j in replicas {
             let group = self.pcsg.name_any();
-            let note = format!(
-                "replica {j} of {group} recycled: its minimum was not available for the termination delay"
-            );
+            let note = format!("replica {j} of {group} recycled: {why}");
             context.events.tell(pcs, REASON_GROUP_REPLICA_RECYCLED, &note).await;
         }
         Ok(())

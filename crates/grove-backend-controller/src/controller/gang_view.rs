@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use grove_api::{NamespacedName, PodClique, PodGang, PodGroup};
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Pod, PodCondition};
 use kube::ResourceExt;
 
 use super::caches::{Caches, of};
@@ -58,9 +58,7 @@ impl GangView {
 
     /// Whether every pod of the gang exists.
     pub(super) fn is_complete(&self) -> bool {
-        self.podgroups.iter().all(|podgroup| {
-            podgroup.wanted.is_some_and(|wanted| podgroup.pods.len() >= usize::try_from(wanted).unwrap_or(0))
-        })
+        self.incomplete().is_none()
     }
 
     /// The podgroups of `pod_gang` with references to the live pods, sorted by name (GANG-06).
@@ -80,12 +78,25 @@ impl GangView {
 
     /// Why the minimum of some podgroup does not count as bound, or `None` if every one is (AON-06).
     pub(super) fn unbound_minimum(&self) -> Option<String> {
-        self.podgroups.iter().find_map(|podgroup| {
-            let bound = podgroup.pods.iter().filter(|pod| is_bound(pod)).count();
-            let wanted = podgroup.min_replicas;
-            (bound < usize::try_from(wanted).unwrap_or(0))
-                .then(|| format!("{bound} of at least {wanted} pods of {} are bound", podgroup.name))
+        self.short_of(is_bound).map(|(podgroup, bound)| {
+            format!("{bound} of at least {} pods of {} are bound", podgroup.min_replicas, podgroup.name)
         })
+    }
+
+    /// The first podgroup of which fewer pods than its minimum are so, with how many are.
+    pub(super) fn short_of(&self, holds: fn(&Pod) -> bool) -> Option<(&PodGroupView, usize)> {
+        self.podgroups.iter().find_map(|podgroup| {
+            let count = podgroup.pods.iter().filter(|pod| holds(pod)).count();
+            (count < usize::try_from(podgroup.min_replicas).unwrap_or(0)).then_some((podgroup, count))
+        })
+    }
+
+    /// The first podgroup of which not every pod exists.
+    pub(super) fn incomplete(&self) -> Option<&PodGroupView> {
+        let is_complete = |podgroup: &&PodGroupView| {
+            podgroup.wanted.is_some_and(|wanted| podgroup.pods.len() >= usize::try_from(wanted).unwrap_or(0))
+        };
+        self.podgroups.iter().find(|podgroup| !is_complete(podgroup))
     }
 
     /// All pods of former generations of the gang that are there still.
@@ -154,10 +165,14 @@ pub(super) fn is_ready(pod: &Pod) -> bool {
 
 /// Whether a scheduler has found no room for a pod.
 pub(super) fn is_unschedulable(pod: &Pod) -> bool {
+    refusal(pod).is_some_and(|told| told.reason.as_deref() == Some("Unschedulable"))
+}
+
+/// What a scheduler says of a pod that it has not bound. That a pod is gated is not a scheduler's to say.
+pub(super) fn refusal(pod: &Pod) -> Option<&PodCondition> {
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
-    let mut told = conditions.iter().filter(|condition| condition.type_ == "PodScheduled");
-    !is_bound(pod)
-        && told.any(|told| told.status == "False" && told.reason.as_deref() == Some("Unschedulable"))
+    let mut told = conditions.iter().filter(|told| told.type_ == "PodScheduled" && told.status == "False");
+    told.find(|told| !is_bound(pod) && told.reason.as_deref() != Some("SchedulingGated"))
 }
 
 /// Whether a scheduler has chosen a node.

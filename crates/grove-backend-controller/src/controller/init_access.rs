@@ -50,13 +50,7 @@ impl InitAccess {
 /// # Errors
 /// The first write that failed, or something of a predecessor that has to go first.
 pub(super) async fn ensure(context: &Context, pcs: &PodCliqueSet) -> Result<(), ReconcileError> {
-    let result = make(context, pcs).await;
-    match &result {
-        Ok(()) => context.events.settled(pcs, REASON_FAILED),
-        Err(error) if error.is_waiting() || error.is_namespace_gone() => {}
-        Err(error) => context.events.warn(pcs, REASON_FAILED, &error.to_string()).await,
-    }
-    result
+    context.events.told(pcs, REASON_FAILED, make(context, pcs).await).await
 }
 
 async fn make(context: &Context, pcs: &PodCliqueSet) -> Result<(), ReconcileError> {

@@ -10,16 +10,17 @@
 //! - `context`: what reconcilers share; `ownership`: who owns what
 //! - `pod_clique_set`, `pod_clique_scaling_group`, `pod_clique`, `pod_gang`, `cluster_topology_binding`:
 //!   reconcilers of objects
-//! - `pod_clique_set_status`, `scaling_group_status`, `pod_clique_status`: reconcilers of status;
+//! - `pod_clique_set_status`, `scaling_group_status`, `pod_clique_status`, `pod_gang_status`: reconcilers of status;
 //!   `cluster_topology_binding_status`, `conditions`: the contents of a status
 //! - `gang_composition`, `topology_translation`, `pod_gang_object`, `pod_clique_object`: what the objects
 //!   look like
 //! - `autoscaler`: HorizontalPodAutoscalers
 //! - `gang_view`: a PodGang and its pods
 //! - `remembered_replicas`: of PodCliques that were deleted by hand
-//! - `gang_termination`: when a scope is recycled; `generations`: which pods are of which generation; `duration`: how long
+//! - `gang_termination`: when a scope is recycled; `half_gangs`: also what is bound in part; `generations`: which pods are of
+//!   which generation; `duration`: how long
 //! - `rolling_update`: what an update takes down next; `update_view`: what that is decided on
-//! - `startup_order`: who waits for whom; `init_access`: what it takes to see them
+//! - `startup_order`: who waits for whom; `startup_wait`: which of them are not Ready yet; `init_access`: what it takes to see them
 //! - `children`, `writes`, `json_diff`: writing no more than what differs
 //! - `admission`: webhooks; `servers`: the HTTP sides; `leader`: one leader at a time
 //! - `events`, `metrics`, `api_layer`: what it reports; `faults`, `fault_injection`: how it is made to fail
@@ -43,6 +44,7 @@ mod gang_composition;
 mod gang_termination;
 mod gang_view;
 mod generations;
+mod half_gangs;
 mod informer;
 mod init_access;
 pub mod install;
@@ -61,6 +63,7 @@ mod pod_clique_status;
 mod pod_gang;
 mod pod_gang_names;
 mod pod_gang_object;
+mod pod_gang_status;
 mod program;
 mod queues;
 mod reconcile_loop;
@@ -70,6 +73,7 @@ mod rolling_update;
 mod scaling_group_status;
 mod servers;
 mod startup_order;
+mod startup_wait;
 #[cfg(test)]
 mod test_api;
 mod topology_translation;

@@ -36,6 +36,11 @@ fn stands(object: &impl ResourceExt) -> bool {
 }
 
 impl Caches {
+    /// Whether a PodGang is going, or its PodCliqueSet is gone: nothing is done for it any longer.
+    pub(super) fn is_left(&self, pod_gang: &PodGang) -> bool {
+        !stands(pod_gang) || (controller(pod_gang).is_some() && self.set_of(pod_gang).is_none())
+    }
+
     /// The PodCliqueSet that controls a scaling group or a PodGang, if it exists.
     pub(super) fn set_of(&self, object: &impl ResourceExt) -> Option<Arc<PodCliqueSet>> {
         let owner = controller(object)?;

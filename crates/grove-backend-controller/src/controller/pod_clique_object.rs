@@ -8,7 +8,7 @@ use kube::ResourceExt;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::startup_order::parents;
+use super::startup_order::{Parent, parents};
 
 /// Digits of a template hash.
 const HASH_DIGITS: usize = 10;
@@ -65,6 +65,30 @@ pub(super) fn pod_clique(
     let starts_after = parents.into_iter().map(|parent| parent.name).collect();
     let spec = PodCliqueSpec { starts_after, ..template.spec.clone() };
     PodClique { metadata, spec, status: None }
+}
+
+/// The template that a PodClique was made from.
+pub(super) fn template_of<'a>(pcs: &'a PodCliqueSet, pclq: &PodClique) -> Option<&'a PodCliqueTemplateSpec> {
+    let (replica, group) = place_of(pclq);
+    let name = |clique: &str| match group {
+        Some((group, j)) => names::scaling_group_pod_clique(group, j, clique),
+        None => names::standalone_pod_clique(&pcs.name_any(), replica, clique),
+    };
+    pcs.spec.template.cliques.iter().find(|clique| name(&clique.name) == pclq.name_any())
+}
+
+/// The PodCliques that have to be Ready before the containers of this one start.
+pub(super) fn parents_of(pcs: &PodCliqueSet, pclq: &PodClique) -> Vec<Parent> {
+    let (replica, group) = place_of(pclq);
+    template_of(pcs, pclq).map(|template| parents(pcs, template, replica, group)).unwrap_or_default()
+}
+
+/// The PodCliqueSet replica of a PodClique, and the scaling group and its replica where it is in one.
+fn place_of(pclq: &PodClique) -> (i32, Option<(&str, i32)>) {
+    let index = |key: &str| pclq.labels().get(key).and_then(|index| index.parse().ok());
+    let group = pclq.labels().get(names::LABEL_SCALING_GROUP).map(String::as_str);
+    let group = group.zip(index(names::LABEL_SCALING_GROUP_REPLICA_INDEX));
+    (index(names::LABEL_PCS_REPLICA_INDEX).unwrap_or(0), group)
 }
 
 /// Opaque hash of what makes a pod: another one means another template.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use grove_api::names::{self, CONDITION_TOPOLOGY_LEVELS_UNAVAILABLE, LABEL_PCS_REPLICA_INDEX};
 use grove_api::{
-    PodCliqueSet, PodCliqueSetReplicaUpdateProgress, PodCliqueSetTemplateSpec, PodCliqueSetUpdateProgress,
-    TopologyLevel,
+    PodCliqueSet, PodCliqueSetReplicaUpdateProgress, PodCliqueSetStatus, PodCliqueSetTemplateSpec,
+    PodCliqueSetUpdateProgress, TopologyLevel,
 };
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -65,6 +65,13 @@ pub(super) async fn reconcile(
     }
     if let Some(patch) = merge_patch(&serde_json::to_value(&before)?, &serde_json::to_value(&status)?) {
         writes::patch_status_of_version(&context.client, &*pcs, &patch).await?;
+        let ended = |status: &PodCliqueSetStatus| {
+            let progress = status.update_progress.as_ref()?;
+            Some((progress.update_started_at.clone(), progress.update_ended_at.clone()?))
+        };
+        if ended(&status).is_some_and(|update| ended(&before) != Some(update)) {
+            context.metrics.updated(&pcs.namespace().unwrap_or_default());
+        }
     }
     Ok(Action::await_change())
 }

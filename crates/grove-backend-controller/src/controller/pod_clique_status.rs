@@ -21,8 +21,8 @@ use super::error::ReconcileError;
 use super::faults::Faults;
 use super::gang_view::{has_condition, is_bound, is_former, is_live, is_ready, own_pods};
 use super::json_diff::merge_patch;
-use super::update_view::{CliqueView, is_in_turn, rolls, selected, taken_down, told_generation};
-use super::writes;
+use super::update_view::{CliqueView, is_in_turn, may_follow, rolls, selected, taken_down, told_generation};
+use super::{startup_wait, writes};
 
 /// Reason of the event on a PodClique that has lost every pod that was scheduled.
 const REASON_ALL_LOST: &str = "AllScheduledReplicasLost";
@@ -37,13 +37,18 @@ pub(super) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
     let pods = own_pods(&context.caches, &pclq);
     let mut status =
         status(&spoiled(&pclq, &context.faults), &pcs.name_any(), &pods, generation, &context.faults);
+    let wait = startup_wait::verdict(&context.caches, &pcs, &pclq, &pods, &status.conditions);
+    if let Some(wait) = wait.filter(|wait| context.faults.tells_of_order(wait.status)) {
+        status.conditions = conditions::with(status.conditions, wait, None);
+    }
     if context.faults.ready_counts_scheduled {
         status.ready_replicas = status.scheduled_replicas;
     }
     let view = CliqueView::of(&context.caches, &pcs, Arc::clone(&pclq)).filter(CliqueView::makes_new_pods);
     let current = view.is_some();
     if let Some(view) = view {
-        status.update_progress = progress(&pcs, &view, &context.faults, Timestamp::now());
+        let may_follow = || may_follow(&context.caches, &pcs, &pclq, &context.faults);
+        status.update_progress = progress(&pcs, &view, may_follow, &context.faults, Timestamp::now());
     }
     let complete = status.replicas == pclq.spec.replicas && status.updated_replicas == status.replicas;
     if complete {
@@ -72,6 +77,7 @@ pub(super) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
 fn progress(
     pcs: &PodCliqueSet,
     clique: &CliqueView,
+    may_follow: impl FnOnce() -> bool,
     faults: &Faults,
     now: Timestamp,
 ) -> Option<PodCliqueUpdateProgress> {
@@ -92,7 +98,9 @@ fn progress(
     let is_standalone = !pclq.labels().contains_key(LABEL_SCALING_GROUP);
     if is_standalone && is_in_turn(pcs, &**pclq, faults) {
         let turns = taken_down(&progress);
-        if let Some(next) = clique.units().next(&turns) {
+        if let Some(next) = clique.units().next(&turns)
+            && may_follow()
+        {
             progress.ready_pods_selected_to_update = selected(turns.followed_by(next.clone()));
         }
     }
@@ -233,20 +241,21 @@ fn is_gated(pod: &Pod) -> bool {
 }
 
 /// Not ready although it has started, or because a container ended in an error. A pod that is still starting
-/// counts as healthy: init containers may take their time.
+/// counts as healthy: init containers may take their time, and are never ready while they run.
 fn is_unhealthy(pod: &Pod) -> bool {
-    let containers = |status: &PodStatus| -> Vec<ContainerStatus> {
-        let lists = [&status.init_container_statuses, &status.container_statuses];
-        lists.into_iter().flatten().flatten().cloned().collect()
+    let status = pod.status.as_ref();
+    let of = |list: fn(&PodStatus) -> &Option<Vec<ContainerStatus>>| {
+        status.and_then(|status| list(status).as_deref()).unwrap_or_default()
     };
-    let containers = pod.status.as_ref().map(containers).unwrap_or_default();
+    let (inits, containers) =
+        (of(|status| &status.init_container_statuses), of(|status| &status.container_statuses));
     let failed = |container: &ContainerStatus| {
         let states = [&container.state, &container.last_state];
         let mut ended = states.into_iter().flatten().filter_map(|state| state.terminated.as_ref());
         ended.any(|ended| ended.exit_code != 0)
     };
     let started = || containers.iter().any(|container| container.started == Some(true) && !container.ready);
-    !has_condition(pod, "Ready") && (containers.iter().any(failed) || started())
+    !has_condition(pod, "Ready") && (inits.iter().chain(containers).any(failed) || started())
 }
 
 #[cfg(test)]
@@ -381,5 +390,15 @@ mod tests {
         ];
         let status = status(&pclq(Some(1)), "wl", &pods, 0, &Faults::default());
         assert_eq!(conditions::is_true(&status.conditions, CONDITION_MIN_AVAILABLE_BREACHED), breached);
+    }
+
+    /// One that waits for other cliques is started and not ready for as long as they take.
+    #[test]
+    fn an_init_container_may_take_its_time() {
+        let mut waiting = (*pod("a", false, &["PodScheduled"], json!(null))).clone();
+        let init = json!({"name": "i", "ready": false, "started": true, "restartCount": 0, "image": "", "imageID": ""});
+        waiting.status.get_or_insert_default().init_container_statuses =
+            Some(vec![serde_json::from_value(init).unwrap()]);
+        assert!(!is_unhealthy(&waiting));
     }
 }

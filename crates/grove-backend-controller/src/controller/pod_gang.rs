@@ -8,9 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use grove_api::PodGang;
-use grove_api::names::{
-    CONDITION_INITIALIZED, LABEL_SCHEDULER_NAME, REASON_PODS_CREATED, REASON_PODS_CREATION_PENDING,
-};
+use grove_api::names::{CONDITION_INITIALIZED, REASON_PODS_CREATED, REASON_PODS_CREATION_PENDING};
 use kube::ResourceExt;
 use kube::runtime::controller::Action;
 use serde_json::json;
@@ -19,7 +17,6 @@ use super::conditions::{self, Verdict};
 use super::context::Context;
 use super::error::ReconcileError;
 use super::gang_view::GangView;
-use super::ownership::controller;
 use super::writes;
 use crate::backend::{BackendError, GangState, SchedulerBackend, Served};
 use crate::controller::fault_injection::{create_foreign_resource, delete_workload_of_old, touch_workload};
@@ -27,7 +24,7 @@ use crate::controller::fault_injection::{create_foreign_resource, delete_workloa
 /// Reason of the event on a PodGang whose backend is not enabled (ADM-11).
 const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
 /// Reason of the event on a PodGang whose gang resources cannot be made.
-const REASON_SYNC_FAILED: &str = "PodGangSyncFailed";
+pub(super) const REASON_SYNC_FAILED: &str = "PodGangSyncFailed";
 /// Reason of the event on a PodGang whose gang resources are not as they should be and cannot be put right
 /// (GANG-12).
 const REASON_RESOURCES_DRIFTED: &str = "GangResourcesDrifted";
@@ -42,14 +39,11 @@ pub(super) async fn reconcile(
     pod_gang: Arc<PodGang>,
     context: Arc<Context>,
 ) -> Result<Action, ReconcileError> {
-    let gone = pod_gang.metadata.deletion_timestamp.is_some();
-    let orphaned = || controller(&*pod_gang).is_some() && context.caches.set_of(&*pod_gang).is_none();
-    if gone || orphaned() {
+    if context.caches.is_left(&pod_gang) {
         return Ok(Action::await_change());
     }
     let gang = Gang { context: &context, pod_gang: &pod_gang };
-    let scheduler = pod_gang.labels().get(LABEL_SCHEDULER_NAME).map(String::as_str);
-    match context.registry.serve(scheduler, context.caches.set_of(&*pod_gang).as_deref()) {
+    match context.serve(&pod_gang) {
         Served::By(backend) => gang.reconcile(&*backend).await?,
         Served::Disabled(name) => {
             let note =
@@ -119,7 +113,10 @@ impl Gang<'_> {
         let gang = GangState { pod_gang: self.pod_gang, pods: &pods, former: &former, topology };
         match backend.sync_pod_gang(&gang, &existing).await {
             Ok(found) => {
-                events.settled(self.pod_gang, REASON_SYNC_FAILED);
+                if events.standing(self.pod_gang, REASON_SYNC_FAILED).is_some() {
+                    events.settled(self.pod_gang, REASON_SYNC_FAILED);
+                    self.wake_status();
+                }
                 match found.warnings.is_empty() {
                     true => events.settled(self.pod_gang, REASON_RESOURCES_DRIFTED),
                     false => {
@@ -127,15 +124,21 @@ impl Gang<'_> {
                     }
                 }
                 if synced.record(self.pod_gang) {
+                    self.wake_status();
                     self.wake_gates();
                 }
                 Ok(true)
             }
             Err(error) => {
-                synced.forget(&self.pod_gang.uid().unwrap_or_default());
+                match error {
+                    BackendError::HeldByPods(_) if synced.hold(self.pod_gang) => self.wake_gates(),
+                    BackendError::HeldByPods(_) => {}
+                    _ => synced.forget(&self.pod_gang.uid().unwrap_or_default()),
+                }
                 let error = ReconcileError::from(error);
                 if !error.is_waiting() && !error.is_namespace_gone() {
                     events.warn(self.pod_gang, REASON_SYNC_FAILED, &error.to_string()).await;
+                    self.wake_status();
                 }
                 match error {
                     // Nothing but a change of the PodGang helps.
@@ -144,6 +147,11 @@ impl Gang<'_> {
                 }
             }
         }
+    }
+
+    fn wake_status(&self) {
+        let namespace = self.pod_gang.namespace();
+        self.context.queues.pod_gang_status.wake(namespace.as_deref(), &self.pod_gang.name_any());
     }
 
     fn wake_gates(&self) {

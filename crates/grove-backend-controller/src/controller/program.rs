@@ -31,6 +31,7 @@ use super::install::{MUTATING_CONFIGURATIONS, SECRET, VALIDATING_CONFIGURATIONS}
 use super::leader::Candidate;
 use super::metrics::Metrics;
 use super::pod_clique::Expectations;
+use super::pod_gang_status::Wordings;
 use super::queues::queues;
 use super::reconcilers::reconcile;
 use super::remembered_replicas::RememberedReplicas;
@@ -156,8 +157,9 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         caches: caches.clone(),
         queues,
         events: Events::new(client.clone()),
-        metrics: metrics.clone(),
+        metrics,
         synced: SyncedGangs::default(),
+        wordings: Wordings::default(),
         expectations: Expectations::default(),
         remembered: RememberedReplicas::default(),
         init_access: InitAccess::default(),
@@ -179,7 +181,12 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         watches.spawn(keeper.run());
     }
     servers.spawn(serve("health", options.health_bind, health, stopped.clone()));
-    servers.spawn(serve("metrics", options.metrics_bind, servers::metrics(metrics), stopped.clone()));
+    servers.spawn(serve(
+        "metrics",
+        options.metrics_bind,
+        servers::metrics(Arc::clone(&context)),
+        stopped.clone(),
+    ));
     let webhooks = admission::router(AdmissionState {
         registry: registry.clone(),
         bindings: Arc::new(client.clone()),
@@ -192,6 +199,7 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         ready.send_replace(true);
         tracing::info!("caches complete");
         let work = async {
+            context.metrics.lead();
             let as_told = reconcile(inboxes, &context, &stopped).await;
             as_told.then_some(()).ok_or(ProgramError::Ended("a reconciler"))
         };

@@ -52,6 +52,7 @@ pub(super) struct Queues {
     pub pod_cliques: Queue<PodClique>,
     pub pod_clique_status: Queue<PodClique>,
     pub pod_gangs: Queue<PodGang>,
+    pub pod_gang_status: Queue<PodGang>,
     pub topologies: Queue<ClusterTopologyBinding>,
     open: Arc<AtomicBool>,
 }
@@ -75,6 +76,7 @@ impl Queues {
         }
         for pod_gang in caches.pod_gangs.store.state() {
             self.pod_gangs.wake(pod_gang.namespace().as_deref(), &pod_gang.name_any());
+            self.pod_gang_status.wake(pod_gang.namespace().as_deref(), &pod_gang.name_any());
         }
         self.wake_topologies(caches);
     }
@@ -97,6 +99,7 @@ pub(super) struct Inboxes {
     pub pod_cliques: Inbox<PodClique>,
     pub pod_clique_status: Inbox<PodClique>,
     pub pod_gangs: Inbox<PodGang>,
+    pub pod_gang_status: Inbox<PodGang>,
     pub topologies: Inbox<ClusterTopologyBinding>,
 }
 
@@ -115,6 +118,7 @@ pub(super) fn queues() -> (Queues, Inboxes) {
     let (pod_cliques, pclq) = queue(&open);
     let (pod_clique_status, pclq_status) = queue(&open);
     let (pod_gangs, gangs) = queue(&open);
+    let (pod_gang_status, gang_status) = queue(&open);
     let (topologies, bindings) = queue(&open);
     let queues = Queues {
         pod_clique_sets,
@@ -125,6 +129,7 @@ pub(super) fn queues() -> (Queues, Inboxes) {
         pod_cliques,
         pod_clique_status,
         pod_gangs,
+        pod_gang_status,
         topologies,
         open,
     };
@@ -137,6 +142,7 @@ pub(super) fn queues() -> (Queues, Inboxes) {
         pod_cliques: pclq,
         pod_clique_status: pclq_status,
         pod_gangs: gangs,
+        pod_gang_status: gang_status,
         topologies: bindings,
     };
     (queues, inboxes)

@@ -3,12 +3,13 @@
 //! The applier never reconciles one object twice at a time, and folds requests that arrive meanwhile into
 //! one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use futures::{FutureExt, StreamExt};
+use futures::stream::{self, BoxStream, FuturesUnordered};
+use futures::{FutureExt, Stream, StreamExt};
 use kube::Resource;
 use kube::runtime::controller::{Action, Config};
 use kube::runtime::reflector::{ObjectRef, Store};
@@ -55,7 +56,8 @@ pub(super) async fn run<K, R, F>(
     let name = settings.name;
     let failures = Failures::<K>::default();
     let counted = Arc::clone(&failures);
-    let queue = inbox.take_until(told(stop).boxed()).map(Ok::<_, std::convert::Infallible>);
+    let queue = gathered(inbox.take_until(told(stop).boxed()), settings.gather);
+    let queue = queue.map(Ok::<_, std::convert::Infallible>);
     let one = move |object: Arc<K>, context: Arc<Context>| {
         let (begun, metrics) = (Instant::now(), context.metrics.clone());
         let reference = ObjectRef::from_obj(&*object);
@@ -71,6 +73,9 @@ pub(super) async fn run<K, R, F>(
             }
             let result = quiet_if_namespace_gone(result, &reference);
             metrics.reconciled(name, begun.elapsed(), result.is_err());
+            if context.faults.failed_statuses_forgotten && name.ends_with("_status") {
+                return result.or_else(|_| Ok(Action::await_change()));
+            }
             let mut failures = counted.lock().unwrap_or_else(PoisonError::into_inner);
             match &result {
                 Ok(_) => drop(failures.remove(&reference)),
@@ -83,11 +88,14 @@ pub(super) async fn run<K, R, F>(
         }
         .boxed()
     };
-    let after_failure = move |object: Arc<K>, _: &ReconcileError, _: Arc<Context>| {
+    let after_failure = move |object: Arc<K>, _: &ReconcileError, context: Arc<Context>| {
+        if context.faults.retries_at_once {
+            return Action::requeue(FIRST_PAUSE);
+        }
         let failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
         Action::requeue(pause(failures.get(&ObjectRef::from_obj(&*object)).copied().unwrap_or(1)))
     };
-    let config = Config::default().concurrency(settings.concurrency).debounce(settings.gather);
+    let config = Config::default().concurrency(settings.concurrency);
     applier(one, after_failure, context, store, queue, config)
         .for_each(|outcome| {
             // Failures have been reported; that an object is gone is no news.
@@ -99,6 +107,39 @@ pub(super) async fn run<K, R, F>(
             std::future::ready(())
         })
         .await;
+}
+
+/// Each object a while after it was asked for, however often it is asked for again meanwhile. (A debounce would begin anew each
+/// time, and one that is asked for without a pause would never come.)
+fn gathered<K: Resource<DynamicType = ()> + 'static>(
+    inbox: impl Stream<Item = ObjectRef<K>> + Send + 'static,
+    pause: Duration,
+) -> BoxStream<'static, ObjectRef<K>> {
+    if pause.is_zero() {
+        return inbox.boxed();
+    }
+    let later = move |object: ObjectRef<K>| async move {
+        tokio::time::sleep(pause).await;
+        object
+    };
+    let state = (inbox.boxed().fuse(), FuturesUnordered::new(), HashSet::new());
+    stream::unfold(state, move |(mut inbox, mut waiting, mut known)| async move {
+        loop {
+            tokio::select! {
+                biased;
+                Some(object) = waiting.next() => {
+                    known.remove(&object);
+                    return Some((object, (inbox, waiting, known)));
+                }
+                asked = inbox.next(), if !inbox.is_done() => match asked {
+                    Some(object) if known.insert(object.clone()) => waiting.push(later(object)),
+                    Some(_) => {}
+                    None => return None,
+                },
+            }
+        }
+    })
+    .boxed()
 }
 
 /// Waits until all reconcilers have ended as `stop` asked. False as soon as one ends or panics unasked: the
@@ -161,6 +202,21 @@ mod tests {
             reconcilers.spawn(std::future::pending());
         }
         assert_eq!(ended_as_told(reconcilers, &stop).await, well);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_asked_for_without_a_pause_comes_all_the_same() {
+        let asked = stream::unfold((), |()| async {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            Some((ObjectRef::<grove_api::PodGang>::new("busy"), ()))
+        });
+        let begin = tokio::time::Instant::now();
+        let gathered = gathered(asked, Duration::from_millis(100));
+        let names: Vec<_> = gathered.take(3).map(|object| object.name).collect().await;
+        assert_eq!(names, ["busy"; 3]);
+        assert!((300..=350).contains(&begin.elapsed().as_millis()), "one in 100 ms: {:?}", begin.elapsed());
+        let none = super::gathered(stream::empty::<ObjectRef<grove_api::PodGang>>(), Duration::ZERO);
+        assert_eq!(none.count().await, 0);
     }
 
     #[rstest::rstest]

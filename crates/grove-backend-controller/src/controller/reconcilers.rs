@@ -12,7 +12,7 @@ use super::queues::Inboxes;
 use super::reconcile_loop::{Settings, ended_as_told, run};
 use super::{
     cluster_topology_binding, gang_termination, pod_clique, pod_clique_scaling_group, pod_clique_set,
-    pod_clique_set_status, pod_clique_status, pod_gang, scaling_group_status,
+    pod_clique_set_status, pod_clique_status, pod_gang, pod_gang_status, scaling_group_status,
 };
 
 /// How long changes gather before a status is written.
@@ -33,6 +33,7 @@ pub(super) async fn reconcile(
         pod_cliques,
         pod_clique_status: pclq_status,
         pod_gangs,
+        pod_gang_status: gang_status,
         topologies,
     } = inboxes;
     let Caches {
@@ -111,6 +112,14 @@ pub(super) async fn reconcile(
         context(),
         stop(),
         pod_gang::reconcile,
+    ));
+    all.spawn(run(
+        gathered("pod_gang_status"),
+        gangs.store.clone(),
+        gang_status,
+        context(),
+        stop(),
+        pod_gang_status::reconcile,
     ));
     // One at a time: where a scheduler can hold only one binding, they must not overtake each other.
     all.spawn(run(

@@ -26,7 +26,9 @@ use super::generations::{Cause, of_replica};
 use super::json_diff::merge_patch;
 use super::ownership::is_controlled_by;
 use super::pod_clique_status::{held_since, selector_text};
-use super::update_view::{CliqueView, GroupView, is_in_turn, is_of_update, rolls, told_generation};
+use super::update_view::{
+    CliqueView, GroupView, is_in_turn, is_of_update, may_follow, rolls, told_generation,
+};
 use super::writes;
 use crate::backend::generation;
 
@@ -61,7 +63,11 @@ pub(super) async fn reconcile(
         replicas.iter().all(Option::is_some) && !context.caches.pod_cliques.indexed(&key).iter().any(beyond);
     let group = GroupView::of(&context.caches, &pcs, Arc::clone(&pcsg));
     let mut status = status(&pcsg, &pcs.name_any(), &replicas, |j| group.is_new(j));
-    status.update_progress = progress(&pcs, &group, &context.faults, Timestamp::now());
+    let may_follow = |j: i32| {
+        let mut members = group.members_of(j);
+        members.all(|member| may_follow(&context.caches, &pcs, &member.pclq, &context.faults))
+    };
+    status.update_progress = progress(&pcs, &group, may_follow, &context.faults, Timestamp::now());
     if let Some(generation) = told_generation(&pcs).filter(|_| group.is_all_new()) {
         status.current_pod_clique_set_generation_hash = Some(generation);
     }
@@ -93,6 +99,7 @@ pub(super) async fn reconcile(
 fn progress(
     pcs: &PodCliqueSet,
     group: &GroupView,
+    may_follow: impl FnOnce(i32) -> bool,
     faults: &Faults,
     now: Timestamp,
 ) -> Option<PodCliqueScalingGroupUpdateProgress> {
@@ -112,6 +119,7 @@ fn progress(
     let turns = group.turns(pcs);
     if is_in_turn(pcs, &**pcsg, faults)
         && let Some(next) = group.units().next(&turns)
+        && may_follow(*next)
     {
         let turns = turns.followed_by(*next);
         progress.ready_replica_indices_selected_to_update = turns.current.map(|current| {

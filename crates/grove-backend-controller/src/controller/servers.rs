@@ -6,6 +6,7 @@
 //! (ADM-10).
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::State;
@@ -13,7 +14,7 @@ use axum::http::StatusCode;
 use axum::routing::get;
 use tokio::sync::watch;
 
-use super::metrics::Metrics;
+use super::context::Context;
 use crate::backend::Registry;
 
 /// What `/readyz` tells.
@@ -36,11 +37,12 @@ pub(super) fn health(readiness: Readiness) -> Router {
 }
 
 /// `/metrics`.
-pub(super) fn metrics(metrics: Metrics) -> Router {
-    let text = |State(metrics): State<Metrics>| async move {
-        metrics.text().map_err(|error| (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))
+pub(super) fn metrics(context: Arc<Context>) -> Router {
+    let text = |State(context): State<Arc<Context>>| async move {
+        let text = context.metrics.text(&context.caches.pod_gangs.store.state(), &context.faults);
+        text.map_err(|error| (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))
     };
-    Router::new().route("/metrics", get(text)).with_state(metrics)
+    Router::new().route("/metrics", get(text)).with_state(context)
 }
 
 async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, String) {

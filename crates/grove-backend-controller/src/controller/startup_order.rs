@@ -5,6 +5,8 @@
 //! nobody outside its group, whose base it waits for anyway (AON-06). Names are made from the template and never compared by
 //! their beginnings or ends.
 
+use std::collections::BTreeSet;
+
 use grove_api::{CliqueStartupType, PodCliqueSet, PodCliqueTemplateSpec, names};
 use kube::ResourceExt;
 
@@ -34,6 +36,29 @@ pub(super) fn parents(
 /// Whether any clique waits for another.
 pub(super) fn has_order(pcs: &PodCliqueSet) -> bool {
     pcs.spec.template.cliques.iter().any(|clique| !of_template(pcs, clique).is_empty())
+}
+
+/// Whether what an update takes down with a clique, itself or the replica of its scaling group, starts after what it takes down
+/// with another, be it through third ones.
+pub(super) fn follows(pcs: &PodCliqueSet, clique: &str, other: &str) -> bool {
+    let template = &pcs.spec.template;
+    let together = |clique: &str| {
+        let group = template.pod_clique_scaling_groups.iter();
+        let group =
+            group.map(|group| &group.clique_names).find(|names| names.iter().any(|name| name == clique));
+        group.cloned().unwrap_or_else(|| vec![clique.to_owned()])
+    };
+    let (mut open, mut reached) = (together(clique), BTreeSet::new());
+    while let Some(name) = open.pop() {
+        let parents = template.cliques.iter().filter(|clique| clique.name == name);
+        let parents = parents.flat_map(|clique| of_template(pcs, clique));
+        for parent in parents.flat_map(|parent| together(&parent.name)) {
+            if reached.insert(parent.clone()) {
+                open.push(parent);
+            }
+        }
+    }
+    reached.contains(other)
 }
 
 fn of_template<'a>(pcs: &'a PodCliqueSet, clique: &PodCliqueTemplateSpec) -> Vec<&'a PodCliqueTemplateSpec> {
@@ -122,6 +147,30 @@ mod tests {
     fn in_any_order_there_are_none() {
         assert!(!has_order(&pcs("CliqueStartupTypeAnyOrder")));
         assert!(lines("CliqueStartupTypeAnyOrder").lines().all(|line| line.ends_with(": ")));
+    }
+
+    #[test]
+    fn a_clique_follows_through_others_and_through_its_group() {
+        let order = |order: &str| {
+            let pcs = pcs(order);
+            let cliques = ["a", "a-b", "b", "b-a"];
+            let followed = |clique: &str| {
+                cliques.into_iter().filter(|other| follows(&pcs, clique, other)).collect::<Vec<_>>()
+            };
+            cliques.map(|clique| format!("{clique}: {}", followed(clique).join(" "))).join("\n")
+        };
+        insta::assert_snapshot!(order("CliqueStartupTypeInOrder"), @r"
+        a: 
+        a-b: a
+        b: a a-b b b-a
+        b-a: a a-b b b-a
+        ");
+        insta::assert_snapshot!(order("CliqueStartupTypeExplicit"), @r"
+        a: 
+        a-b: a a-b b b-a
+        b: a a-b b b-a
+        b-a: a a-b b b-a
+        ");
     }
 
     #[test]

@@ -20,6 +20,7 @@ use super::informer::Feed;
 use super::init_access::InitAccess;
 use super::metrics::Metrics;
 use super::pod_clique::Expectations;
+use super::pod_gang_status::Wordings;
 use super::queues::{Inboxes, queues};
 use super::remembered_replicas::RememberedReplicas;
 use crate::backend::{DefaultScheduler, DefaultSchedulerConfig, Registry, SchedulerBackend};
@@ -59,6 +60,7 @@ impl World {
             queues,
             metrics: Metrics::default(),
             synced: SyncedGangs::default(),
+            wordings: Wordings::default(),
             expectations: Expectations::default(),
             remembered: RememberedReplicas::default(),
             init_access: InitAccess::default(),

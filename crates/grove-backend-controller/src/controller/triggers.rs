@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use grove_api::names::{
-    ANNOTATION_TOPOLOGY_NAME, LABEL_PART_OF, LABEL_POD_CLIQUE, LABEL_POD_GANG, LABEL_SCALING_GROUP,
+    ANNOTATION_TOPOLOGY_NAME, CONDITION_INITIALIZED, LABEL_PART_OF, LABEL_POD_CLIQUE, LABEL_POD_GANG,
+    LABEL_SCALING_GROUP,
 };
 use grove_api::{ClusterTopologyBinding, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
 use k8s_openapi::api::core::v1::{Pod, Service};
@@ -16,9 +17,10 @@ use kube::{Resource, ResourceExt};
 use super::autoscaler::HorizontalPodAutoscaler;
 use super::caches::{Caches, Feeds, of, of_base, of_gang, of_group, pod_gang_of};
 use super::context::Context;
-use super::gang_view::{is_bound, is_live};
+use super::gang_view::{is_bound, is_live, is_ready, refusal};
 use super::informer::Change;
 use super::queues::Queues;
+use super::startup_order::has_order;
 use crate::backend::{generation, is_gated};
 
 /// Connects every feed to the inboxes.
@@ -80,7 +82,7 @@ pub(super) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
             Change { old: None, new: Some(new) } => from.remembered.made(new),
             Change { .. } => {}
         }
-        pod_clique_changed(&to, change);
+        pod_clique_changed(&to, &from.caches, change);
         if let Change { old: Some(old), new: None } = change {
             from.expectations.forget(&old.uid().unwrap_or_default());
             from.events.forget(&old.uid().unwrap_or_default());
@@ -91,6 +93,8 @@ pub(super) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
         pod_gang_changed(&to, &from.caches, change);
         if let Change { old: Some(old), new: None } = change {
             from.synced.forget(&old.uid().unwrap_or_default());
+            from.wordings.forget(&old.uid().unwrap_or_default());
+            from.metrics.forget(&old.uid().unwrap_or_default());
             from.events.forget(&old.uid().unwrap_or_default());
         }
     });
@@ -206,12 +210,16 @@ fn scaling_group_changed(to: &Queues, caches: &Caches, change: &Change<PodClique
     }
 }
 
-fn pod_clique_changed(to: &Queues, change: &Change<PodClique>) {
+fn pod_clique_changed(to: &Queues, caches: &Caches, change: &Change<PodClique>) {
     let (itself, owner) = (!is_status_only(change), concerns_owner(change));
+    if let Some(pclq) = change.new.as_ref().or(change.old.as_ref()) {
+        wake_followers(to, caches, &**pclq, &pclq.name_any());
+    }
     for pclq in change.objects() {
         let (namespace, labels) = (pclq.namespace(), pclq.labels());
         let (pcs, pcsg) = (labels.get(LABEL_PART_OF), labels.get(LABEL_SCALING_GROUP));
         to.pod_clique_status.wake(namespace.as_deref(), &pclq.name_any());
+        labels.get(LABEL_POD_GANG).inspect(|gang| to.pod_gang_status.wake(namespace.as_deref(), gang));
         pcs.inspect(|pcs| to.gang_terminations.wake(namespace.as_deref(), pcs));
         pcsg.inspect(|pcsg| to.scaling_group_status.wake(namespace.as_deref(), pcsg));
         let is_updating = is_clique_updating(pclq);
@@ -253,10 +261,28 @@ fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
     let number =
         |pod_gang: &Option<Arc<PodGang>>| pod_gang.as_ref().map_or(0, |found| generation::of_gang(found));
     let is_recycled = number(&change.old) != number(&change.new);
+    // Of its status `Initialized` alone is news for others than itself.
+    let is_initialized = |pod_gang: &Option<Arc<PodGang>>| {
+        let status = pod_gang.as_ref().and_then(|pod_gang| pod_gang.status.as_ref());
+        status.and_then(|status| {
+            let mut initialized = status.conditions.iter().filter(|one| one.type_ == CONDITION_INITIALIZED);
+            initialized.next().map(|initialized| initialized.status.clone())
+        })
+    };
+    let is_news = !is_status_only(change) || is_initialized(&change.old) != is_initialized(&change.new);
     for pod_gang in change.objects() {
         let (namespace, pcs) = (pod_gang.namespace(), pod_gang.labels().get(LABEL_PART_OF));
-        to.pod_gangs.wake(namespace.as_deref(), &pod_gang.name_any());
-        wake_pod_cliques(to, caches, namespace.as_deref(), &pod_gang.name_any());
+        to.pod_gang_status.wake(namespace.as_deref(), &pod_gang.name_any());
+        match is_news {
+            true => {
+                to.pod_gangs.wake(namespace.as_deref(), &pod_gang.name_any());
+                wake_pod_cliques(to, caches, namespace.as_deref(), &pod_gang.name_any());
+            }
+            // One that is half bound says so.
+            false => {
+                pcs.inspect(|pcs| to.gang_terminations.wake(namespace.as_deref(), pcs));
+            }
+        }
         if owner {
             pcs.inspect(|pcs| to.pod_clique_sets.wake(namespace.as_deref(), pcs));
         }
@@ -282,13 +308,29 @@ fn pod_changed(to: &Queues, caches: &Caches, change: &Change<Pod>) {
     let own_too = !is_status_only(change) || live_turned || bound_turned;
     let Some(pod) = change.new.as_ref().or(change.old.as_ref()) else { return };
     let (namespace, labels) = (pod.namespace(), pod.labels());
+    let is_news = !is_talk_only(change);
     if let Some(pclq) = labels.get(LABEL_POD_CLIQUE) {
-        to.pod_clique_status.wake(namespace.as_deref(), pclq);
+        if is_news {
+            to.pod_clique_status.wake(namespace.as_deref(), pclq);
+        }
         if own_too {
             to.pod_cliques.wake(namespace.as_deref(), pclq);
         }
+        if turned(before_and_after(|pod| is_live(pod) && is_ready(pod))) {
+            wake_followers(to, caches, &**pod, pclq);
+        }
     }
     if let Some(pod_gang) = labels.get(LABEL_POD_GANG) {
+        if is_news {
+            to.pod_gang_status.wake(namespace.as_deref(), pod_gang);
+        }
+        // A scaled PodGang says that it waits for its base.
+        if bound_turned {
+            let waiting =
+                caches.pod_cliques.indexed(&of_base(&namespace.clone().unwrap_or_default(), pod_gang));
+            let waiting = waiting.iter().filter_map(|pclq| pclq.labels().get(LABEL_POD_GANG).cloned());
+            waiting.for_each(|scaled| to.pod_gang_status.wake(namespace.as_deref(), &scaled));
+        }
         if live_turned || released_turned {
             to.pod_gangs.wake(namespace.as_deref(), pod_gang);
         }
@@ -302,6 +344,36 @@ fn pod_changed(to: &Queues, caches: &Caches, change: &Change<Pod>) {
             wake_pod_cliques(to, caches, namespace.as_deref(), pod_gang);
         }
     }
+}
+
+/// Wakes the statuses of what starts after a PodClique: who waits for whom is said there, and what may go next in an update.
+fn wake_followers(to: &Queues, caches: &Caches, of_set: &impl ResourceExt, pclq: &str) {
+    let (namespace, set) = (of_set.namespace(), of_set.labels().get(LABEL_PART_OF));
+    let set = set.and_then(|set| caches.pod_clique_sets.get(namespace.as_deref(), set));
+    let Some(set) = set.filter(|set| has_order(set)) else { return };
+    for follower in caches.pod_cliques.indexed(&of(&namespace.clone().unwrap_or_default(), &set.name_any())) {
+        if follower.spec.starts_after.iter().any(|parent| parent == pclq) {
+            to.pod_clique_status.wake(namespace.as_deref(), &follower.name_any());
+            let group = follower.labels().get(LABEL_SCALING_GROUP);
+            group.inspect(|group| to.scaling_group_status.wake(namespace.as_deref(), group));
+        }
+    }
+}
+
+/// Whether a scheduler has only said in other words why it does not bind a pod. One may do so many times a second.
+fn is_talk_only(change: &Change<Pod>) -> bool {
+    let Change { old: Some(old), new: Some(new) } = change else { return false };
+    let without_talk = |pod: &Pod| {
+        let mut status = pod.status.clone().unwrap_or_default();
+        status.conditions.get_or_insert_default().retain(|condition| condition.type_ != "PodScheduled");
+        status
+    };
+    let reason = |pod: &Pod| refusal(pod).map(|told| told.reason.clone());
+    // A binding is no new generation.
+    is_status_only(change)
+        && old.spec == new.spec
+        && reason(old) == reason(new)
+        && without_talk(old) == without_talk(new)
 }
 
 /// Wakes the statuses that say what has become of a recycle.
@@ -337,6 +409,11 @@ fn wake_pod_cliques(to: &Queues, caches: &Caches, namespace: Option<&str>, pod_g
 /// What a scheduler writes of its own accord is its status; where the kind has no status of its own, that moves the
 /// generation too.
 fn gang_resource_changed(to: &Queues, change: &Change<DynamicObject>) {
+    for object in change.objects() {
+        if let Some(pod_gang) = pod_gang_of(object) {
+            to.pod_gang_status.wake(object.namespace().as_deref(), &pod_gang);
+        }
+    }
     if let Change { old: Some(old), new: Some(new) } = change
         && old.data["spec"] == new.data["spec"]
         && has_same_metadata(&**old, &**new)

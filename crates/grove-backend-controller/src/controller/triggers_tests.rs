@@ -70,6 +70,40 @@ async fn a_pod_wakes_no_more_than_it_must() {
 }
 
 #[tokio::test]
+async fn a_scheduler_that_repeats_itself_wakes_no_status() {
+    let mut world = world();
+    drain(&mut world.inboxes.pod_clique_status);
+    drain(&mut world.inboxes.pod_gang_status);
+    let saying = |words: Option<(&str, &str)>, phase: &str| {
+        let mut pod = pod(None, phase, 1);
+        let told = words.map(|(reason, words)| {
+            json!([{"type": "PodScheduled", "status": "False", "reason": reason, "message": words}])
+        });
+        let conditions = serde_json::from_value(told.unwrap_or_else(|| json!([]))).unwrap();
+        pod.status.get_or_insert_default().conditions = conditions;
+        pod
+    };
+    let mut woken = |words, phase, node: Option<&str>| {
+        let mut pod = saying(words, phase);
+        pod.spec.get_or_insert_default().node_name = node.map(str::to_owned);
+        world.feeds.pods.take(Event::Apply(pod));
+        let found = (drain(&mut world.inboxes.pod_clique_status), drain(&mut world.inboxes.pod_gang_status));
+        (found.0.len(), found.1.len())
+    };
+    assert_eq!(woken(None, "Pending", None), (1, 1), "new");
+    assert_eq!(
+        woken(Some(("Unschedulable", "0/3 nodes")), "Pending", None),
+        (1, 1),
+        "said for the first time"
+    );
+    assert_eq!(woken(Some(("Unschedulable", "0/4 nodes")), "Pending", None), (0, 0), "in other words");
+    assert_eq!(woken(Some(("SchedulerError", "0/4 nodes")), "Pending", None), (1, 1), "for another reason");
+    assert_eq!(woken(Some(("SchedulerError", "0/5 nodes")), "Running", None), (1, 1), "and more than that");
+    assert_eq!(woken(None, "Running", None), (1, 1), "not any more");
+    assert_eq!(woken(None, "Running", Some("n")), (1, 2), "bound, which a scaled PodGang waits for");
+}
+
+#[tokio::test]
 async fn a_gang_resource_wakes_its_pod_gang_even_when_it_is_gone() {
     let mut world = world();
     let object: DynamicObject = serde_json::from_value(json!({"metadata": {"name": "wl-0", "namespace": "ns",

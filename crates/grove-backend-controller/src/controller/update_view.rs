@@ -9,8 +9,8 @@ use grove_api::names::{
     LABEL_POD_INDEX, LABEL_POD_TEMPLATE_HASH,
 };
 use grove_api::{
-    PodClique, PodCliqueScalingGroup, PodCliqueSet, PodCliqueTemplateSpec, PodCliqueUpdateProgress,
-    PodsSelectedToUpdate, UpdateStrategyType,
+    PodClique, PodCliqueScalingGroup, PodCliqueSet, PodCliqueUpdateProgress, PodsSelectedToUpdate,
+    UpdateStrategyType,
 };
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
@@ -20,8 +20,9 @@ use super::conditions;
 use super::faults::Faults;
 use super::gang_view::{is_bound, is_former, is_live, is_ready, is_unschedulable, own_pods};
 use super::ownership::is_controlled_by;
-use super::pod_clique_object::{generation_hash, template_hash};
+use super::pod_clique_object::{generation_hash, parents_of, template_hash, template_of};
 use super::rolling_update::{Standing, Turns, Unit, Units};
+use super::startup_order::follows;
 
 /// Whether the controller replaces pods by itself.
 pub(super) fn rolls(pcs: &PodCliqueSet) -> bool {
@@ -47,8 +48,36 @@ pub(super) fn told_generation(pcs: &PodCliqueSet) -> Option<String> {
 /// Whether what has these labels is of the replica in which pods may be taken down now.
 pub(super) fn is_in_turn(pcs: &PodCliqueSet, object: &impl ResourceExt, faults: &Faults) -> bool {
     let index = object.labels().get(LABEL_PCS_REPLICA_INDEX).and_then(|index| index.parse().ok());
-    let in_turn = replica_in_turn(pcs);
+    let in_turn = replica_in_turn(pcs).filter(|_| !is_forgotten(pcs, faults));
     in_turn.is_some() && (faults.all_replicas_in_turn || index == in_turn)
+}
+
+/// Whether what the containers of a PodClique start after lets a turn of it begin: all of that has had its own, and is up. What
+/// in its turn follows this one goes before it nowhere: there it is enough that the minimum is up. What is in the same replica
+/// of a scaling group goes with it.
+pub(super) fn may_follow(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique, faults: &Faults) -> bool {
+    let name = |pclq: &PodClique| template_of(pcs, pclq).map(|template| template.name.as_str());
+    let group = pclq.labels().get(names::LABEL_SCALING_GROUP);
+    faults.update_ignores_order
+        || parents_of(pcs, pclq).iter().all(|parent| {
+            let found = caches.pod_cliques.get(pclq.namespace().as_deref(), &parent.name);
+            let Some(view) = found.and_then(|found| CliqueView::of(caches, pcs, found)) else { return false };
+            if group.is_some() && view.pclq.labels().get(names::LABEL_SCALING_GROUP) == group {
+                return true;
+            }
+            let pair = name(&view.pclq).zip(name(pclq));
+            match pair.is_some_and(|(parent, own)| follows(pcs, parent, own)) {
+                true => view.is_available(),
+                false => view.is_settled(pcs),
+            }
+        })
+}
+
+/// The fault `forgets-updates`.
+fn is_forgotten(pcs: &PodCliqueSet, faults: &Faults) -> bool {
+    let progress = pcs.status.as_ref().and_then(|status| status.update_progress.as_ref());
+    let began = progress.and_then(|progress| progress.update_started_at.as_ref());
+    began.zip(faults.forgets_updates).is_some_and(|(began, started)| began.0 < started)
 }
 
 /// The pods of a PodClique, the live ones of its generation apart from those of former ones.
@@ -244,6 +273,12 @@ impl GroupView {
         (0..self.replicas.len()).all(|j| self.is_new(j))
     }
 
+    /// The members of a replica that are there.
+    pub(super) fn members_of(&self, j: i32) -> impl Iterator<Item = &CliqueView> {
+        let replica = usize::try_from(j).ok().and_then(|j| self.replicas.get(j));
+        replica.into_iter().flat_map(|(members, _)| members)
+    }
+
     /// The members that are there.
     pub(super) fn members(&self) -> impl Iterator<Item = &CliqueView> {
         self.replicas.iter().flat_map(|(members, _)| members)
@@ -292,17 +327,4 @@ impl ReplicaView {
             Standing::Unsettled
         }
     }
-}
-
-/// The template that a PodClique was made from.
-fn template_of<'a>(pcs: &'a PodCliqueSet, pclq: &PodClique) -> Option<&'a PodCliqueTemplateSpec> {
-    let label = |key: &str| pclq.labels().get(key);
-    let index = |key: &str| label(key).and_then(|index| index.parse::<i32>().ok());
-    let group = label(names::LABEL_SCALING_GROUP).zip(index(names::LABEL_SCALING_GROUP_REPLICA_INDEX));
-    let replica = index(LABEL_PCS_REPLICA_INDEX).unwrap_or(0);
-    let name = |clique: &str| match group {
-        Some((group, j)) => names::scaling_group_pod_clique(group, j, clique),
-        None => names::standalone_pod_clique(&pcs.name_any(), replica, clique),
-    };
-    pcs.spec.template.cliques.iter().find(|clique| name(&clique.name) == pclq.name_any())
 }

@@ -126,11 +126,27 @@ where
 
 /// Deletes this very object, not a successor of the same name. One that is gone is as good.
 pub(super) async fn delete<K: Writable>(client: &Client, object: &K) -> Result<(), ReconcileError> {
-    let preconditions = Preconditions { uid: object.uid(), resource_version: None };
+    match delete_if(client, object, None).await {
+        Err(ReconcileError::Api { source: kube::Error::Api(status), .. }) if status.is_conflict() => Ok(()),
+        result => result,
+    }
+}
+
+/// As [`delete`], if nothing about it has changed since. A conflict is tried again.
+pub(super) async fn delete_unchanged<K: Writable>(client: &Client, object: &K) -> Result<(), ReconcileError> {
+    delete_if(client, object, object.resource_version()).await
+}
+
+async fn delete_if<K: Writable>(
+    client: &Client,
+    object: &K,
+    resource_version: Option<String>,
+) -> Result<(), ReconcileError> {
+    let preconditions = Preconditions { uid: object.uid(), resource_version };
     let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::background() };
     match api::<K>(client, object).delete(&object.name_any(), &params).await {
         Ok(_) => Ok(()),
-        Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
         Err(error) => Err(failed("delete", object, error)),
     }
 }

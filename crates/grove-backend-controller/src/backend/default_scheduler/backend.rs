@@ -17,7 +17,7 @@ use super::workload_api::{self, Version};
 use super::{GangScope, admission, plan, release, sync};
 use crate::backend::{
     BackendError, DEFAULT_SCHEDULER, GangState, Membership, Release, SchedulerBackend, Synced, Validation,
-    pod_spec,
+    objects, pod_spec,
 };
 
 /// kube-scheduler.
@@ -167,6 +167,18 @@ impl SchedulerBackend for DefaultScheduler {
             return Err(self.not_ready(reason));
         }
         synced
+    }
+
+    fn refusal(&self, gang_resource: &DynamicObject) -> Option<String> {
+        // The name that it had in 1.36, and has since.
+        let types = ["PodGroupScheduled", "PodGroupInitiallyScheduled"];
+        objects::told(&gang_resource.data["status"]["conditions"], |condition| {
+            condition["status"] == "False" && types.iter().any(|type_| condition["type"] == *type_)
+        })
+    }
+
+    fn binds_whole(&self, pod_gang: &PodGang) -> bool {
+        self.makes_gang(pod_gang) && self.scope(pod_gang) != GangScope::PodGroup
     }
 
     fn keeps_places(&self, pod_gang: &PodGang) -> bool {

@@ -77,6 +77,10 @@ async fn ensure(
             let what = format!("{} {namespace}/{name}", resource.kind);
             match owner(&found, pod_gang) {
                 Owner::PodGang => inspect(resource, wanted, &found),
+                // A PodGroup's finalizer is there until the last pod that names it is gone.
+                Owner::Predecessor if found.metadata.deletion_timestamp.is_some() => Err(
+                    BackendError::HeldByPods(format!("{what} of a deleted PodGang of this name has pods")),
+                ),
                 Owner::Predecessor => {
                     Err(BackendError::Waiting(format!("{what} belongs to a deleted PodGang of this name")))
                 }
@@ -252,6 +256,10 @@ mod tests {
         assert_eq!(beside(taken_by("PodGang", "g", "mine")).await.unwrap(), None);
         let before = beside(taken_by("PodGang", "g", "before")).await;
         assert!(matches!(before, Err(BackendError::Waiting(_))), "{before:?}");
+        let mut going = taken_by("PodGang", "g", "before");
+        going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        let held = beside(going).await;
+        assert!(matches!(held, Err(BackendError::HeldByPods(_))), "{held:?}");
         let other = beside(taken_by("Job", "g", "other")).await.unwrap_err();
         assert_eq!(other.to_string(), "Workload ns/g exists and is not controlled by this PodGang");
         assert!(matches!(other, BackendError::NameTaken(_)));

@@ -17,7 +17,7 @@ use super::{admission, plan, queue};
 use crate::backend::crd::CrdDetection;
 use crate::backend::{
     BackendError, GangState, Membership, Release, SchedulerBackend, Synced, TopologyBackend, Validation,
-    domain, gang_objects, pod_spec,
+    domain, gang_objects, objects, pod_spec,
 };
 
 /// The schedulerName of KAI's pods, and the name of its profile.
@@ -108,6 +108,12 @@ impl SchedulerBackend for Kai {
     /// At once: KAI holds back what does not fit whole, and takes pods beyond the minimum one by one.
     async fn release_pod(&self, _pod: &Pod, _gang: &GangState<'_>) -> Result<Release, BackendError> {
         Ok(Release::Now(Vec::new()))
+    }
+
+    fn refusal(&self, gang_resource: &DynamicObject) -> Option<String> {
+        objects::told(&gang_resource.data["status"]["schedulingConditions"], |condition| {
+            condition["type"] == "UnschedulableOnNodePool" && condition["status"] == "True"
+        })
     }
 
     fn topology(&self) -> Option<&dyn TopologyBackend> {

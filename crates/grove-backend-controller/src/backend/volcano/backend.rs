@@ -17,7 +17,7 @@ use crate::backend::crd::CrdDetection;
 use crate::backend::template::{self, Constrained};
 use crate::backend::{
     BackendError, FieldError, GangState, Membership, Release, SchedulerBackend, Synced, TopologyBackend,
-    Validation, domain, gang_objects, pod_spec,
+    Validation, domain, gang_objects, objects, pod_spec,
 };
 
 /// The schedulerName of Volcano's pods, and the name of its profile.
@@ -143,6 +143,12 @@ impl SchedulerBackend for Volcano {
             }
             (None, None) => Ok(Release::Now(Vec::new())),
         }
+    }
+
+    fn refusal(&self, gang_resource: &DynamicObject) -> Option<String> {
+        objects::told(&gang_resource.data["status"]["conditions"], |condition| {
+            condition["type"] == "Unschedulable" && condition["status"] == "True"
+        })
     }
 
     fn topology(&self) -> Option<&dyn TopologyBackend> {

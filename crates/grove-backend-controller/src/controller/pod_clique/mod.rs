@@ -15,4 +15,4 @@ mod reconcile;
 mod replicas;
 
 pub(super) use expectations::Expectations;
-pub(super) use reconcile::reconcile;
+pub(super) use reconcile::{REASON_POD_CREATE_FAILED, reconcile};

@@ -4,14 +4,15 @@
 
 use std::collections::BTreeMap;
 
-use grove_api::{PodClique, PodCliqueSet, PodCliqueTemplateSpec, PodSpecJson, names};
+use grove_api::{PodClique, PodCliqueSet, PodSpecJson, names};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use kube::api::{ApiResource, DynamicObject};
 use serde_json::{Map, Value, json};
 
 use crate::controller::ownership::owner_reference;
-use crate::controller::startup_order::{Parent, parents};
+use crate::controller::pod_clique_object::parents_of;
+use crate::controller::startup_order::Parent;
 
 /// The pod of that name and index, gated; `init_image` is that of the init container that waits for other cliques.
 pub(super) fn pod(
@@ -48,27 +49,12 @@ pub(super) fn pod(
             prepend(container, &environment);
         }
     }
-    let parents = parents_of(pcs, pclq, replica);
+    let parents = parents_of(pcs, pclq);
     if !parents.is_empty() {
         wait_for(&mut spec, &pcs_name, &parents, init_image);
     }
     pod.data = json!({ "spec": spec });
     pod
-}
-
-fn parents_of(pcs: &PodCliqueSet, pclq: &PodClique, replica: i32) -> Vec<Parent> {
-    let labels = pclq.labels();
-    let j = labels.get(names::LABEL_SCALING_GROUP_REPLICA_INDEX).and_then(|j| j.parse().ok());
-    let group = labels.get(names::LABEL_SCALING_GROUP).map(String::as_str).zip(j);
-    let is_its = |clique: &&PodCliqueTemplateSpec| {
-        pclq.name_any()
-            == match group {
-                Some((pcsg, j)) => names::scaling_group_pod_clique(pcsg, j, &clique.name),
-                None => names::standalone_pod_clique(&pcs.name_any(), replica, &clique.name),
-            }
-    };
-    let template = pcs.spec.template.cliques.iter().find(is_its);
-    template.map(|template| parents(pcs, template, replica, group)).unwrap_or_default()
 }
 
 /// Puts the init container that waits behind those of the user, with the volumes that no other container gets.

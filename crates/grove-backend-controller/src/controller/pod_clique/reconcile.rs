@@ -29,7 +29,7 @@ use crate::controller::update_view::{CliqueView, is_in_turn};
 use crate::controller::writes;
 
 /// Reason of the event on a PodClique whose pods cannot be created.
-const REASON_POD_CREATE_FAILED: &str = "PodCreateFailed";
+pub(crate) const REASON_POD_CREATE_FAILED: &str = "PodCreateFailed";
 
 /// Reconciles one PodClique.
 ///
@@ -86,11 +86,21 @@ impl Clique<'_> {
     async fn scale(&self, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
         let cache: Vec<_> = pods.iter().map(|pod| seen(pod)).collect();
         let unseen = self.context.expectations.unseen(self.uid(), &cache);
+        // What is expected of a PodClique is forgotten with it: nothing may be concluded from none of it.
+        let there =
+            self.context.caches.pod_cliques.get(self.pclq.namespace().as_deref(), &self.pclq.name_any());
+        if there.is_none_or(|there| there.uid() != self.pclq.uid()) {
+            return Ok(());
+        }
         let undeleted = |pod: &&Arc<Pod>| pod.uid().is_some_and(|uid| !unseen.deleted.contains(&uid));
         let terminating_counts = self.context.faults.terminating_counts;
         let counts = |pod: &&Arc<Pod>| is_live(pod) || (terminating_counts && !is_finished(pod));
-        let (former, own): (Vec<_>, Vec<_>) =
-            pods.iter().filter(undeleted).partition(|pod| is_former(pod, self.generation));
+        // Made for a deleted PodGang of this name, whose gang resources they keep, and never released.
+        let held = self.context.synced.are_held(self.pod_gang);
+        let (former, own): (Vec<_>, Vec<_>) = pods
+            .iter()
+            .filter(undeleted)
+            .partition(|pod| is_former(pod, self.generation) || (held && is_gated(pod)));
         let live: Vec<_> = own.into_iter().filter(counts).map(|pod| self.replica(pod)).collect();
         let member = Membership { pod_gang: self.pod_gang, pod_clique: &self.pclq.name_any(), pod_index: 0 };
         let hard = member.min_replicas().filter(|_| self.backend.keeps_places(self.pod_gang)).unwrap_or(0);
@@ -155,7 +165,7 @@ impl Clique<'_> {
             index: pod.labels().get(LABEL_POD_INDEX).and_then(|index| index.parse().ok()),
             bound: is_bound(pod),
             ready: is_ready(pod),
-            current: hash(pod.labels()) == hash(self.pclq.labels()),
+            current: (hash(pod.labels()) == hash(self.pclq.labels())) != self.context.faults.new_go_first,
             made: if self.context.faults.oldest_go_first { -made } else { made },
         }
     }
@@ -212,6 +222,9 @@ impl Clique<'_> {
         }
         let view = GangView::of(&self.context.caches, self.pod_gang);
         let (gang_pods, former) = (view.pods(), view.former());
+        if self.context.faults.former_pods_hold && !former.is_empty() {
+            return Ok(());
+        }
         let topology = self.context.caches.topology_of(self.pod_gang);
         let state = GangState {
             pod_gang: self.pod_gang,

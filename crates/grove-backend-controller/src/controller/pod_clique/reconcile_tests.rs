@@ -162,6 +162,18 @@ async fn nothing_is_created_for_a_set_that_is_gone() {
     assert_eq!(step(&mut world, &pod_clique(2)).await, []);
 }
 
+/// What it was expected to show is forgotten when it goes, while it is being reconciled.
+#[tokio::test]
+async fn nothing_is_created_for_a_pod_clique_that_is_gone() {
+    let mut world = world();
+    let pclq = pod_clique(2);
+    assert_eq!(step(&mut world, &pclq).await.len(), 2);
+    world.feeds.pod_cliques.take(Event::Delete(pclq.clone()));
+    world.context.expectations.forget("uid-of-wl-0-a");
+    reconcile(Arc::new(pclq), Arc::clone(&world.context)).await.unwrap();
+    assert_eq!(world.written(), [], "indexes 0 and 1 are taken");
+}
+
 /// DEL-08: pods name their PodGroup, and would keep a deleted one of that name alive by its finalizer.
 #[tokio::test]
 async fn no_pod_before_the_gang_resources_stand() {
@@ -170,6 +182,24 @@ async fn no_pod_before_the_gang_resources_stand() {
     assert_eq!(step(&mut world, &pod_clique(2)).await, []);
     world.context.synced.record(&pod_gang(false, &[]));
     assert_eq!(step(&mut world, &pod_clique(2)).await.len(), 2);
+}
+
+/// A PodGang that went and came again while pods were made: their PodGroup waits for them, and its successor for it.
+#[tokio::test]
+async fn gated_pods_that_keep_a_deleted_gangs_resources_are_made_anew() {
+    let mut world = world();
+    let mut pods = step(&mut world, &pod_clique(2)).await;
+    world.see(&pods);
+    let (_, mut bound) = pods.pop().unwrap();
+    bound["metadata"]["uid"] = json!(format!("uid-of-{}", bound["metadata"]["name"].as_str().unwrap()));
+    bound["spec"]["nodeName"] = json!("n");
+    bound["spec"]["schedulingGates"] = json!([]);
+    world.feeds.pods.take(Event::Apply(serde_json::from_value(bound).unwrap()));
+    world.context.synced.hold(&pod_gang(false, &[]));
+    let written = step(&mut world, &pod_clique(2)).await;
+    let gated = names(&pods).remove(0);
+    assert_eq!(written.len(), 1, "what runs stays, and nothing is made yet: {written:?}");
+    assert_eq!(written[0].0, format!("DELETE /api/v1/namespaces/ns/pods/{gated}"));
 }
 
 /// Two pods of an old template; the first is the one whose turn it is.

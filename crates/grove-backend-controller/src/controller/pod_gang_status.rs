@@ -1,0 +1,279 @@
+//! Status of a PodGang beside `Initialized`: whether its minimum is bound, whether that is ready and healthy, whether its gang
+//! resources could be made, and if it waits, for what.
+//!
+//! All of it is taken from pods, PodCliques and this program's own failures: what a scheduler says of a gang may never go back
+//! (kube-scheduler), or may go back too far (Volcano). A scheduler's words are repeated only as the reason for a wait.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use grove_api::names::{
+    CONDITION_BACKEND_READY, CONDITION_INITIALIZED, CONDITION_MIN_AVAILABLE_BREACHED,
+    CONDITION_POD_GANG_READY, CONDITION_POD_GANG_SCHEDULED, CONDITION_POD_GANG_UNHEALTHY,
+    LABEL_BASE_POD_GANG,
+};
+use grove_api::{PodClique, PodGang, PodGangPhase};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::ResourceExt;
+use kube::runtime::controller::Action;
+
+use super::conditions::{self, Verdict};
+use super::context::Context;
+use super::error::ReconcileError;
+use super::gang_view::{GangView, is_bound, is_ready, refusal};
+use super::json_diff::merge_patch;
+use super::pod_clique::REASON_POD_CREATE_FAILED;
+use super::pod_clique_status::held_since;
+use super::pod_gang::REASON_SYNC_FAILED;
+use super::writes;
+use crate::backend::Served;
+
+/// How old a PodGang is before it matters that its pods are not all there.
+const CREATION: Duration = Duration::from_secs(2);
+/// How long the words for a fact stay as they are. A scheduler counts nodes in them, which come and go (STAT-08).
+const STEADY: Duration = Duration::from_secs(10);
+
+/// Writes the status of one PodGang if it has changed.
+///
+/// # Errors
+/// The write failed.
+pub(super) async fn reconcile(
+    pod_gang: Arc<PodGang>,
+    context: Arc<Context>,
+) -> Result<Action, ReconcileError> {
+    let before = pod_gang.status.clone().unwrap_or_default();
+    // The first status is the other reconciler's to write.
+    let is_begun = before.conditions.iter().any(|condition| condition.type_ == CONDITION_INITIALIZED);
+    if context.caches.is_left(&pod_gang) || !is_begun {
+        return Ok(Action::await_change());
+    }
+    let gang = Gang::of(&context, &pod_gang);
+    let is_initialized = conditions::is_true(&before.conditions, CONDITION_INITIALIZED);
+    let is_known = before.conditions.len() > 1;
+    if !is_initialized && !is_known && gang.failure.is_none() && gang.age() < CREATION {
+        return Ok(Action::requeue(CREATION));
+    }
+    let steady = context.wordings.steady_for(&pod_gang);
+    let mut status = before.clone();
+    for mut verdict in gang.verdicts(&before.conditions) {
+        let said = before.conditions.iter().find(|said| steady.is_some() && is_same_fact(said, &verdict));
+        if let Some(said) = said {
+            verdict.message.clone_from(&said.message);
+        }
+        status.conditions = conditions::with(status.conditions, verdict, pod_gang.metadata.generation);
+    }
+    status.phase = gang.phase();
+    if let Some(patch) = merge_patch(&serde_json::to_value(&before)?, &serde_json::to_value(&status)?) {
+        context.wordings.written(&pod_gang);
+        writes::patch_status_of_version(&context.client, &*pod_gang, &patch).await?;
+    }
+    if gang.is_scheduled() {
+        let was_bound = conditions::is_true(&before.conditions, CONDITION_POD_GANG_SCHEDULED);
+        context.metrics.bound(&pod_gang, was_bound, &context.faults);
+    }
+    // Other words for the same fact wake nobody.
+    Ok(match gang.is_scheduled() {
+        true => Action::await_change(),
+        false => Action::requeue(steady.unwrap_or(STEADY)),
+    })
+}
+
+/// A PodGang, as the caches have it.
+struct Gang<'a> {
+    context: &'a Context,
+    pod_gang: &'a PodGang,
+    view: GangView,
+    /// Why its gang resources could not be made.
+    failure: Option<String>,
+}
+
+impl<'a> Gang<'a> {
+    fn of(context: &'a Context, pod_gang: &'a PodGang) -> Self {
+        let view = GangView::of(&context.caches, pod_gang);
+        let failure = context.events.standing(pod_gang, REASON_SYNC_FAILED);
+        Self { context, pod_gang, view, failure }
+    }
+
+    fn age(&self) -> Duration {
+        let made = self.pod_gang.metadata.creation_timestamp.as_ref();
+        let age = made.map(|made| Timestamp::now().duration_since(made.0));
+        age.and_then(|age| Duration::try_from(age).ok()).unwrap_or(CREATION)
+    }
+
+    fn is_scheduled(&self) -> bool {
+        self.view.short_of(is_bound).is_none()
+    }
+
+    fn is_ready(&self) -> bool {
+        self.view.short_of(is_ready).is_none()
+    }
+
+    fn phase(&self) -> PodGangPhase {
+        match (self.is_scheduled(), self.is_ready()) {
+            (_, true) => PodGangPhase::Running,
+            (true, false) => PodGangPhase::Starting,
+            (false, false) => PodGangPhase::Pending,
+        }
+    }
+
+    fn verdicts(&self, before: &[Condition]) -> impl Iterator<Item = Verdict> {
+        let scheduled_before = conditions::is_true(before, CONDITION_POD_GANG_SCHEDULED);
+        let scheduled = self.is_scheduled() || (scheduled_before && self.context.faults.scheduled_for_good);
+        let all =
+            [Some(self.scheduled(scheduled)), Some(self.ready()), Some(self.unhealthy()), self.backend()];
+        all.into_iter().flatten()
+    }
+
+    fn scheduled(&self, is_scheduled: bool) -> Verdict {
+        let (reason, message) = match is_scheduled {
+            true => ("MinimumScheduled", "the minimum of every podgroup is scheduled".to_owned()),
+            false => self.waits_for(),
+        };
+        Verdict {
+            type_: CONDITION_POD_GANG_SCHEDULED,
+            status: Some(is_scheduled),
+            reason: reason.into(),
+            message,
+        }
+    }
+
+    fn ready(&self) -> Verdict {
+        let (reason, message) = match self.is_ready() {
+            true => ("MinimumReady", "the minimum of every podgroup is ready"),
+            false => ("MinimumNotReady", "the minimum of some podgroup is not ready"),
+        };
+        let status = Some(self.is_ready());
+        Verdict {
+            type_: CONDITION_POD_GANG_READY,
+            status,
+            reason: reason.into(),
+            message: message.to_owned(),
+        }
+    }
+
+    fn unhealthy(&self) -> Verdict {
+        let is_breached = self.members().any(|member| self.is_breached(&member));
+        let (reason, message) = match is_breached {
+            true => {
+                ("MinAvailableBreached", "the minimum of some podgroup was scheduled, and is not available")
+            }
+            false => ("MinAvailableKept", "no podgroup whose minimum was scheduled is short of it"),
+        };
+        Verdict {
+            type_: CONDITION_POD_GANG_UNHEALTHY,
+            status: Some(is_breached),
+            reason: reason.into(),
+            message: message.to_owned(),
+        }
+    }
+
+    /// Nothing, while it is not known yet.
+    fn backend(&self) -> Option<Verdict> {
+        let (status, reason, message) = match &self.failure {
+            Some(failure) => (false, REASON_SYNC_FAILED, failure.clone()),
+            None if self.context.synced.stand(self.pod_gang) => {
+                (true, "GangResourcesMade", "the gang resources are there".to_owned())
+            }
+            None => return None,
+        };
+        Some(Verdict { type_: CONDITION_BACKEND_READY, status: Some(status), reason: reason.into(), message })
+    }
+
+    /// Why it is not scheduled (STAT-09).
+    fn waits_for(&self) -> (&'static str, String) {
+        if let Some(failure) = &self.failure {
+            return ("GangResourcesMissing", failure.clone());
+        }
+        if let Some(podgroup) = self.view.incomplete() {
+            let member = self.member(&podgroup.name);
+            let failure =
+                member.and_then(|member| self.context.events.standing(&*member, REASON_POD_CREATE_FAILED));
+            let failure = failure.map(|failure| format!(": {failure}")).unwrap_or_default();
+            return ("PodsMissing", format!("not every pod of {} exists{failure}", podgroup.name));
+        }
+        if let Some(base) = self.unbound_base() {
+            let message = format!("it waits until the minimum of its base PodGang {base} is scheduled");
+            return ("BaseNotScheduled", message);
+        }
+        match self.words() {
+            Some(words) => ("Unschedulable", words),
+            None => ("Scheduling", "it waits for the scheduler".to_owned()),
+        }
+    }
+
+    /// The base PodGang, while pods wait for it.
+    fn unbound_base(&self) -> Option<String> {
+        let member = self.members().find(|member| member.labels().contains_key(LABEL_BASE_POD_GANG))?;
+        let base = member.labels().get(LABEL_BASE_POD_GANG)?;
+        let pcs = self.context.caches.root_of(&member)?;
+        let found = self.context.caches.gang_of_set(&pcs, base);
+        let is_bound =
+            found.is_some_and(|found| GangView::of(&self.context.caches, &found).unbound_minimum().is_none());
+        (!is_bound).then(|| base.clone())
+    }
+
+    /// What the scheduler says of its pods, or of its gang resources: one that calls it unschedulable first.
+    fn words(&self) -> Option<String> {
+        let pods = self.view.pods();
+        let told =
+            |pod| refusal(pod).filter(|told| told.message.as_ref().is_some_and(|told| !told.is_empty()));
+        let mut told: Vec<_> = pods.iter().filter_map(|pod| told(pod)).collect();
+        told.sort_by_key(|told| told.reason.as_deref() != Some("Unschedulable"));
+        told.first().and_then(|told| told.message.clone()).or_else(|| {
+            let Served::By(backend) = self.context.serve(self.pod_gang) else { return None };
+            let resources = self.context.caches.gang_resources_of(self.pod_gang);
+            resources.iter().find_map(|resource| backend.refusal(resource))
+        })
+    }
+
+    fn member(&self, name: &str) -> Option<Arc<PodClique>> {
+        self.context.caches.pod_cliques.get(self.pod_gang.namespace().as_deref(), name)
+    }
+
+    fn members(&self) -> impl Iterator<Item = Arc<PodClique>> {
+        self.view.podgroups.iter().filter_map(|podgroup| self.member(&podgroup.name))
+    }
+
+    fn is_breached(&self, member: &PodClique) -> bool {
+        let conditions =
+            member.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+        let Some(pcs) = self.context.caches.root_of(member) else { return false };
+        let generation = self.context.caches.generation_of(&pcs, member);
+        conditions::is_true(conditions, CONDITION_MIN_AVAILABLE_BREACHED)
+            && held_since(conditions, generation).is_some()
+    }
+}
+
+fn is_same_fact(said: &Condition, verdict: &Verdict) -> bool {
+    let status = if verdict.status == Some(true) { "True" } else { "False" };
+    said.type_ == verdict.type_ && said.status == status && said.reason == verdict.reason
+}
+
+/// When the status of a PodGang was written last, by its uid.
+#[derive(Default)]
+pub(super) struct Wordings(Mutex<HashMap<String, Instant>>);
+
+impl Wordings {
+    /// For how long the words for the same facts stay as they are; `None` if they may change.
+    fn steady_for(&self, pod_gang: &PodGang) -> Option<Duration> {
+        let written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = written.get(&pod_gang.uid().unwrap_or_default()).copied()?;
+        STEADY.checked_sub(written.elapsed()).filter(|left| !left.is_zero())
+    }
+
+    fn written(&self, pod_gang: &PodGang) {
+        let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        written.insert(pod_gang.uid().unwrap_or_default(), Instant::now());
+    }
+
+    /// Forgets a PodGang that is gone.
+    pub(super) fn forget(&self, uid: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(uid);
+    }
+}
+
+#[cfg(test)]
+#[path = "pod_gang_status_tests.rs"]
+mod tests;

@@ -1,0 +1,46 @@
+//! Minimum first, surplus last: what the cases of AON-05 share.
+
+use conformance_contract::ruling::Ruling;
+use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::limits;
+use conformance_expect::Expected;
+use conformance_history::{History, Live, MarkName};
+use conformance_judge::{all, binding};
+use serde_json::Value;
+
+const TOO_SMALL: MarkName = MarkName::of_case("too small even for the minimum");
+const ROOM_FOR_MINIMUM: MarkName = MarkName::of_case("room for the minimum");
+
+/// Submits a PodCliqueSet to nodes with too little room, lets a node join, after which `minimum` pods find room, and then
+/// two, with which all `pods` do.
+pub(super) async fn drive(
+    test: &mut TestContext,
+    set: &str,
+    minimum: usize,
+    pods: usize,
+) -> Result<(), Stop> {
+    for gang in test.submit(set).await? {
+        test.scheduler_passes_over(&gang).await?;
+    }
+    test.mark(TOO_SMALL, Value::Null);
+    test.nodes_join(1).await?;
+    test.until_bound(minimum).await?;
+    test.until("surplus released", limits::REACTION, |live| live.pods().all(|pod| pod.gates().is_empty()))
+        .await?;
+    test.canaries().await?;
+    test.mark(ROOM_FOR_MINIMUM, Value::Null);
+    test.nodes_join(2).await?;
+    test.until_bound(pods).await
+}
+
+/// Nothing was bound without room for the minimum, `is_minimum` holds with just that room, and all is bound at the end.
+pub(super) fn judge(history: &History, set: &str, is_minimum: impl FnOnce(&Live) -> Ruling) -> Ruling {
+    let units = history.units(set)?;
+    // Until the first node joins nothing may be bound, however far the case came.
+    let too_small = history.marks(TOO_SMALL).next().map(|(place, _)| place);
+    all([binding::never(history, &units, too_small), history.reached(TOO_SMALL).map(drop)])?;
+    binding::all_or_nothing(history, &units)?;
+    let (just_enough, _) = history.reached(ROOM_FOR_MINIMUM)?;
+    is_minimum(&history.before(just_enough))?;
+    binding::all(&history.end(), &history.gangs(set)?)
+}

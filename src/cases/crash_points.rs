@@ -1,0 +1,110 @@
+//! After which of its writes an operator is killed, and how.
+
+use conformance_cluster::local::Part;
+use conformance_driver::context::{Stop, TestContext};
+use conformance_proxy::{Action, Match, ProxyHandle, Rule, RuleId};
+use sha2::{Digest, Sha256};
+
+/// How many lives are disturbed where not every crash point is tried.
+pub(crate) const LIVES: usize = 2;
+
+/// For each life and step the write after which the operator is killed, of so many that each step takes in peace: all of them
+/// where the run asks for it, else as many as it has time for.
+pub(crate) fn crash_points(test: &TestContext, writes: &[u64]) -> Vec<Vec<Option<u64>>> {
+    match test.test_cluster.thorough.every_crash_point {
+        true => every(writes),
+        false => chosen(writes, &test.test_cluster.run),
+    }
+}
+
+/// Whether a run has time for what is long: always where every crash point is asked for, else as its id says, every second time.
+pub(crate) fn is_chosen(test: &TestContext, what: &str) -> bool {
+    let chance = Sha256::digest(format!("{}/{what}", test.test_cluster.run));
+    test.test_cluster.thorough.every_crash_point || chance[0] % 2 == 0
+}
+
+/// What counts as a write of the operator.
+pub(crate) fn writes_of(test: &TestContext) -> Match {
+    Match::writes().in_namespace(&test.namespace)
+}
+
+/// A death of the controller that a fault proxy prepares: its n-th write is done, and it hears no answer.
+pub(crate) struct Death<'a> {
+    proxy: &'a ProxyHandle,
+    halt: RuleId,
+}
+
+impl<'a> Death<'a> {
+    /// After the n-th write from now on.
+    pub(crate) fn after(test: &TestContext, proxy: &'a ProxyHandle, n: u64, of: &str) -> Result<Self, Stop> {
+        let rule = Rule::new(format!("killed after write {n} of {of}"), writes_of(test), Action::Halt);
+        Ok(Self { proxy, halt: proxy.add(rule.nth(n))? })
+    }
+
+    /// Whether so many writes are done before `end` comes; else it takes fewer than in peace, and nobody is killed.
+    pub(crate) async fn comes_before(
+        &self,
+        end: impl Future<Output = Result<(), Stop>>,
+    ) -> Result<bool, Stop> {
+        tokio::select! {
+            biased;
+            () = self.proxy.until_applied(self.halt, 1) => Ok(true),
+            ended = end => {
+                ended?;
+                self.proxy.abandon(self.halt);
+                Ok(false)
+            }
+        }
+    }
+
+    /// The controller is killed, and another one goes on.
+    pub(crate) async fn another_goes_on(self, test: &mut TestContext) -> Result<(), Stop> {
+        test.take_away(Part::Controller).await?;
+        self.proxy.release(self.halt);
+        test.start_ready(Part::Controller).await
+    }
+}
+
+/// The first, the second, ..., as many lives as the step of the most writes takes.
+fn every(writes: &[u64]) -> Vec<Vec<Option<u64>>> {
+    let lives = writes.iter().max().copied().unwrap_or(0);
+    (1..=lives).map(|n| writes.iter().map(|count| (n <= *count).then_some(n)).collect()).collect()
+}
+
+/// Points that the run's id chooses.
+fn chosen(writes: &[u64], seed: &str) -> Vec<Vec<Option<u64>>> {
+    let mut lives = vec![Vec::new(); LIVES];
+    for (step, count) in writes.iter().enumerate() {
+        let mut points: Vec<u64> = (1..=*count).collect();
+        points.sort_by_key(|n| Sha256::digest(format!("{seed}/{step}/{n}")));
+        let mut points = points.into_iter();
+        lives.iter_mut().for_each(|life| life.push(points.next()));
+    }
+    lives
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_of_crash_points() {
+        let writes = [30, 1, 0];
+        let lives = chosen(&writes, "r");
+        assert_eq!(lives.len(), LIVES);
+        assert_eq!(lives, chosen(&writes, "r"), "the same in the same run");
+        assert_ne!(lives, chosen(&writes, "s"));
+        assert!(
+            lives
+                .iter()
+                .all(|points| points[0].is_some_and(|n| (1..=30).contains(&n)) && points[2].is_none())
+        );
+        assert_eq!((lives[0][1], lives[1][1]), (Some(1), None));
+        assert_ne!(lives[0][0], lives[1][0]);
+    }
+
+    #[test]
+    fn every_crash_point() {
+        assert_eq!(every(&[2, 0, 1]), [[Some(1), None, Some(1)], [Some(2), None, None]]);
+    }
+}

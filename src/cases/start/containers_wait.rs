@@ -1,0 +1,145 @@
+//! 1 node; two replicas of a PodCliqueSet, each with 2 pods of a clique, 2 of another whose name begins like it, and 1 pod
+//! that starts after the first. Pods of the first two are not Ready before the harness lets them be. Then a pod that has
+//! waited is lost, and a replica is recycled.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Need, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits;
+use conformance_driver::pod_health::uncordoned;
+use conformance_history::{History, Live, MarkName, Pod};
+use conformance_judge::life::health;
+use conformance_judge::{finding, startup};
+use serde_json::Value;
+
+/// Mark: all of another's pods are Ready, those of a namesake, and one of the two that are waited for.
+const OTHERS_READY: MarkName = MarkName::of_case("others Ready");
+/// Mark: the pod that waits in the other replica has started meanwhile.
+const OTHER_STARTED: MarkName = MarkName::of_case("the other replica's started");
+/// Mark: the second of the two is Ready.
+const ALL_READY: MarkName = MarkName::of_case("parents Ready");
+/// Mark: every pod that waits has started.
+const STARTED: MarkName = MarkName::of_case("all started");
+/// Mark: a lost one has been replaced and has started.
+const REPLACED: MarkName = MarkName::of_case("a replaced one started");
+/// Mark: those of the next generation are Ready.
+const AGAIN: MarkName = MarkName::of_case("a recycled one started");
+
+const SET: &str = "rehearsal";
+/// Of the first replica, and of the second: the parents, their namesakes, and those that wait.
+const PARENTS: [&str; 2] = ["rehearsal-0-a", "rehearsal-1-a"];
+const NAMESAKES: [&str; 2] = ["rehearsal-0-a-b", "rehearsal-1-a-b"];
+const WAITING: [&str; 2] = ["rehearsal-0-c", "rehearsal-1-c"];
+
+/// START-04, START-06, START-07.
+pub(crate) const CASE: Case = Case::new(
+    "No container starts before the cliques that it starts after are Ready, at first and after a recycle",
+    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test)))),
+    judge,
+)
+.clauses(&["START-04", "START-06", "START-07"])
+.nodes(&[nodes(1)])
+.needs(&[Need::Kubelets]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    until_held(test, &WAITING).await?;
+    let of_first = test.pods_of(PARENTS[0]);
+    let (one, rest) = of_first.split_at(of_first.len().min(1));
+    let namesakes = NAMESAKES.into_iter().flat_map(|clique| test.pods_of(clique));
+    let all_but_one: Vec<_> = namesakes.chain(one.iter().cloned()).collect();
+    until_ready(test, &all_but_one).await?;
+    until_ready(test, &test.pods_of(PARENTS[1])).await?;
+    test.mark(OTHERS_READY, Value::Null);
+    until_started(test, "START-04", WAITING[1], &[]).await?;
+    test.mark(OTHER_STARTED, Value::Null);
+
+    // Twice as long as it takes to start for no reason.
+    let lost = test.pods_of(WAITING[1]);
+    for pod in &lost {
+        test.lose_pod(pod).await?;
+    }
+    until_started(test, "START-07", WAITING[1], &lost).await?;
+    test.mark(REPLACED, Value::Null);
+    until_ready(test, rest).await?;
+    test.mark(ALL_READY, Value::Null);
+    until_started(test, "START-04", WAITING[0], &[]).await?;
+    test.mark(STARTED, Value::Null);
+
+    let its = [PARENTS[0], NAMESAKES[0], WAITING[0]];
+    let old: Vec<_> = its.iter().flat_map(|clique| test.pods_of(clique)).collect();
+    let node = test.lose_pod_and_room(one.first().map_or("", String::as_str)).await?;
+    test.until_recycled("replica 0 of rehearsal", "TERM-02", &its, &old, false).await?;
+    test.cordon(&node, false).await?;
+    until_held(test, &WAITING[..1]).await?;
+    until_ready(test, &test.pods_of(PARENTS[0])).await?;
+    until_started(test, "START-07", WAITING[0], &old).await?;
+    test.mark(AGAIN, Value::Null);
+    Ok(())
+}
+
+/// Lets these pods be Ready, and waits until they are.
+async fn until_ready(test: &TestContext, pods: &[String]) -> Result<(), Stop> {
+    for pod in pods {
+        test.may_be_ready(pod).await?;
+    }
+    let ready = Awaited::of_harness(format!("{} Ready", pods.join(", ")));
+    let is_ready =
+        |live: &Live, name: &String| live.get("Pod", name).is_some_and(|pod| health::is_ready(Pod(pod)));
+    test.until(ready, limits::CONTAINERS, |live| pods.iter().all(|name| is_ready(live, name))).await
+}
+
+/// Waits until the init containers of these cliques run, and the containers of all others.
+async fn until_held(test: &TestContext, waiting: &[&str]) -> Result<(), Stop> {
+    let held = Awaited::demanded_by("START-04", format!("pods of {} held back", waiting.join(", ")));
+    let is_held = |live: &Live| {
+        let pods: Vec<_> = live.pods().filter(|pod| !pod.is_terminating() && !pod.is_canary()).collect();
+        let waits = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| WAITING.contains(&clique));
+        let held = |clique: &&str| {
+            pods.iter().any(|pod| pod.pod_clique() == Some(*clique) && startup::is_held(*pod))
+        };
+        waiting.iter().all(held)
+            && pods.iter().filter(|pod| !waits(pod)).all(|pod| startup::has_started(*pod))
+    };
+    test.until(held, limits::CONTAINERS, is_held).await
+}
+
+/// Waits until a pod of the clique other than `than` has started.
+async fn until_started(
+    test: &TestContext,
+    clause: &'static str,
+    clique: &str,
+    than: &[String],
+) -> Result<(), Stop> {
+    let started = Awaited::demanded_by(clause, format!("a pod of {clique} started"));
+    test.until(started, limits::CONTAINERS, |live| {
+        let mut its = live.pods().filter(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating());
+        its.any(|pod| startup::has_started(pod) && !than.iter().any(|name| name == pod.name()))
+    })
+    .await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    // Pods that are made later take the place of others.
+    let replaced = history.marks(OTHER_STARTED).next().map_or(usize::MAX, |(place, _)| place);
+    vec![
+        finding("START-04", || {
+            startup::parents_first(history, SET, 0..replaced)?;
+            history.waited_for(STARTED)?;
+            history.reached(STARTED).map(drop)
+        }),
+        finding("START-06", || {
+            let others = history.marks(OTHERS_READY).next().map(|(place, _)| place);
+            let all = history.marks(ALL_READY).next().map(|(place, _)| place);
+            startup::none_starts(history, WAITING[0], others, all)?;
+            history.reached(REPLACED)?;
+            history.reached(ALL_READY).map(drop)
+        }),
+        finding("START-07", || {
+            startup::parents_first(history, SET, replaced..usize::MAX)?;
+            history.waited_for(AGAIN)?;
+            history.reached(REPLACED)?;
+            history.reached(AGAIN).map(drop)
+        }),
+    ]
+}

@@ -1,0 +1,72 @@
+//! 1 node; in order a clique of 1 pod and one of 2, all of them needed, and beside them the canary, a clique of 3. All templates
+//! change, and the first clique's to one that nothing starts; when the canary, which changed later, is through, the harness
+//! lets it be Ready.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits::SCHEDULING;
+use conformance_driver::pod_health::Containers;
+use conformance_driver::updates::set_revision;
+use conformance_history::{History, MarkName, Pod};
+use conformance_judge::finding;
+use conformance_judge::life::updates::{self, is_of_revision};
+use serde_json::{Value, json};
+
+/// Mark: an update that began later is over, and the first clique is not Ready.
+const OUTLASTED: MarkName = MarkName::of_case("an update that began later is over");
+/// Mark: every pod is new.
+const UPDATED: MarkName = MarkName::of_case("every pod is new");
+
+const SET: &str = "parade";
+const CANARY: &str = "bystander";
+const FIRST: &str = "parade-0-band";
+
+/// START-08.
+pub(crate) const CASE: Case = Case::new(
+    "An update of cliques that start in order takes nothing down while what comes before it is not Ready, and ends",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["START-08"])
+.nodes(&[nodes(1)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for set in [SET, CANARY] {
+        test.submit(set).await?;
+        test.until_converged(set).await?;
+    }
+    let change = |clique: &mut Value| {
+        set_revision(clique, "2");
+        if clique["name"] == "band" {
+            clique["labels"] = json!({"conformance.grove.io/unstarted": "true"});
+        }
+    };
+    if !test.change_templates(SET, change).await? {
+        return Ok(());
+    }
+    let is_new =
+        |pod: &Pod<'_>| pod.pod_clique() == Some(FIRST) && is_of_revision(*pod, "2") && pod.node().is_some();
+    let begun = Awaited::demanded_by("START-08", format!("a new pod of {FIRST} bound"));
+    test.until(begun, SCHEDULING, |live| live.pods().any(|pod| is_new(&pod))).await?;
+    test.revise(CANARY, "2").await?;
+    test.until_updated(CANARY, "UPD-02").await?;
+    test.mark(OUTLASTED, Value::Null);
+    for pod in test.pods_of(FIRST) {
+        test.pod_becomes(&pod, Containers::Ready).await?;
+    }
+    test.until_updated(SET, "START-08").await?;
+    test.mark(UPDATED, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("START-08", || {
+        updates::are_admitted(history)?;
+        updates::parents_stand(history, SET)?;
+        let updated = history.waited_for(UPDATED)?;
+        updates::through(&history.before(updated), SET)?;
+        history.reached(OUTLASTED)?;
+        history.reached(UPDATED).map(drop)
+    })]
+}

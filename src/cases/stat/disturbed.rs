@@ -1,0 +1,125 @@
+//! 1 node; a clique of 2 pods, of which one is needed, and a scaling group of 2 replicas, of which one is needed. Pods fail and
+//! recover, and the group is scaled, while a fault proxy answers every second status write of the operator with a conflict, loses
+//! the answer after the commit, loses the write, or sends it twice. Where a run is asked for every crash point, also while only
+//! the n-th is so, for every n.
+
+use conformance_cluster::local::Part;
+use conformance_contract::ruling::{Broken, Finding};
+use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::control_plane::restored;
+use conformance_driver::pod_health::Containers;
+use conformance_history::{History, MarkName};
+use conformance_judge::finding;
+use conformance_judge::life::counts;
+use conformance_proxy::{Action, Match, ProxyHandle, Rule, Verb, When};
+use serde_json::json;
+
+use super::rests::{self, at_every_rest};
+use crate::before_put_back::before_put_back;
+
+/// Mark: status writes were disturbed: `{"by", "times", "rests"}`.
+const DISTURBED: MarkName = MarkName::of_case("status writes disturbed");
+
+const SET: &str = "tossed";
+const CLIQUE: &str = "tossed-0-router";
+const GROUP: &str = "tossed-0-pool";
+
+/// How often there is rest in a round.
+const RESTS: usize = 4;
+
+/// STAT-05.
+pub(crate) const CASE: Case = Case::new(
+    "Statuses are what a recount gives at every rest, whatever status writes are lost, doubled or in conflict on the way",
+    |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
+    judge,
+)
+.clauses(&["STAT-05"])
+.nodes(&[nodes(1)])
+.isolation(Isolation::Dedicated);
+
+/// What a status write may come to.
+fn disturbances() -> [(&'static str, Action); 4] {
+    [
+        ("conflict", Action::Refuse { code: 409, retry_after_seconds: None }),
+        ("answer lost", Action::LoseAnswer),
+        ("lost", Action::Drop),
+        ("sent twice", Action::Duplicate),
+    ]
+}
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let (proxy, ()) = test.proxy(Part::Controller, |_| Ok(())).await?;
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    let before = proxy.count(&statuses(test));
+    round(test, "in peace").await?;
+    let writes = proxy.count(&statuses(test)) - before;
+    for (name, action) in disturbances() {
+        let often = When { every: 2, ..When::default() };
+        disturbed(test, &proxy, &format!("every second: {name}"), action.clone(), often).await?;
+        let alone = if test.test_cluster.thorough.every_crash_point { writes } else { 0 };
+        for n in 1..=alone {
+            disturbed(test, &proxy, &format!("number {n}: {name}"), action.clone(), When::nth(n)).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn disturbed(
+    test: &mut TestContext,
+    proxy: &ProxyHandle,
+    name: &str,
+    action: Action,
+    when: When,
+) -> Result<(), Stop> {
+    let rule = proxy.add(Rule { when, ..Rule::new(name, statuses(test), action) })?;
+    let ended = round(test, name).await;
+    proxy.release(rule);
+    test.mark(DISTURBED, json!({"by": name, "times": proxy.applied(rule)}));
+    ended
+}
+
+fn statuses(test: &TestContext) -> Match {
+    let kinds = ["podcliques", "podcliquescalinggroups", "podcliquesets", "podgangs"];
+    let statuses = kinds.map(|kind| format!("{kind}/status"));
+    let statuses: Vec<_> = statuses.iter().map(String::as_str).collect();
+    Match::of(&[Verb::Patch, Verb::Update], &statuses).in_namespace(&test.namespace)
+}
+
+/// Both pods fail, and recover, and the group loses a replica and gets it back.
+async fn round(test: &mut TestContext, what: &str) -> Result<(), Stop> {
+    let pods = test.pods_of(CLIQUE);
+    for (containers, then) in [(Containers::Crashing, "crash"), (Containers::Ready, "are Ready again")] {
+        for pod in &pods {
+            test.pod_becomes(pod, containers).await?;
+        }
+        rests::rest(test, SET, "STAT-05", &format!("{what}: all pods {then}")).await?;
+    }
+    for replicas in [1, 2] {
+        test.scale("PodCliqueScalingGroup", GROUP, replicas).await?;
+        rests::rest(test, SET, "STAT-05", &format!("{what}: {replicas} replicas")).await?;
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    let history = &before_put_back(history);
+    vec![finding("STAT-05", || {
+        let rounds = history.marks(DISTURBED).count() + 1;
+        let pcs = history.submitted(SET)?;
+        at_every_rest(history, SET, rounds * RESTS, |live, shape| {
+            let recounts = [rests::cliques, rests::groups, rests::breaches];
+            let faults = recounts.iter().flat_map(|recount| recount(live, shape));
+            faults.chain(counts::of_set(live, pcs)).collect()
+        })?;
+        let idle = history.marks(DISTURBED).find(|(_, mark)| mark.detail["times"] == 0);
+        match idle {
+            Some((_, mark)) if mark.detail["by"].as_str().is_some_and(|by| by.starts_with("every")) => {
+                Err(Broken::NotReached(format!("of {} there was none", mark.detail["by"])))
+            }
+            _ if rounds > disturbances().len() => Ok(()),
+            _ => Err(Broken::NotReached(format!("there were {rounds} rounds"))),
+        }
+    })]
+}

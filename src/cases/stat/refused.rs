@@ -1,0 +1,91 @@
+//! 1 node; a gang of 2 pods whose gang resources the API server refuses to make, by a fault proxy before the operator, until it
+//! has tried several times.
+
+use conformance_cluster::local::Part;
+use conformance_contract::ruling::{Broken, Finding};
+use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::control_plane::restored;
+use conformance_driver::limits::{REACTION, RECOVERY};
+use conformance_expect::{Expected, Gang, schedulers};
+use conformance_history::{History, Kind, Live, MarkName, list, text};
+use conformance_judge::finding;
+use conformance_judge::life::reasons;
+use conformance_proxy::{Action, Match, Rule, Verb};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+/// Mark: when one gang resource was tried to be made, in vain: `{"at"}`.
+const ATTEMPTS: MarkName = MarkName::of_case("attempts in vain");
+/// Mark: what was refused is made.
+const MADE: MarkName = MarkName::of_case("gang resources made");
+/// Mark: and nothing says any longer that it is refused.
+const OVER: MarkName = MarkName::of_case("no failure told");
+
+const SET: &str = "declined";
+/// How often it is refused.
+const TIMES: usize = 7;
+/// What the proxy says.
+const REFUSED: &str = "refused by a fault rule";
+
+/// STAT-10.
+pub(crate) const CASE: Case = Case::new(
+    "Gang resources that are refused are told by an event and a condition, and tried again after growing pauses",
+    |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
+    judge,
+)
+.clauses(&["STAT-10"])
+.nodes(&[nodes(1)])
+.isolation(Isolation::Dedicated);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let kinds = schedulers::of(test.target).kinds().iter().filter_map(|kind| Kind::named(kind));
+    let plurals: Vec<_> = kinds.map(|kind| kind.plural).collect();
+    let made = Match::of(&[Verb::Create, Verb::Patch, Verb::Update], &plurals);
+    let refuse = Action::Refuse { code: 500, retry_after_seconds: None };
+    let rule = Rule::new("gang resources refused", made.in_namespace(&test.namespace), refuse);
+    let (proxy, rule) = test.proxy(Part::Controller, |proxy| proxy.add(rule)).await?;
+    test.submit(SET).await?;
+    let told = Awaited::demanded_by("STAT-10", "the refusal told");
+    test.until(told, REACTION, |live| is_told(live) && live.of("Event").any(is_warning)).await?;
+    test.until_applied(&proxy, rule, TIMES, "gang resources tried to be made again", RECOVERY).await?;
+    proxy.release(rule);
+    let faults = proxy.faults();
+    // Where several are made side by side, one of them.
+    let first = faults.first().map(|fault| (fault.resource.clone(), fault.name.clone()));
+    let same = faults.iter().filter(|fault| Some((fault.resource.clone(), fault.name.clone())) == first);
+    let at: Vec<_> = same.map(|fault| fault.time.to_string()).collect();
+    test.mark(ATTEMPTS, json!({"at": at}));
+    test.until_converged(SET).await?;
+    test.mark(MADE, Value::Null);
+    let over = Awaited::demanded_by("STAT-10", "the refusal told no longer");
+    test.until(over, REACTION, |live| !is_told(live)).await?;
+    test.mark(OVER, Value::Null);
+    Ok(())
+}
+
+/// Whether a condition of a PodGang or a PodCliqueSet says so.
+fn is_told(live: &Live) -> bool {
+    let all = live.of("PodGang").chain(live.of("PodCliqueSet"));
+    all.flat_map(|object| list(&object["status"]["conditions"]))
+        .any(|found| text(&found["message"]).contains(REFUSED))
+}
+
+fn is_warning(event: &Value) -> bool {
+    event["type"] == "Warning" && [&event["note"], &event["message"]].map(text).concat().contains(REFUSED)
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("STAT-10", || {
+        history.waited_for(ATTEMPTS)?;
+        let gangs = history.gangs(SET)?;
+        let gang: &Gang = gangs.first().ok_or_else(|| Broken::NotReached("there is no gang".into()))?;
+        reasons::failure_told(history, gang, REFUSED)?;
+        let (_, attempts) = history.reached(ATTEMPTS)?;
+        let at = list(&attempts.detail["at"]).iter().filter_map(|at| text(at).parse::<Timestamp>().ok());
+        reasons::pauses_grow(&at.collect::<Vec<_>>())?;
+        let (made, _) = history.reached(MADE)?;
+        reasons::failure_over(history, gang, REFUSED, made)?;
+        history.reached(OVER).map(drop)
+    })]
+}

@@ -1,0 +1,71 @@
+//! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, and another of 3 waits. A pod of the first crashes: after the termination
+//! delay it is recycled, and with the room that it gives back there is enough for one of the two, and a pod more. Then 2 nodes
+//! more.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::pod_health::Containers;
+use conformance_expect::Expected;
+use conformance_history::{History, MarkName};
+use conformance_judge::life::{generations, termination};
+use conformance_judge::{binding, finding};
+use serde_json::Value;
+
+use super::replica;
+
+/// Mark: the scheduler has had its pass over both.
+const DECIDED: MarkName = MarkName::of_case("the freed room was fought for");
+/// Mark: there was room for both, and both are bound.
+const BOTH_BOUND: MarkName = MarkName::of_case("both bound");
+
+const CHAMPION: &str = "champion";
+const CLIQUE: &str = "champion-0-worker";
+const CHALLENGER: &str = "challenger";
+
+/// TERM-09.
+pub(crate) const CASE: Case = Case::new(
+    "The room of a recycled gang goes to it or to one that waits, whole, and the other waits whole",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["TERM-09"])
+.nodes(&[nodes(4).gpus(8), nodes(2).gpus(8).joining(1)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let gangs = test.submit(CHAMPION).await?;
+    test.until_started(CHAMPION).await?;
+    let challengers = test.submit(CHALLENGER).await?;
+    for gang in &challengers {
+        test.until_released(gang).await?;
+    }
+    let old = test.pods_of(CLIQUE);
+    if let Some(pod) = old.first() {
+        test.pod_becomes(pod, Containers::Crashing).await?;
+    }
+    test.until_recycled("the gang that runs", "TERM-02", &[CLIQUE], &old, false).await?;
+    for gang in gangs.iter().chain(&challengers) {
+        test.until_released(gang).await?;
+    }
+    test.until_bound(3).await?;
+    test.scheduler_passes().await?;
+    test.mark(DECIDED, Value::Null);
+    test.nodes_join(1).await?;
+    test.until_bound(6).await?;
+    test.mark(BOTH_BOUND, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TERM-09", || {
+        let champion = replica(history, CHAMPION, 0)?;
+        history.waited_for(DECIDED)?;
+        termination::times(history, &champion, &champion.scope(), 1)?;
+        let again = generations::only(history, &champion.scope(), 1);
+        let decided = again.waited_for(DECIDED)?;
+        let gangs = [history.units(CHAMPION)?, history.units(CHALLENGER)?];
+        binding::some_whole_others_never(&again, &gangs, 1, Some(decided))?;
+        history.reached(BOTH_BOUND)?;
+        binding::whole(&again.end(), &gangs.concat())
+    })]
+}

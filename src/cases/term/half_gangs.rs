@@ -1,0 +1,101 @@
+//! Rack left of one node x 8 GPUs, rack right of 2 nodes x 8 GPUs that come one by one. A gang of a pod in rack left and 2 in rack
+//! right has its first clique bound; then one of a pod in each rack has its second bound; then both want what the other holds, and
+//! neither is ever breached. Their termination delay is 20 s, so that both come to be half bound on a busy machine too. In the end
+//! there is as much room again.
+
+use conformance_contract::names::RACK;
+use conformance_contract::ruling::{Broken, Finding};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits::{RETRIES, SCHEDULING};
+use conformance_expect::Expected;
+use conformance_history::{History, Live, MarkName};
+use conformance_judge::{binding, finding};
+use serde_json::{Value, json};
+
+/// Mark: each holds what the other wants.
+const HALVES: MarkName = MarkName::of_case("two half gangs");
+/// Mark: one of them is whole.
+const ONE: MarkName = MarkName::of_case("one of them whole");
+/// Mark: both are.
+const BOTH: MarkName = MarkName::of_case("both whole");
+
+const SETS: [&str; 2] = ["stubborn", "obstinate"];
+
+/// TERM-17.
+pub(crate) const CASE: Case = Case::new(
+    "Of two gangs that each hold what the other wants one gives way, and both are bound in the end",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["TERM-17"])
+.nodes(&[
+    nodes(1).gpus(8).rack("left"),
+    nodes(1).gpus(8).rack("right").joining(1),
+    nodes(1).gpus(8).rack("right").joining(2),
+    nodes(1).gpus(8).rack("left").joining(3),
+    nodes(2).gpus(8).rack("right").joining(3),
+]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    submit(test, SETS[0]).await?;
+    until_bound(test, "stubborn-0-left", 1).await?;
+    submit(test, SETS[1]).await?;
+    test.nodes_join(1).await?;
+    until_bound(test, "obstinate-0-right", 1).await?;
+    test.nodes_join(2).await?;
+    test.mark(HALVES, Value::Null);
+    let one = Awaited::demanded_by("TERM-17", "one of the two gangs whole");
+    test.until(one, RETRIES, |live| SETS.iter().any(|set| is_whole(live, set))).await?;
+    test.mark(ONE, Value::Null);
+    test.nodes_join(3).await?;
+    let both = Awaited::demanded_by("TERM-17", "both gangs whole");
+    test.until(both, RETRIES, |live| SETS.iter().all(|set| is_whole(live, set))).await?;
+    test.mark(BOTH, Value::Null);
+    Ok(())
+}
+
+/// Each clique in the rack that it is named after.
+async fn submit(test: &mut TestContext, name: &str) -> Result<(), Stop> {
+    let mut pcs = test.manifest(name)?;
+    for index in 0..2 {
+        let clique = &mut pcs["spec"]["template"]["cliques"][index];
+        let rack = test.domain(clique["name"].as_str().unwrap_or_default());
+        clique["spec"]["podSpec"]["nodeSelector"][RACK] = json!(rack);
+    }
+    test.submit_value(pcs).await.map(drop)
+}
+
+async fn until_bound(test: &TestContext, clique: &str, count: usize) -> Result<(), Stop> {
+    let bound = Awaited::demanded_by("AON-01", format!("{count} pods of {clique} bound"));
+    test.until(bound, SCHEDULING, |live| bound_of(live, clique) == count).await
+}
+
+fn bound_of(live: &Live, clique: &str) -> usize {
+    let its = live.pods().filter(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating());
+    its.filter(|pod| pod.node().is_some()).count()
+}
+
+fn is_whole(live: &Live, set: &str) -> bool {
+    let right = if set == SETS[0] { 2 } else { 1 };
+    bound_of(live, &format!("{set}-0-left")) == 1 && bound_of(live, &format!("{set}-0-right")) == right
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TERM-17", || {
+        let (halves, _) = history.reached(HALVES)?;
+        let then = history.before(halves);
+        if SETS.iter().any(|set| is_whole(&then, set)) {
+            return Err(Broken::NotReached("the gangs did not hold each other".into()));
+        }
+        let one = history.waited_for(ONE)?;
+        let units = SETS.map(|set| history.units(set));
+        let [stubborn, obstinate] = units;
+        let (stubborn, obstinate) = (stubborn?, obstinate?);
+        let live = history.before(one);
+        binding::whole(&live, &stubborn).or_else(|_| binding::whole(&live, &obstinate))?;
+        let both = history.waited_for(BOTH)?;
+        binding::whole(&history.before(both), &[stubborn, obstinate].concat())?;
+        history.reached(BOTH).map(drop)
+    })]
+}

@@ -1,0 +1,77 @@
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs. One of them crashes, and hangs when the gang is recycled: one pod short of
+//! room for the new generation. Then a node more: room for it beside the old pod, which goes last.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits::{CLEANUP, SCHEDULING};
+use conformance_driver::pod_health::Containers;
+use conformance_expect::Expected;
+use conformance_history::{History, Live, MarkName, Pod};
+use conformance_judge::life::{generations, termination};
+use conformance_judge::{binding, finding};
+use serde_json::{Value, json};
+
+use super::replica;
+
+/// Mark: the scheduler has had its pass over the new generation, for which there is no room yet.
+const SHORT: MarkName = MarkName::of_case("one pod short beside the old pod");
+/// Mark: all of the new generation is bound, and the old pod is there still.
+const BESIDE: MarkName = MarkName::of_case("bound beside the old pod");
+/// Mark: the old pod is gone.
+const GONE: MarkName = MarkName::of_case("the old pod gone");
+
+const SET: &str = "clinging";
+const CLIQUE: &str = "clinging-0-worker";
+const HELD: &str = "conformance.grove.io/held";
+
+/// TERM-08.
+pub(crate) const CASE: Case = Case::new(
+    "While a pod of a recycled gang hangs in termination, the new generation is bound whole beside it, or not at all",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["TERM-08"])
+.nodes(&[nodes(3).gpus(8), nodes(1).gpus(8).joining(1)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_started(SET).await?;
+    let old = test.pods_of(CLIQUE);
+    let hanging = old.first().cloned().unwrap_or_default();
+    test.patch("Pod", &hanging, json!({"metadata": {"finalizers": [HELD]}})).await?;
+    test.pod_becomes(&hanging, Containers::Crashing).await?;
+    let new = |live: &Live, holds: fn(&Pod<'_>) -> bool| {
+        let its = live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating());
+        its.filter(|pod| !old.iter().any(|name| name == pod.name()) && holds(pod)).count()
+    };
+    let released = Awaited::demanded_by("TERM-08", "the new generation released beside the old pod");
+    test.until(released, SCHEDULING, |live| new(live, |pod| pod.gates().is_empty()) == 3).await?;
+    test.scheduler_passes().await?;
+    test.mark(SHORT, Value::Null);
+    test.nodes_join(1).await?;
+    let bound = Awaited::demanded_by("TERM-08", "the new generation bound beside the old pod");
+    test.until(bound, SCHEDULING, |live| new(live, |pod| pod.node().is_some()) == 3).await?;
+    test.mark(BESIDE, json!({"hanging": hanging}));
+    test.patch("Pod", &hanging, json!({"metadata": {"finalizers": null}})).await?;
+    let gone = Awaited::of_harness(format!("{hanging} gone"));
+    test.until(gone, CLEANUP, |live| live.get("Pod", &hanging).is_none()).await?;
+    test.until_converged(SET).await?;
+    test.mark(GONE, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TERM-08", || {
+        let clinging = replica(history, SET, 0)?;
+        let units = history.units(SET)?;
+        let short = history.waited_for(SHORT)?;
+        termination::times(history, &clinging, &clinging.scope(), 1)?;
+        binding::never(&generations::only(&history.upto(short), &clinging.scope(), 1), &units, None)?;
+        history.reached(SHORT)?;
+        let beside = history.waited_for(BESIDE)?;
+        binding::whole(&generations::only(history, &clinging.scope(), 1).upto(beside).end(), &units)?;
+        history.reached(GONE)?;
+        binding::whole(&history.end(), &units)
+    })]
+}

@@ -1,0 +1,161 @@
+//! 1 node; PodCliqueSets of a clique of 2 pods and a scaling group of 2 replicas of one. A pod of the clique crashes, so that all
+//! is recycled: of the first in peace, while a fault proxy counts the writes that it takes; of others while the controller is
+//! killed after its n-th write, of which it hears no answer, and another controller goes on. Two are so, with n chosen by the
+//! run's id, unless a run is asked for every n. Of a last one, in every second run, the delay is 12 s, and the controller is away
+//! for all of it.
+
+use std::time::Duration;
+
+use conformance_cluster::local::Part;
+use conformance_contract::ruling::{Broken, Finding};
+use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::control_plane::restored;
+use conformance_driver::limits::REACTION;
+use conformance_driver::pod_health::Containers;
+use conformance_history::{History, MarkName, condition};
+use conformance_judge::life::termination;
+use conformance_judge::{all, finding};
+use conformance_proxy::ProxyHandle;
+use serde_json::{Value, json};
+
+use super::replica;
+use crate::before_put_back::before_put_back;
+use crate::crash_points::{Death, LIVES, crash_points, is_chosen, writes_of};
+
+/// Mark: a pod is about to crash: `{"name"}`.
+const BEGUN: MarkName = MarkName::of_case("crash of a pod");
+/// Mark: what it led to is over, and whether the controller was killed on the way: `{"name", "killed"}`.
+const ENDED: MarkName = MarkName::of_case("recycle over");
+
+/// Mark: all that was begun is over.
+const ALL_ENDED: MarkName = MarkName::of_case("all recycles over");
+
+/// The PodCliqueSet that nobody disturbs.
+const CALM: &str = "felled";
+/// The one whose clock runs while the controller is away.
+const CLOCK: &str = "felled-late";
+/// Its termination delay: so long that a clock which begins anew when the controller is back ends too late to be taken for slow.
+const LONG_DELAY: Duration = Duration::from_secs(12);
+
+/// TERM-14.
+pub(crate) const CASE: Case = Case::new(
+    "The controller is killed at any write of a recycle, or while a clock runs: the recycle comes in time, once or twice",
+    |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
+    judge,
+)
+.clauses(&["TERM-14"])
+.nodes(&[nodes(1).pods(60)])
+.isolation(Isolation::Dedicated);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let (proxy, ()) = test.proxy(Part::Controller, |_| Ok(())).await?;
+    let clock = Some(CLOCK.to_owned()).filter(|_| is_chosen(test, CLOCK));
+    let sets: Vec<_> =
+        [CALM.to_owned()].into_iter().chain((0..LIVES).map(life)).chain(clock.clone()).collect();
+    for set in &sets {
+        submit(test, set).await?;
+    }
+    for set in &sets {
+        test.until_started(set).await?;
+    }
+    let before = proxy.count(&writes_of(test));
+    begin(test, CALM).await?;
+    end(test, CALM, false).await?;
+    let points = crash_points(test, &[proxy.count(&writes_of(test)) - before]);
+    for (number, n) in points.into_iter().flatten().flatten().enumerate() {
+        if number >= LIVES {
+            submit(test, &life(number)).await?;
+            test.until_started(&life(number)).await?;
+        }
+        killed_after(test, &proxy, &life(number), n).await?;
+    }
+    if let Some(set) = clock {
+        away(test, &set).await?;
+    }
+    test.mark(ALL_ENDED, Value::Null);
+    Ok(())
+}
+
+async fn submit(test: &mut TestContext, name: &str) -> Result<(), Stop> {
+    let mut pcs = test.manifest(CALM)?;
+    pcs["metadata"]["name"] = name.into();
+    if name == CLOCK {
+        pcs["spec"]["template"]["terminationDelay"] = format!("{}s", LONG_DELAY.as_secs()).into();
+    }
+    test.submit_value(pcs).await.map(drop)
+}
+
+async fn begin(test: &TestContext, set: &str) -> Result<(), Stop> {
+    test.mark(BEGUN, json!({"name": set}));
+    let pods = test.pods_of(&format!("{set}-0-worker"));
+    test.pod_becomes(pods.first().map_or("", String::as_str), Containers::Crashing).await
+}
+
+/// Waits until all pods that were there at the mark are replaced.
+async fn end(test: &TestContext, set: &str, killed: bool) -> Result<(), Stop> {
+    let history = test.history();
+    let begun = history.marks(BEGUN).filter(|(_, mark)| mark.detail["name"] == set).last();
+    let then = history.before(begun.map_or(0, |(place, _)| place));
+    let cliques =
+        [format!("{set}-0-worker"), format!("{set}-0-pool-0-helper"), format!("{set}-0-pool-1-helper")];
+    let is_its = |clique: Option<&str>| clique.is_some_and(|clique| cliques.iter().any(|its| its == clique));
+    let old: Vec<_> =
+        then.pods().filter(|pod| is_its(pod.pod_clique())).map(|pod| pod.name().to_owned()).collect();
+    let cliques: Vec<_> = cliques.iter().map(String::as_str).collect();
+    test.until_recycled(set, "TERM-14", &cliques, &old, true).await?;
+    test.mark(ENDED, json!({"name": set, "killed": killed}));
+    Ok(())
+}
+
+async fn killed_after(test: &mut TestContext, proxy: &ProxyHandle, set: &str, n: u64) -> Result<(), Stop> {
+    let death = Death::after(test, proxy, n, "a recycle")?;
+    begin(test, set).await?;
+    if death.comes_before(end(test, set, false)).await? {
+        death.another_goes_on(test).await?;
+        end(test, set, true).await?;
+    }
+    Ok(())
+}
+
+async fn away(test: &mut TestContext, set: &str) -> Result<(), Stop> {
+    begin(test, set).await?;
+    let clique = format!("{set}-0-worker");
+    test.until(Awaited::demanded_by("TERM-01", "the breach said"), REACTION, |live| {
+        let said = live.get("PodClique", &clique).and_then(|found| condition(found, "MinAvailableBreached"));
+        said.is_some_and(|said| said["status"] == "True")
+    })
+    .await?;
+    test.take_away(Part::Controller).await?;
+    test.stays_away(LONG_DELAY).await?;
+    test.start_ready(Part::Controller).await?;
+    end(test, set, true).await
+}
+
+fn life(number: usize) -> String {
+    format!("{CALM}-{number}")
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    let history = &before_put_back(history);
+    vec![finding("TERM-14", || {
+        let begun = history.marks(BEGUN).filter_map(|(at, mark)| Some((at, mark.detail["name"].as_str()?)));
+        let end_of = |set: &str| {
+            let ended = history.marks(ENDED).find(|(_, mark)| mark.detail["name"] == set);
+            ended.map_or(history.entries.len(), |(at, _)| at)
+        };
+        history.waited_for(ENDED)?;
+        all(begun.map(|(begun, set)| {
+            termination::replaced_once_or_twice(history, &replica(history, set, 0)?, begun, end_of(set))
+        }))?;
+        if history.marks(BEGUN).any(|(_, mark)| mark.detail["name"] == CLOCK) {
+            let late = replica(history, CLOCK, 0)?;
+            termination::after_the_delay(history, &late, &late.scope(), LONG_DELAY)?;
+        }
+        history.reached(ALL_ENDED)?;
+        match history.marks(ENDED).any(|(_, mark)| mark.detail["killed"] == true) {
+            true => Ok(()),
+            false => Err(Broken::NotReached("the controller was never killed".into())),
+        }
+    })]
+}

@@ -1,0 +1,97 @@
+//! 4 nodes x 8 GPUs; 2 replicas of a clique of 2 pods x 8 GPUs, all needed. The nodes of the first replica take no more pods, and
+//! the template changes: the first turn takes a pod whose replacement finds no room. Then a pod of the second replica crashes.
+//! Then the nodes are open again.
+
+use conformance_contract::ruling::{Broken, Finding};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits::SCHEDULING;
+use conformance_driver::pod_health::{Containers, uncordoned};
+use conformance_history::{History, MarkName, Pod, SharedMark};
+use conformance_judge::life::{generations, metrics, termination, updates};
+use conformance_judge::{all, finding};
+use serde_json::{Value, json};
+
+use super::{DELAY, replica};
+
+/// Mark: both replicas have been recycled.
+const RECYCLED: MarkName = MarkName::of_case("both replicas recycled");
+/// Mark: the update has ended.
+const UPDATED: MarkName = MarkName::of_case("the update ended after all");
+
+const SET: &str = "stranded";
+const CLIQUES: [&str; 2] = ["stranded-0-worker", "stranded-1-worker"];
+
+/// TERM-13, STAT-11.
+pub(crate) const CASE: Case = Case::new(
+    "An update that makes no progress shelters neither the replica in its turn from a recycle nor any other, and metrics count them",
+    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test)))),
+    judge,
+)
+.clauses(&["TERM-13", "STAT-11"])
+.nodes(&[nodes(4).gpus(8)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_started(SET).await?;
+    let first = test.pods_of(CLIQUES[0]);
+    let its = |pod: &Pod<'_>| pod.pod_clique() == Some(CLIQUES[0]);
+    let closed: Vec<_> =
+        test.look(|live| live.pods().filter(its).filter_map(|pod| pod.node().map(str::to_owned)).collect());
+    for node in &closed {
+        test.cordon(node, true).await?;
+    }
+    if !test.revise(SET, "2").await? {
+        return Ok(());
+    }
+    let is_taken = |live: &conformance_history::Live, name: &str| {
+        live.get("Pod", name).is_none_or(|pod| Pod(pod).is_terminating())
+    };
+    let turn = Awaited::demanded_by("UPD-02", "the first turn");
+    test.until(turn, SCHEDULING, |live| first.iter().any(|name| is_taken(live, name))).await?;
+    let taken = test.look(|live| first.iter().find(|name| is_taken(live, name)).cloned()).unwrap_or_default();
+    // Not what is recycled.
+    test.mark(SharedMark::PodLost, json!({"name": taken, "by": "a turn of the update"}));
+    test.until_recycled("the replica in its turn", "TERM-13", &CLIQUES[..1], &first, false).await?;
+    let second = test.pods_of(CLIQUES[1]);
+    if let Some(pod) = second.first() {
+        test.pod_becomes(pod, Containers::Crashing).await?;
+    }
+    test.until_recycled("the other replica", "TERM-13", &CLIQUES[1..], &second, false).await?;
+    test.mark(RECYCLED, Value::Null);
+    for node in &closed {
+        test.cordon(node, false).await?;
+    }
+    test.until_updated(SET, "TERM-13").await?;
+    test.mark(UPDATED, Value::Null);
+    test.comes_to_rest().await?;
+    test.read_metrics().await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![
+        finding("TERM-13", || {
+            updates::are_admitted(history)?;
+            history.reached(SharedMark::PodLost)?;
+            let recycled = history.waited_for(RECYCLED)?;
+            for index in [0, 1] {
+                let replica = replica(history, SET, index)?;
+                termination::after_the_delay(history, &replica, &replica.scope(), DELAY)?;
+                termination::times(&history.upto(recycled), &replica, &replica.scope(), 1)?;
+            }
+            history.reached(RECYCLED)?;
+            let first = replica(history, SET, 0)?.scope();
+            let again = generations::only(&history.upto(recycled), &first, 1);
+            all([updates::all_of_revision(&again, &first, "2"), history.waited_for(UPDATED).map(drop)])?;
+            updates::through(&history.before(history.waited_for(UPDATED)?), SET)?;
+            history
+                .reached(UPDATED)
+                .map(drop)
+                .map_err(|_| Broken::NotReached("the update did not end".into()))
+        }),
+        finding("STAT-11", || {
+            updates::are_admitted(history)?;
+            metrics::agree(history, 1)
+        }),
+    ]
+}

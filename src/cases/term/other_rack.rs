@@ -1,0 +1,63 @@
+//! Rack old of one node x 16 GPUs and one x 8; a gang of 3 pods x 8 GPUs that must be in one rack fills it. Then rack new of 3
+//! nodes x 8 GPUs. The pod on the small node is lost with it: there is room in rack old for 2 of the recycled gang, and a
+//! scheduler that knows no racks would take it.
+
+use conformance_contract::names::RACK;
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::pod_health::uncordoned;
+use conformance_expect::Expected;
+use conformance_history::{History, MarkName, Pod};
+use conformance_judge::life::{generations, termination};
+use conformance_judge::{all, binding, finding, placement};
+use serde_json::Value;
+
+use super::replica;
+
+/// Mark: the new generation is bound.
+const BOUND: MarkName = MarkName::of_case("bound in another rack");
+
+const SET: &str = "nomad";
+const CLIQUE: &str = "nomad-0-worker";
+
+/// TERM-18.
+pub(crate) const CASE: Case = Case::new(
+    "A recycled gang that must be in one rack goes to another one where its old rack no longer holds it",
+    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test)))),
+    judge,
+)
+.clauses(&["TERM-18"])
+.nodes(&[
+    nodes(1).gpus(16).rack("old"),
+    nodes(1).gpus(8).rack("old"),
+    nodes(3).gpus(8).rack("new").joining(1),
+]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_started(SET).await?;
+    test.nodes_join(1).await?;
+    let old = test.pods_of(CLIQUE);
+    let alone = test.look(|live| {
+        let pods: Vec<_> = live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE)).collect();
+        let beside = |pod: &Pod<'_>| pods.iter().filter(|other| other.node() == pod.node()).count();
+        pods.iter().find(|pod| beside(pod) == 1).map(|pod| pod.name().to_owned()).unwrap_or_default()
+    });
+    test.lose_pod_and_room(&alone).await?;
+    test.until_recycled("the gang in rack old", "TERM-18", &[CLIQUE], &old, true).await?;
+    test.mark(BOUND, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TERM-18", || {
+        let nomad = replica(history, SET, 0)?;
+        let bound = history.waited_for(BOUND)?;
+        termination::times(history, &nomad, &nomad.scope(), 1)?;
+        let again = generations::only(history, &nomad.scope(), 1);
+        let placed = placement::gang_in_one_domain(&again, &history.base(SET)?.name, RACK);
+        all([placed, binding::whole(&history.before(bound), &history.units(SET)?)])?;
+        history.reached(BOUND).map(drop)
+    })]
+}

@@ -1,0 +1,65 @@
+//! 5 nodes x 8 GPUs; a clique of one pod, and a scaling group of 2 replicas of 2 pods of which one is needed, each pod x 8 GPUs.
+//! A pod of the replica in the base PodGang is lost with its node: that replica is recycled alone, one pod short of the room that
+//! it needs. Then the node is back.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::pod_health::uncordoned;
+use conformance_expect::Unit;
+use conformance_expect::scopes::Scope;
+use conformance_history::{History, MarkName};
+use conformance_judge::life::{generations, termination};
+use conformance_judge::{binding, finding};
+use serde_json::Value;
+
+use super::replica;
+
+/// Mark: the scheduler has had its pass over the replica, for which there is no room yet.
+const SHORT: MarkName = MarkName::of_case("one pod short of the replica");
+/// Mark: there is room again, and all is bound.
+const WHOLE: MarkName = MarkName::of_case("the replica bound again");
+
+const SET: &str = "grafted";
+const WING: &str = "grafted-0-wing";
+const UNIT: &str = "grafted-0-wing-0-unit";
+
+/// TERM-16.
+pub(crate) const CASE: Case = Case::new(
+    "A replica of a scaling group that is recycled within its base PodGang comes back whole or not at all",
+    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test)))),
+    judge,
+)
+.clauses(&["TERM-16"])
+.nodes(&[nodes(5).gpus(8)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let gangs = test.submit(SET).await?;
+    test.until_started(SET).await?;
+    let old = test.pods_of(UNIT);
+    let node = test.lose_pod_and_room(&old.first().cloned().unwrap_or_default()).await?;
+    test.until_recycled("the replica in the base PodGang", "TERM-04", &[UNIT], &old, false).await?;
+    for base in gangs.iter().filter(|gang| gang.is_base) {
+        test.scheduler_passes_over(base).await?;
+    }
+    test.mark(SHORT, Value::Null);
+    test.cordon(&node, false).await?;
+    test.until_bound(5).await?;
+    test.mark(WHOLE, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TERM-16", || {
+        let grafted = replica(history, SET, 0)?;
+        let wing = Scope::GroupReplica { group: WING.into(), index: 0 };
+        let unit = [Unit { gang: "the recycled replica".into(), minimums: vec![(UNIT.into(), 2)] }];
+        let short = history.waited_for(SHORT)?;
+        termination::times(history, &grafted, &wing, 1)?;
+        binding::never(&generations::only(&history.upto(short), &wing, 1), &unit, None)?;
+        history.reached(SHORT)?;
+        let whole = history.waited_for(WHOLE)?;
+        binding::whole(&history.before(whole), &unit)?;
+        history.reached(WHOLE).map(drop)
+    })]
+}

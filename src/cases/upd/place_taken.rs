@@ -1,0 +1,100 @@
+//! 3 nodes x 8 GPUs and one without; a gang of 3 pods x 8 GPUs, all of them needed. Its nodes are closed to all but two gangs
+//! that wait, one of 2 pods x 8 GPUs and one of a single pod. Its template changes: the single pod takes the place that the
+//! first turn frees, and two pods fit nowhere. When an update that began later is through, 3 nodes x 8 GPUs join, room for all, and
+//! the others are open again.
+
+use conformance_contract::names;
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits;
+use conformance_driver::pod_health::uncordoned;
+use conformance_expect::Expected;
+use conformance_history::{History, MarkName};
+use conformance_judge::life::updates;
+use conformance_judge::{all, binding, finding};
+use serde_json::Value;
+
+/// Mark: the freed place is taken.
+const TAKEN: MarkName = MarkName::of_case("the freed place is taken");
+/// Mark: an update that began later is over.
+const OUTLASTED: MarkName = MarkName::of_case("an update that began later is over");
+/// Mark: every pod is new.
+const UPDATED: MarkName = MarkName::of_case("every pod is new");
+
+const SET: &str = "parlour";
+const CLIQUE: &str = "parlour-0-guest";
+/// It fits in the place that a turn frees.
+const SINGLE: &str = "cuckoo";
+/// It does not.
+const PAIR: &str = "magpies";
+const CANARY: &str = "wren";
+
+/// UPD-06.
+pub(crate) const CASE: Case = Case::new(
+    "A waiting gang that fits may take the place of a pod in its turn; the update waits then, and takes nothing else down",
+    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test)))),
+    judge,
+)
+.clauses(&["UPD-06"])
+.nodes(&[nodes(3).gpus(8), nodes(1), nodes(3).gpus(8).joining(1)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    let mut closed = Vec::new();
+    for pod in test.pods_of(CLIQUE) {
+        let node = test.node_of(&pod)?;
+        test.close(&node, true).await?;
+        closed.push(node);
+    }
+    test.submit(CANARY).await?;
+    test.until_converged(CANARY).await?;
+    for waiting in [PAIR, SINGLE] {
+        for gang in test.submit(waiting).await? {
+            test.until_released(&gang).await?;
+        }
+    }
+    if !test.revise(SET, "2").await? {
+        return Ok(());
+    }
+    let taken =
+        Awaited::demanded_by("UPD-06", format!("{SINGLE} bound in the place that the first turn freed"));
+    test.until(taken, limits::SCHEDULING, |live| live.bound_of(SINGLE) == 1).await?;
+    test.mark(TAKEN, Value::Null);
+    test.revise(CANARY, "2").await?;
+    test.until_updated(CANARY, "UPD-02").await?;
+    test.mark(OUTLASTED, Value::Null);
+    test.nodes_join(1).await?;
+    for node in &closed {
+        test.close(node, false).await?;
+    }
+    test.until_updated(SET, "UPD-06").await?;
+    test.mark(UPDATED, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("UPD-06", || {
+        updates::are_admitted(history)?;
+        let room = history.marks(OUTLASTED).next().map(|(place, _)| place);
+        all([
+            binding::never(history, &history.units(PAIR)?, room),
+            updates::one_turn_at_a_time(history, SET),
+            updates::only_old_is_taken(history, SET),
+        ])?;
+        let outlasted = history.waited_for(OUTLASTED)?;
+        updates::stopped_after_the_first_turn(history, SET, outlasted)?;
+        let (taken, _) = history.reached(TAKEN)?;
+        binding::whole(&history.before(taken), &history.units(SINGLE)?)?;
+        // The canary alone changes meanwhile.
+        let live = history.before(taken);
+        let canary: Vec<_> = live.pods().filter(|pod| pod.label(names::PART_OF) == Some(CANARY)).collect();
+        let canary: Vec<_> = canary.iter().map(|pod| pod.name()).collect();
+        binding::others_untouched(&history.upto(outlasted), taken, &canary)?;
+        history.reached(OUTLASTED)?;
+        let updated = history.waited_for(UPDATED)?;
+        updates::through(&history.before(updated), SET)?;
+        history.reached(UPDATED).map(drop)
+    })]
+}

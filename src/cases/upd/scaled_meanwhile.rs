@@ -1,0 +1,126 @@
+//! 1 node without GPUs; a clique of 2 pods and a scaling group of 2 replicas of a pod, of each of which one is needed. Set, group
+//! and clique are each scaled out by one right before the template changes, and by one more when the update has begun. With the
+//! next update all goes back in the same two steps: the clique to less than what has had its turn, and the set when the
+//! replica that goes is in its turn.
+
+use conformance_contract::names;
+use conformance_contract::ruling::{Finding, Ruling};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits;
+use conformance_expect::{Gang, scaling};
+use conformance_history::{History, MarkName, Pod};
+use conformance_judge::life::updates::{self, is_of_revision};
+use conformance_judge::{all, cleanup, finding, gangs};
+use serde_json::{Value, json};
+
+/// Mark: an update has begun in the clique.
+const BEGUN: MarkName = MarkName::of_case("an update has begun");
+/// Mark: what was scaled out before and in an update is there, and new.
+const GROWN: MarkName = MarkName::of_case("all is scaled out and new");
+/// Mark: what was scaled in before and in an update is gone, and the rest new.
+const SHRUNK: MarkName = MarkName::of_case("all is scaled in and new");
+
+const SET: (&str, &str) = ("PodCliqueSet", "harvest");
+const GROUP: (&str, &str) = ("PodCliqueScalingGroup", "harvest-0-train");
+const CLIQUE: (&str, &str) = ("PodClique", "harvest-0-hand");
+
+/// UPD-13.
+pub(crate) const CASE: Case = Case::new(
+    "Scaling right before an update and in it, of set, group and clique, out and in: the update ends with exactly what is left",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["UPD-13"])
+.nodes(&[nodes(1)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET.1).await?;
+    test.until_converged(SET.1).await?;
+
+    scale(test, [(SET, 2), (GROUP, 3), (CLIQUE, 3)]).await?;
+    if !test.revise(SET.1, "2").await? {
+        return Ok(());
+    }
+    until_new(test, "harvest-0-hand", "2", 1).await?;
+    test.mark(BEGUN, Value::Null);
+    scale(test, [(SET, 3), (GROUP, 4), (CLIQUE, 4)]).await?;
+    until_exact(test, GROWN).await?;
+
+    scale(test, [(SET, 2), (GROUP, 3), (CLIQUE, 3)]).await?;
+    test.revise(SET.1, "3").await?;
+    // With one pod left, two turns are more than there are pods.
+    until_new(test, "harvest-0-hand", "3", 2).await?;
+    test.mark(BEGUN, Value::Null);
+    scale(test, [(GROUP, 1), (CLIQUE, 1)]).await?;
+    until_new(test, "harvest-1-hand", "3", 1).await?;
+    scale(test, [(SET, 1)]).await?;
+    until_exact(test, SHRUNK).await
+}
+
+async fn scale<const N: usize>(test: &TestContext, to: [((&str, &str), u32); N]) -> Result<(), Stop> {
+    for ((kind, name), replicas) in to {
+        test.scale_as_an_autoscaler(kind, name, replicas).await?;
+    }
+    Ok(())
+}
+
+/// Waits until so many pods of a clique are of a revision.
+async fn until_new(test: &TestContext, clique: &str, revision: &str, count: usize) -> Result<(), Stop> {
+    let awaited = Awaited::demanded_by("UPD-13", format!("{count} pods of {clique} of revision {revision}"));
+    test.until(awaited, limits::SCHEDULING, |live| {
+        let its = live.pods().filter(|pod| pod.pod_clique() == Some(clique));
+        its.filter(|pod| is_of_revision(*pod, revision)).count() >= count
+    })
+    .await
+}
+
+/// Waits until an update is over and everything is as it was scaled last, statuses included.
+async fn until_exact(test: &TestContext, mark: MarkName) -> Result<(), Stop> {
+    let owed = |stop: Stop| stop.owed_by("UPD-13");
+    test.until_updated(SET.1, "UPD-13").await?;
+    test.until_converged(SET.1).await.map_err(owed)?;
+    test.until_gone(&scaled_in(&test.history())).await.map_err(owed)?;
+    let exact = Awaited::demanded_by("UPD-13", "statuses that count what there is");
+    test.until(exact, limits::REACTION, |live| updates::counted(live, SET.1).is_ok()).await?;
+    test.mark(mark, json!({"name": SET.1}));
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("UPD-13", || {
+        updates::are_admitted(history)?;
+        let begun = history.marks(BEGUN).map(|(place, _)| place);
+        let made = begun.map(|place| updates::made_since_is_new(history, SET.1, place, is_made_in_it));
+        all(made.chain([updates::nothing_is_made_twice(history, SET.1)]))?;
+        for mark in [GROWN, SHRUNK] {
+            let over = history.waited_for(mark)?;
+            exact(&history.upto(over))?;
+            history.reached(mark)?;
+        }
+        Ok(())
+    })]
+}
+
+/// Whether a pod is of the clique that has begun its update, or of what is added in an update. Elsewhere what was begun before may
+/// be completed as it was.
+fn is_made_in_it(pod: Pod<'_>) -> bool {
+    let is_added = [(names::REPLICA_INDEX, "2"), (names::SCALING_GROUP_REPLICA_INDEX, "3")];
+    pod.pod_clique() == Some(CLIQUE.1)
+        || is_added.iter().any(|(label, index)| pod.label(label) == Some(index))
+}
+
+/// The PodGangs that there were when all was scaled out, and that have gone since.
+fn scaled_in(history: &History) -> Vec<Gang> {
+    let grown = history.marks(GROWN).next();
+    grown.map(|(place, _)| scaling::lost_since(history, SET.1, place)).unwrap_or_default()
+}
+
+/// All is as it was scaled last, and new.
+fn exact(history: &History) -> Ruling {
+    let live = history.end();
+    updates::through(&live, SET.1)?;
+    gangs::as_scaled_last(history, &live, SET.1)?;
+    updates::counted(&live, SET.1)?;
+    cleanup::removed(history, &scaled_in(history))
+}

@@ -1,0 +1,79 @@
+//! 4 nodes x 8 GPUs; a scaling group of 2 replicas of 2 pods x 8 GPUs, of which one is needed. A node of the scaled replica
+//! takes no more pods and the template changes: when the replica's turn has come it is one pod short. Then the node is open
+//! again.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::pod_health::uncordoned;
+use conformance_expect::scopes::Scope;
+use conformance_expect::{Expected, Gang, Unit};
+use conformance_history::{History, MarkName};
+use conformance_judge::binding::{self, scheduler_passed};
+use conformance_judge::life::{generations, updates};
+use conformance_judge::{all, finding};
+use serde_json::Value;
+
+/// Mark: there is room for the whole replica again.
+const ROOM: MarkName = MarkName::of_case("room for all again");
+/// Mark: every pod is new.
+const UPDATED: MarkName = MarkName::of_case("every pod is new");
+
+const SET: &str = "tandem";
+const GROUP: &str = "tandem-0-bike";
+/// The clique of the scaled replica.
+const SCALED: &str = "tandem-0-bike-1-rider";
+
+/// UPD-09.
+pub(crate) const CASE: Case = Case::new(
+    "A scaled gang that an update takes down comes back whole or not at all, and waits for room only",
+    |test| Box::pin(uncordoned(test, |test| Box::pin(drive(test)))),
+    judge,
+)
+.clauses(&["UPD-09"])
+.nodes(&[nodes(4).gpus(8)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let gangs = test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    let old = test.pods_of(SCALED);
+    let node = test.node_of(old.first().map_or("", String::as_str))?;
+    test.cordon(&node, true).await?;
+    if !test.revise(SET, "2").await? {
+        return Ok(());
+    }
+    test.until_recycled(SCALED, "UPD-09", &[SCALED], &old, false).await?;
+    for gang in gangs.iter().filter(|gang| !gang.is_base) {
+        test.until_released(gang).await.map_err(|stop| stop.owed_by("UPD-09"))?;
+    }
+    test.scheduler_passes().await?;
+    test.mark(ROOM, Value::Null);
+    test.cordon(&node, false).await?;
+    test.until_updated(SET, "UPD-09").await?;
+    test.mark(UPDATED, Value::Null);
+    Ok(())
+}
+
+fn units_of_scaled(history: &History, gangs: &[Gang]) -> Vec<Unit> {
+    let scaled = gangs.iter().filter(|gang| !gang.is_base);
+    scaled.flat_map(|gang| gang.units(history.header.target)).collect()
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("UPD-09", || {
+        updates::are_admitted(history)?;
+        let gangs = history.gangs(SET)?;
+        let units = units_of_scaled(history, &gangs);
+        let replica = Scope::GroupReplica { group: GROUP.into(), index: 1 };
+        // Until there is room, however far the case came.
+        let room = history.marks(ROOM).next().map_or(history.entries.len(), |(place, _)| place);
+        let never = binding::never(&generations::only(&history.upto(room), &replica, 1), &units, None);
+        all([never, scheduler_passed(history)])?;
+        let again = generations::only(history, &replica, 1);
+        binding::base_first(&again, &gangs)?;
+        let updated = history.waited_for(UPDATED)?;
+        updates::through(&history.before(updated), SET)?;
+        binding::whole(&history.before(updated), &units)?;
+        history.reached(UPDATED).map(drop)
+    })]
+}

@@ -1,0 +1,26 @@
+//! Questions to processes that answer on a loopback port, without TLS.
+
+use std::time::Duration;
+
+use kube::Client;
+
+use crate::ClusterError;
+
+/// A client of the process that listens there.
+///
+/// # Errors
+/// [`ClusterError::Address`], [`ClusterError::Api`].
+pub(crate) fn plain_client(port: u16) -> Result<Client, ClusterError> {
+    let url = format!("http://127.0.0.1:{port}");
+    let url = url.parse().map_err(|source| ClusterError::Address { url, source })?;
+    Client::try_from(kube::Config::new(url)).map_err(|source| ClusterError::api("connect", source))
+}
+
+/// One question; what came instead of an answer.
+pub(crate) async fn ask(client: &Client, path: &str, limit: Duration) -> Result<String, String> {
+    let request = http::Request::get(path).body(Vec::new()).map_err(|e| e.to_string())?;
+    match tokio::time::timeout(limit, client.request_text(request)).await {
+        Ok(answer) => answer.map_err(|e| e.to_string()),
+        Err(_) => Err("no answer".into()),
+    }
+}

@@ -1,0 +1,337 @@
+//! What a PodCliqueSet or its PodGangs say of why a gang waits (STAT-09), and of what failed (STAT-10).
+//!
+//! Which condition says it, and in which words of its own, is the operator's choice. A condition says why if its message names
+//! the base PodGang that is waited for, has the scheduler's words in it, or the words of what was refused.
+
+use std::collections::BTreeSet;
+
+use conformance_contract::names;
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
+use conformance_expect::{Gang, schedulers};
+use conformance_history::{Change, History, Live, Version, condition, list, text};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use crate::gang_resources::is_gang_resource;
+use crate::{PATIENCE, Shown, ensure, violation};
+
+const WAITS_SILENTLY: Code = Code::new("waits-without-a-reason");
+const STILL_WAITS: Code = Code::new("reason-outlives-the-wait");
+const FAILS_SILENTLY: Code = Code::new("failure-not-told");
+const STILL_FAILS: Code = Code::new("told-failure-outlives-success");
+const PAUSES_DO_NOT_GROW: Code = Code::new("pauses-do-not-grow");
+
+/// The least that is taken for words of somebody's.
+const A_FEW_WORDS: usize = 12;
+
+/// What there is to say.
+#[derive(Debug, Clone)]
+pub enum Why {
+    /// This base PodGang is not bound.
+    Base(String),
+    /// What the scheduler says of the gang, on its pods and gang resources.
+    Scheduler,
+}
+
+/// What a message has to have in it, any of these.
+fn words(history: &History, gang: &Gang, why: &Why) -> BTreeSet<String> {
+    match why {
+        Why::Base(base) => [base.clone()].into(),
+        Why::Scheduler => refusals(history, gang).map(|(_, words)| words.to_owned()).collect(),
+    }
+}
+
+/// What the scheduler says of a gang's pods, and of its gang resources, in order.
+fn refusals<'a>(history: &'a History, gang: &Gang) -> impl Iterator<Item = (Version<'a>, &'a str)> {
+    let expectations = schedulers::of(history.header.target);
+    let of_pod = |condition: &Value| {
+        condition["type"] == "PodScheduled"
+            && condition["status"] == "False"
+            && condition["reason"] != "SchedulingGated"
+    };
+    history.versions().filter_map(move |version| {
+        let status = &version.object["status"];
+        let pod = version.pod();
+        let is_its = |clique: &str| gang.groups.iter().any(|group| group.clique == clique);
+        let mut owners = list(&version.object["metadata"]["ownerReferences"]).iter();
+        let said: Vec<&Value> = if version.kind() == "Pod" && pod.pod_clique().is_some_and(is_its) {
+            list(&status["conditions"]).iter().filter(|found| of_pod(found)).collect()
+        } else if is_gang_resource(version.object)
+            && owners.any(|owner| owner["kind"] == "PodGang" && owner["name"] == *gang.name)
+        {
+            let all = [&status["conditions"], &status["schedulingConditions"]];
+            all.into_iter().flat_map(list).filter(|found| expectations.is_refusal(found)).collect()
+        } else {
+            return None;
+        };
+        let words = said.into_iter().map(|found| text(&found["message"]).trim());
+        words.into_iter().find(|words| words.len() >= A_FEW_WORDS).map(|words| (version, words))
+    })
+}
+
+/// Whether a message says it, as words of their own: a name is no part of a longer one. One that was cut short says it too.
+fn has(message: &str, words: &str) -> bool {
+    let is_of_a_word = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let mut found = message.match_indices(words).filter(|(at, _)| {
+        let (before, after) = (&message[..*at], &message[at + words.len()..]);
+        !before.ends_with(is_of_a_word) && !after.starts_with(is_of_a_word)
+    });
+    found.next().is_some() || (message.len() >= A_FEW_WORDS && words.contains(message))
+}
+
+/// The conditions of a PodGang, and of its PodCliqueSet, whose message has any of these words in it.
+fn saying<'a>(object: &'a Value, gang: &Gang, words: &BTreeSet<String>) -> Vec<&'a Value> {
+    let name = text(&object["metadata"]["name"]);
+    let is_its = match text(&object["kind"]) {
+        "PodGang" => name == gang.name,
+        "PodCliqueSet" => name == gang.set,
+        _ => false,
+    };
+    let conditions = list(&object["status"]["conditions"]).iter().filter(|_| is_its);
+    conditions.filter(|found| words.iter().any(|words| has(text(&found["message"]), words))).collect()
+}
+
+/// A gang that waits says why within five seconds from when there is something to say: that its pods are there and it is
+/// initialized, where it waits for its base; that the scheduler has said why, where it waits for that.
+///
+/// # Errors
+/// A violation if it does not; [`Broken::NotReached`] if it did not come so far.
+pub fn told(history: &History, gang: &Gang, why: &Why) -> Ruling {
+    let since = match why {
+        Why::Scheduler => refusals(history, gang).next().map(|(version, _)| version),
+        Why::Base(_) => history.named("PodGang", &gang.name).find(|version| {
+            condition(version.object, "Initialized").is_some_and(|found| found["status"] == "True")
+        }),
+    };
+    let nothing = || Broken::NotReached(format!("there was nothing to say of PodGang {}", gang.name));
+    let since = since.ok_or_else(nothing)?;
+    let words = words(history, gang, why);
+    let in_time = |version: &Version<'_>| version.at.duration_since(since.at) <= PATIENCE;
+    let is_told = history
+        .versions()
+        .filter(in_time)
+        .any(|version| version.change != Change::Deleted && !saying(version.object, gang, &words).is_empty());
+    if !is_told && history.last_at().duration_since(since.at) <= PATIENCE {
+        return Err(Broken::NotReached(format!("it was not watched for {} s", PATIENCE.as_secs())));
+    }
+    ensure(is_told, || {
+        let what = match why {
+            Why::Base(base) => format!("that it waits for its base {base}"),
+            Why::Scheduler => "what the scheduler says of it".to_owned(),
+        };
+        let message = format!(
+            "within {} s no condition of PodGang {} or its PodCliqueSet says {what}",
+            PATIENCE.as_secs(),
+            gang.name
+        );
+        violation(WAITS_SILENTLY, message).shown_by("since", since)
+    })
+}
+
+/// What was said of a wait that ended at that place is said no longer five seconds later.
+///
+/// # Errors
+/// A violation per condition that still does.
+pub fn over(history: &History, gang: &Gang, why: &Why, ended: usize) -> Ruling {
+    still(history, gang, &words(history, gang, why), ended, &STILL_WAITS)
+}
+
+fn still(history: &History, gang: &Gang, words: &BTreeSet<String>, ended: usize, code: &Code) -> Ruling {
+    let Some(since) = history.entries.get(ended.saturating_sub(1)).map(|entry| entry.at) else {
+        return Ok(());
+    };
+    let at = history.entries.iter().position(|entry| entry.at.duration_since(since) > PATIENCE);
+    let live = at.map_or_else(|| history.end(), |place| history.before(place));
+    let left: Vec<_> = live
+        .all()
+        .flat_map(|object| saying(object, gang, words).into_iter().map(move |found| (object, found)))
+        .collect();
+    if !left.is_empty() && at.is_none() {
+        return Err(Broken::NotReached(format!("it was not watched for {} s", PATIENCE.as_secs())));
+    }
+    crate::none(left.into_iter().map(|(object, found)| {
+        let of = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
+        let message = format!("{} of {of} still says {}", text(&found["type"]), found["message"]);
+        violation(code.clone(), message).shown_by_object("its status", object)
+    }))
+}
+
+/// Whether anything that is there says why a gang waits.
+pub fn is_told(live: &Live, history: &History, gang: &Gang, why: &Why) -> bool {
+    let words = words(history, gang, why);
+    live.all().any(|object| !saying(object, gang, &words).is_empty())
+}
+
+/// A write that was refused with these words is told by a Warning event about a PodCliqueSet or what became of it, and by a
+/// condition of a PodGang or the PodCliqueSet.
+///
+/// # Errors
+/// A violation for each that lacks.
+pub fn failure_told(history: &History, gang: &Gang, refused: &str) -> Ruling {
+    let words: BTreeSet<_> = [refused.to_owned()].into();
+    let is_said = history.versions().any(|version| !saying(version.object, gang, &words).is_empty());
+    let condition = (!is_said).then_some("condition of its PodGang or PodCliqueSet");
+    let event = (!history.of("Event").any(|version| is_warning(version.object, gang, refused)))
+        .then_some("Warning event about it");
+    crate::none([condition, event].into_iter().flatten().map(|what| {
+        let message = format!("no {what} says that gang resources of {} are refused: {refused:?}", gang.set);
+        violation(FAILS_SILENTLY, message)
+    }))
+}
+
+/// Whether an event warns of it.
+pub fn is_warning(event: &Value, gang: &Gang, refused: &str) -> bool {
+    let note = [&event["note"], &event["message"]].map(text).concat();
+    let about = [&event["regarding"]["name"], &event["involvedObject"]["name"]].map(text).concat();
+    event["type"] == "Warning"
+        && note.contains(refused)
+        && (about == gang.name || about.starts_with(&gang.set))
+        && event["metadata"]["labels"][names::CANARY].is_null()
+}
+
+/// What was told of a failure is told no longer five seconds after it was over.
+///
+/// # Errors
+/// A violation per condition that still does.
+pub fn failure_over(history: &History, gang: &Gang, refused: &str, ended: usize) -> Ruling {
+    still(history, gang, &[refused.to_owned()].into(), ended, &STILL_FAILS)
+}
+
+/// The pauses between attempts grow: the longest of the later half is at least twice the longest of the earlier half.
+///
+/// # Errors
+/// A violation if they do not; [`Broken::NotReached`] for fewer than five attempts.
+pub fn pauses_grow(attempts: &[Timestamp]) -> Ruling {
+    let pauses: Vec<_> = attempts.windows(2).map(|pair| pair[1].duration_since(pair[0])).collect();
+    if pauses.len() < 4 {
+        return Err(Broken::NotReached(format!("there were {} attempts", attempts.len())));
+    }
+    let (earlier, later) = pauses.split_at(pauses.len() / 2);
+    let longest = |pauses: &[SignedDuration]| pauses.iter().max().copied().unwrap_or_default();
+    ensure(longest(later) >= longest(earlier) * 2, || {
+        let seconds: Vec<_> = pauses.iter().map(|pause| format!("{:.2}", pause.as_secs_f64())).collect();
+        let message = format!("what failed was tried again after pauses of {} s", seconds.join(", "));
+        violation(PAUSES_DO_NOT_GROW, message)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, its_gang, object, one_clique, worker};
+    use serde_json::json;
+
+    use super::*;
+    use crate::message;
+
+    const NO_ROOM: &str = "0/3 nodes are available: 3 Insufficient GPUs.";
+
+    fn gang() -> Gang {
+        let mut gang = conformance_expect::gangs(&one_clique("w", 2)).remove(0);
+        gang.name = "w-0".into();
+        gang
+    }
+
+    fn saying_pod_gang(message: &str) -> Value {
+        let mut gang = its_gang("w", 2);
+        let initialized = json!({"type": "Initialized", "status": "True", "message": "all there"});
+        let scheduled = json!({"type": "Any", "status": "False", "message": message});
+        gang["status"]["conditions"] = json!([initialized, scheduled]);
+        gang
+    }
+
+    fn refused(words: &str) -> Value {
+        let mut pod = worker("w", 0, None);
+        let scheduled =
+            json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": words});
+        pod["status"]["conditions"] = json!([scheduled]);
+        pod
+    }
+
+    #[rstest::rstest]
+    #[case::in_time(3, &format!("no place for it: {NO_ROOM}"), true)]
+    #[case::cut_short(3, "0/3 nodes are available", true)]
+    #[case::late(6, NO_ROOM, false)]
+    #[case::in_its_own_words_alone(3, "it waits", false)]
+    fn the_schedulers_words(#[case] after: i64, #[case] said: &str, #[case] right: bool) {
+        let story = Story::flat().added(saying_pod_gang("")).added(refused(NO_ROOM)).later(after);
+        let history = story.modified(saying_pod_gang(said)).later(20).mark_end().end();
+        let found = told(&history, &gang(), &Why::Scheduler);
+        assert_eq!(found.is_ok(), right, "{found:?}");
+        if !right {
+            assert!(message(found).contains("says what the scheduler says of it"));
+        }
+    }
+
+    #[test]
+    fn the_base_by_its_name() {
+        let why = Why::Base("w-base".into());
+        let silent = Story::flat().added(saying_pod_gang("it waits")).later(9).mark_end().end();
+        assert!(message(told(&silent, &gang(), &why)).contains("waits for its base w-base"));
+        let told_so = Story::flat().added(saying_pod_gang("w-base is not bound")).later(9).mark_end().end();
+        assert_eq!(told(&told_so, &gang(), &why), Ok(()));
+        let itself = Story::flat().added(saying_pod_gang("w-base-1 waits")).later(9).mark_end().end();
+        assert!(told(&itself, &gang(), &why).is_err(), "another name");
+        let early = Story::flat().added(saying_pod_gang("it waits")).end();
+        assert!(matches!(told(&early, &gang(), &why), Err(Broken::NotReached(_))));
+    }
+
+    #[rstest::rstest]
+    #[case::it_goes("bound", 3, true)]
+    #[case::late("bound", 6, false)]
+    #[case::it_stays(NO_ROOM, 3, false)]
+    fn a_reason_goes(#[case] said: &str, #[case] after: i64, #[case] right: bool) {
+        let waited = Story::flat().added(refused(NO_ROOM)).added(saying_pod_gang(NO_ROOM));
+        let bound = waited.modified(worker("w", 0, Some("n"))).later(after);
+        let history = bound.modified(saying_pod_gang(said)).later(9).mark_end().end();
+        let found = over(&history, &gang(), &Why::Scheduler, 3);
+        assert_eq!(found.is_ok(), right, "{found:?}");
+        if !right {
+            assert!(message(found).contains("Any of PodGang w-0 still says"));
+        }
+    }
+
+    #[test]
+    fn a_failure_is_an_event_and_a_condition() {
+        let event = |kind: &str| {
+            let mut event = object("Event", "e");
+            event["type"] = json!(kind);
+            event["regarding"] = json!({"kind": "PodGang", "name": "w-0"});
+            event["note"] = json!("cannot create: not today");
+            event
+        };
+        let both = || Story::flat().added(saying_pod_gang("it fails: not today")).added(event("Warning"));
+        assert_eq!(failure_told(&both().end(), &gang(), "not today"), Ok(()));
+        let no_event = Story::flat().added(saying_pod_gang("not today")).added(event("Normal")).end();
+        assert!(message(failure_told(&no_event, &gang(), "not today")).contains("no Warning event"));
+        let no_condition = Story::flat().added(saying_pod_gang("")).added(event("Warning")).end();
+        assert!(message(failure_told(&no_condition, &gang(), "not today")).contains("no condition"));
+        let over_since = |said: &str| {
+            let history = both().modified(saying_pod_gang(said)).later(9).mark_end().end();
+            failure_over(&history, &gang(), "not today", 2)
+        };
+        assert_eq!(over_since("made"), Ok(()));
+        assert!(message(over_since("not today")).contains("still says"));
+    }
+
+    #[rstest::rstest]
+    #[case::doubled(&[0, 50, 150, 350, 750, 1550], true)]
+    #[case::always_the_same(&[0, 50, 100, 150, 200, 250], false)]
+    #[case::five_seconds(&[0, 5000, 10_000, 15_000, 20_000, 25_000], false)]
+    fn pauses(#[case] milliseconds: &[i64], #[case] grow: bool) {
+        let at: Vec<_> = milliseconds.iter().map(|at| Timestamp::from_millisecond(*at).unwrap()).collect();
+        assert_eq!(pauses_grow(&at).is_ok(), grow);
+        assert!(matches!(pauses_grow(&at[..3]), Err(Broken::NotReached(_))));
+    }
+
+    trait Ended {
+        fn mark_end(self) -> Story;
+    }
+
+    impl Ended for Story {
+        /// Something is seen that late.
+        fn mark_end(self) -> Story {
+            self.added(object("Node", "late"))
+        }
+    }
+}
