@@ -10,6 +10,7 @@ mod lane;
 #[path = "lane/local.rs"]
 mod local;
 
+use std::cmp::Reverse;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
 
@@ -68,16 +69,20 @@ fn main() -> std::process::ExitCode {
         for case in cases::all().chain(generated).filter(|case| is_tested(case, target)) {
             let name = format!("{}::{}", target.slug(), case.id.replace('/', "::"));
             let (shared, runtime) = (shared.clone(), runtime.clone());
-            trials.push(Trial::test(name, move || {
+            let trial = Trial::test(name, move || {
                 let make = || {
                     spec()
                         .and_then(|spec| local::environment(spec, 't', "conformance", &runtime))
                         .map_err(|error| error.to_string())
                 };
                 execute(case, target, &shared, make, &runtime)
-            }));
+            });
+            trials.push((cases::usual_length(case.id), trial));
         }
     }
+    // As in a run, the longest begin first.
+    trials.sort_by_key(|(length, _)| Reverse(*length));
+    let trials = trials.into_iter().map(|(_, trial)| trial).collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
     if let Some(Ok(environment)) = Arc::into_inner(shared).and_then(OnceLock::into_inner) {
         let _ = runtime.block_on(environment.close());

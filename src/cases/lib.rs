@@ -27,6 +27,7 @@ mod upd;
 mod vol;
 
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use conformance_contract::clauses::CLAUSES;
 use conformance_driver::case::Case;
@@ -53,6 +54,14 @@ pub fn case(id: &str) -> Option<&'static Case> {
 pub fn usual_seconds(id: &str) -> Option<f64> {
     let lines = include_str!("usual-seconds.txt").lines();
     lines.filter_map(|line| line.split_once(' ')).find(|(case, _)| *case == id)?.1.parse().ok()
+}
+
+/// What a case takes that was not measured: the median of those that were.
+const UNMEASURED: Duration = Duration::from_secs(6);
+
+/// How long the case of that id usually takes, or one of which nothing is known.
+pub fn usual_length(id: &str) -> Duration {
+    usual_seconds(id).map_or(UNMEASURED, Duration::from_secs_f64)
 }
 
 /// The manifest of the case of that id, for the tests of cases.

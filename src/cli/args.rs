@@ -331,7 +331,7 @@ pub(crate) struct RunArgs {
     /// seconds of Koordinator; Volcano and KAI have none.
     #[arg(long)]
     pub gang_timeouts: bool,
-    /// Retry a failed case up to N times; a pass on retry is reported as flaky.
+    /// Retry a failed case up to N times, each with no other case beside it; a pass on retry is reported as flaky.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub retries: u32,
     /// Keep the cluster folders (logs, etcd data).

@@ -5,8 +5,6 @@ use std::time::Duration;
 use conformance_cases as cases;
 use conformance_cluster::components::PlannedBuild;
 
-/// Usual seconds of a case that nobody has measured: the median of those measured.
-const UNMEASURED_CASE: f64 = 6.0;
 /// CPU seconds of a build that nobody has measured.
 const UNMEASURED_BUILD: f64 = 80.0;
 /// Seconds of builds that count as if they had gone as usual: a first small one says little about the rest.
@@ -93,7 +91,7 @@ impl Cases {
 }
 
 fn usual(id: &str) -> f64 {
-    cases::usual_seconds(id).unwrap_or(UNMEASURED_CASE)
+    cases::usual_length(id).as_secs_f64()
 }
 
 #[cfg(test)]

@@ -21,14 +21,17 @@ impl TestContext {
     /// [`Stop::Cluster`] if the audit log cannot be read.
     pub async fn comes_to_rest(&self) -> Result<(), Stop> {
         if let Ok(cluster) = self.local() {
-            let end = Instant::now() + self.length(limits::LAST_WRITES);
-            loop {
-                let begin = Timestamp::now();
-                // Synchronises nothing: the audit log is no watch, and silence has no other event than its end.
-                tokio::time::sleep(self.length(limits::SILENCE)).await;
-                if Instant::now() >= end || cluster.operator_writes(&self.namespace, begin)?.is_empty() {
-                    break;
+            let (begin, end) = (Timestamp::now(), Instant::now() + self.length(limits::LAST_WRITES));
+            let mut last = begin;
+            // Synchronises nothing: the audit log is no watch, and silence has no other event than its end.
+            while Instant::now() < end {
+                let silent = Timestamp::now().duration_since(last).try_into().unwrap_or_default();
+                match self.length(limits::SILENCE).saturating_sub(silent) {
+                    Duration::ZERO => break,
+                    left => tokio::time::sleep(left).await,
                 }
+                let writes = cluster.operator_writes(&self.namespace, begin)?;
+                last = writes.iter().map(|write| write.at).fold(last, Timestamp::max);
             }
         }
         self.mark(SharedMark::AtRest, Value::Null);

@@ -1,10 +1,12 @@
 //! A run: selected cases on selected targets, executed as concurrently as their isolation allows, written down as a
 //! report.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
+use conformance_cases as cases;
 use conformance_cluster::components::{Program, Source, digest};
 use conformance_cluster::operator::Operator;
 use conformance_cluster::schedulers::helm::Installed;
@@ -89,8 +91,8 @@ pub trait Observer: Send + Sync {
 
 /// Runs the plan; per target the results in the order of the plan.
 ///
-/// Cases that are alone begin first: they are one behind the other, and the rest fills the time beside them. Each
-/// result is written when it is there ([`ResultsFile`]).
+/// Cases that are alone begin first: they are one behind the other, and the rest fills the time beside them. Of both the
+/// longest begin first, so that a run does not end with one of them and idle processors. Each result is written when it is there ([`ResultsFile`]).
 pub async fn hold_all(
     environment: &Arc<Environment>,
     plan: &Plan,
@@ -99,7 +101,10 @@ pub async fn hold_all(
 ) -> BTreeMap<Target, Vec<CaseResult>> {
     let mut cases = JoinSet::new();
     let mut in_order = plan.chosen.clone();
-    in_order.sort_by_key(|case| !matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade));
+    in_order.sort_by_cached_key(|case| {
+        let is_alone = matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade);
+        (!is_alone, Reverse(cases::usual_length(case.id)))
+    });
     for case in in_order {
         for target in plan.targets.iter().copied().filter(|target| case.is_for(*target)) {
             let (environment, observer) = (environment.clone(), observer.clone());

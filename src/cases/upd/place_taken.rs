@@ -1,6 +1,7 @@
-//! 3 nodes x 8 GPUs and one without; a gang of 3 pods x 8 GPUs, all of them needed. Its nodes are closed to all but two gangs
-//! that wait, one of 2 pods x 8 GPUs and one of a single pod. Its template changes: the single pod takes the place that the
-//! first turn frees, and two pods fit nowhere. When an update that began later is through, 3 nodes x 8 GPUs join, room for all, and
+//! 3 nodes x 8 GPUs and one without; a gang of 3 pods x 8 GPUs, all of them needed. Its nodes are closed to all but two gangs,
+//! one of a single pod and one of 2 pods x 8 GPUs. The single pod waits, the template changes, and it takes the place that the
+//! first turn frees. Then the two pods come, and fit nowhere: earlier, the tries of a gang that does not fit might hold the free
+//! place for good (AON-04, AON-10 of Koordinator). When an update that began later is through, 3 nodes x 8 GPUs join, room for all, and
 //! the others are open again.
 
 use conformance_contract::names;
@@ -50,11 +51,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     test.submit(CANARY).await?;
     test.until_converged(CANARY).await?;
-    for waiting in [PAIR, SINGLE] {
-        for gang in test.submit(waiting).await? {
-            test.until_released(&gang).await?;
-        }
-    }
+    released(test, SINGLE).await?;
     if !test.revise(SET, "2").await? {
         return Ok(());
     }
@@ -62,6 +59,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         Awaited::demanded_by("UPD-06", format!("{SINGLE} bound in the place that the first turn freed"));
     test.until(taken, limits::SCHEDULING, |live| live.bound_of(SINGLE) == 1).await?;
     test.mark(TAKEN, Value::Null);
+    released(test, PAIR).await?;
     test.revise(CANARY, "2").await?;
     test.until_updated(CANARY, "UPD-02").await?;
     test.mark(OUTLASTED, Value::Null);
@@ -71,6 +69,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     test.until_updated(SET, "UPD-06").await?;
     test.mark(UPDATED, Value::Null);
+    Ok(())
+}
+
+/// Submits a PodCliqueSet whose pods have no room yet.
+async fn released(test: &mut TestContext, set: &str) -> Result<(), Stop> {
+    for gang in test.submit(set).await? {
+        test.until_released(&gang).await?;
+    }
     Ok(())
 }
 

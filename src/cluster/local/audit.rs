@@ -8,6 +8,7 @@
 use std::path::Path;
 
 use k8s_openapi::jiff::Timestamp;
+use memchr::memmem;
 use serde_json::{Value, json};
 
 use crate::ClusterError;
@@ -46,6 +47,8 @@ pub struct OperatorWrite {
     pub name: String,
     /// The answer's status.
     pub code: u64,
+    /// When it was received.
+    pub at: Timestamp,
 }
 
 /// The audit policy; `operators` are the users that the operator under test may be, and of `audited` all requests count.
@@ -140,30 +143,32 @@ fn read(log: &Path) -> Result<String, ClusterError> {
 
 fn events(text: &str, namespace: &str) -> impl Iterator<Item = Value> {
     // Most lines are other cases', and not worth parsing.
-    let lines = text.lines().filter(move |line| line.contains(namespace));
+    let its = memmem::Finder::new(namespace).into_owned();
+    let lines = text.lines().filter(move |line| its.find(line.as_bytes()).is_some());
     let events = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
     events.filter(move |event| event["objectRef"]["namespace"] == namespace)
 }
 
 fn writes_in(text: &str, operators: &[String], namespace: &str, since: Timestamp) -> Vec<OperatorWrite> {
-    let is_meant = |event: &Value| {
-        let time = event["requestReceivedTimestamp"].as_str().and_then(|time| time.parse::<Timestamp>().ok());
-        let user = event["user"]["username"].as_str().unwrap_or_default();
-        operators.iter().any(|operator| operator == user) && time.is_some_and(|time| time >= since)
-    };
     let write = |event: Value| {
+        let at: Timestamp = event["requestReceivedTimestamp"].as_str()?.parse().ok()?;
+        let user = event["user"]["username"].as_str()?;
+        if at < since || !operators.iter().any(|operator| operator == user) {
+            return None;
+        }
         let of = |key: &str| event["objectRef"][key].as_str().unwrap_or_default().to_owned();
         let subresource = of("subresource");
         let slash = if subresource.is_empty() { "" } else { "/" };
-        OperatorWrite {
+        Some(OperatorWrite {
             verb: event["verb"].as_str().unwrap_or_default().to_owned(),
             group: of("apiGroup"),
             resource: format!("{}{slash}{subresource}", of("resource")),
             name: of("name"),
             code: event["responseStatus"]["code"].as_u64().unwrap_or_default(),
-        }
+            at,
+        })
     };
-    events(text, namespace).filter(is_meant).map(write).collect()
+    events(text, namespace).filter_map(write).collect()
 }
 
 fn bindings_in(text: &str, namespace: &str) -> Vec<Binding> {

@@ -49,7 +49,9 @@ impl Environment {
         let mut attempts: Vec<CaseResult> = Vec::new();
         // Of a case that is interrupted while it is tried again, the attempts that ended are what is known.
         loop {
-            let waiting = self.seats(case, target);
+            let failed_before =
+                attempts.last().is_some_and(|last| !verdict::is_expected(last.outcome.verdict));
+            let waiting = self.seats(case, target, failed_before);
             let Some(_seats) = self.interruption.unless_requested(waiting).await else {
                 break if attempts.is_empty() {
                     interrupted()
@@ -80,15 +82,17 @@ impl Environment {
         }
     }
 
-    /// Waits for its turn.
+    /// Waits for its turn. What failed is tried again with nothing beside it, so that what only a loaded machine does is told apart.
     async fn seats(
         &self,
         case: &Case,
         target: Target,
+        failed_before: bool,
     ) -> Result<tokio::sync::SemaphorePermit<'_>, tokio::sync::AcquireError> {
         let place = self.place(case.isolation, target);
         // The semaphore is never closed.
-        place.seats.acquire_many(if case.isolation == Isolation::Exclusive { place.all } else { 1 }).await
+        let is_alone = failed_before || case.isolation == Isolation::Exclusive;
+        place.seats.acquire_many(if is_alone { place.all } else { 1 }).await
     }
 
     /// Ends a control plane that was made for one attempt; the others are the run's.

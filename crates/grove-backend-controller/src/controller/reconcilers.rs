@@ -16,7 +16,7 @@ use super::{
 };
 
 /// How long changes gather before a status is written.
-const STATUS_PAUSE: Duration = Duration::from_millis(120);
+const STATUS_PAUSE: Duration = Duration::from_millis(250);
 
 /// Runs all reconcilers until told to stop and what has begun is done. False if one of them ends before.
 pub(super) async fn reconcile(
