@@ -39,6 +39,7 @@ pub mod own_program;
 mod plain_http;
 pub mod preflight;
 pub mod process;
+pub mod processor_time;
 pub mod provider;
 mod real_nodes;
 pub mod schedulers;

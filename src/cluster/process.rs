@@ -15,7 +15,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, getppid, kill_process, set_parent_process_death_signal};
 use tokio::sync::watch;
 
-use super::{ClusterError, home};
+use super::{ClusterError, home, processor_time};
 
 /// How many children of this process have not ended.
 static LIVE: std::sync::LazyLock<watch::Sender<usize>> = std::sync::LazyLock::new(|| watch::Sender::new(0));
@@ -87,6 +87,7 @@ impl Launcher {
             .process_group(0);
         let (spawned, pid) = tokio::sync::oneshot::channel();
         let (ended, exit) = watch::channel(None);
+        let name = spec.name.clone();
         std::thread::Builder::new()
             .name(format!("child-{}", spec.name))
             .spawn(move || match command.spawn() {
@@ -94,6 +95,7 @@ impl Launcher {
                 Ok(mut child) => {
                     LIVE.send_modify(|count| *count += 1);
                     drop(spawned.send(Ok(child.id())));
+                    processor_time::count_until_its_end(child.id(), &name);
                     let status = child.wait();
                     // First: who watches for ends looks which one it was.
                     ended.send_replace(Some(status.ok()));

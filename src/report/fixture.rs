@@ -55,6 +55,10 @@ pub(super) fn report() -> Report {
             build_seconds: seconds(12),
             cluster_ready_seconds: seconds(3_400),
             total_seconds: seconds(41_250),
+            processor_seconds: [("etcd", 3_200), ("kube-apiserver", 28_900)]
+                .into_iter()
+                .map(|(program, millis)| (program, Duration::from_millis(millis)))
+                .collect(),
         },
         ..base
     }

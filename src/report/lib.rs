@@ -37,6 +37,7 @@ pub mod matrix;
 mod merge;
 mod model;
 pub mod overview;
+mod processor_seconds;
 pub mod reasons;
 mod results;
 mod schema;
@@ -67,6 +68,7 @@ pub use model::{
     Implementation, ImplementationFile, Judgement, KIND, ProfileReport, Provider, Report, Settings, Suite,
     Timings, UnsupportedFeature,
 };
+pub use processor_seconds::ProcessorSeconds;
 pub use results::{RESULTS, ResultsFile, recover};
 pub use schema::{evidence_schema, schema};
 pub use seconds::Seconds;

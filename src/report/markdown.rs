@@ -229,7 +229,11 @@ fn write_how(out: &mut String, report: &Report) -> fmt::Result {
     }
     writeln!(out, "- timeouts × {}, {} cases at once", settings.timeout_scale, settings.concurrency)?;
     let (build, ready, total) = (timings.build_seconds, timings.cluster_ready_seconds, timings.total_seconds);
-    writeln!(out, "- build {build}, cluster ready {ready}, total {total}\n")?;
+    writeln!(out, "- build {build}, cluster ready {ready}, total {total}")?;
+    if !timings.processor_seconds.is_empty() {
+        writeln!(out, "- processor time: {}", timings.processor_seconds)?;
+    }
+    writeln!(out)?;
     write_row(out, ["component", "version", "digest"])?;
     write_rule(out, 3)?;
     for component in &report.components {

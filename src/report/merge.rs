@@ -188,6 +188,7 @@ fn timings(sources: &[MergeInput]) -> Timings {
         build_seconds: all(|timings| timings.build_seconds).sum(),
         cluster_ready_seconds: all(|timings| timings.cluster_ready_seconds).max().unwrap_or_default(),
         total_seconds: all(|timings| timings.total_seconds).sum(),
+        processor_seconds: sources.iter().map(|source| &source.report.timings.processor_seconds).sum(),
     }
 }
 

@@ -59,7 +59,7 @@ fn the_shards_of_a_run_are_the_run(#[case] whole: Report) {
         assert_eq!(merged.profiles, whole.profiles, "{count} shards");
         assert_eq!(verify(&merged), Ok(()));
         assert_eq!(merged.exit(), whole.exit());
-        let timed = Report { timings: whole.timings, ..merged };
+        let timed = Report { timings: whole.timings.clone(), ..merged };
         assert_eq!(terminal(&timed), terminal(&whole), "{count} shards");
     }
 }
@@ -164,10 +164,14 @@ fn what_one_document_has_shown_is_not_taken_from_the_profile_s_word() {
 fn what_is_said_of_the_whole_is_added_up() {
     let [one, mut other] = halves(&fixture::report());
     let seconds = |millis| Seconds::from(Duration::from_millis(millis));
+    let spent = |programs: &[(&'static str, u64)]| {
+        programs.iter().map(|(program, millis)| (*program, Duration::from_millis(*millis))).collect()
+    };
     other.report.timings = Timings {
         build_seconds: seconds(1),
         cluster_ready_seconds: seconds(5_000),
         total_seconds: seconds(1_000),
+        processor_seconds: spent(&[("etcd", 800), ("kwok", 100)]),
     };
     other.report.settings = Settings { timeout_scale: 1.0, concurrency: 10 };
     other.report.date = "2026-12-02T00:00:00Z".parse().unwrap();
@@ -178,6 +182,7 @@ fn what_is_said_of_the_whole_is_added_up() {
         build_seconds: seconds(13),
         cluster_ready_seconds: seconds(5_000),
         total_seconds: seconds(42_250),
+        processor_seconds: spent(&[("etcd", 4_000), ("kube-apiserver", 28_900), ("kwok", 100)]),
     };
     assert_eq!(merged.timings, timings);
     assert_eq!(merged.settings, Settings { timeout_scale: 1.5, concurrency: 10 });

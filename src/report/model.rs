@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{FeatureEvidence, Probed, Seconds, Summary};
+use super::{FeatureEvidence, Probed, ProcessorSeconds, Seconds, Summary};
 
 /// The `apiVersion` this program writes and reads.
 pub const API_VERSION: &str = "conformance.grove.io/v1alpha1";
@@ -176,7 +176,7 @@ pub struct Settings {
 }
 
 /// Where the run's time went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Timings {
     /// Building components; near 0 when all were cached.
@@ -185,6 +185,10 @@ pub struct Timings {
     pub cluster_ready_seconds: Seconds,
     /// The whole run.
     pub total_seconds: Seconds,
+    /// Processor seconds of the suite and of each program that it started, in user and kernel mode: on one machine these tell
+    /// runs apart better than time does.
+    #[serde(default, skip_serializing_if = "ProcessorSeconds::is_empty")]
+    pub processor_seconds: ProcessorSeconds,
 }
 
 /// What one backend, in one variant, was found to keep.

@@ -39,6 +39,7 @@ pub fn report(profiles: Vec<ProfileReport>) -> Report {
             build_seconds: seconds(0),
             cluster_ready_seconds: seconds(1),
             total_seconds: seconds(10),
+            processor_seconds: Default::default(),
         },
     }
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use conformance_cases as cases;
 use conformance_cluster::components::{Program, Source, digest};
 use conformance_cluster::operator::Operator;
+use conformance_cluster::processor_time;
 use conformance_cluster::schedulers::helm::Installed;
 use conformance_cluster::schedulers::{self, installation};
 use conformance_contract::clauses::{CLAUSES, Clause, Feature};
@@ -309,6 +310,7 @@ pub async fn report(
             build_seconds: Seconds::from(clock.building),
             cluster_ready_seconds: Seconds::from(environment.cluster_ready().unwrap_or_default()),
             total_seconds: Seconds::from(clock.begin.elapsed()),
+            processor_seconds: processor_time::spent("grove-conformance").into_iter().collect(),
         },
     };
     match environment.interruption().cause() {

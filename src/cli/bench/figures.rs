@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 
 use conformance_cluster::local::{LocalCluster, Part};
 use conformance_cluster::nodes::{NodeSpec, PODS};
-use conformance_cluster::{ClusterError, deploy};
+use conformance_cluster::{ClusterError, deploy, processor_time};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_driver::test_cluster::TestCluster;
 use conformance_expect::schedulers;
 use conformance_history::Live;
+use conformance_report::ProcessorSeconds;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -96,6 +97,8 @@ pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<
         "the whole control plane, resident memory: {} MB",
         cluster.resident_bytes() / 1_000_000
     ));
+    let spent: ProcessorSeconds = processor_time::spent("grove-conformance").into_iter().collect();
+    output::data(&format!("processor time of all of this: {spent}"));
     drop(test_cluster);
     if let Some(cluster) = Arc::into_inner(cluster) {
         cluster.stop(false).await?;

@@ -1,12 +1,14 @@
 //! `bench`: figures that users ask for, measured on this machine.
 //!
 //! - [`figures`]: the suite's and the controller's: cluster start, latency of a small gang, memory;
+//! - [`calibration`]: how fast the machine is;
 //! - [`throughput`] (`--throughput`): kube-scheduler's, for each mapping of a PodGang; [`workload`] is its input,
 //!   [`table`] its output.
 //!
 //! Every figure comes from the same watches that judge cases, on dedicated control planes: simulated nodes, a real
 //! API server, a real scheduler.
 
+mod calibration;
 mod figures;
 mod table;
 mod throughput;
@@ -23,6 +25,10 @@ use super::{Failure, output};
 /// # Errors
 /// [`Failure::Usage`] for invalid options; [`Failure::Infrastructure`].
 pub(crate) async fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
+    output::data(&match calibration::calibrate() {
+        Ok(took) => format!("calibration, sha256sum of 2 GB of zeros: {:.1} s", took.as_secs_f64()),
+        Err(error) => format!("calibration, sha256sum of 2 GB of zeros: not measured: {error}"),
+    });
     if args.throughput {
         return throughput::throughput(args).await;
     }

@@ -1,0 +1,88 @@
+//! Processor time of this process and of the children that it started, by name: where the time of a run goes.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::param::clock_ticks_per_second;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+#[derive(Debug)]
+struct Children {
+    /// What those took that have ended.
+    ended: BTreeMap<String, Duration>,
+    live: BTreeMap<u32, String>,
+}
+
+static CHILDREN: Mutex<Children> = Mutex::new(Children { ended: BTreeMap::new(), live: BTreeMap::new() });
+
+fn children() -> MutexGuard<'static, Children> {
+    CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Counts a child until its end, for which it waits. The child is still to be reaped afterwards: only until then does the
+/// kernel tell what it took.
+pub(crate) fn count_until_its_end(pid: u32, name: &str) {
+    children().live.insert(pid, name.to_owned());
+    if let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        // An error means that there is no such child, and nothing to wait for.
+        let _ = waitid(WaitId::Pid(id), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+    }
+    let took = of(&pid.to_string()).unwrap_or_default();
+    let mut children = children();
+    children.live.remove(&pid);
+    *children.ended.entry(name.to_owned()).or_default() += took;
+}
+
+/// Processor time of this process, under `own`, and of every program that it has started so far, in user and kernel mode.
+pub fn spent(own: &str) -> BTreeMap<String, Duration> {
+    let children = children();
+    let mut spent = children.ended.clone();
+    let live = children.live.iter().map(|(pid, name)| (pid.to_string(), name.as_str()));
+    for (process, name) in live.chain([("self".to_owned(), own)]) {
+        *spent.entry(name.to_owned()).or_default() += of(&process).unwrap_or_default();
+    }
+    spent
+}
+
+/// Processor time of a process by `/proc`.
+fn of(process: &str) -> Option<Duration> {
+    in_stat(&std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
+}
+
+/// The fields after the name, which is in parentheses and may have any in it, begin with the third; `utime` and `stime` are the
+/// 14th and the 15th.
+fn in_stat(stat: &str) -> Option<Duration> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut times = fields.split_whitespace().skip(11).map(str::parse::<u64>);
+    let ticks = times.next()?.ok()? + times.next()?.ok()?;
+    Some(Duration::from_secs(ticks) / u32::try_from(clock_ticks_per_second()).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_name_may_have_parentheses() {
+        let stat = "7 (a) b) S 1 7 7 0 -1 0 0 0 0 0 150 50 9 9 20 0 1 0";
+        let hundredth = Duration::from_secs(1) / u32::try_from(clock_ticks_per_second()).unwrap();
+        assert_eq!(in_stat(stat), Some(hundredth * 200));
+        assert_eq!(in_stat("7 (a) S 1"), None);
+    }
+
+    #[test]
+    fn what_a_child_took_is_known_after_its_end() {
+        let mut child = Command::new("sh")
+            .args(["-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"])
+            .spawn()
+            .unwrap();
+        count_until_its_end(child.id(), "counts");
+        assert!(child.wait().unwrap().success());
+        let spent = spent("itself");
+        assert!(spent["counts"] >= Duration::from_millis(20), "{spent:?}");
+        assert!(spent.contains_key("itself"));
+    }
+}
