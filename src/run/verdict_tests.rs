@@ -315,14 +315,14 @@ fn a_pod_on_another_cases_node_is_the_harnesss_error() {
 #[rstest]
 #[case::it_passes_at_last(&[true, true, false], Verdict::KnownDeviation, 0, "a race: it passed in try 3 of at most 5")]
 #[case::it_never_passes(&[true; 5], Verdict::Fail, 5, "known as a race, it never passed in 5 tries")]
-#[case::it_was_cut_short(&[true; 2], Verdict::KnownDeviation, 5, "a PodGroup that was deleted")]
+#[case::it_was_cut_short(&[true; 2], Verdict::KnownDeviation, 5, "koord-scheduler 1.8 keeps by name")]
 fn a_race_has_to_be_seen_to_pass(
     #[case] tries: &[bool],
     #[case] verdict: Verdict,
     #[case] wanted: usize,
     #[case] says: &str,
 ) {
-    let known = deviations::of("gang/restored-while-pending", "GANG-12", Target::KOORDINATOR).unwrap();
+    let known = deviations::of("del/same-name-again", "DEL-08", Target::KOORDINATOR).unwrap();
     let attempts: Vec<_> = tries
         .iter()
         .map(|shows| {
@@ -330,8 +330,8 @@ fn a_race_has_to_be_seen_to_pass(
                 true => Outcome::fail("").of_known_deviation(known.reason, false),
                 false => Outcome::pass(),
             };
-            let judgement = Judgement { clause: "GANG-12".into(), outcome, violations: Vec::new() };
-            CaseResult::new("gang/restored-while-pending", "t", vec![judgement])
+            let judgement = Judgement { clause: "DEL-08".into(), outcome, violations: Vec::new() };
+            CaseResult::new("del/same-name-again", "t", vec![judgement])
         })
         .collect();
     assert_eq!(tries_of_races(&attempts, Target::KOORDINATOR), wanted);
