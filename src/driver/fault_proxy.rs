@@ -51,6 +51,7 @@ impl TestContext {
         match part.scheduler() {
             Some(scheduler) => cluster.scheduler_ready(scheduler).await?,
             None if part == Part::Controller => drop(cluster.controller_ready().await?),
+            None if part.is_of_trainer() => cluster.trainer_ready().await?,
             None => {}
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use conformance_contract::names;
 use conformance_contract::target::Target;
+use conformance_expect::domains::LEVELS;
 use conformance_expect::schedulers;
 use conformance_expect::train_job::TrainJob;
 use conformance_history::{Live, Pod, SharedMark};
@@ -9,6 +10,11 @@ use serde_json::{Value, json};
 
 use crate::context::{Awaited, Stop, TestContext};
 use crate::limits;
+use crate::test_cluster::TOPOLOGY;
+
+/// The annotation by which a case's runtime says in which level, a node-label key, its TrainJobs have to be together. Its
+/// scheduler is told in the scheduler's own words.
+const REQUIRED_LEVEL: &str = "conformance.grove.io/required-level";
 
 /// The label by which JobSet marks its pods with its own name.
 const JOB_SET: &str = "jobset.sigs.k8s.io/jobset-name";
@@ -138,9 +144,20 @@ fn pods_of<'a>(live: &'a Live, train_job: &'a str) -> impl Iterator<Item = &'a V
 /// Gives a runtime to the target's scheduler, with the policy by which the trainer makes a gang for it, where it does that.
 /// What the manifest says stays; a `null` there says that there is to be none.
 fn claim(runtime: &mut Value, target: Target) {
+    let level = runtime["metadata"]["annotations"][REQUIRED_LEVEL].as_str().map(str::to_owned);
     let spec = &mut runtime["spec"];
+    // The narrowest level has the first tier.
+    let tier = level.as_ref().and_then(|level| LEVELS.iter().rev().position(|(_, key)| key == level));
+    if let Some(level) = level.filter(|_| target == Target::TRAINJOB_KAI) {
+        let annotations = &mut spec["template"]["metadata"]["annotations"];
+        annotations["kai.scheduler/topology"] = TOPOLOGY.into();
+        annotations["kai.scheduler/topology-required-placement"] = level.into();
+    }
     let policy = match target.scheduler().name() {
-        "volcano" => Some(json!({"volcano": {}})),
+        "volcano" => Some(match tier {
+            Some(tier) => json!({"volcano": {"networkTopology": {"mode": "hard", "highestTierAllowed": tier + 1}}}),
+            None => json!({"volcano": {}}),
+        }),
         "kai-scheduler" => Some(json!({"kaiScheduler": {"queue": "default-queue"}})),
         _ => None,
     };

@@ -53,7 +53,11 @@ fn placements<'a>(
     }
 }
 
-fn in_one_domain<'a>(
+/// Every pod of these that was ever bound was bound in one and the same domain.
+///
+/// # Errors
+/// A violation with all their bindings; [`Broken::NotReached`] if none was ever bound.
+pub(super) fn in_one_domain<'a>(
     history: &'a History,
     key: &str,
     whose: &str,

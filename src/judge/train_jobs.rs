@@ -11,7 +11,7 @@ use conformance_history::{Change, History, Live, Pod, SharedMark, Version, is_of
 use serde_json::Value;
 
 use super::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE, WRONG_NUMBER_OF_WHOLE_GANGS, bindings, in_part};
-use super::{Shown, all, ensure, none, violation};
+use super::{Shown, all, ensure, none, placement, violation};
 
 /// The label by which JobSet marks its pods with its own name, which is the TrainJob's.
 const JOB_SET: &str = "jobset.sigs.k8s.io/jobset-name";
@@ -19,8 +19,8 @@ const JOB_SET: &str = "jobset.sigs.k8s.io/jobset-name";
 const REPLICATED_JOB: &str = "jobset.sigs.k8s.io/replicatedjob-name";
 /// The annotation by which the trainer has pods join its PodGroup for Volcano.
 const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
-/// The label by which KAI knows a pod's queue.
-const QUEUE: &str = "kai.scheduler/queue";
+/// The label by which KAI knows a pod's queue, or a TrainJob's.
+pub const QUEUE: &str = "kai.scheduler/queue";
 
 /// A pod that should have the queue's label, or not, is otherwise.
 const WRONG_QUEUE: Code = Code::new("wrong-queue");
@@ -44,9 +44,13 @@ const FORBIDDEN: Code = Code::new("forbidden");
 /// # Errors
 /// [`Broken::NotReached`] if it was not.
 pub fn train_job(history: &History, name: &str) -> Result<TrainJob, Broken> {
-    let submitted = history.submitted(name)?;
-    let runtime = text(&submitted["spec"]["runtimeRef"]["name"]);
-    Ok(TrainJob::of(history.submitted(&format!("runtime {runtime}"))?, submitted))
+    Ok(TrainJob::of(runtime(history, name)?, history.submitted(name)?))
+}
+
+/// The runtime of a TrainJob that its case has submitted.
+fn runtime<'a>(history: &'a History, name: &str) -> Result<&'a Value, Broken> {
+    let called = text(&history.submitted(name)?["spec"]["runtimeRef"]["name"]);
+    history.submitted(&format!("runtime {called}"))
 }
 
 /// Its units, as the target declares them.
@@ -202,8 +206,7 @@ fn is_owned_by(object: &Value, kind: &str, name: &str) -> bool {
 /// A violation per pod that is otherwise; [`Broken::NotReached`] if it never had all its pods.
 pub fn queue_is(history: &History, name: &str, queue: Option<&str>) -> Ruling {
     let wanted = train_job(history, name)?;
-    let runtime = history
-        .submitted(&format!("runtime {}", text(&history.submitted(name)?["spec"]["runtimeRef"]["name"])))?;
+    let runtime = runtime(history, name)?;
     let pods: Vec<_> = history
         .pods()
         .filter(|version| version.change == Change::Added && version.pod().label(JOB_SET) == Some(name))
@@ -314,6 +317,7 @@ pub fn is_one_pod_group(history: &History, name: &str) -> Ruling {
         return Err(violation(WRONG_NUMBER_OF_PODGROUPS, message).into());
     };
     let owner = controller(group).map(|owner| (text(&owner["kind"]), text(&owner["name"])));
+    let topology = &runtime(history, name)?["spec"]["podGroupPolicy"]["volcano"]["networkTopology"];
     let gpus = &group["spec"]["minResources"]["nvidia.com/gpu"];
     let gpus = gpus.as_u64().or_else(|| gpus.as_str()?.parse().ok());
     let faults: Vec<_> = [
@@ -322,6 +326,8 @@ pub fn is_one_pod_group(history: &History, name: &str) -> Ruling {
             .then(|| format!("minMember {} instead of {}", group["spec"]["minMember"], wanted.pods())),
         (gpus != u64::try_from(wanted.gpus()).ok())
             .then(|| format!("minResources {gpus:?} GPUs instead of {}", wanted.gpus())),
+        (group["spec"]["networkTopology"] != *topology)
+            .then(|| format!("networkTopology {} instead of {topology}", group["spec"]["networkTopology"])),
     ]
     .into_iter()
     .flatten()
@@ -331,8 +337,7 @@ pub fn is_one_pod_group(history: &History, name: &str) -> Ruling {
         let message = format!("PodGroup {name}: {}", faults.join(", "));
         violations.push(violation(WRONG_PODGROUP, message).shown_by_object("at the end", group));
     }
-    let of_it = end.pods().filter(|pod| pod.label(JOB_SET) == Some(name));
-    violations.extend(of_it.filter(|pod| pod.0["metadata"]["annotations"][GROUP_NAME] != name).map(|pod| {
+    violations.extend(pods_of(&end, name).filter(|pod| pod.0["metadata"]["annotations"][GROUP_NAME] != name).map(|pod| {
         let message = format!("pod {} does not join PodGroup {name}", pod.name());
         violation(NO_MEMBER, message).shown_by_object("at the end", pod.0)
     }));
@@ -383,6 +388,65 @@ pub fn each_job_is_a_gang(history: &History, name: &str) -> Ruling {
     none(violations)
 }
 
+/// What its column makes of a TrainJob is as it has to be: KAI's podgrouper one tree, the Job controller a gang per Job, the trainer
+/// its own PodGroup.
+///
+/// # Errors
+/// As [`is_one_tree`], [`each_job_is_a_gang`] and [`is_one_pod_group`].
+pub fn is_its_gang(history: &History, name: &str) -> Ruling {
+    let target = history.header.target;
+    if target.declares(Feature::QueueLabel) {
+        is_one_tree(history, name)
+    } else if target.declares(Feature::JobWorkload) {
+        each_job_is_a_gang(history, name)
+    } else {
+        is_one_pod_group(history, name)
+    }
+}
+
+/// Whether a Job is one of this TrainJob's.
+pub fn is_job_of(job: &Value, name: &str) -> bool {
+    job["metadata"]["labels"][JOB_SET] == name
+}
+
+/// The pods of a TrainJob.
+pub fn pods_of<'a>(live: &'a Live, name: &str) -> impl Iterator<Item = Pod<'a>> {
+    live.pods().filter(move |pod| pod.label(JOB_SET) == Some(name))
+}
+
+/// The PodGroup that KAI's podgrouper has made of a TrainJob has been in that queue since it was made (TRN-06). Nothing is said where
+/// there is none: that there is one is TRN-02's to ask.
+///
+/// # Errors
+/// A violation per version that is in another.
+pub fn pod_group_is_in(history: &History, name: &str, queue: &str) -> Ruling {
+    let its = history.versions().filter(|version| {
+        is_pod_group(history, version.kind()) && is_owned_by(version.object, "JobSet", name)
+    });
+    none(its.filter(|version| version.object["spec"]["queue"] != queue).map(|version| {
+        let message = format!("PodGroup {} is in queue {}, not {queue}", version.name(), version.object["spec"]["queue"]);
+        violation(WRONG_QUEUE, message).shown_by("seen", version)
+    }))
+}
+
+/// Every pod of a TrainJob was bound in one and the same domain of a level (TRN-05).
+///
+/// # Errors
+/// A violation with all its bindings; [`Broken::NotReached`] if nothing of it was ever bound.
+pub fn in_one_domain(history: &History, name: &str, key: &str) -> Ruling {
+    placement::in_one_domain(history, key, name, |pod| pod.label(JOB_SET) == Some(name))
+}
+
+/// The same for each of its replicated Jobs, which need not be in the same.
+///
+/// # Errors
+/// As [`in_one_domain`].
+pub fn each_job_in_one_domain(history: &History, name: &str, key: &str) -> Ruling {
+    all(train_job(history, name)?.units(false).iter().map(|unit| {
+        placement::in_one_domain(history, key, &unit.to_string(), |pod| is_of(pod, unit))
+    }))
+}
+
 /// After a pod was lost, the TrainJob is whole again and every other pod is where it was (TRN-11).
 ///
 /// # Errors
@@ -411,7 +475,7 @@ pub fn is_replaced(history: &History, name: &str) -> Ruling {
 /// A violation per pod.
 pub fn has_no_pods(history: &History, name: &str, at: usize) -> Ruling {
     let live = history.before(at);
-    none(live.pods().filter(|pod| pod.label(JOB_SET) == Some(name)).map(|pod| {
+    none(pods_of(&live, name).map(|pod| {
         let message = format!("pod {} is there though TrainJob {name} is suspended", pod.name());
         violation(POD_WHILE_SUSPENDED, message).shown_by_object("there", pod.0)
     }))

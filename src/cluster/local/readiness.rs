@@ -61,7 +61,7 @@ impl LocalCluster {
     ///
     /// # Errors
     /// [`ClusterError::NotReady`], or the death of a part.
-    pub(super) async fn trainer_ready(&self) -> Result<(), ClusterError> {
+    pub async fn trainer_ready(&self) -> Result<(), ClusterError> {
         let parts: Vec<_> = self.spec().parts().filter(|part| part.is_of_trainer()).collect();
         let dead = || self.dead();
         try_join_all(parts.iter().map(|part| self.part_ready(*part, &dead))).await.map(drop)

@@ -1,5 +1,4 @@
-//! Clauses that no case judges yet: of TrainJobs, and of a PodCliqueSet's later life: gang termination, startup
-//! order, updates and autoscaling. They are in the contract and in no report. Whoever writes the first case of one moves its entry to
+//! Clauses that no case judges yet, all of a PodCliqueSet's later life: gang termination, updates and autoscaling. They are in the contract and in no report. Whoever writes the first case of one moves its entry to
 //! [`CLAUSES`](super::CLAUSES), which a test of the cases asks to be judged on every target that owes it.
 //!
 //! Words, beside those of the other clauses: m, r are `minAvailable` and the live `spec.replicas` of a clique, M, R those of a
@@ -12,24 +11,13 @@
 //! standalone clique, or one replica of a scaling group, taken down by an update; the **floor** is min(m, r − 1), for groups
 //! min(M, R − 1).
 
-use super::table::{contract, scheduling};
+use super::table::scheduling;
 use super::{Clause, Feature};
-use Feature::{Claims, Kubelet, QueueLabel, RevisionedRestore, ScaleToZero, TopologyRequired, TrainJob};
+use Feature::{Claims, Kubelet, RevisionedRestore, ScaleToZero};
 
 /// Those clauses, by group.
 #[rustfmt::skip] // one clause reads as one paragraph
 pub static AHEAD: &[Clause] = &[
-    // TrainJobs.
-    scheduling("TRN-05", "Required level for the TrainJob: all in one domain; fits the cluster but no domain: nothing \
-        ever; without the constraint on the same nodes: bound. With TopologyPerJob each replicatedJob in a domain \
-        of its own", "KPG, TRAINER").of(TopologyRequired),
-    contract("TRN-06", "The queue that counts: TrainJob's label, else the policy's, else KAI's default queue; a \
-        change under a live PodGroup changes nothing", "KPG, T3186").of(QueueLabel),
-    scheduling("TRN-09", "Deleted while pending: nothing is bound afterwards. Deleted while bound: a waiting \
-        TrainJob gets its room, whole", "BRIEF, OWN").of(TrainJob),
-    scheduling("TRN-16", "Trainer, JobSet controller, plugin, podgrouper and scheduler each killed once while a \
-        TrainJob is pending and while it is half created: end state and unit as without it", "OWN")
-        .of(TrainJob),
     // Gang termination.
     scheduling("TERM-20", "A recycled scope that shares a ResourceClaim is not tied to devices of a lost node: the \
         claim is free once the last old pod is gone, then the gang is bound elsewhere", "OWN").of(Claims),

@@ -418,6 +418,11 @@ pub static CLAUSES: &[Clause] = &[
         whole, the other not at all", "BRIEF").of(TrainJob),
     scheduling("TRN-04", "Two replicatedJobs, the first fits and the second does not: nothing is ever bound",
         "OWN").of(AtomicTrainJob),
+    scheduling("TRN-05", "Required level for the TrainJob: all in one domain; fits the cluster but no domain: nothing \
+        ever; without the constraint on the same nodes: bound. With TopologyPerJob each replicatedJob in a domain \
+        of its own", "KPG, TRAINER").of(TopologyRequired),
+    contract("TRN-06", "The queue that counts: TrainJob's label, else the policy's, else KAI's default queue; a \
+        change under a live PodGroup changes nothing", "KPG, T3186").of(QueueLabel),
     contract("TRN-07", "Refused with the reason: a queue that is no label value; `kaiScheduler` beside another \
         policy; JobSet's exclusive-topology annotation. Admitted with a warning: a replicatedJob that is \
         not on kai-scheduler; `dependsOn`. A refused object leaves nothing behind; TrainJobs and runtimes \
@@ -425,6 +430,8 @@ pub static CLAUSES: &[Clause] = &[
     contract("TRN-08", "Deleted TrainJob: JobSet, Jobs, pods, Service, ConfigMap, gang resources (KAI: \
         BindRequests too) are gone, nothing hangs on a finalizer, the runtime can be deleted; a TrainJob of \
         the same name right after is as the first", "BRIEF").of(TrainJob),
+    scheduling("TRN-09", "Deleted while pending: nothing is bound afterwards. Deleted while bound: a waiting \
+        TrainJob gets its room, whole", "BRIEF, OWN").of(TrainJob),
     contract("TRN-10", "Trainer, JobSet controller and plugin do all of this under the roles of their own \
         manifests; no request of theirs is refused", "OWN").of(TrainJob),
     scheduling("TRN-11", "A lost pod is replaced, joins the same gang and is bound; the others keep UID and \
@@ -440,6 +447,9 @@ pub static CLAUSES: &[Clause] = &[
         .of(TrainJob),
     contract("TRN-15", "Per Job one Workload and PodGroup, minCount = parallelism, owned by the Job, gone with \
         it; every pod has `schedulingGroup` from its creation", "K5547").of(JobWorkload),
+    scheduling("TRN-16", "Trainer, JobSet controller, plugin, podgrouper and scheduler each killed once while a \
+        TrainJob is pending and while it is half created: end state and unit as without it", "OWN")
+        .of(TrainJob),
     // Status.
     contract("STAT-01", "PodClique: replicas, scheduled, ready, gated, updated = counts over pods that do not \
         terminate; ready ≤ scheduled ≤ replicas, gated + scheduled ≤ replicas", "GROVE, OWN (terminating)"),

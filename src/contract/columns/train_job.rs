@@ -29,10 +29,6 @@ pub(crate) static KINDS: [Kind; 5] = [
 
 const NO_QUEUES_OF_KAI: (Feature, &str) =
     (Feature::QueueLabel, "`kaiScheduler` of a runtime's podGroupPolicy is about KAI");
-const NOT_JUDGED_YET: [(Feature, &str); 2] = [
-    (Feature::TopologyRequired, "the suite has no case about topology levels of TrainJobs yet (TRN-05)"),
-    (Feature::TopologyPerJob, "the suite has no case about topology levels of TrainJobs yet (TRN-05)"),
-];
 const NO_WORKLOAD_PER_JOB: (Feature, &str) =
     (Feature::JobWorkload, "the gate WorkloadWithJob is about kube-scheduler's own API");
 
@@ -64,9 +60,8 @@ static VOLCANO: Column = Column {
     name: "trainjob-volcano",
     scope: None,
     trees: None,
-    features: &[Feature::TrainJob, Feature::AtomicTrainJob],
+    features: &[Feature::TrainJob, Feature::AtomicTrainJob, Feature::TopologyRequired],
     why_not: &[
-        NOT_JUDGED_YET[0],
         (
             Feature::TopologyPerJob,
             "the trainer's PodGroup has one networkTopology, for all replicated Jobs together",
@@ -87,8 +82,14 @@ static KAI: Column = Column {
     name: "trainjob-kai",
     scope: None,
     trees: None,
-    features: &[Feature::TrainJob, Feature::AtomicTrainJob, Feature::QueueLabel],
-    why_not: &[NOT_JUDGED_YET[0], NOT_JUDGED_YET[1], NO_WORKLOAD_PER_JOB],
+    features: &[
+        Feature::TrainJob,
+        Feature::AtomicTrainJob,
+        Feature::TopologyRequired,
+        Feature::TopologyPerJob,
+        Feature::QueueLabel,
+    ],
+    why_not: &[NO_WORKLOAD_PER_JOB],
     gates: &[],
     version: ReportedVersion::OfProgram("kai-scheduler"),
     external: None,

@@ -1,0 +1,46 @@
+//! Racks a and b of one node x 8 GPUs, rack c of 2 nodes x 8 GPUs; three TrainJobs of 2 pods x 8 GPUs each, one after the
+//! other. The first has to be in one rack: c holds it. So has the second: 2 nodes are free, in two racks. The third need not:
+//! it has those two.
+
+use conformance_contract::names::RACK;
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_history::{History, SharedMark};
+use conformance_judge::{finding, train_jobs};
+
+/// TRN-05, TRN-14.
+pub(crate) const CASE: Case = Case::new(
+    "A TrainJob that must be in one rack is in one, or not bound; without the constraint it is bound on the same nodes",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["TRN-05", "TRN-14"])
+.nodes(&[nodes(1).gpus(8).rack("a"), nodes(1).gpus(8).rack("b"), nodes(2).gpus(8).rack("c")]);
+
+const TOGETHER: &str = "together";
+const APART: &str = "apart";
+const ANYWHERE: &str = "anywhere";
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let train_job = test.submit_train_job(TOGETHER).await?;
+    test.until_bound_of("TRN-05", TOGETHER, train_job.pods()).await?;
+    test.submit_train_job(APART).await?;
+    test.until_looked_at("TRN-05", APART, train_job.pods()).await?;
+    test.scheduler_passes().await?;
+    test.submit_train_job(ANYWHERE).await?;
+    test.until_bound_of("TRN-05", ANYWHERE, train_job.pods()).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    let placed = finding("TRN-05", || {
+        train_jobs::in_one_domain(history, TOGETHER, RACK)?;
+        history.reached(SharedMark::SchedulerPassed)?;
+        train_jobs::never(history, &train_jobs::units(history, APART)?, None)?;
+        for name in [TOGETHER, ANYWHERE] {
+            train_jobs::whole(&history.end(), &train_jobs::units(history, name)?)?;
+        }
+        Ok(())
+    });
+    vec![placed, finding("TRN-14", || train_jobs::is_one_pod_group(history, TOGETHER))]
+}

@@ -1,0 +1,85 @@
+//! 2 nodes x 8 GPUs; a TrainJob of 3 pods x 8 GPUs: one pod short. While it waits, each part that makes or schedules it is
+//! killed and started again; then 4 nodes join. Of a second such TrainJob JobSet makes one Job, and a fault proxy holds the
+//! request for the other: half of it exists. Each part is killed once more, JobSet last.
+
+use conformance_cluster::local::Part;
+use conformance_contract::ruling::{Broken, Finding};
+use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::control_plane::restored;
+use conformance_driver::limits;
+use conformance_history::{History, MarkName, SharedMark};
+use conformance_judge::{all, finding, train_jobs};
+use conformance_proxy::{Action, Match, Rule, Verb, When};
+use serde_json::Value;
+
+use crate::before_put_back::before_put_back;
+
+/// TRN-16.
+pub(crate) const CASE: Case = Case::new(
+    "Whatever part is killed while a TrainJob waits, or while it is half created, it ends up whole and one gang",
+    |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
+    judge,
+)
+.clauses(&["TRN-16"])
+.nodes(&[nodes(2).gpus(8), nodes(4).gpus(8).joining(1)])
+.isolation(Isolation::Dedicated);
+
+const PENDING: &str = "pending";
+const HALF: &str = "half";
+const HALF_CREATED: MarkName = MarkName::of_case("half created");
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let pending = test.submit_train_job(PENDING).await?;
+    test.until_looked_at("TRN-03", PENDING, pending.pods()).await?;
+    for part in parts(test)? {
+        kill(test, part).await?;
+    }
+    test.scheduler_passes().await?;
+    test.nodes_join(1).await?;
+    test.until_bound_of("TRN-16", PENDING, pending.pods()).await?;
+
+    let second_job = Rule {
+        when: When { from: 2, ..When::default() },
+        ..Rule::new("Job held", Match::of(&[Verb::Create], &["jobs"]).in_namespace(&test.namespace), Action::Hold)
+    };
+    let (proxy, held) = test.proxy(Part::JOB_SET, |proxy| proxy.add(second_job)).await?;
+    let half = test.submit_train_job(HALF).await?;
+    test.until_applied(&proxy, held, 1, "the second Job held", limits::REACTION).await?;
+    test.mark(HALF_CREATED, Value::Null);
+    for part in parts(test)?.into_iter().filter(|part| *part != Part::JOB_SET) {
+        kill(test, part).await?;
+    }
+    test.take_away(Part::JOB_SET).await?;
+    proxy.abandon(held);
+    test.start_ready(Part::JOB_SET).await?;
+    test.until_bound_of("TRN-16", HALF, half.pods()).await
+}
+
+/// Those that make a TrainJob's objects, then those that schedule its pods.
+fn parts(test: &TestContext) -> Result<Vec<Part>, Stop> {
+    let spec = test.local()?.spec();
+    let of_scheduler = spec.parts_of(test.target.scheduler());
+    Ok(Part::OF_TRAINER.into_iter().filter(|part| spec.parts().any(|its| its == *part)).chain(of_scheduler).collect())
+}
+
+async fn kill(test: &TestContext, part: Part) -> Result<(), Stop> {
+    test.take_away(part).await?;
+    test.start_ready(part).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    let history = &before_put_back(history);
+    vec![finding("TRN-16", || {
+        history.reached(SharedMark::SchedulerPassed)?;
+        train_jobs::whole_or_nothing(history)?;
+        let (at, _) = history.reached(HALF_CREATED)?;
+        if history.before(at).of("Job").filter(|job| train_jobs::is_job_of(job, HALF)).count() != 1 {
+            return Err(Broken::NotReached("the TrainJob was not caught with one of its two Jobs".into()));
+        }
+        all([PENDING, HALF].into_iter().map(|name| {
+            train_jobs::whole(&history.end(), &train_jobs::units(history, name)?)?;
+            train_jobs::is_its_gang(history, name)
+        }))
+    })]
+}

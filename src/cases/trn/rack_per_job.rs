@@ -1,0 +1,34 @@
+//! Racks a and b of 2 nodes x 8 GPUs; a TrainJob of two replicated Jobs of 2 pods x 8 GPUs each. Each Job has to be in one
+//! rack, and no rack holds both.
+
+use conformance_contract::names::RACK;
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_history::History;
+use conformance_judge::{finding, train_jobs};
+
+/// TRN-05, where each replicated Job may have a constraint of its own (TopologyPerJob).
+pub(crate) const CASE: Case = Case::new(
+    "Each replicated Job of a TrainJob is in a rack of its own, where it says so",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["TRN-05"])
+.nodes(&[nodes(2).gpus(8).rack("a"), nodes(2).gpus(8).rack("b")])
+.only(&[Target::TRAINJOB_KAI]);
+
+const NAME: &str = "two-racks";
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let train_job = test.submit_train_job(NAME).await?;
+    test.until_bound_of("TRN-05", NAME, train_job.pods()).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TRN-05", || {
+        train_jobs::each_job_in_one_domain(history, NAME, RACK)?;
+        train_jobs::whole(&history.end(), &train_jobs::units(history, NAME)?)
+    })]
+}

@@ -1,0 +1,45 @@
+//! 2 nodes x 8 GPUs; three TrainJobs of 2 pods x 8 GPUs each: one runs, two wait. One that waits is deleted, then the one that
+//! runs.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_history::{History, SharedMark};
+use conformance_judge::{finding, train_jobs};
+
+/// TRN-09.
+pub(crate) const CASE: Case = Case::new(
+    "Of a TrainJob that is deleted while it waits nothing is bound; one that runs is deleted, and another has its room",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["TRN-09"])
+.nodes(&[nodes(2).gpus(8)]);
+
+const RUNS: &str = "runs";
+const WITHDRAWN: &str = "withdrawn";
+const NEXT: &str = "next";
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let train_job = test.submit_train_job(RUNS).await?;
+    test.until_bound_of("TRN-03", RUNS, train_job.pods()).await?;
+    for name in [WITHDRAWN, NEXT] {
+        let train_job = test.submit_train_job(name).await?;
+        test.until_looked_at("TRN-09", name, train_job.pods()).await?;
+    }
+    test.scheduler_passes().await?;
+    test.delete("TrainJob", WITHDRAWN).await?;
+    test.until_pods_of("TRN-09", WITHDRAWN, 0).await?;
+    test.delete("TrainJob", RUNS).await?;
+    test.until_bound_of("TRN-09", NEXT, train_job.pods()).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TRN-09", || {
+        let (passed, _) = history.reached(SharedMark::SchedulerPassed)?;
+        train_jobs::whole(&history.before(passed), &train_jobs::units(history, RUNS)?)?;
+        train_jobs::never(history, &train_jobs::units(history, NEXT)?, Some(passed))?;
+        train_jobs::never(history, &train_jobs::units(history, WITHDRAWN)?, None)?;
+        train_jobs::whole(&history.end(), &train_jobs::units(history, NEXT)?)
+    })]
+}
