@@ -12,28 +12,38 @@ use rstest::rstest;
 use serde_json::Value;
 use syn::visit::{self, Visit};
 
-/// Direct dependencies of each package, those of tests left out.
+/// Direct dependencies of each package, those of tests left out. Nothing is downloaded: of this workspace's packages the
+/// manifests say them, of all others Cargo.lock, which does not know what their tests need.
 fn packages() -> BTreeMap<String, BTreeSet<String>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let said = Command::new(cargo)
-        .args(["metadata", "--locked", "--offline", "--format-version=1"])
+        .args(["metadata", "--locked", "--offline", "--no-deps", "--format-version=1"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
     assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
     let metadata: Value = serde_json::from_slice(&said.stdout).unwrap();
-    let name = |package: &Value| package["name"].as_str().unwrap_or_default().to_owned();
-    let names: BTreeMap<_, _> =
-        list(&metadata["packages"]).map(|package| (text(&package["id"]), name(package))).collect();
-    let of_program = |dependency: &&Value| list(&dependency["dep_kinds"]).any(|kind| kind["kind"].is_null());
-    let nodes = list(&metadata["resolve"]["nodes"]).map(|node| {
-        let dependencies = list(&node["deps"]).filter(of_program);
-        (
-            names[&text(&node["id"])].clone(),
-            dependencies.map(|one| names[&text(&one["pkg"])].clone()).collect(),
-        )
+    let own = list(&metadata["packages"]).map(|package| {
+        let of_program = list(&package["dependencies"]).filter(|one| one["kind"].is_null());
+        (text(&package["name"]), of_program.map(|one| text(&one["name"])).collect())
     });
-    nodes.collect()
+    let mut all = locked(include_str!("../Cargo.lock"));
+    all.extend(own);
+    all
+}
+
+/// What Cargo.lock says that each package depends on; versions are left out.
+fn locked(lock: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for package in lock.split("[[package]]").skip(1) {
+        // `name = "serde"`, and a line ` "serde_core 1.0.0",` per dependency.
+        let quoted = |line: &str| line.split('"').nth(1).unwrap_or_default().to_owned();
+        let named = package.lines().find(|line| line.starts_with("name = ")).map(quoted).unwrap();
+        let needed = package.lines().filter(|line| line.starts_with(" \"")).map(quoted);
+        let needed = needed.map(|needed| needed.split(' ').next().unwrap_or_default().to_owned());
+        found.entry(named).or_default().extend(needed);
+    }
+    found
 }
 
 fn list(value: &Value) -> impl Iterator<Item = &Value> {
@@ -55,6 +65,14 @@ fn reach<'a>(packages: &'a BTreeMap<String, BTreeSet<String>>, from: &'a str) ->
         }
     }
     seen
+}
+
+#[test]
+fn a_package_is_known_by_its_manifest_or_by_the_lock() {
+    let packages = packages();
+    assert!(packages["conformance-cluster"].contains("conformance-contract"));
+    assert!(reach(&packages, "conformance-cluster").contains("hyper"), "through kube");
+    assert!(!packages["conformance-judge"].contains("rstest"), "only its tests need it");
 }
 
 #[test]

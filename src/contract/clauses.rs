@@ -170,7 +170,7 @@ mod tests {
             ("EXT", vec![1, 2, 3]),
             ("KLT", (1..=7).collect()),
             ("MIG", (1..=5).collect()),
-            ("TRN", vec![1, 2, 3, 4, 7, 8, 10, 11, 12, 13, 14, 15]),
+            ("TRN", (1..=16).collect()),
             ("STAT", (1..=11).collect()),
             ("TERM", (1..=19).collect()),
             ("START", (1..=9).collect()),

@@ -155,7 +155,9 @@ fn claim(runtime: &mut Value, target: Target) {
     }
     let policy = match target.scheduler().name() {
         "volcano" => Some(match tier {
-            Some(tier) => json!({"volcano": {"networkTopology": {"mode": "hard", "highestTierAllowed": tier + 1}}}),
+            Some(tier) => {
+                json!({"volcano": {"networkTopology": {"mode": "hard", "highestTierAllowed": tier + 1}}})
+            }
             None => json!({"volcano": {}}),
         }),
         "kai-scheduler" => Some(json!({"kaiScheduler": {"queue": "default-queue"}})),

@@ -337,10 +337,12 @@ pub fn is_one_pod_group(history: &History, name: &str) -> Ruling {
         let message = format!("PodGroup {name}: {}", faults.join(", "));
         violations.push(violation(WRONG_PODGROUP, message).shown_by_object("at the end", group));
     }
-    violations.extend(pods_of(&end, name).filter(|pod| pod.0["metadata"]["annotations"][GROUP_NAME] != name).map(|pod| {
-        let message = format!("pod {} does not join PodGroup {name}", pod.name());
-        violation(NO_MEMBER, message).shown_by_object("at the end", pod.0)
-    }));
+    violations.extend(
+        pods_of(&end, name).filter(|pod| pod.0["metadata"]["annotations"][GROUP_NAME] != name).map(|pod| {
+            let message = format!("pod {} does not join PodGroup {name}", pod.name());
+            violation(NO_MEMBER, message).shown_by_object("at the end", pod.0)
+        }),
+    );
     none(violations)
 }
 
@@ -424,7 +426,11 @@ pub fn pod_group_is_in(history: &History, name: &str, queue: &str) -> Ruling {
         is_pod_group(history, version.kind()) && is_owned_by(version.object, "JobSet", name)
     });
     none(its.filter(|version| version.object["spec"]["queue"] != queue).map(|version| {
-        let message = format!("PodGroup {} is in queue {}, not {queue}", version.name(), version.object["spec"]["queue"]);
+        let message = format!(
+            "PodGroup {} is in queue {}, not {queue}",
+            version.name(),
+            version.object["spec"]["queue"]
+        );
         violation(WRONG_QUEUE, message).shown_by("seen", version)
     }))
 }
@@ -442,9 +448,10 @@ pub fn in_one_domain(history: &History, name: &str, key: &str) -> Ruling {
 /// # Errors
 /// As [`in_one_domain`].
 pub fn each_job_in_one_domain(history: &History, name: &str, key: &str) -> Ruling {
-    all(train_job(history, name)?.units(false).iter().map(|unit| {
-        placement::in_one_domain(history, key, &unit.to_string(), |pod| is_of(pod, unit))
-    }))
+    all(train_job(history, name)?
+        .units(false)
+        .iter()
+        .map(|unit| placement::in_one_domain(history, key, &unit.to_string(), |pod| is_of(pod, unit))))
 }
 
 /// After a pod was lost, the TrainJob is whole again and every other pod is where it was (TRN-11).

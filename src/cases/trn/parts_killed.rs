@@ -41,7 +41,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
     let second_job = Rule {
         when: When { from: 2, ..When::default() },
-        ..Rule::new("Job held", Match::of(&[Verb::Create], &["jobs"]).in_namespace(&test.namespace), Action::Hold)
+        ..Rule::new(
+            "Job held",
+            Match::of(&[Verb::Create], &["jobs"]).in_namespace(&test.namespace),
+            Action::Hold,
+        )
     };
     let (proxy, held) = test.proxy(Part::JOB_SET, |proxy| proxy.add(second_job)).await?;
     let half = test.submit_train_job(HALF).await?;
@@ -60,7 +64,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn parts(test: &TestContext) -> Result<Vec<Part>, Stop> {
     let spec = test.local()?.spec();
     let of_scheduler = spec.parts_of(test.target.scheduler());
-    Ok(Part::OF_TRAINER.into_iter().filter(|part| spec.parts().any(|its| its == *part)).chain(of_scheduler).collect())
+    Ok(Part::OF_TRAINER
+        .into_iter()
+        .filter(|part| spec.parts().any(|its| its == *part))
+        .chain(of_scheduler)
+        .collect())
 }
 
 async fn kill(test: &TestContext, part: Part) -> Result<(), Stop> {
