@@ -116,6 +116,37 @@ fn a_gang_that_the_trainer_made_is_a_breach_of_the_policy() {
     assert_eq!(said(ruling), ["PodGroup.scheduling.run.ai t was made by the trainer or its plugin"]);
 }
 
+#[test]
+fn the_pod_group_stays_in_the_queue_that_counts() {
+    let group = |queue: &str| {
+        json!({"kind": "PodGroup.scheduling.run.ai", "spec": {"queue": queue},
+            "metadata": {"name": "pg-t", "ownerReferences": [{"kind": "JobSet", "name": "t"}]}})
+    };
+    let ruling = |story: Story| pod_group_is_in(&story.end(), "t", "team-a");
+    let made = || story(Target::TRAINJOB_KAI, false).added(group("team-a"));
+    assert!(ruling(made()).is_ok());
+    assert_eq!(
+        said(ruling(made().modified(group("later")))),
+        ["PodGroup pg-t is in queue \"later\", not team-a"]
+    );
+}
+
+#[test]
+fn each_replicated_job_has_a_rack_of_its_own_and_a_train_job_one_for_all() {
+    let rack = |rack: &str| json!({"kind": "Node", "metadata": {"name": rack, "labels": {"topology.kubernetes.io/rack": rack}}});
+    let placed = |nodes: [&str; 4]| {
+        let pods = [("leader", 0), ("node", 0), ("node", 1), ("node", 2)].into_iter().zip(nodes);
+        let pods = pods.map(|((job, index), node)| pod(job, index, Some(node)));
+        let story = story(Target::TRAINJOB_KAI, true).added(rack("a")).added(rack("b")).all_added(pods);
+        let (history, key) = (story.end(), "topology.kubernetes.io/rack");
+        [in_one_domain(&history, "t", key), each_job_in_one_domain(&history, "t", key)]
+            .map(|ruling| ruling.is_ok())
+    };
+    assert_eq!(placed(["a", "a", "a", "a"]), [true, true]);
+    assert_eq!(placed(["a", "b", "b", "b"]), [false, true]);
+    assert_eq!(placed(["a", "b", "b", "a"]), [false, false]);
+}
+
 /// What KAI 0.16 and later make of it.
 fn tree() -> Value {
     json!({"kind": "PodGroup.scheduling.run.ai",
