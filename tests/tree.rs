@@ -50,7 +50,7 @@ fn main() -> std::process::ExitCode {
         let (shared, runtime) = (shared.clone(), runtime.clone());
         trials.push(Trial::test(name, move || {
             let make = || {
-                local::environment(ClusterSpec::of(Kubernetes::V1_37), 'c', "tree", &runtime)
+                local::environment(ClusterSpec::of(Kubernetes::V1_37), local::run_id('c'), "tree", &runtime)
                     .map_err(|error| error.to_string())
             };
             execute(case, Target::KUBE_TREE, &shared, make, &runtime)

@@ -8,8 +8,8 @@ use conformance_contract::target::{TARGETS, TRAIN_JOB_TARGETS, Target};
 use conformance_driver::case::Case;
 use conformance_generated as generated;
 use conformance_report::Shard;
+use conformance_run::environment::scope_of_later_life;
 use conformance_run::runner::Plan;
-use sha2::{Digest, Sha256};
 
 use super::Failure;
 use super::args::RunArgs;
@@ -88,17 +88,14 @@ pub(crate) fn plan(words: Selection<'_>) -> Result<Plan, Failure> {
     })
 }
 
-/// The gang scope on which the later life alone is judged, where several scopes of one scheduler are and nothing was selected:
-/// one or another, as the run's id says.
+/// The gang scope on which the later life alone is judged, unless something was selected.
 pub(crate) fn later_life_on(args: &RunArgs, targets: &[Target], run: &str) -> Option<Target> {
     let is_selected =
         args.scope.is_some() || args.shard.is_some() || !args.cases.is_empty() || !args.clauses.is_empty();
     if args.every_scope || is_selected || !args.tiers.is_empty() {
         return None;
     }
-    let scopes: Vec<_> = targets.iter().filter(|target| target.scope().is_some()).collect();
-    let chance = usize::from(Sha256::digest(run)[0]);
-    (scopes.len() > 1).then(|| *scopes[chance % scopes.len()])
+    scope_of_later_life(targets, run)
 }
 
 /// The columns of TrainJobs of a backend, by its `schedulerName` or by their own name.

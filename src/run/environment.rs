@@ -18,6 +18,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use self::renewable::Renewable;
+pub use self::requirements::{is_anothers_turn, scope_of_later_life};
 pub use self::settings::{Origin, Settings};
 use conformance_cluster::ClusterError;
 use conformance_cluster::existing::ExistingCluster;

@@ -12,20 +12,25 @@ use tokio::runtime::Runtime;
 
 use crate::lane::{Lines, retries};
 
-/// An environment of such clusters. `letter` begins the run's id, `folder` is where artifacts go.
+/// The id of this program's run; `letter` begins it.
+pub(crate) fn run_id(letter: char) -> String {
+    format!("{letter}{:x}", std::process::id())
+}
+
+/// An environment of such clusters. `folder` is where artifacts go.
 ///
 /// # Errors
 /// What cannot be built.
 pub(crate) fn environment(
     spec: ClusterSpec,
-    letter: char,
+    run: String,
     folder: &str,
     runtime: &Runtime,
 ) -> Result<Environment, ClusterError> {
     let components = components_for(spec.kubernetes, &spec.schedulers, spec.trainer.is_some());
     let toolbox = runtime.block_on(Toolbox::prepare_only(components, &Overrides::new(), &Lines))?;
     Ok(Environment::new(Settings {
-        run: format!("{letter}{:x}", std::process::id()),
+        run,
         spec,
         origin: Origin::Local,
         implementation: None,

@@ -65,7 +65,7 @@ fn start(place: &ProcessHome, spec: &ClusterSpec) -> Result<Command, ClusterErro
 /// Arguments of `kube-scheduler`.
 pub fn args(configuration: &Path, gates: &Gates) -> Vec<String> {
     let mut args =
-        vec![format!("--config={}", configuration.display()), "--secure-port=0".into(), "-v=3".into()];
+        vec![format!("--config={}", configuration.display()), "--secure-port=0".into(), "-v=2".into()];
     args.extend(gates.flag());
     args
 }

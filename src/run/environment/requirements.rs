@@ -11,6 +11,7 @@ use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_driver::case::{Case, Isolation, Need};
 use conformance_driver::test_cluster::TestCluster;
+use sha2::{Digest, Sha256};
 
 use super::{Environment, Origin, Settings};
 
@@ -89,8 +90,16 @@ impl Environment {
     }
 }
 
+/// Where several gang scopes of one scheduler are among the targets, the one whose turn it is to judge the later life: one or
+/// another, as the run's id says.
+pub fn scope_of_later_life(targets: &[Target], run: &str) -> Option<Target> {
+    let scopes: Vec<_> = targets.iter().filter(|target| target.scope().is_some()).collect();
+    let chance = usize::from(Sha256::digest(run)[0]);
+    (scopes.len() > 1).then(|| *scopes[chance % scopes.len()])
+}
+
 /// Whether a case that is about the later life alone is run on another gang scope of the target's scheduler.
-fn is_anothers_turn(case: &Case, target: Target, on: Target) -> bool {
+pub fn is_anothers_turn(case: &Case, target: Target, on: Target) -> bool {
     let mut clauses = case.clauses.iter().filter_map(|id| clause(id));
     target.scheduler() == on.scheduler() && target != on && clauses.all(Clause::is_of_later_life)
 }
