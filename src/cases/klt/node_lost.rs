@@ -11,6 +11,7 @@ use conformance_driver::case::{Case, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::kubelets::mended;
 use conformance_driver::limits;
+use conformance_expect::resolver::resolved;
 use conformance_expect::{Expected, Gang};
 use conformance_history::{History, Live, MarkName};
 use conformance_judge::{binding, finding, gangs, kubelets};
@@ -46,7 +47,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let silent = |live: &Live| !kubelets::node_is_ready(live, &node);
     test.until_in_cluster(Awaited::of_harness(format!("{node} NotReady")), limits::NODE_LOSS, silent).await?;
     test.mark(NOT_READY, Value::Null);
-    let replaced = |live: &Live| all_elsewhere(live, &node, &gangs).is_ok();
+    let replaced = |live: &Live| all_elsewhere(live, &node, &resolved(live, gangs.clone())).is_ok();
     test.until("its pods replaced on other nodes", limits::NODE_LOSS, replaced).await?;
     test.mark(REPLACED, Value::Null);
     Ok(())
