@@ -9,6 +9,8 @@
 //! `cargo test --test conformance -- aon` filters by name, as with any test. Without Go (and without built
 //! components) every test fails with the reason; nothing is skipped silently.
 
+#[path = "lane/kai.rs"]
+mod kai;
 mod lane;
 #[path = "lane/local.rs"]
 mod local;
@@ -20,7 +22,7 @@ use std::sync::{Arc, OnceLock};
 use conformance_cases as cases;
 use conformance_cluster::ClusterError;
 use conformance_cluster::local::ClusterSpec;
-use conformance_cluster::schedulers::{self, in_folder, kai};
+use conformance_cluster::schedulers;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::{TARGETS, Target};
 use conformance_driver::case::{Case, Need};
@@ -31,28 +33,20 @@ use lane::{Shared, execute};
 use libtest_mimic::{Arguments, Trial};
 use tokio::runtime::Runtime;
 
-/// Names a folder with KAI's programs and CRDs.
-const KAI_DIR: &str = "GROVE_CONFORMANCE_KAI_DIR";
-
 /// Seeds of the generated workloads that each target is tested with.
 const SEEDS: RangeInclusive<u64> = 1..=10;
 
 /// Every scheduler in one control plane. KAI's programs are a matter of the machine: without, only what the API server
 /// shows of its backend is judged.
 fn spec() -> Result<ClusterSpec, ClusterError> {
-    let mut spec = ClusterSpec::with(schedulers::all());
-    if let Some(path) = std::env::var_os(KAI_DIR) {
-        let kai = in_folder(kai::SCHEDULER, path.as_ref())?;
-        spec.given.extend(kai.map(|given| (kai::SCHEDULER, Arc::new(given))));
-    }
-    Ok(spec)
+    kai::with(ClusterSpec::with(schedulers::all()))
 }
 
 /// Whether a case is a test of a target: not if the target owes none of its clauses, or its scheduler is not there; the
 /// report names it with its reason.
 fn is_tested(case: &Case, target: Target) -> bool {
     let clauses = judged_clauses(case, target);
-    let is_shown = match target == Target::KAI && std::env::var_os(KAI_DIR).is_none() {
+    let is_shown = match target == Target::KAI && !kai::is_there() {
         // Whatever is generated has to be scheduled.
         true => case.group() != generated::GROUP && clauses.iter().any(|clause| is_contract(clause)),
         false => !clauses.is_empty(),

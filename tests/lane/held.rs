@@ -1,0 +1,61 @@
+//! Test programs that hold a selection of cases.
+
+use std::process::ExitCode;
+use std::sync::{Arc, OnceLock};
+
+use conformance_cases as cases;
+use conformance_cluster::ClusterError;
+use conformance_cluster::local::ClusterSpec;
+use conformance_contract::target::Target;
+use libtest_mimic::{Arguments, Trial};
+use tokio::runtime::Runtime;
+
+use crate::lane::{Shared, execute};
+use crate::local;
+
+/// Cases that have a control plane in common.
+pub(crate) struct Held {
+    /// Begins the run's id.
+    pub letter: char,
+    /// Where artifacts go.
+    pub folder: &'static str,
+    /// The control plane.
+    pub spec: fn() -> Result<ClusterSpec, ClusterError>,
+    /// What is run on it.
+    pub cases: Vec<(Target, &'static str)>,
+}
+
+/// A test per case.
+pub(crate) fn run(all: Vec<Held>) -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert(16);
+    let runtime = Arc::new(Runtime::new().expect("a runtime starts"));
+    let mut environments = Vec::new();
+    let mut trials = Vec::new();
+    for held in all {
+        let shared: Arc<Shared> = Arc::default();
+        environments.push(shared.clone());
+        for (target, id) in held.cases {
+            let case = cases::case(id).expect("the case is registered");
+            let name = format!("{}::{}", target.slug(), id.replace('/', "::"));
+            let (shared, runtime) = (shared.clone(), runtime.clone());
+            trials.push(Trial::test(name, move || {
+                let make = || {
+                    (held.spec)()
+                        .and_then(|spec| {
+                            local::environment(spec, local::run_id(held.letter), held.folder, &runtime)
+                        })
+                        .map_err(|error| error.to_string())
+                };
+                execute(case, target, &shared, make, &runtime)
+            }));
+        }
+    }
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    for shared in environments {
+        if let Some(Ok(environment)) = Arc::into_inner(shared).and_then(OnceLock::into_inner) {
+            let _ = runtime.block_on(environment.close());
+        }
+    }
+    conclusion.exit_code()
+}

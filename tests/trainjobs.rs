@@ -1,0 +1,50 @@
+//! TrainJobs under `cargo test`: one that fits and one that is a pod short on each column that can run, on the trainer's own
+//! control planes; of KAI's column, without KAI's programs, what the API server alone shows. All of them is
+//! `run --trainjob`.
+
+#[path = "lane/held.rs"]
+mod held;
+#[path = "lane/kai.rs"]
+mod kai;
+mod lane;
+#[path = "lane/local.rs"]
+mod local;
+
+use std::process::ExitCode;
+
+use conformance_cluster::local::ClusterSpec;
+use conformance_cluster::schedulers;
+use conformance_contract::target::Target;
+use held::Held;
+
+const FITS: &str = "trn/fits-whole";
+const SHORT: &str = "trn/one-pod-short";
+
+/// Cases of KAI's column.
+fn of_kai() -> Vec<&'static str> {
+    let scheduled = kai::is_there().then_some([FITS, SHORT]);
+    ["trn/queue-label"].into_iter().chain(scheduled.into_iter().flatten()).collect()
+}
+
+fn main() -> ExitCode {
+    let of =
+        |target: Target, ids: &[&'static str]| -> Vec<_> { ids.iter().map(|id| (target, *id)).collect() };
+    held::run(vec![
+        Held {
+            letter: 'j',
+            folder: "trainjob-kube",
+            spec: || Ok(ClusterSpec::default().with_trainer(true)),
+            cases: of(Target::TRAINJOB_KUBE, &[FITS, SHORT]),
+        },
+        Held {
+            letter: 'm',
+            folder: "trainjobs",
+            spec: || {
+                let spec = ClusterSpec::with([schedulers::volcano::SCHEDULER, schedulers::kai::SCHEDULER]);
+                kai::with(spec.with_trainer(false))
+            },
+            cases: [of(Target::TRAINJOB_VOLCANO, &[FITS, SHORT]), of(Target::TRAINJOB_KAI, &of_kai())]
+                .concat(),
+        },
+    ])
+}
