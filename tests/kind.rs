@@ -47,6 +47,7 @@ const HELD: [(Target, &[&str]); 2] = [
             "klt/node-lost",
             "klt/controller-rolled",
             "start/containers-wait",
+            "upd/controller-rolled",
         ],
     ),
     (Target::VOLCANO, &["aon/fits-whole", "aon/one-pod-short", "aon/across-cliques", "klt/containers-run"]),

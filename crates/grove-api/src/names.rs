@@ -77,6 +77,8 @@ pub const ANNOTATION_MNNVL_GROUP: &str = "grove.io/mnnvl-group";
 /// Annotation of a PodCliqueSet, immutable: what a kube-scheduler PodGroup spans, `PodGroup` or `PodGang` (KUBE-08).
 pub const ANNOTATION_GANG_SCOPE: &str = "scheduling.grove.io/gang-scope";
 
+/// Annotation of a PodClique: the template that its pods were made from, until an update comes to them.
+pub const ANNOTATION_PREVIOUS_TEMPLATE: &str = "grove.io/previous-template";
 /// Annotation of a PodGang: how often its pods have been recycled; absent means never.
 pub const ANNOTATION_GENERATION: &str = "grove.io/generation";
 /// Annotation of a PodCliqueScalingGroup: how often each of its replicas has been recycled alone, as JSON by index.

@@ -62,6 +62,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         EXTERNAL_SCHEDULER => test.until_released(&gangs[0]).await?,
         _ => test.until_bound(4).await?,
     }
+    test.comes_to_rest().await?;
     control_plane::restored(test, |test| Box::pin(without_the_profile(test))).await
 }
 

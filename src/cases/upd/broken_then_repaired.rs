@@ -62,7 +62,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-fn made_to(revision: &str, gpus: u32, clique: &mut Value) {
+/// Another template: of that revision, its pods of so many GPUs.
+pub(super) fn made_to(revision: &str, gpus: u32, clique: &mut Value) {
     set_revision(clique, revision);
     clique["spec"]["podSpec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = json!(gpus);
 }

@@ -58,7 +58,7 @@ fn judge(history: &History) -> Vec<Finding> {
         finding("UPD-10", || {
             updates::are_admitted(history)?;
             all([
-                updates::made_later_is_new(history, SET),
+                updates::made_later_is_new_or_restored(history, SET),
                 updates::one_replica_at_a_time(history, SET),
                 updates::one_turn_at_a_time(history, SET),
             ])?;

@@ -10,9 +10,9 @@
 use super::{Clause, Feature, Level, Tier};
 use Feature::{
     AtomicPodGang, AtomicTrainJob, Autoscaling, CompositePodGroup, External, FreshGang, HalfGangRelease,
-    JobWorkload, Kubelet, Metrics, PodGangStatus, QueueLabel, SelfHealing, StartupOrder, TopologyNested,
-    TopologyPerClique, TopologyPerGroup, TopologyPerReplica, TopologyPreferred, TopologyRequired,
-    TopologyResource, TrainJob,
+    JobWorkload, Kubelet, Metrics, PodGangStatus, QueueLabel, RevisionedRestore, SelfHealing, StartupOrder,
+    TopologyNested, TopologyPerClique, TopologyPerGroup, TopologyPerReplica, TopologyPreferred,
+    TopologyRequired, TopologyResource, TrainJob,
 };
 
 pub(super) const fn contract(id: &'static str, text: &'static str, source: &'static str) -> Clause {
@@ -586,6 +586,8 @@ pub static CLAUSES: &[Clause] = &[
         once and for good", "OWN"),
     scheduling("UPD-15", "A pod lost where the turn has not come is replaced once, is counted by its true template, \
         and is not replaced again if it is already new", "OWN"),
+    scheduling("UPD-16", "A pod lost where the turn has not come is replaced with the old template, so that a PCS \
+        replica never mixes versions before its turn", "OWN").of(RevisionedRestore),
     scheduling("UPD-17", "The controller is killed at any write of an update; deletion, namespace deletion, PCS \
         scale-in of the replica in turn: ends right, no turn is taken twice", "OWN"),
     contract("UPD-18", "Progress is true at every event: updatedReplicas ≤ live new pods (replicas), completed and \
@@ -603,6 +605,8 @@ pub static CLAUSES: &[Clause] = &[
         "GROVE OD3"),
     scheduling("UPD-24", "Strategy changed: to RollingRecreate with old pods left → they are rolled; to OnDelete \
         mid-way → the turn in hand ends, no other begins, updateEndedAt", "OWN"),
+    scheduling("UPD-25", "The controller's Deployment is rolled to another build in the middle of an update and of \
+        a clock: no pod is rolled for it, the update ends", "GROVE upgrade test, #709").of(Kubelet),
 
     // Autoscaling, and `/scale`.
     contract("AUTO-01", "One HPA (autoscaling/v2) per PCS replica for each clique and group with a scale \

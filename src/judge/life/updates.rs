@@ -4,7 +4,7 @@
 //! container. Whatever the harness does not delete itself, and nobody scaled in, the updater deletes. All is looked at in the
 //! order in which it was written.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
@@ -33,6 +33,7 @@ const NO_MEMBER: Code = Code::new("replacement-is-no-member");
 const BEYOND_FIRST_TURN: Code = Code::new("beyond-the-first-turn");
 const TAKEN_IN_VAIN: Code = Code::new("taken-without-an-update");
 const OLD_MADE: Code = Code::new("old-pod-made");
+const NOT_AS_IT_WAS: Code = Code::new("not-as-it-was");
 const MADE_TWICE: Code = Code::new("pod-made-twice");
 const MISCOUNTED: Code = Code::new("update-miscounted");
 
@@ -894,17 +895,114 @@ pub fn stopped_after_the_first_turn(history: &History, set: &str, until: usize) 
     }))
 }
 
+/// A pod that was lost, and the one that was made in its place.
+struct Replaced<'a> {
+    lost: Pod<'a>,
+    /// What there was right before.
+    lost_in: Scene<'a>,
+    made: Version<'a>,
+    /// What there was right before.
+    made_in: Scene<'a>,
+}
+
+impl Replaced<'_> {
+    fn is_restored(&self) -> bool {
+        is_alike(self.lost, self.made.pod())
+    }
+}
+
+/// Whether two pods are of one template, as far as cases change it.
+fn is_alike(one: Pod<'_>, other: Pod<'_>) -> bool {
+    revision(&one.0["spec"]) == revision(&other.0["spec"])
+}
+
+/// What was lost otherwise than by the updater, in the order in which it was replaced in its clique.
+fn replaced<'a>(history: &'a History, set: &str) -> Vec<Replaced<'a>> {
+    let excused = taken_away(history);
+    let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
+    let mut missing: BTreeMap<&str, VecDeque<(Pod<'a>, Scene<'a>)>> = BTreeMap::new();
+    walk(history, set, |scene, version| {
+        if version.kind() != "Pod" || version.label(names::PART_OF) != Some(set) {
+            return;
+        }
+        let is_gone = version.change == Change::Deleted || !is_live(version.pod());
+        let before =
+            scene.pods.get(version.uid()).filter(|before| is_gone && excused.contains(before.name()));
+        if let Some(lost) = before.map(|before| before.pod()) {
+            missing
+                .entry(lost.pod_clique().unwrap_or_default())
+                .or_default()
+                .push_back((lost, scene.clone()));
+        }
+        if is_gone || !seen.insert(version.uid()) {
+            return;
+        }
+        let lost = missing.get_mut(version.pod().pod_clique().unwrap_or_default());
+        found.extend(lost.and_then(VecDeque::pop_front).map(|(lost, lost_in)| Replaced {
+            lost,
+            lost_in,
+            made: version,
+            made_in: scene.clone(),
+        }));
+    });
+    found
+}
+
+/// What is lost where the turn has not come, and is replaced before it comes, is replaced with the template that it had (UPD-16).
+///
+/// # Errors
+/// A violation per pod; [`Broken::NotReached`] if nothing was lost so.
+pub fn restored_as_it_was(history: &History, set: &str) -> Ruling {
+    let taken = taken(history, set);
+    let has_come = |scene: &Scene<'_>, pod: Pod<'_>, until: Version<'_>| {
+        let replica: Option<usize> = pod.label(names::REPLICA_INDEX).and_then(|index| index.parse().ok());
+        let said = &scene.set()["status"]["updateProgress"]["currentlyUpdating"];
+        let is_said = list(said).iter().any(|said| count(&said["replicaIndex"]) == replica);
+        let is_done = |taken: &Taken<'_>| taken.replica() == replica && taken.scene.update == scene.update;
+        is_said || taken.iter().any(|taken| is_done(taken) && taken.at.index < until.index)
+    };
+    let replaced = replaced(history, set);
+    let mut judged = replaced.iter().filter(|replaced| {
+        let (lost, made) = (replaced.lost, replaced.made);
+        let is_under_way = replaced.lost_in.update > 0 && replaced.lost_in.is_old(lost);
+        is_under_way && !has_come(&replaced.lost_in, lost, made) && !has_come(&replaced.made_in, lost, made)
+    });
+    let first = judged.next().ok_or_else(|| Broken::NotReached("nothing was lost before its turn".into()))?;
+    none([first].into_iter().chain(judged).filter(|replaced| !replaced.is_restored()).map(|replaced| {
+        let (lost, made) = (replaced.lost.name(), replaced.made.name());
+        let message = format!("{made} took the place of {lost} before its turn, and has another template");
+        violation(NOT_AS_IT_WAS, message).shown_by("made", replaced.made)
+    }))
+}
+
+/// In an update nothing is made with a template of before that has not to be: of it may be what takes the place of one that was
+/// lost and had it (UPD-10, UPD-16).
+///
+/// # Errors
+/// A violation per pod.
+pub fn made_later_is_new_or_restored(history: &History, set: &str) -> Ruling {
+    let replaced = replaced(history, set);
+    let restored = replaced.iter().filter(|replaced| replaced.is_restored());
+    let restored: BTreeSet<_> = restored.map(|replaced| replaced.made.uid()).collect();
+    made_later(history, set, &restored)
+}
+
 /// What is made once an update has begun, for whatever reason, is new: a pod that is made later than an operator may take to
-/// react, or after it said that it is done (UPD-10, UPD-21).
+/// react, or after it said that it is done (UPD-21).
 ///
 /// # Errors
 /// A violation per pod.
 pub fn made_later_is_new(history: &History, set: &str) -> Ruling {
+    made_later(history, set, &BTreeSet::new())
+}
+
+fn made_later(history: &History, set: &str, excused: &BTreeSet<&str>) -> Ruling {
     let mut seen = BTreeSet::new();
     let mut violations = Vec::new();
     walk(history, set, |scene, version| {
         let is_its = version.kind() == "Pod" && version.label(names::PART_OF) == Some(set);
-        if !is_its || version.change == Change::Deleted || !seen.insert(version.uid()) {
+        let is_made = version.change != Change::Deleted && !excused.contains(version.uid());
+        if !is_its || !is_made || !seen.insert(version.uid()) {
             return;
         }
         let Some(changed) = scene.changed else { return };

@@ -279,6 +279,34 @@ fn one_turn_and_no_more() {
     );
 }
 
+/// The first of two replicas is in its turn; of the second, which waits, a pod is lost, and another one made.
+#[rstest::rstest]
+#[case::as_it_was("1a0", "1", 0, "Ok(())")]
+#[case::new("1a0", "2", 0, "1a0-new took the place of 1a0 before its turn, and has another template")]
+#[case::in_its_turn("0a0", "2", 0, "nothing was lost before its turn")]
+#[case::nothing_is_under_way("1a0", "2", 1, "nothing was lost before its turn")]
+fn restored(#[case] lost: &str, #[case] revision: &str, #[case] turn_of: usize, #[case] ruled: &str) {
+    let story = Story::flat().added(pcs(2, "1", json!({"currentGenerationHash": "1"})));
+    let made =
+        ["0a0", "0a1", "1a0", "1a1"].iter().fold(story, |story, name| story.added(pod(name, "1", true)));
+    let begun = made.modified(pcs(2, "2", turn(turn_of))).later(30);
+    let marked = begun.mark(SharedMark::PodLost, json!({"name": lost}));
+    let history = gone(marked, lost).added(pod(&format!("{lost}-new"), revision, true)).end();
+    let ruling = format!("{:?}", restored_as_it_was(&history, "w"));
+    assert!(ruling.contains(ruled), "{ruling}");
+    assert_eq!(made_later_is_new_or_restored(&history, "w"), Ok(()));
+}
+
+/// A pod of the first template that takes nobody's place, or the place of one that an update took.
+#[test]
+fn what_is_made_late_is_new_or_as_it_was() {
+    let late = || changed().later(30);
+    let extra = late().added(pod("0a2", "1", true)).end();
+    assert!(message(made_later_is_new_or_restored(&extra, "w")).contains("made with an old template"));
+    let taken = gone(late(), "0a0").added(pod("0a0-new", "1", true)).end();
+    assert!(message(made_later_is_new_or_restored(&taken, "w")).contains("made with an old template"));
+}
+
 fn on_delete(revision: &str, status: Value) -> Value {
     let mut pcs = pcs(1, revision, status);
     pcs["spec"]["updateStrategy"] = json!({"type": "OnDelete"});

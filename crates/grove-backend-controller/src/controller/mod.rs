@@ -64,6 +64,7 @@ mod pod_gang;
 mod pod_gang_names;
 mod pod_gang_object;
 mod pod_gang_status;
+mod previous_template;
 mod program;
 mod queues;
 mod reconcile_loop;

@@ -18,7 +18,7 @@ use super::ownership::owner_reference;
 use super::pod_clique_object::{CliquePosition, pod_clique};
 use super::pod_gang_names::PodGangNames;
 use super::update_view::{GroupView, is_in_turn};
-use super::writes;
+use super::{previous_template, writes};
 
 /// Reconciles one PodCliqueScalingGroup.
 ///
@@ -37,9 +37,12 @@ pub(super) async fn reconcile(
     }
     let mut cliques =
         Children::new(&context, &*pcsg, &context.caches.pod_cliques, children::pod_clique_change);
-    pod_cliques(&pcs, &pcsg, context.faults.pod_gang_names())
-        .into_iter()
-        .for_each(|clique| cliques.want(clique));
+    for mut clique in pod_cliques(&pcs, &pcsg, context.faults.pod_gang_names()) {
+        if let Some(existing) = cliques.get(&clique.name_any()) {
+            previous_template::keep(&context.caches, &pcs, &existing, &mut clique);
+        }
+        cliques.want(clique);
+    }
     let key = of_group(&pcsg.namespace().unwrap_or_default(), &pcsg.name_any());
     children::all(cliques.finish(&key)).await?;
     if is_in_turn(&pcs, &*pcsg, &context.faults) {

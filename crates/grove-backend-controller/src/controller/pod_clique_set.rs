@@ -22,7 +22,10 @@ use super::error::ReconcileError;
 use super::gang_composition::{self, GangShape};
 use super::generations::of_replica;
 use super::topology_translation::topology_name;
-use super::{autoscaler, init_access, pod_clique_set_objects as objects, pod_gang_object, startup_order};
+use super::{
+    autoscaler, init_access, pod_clique_set_objects as objects, pod_gang_object, previous_template,
+    startup_order,
+};
 use crate::backend::{SchedulerBackend, generation};
 
 /// Reason of the event on a PodCliqueSet whose backend is not enabled (ADM-11).
@@ -74,6 +77,9 @@ async fn writes<'a>(
         for mut clique in objects::standalone_cliques(pcs, i, gang_names) {
             let known = context.remembered.of(&pcs.uid().unwrap_or_default(), &clique.name_any());
             clique.spec.replicas = known.unwrap_or(clique.spec.replicas);
+            if let Some(existing) = cliques.get(&clique.name_any()) {
+                previous_template::keep(caches, pcs, &existing, &mut clique);
+            }
             cliques.want(clique);
         }
         for config in &pcs.spec.template.pod_clique_scaling_groups {

@@ -34,6 +34,7 @@ pub(super) fn pod(
     labels.insert(names::LABEL_POD_INDEX.to_owned(), index.to_string());
     pod.metadata.labels = Some(labels);
     pod.metadata.annotations = pclq.metadata.annotations.clone();
+    pod.annotations_mut().remove(names::ANNOTATION_PREVIOUS_TEMPLATE);
     pod.metadata.owner_references = owner_reference(pclq).map(|owner| vec![owner]);
 
     let PodSpecJson(spec) = &pclq.spec.pod_spec;

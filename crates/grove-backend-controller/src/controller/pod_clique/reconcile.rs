@@ -26,7 +26,7 @@ use crate::controller::gang_view::{
     GangView, has_earlier_pods, is_bound, is_finished, is_former, is_live, is_ready, own_pods,
 };
 use crate::controller::update_view::{CliqueView, is_in_turn};
-use crate::controller::writes;
+use crate::controller::{previous_template, writes};
 
 /// Reason of the event on a PodClique whose pods cannot be created.
 pub(crate) const REASON_POD_CREATE_FAILED: &str = "PodCreateFailed";
@@ -56,6 +56,9 @@ pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
         backend: &*backend,
         generation,
     };
+    if let Some(patch) = previous_template::due(&pcs, &pclq) {
+        writes::patch(&context.client, &*pclq, &patch).await?;
+    }
     let pods = own_pods(&context.caches, &pclq);
     let (scaled, released) = tokio::join!(clique.scale(&pods), clique.release(&pods));
     scaled.and(released)?;
@@ -179,7 +182,9 @@ impl Clique<'_> {
 
     async fn create(&self, index: i32) -> Result<(), ReconcileError> {
         let name = create::pod_name(&self.pclq.name_any());
-        let mut pod = pod::pod(self.pcs, self.pclq, &name, index, &self.context.init_image);
+        let before = previous_template::as_it_was(self.pcs, self.pclq, self.generation, index);
+        let pclq = before.as_ref().unwrap_or(self.pclq);
+        let mut pod = pod::pod(self.pcs, pclq, &name, index, &self.context.init_image);
         let pod_clique = self.pclq.name_any();
         let member = Membership { pod_gang: self.pod_gang, pod_clique: &pod_clique, pod_index: index };
         if self.generation > 0 {

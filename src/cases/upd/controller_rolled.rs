@@ -1,0 +1,88 @@
+//! 1 node x 1 GPU, another of 2 that joins; 3 replicas of a clique of 1 pod without a GPU, and a set of 2 such pods beside
+//! them. The template changes to pods of a GPU: the first replica has it, the second has no room, the third waits for its
+//! turn. The controller's Deployment is rolled then, and afterwards the second node joins.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Isolation, Need, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::lease_watch::LeaseWatch;
+use conformance_driver::limits;
+use conformance_history::{History, MarkName};
+use conformance_judge::life::updates::{self, is_of_revision};
+use conformance_judge::{all, finding, kubelets, leadership};
+use serde_json::Value;
+
+use super::broken_then_repaired::made_to;
+
+const ROLL: MarkName = MarkName::of_case("controller rolled");
+const JOIN: MarkName = MarkName::of_case("node joins");
+/// Mark: every pod is of the last template.
+const UPDATED: MarkName = MarkName::of_case("every pod is of the last template");
+
+const SET: &str = "moulting";
+const BESIDE: &str = "bystander";
+
+/// UPD-25.
+pub(crate) const CASE: Case = Case::new(
+    "The controller is rolled in the middle of an update: no pod is replaced for that, and the next one ends it",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["UPD-25"])
+.nodes(&[nodes(1).gpus(1), nodes(1).gpus(2).joining(1)])
+.isolation(Isolation::Exclusive)
+.needs(&[Need::Kubelets]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let mut lease = test.watch_lease().await?;
+    for set in [SET, BESIDE] {
+        test.submit(set).await?;
+        test.until_converged(set).await?;
+    }
+    if !test.change_templates(SET, |clique| made_to("2", 1, clique)).await? {
+        return Ok(());
+    }
+    let waiting = Awaited::demanded_by("UPD-02", "the second replica in its turn");
+    test.until(waiting, limits::SCHEDULING, |live| {
+        let mut its = live.pods().filter(|pod| pod.pod_clique() == Some("moulting-1-worker"));
+        its.any(|pod| is_of_revision(pod, "2") && pod.gates().is_empty())
+    })
+    .await?;
+    test.mark(ROLL, Value::Null);
+    let (rolled, led) = tokio::join!(roll(test), led_by_another(test, &mut lease));
+    rolled?;
+    led?;
+    test.mark(JOIN, Value::Null);
+    test.nodes_join(1).await?;
+    test.until_updated(SET, "UPD-25").await?;
+    test.mark(UPDATED, Value::Null);
+    Ok(())
+}
+
+async fn roll(test: &TestContext) -> Result<(), Stop> {
+    Ok(test.kind()?.roll_controller().await?)
+}
+
+async fn led_by_another(test: &TestContext, lease: &mut LeaseWatch) -> Result<(), Stop> {
+    let first = lease.holder();
+    let another = |holder: Option<&str>| holder.is_some() && holder != first.as_deref();
+    lease.until(test, "another leader", limits::ROLLOUT, another).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("UPD-25", || {
+        updates::are_admitted(history)?;
+        let (rolled, _) = history.reached(ROLL)?;
+        let joining = history.waited_for(JOIN)?;
+        all([
+            leadership::one_leader_at_a_time(history),
+            kubelets::ran_on(history, rolled, joining),
+            updates::nothing_is_taken(history, BESIDE),
+            updates::only_old_is_taken(history, SET),
+        ])?;
+        history.reached(JOIN)?;
+        let updated = history.waited_for(UPDATED)?;
+        updates::through(&history.before(updated), SET)?;
+        history.reached(UPDATED).map(drop)
+    })]
+}

@@ -1,0 +1,73 @@
+//! 1 node x 8 GPUs; 2 replicas of a clique of 2 pods, each with a GPU. The template changes to pods of 64 GPUs, for which there
+//! is no room, so the first replica stays in its turn. A pod of the second is lost: as it was, it fits. Then the template
+//! changes to pods of a GPU again.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits;
+use conformance_history::{History, MarkName, Pod};
+use conformance_judge::life::updates;
+use conformance_judge::{all, finding};
+use serde_json::Value;
+
+use super::broken_then_repaired::made_to;
+
+/// Mark: what was lost is bound again.
+const RESTORED: MarkName = MarkName::of_case("what was lost is bound again");
+/// Mark: every pod is of the last template.
+const UPDATED: MarkName = MarkName::of_case("every pod is of the last template");
+
+const SET: &str = "relic";
+const CLIQUES: [&str; 2] = ["relic-0-keeper", "relic-1-keeper"];
+
+/// UPD-16.
+pub(crate) const CASE: Case = Case::new(
+    "What is lost before its replica's turn comes back as it was, which an update that is broken does not reach",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["UPD-16"])
+.nodes(&[nodes(1).gpus(8)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    if !test.change_templates(SET, |clique| made_to("2", 64, clique)).await? {
+        return Ok(());
+    }
+    let waits = |pod: &Pod<'_>| pod.node().is_none() && pod.gates().is_empty();
+    let begun = Awaited::demanded_by("UPD-12", "the first turn taken");
+    test.until(begun, limits::SCHEDULING, |live| {
+        live.pods().any(|pod| pod.pod_clique() == Some(CLIQUES[0]) && waits(&pod))
+    })
+    .await?;
+    let before = test.pods_of(CLIQUES[1]);
+    if let Some(lost) = before.first() {
+        test.lose_pod(lost).await?;
+    }
+    let restored = Awaited::demanded_by("UPD-16", "what was lost bound again");
+    test.until(restored, limits::SCHEDULING, |live| {
+        let own = live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUES[1]) && pod.node().is_some());
+        let names: Vec<_> =
+            own.filter(|pod| !pod.is_terminating()).map(|pod| pod.name().to_owned()).collect();
+        names.len() == 2 && names.iter().any(|name| !before.contains(name))
+    })
+    .await?;
+    test.mark(RESTORED, Value::Null);
+    test.change_templates(SET, |clique| made_to("3", 1, clique)).await?;
+    test.until_updated(SET, "UPD-12").await?;
+    test.mark(UPDATED, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("UPD-16", || {
+        updates::are_admitted(history)?;
+        all([updates::restored_as_it_was(history, SET), updates::only_old_is_taken(history, SET)])?;
+        history.reached(RESTORED)?;
+        let updated = history.waited_for(UPDATED)?;
+        updates::through(&history.before(updated), SET)?;
+        history.reached(UPDATED).map(drop)
+    })]
+}
