@@ -40,6 +40,7 @@ static COLUMN: Column = Column {
         Feature::Kubelet,
         Feature::Autoscaling,
         Feature::StartupOrder,
+        Feature::RevisionedRestore,
         Feature::PodGangStatus,
         Feature::Metrics,
     ],

@@ -78,6 +78,7 @@ static POD_GROUP: Column = Column {
         Feature::PodGangStatus,
         Feature::Metrics,
         Feature::FreshGang,
+        Feature::RevisionedRestore,
         Feature::HalfGangRelease,
     ],
     why_not: &[
@@ -110,6 +111,7 @@ static POD_GANG: Column = Column {
         Feature::PodGangStatus,
         Feature::Metrics,
         Feature::FreshGang,
+        Feature::RevisionedRestore,
     ],
     why_not: &[
         (
@@ -147,6 +149,7 @@ static TREE: Column = Column {
         Feature::PodGangStatus,
         Feature::Metrics,
         Feature::FreshGang,
+        Feature::RevisionedRestore,
     ],
     why_not: &[NO_PLACE_PER_REPLICA, NEVER_HALF, FIXED_SIZE, PREFERRED, RESOURCE, EXTERNAL],
     gates: &[("GenericWorkload", "AON-02"), TOPOLOGY_GATE, ("CompositePodGroup", "AON-08")],

@@ -43,6 +43,7 @@ static COLUMN: Column = Column {
         Feature::PodGangStatus,
         Feature::Metrics,
         Feature::FreshGang,
+        Feature::RevisionedRestore,
     ],
     why_not: &[
         NO_PLACE_PER_REPLICA,

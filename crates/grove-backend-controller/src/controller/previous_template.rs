@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::caches::Caches;
+use super::faults::Faults;
 use super::gang_view::{is_live, own_pods};
 use super::update_view::{awaits_turn, rolls};
 
@@ -61,14 +62,15 @@ pub(super) fn keep(caches: &Caches, pcs: &PodCliqueSet, existing: &PodClique, wa
     wanted.annotations_mut().insert(ANNOTATION_PREVIOUS_TEMPLATE.to_owned(), json!(previous).to_string());
 }
 
-/// The PodClique as it was when the pod of that index was made that is to be made again, unless it is to be new.
+/// The PodClique as it was when the pod of that generation and index was made that is to be made again, unless it is to be
+/// new.
 pub(super) fn as_it_was(
     pcs: &PodCliqueSet,
     pclq: &PodClique,
-    generation: u64,
-    index: i32,
+    faults: &Faults,
+    (generation, index): (u64, i32),
 ) -> Option<PodClique> {
-    let previous = kept(pclq).filter(|_| awaits_turn(pcs, pclq))?;
+    let previous = kept(pclq).filter(|_| awaits_turn(pcs, pclq, faults))?;
     if index >= previous.replicas || generation != previous.generation {
         return None;
     }
@@ -84,11 +86,11 @@ pub(super) fn as_it_was(
 
 /// The patch that brings what a PodClique keeps up to date: nothing once its turn has come, and of fewer pods once it is
 /// scaled in.
-pub(super) fn due(pcs: &PodCliqueSet, pclq: &PodClique) -> Option<Value> {
+pub(super) fn due(pcs: &PodCliqueSet, pclq: &PodClique, faults: &Faults) -> Option<Value> {
     let annotation =
         |value: Value| json!({"metadata": {"annotations": {ANNOTATION_PREVIOUS_TEMPLATE: value}}});
     pclq.annotations().get(ANNOTATION_PREVIOUS_TEMPLATE)?;
-    let Some(previous) = kept(pclq).filter(|_| awaits_turn(pcs, pclq)) else {
+    let Some(previous) = kept(pclq).filter(|_| awaits_turn(pcs, pclq, faults)) else {
         return Some(annotation(Value::Null));
     };
     let replicas = pclq.spec.replicas;
@@ -146,7 +148,7 @@ mod tests {
         #[case] restored: bool,
     ) {
         let (set, pclq) = updating(replica);
-        let before = as_it_was(&set, &pclq, generation, index);
+        let before = as_it_was(&set, &pclq, &Faults::default(), (generation, index));
         assert_eq!(before.is_some(), restored);
         if let Some(before) = before {
             assert_eq!(before.spec.pod_spec.0["containers"][0]["name"], "old");
@@ -160,11 +162,11 @@ mod tests {
     fn nothing_is_kept_beyond_the_turn() {
         let (set, pclq) = updating(0);
         let gone = json!({"metadata": {"annotations": {ANNOTATION_PREVIOUS_TEMPLATE: null}}});
-        assert_eq!(due(&set, &pclq), Some(gone));
+        assert_eq!(due(&set, &pclq, &Faults::default()), Some(gone));
         let (set, mut pclq) = updating(1);
-        assert_eq!(due(&set, &pclq), None);
+        assert_eq!(due(&set, &pclq, &Faults::default()), None);
         pclq.spec.replicas = 1;
-        let patch = due(&set, &pclq).unwrap();
+        let patch = due(&set, &pclq, &Faults::default()).unwrap();
         let said = patch["metadata"]["annotations"][ANNOTATION_PREVIOUS_TEMPLATE].as_str().unwrap();
         assert!(said.contains("\"replicas\":1"), "{said}");
     }
@@ -175,9 +177,12 @@ mod tests {
         let status = set.status.as_mut().unwrap();
         let progress = status.update_progress.as_mut().unwrap();
         progress.update_ended_at = progress.update_started_at.clone();
-        assert!(as_it_was(&set, &pclq, 0, 0).is_none());
-        assert!(due(&set, &pclq).is_some());
+        assert!(as_it_was(&set, &pclq, &Faults::default(), (0, 0)).is_none());
+        assert!(due(&set, &pclq, &Faults::default()).is_some());
         set.status = None;
-        assert!(as_it_was(&set, &pclq, 0, 0).is_some(), "the status does not tell of it yet");
+        assert!(
+            as_it_was(&set, &pclq, &Faults::default(), (0, 0)).is_some(),
+            "the status does not tell of it yet"
+        );
     }
 }

@@ -46,14 +46,13 @@ pub(super) fn told_generation(pcs: &PodCliqueSet) -> Option<String> {
 }
 
 /// Whether the PodCliqueSet replica of a PodClique is still to have its turn in an update, of which the status may not tell yet.
-pub(super) fn awaits_turn(pcs: &PodCliqueSet, pclq: &PodClique) -> bool {
+pub(super) fn awaits_turn(pcs: &PodCliqueSet, pclq: &PodClique, faults: &Faults) -> bool {
     if !rolls(pcs) || told_generation(pcs).is_none() {
         return rolls(pcs);
     }
     let progress = pcs.status.as_ref().and_then(|status| status.update_progress.as_ref());
     let is_under_way = progress.is_some_and(|progress| progress.update_ended_at.is_none());
-    let index = pclq.labels().get(LABEL_PCS_REPLICA_INDEX).and_then(|index| index.parse().ok());
-    is_under_way && replica_in_turn(pcs) != index
+    is_under_way && !is_in_turn(pcs, pclq, faults)
 }
 
 /// Whether what has these labels is of the replica in which pods may be taken down now.

@@ -56,7 +56,7 @@ pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
         backend: &*backend,
         generation,
     };
-    if let Some(patch) = previous_template::due(&pcs, &pclq) {
+    if let Some(patch) = previous_template::due(&pcs, &pclq, &context.faults) {
         writes::patch(&context.client, &*pclq, &patch).await?;
     }
     let pods = own_pods(&context.caches, &pclq);
@@ -182,7 +182,8 @@ impl Clique<'_> {
 
     async fn create(&self, index: i32) -> Result<(), ReconcileError> {
         let name = create::pod_name(&self.pclq.name_any());
-        let before = previous_template::as_it_was(self.pcs, self.pclq, self.generation, index);
+        let before =
+            previous_template::as_it_was(self.pcs, self.pclq, &self.context.faults, (self.generation, index));
         let pclq = before.as_ref().unwrap_or(self.pclq);
         let mut pod = pod::pod(self.pcs, pclq, &name, index, &self.context.init_image);
         let pod_clique = self.pclq.name_any();
