@@ -50,7 +50,7 @@ fn seconds(from: Timestamp, to: Timestamp) -> f64 {
 /// What a part has taken by now.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Took {
-    processor: Duration,
+    pub(super) processor: Duration,
     peak_bytes: u64,
 }
 

@@ -37,13 +37,9 @@ pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
     if told.any(|(_, mark)| is_stood_in_for(&mark.detail, target.backend())) {
         return Ok(());
     }
-    let passes = passes(course);
-    if passes.is_empty() {
-        return Ok(());
-    }
-    let mut passes = passes.into_iter().peekable();
     let mut sets: BTreeMap<&str, Vec<Watched>> = BTreeMap::new();
     let mut bound: Bound<'_> = BTreeMap::new();
+    let mut passes = passes(course).into_iter().peekable();
     let mut blamed: BTreeSet<String> = BTreeSet::new();
     let mut violations: Vec<Violation> = Vec::new();
     let mut look = |pass: &Pass, sets: &BTreeMap<&str, Vec<Watched>>, bound: &Bound<'_>| {
@@ -57,6 +53,10 @@ pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
     for version in &course.versions {
         while let Some(pass) = passes.next_if(|pass| pass.ended < version.revision()) {
             look(&pass, &sets, &bound);
+        }
+        // What comes later nobody looks at.
+        if passes.peek().is_none() {
+            break;
         }
         if let Some(prefix) = recycled.get(&version.index) {
             let is_its = |clique: &str| clique.starts_with(prefix.as_str());
