@@ -308,6 +308,16 @@ pub(crate) struct RunArgs {
     /// Run a generated workload that was written to a file.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "clauses", "tiers", "workload"])]
     pub generated: Option<PathBuf>,
+    /// Run gangs of mixed shapes at scale instead of the suite's cases, --pods of them on this many simulated nodes with this
+    /// many GPUs each, on a control plane of one backend (of kube-scheduler's gang scopes PodGang, unless --scope says
+    /// otherwise). Judges them bound and deleted, measures both, and what the scheduler takes for the same without an operator.
+    #[arg(long, value_name = "NODESxGPUS", requires = "pods",
+          conflicts_with_all = ["cases", "clauses", "tiers", "workload", "generate", "generated", "shard", "trainjob",
+                                "cluster", "upgrade_from"])]
+    pub scale: Option<String>,
+    /// Pods for --scale; three of four ask for a GPU.
+    #[arg(long, value_name = "N", requires = "scale", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub pods: Option<u32>,
     /// Folder for the report, histories and artifacts.
     #[arg(long, value_name = "DIR", default_value = "conformance-report")]
     pub report_dir: PathBuf,

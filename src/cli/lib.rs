@@ -20,6 +20,7 @@ mod remaining;
 mod replay;
 mod report;
 mod run;
+mod scale;
 mod select;
 mod shell;
 mod soak;

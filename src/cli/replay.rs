@@ -23,7 +23,8 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
     let file = File::open(&args.history).map_err(|e| usage(e.to_string()))?;
     let history = History::read(BufReader::new(file), header(args)?).map_err(|e| usage(e.to_string()))?;
     let id = &history.header.case;
-    let case = match workload::replayed(id).or_else(|| generated::replayed(&history)) {
+    let replayed = workload::replayed(id).or_else(|| generated::replayed(&history));
+    let case = match replayed.or_else(|| generated::scale::replayed(&history)) {
         Some(case) => case,
         None => cases::case(id).ok_or_else(|| {
             let all: Vec<_> = cases::all().map(|case| case.id).collect();

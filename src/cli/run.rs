@@ -21,7 +21,7 @@ use conformance_run::workload;
 
 use super::args::{EXISTING, Install, ProviderArgs, ProviderName, RunArgs, Versions};
 use super::output::{self, Console};
-use super::{Failure, cluster_spec, generated, given, operator, provider, run_id, select};
+use super::{Failure, cluster_spec, generated, given, operator, provider, run_id, scale, select};
 
 /// Runs.
 ///
@@ -37,6 +37,7 @@ pub(crate) async fn run(args: &RunArgs, interruption: &Arc<Interruption>) -> Res
             folder.display()
         )));
     }
+    scale::size(args)?;
     let usual = || Versions::from(select::version_for(scope(args).as_deref()));
     let versions = args.kubernetes.unwrap_or_else(usual);
     let report = match versions.all().as_slice() {
@@ -295,6 +296,7 @@ pub(crate) fn write(folder: &Path, report: &Report) -> Result<(), Failure> {
     let files = report::write_all(folder, report);
     // What cannot be written can still be read here.
     output::data(&report::terminal(report));
+    scale::lines(report).iter().for_each(|line| output::data(line));
     if std::env::var_os("GITHUB_ACTIONS").is_some() {
         report::annotations(report).iter().for_each(|line| output::say(line));
     }
@@ -330,6 +332,11 @@ fn concurrency(args: &RunArgs) -> usize {
 }
 
 fn plan(kubernetes: Kubernetes, args: &RunArgs) -> Result<Plan, Failure> {
+    if let Some(size) = scale::size(args)? {
+        let targets = select::targets_declaring(&args.backend, args.scope.as_deref(), &args.features)?;
+        let target = scale::column(&args.backend, select::on(kubernetes, targets, args.scope.as_deref())?)?;
+        return Ok(generated::plan(vec![target], vec![size.case()]));
+    }
     if let Some(cases) = generated::cases(args)? {
         let targets = select::targets_declaring(&args.backend, args.scope.as_deref(), &args.features)?;
         let plan = generated::plan(select::on(kubernetes, targets, args.scope.as_deref())?, cases);
@@ -454,9 +461,10 @@ fn reproduce(kubernetes: Kubernetes, args: &RunArgs) -> String {
     if args.timeout_scale != 1.0 {
         words.push(format!("--timeout-scale {}", args.timeout_scale));
     }
-    match (&args.workload, &args.nodes, &args.generated) {
-        (Some(file), Some(nodes), _) => words.push(format!("--workload {} --nodes {nodes}", quoted(file))),
-        (_, _, Some(file)) => words.push(format!("--generated {}", quoted(file))),
+    match (&args.workload, &args.nodes, &args.generated, &args.scale, args.pods) {
+        (Some(file), Some(nodes), ..) => words.push(format!("--workload {} --nodes {nodes}", quoted(file))),
+        (_, _, Some(file), ..) => words.push(format!("--generated {}", quoted(file))),
+        (.., Some(nodes), Some(pods)) => words.push(format!("--scale {nodes} --pods {pods}")),
         _ => words.push("--case {case}".into()),
     }
     words.push("{target}".into());

@@ -241,11 +241,19 @@ pub(crate) fn unknown(what: &str, word: &str, all: &[&str], more: &str) -> Failu
 /// # Errors
 /// [`Failure::Usage`].
 pub(crate) fn nodes(word: &str) -> Result<(u32, u32), Failure> {
+    nodes_of("--nodes", word, 1000)
+}
+
+/// The same of another option, with at most so many nodes.
+///
+/// # Errors
+/// [`Failure::Usage`].
+pub(crate) fn nodes_of(option: &str, word: &str, most: u32) -> Result<(u32, u32), Failure> {
     let wrong =
-        || Failure::Usage(format!("--nodes {word}: expected NODESxGPUS, e.g. 8x8 for 8 nodes of 8 GPUs"));
+        || Failure::Usage(format!("{option} {word}: expected NODESxGPUS, e.g. 8x8 for 8 nodes of 8 GPUs"));
     let (count, gpus) = word.split_once('x').ok_or_else(wrong)?;
     match (count.parse(), gpus.parse()) {
-        (Ok(count @ 1..=1000), Ok(gpus @ 0..=1000)) => Ok((count, gpus)),
+        (Ok(count), Ok(gpus @ 0..=1000)) if (1..=most).contains(&count) => Ok((count, gpus)),
         _ => Err(wrong()),
     }
 }

@@ -36,6 +36,7 @@ pub mod node_pools;
 pub mod nodes;
 pub mod operator;
 pub mod own_program;
+pub mod peak_memory;
 mod plain_http;
 pub mod preflight;
 pub mod process;

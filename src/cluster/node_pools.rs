@@ -5,6 +5,7 @@
 //! need before it begins, so that two cases never wait for each other's.
 
 use futures::future::try_join_all;
+use futures::stream::{self, TryStreamExt};
 use kube::Client;
 use serde_json::json;
 
@@ -14,6 +15,9 @@ use super::{ClusterError, deploy};
 
 /// The simulated node of canary pods.
 pub const CANARY_NODE: &str = "canary";
+
+/// Requests at a time that make nodes: an API server refuses what is too much at once.
+const CREATORS: usize = 32;
 
 /// Where nodes come from.
 pub enum NodePools {
@@ -107,8 +111,11 @@ impl NodePools {
     ) -> Result<Vec<NodeSpec>, ClusterError> {
         match self {
             Self::Simulated(client) => {
-                let objects: Vec<_> = nodes.iter().map(NodeSpec::object).collect();
-                try_join_all(objects.iter().map(|node| deploy::create_unless_there(client, node))).await?;
+                stream::iter(nodes.iter().map(|node| Ok::<_, ClusterError>(node.object())))
+                    .try_for_each_concurrent(CREATORS, |node| async move {
+                        deploy::create_unless_there(client, &node).await
+                    })
+                    .await?;
                 Ok(nodes)
             }
             Self::Workers(workers) => workers.add(pool, nodes, scarce).await,

@@ -45,6 +45,11 @@ pub fn spent(own: &str) -> BTreeMap<String, Duration> {
     spent
 }
 
+/// Processor time of a process that runs, in user and kernel mode.
+pub fn of_process(pid: u32) -> Option<Duration> {
+    of(&pid.to_string())
+}
+
 /// Processor time of a process by `/proc`.
 fn of(process: &str) -> Option<Duration> {
     in_stat(&std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?)

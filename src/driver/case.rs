@@ -10,6 +10,7 @@ use conformance_judge::invariants::Invariant;
 use futures::future::BoxFuture;
 
 use crate::context::{Stop, TestContext};
+use crate::recorder::Keep;
 
 /// A conformance case: a file of a group's folder in `cases/`, with its manifest beside it.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +33,8 @@ pub struct Case {
     pub only: &'static [Target],
     /// The invariants that it breaks on purpose, each with the reason.
     pub breaks: &'static [(Invariant, &'static str)],
+    /// What its history records of each version; everything if it says nothing.
+    pub keep: Option<Keep>,
     /// Acts.
     pub drive: Drive,
     /// Judges.
@@ -155,6 +158,7 @@ impl Case {
             needs: &[],
             only: &[],
             breaks: &[],
+            keep: None,
             drive,
             judge,
         }
@@ -200,6 +204,12 @@ impl Case {
     #[must_use]
     pub const fn breaks(self, breaks: &'static [(Invariant, &'static str)]) -> Self {
         Self { breaks, ..self }
+    }
+
+    /// With a history that records no more of each version than this leaves.
+    #[must_use]
+    pub const fn keeping(self, keep: Keep) -> Self {
+        Self { keep: Some(keep), ..self }
     }
 
     /// The group: the part of the id before the `/`.

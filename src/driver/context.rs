@@ -146,7 +146,11 @@ impl TestContext {
                     || object["metadata"]["name"] == pool.as_str()
             }
         };
-        self.tracked.push(self.test_cluster.recorder.track(&namespace, belongs));
+        let recorder = &self.test_cluster.recorder;
+        self.tracked.push(match self.case.keep {
+            Some(keep) => recorder.track_part(&namespace, belongs, keep),
+            None => recorder.track(&namespace, belongs),
+        });
     }
 
     /// The base PodGang of a PodCliqueSet's first replica, which there is by now.

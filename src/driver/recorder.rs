@@ -23,7 +23,7 @@ use tokio::task::JoinSet;
 
 use self::health::Health;
 pub use self::health::RecorderError;
-pub use self::logs::Tracked;
+pub use self::logs::{Keep, Tracked};
 use self::logs::{Listed, Logs};
 use self::watching::{Watching, api_versions, list};
 
@@ -134,7 +134,18 @@ impl Recorder {
     /// Follows a namespace for as long as what is returned is there: to be called before anything of it exists. Of the
     /// objects that lie in no namespace, its log takes those that `belong` to it.
     pub fn track(&self, namespace: &str, belong: impl Fn(&Value) -> bool + Send + Sync + 'static) -> Tracked {
-        self.logs.track(namespace, Box::new(belong))
+        self.logs.track(namespace, Box::new(belong), None)
+    }
+
+    /// The same, with a log that records of each version in the namespace only what `keep` leaves, and none that shows
+    /// nothing new: for who has more objects than memory for their histories.
+    pub fn track_part(
+        &self,
+        namespace: &str,
+        belong: impl Fn(&Value) -> bool + Send + Sync + 'static,
+        keep: Keep,
+    ) -> Tracked {
+        self.logs.track(namespace, Box::new(belong), Some(keep))
     }
 
     /// Adds a mark to the log of a namespace that is followed.

@@ -8,12 +8,15 @@
 //! - [`plan`]: the workload as data, as it is written into a file and read from one;
 //! - `draw`: one from a seed; `course`: what the operations make of it, and whether they apply;
 //! - `drive`, `judge`: the case; `shrink`: smaller ones, of which a failing run takes those that fail alike.
+//!
+//! [`scale`] is another sort: one workload, as large as is asked for.
 
 mod course;
 mod draw;
 mod drive;
 mod judge;
 pub mod plan;
+pub mod scale;
 mod shrink;
 
 use std::collections::BTreeMap;

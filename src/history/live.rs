@@ -48,6 +48,17 @@ impl Live {
         self.objects.values().map(Arc::as_ref)
     }
 
+    /// The same objects in parts, each under the name that `part_of` gives to it; without a name it is in none.
+    pub fn parts<'a>(&'a self, part_of: impl Fn(&'a Value) -> Option<&'a str>) -> BTreeMap<&'a str, Self> {
+        let mut parts: BTreeMap<&str, Self> = BTreeMap::new();
+        for (key, object) in &self.objects {
+            if let Some(part) = part_of(object) {
+                parts.entry(part).or_default().objects.insert(key.clone(), object.clone());
+            }
+        }
+        parts
+    }
+
     /// How many pods of a PodCliqueSet are bound.
     pub fn bound_of(&self, set: &str) -> usize {
         let is_its = |pod: &Pod<'_>| {

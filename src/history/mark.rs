@@ -93,6 +93,8 @@ shared_marks! {
     MetricsRead = "metrics read",
     /// The end of a watch over what should not change: `{"seconds"}`.
     WatchedForRest = "watched for rest",
+    /// What was measured beside what is judged, by name.
+    Measured = "measured",
     /// A wait ran out: `{"condition"}`.
     WaitRanOut = "wait ran out",
     /// The driver went on after a wait that had run out: what it judges does not depend on that.

@@ -34,6 +34,9 @@ use timeline::{Readable, Timeline};
 /// The page's file in a report's folder.
 pub const PAGE: &str = "report.html";
 
+/// Of a history that is longer, in bytes, there is no timeline: nobody could read it, and to make it takes gigabytes.
+const LONGEST: u64 = 64 << 20;
+
 /// A page that could not be made of its template.
 #[derive(Debug)]
 pub struct Unrendered(askama::Error);
@@ -86,6 +89,10 @@ fn read(case: &CaseResult, folder: &Path) -> Result<History, String> {
     };
     let name = format!("{artifacts}/history.jsonl");
     let file = File::open(folder.join(&name)).map_err(|error| format!("{name}: {error}"))?;
+    let length = file.metadata().map_err(|error| format!("{name}: {error}"))?.len();
+    if length > LONGEST {
+        return Err(format!("{name} is too long for a timeline: {} MB", length / 1_000_000));
+    }
     let history = History::read(BufReader::new(file), None).map_err(|error| format!("{name}: {error}"))?;
     match history.header.case == case.id {
         true => Ok(history),

@@ -48,6 +48,7 @@ impl CaseResult {
             reproduce: None,
             artifacts: None,
             excepted_writes: Vec::new(),
+            figures: serde_json::Map::new(),
         }
     }
 }

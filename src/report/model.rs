@@ -313,6 +313,9 @@ pub struct CaseResult {
     /// (GANG-11).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excepted_writes: Vec<ExceptedWrites>,
+    /// What it measured beside what it judges, by name: of `run --scale`.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub figures: Map<String, Value>,
 }
 
 /// Writes of one writer to one object.

@@ -288,6 +288,7 @@ pub fn of_attempts(mut attempts: Vec<CaseResult>, target: Target) -> CaseResult 
         artifacts: last.artifacts,
         probed: last.probed,
         excepted_writes: last.excepted_writes,
+        figures: last.figures,
         ..judged
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use conformance_cluster::local::{LocalCluster, Part};
 use conformance_cluster::nodes::{NodeSpec, PODS};
-use conformance_cluster::{ClusterError, deploy, processor_time};
+use conformance_cluster::{ClusterError, deploy, peak_memory, processor_time};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
@@ -90,8 +90,8 @@ pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<
         "{pods} pods of {GANGS} PodGangs created, referenced, ungated: {:.1} s, {rate:.0} pods/s",
         ungated.as_secs_f64()
     ));
-    if let Some(peak) = cluster.pid(Part::Controller).and_then(peak_memory) {
-        output::data(&format!("controller, peak resident memory: {} MB", peak / 1000));
+    if let Some(peak) = cluster.pid(Part::Controller).and_then(peak_memory::of_process) {
+        output::data(&format!("controller, peak resident memory: {} MB", peak / 1_000_000));
     }
     output::data(&format!(
         "the whole control plane, resident memory: {} MB",
@@ -161,11 +161,4 @@ fn print(what: &str, durations: &mut [Duration]) {
         seconds(durations.len() - 1),
         durations.len()
     ));
-}
-
-/// Peak resident memory of a process, kB.
-fn peak_memory(pid: u32) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    line.split_whitespace().nth(1)?.parse().ok()
 }

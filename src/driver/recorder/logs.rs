@@ -16,11 +16,17 @@ use tokio::sync::watch;
 /// Which objects of the cluster belong to a case.
 pub(super) type Belongs = Box<dyn Fn(&Value) -> bool + Send + Sync>;
 
+/// What a log records of a version of an object in its namespace: it may take away what nobody reads; `false` if there is
+/// nothing to record.
+pub type Keep = fn(Change, &mut Value) -> bool;
+
 /// One namespace's.
 struct Log {
     /// How many follow it.
     guards: usize,
     belongs: Belongs,
+    /// `None` if it records every version whole.
+    keep: Option<Keep>,
     entries: Vec<Entry>,
     /// The namespace's objects.
     live: Live,
@@ -30,6 +36,22 @@ struct Log {
 }
 
 impl Log {
+    /// Takes from a version what is not recorded; `false` if nothing of it is, or nothing that differs from the last one.
+    fn keeps(&self, kind: &str, change: Change, object: &mut Value) -> bool {
+        let Some(keep) = self.keep else { return true };
+        keep(change, object) && !(change == Change::Modified && self.is_known(kind, object))
+    }
+
+    /// Whether an object differs from what there is by its resourceVersion alone.
+    fn is_known(&self, kind: &str, object: &mut Value) -> bool {
+        let Some(known) = self.live.get(kind, name(object)) else { return false };
+        let version = object["metadata"]["resourceVersion"].take();
+        object["metadata"]["resourceVersion"] = known["metadata"]["resourceVersion"].clone();
+        let is_known = known == object;
+        object["metadata"]["resourceVersion"] = version;
+        is_known
+    }
+
     fn push(&mut self, what: What) {
         self.entries.push(Entry { at: Timestamp::now(), what });
         self.length.send_replace(self.entries.len());
@@ -93,13 +115,14 @@ impl Logs {
     }
 
     /// Follows a namespace from now on; its log begins with those objects of the cluster that belong to it already.
-    pub(super) fn track(&self, namespace: &str, belongs: Belongs) -> Tracked {
+    pub(super) fn track(&self, namespace: &str, belongs: Belongs, keep: Option<Keep>) -> Tracked {
         self.write(|inner| {
             let cluster = &inner.cluster;
             let log = inner.by_namespace.entry(namespace.into()).or_insert_with(|| {
                 let mut log = Log {
                     guards: 0,
                     belongs,
+                    keep,
                     entries: Vec::new(),
                     live: Live::default(),
                     seen: HashMap::new(),
@@ -240,9 +263,11 @@ impl Inner {
             self.record_of_cluster(kind, Recorded { change, object: object.into() });
         } else if let Some(log) = self.by_namespace.get_mut(&namespace) {
             log.seen.insert((kind.to_owned(), name(&object).to_owned()), version);
-            let recorded = Recorded { change, object: object.into() };
-            log.live.apply(&recorded);
-            log.push(What::Object(recorded));
+            if log.keeps(kind, change, &mut object) {
+                let recorded = Recorded { change, object: object.into() };
+                log.live.apply(&recorded);
+                log.push(What::Object(recorded));
+            }
         }
         self.reach(kind, version);
     }
@@ -330,9 +355,33 @@ mod tests {
     }
 
     #[test]
+    fn of_a_part_only_what_is_new_in_it_is_recorded() {
+        fn named(_: Change, object: &mut Value) -> bool {
+            if let Some(fields) = object.as_object_mut() {
+                fields.remove("status");
+            }
+            object["kind"] != "Event"
+        }
+        let logs = Logs::new();
+        let _tracked = logs.track("ns", Box::new(of_pool), Some(named));
+        let mut pod = object("Pod", "ns", "a", 1);
+        logs.record("Pod", Change::Added, pod.clone());
+        pod["status"] = json!({"phase": "Running"});
+        pod["metadata"]["resourceVersion"] = json!("2");
+        logs.record("Pod", Change::Modified, pod.clone());
+        logs.record("Event", Change::Added, object("Event", "ns", "e", 3));
+        pod["metadata"]["resourceVersion"] = json!("4");
+        pod["spec"] = json!({"nodeName": "n"});
+        logs.record("Pod", Change::Modified, pod.clone());
+        logs.record("Pod", Change::Deleted, pod);
+        assert_eq!(told(&logs, "ns"), ["Added Pod a", "Modified Pod a", "Deleted Pod a"]);
+        assert_eq!(logs.read().reached.get("Event"), Some(&3), "what is not recorded was seen");
+    }
+
+    #[test]
     fn what_happens_elsewhere_costs_nothing() {
         let logs = Logs::new();
-        let tracked = logs.track("ns", Box::new(of_pool));
+        let tracked = logs.track("ns", Box::new(of_pool), None);
         for version in 0..10_000 {
             logs.record("Pod", Change::Modified, object("Pod", "of-others", "p", version));
             logs.record(
@@ -359,7 +408,7 @@ mod tests {
     #[test]
     fn the_order_is_that_of_arrival() {
         let logs = Logs::new();
-        let _tracked = logs.track("ns", Box::new(of_pool));
+        let _tracked = logs.track("ns", Box::new(of_pool), None);
         logs.record("Pod", Change::Added, object("Pod", "ns", "p", 5));
         logs.record("Node", Change::Added, node("n", 4, 0, "True"));
         logs.mark("ns", Mark { name: "m".into(), detail: Value::Null });
@@ -375,8 +424,8 @@ mod tests {
         let logs = Logs::new();
         logs.record("Node", Change::Added, node("n", 4, 0, "True"));
         logs.record("ClusterTopologyBinding", Change::Added, object("ClusterTopologyBinding", "", "t", 5));
-        let first = logs.track("ns", Box::new(of_pool));
-        let second = logs.track("ns", Box::new(of_pool));
+        let first = logs.track("ns", Box::new(of_pool), None);
+        let second = logs.track("ns", Box::new(of_pool), None);
         assert_eq!(told(&logs, "ns"), ["Added Node n"]);
         drop(first);
         assert_eq!(told(&logs, "ns"), ["Added Node n"], "somebody still follows it");
@@ -387,7 +436,7 @@ mod tests {
     #[test]
     fn what_a_later_list_does_not_show_is_gone() {
         let logs = Logs::new();
-        let _tracked = logs.track("ns", Box::new(of_pool));
+        let _tracked = logs.track("ns", Box::new(of_pool), None);
         for name in ["stays", "goes"] {
             logs.record("Pod", Change::Added, object("Pod", "ns", name, 5));
         }
@@ -417,7 +466,7 @@ mod tests {
         #[case] lacks: Option<&str>,
     ) {
         let logs = Logs::new();
-        let _tracked = logs.track("ns", Box::new(of_pool));
+        let _tracked = logs.track("ns", Box::new(of_pool), None);
         logs.record("Pod", Change::Added, object("Pod", "ns", "a", 3));
         let items = items.iter().map(|(name, version)| ((*name).to_owned(), *version)).collect();
         let listed = Listed { kind: "Pod", version: Some(version), items };

@@ -60,6 +60,8 @@ fn released_with(version: &Version<'_>, before: &[&str], gates: &[&str]) -> Opti
 #[derive(Default)]
 struct There<'a> {
     pod_gangs: BTreeMap<&'a str, Version<'a>>,
+    /// The uids of those that list a PodClique, by its name.
+    listing: BTreeMap<&'a str, BTreeSet<&'a str>>,
     /// PodGangs as they were when they were deleted.
     gone: Vec<Version<'a>>,
     /// Gang resources of the kind that pods join, by name.
@@ -70,10 +72,19 @@ impl<'a> There<'a> {
     fn follow(&mut self, version: &Version<'a>, joined: Option<&str>) {
         let is_there = version.change != Change::Deleted;
         match version.kind() {
-            "PodGang" if is_there => drop(self.pod_gangs.insert(version.uid(), *version)),
             "PodGang" => {
-                self.pod_gangs.remove(version.uid());
-                self.gone.push(*version);
+                let uid = version.uid();
+                for clique in self.pod_gangs.remove(uid).iter().flat_map(listed) {
+                    self.listing.entry(clique).or_default().remove(uid);
+                }
+                if is_there {
+                    for clique in listed(version) {
+                        self.listing.entry(clique).or_default().insert(uid);
+                    }
+                    self.pod_gangs.insert(uid, *version);
+                } else {
+                    self.gone.push(*version);
+                }
             }
             kind if Some(kind) == joined && is_there => drop(self.groups.insert(version.name())),
             kind if Some(kind) == joined => drop(self.groups.remove(version.name())),
@@ -93,7 +104,8 @@ impl<'a> There<'a> {
 
     /// The PodGangs that list a PodClique.
     fn listing(&self, clique: Option<&str>) -> impl Iterator<Item = &Version<'a>> {
-        self.pod_gangs.values().filter(move |gang| lists(gang, clique))
+        let uids = clique.and_then(|clique| self.listing.get(clique)).into_iter().flatten();
+        uids.filter_map(|uid| self.pod_gangs.get(uid))
     }
 }
 
@@ -132,10 +144,9 @@ pub(super) fn names_its_gang(course: &Course<'_>) -> Ruling {
     })
 }
 
-/// Whether a PodGang has a PodClique among its podgroups.
-fn lists(pod_gang: &Version<'_>, clique: Option<&str>) -> bool {
-    let mut podgroups = list(&pod_gang.object["spec"]["podgroups"]).iter();
-    podgroups.any(|podgroup| podgroup["name"].as_str() == clique)
+/// The PodCliques that a PodGang has among its podgroups.
+fn listed<'a>(pod_gang: &Version<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
+    list(&pod_gang.object["spec"]["podgroups"]).iter().filter_map(|podgroup| podgroup["name"].as_str())
 }
 
 fn is_initialized(version: &Version<'_>) -> bool {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use conformance_cluster::{ClusterError, deploy, process};
+use conformance_cluster::{ClusterError, deploy, peak_memory, process};
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Outcome;
@@ -18,6 +18,7 @@ use conformance_history::{History, SharedMark};
 use conformance_judge::idle_writes;
 use conformance_report::{CaseResult, ExceptedWrites, Seconds};
 use futures::FutureExt;
+use serde_json::{Map, Value};
 
 use super::{Environment, Origin};
 use crate::artifacts::Artifacts;
@@ -218,6 +219,7 @@ impl Environment {
         }
         let mut result = CaseResult::new(case.id, case.title, judgements);
         result.excepted_writes = excepted_writes(&history);
+        result.figures = figures(&history);
         result.artifacts = artifacts.keep(&history, &result, stop.as_ref()).await;
         self.clean(&test).await;
         result.reproduce =
@@ -292,6 +294,17 @@ async fn caught<T>(what: &'static str, work: impl Future<Output = Result<T, Stop
 fn excepted_writes(history: &History) -> Vec<ExceptedWrites> {
     let excepted = idle_writes::excepted(history).into_iter();
     excepted.map(|((writer, object), count)| ExceptedWrites { writer, object, count }).collect()
+}
+
+/// What the case measured, if it measured anything, and what the suite took for it, its judge included.
+fn figures(history: &History) -> Map<String, Value> {
+    let measured = history.marks(SharedMark::Measured).last();
+    let Some(mut figures) = measured.and_then(|(_, mark)| mark.detail.as_object().cloned()) else {
+        return Map::new();
+    };
+    let peak = peak_memory::own().map(|bytes| bytes / 1_000_000);
+    figures.insert("suitePeakMegabytes".into(), peak.into());
+    figures
 }
 
 /// What the case's judge finds, unless it panics.

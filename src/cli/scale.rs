@@ -1,0 +1,192 @@
+//! `run --scale NODESxGPUS --pods N`: what is run, and the figures as people read them.
+
+use conformance_contract::target::Target;
+use conformance_generated::scale::Size;
+use conformance_report::{CaseResult, Report};
+use serde_json::{Map, Value};
+
+use super::args::{ProviderName, RunArgs, Versions};
+use super::{Failure, select};
+
+/// More nodes than a machine simulates.
+const MOST_NODES: u32 = 10_000;
+/// The gang scope that is measured unless another is asked for.
+const USUAL_SCOPE: &str = "PodGang";
+
+/// At most so often the scheduler's own time.
+const RATIO: f64 = 1.2;
+/// Megabytes of the operator and of the suite, and seconds of the deletion, at most.
+const OPERATOR_MEGABYTES: f64 = 150.0;
+const SUITE_MEGABYTES: f64 = 1000.0;
+const DELETION_SECONDS: f64 = 60.0;
+
+/// The size that is asked for; `None` if none is.
+///
+/// # Errors
+/// [`Failure::Usage`] for a size that cannot be read or does not fit, and for options that do not go with it.
+pub(crate) fn size(args: &RunArgs) -> Result<Option<Size>, Failure> {
+    let (Some(word), Some(pods)) = (&args.scale, args.pods) else { return Ok(None) };
+    let wrong = |reason: String| Failure::Usage(format!("--scale {word} --pods {pods}: {reason}"));
+    if args.provider.provider != ProviderName::Local {
+        return Err(wrong(
+            "nodes are simulated on a local control plane: it goes with --provider local only".into(),
+        ));
+    }
+    if args.kubernetes.is_some_and(|versions| versions == Versions::All) {
+        return Err(wrong("it runs on one version of Kubernetes: omit --kubernetes all".into()));
+    }
+    let (nodes, gpus) = select::nodes_of("--scale", word, MOST_NODES)?;
+    let size = Size::new(nodes, gpus, pods)
+        .map_err(|reason| wrong(format!("{reason}: pass fewer pods, or more nodes")))?;
+    Ok(Some(size))
+}
+
+/// The one column that is measured.
+///
+/// # Errors
+/// [`Failure::Usage`] if there are several, or if its gang resources are not the operator's to make.
+pub(crate) fn column(backend: &str, targets: Vec<Target>) -> Result<Target, Failure> {
+    let made_by_the_scheduler = |target: &Target| *target == Target::KAI || target.external().is_some();
+    match targets.as_slice() {
+        [only] if made_by_the_scheduler(only) => Err(Failure::Usage(format!(
+            "--scale --backend {backend}: the scheduler alone is given the gang resources that the operator makes, and \
+             those of {backend} it makes itself; measure default-scheduler, volcano or koord-scheduler"
+        ))),
+        [only] => Ok(*only),
+        several => {
+            let usual = several.iter().find(|target| target.scope() == Some(USUAL_SCOPE));
+            let of_one = several.iter().all(|target| target.backend() == several[0].backend());
+            usual.copied().filter(|_| of_one).ok_or_else(|| {
+                Failure::Usage(format!(
+                    "--scale measures one backend at a time: pass it with --backend, not {backend}"
+                ))
+            })
+        }
+    }
+}
+
+/// The figures of a report, a line each; those that miss what is asked of the reference controller and the suite say so.
+pub(crate) fn lines(report: &Report) -> Vec<String> {
+    let cases =
+        report.profiles.iter().flat_map(|profile| profile.cases.iter().map(move |case| (profile, case)));
+    let measured = cases.filter(|(_, case)| !case.figures.is_empty());
+    measured.flat_map(|(profile, case)| of_case(&profile.title(), case)).collect()
+}
+
+fn of_case(column: &str, case: &CaseResult) -> Vec<String> {
+    let figures = Figures(&case.figures);
+    let seconds = |name: &str, rate: &str| {
+        let (seconds, rate) = (figures.number(name)?, figures.number(rate)?);
+        Some(format!("{seconds:.1} s, {rate:.0} pods/s"))
+    };
+    let alone = seconds("schedulerAloneSeconds", "schedulerAlonePodsPerSecond");
+    let stuck =
+        || figures.number("schedulerAloneBound").map(|bound| format!("bound only {bound} pods in the time"));
+    let failed = || case.figures.get("schedulerAloneFailed").map(|reason| format!("not measured: {reason}"));
+    let peaks = case.figures.get("peakMegabytes").and_then(Value::as_object);
+    let peaks = peaks.map(|all| {
+        let all: Vec<_> =
+            all.iter().map(|(program, peak)| format!("{program} {}", Figures::short(peak))).collect();
+        all.join(", ")
+    });
+    let rows = [
+        ("first submit to last binding", seconds("operatorSeconds", "operatorPodsPerSecond")),
+        ("the scheduler alone", alone.or_else(stuck).or_else(failed)),
+        ("ratio", figures.at_most("ratio", RATIO, "")),
+        ("a gang bound in part, at most", figures.with("longestInPartSeconds", " s")),
+        ("deletion of everything", figures.at_most("deletionSeconds", DELETION_SECONDS, " s")),
+        (
+            "operator, peak resident memory",
+            figures.at_most("operatorPeakMegabytes", OPERATOR_MEGABYTES, " MB"),
+        ),
+        ("operator, processor time until all is bound", figures.with("operatorProcessorSeconds", " s")),
+        ("suite, peak resident memory", figures.at_most("suitePeakMegabytes", SUITE_MEGABYTES, " MB")),
+        ("recorded versions of objects", figures.with("recordedVersions", "")),
+        ("peak resident memory of the others, MB", peaks),
+    ];
+    let count = |name| figures.with(name, "").unwrap_or_default();
+    let title = format!(
+        "{} on {column}: {} pods of {} PodGangs in {} PodCliqueSets",
+        case.id,
+        count("pods"),
+        count("podGangs"),
+        count("sets")
+    );
+    let rows = rows
+        .into_iter()
+        .map(|(what, figure)| format!("  {what:<45}{}", figure.unwrap_or_else(|| "not measured".into())));
+    std::iter::once(title).chain(rows).collect()
+}
+
+struct Figures<'a>(&'a Map<String, Value>);
+
+impl Figures<'_> {
+    fn number(&self, name: &str) -> Option<f64> {
+        self.0.get(name)?.as_f64()
+    }
+
+    fn short(figure: &Value) -> String {
+        figure.as_f64().map_or_else(|| "-".into(), |figure| format!("{figure:.0}"))
+    }
+
+    fn with(&self, name: &str, unit: &str) -> Option<String> {
+        self.0.get(name).filter(|figure| figure.is_number()).map(|figure| format!("{figure}{unit}"))
+    }
+
+    fn at_most(&self, name: &str, most: f64, unit: &str) -> Option<String> {
+        let (figure, shown) = (self.number(name)?, self.with(name, unit)?);
+        let missed = if figure > most { ": MISSED" } else { "" };
+        Some(format!("{shown} (at most {most}{unit}{missed})"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn figures_that_miss_say_so() {
+        let mut case = CaseResult::new("scale/50x8-300", "t", Vec::new());
+        case.figures = json!({
+            "pods": 300, "podGangs": 27, "sets": 6, "operatorSeconds": 12.5, "operatorPodsPerSecond": 24,
+            "schedulerAloneSeconds": 10, "schedulerAlonePodsPerSecond": 30, "ratio": 1.25, "deletionSeconds": 3.5,
+            "operatorPeakMegabytes": 40.2, "suitePeakMegabytes": null, "recordedVersions": 2000,
+            "peakMegabytes": {"etcd": 80.4, "kwok": 60},
+        })
+        .as_object()
+        .cloned()
+        .unwrap();
+        assert_eq!(
+            of_case("default-scheduler (PodGang scope)", &case),
+            [
+                "scale/50x8-300 on default-scheduler (PodGang scope): 300 pods of 27 PodGangs in 6 PodCliqueSets",
+                "  first submit to last binding                 12.5 s, 24 pods/s",
+                "  the scheduler alone                          10.0 s, 30 pods/s",
+                "  ratio                                        1.25 (at most 1.2: MISSED)",
+                "  a gang bound in part, at most                not measured",
+                "  deletion of everything                       3.5 s (at most 60 s)",
+                "  operator, peak resident memory               40.2 MB (at most 150 MB)",
+                "  operator, processor time until all is bound  not measured",
+                "  suite, peak resident memory                  not measured",
+                "  recorded versions of objects                 2000",
+                "  peak resident memory of the others, MB       etcd 80, kwok 60",
+            ]
+        );
+    }
+
+    #[test]
+    fn one_column_is_measured() {
+        let both = || vec![Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG];
+        let one = |backend, targets| column(backend, targets).ok();
+        assert_eq!(one("default-scheduler", both()), Some(Target::KUBE_POD_GANG));
+        assert_eq!(one("default-scheduler", vec![Target::KUBE_POD_GROUP]), Some(Target::KUBE_POD_GROUP));
+        assert_eq!(one("volcano", vec![Target::VOLCANO]), Some(Target::VOLCANO));
+        for (backend, targets) in
+            [("all", [both(), vec![Target::VOLCANO]].concat()), ("kai-scheduler", vec![Target::KAI])]
+        {
+            assert!(matches!(column(backend, targets), Err(Failure::Usage(_))), "{backend}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Submits the sets, waits until they have converged, deletes them, and gives the same to the scheduler alone.
+//!
+//! Waits are woken by the watches and look at most four times a second: at each of thousands of changes a second the whole
+//! namespace would take a core that the cluster needs. Figures are no coarser for it, for they are read from the times at which
+//! the watches delivered each version.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use conformance_cluster::deploy;
+use conformance_cluster::local::Part;
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::convergence::lacks;
+use conformance_driver::limits::Limit;
+use conformance_expect::Gang;
+use conformance_history::{Live, SharedMark, condition, text};
+use conformance_judge::leftovers::is_there_anyway;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::alone::Load;
+use super::figures::{Bindings, Figures, Took};
+use super::shapes::set_of;
+
+/// Between two looks at everything.
+const PACE: Duration = Duration::from_millis(250);
+
+/// An API server that takes less of a second than this has nothing to do but for leases, for so many seconds, and is waited for
+/// no longer than this many.
+const IDLE: Duration = Duration::from_millis(150);
+const IDLE_SECONDS: u32 = 3;
+const LONGEST_WARM_UP: u32 = 60;
+
+/// How long so many pods may take: what a small cluster takes anyway, and a tenth of a second each.
+pub(super) fn limit(pods: usize) -> Limit {
+    let pods = u32::try_from(pods).unwrap_or(u32::MAX);
+    Limit { name: "scale", length: Duration::from_secs(60) + Duration::from_millis(100) * pods }
+}
+
+pub(super) async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let documents = grove_yaml::documents(test.case.manifest)
+        .map_err(|error| Stop::Refused { action: "read the sets".into(), reason: error.to_string() })?;
+    test.take_baseline().await?;
+    warm_up(test).await?;
+    let before = Took::of(test.local()?, Part::Controller);
+    let begin = Timestamp::now();
+    let mut sets: BTreeMap<String, Vec<Gang>> = BTreeMap::new();
+    for document in documents {
+        let name = text(&document["metadata"]["name"]).to_owned();
+        sets.insert(name, test.submit_value(test.at_home(document)).await?);
+    }
+    let pods = sets.values().flatten().map(Gang::pods).sum::<usize>();
+    let limit = limit(pods);
+    let bound = Awaited::demanded_by("AON-01", format!("{pods} pods bound"));
+    until(test, bound, limit, |live| live.bound() >= pods).await?;
+    let ready = Awaited::of_harness(format!("{pods} pods Ready"));
+    until(test, ready, limit, |live| live.pods().filter(|pod| is_ready(pod.0)).count() >= pods).await?;
+    converge(test, &sets, limit).await?;
+    // Statuses follow; what is written later would be written beside the deletion.
+    test.until_settled(|_| false).await;
+    test.mark(SharedMark::Converged, Value::Null);
+    let history = test.history();
+    let mut figures = Figures::of(pods, sets.values().flatten().count(), sets.len());
+    figures.of_operator(Bindings::of(&history), begin, &history, before, test.local()?);
+    let load = Load::of(&history);
+    drop(history);
+    figures.deletion(delete(test, limit).await?, test.local()?);
+    test.mark(SharedMark::Measured, figures.detail());
+    test.until_nothing_left().await?;
+    // The operator would see pods that it did not make; what it does about them is not what is measured.
+    test.take_away(Part::Controller).await?;
+    let alone = load.measure(test, limit).await;
+    test.start_ready(Part::Controller).await?;
+    match alone {
+        Ok(alone) => figures.of_scheduler(alone, test.local()?),
+        // It is no verdict, and takes none away.
+        Err(stop) => figures.without_scheduler(&stop.to_string()),
+    }
+    test.mark(SharedMark::Measured, figures.detail());
+    Ok(())
+}
+
+/// Sends the first gangs, which find every cache cold, and lets the API server finish what it does after its start: it makes
+/// the OpenAPI documents of all CRDs, which takes it a core and a gigabyte. Nothing announces the end of that.
+async fn warm_up(test: &TestContext) -> Result<(), Stop> {
+    test.canaries().await?;
+    let cluster = test.local()?;
+    let took = || Took::of(cluster, Part::Apiserver).processor;
+    let mut idle = 0;
+    for _ in 0..LONGEST_WARM_UP {
+        let before = took();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        idle = if took().saturating_sub(before) < IDLE { idle + 1 } else { 0 };
+        if idle == IDLE_SECONDS {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn is_ready(pod: &Value) -> bool {
+    condition(pod, "Ready").is_some_and(|condition| condition["status"] == "True")
+}
+
+/// Waits until each set has become what it should be.
+async fn converge(test: &TestContext, sets: &BTreeMap<String, Vec<Gang>>, limit: Limit) -> Result<(), Stop> {
+    let lacking = |live: &Live| {
+        let parts = live.parts(set_of);
+        let nothing = Live::default();
+        sets.iter().find_map(|(set, gangs)| lacks(parts.get(set.as_str()).unwrap_or(&nothing), set, gangs))
+    };
+    let converged = until(test, "every set converged", limit, |live| lacking(live).is_none()).await;
+    match converged {
+        Err(Stop::Wait(mut waited)) => {
+            let lack = test.look(lacking).unwrap_or_default();
+            waited.condition = format!("{} (first: {lack})", waited.condition);
+            Err(Stop::Wait(waited))
+        }
+        other => other,
+    }
+}
+
+/// Deletes every set; how long it took until the watches had told of the end of everything, `None` if something stays: what
+/// that is, the look for what is left says.
+async fn delete(test: &TestContext, limit: Limit) -> Result<Option<Duration>, Stop> {
+    let begin = Instant::now();
+    deploy::delete_workloads(&test.test_cluster.client, &test.namespace).await?;
+    let gone = until(test, "everything gone", limit, |live| live.all().all(is_there_anyway)).await;
+    match gone {
+        Ok(()) => Ok(Some(begin.elapsed())),
+        Err(Stop::Wait(_)) => Ok(None),
+        Err(stop) => Err(stop),
+    }
+}
+
+/// Waits as [`TestContext::until`] does, and looks no more often than [`PACE`].
+async fn until(
+    test: &TestContext,
+    condition: impl Into<Awaited<'_>>,
+    limit: Limit,
+    holds: impl Fn(&Live) -> bool,
+) -> Result<(), Stop> {
+    let begin = Instant::now();
+    let mut changes = test.test_cluster.recorder.follow(&test.namespace);
+    let wait = async {
+        while !test.look(&holds) {
+            tokio::time::sleep(PACE).await;
+            if changes.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    };
+    match test.within(limit, wait).await {
+        Some(()) => Ok(()),
+        None => Err(test.ran_out(condition, limit, begin).await),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_pods_have_more_time() {
+        assert_eq!(limit(0).length, Duration::from_secs(60));
+        assert_eq!(limit(10_000).length, Duration::from_secs(1060));
+    }
+}

@@ -1,0 +1,161 @@
+//! What a history at scale records of an object's versions.
+//!
+//! A pod as the API server gives it takes 40 kB as a value in memory, and it has six versions. Recorded is what a judge of
+//! this case reads: of a pod what says who it is, what it asks for, where it is bound and how it is; of a PodClique's later
+//! versions not the template again; no Event. The API server lets nobody change what is left out of a pod.
+
+use conformance_history::Change;
+use serde_json::{Map, Value};
+
+/// Of a pod's `spec`, what nothing in the workload sets.
+const OF_A_POD: [&str; 14] = [
+    "automountServiceAccountToken",
+    "dnsPolicy",
+    "enableServiceLinks",
+    "hostname",
+    "preemptionPolicy",
+    "priority",
+    "restartPolicy",
+    "securityContext",
+    "serviceAccount",
+    "serviceAccountName",
+    "setHostnameAsFQDN",
+    "subdomain",
+    "terminationGracePeriodSeconds",
+    "volumes",
+];
+/// Of it in later versions: where it may go is judged when it is created.
+const OF_A_LATER_POD: [&str; 3] = ["affinity", "nodeSelector", "tolerations"];
+/// Of a container.
+const OF_A_CONTAINER: [&str; 6] = [
+    "env",
+    "imagePullPolicy",
+    "securityContext",
+    "terminationMessagePath",
+    "terminationMessagePolicy",
+    "volumeMounts",
+];
+/// Conditions of a pod that are kept, with these fields.
+const CONDITIONS: [&str; 2] = ["PodScheduled", "Ready"];
+const OF_A_CONDITION: [&str; 3] = ["type", "status", "reason"];
+
+/// Takes away what is not recorded; `false` if nothing is.
+pub(super) fn kept(change: Change, object: &mut Value) -> bool {
+    let is_new = change == Change::Added;
+    match object["kind"].as_str() {
+        Some("Event") => return false,
+        Some("Pod") => pod(is_new, object),
+        Some("PodClique") if !is_new => without(&mut object["spec"], &["podSpec"]),
+        _ => {}
+    }
+    if !is_new {
+        without(&mut object["metadata"], &["managedFields"]);
+    }
+    true
+}
+
+/// Of a pod, no more than when it is bound and gone.
+pub(super) fn bindings(_: Change, object: &mut Value) -> bool {
+    if object["kind"] != "Pod" {
+        return false;
+    }
+    only(object, &["kind", "metadata", "spec"]);
+    only(&mut object["metadata"], &["name", "namespace", "uid", "resourceVersion"]);
+    only(&mut object["spec"], &["nodeName"]);
+    true
+}
+
+fn pod(is_new: bool, pod: &mut Value) {
+    without(&mut pod["metadata"], &["managedFields"]);
+    let spec = &mut pod["spec"];
+    without(spec, &OF_A_POD);
+    if !is_new {
+        without(spec, &OF_A_LATER_POD);
+    }
+    for key in ["containers", "initContainers"] {
+        for container in spec.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten() {
+            without(container, &OF_A_CONTAINER);
+        }
+    }
+    let status = &mut pod["status"];
+    only(status, &["phase", "conditions"]);
+    if let Some(conditions) = status.get_mut("conditions").and_then(Value::as_array_mut) {
+        conditions.retain(|condition| CONDITIONS.iter().any(|kept| condition["type"] == *kept));
+        conditions.iter_mut().for_each(|condition| only(condition, &OF_A_CONDITION));
+        conditions.shrink_to_fit();
+    }
+}
+
+fn without(of: &mut Value, fields: &[&str]) {
+    if let Some(of) = of.as_object_mut() {
+        fields.iter().for_each(|field| drop(of.remove(*field)));
+    }
+}
+
+fn only(of: &mut Value, fields: &[&str]) {
+    if let Some(of) = of.as_object_mut() {
+        let kept = |field: &&str| Some(((*field).to_owned(), of.remove(*field)?));
+        let kept: Map<String, Value> = fields.iter().filter_map(kept).collect();
+        *of = kept;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn pod() -> Value {
+        json!({
+            "kind": "Pod",
+            "metadata": {"name": "p", "uid": "u", "resourceVersion": "7", "labels": {"a": "b"}, "managedFields": [{}]},
+            "spec": {
+                "nodeName": "n", "schedulerName": "s", "volumes": [], "tolerations": [],
+                "containers": [{"name": "main", "image": "i", "env": [], "resources": {"limits": {"x": "1"}}}],
+            },
+            "status": {
+                "phase": "Running", "podIPs": [],
+                "conditions": [{"type": "Ready", "status": "True", "lastProbeTime": null}, {"type": "Initialized"}],
+            },
+        })
+    }
+
+    #[test]
+    fn a_pod_is_what_judges_read() {
+        let mut first = pod();
+        assert!(kept(Change::Added, &mut first));
+        let wanted = json!({
+            "kind": "Pod",
+            "metadata": {"name": "p", "uid": "u", "resourceVersion": "7", "labels": {"a": "b"}},
+            "spec": {
+                "nodeName": "n", "schedulerName": "s", "tolerations": [],
+                "containers": [{"name": "main", "image": "i", "resources": {"limits": {"x": "1"}}}],
+            },
+            "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+        });
+        assert_eq!(first, wanted);
+        let mut later = pod();
+        assert!(kept(Change::Modified, &mut later));
+        assert!(later["spec"]["tolerations"].is_null() && later["spec"]["nodeName"] == "n");
+    }
+
+    #[test]
+    fn of_what_is_bound_no_more_is_kept() {
+        let mut bound = pod();
+        assert!(bindings(Change::Modified, &mut bound));
+        let metadata = json!({"name": "p", "uid": "u", "resourceVersion": "7"});
+        assert_eq!(bound, json!({"kind": "Pod", "metadata": metadata, "spec": {"nodeName": "n"}}));
+        assert!(!bindings(Change::Added, &mut json!({"kind": "PodGroup"})));
+    }
+
+    #[test]
+    fn a_template_is_kept_once_and_events_are_not() {
+        let clique = || json!({"kind": "PodClique", "metadata": {"managedFields": []}, "spec": {"podSpec": {}, "replicas": 1}});
+        let (mut first, mut later) = (clique(), clique());
+        assert!(kept(Change::Added, &mut first) && kept(Change::Modified, &mut later));
+        assert_eq!(first, clique());
+        assert_eq!(later, json!({"kind": "PodClique", "metadata": {}, "spec": {"replicas": 1}}));
+        assert!(!kept(Change::Added, &mut json!({"kind": "Event"})));
+    }
+}

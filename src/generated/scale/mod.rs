@@ -1,0 +1,65 @@
+//! Scale: as many pods as are asked for, in gangs of mixed shapes, on as many simulated nodes; judged, deleted, and judged
+//! again. Beside it the scheduler alone is given the same pods and gang resources, without an operator.
+//!
+//! - `size`: how many nodes and pods, and whether they fit; `shapes`: the PodCliqueSets that they make;
+//! - `drive`, `judge`: the case; `keep`: what its history records, for whole objects would take gigabytes;
+//! - `alone`: the scheduler without the operator; `figures`: what all of it took.
+//!
+//! A set is small and there are many: judges that compare everything of a set with everything else of it are given one set
+//! at a time.
+
+mod alone;
+mod drive;
+mod figures;
+mod judge;
+mod keep;
+mod shapes;
+mod size;
+
+use conformance_driver::case::{Case, Isolation, Nodes, nodes};
+use conformance_history::History;
+
+pub use size::{DoesNotFit, NoSize, Size};
+
+/// The group of its only case.
+pub const GROUP: &str = "scale";
+
+impl Size {
+    /// The case of that size.
+    pub fn case(self) -> &'static Case {
+        // One or two in a process: they live as long as the registry's.
+        let id: &'static str = format!("{GROUP}/{self}").leak();
+        let given: &'static [Nodes] = vec![nodes(self.nodes).gpus(self.gpus)].leak();
+        let case = Case::new(
+            "Gangs of mixed shapes at scale are bound whole, and nothing is left of them",
+            |test| Box::pin(drive::drive(test)),
+            judge::judge,
+        );
+        let manifest: &'static str = shapes::manifest(self.pods).leak();
+        let case = case.registered(id, manifest).clauses(judge::CLAUSES).nodes(given);
+        Box::leak(Box::new(case.isolation(Isolation::Exclusive).keeping(keep::kept)))
+    }
+}
+
+/// The case whose history this is.
+pub fn replayed(history: &History) -> Option<&'static Case> {
+    let size: Size = history.header.case.strip_prefix(GROUP)?.strip_prefix('/')?.parse().ok()?;
+    Some(size.case())
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::Story;
+
+    use super::*;
+
+    #[test]
+    fn a_case_is_found_by_its_history() {
+        let case = "50x8-300".parse::<Size>().unwrap().case();
+        assert_eq!((case.id, case.nodes[0].count, case.nodes[0].gpus), ("scale/50x8-300", 50, 8));
+        let mut history = Story::flat().end();
+        assert!(replayed(&history).is_none());
+        history.header.case = case.id.into();
+        assert_eq!(replayed(&history).map(|again| again.manifest), Some(case.manifest));
+    }
+}

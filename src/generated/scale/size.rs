@@ -1,0 +1,113 @@
+//! How many nodes, GPUs and pods, and whether the pods fit.
+
+use std::fmt;
+use std::str::FromStr;
+
+use conformance_cluster::nodes::PODS;
+
+use super::shapes;
+
+/// The size of a run at scale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    pub(super) nodes: u32,
+    /// Of each node.
+    pub(super) gpus: u32,
+    pub(super) pods: u32,
+}
+
+/// Why pods do not fit nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DoesNotFit {
+    /// There are none.
+    #[error("there are no pods to schedule")]
+    NoPods,
+    /// Too few GPUs.
+    #[error("{pods} pods of mixed shapes ask for {wanted} GPUs, and the nodes have {there}")]
+    Gpus {
+        /// Of so many pods.
+        pods: u32,
+        /// GPUs that they ask for.
+        wanted: u64,
+        /// GPUs of all nodes.
+        there: u64,
+    },
+    /// Too few places.
+    #[error("there are {pods} pods, and the nodes take {there} (each {PODS})")]
+    Places {
+        /// So many.
+        pods: u32,
+        /// Pods that all nodes take.
+        there: u64,
+    },
+}
+
+impl Size {
+    /// That many nodes with that many GPUs each, and that many pods.
+    ///
+    /// # Errors
+    /// [`DoesNotFit`]. A pod asks for one GPU or none, so whatever fits in sum fits in any order.
+    pub fn new(nodes: u32, gpus: u32, pods: u32) -> Result<Self, DoesNotFit> {
+        let of_all = |each: u32| u64::from(nodes) * u64::from(each);
+        let (wanted, there) = (shapes::gpus(pods), of_all(gpus.min(PODS)));
+        match () {
+            () if pods == 0 => Err(DoesNotFit::NoPods),
+            () if wanted > there => Err(DoesNotFit::Gpus { pods, wanted, there }),
+            () if u64::from(pods) > of_all(PODS) => Err(DoesNotFit::Places { pods, there: of_all(PODS) }),
+            () => Ok(Self { nodes, gpus, pods }),
+        }
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}-{}", self.nodes, self.gpus, self.pods)
+    }
+}
+
+/// A word that is no size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoSize;
+
+impl FromStr for Size {
+    type Err = NoSize;
+
+    fn from_str(word: &str) -> Result<Self, NoSize> {
+        let (nodes, rest) = word.split_once('x').ok_or(NoSize)?;
+        let (gpus, pods) = rest.split_once('-').ok_or(NoSize)?;
+        let number = |word: &str| word.parse().map_err(|_| NoSize);
+        Self::new(number(nodes)?, number(gpus)?, number(pods)?).map_err(|_| NoSize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::issue(1000, 8, 10_000)]
+    #[case::small(50, 8, 300)]
+    #[case::one(1, 1, 1)]
+    fn what_fits(#[case] nodes: u32, #[case] gpus: u32, #[case] pods: u32) {
+        let size = Size::new(nodes, gpus, pods).unwrap();
+        assert_eq!(size.to_string().parse(), Ok(size));
+    }
+
+    #[rstest::rstest]
+    #[case::gpus(10, 8, 300, "ask for 230 GPUs, and the nodes have 80")]
+    #[case::a_node_takes_no_more_pods_than_usual(1, 1000, 200, "and the nodes have 110")]
+    #[case::places(1, 110, 120, "the nodes take 110")]
+    #[case::none(1, 8, 0, "no pods")]
+    fn what_does_not(#[case] nodes: u32, #[case] gpus: u32, #[case] pods: u32, #[case] why: &str) {
+        let error = Size::new(nodes, gpus, pods).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+
+    #[rstest::rstest]
+    #[case("8x8")]
+    #[case("8-8")]
+    #[case("1x8-9000")]
+    fn what_is_no_size(#[case] word: &str) {
+        assert_eq!(word.parse::<Size>(), Err(NoSize));
+    }
+}
