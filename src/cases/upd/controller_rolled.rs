@@ -7,7 +7,7 @@ use conformance_driver::case::{Case, Isolation, Need, nodes};
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::lease_watch::LeaseWatch;
 use conformance_driver::limits;
-use conformance_history::{History, MarkName};
+use conformance_history::{History, MarkName, Pod};
 use conformance_judge::life::updates::{self, is_of_revision};
 use conformance_judge::{all, finding, kubelets, leadership};
 use serde_json::Value;
@@ -21,6 +21,8 @@ const UPDATED: MarkName = MarkName::of_case("every pod is of the last template")
 
 const SET: &str = "moulting";
 const BESIDE: &str = "bystander";
+/// What has had its turn when the controller is rolled.
+const TAKEN: [&str; 2] = ["moulting-0-worker", "moulting-1-worker"];
 
 /// UPD-25.
 pub(crate) const CASE: Case = Case::new(
@@ -44,8 +46,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     let waiting = Awaited::demanded_by("UPD-02", "the second replica in its turn");
     test.until(waiting, limits::SCHEDULING, |live| {
-        let mut its = live.pods().filter(|pod| pod.pod_clique() == Some("moulting-1-worker"));
-        its.any(|pod| is_of_revision(pod, "2") && pod.gates().is_empty())
+        // Those before them have ended.
+        let its: Vec<_> = live.pods().filter(|pod| TAKEN.map(Some).contains(&pod.pod_clique())).collect();
+        let waits = |pod: &Pod<'_>| pod.node().is_none() && pod.gates().is_empty();
+        its.len() == TAKEN.len() && its.iter().all(|pod| is_of_revision(*pod, "2")) && its.iter().any(waits)
     })
     .await?;
     test.mark(ROLL, Value::Null);
