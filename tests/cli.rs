@@ -793,7 +793,7 @@ fn kai_source(cli: &Cli, main: &str) -> String {
 }
 
 #[rstest::rstest]
-#[case::an_unknown_name(&["--scheduler-source", "volcano=DIR"], "there are kube-scheduler, vc-scheduler, koord-scheduler, kai-scheduler")]
+#[case::an_unknown_name(&["--scheduler-source", "volcano=DIR"], "there are kube-scheduler, vc-scheduler, koord-scheduler, kai-scheduler, scheduler-plugins-scheduler")]
 #[case::no_checkout(&["--kai-source", "/"], "/ is no checkout of kai-scheduler/KAI-Scheduler: it lacks go.mod")]
 #[case::two_of_one(&["--kai-source", "DIR", "--scheduler-source", "kai-scheduler=DIR"], "kai-scheduler is given twice")]
 #[case::a_folder_too(&["--kai-source", "DIR", "--kai-dir", "DIR"], "give either a working tree or --kai-dir (GROVE_CONFORMANCE_KAI_DIR)")]

@@ -158,15 +158,16 @@ impl ControllerSpec {
         Self { configuration, faults: Vec::new(), leader_election: false }
     }
 
-    /// One profile for each of these schedulers, and that of [`EXTERNAL_SCHEDULER`].
+    /// One profile for each of these schedulers that PodCliqueSets can use, and that of [`EXTERNAL_SCHEDULER`].
     pub fn for_schedulers(schedulers: &BTreeSet<Scheduler>) -> Self {
         Self::default().with_schedulers(schedulers)
     }
 
-    /// The same with a profile, which configures nothing, for each of these schedulers that has none.
+    /// The same with a profile, which configures nothing, for each of these schedulers that has none and that PodCliqueSets
+    /// can use.
     #[must_use]
     pub fn with_schedulers(mut self, wanted: &BTreeSet<Scheduler>) -> Self {
-        for scheduler in schedulers::all().filter(|scheduler| wanted.contains(scheduler)) {
+        for scheduler in schedulers::of_pod_clique_sets().filter(|scheduler| wanted.contains(scheduler)) {
             self.profile(scheduler.name());
         }
         self

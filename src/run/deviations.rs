@@ -126,6 +126,16 @@ pub const DEVIATIONS: &[Deviation] = &[
         reason: "the trainer 2.3.0 counts the pods of all replicated Jobs in its PodGroup's minMember, also of those that are \
                  created only when an initializer has succeeded: Volcano waits for pods that wait for the initializer",
     },
+    Deviation {
+        target: Target::TRAINJOB_COSCHEDULING,
+        clause: "TRN-13",
+        case: "trn/initializer",
+        shows: NOT_WHOLE,
+        version: "v0.35.4-devel",
+        occurs: Occurs::Always,
+        reason: "the trainer 2.3.0 counts the pods of all replicated Jobs in its PodGroup's minMember, also of those that are \
+                 created only when an initializer has succeeded: Coscheduling refuses a pod whose group has too few of them",
+    },
     kai_namesakes("AON-01", UNBOUND),
     kai_namesakes("AON-02", IN_PART),
 ];
