@@ -264,6 +264,13 @@ pub(crate) struct RunArgs {
     /// scheduler (default-scheduler, volcano, scheduler-plugins-scheduler, kai-scheduler), or of all of them.
     #[arg(long, conflicts_with_all = ["scope", "workload", "operator", "upgrade_from", "cluster", "features"])]
     pub trainjob: bool,
+    /// With --trainjob, folder with the trainer's program (trainer-controller-manager) and manifests/base of its repository,
+    /// instead of the pinned trainer. Where its runtimes know kaiScheduler, our KAI plugin is left out.
+    #[arg(long, value_name = "DIR", requires = "trainjob", conflicts_with = "trainer_source")]
+    pub trainer_dir: Option<PathBuf>,
+    /// With --trainjob, checkout of kubeflow/trainer, instead of --trainer-dir: built with Go, once per content.
+    #[arg(long, value_name = "DIR", requires = "trainjob")]
+    pub trainer_source: Option<PathBuf>,
     /// Features that the scheduler of --backend external:NAME declares, to be judged (AtomicPodGang,TopologyRequired).
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub features: Vec<String>,

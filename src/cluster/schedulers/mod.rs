@@ -27,6 +27,7 @@ pub mod volcano;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::TARGETS;
 
+pub(crate) use self::folder::Files;
 pub use self::folder::in_folder;
 pub use self::given::GivenScheduler;
 pub use self::install::{Command, Install, ProcessHome, SchedulerProcess};
