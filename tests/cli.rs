@@ -802,7 +802,28 @@ fn kai_source(cli: &Cli, main: &str) -> String {
 }
 
 #[rstest::rstest]
-#[case::an_unknown_name(&["--scheduler-source", "volcano=DIR"], "there are kube-scheduler, vc-scheduler, koord-scheduler, kai-scheduler")]
+#[case::no_checkout(&["--trainjob", "--trainer-source", "/"], "/ is no checkout of kubeflow/trainer: it lacks go.mod")]
+#[case::an_empty_folder(&["--trainjob", "--trainer-dir", "EMPTY"], "it lacks a program trainer-controller-manager; a folder with crds/")]
+#[case::both(&["--trainjob", "--trainer-dir", "EMPTY", "--trainer-source", "/"], "cannot be used with")]
+#[case::a_program_too(
+    &["--trainjob", "--trainer-dir", "EMPTY", "--bin", "trainer-controller-manager=/bin/true"],
+    "trainer-controller-manager is given twice"
+)]
+#[case::without_train_jobs(&["--trainer-source", "/"], "--trainjob")]
+fn a_trainer_that_does_not_serve_is_a_usage_error(#[case] flags: &[&str], #[case] says: &str) {
+    let cli = Cli::new();
+    let empty = cli.home.path().join("empty");
+    std::fs::create_dir(&empty).expect("a folder can be made");
+    let empty = empty.display().to_string();
+    let flags: Vec<_> =
+        flags.iter().map(|flag| if *flag == "EMPTY" { empty.as_str() } else { *flag }).collect();
+    let output = cli.run(&[&["run"], flags.as_slice()].concat());
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains(says), "{}", stderr(&output));
+}
+
+#[rstest::rstest]
+#[case::an_unknown_name(&["--scheduler-source", "volcano=DIR"], "there are kube-scheduler, vc-scheduler, koord-scheduler, kai-scheduler, scheduler-plugins-scheduler")]
 #[case::no_checkout(&["--kai-source", "/"], "/ is no checkout of kai-scheduler/KAI-Scheduler: it lacks go.mod")]
 #[case::two_of_one(&["--kai-source", "DIR", "--scheduler-source", "kai-scheduler=DIR"], "kai-scheduler is given twice")]
 #[case::a_folder_too(&["--kai-source", "DIR", "--kai-dir", "DIR"], "give either a working tree or --kai-dir (GROVE_CONFORMANCE_KAI_DIR)")]

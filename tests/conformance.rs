@@ -39,7 +39,7 @@ const SEEDS: RangeInclusive<u64> = 1..=10;
 /// Every scheduler in one control plane. KAI's programs are a matter of the machine: without, only what the API server
 /// shows of its backend is judged.
 fn spec() -> Result<ClusterSpec, ClusterError> {
-    kai::with(ClusterSpec::with(schedulers::all()))
+    kai::with(ClusterSpec::with(schedulers::of_pod_clique_sets()))
 }
 
 /// Whether a case is a test of a target: not if the target owes none of its clauses, or its scheduler is not there; the

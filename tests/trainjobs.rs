@@ -40,11 +40,19 @@ fn main() -> ExitCode {
             letter: 'm',
             folder: "trainjobs",
             spec: || {
-                let spec = ClusterSpec::with([schedulers::volcano::SCHEDULER, schedulers::kai::SCHEDULER]);
+                let spec = ClusterSpec::with([
+                    schedulers::volcano::SCHEDULER,
+                    schedulers::scheduler_plugins::SCHEDULER,
+                    schedulers::kai::SCHEDULER,
+                ]);
                 kai::with(spec.with_trainer(false))
             },
-            cases: [of(Target::TRAINJOB_VOLCANO, &[FITS, SHORT]), of(Target::TRAINJOB_KAI, &of_kai())]
-                .concat(),
+            cases: [
+                of(Target::TRAINJOB_VOLCANO, &[FITS, SHORT]),
+                of(Target::TRAINJOB_COSCHEDULING, &[FITS, SHORT]),
+                of(Target::TRAINJOB_KAI, &of_kai()),
+            ]
+            .concat(),
         },
     ])
 }

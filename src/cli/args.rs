@@ -82,7 +82,8 @@ pub(crate) struct ClusterArgs {
     #[arg(long, value_name = "DIR")]
     pub kai_source: Option<PathBuf>,
     /// Build this scheduler from a working tree of its repository, once per content, instead of the pinned version:
-    /// kube-scheduler, vc-scheduler, koord-scheduler or kai-scheduler, e.g. vc-scheduler=../volcano. May be repeated.
+    /// kube-scheduler, vc-scheduler, koord-scheduler, kai-scheduler or scheduler-plugins-scheduler, e.g.
+    /// vc-scheduler=../volcano. May be repeated.
     #[arg(long = "scheduler-source", value_name = "NAME=DIR", value_parser = name_and_dir)]
     pub scheduler_sources: Vec<(String, PathBuf)>,
 }
@@ -260,9 +261,16 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
     pub backend: String,
     /// Judge TrainJobs of the Kubeflow Trainer instead of PodCliqueSets, on a control plane of their own: of the backend's
-    /// scheduler (default-scheduler, volcano, kai-scheduler), or of all of them.
+    /// scheduler (default-scheduler, volcano, scheduler-plugins-scheduler, kai-scheduler), or of all of them.
     #[arg(long, conflicts_with_all = ["scope", "workload", "operator", "upgrade_from", "cluster", "features"])]
     pub trainjob: bool,
+    /// With --trainjob, folder with the trainer's program (trainer-controller-manager) and manifests/base of its repository,
+    /// instead of the pinned trainer. Where its runtimes know kaiScheduler, our KAI plugin is left out.
+    #[arg(long, value_name = "DIR", requires = "trainjob", conflicts_with = "trainer_source")]
+    pub trainer_dir: Option<PathBuf>,
+    /// With --trainjob, checkout of kubeflow/trainer, instead of --trainer-dir: built with Go, once per content.
+    #[arg(long, value_name = "DIR", requires = "trainjob")]
+    pub trainer_source: Option<PathBuf>,
     /// Features that the scheduler of --backend external:NAME declares, to be judged (AtomicPodGang,TopologyRequired).
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub features: Vec<String>,

@@ -26,13 +26,13 @@ pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
                 listed.push(component);
                 let (name, version, module) = (component.name, component.version, component.module.name);
                 let state = if Toolbox::is_built(component).await { "built" } else { "not built" };
-                output::data(&format!("{name:<26}{version:<10}components/{module:<17}{state}"));
+                output::data(&format!("{name:<28}{version:<14}components/{module:<18}{state}"));
             }
             for source in &sources {
                 for (name, is_built) in source.programs_built().await? {
                     let (version, dir) = (source.version(), source.dir().display());
                     let state = if is_built { "built" } else { "not built" };
-                    output::data(&format!("{name:<26}{version:<10} {dir} {state}"));
+                    output::data(&format!("{name:<28}{version:<14} {dir} {state}"));
                 }
             }
         }
@@ -66,7 +66,7 @@ fn print(program: &Program) {
         (Source::Built, None) => "cached".to_owned(),
     };
     output::data(&format!(
-        "{:<26}{:<10}{source:<20}sha256:{} {}",
+        "{:<28}{:<14}{source:<20}sha256:{} {}",
         program.name,
         program.version,
         program.sha256,

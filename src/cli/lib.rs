@@ -24,6 +24,7 @@ mod scale;
 mod select;
 mod shell;
 mod soak;
+mod trainer;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -236,7 +237,10 @@ async fn programs(
 ) -> Result<Programs, Failure> {
     let (overrides, controller) = overrides(args)?;
     must_be_of(&overrides, components_for(spec.kubernetes, &schedulers::all().collect(), true))?;
-    let given = |name: &str| spec.given.values().any(|scheduler| scheduler.program(name).is_some());
+    let given = |name: &str| {
+        spec.given.values().any(|scheduler| scheduler.program(name).is_some())
+            || spec.given_trainer().is_some_and(|trainer| trainer.program.name == name)
+    };
     let components = components_for(spec.kubernetes, &spec.schedulers, spec.trainer.is_some())
         .filter(|component| !given(component.name));
     let toolbox = Toolbox::prepare_only(components, &overrides, talk).await?;

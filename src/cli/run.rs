@@ -21,7 +21,7 @@ use conformance_run::workload;
 
 use super::args::{EXISTING, Install, ProviderArgs, ProviderName, RunArgs, Versions};
 use super::output::{self, Console};
-use super::{Failure, cluster_spec, generated, given, operator, provider, run_id, scale, select};
+use super::{Failure, cluster_spec, generated, given, operator, provider, run_id, scale, select, trainer};
 
 /// Runs.
 ///
@@ -197,12 +197,18 @@ async fn run_on(
             ));
         }
         spec = spec.with_trainer(plan.targets.iter().any(|target| target.declares(Feature::JobWorkload)));
+        if let Some(given) = trainer::given(args, talk.as_ref()).await? {
+            talk.end();
+            output::say(&trainer::judged(&given));
+            spec = spec.with_given_trainer(given);
+        }
     }
     if args.provider.provider == ProviderName::Kind {
         // The programs of a folder are for local processes.
         spec.given.clear();
     }
-    let mut implementation = provider::implementation(args, declared)?;
+    let given_trainer = spec.given_trainer().map(trainer::implementation);
+    let mut implementation = provider::implementation(args, declared)?.or(given_trainer);
     if let Some(opened) = opened {
         let operator = opened.build(talk.as_ref()).await?;
         implementation = Some(operator::implementation(&operator));
@@ -442,6 +448,8 @@ fn reproduce(kubernetes: Kubernetes, args: &RunArgs) -> String {
     words.extend(
         given::flags(&args.cluster_args).map(|(flag, name, path)| format!("{flag} {name}{}", quoted(path))),
     );
+    words.extend(args.trainer_dir.iter().map(|dir| format!("--trainer-dir {}", quoted(dir))));
+    words.extend(args.trainer_source.iter().map(|dir| format!("--trainer-source {}", quoted(dir))));
     words.extend(args.cluster.iter().map(|name| format!("--cluster {name}")));
     words.extend(provider_words(&args.provider));
     words.extend(args.upgrade_from.iter().map(|word| format!("--upgrade-from '{word}'")));

@@ -8,6 +8,7 @@ use conformance_contract::scheduler::{EXTERNAL_SCHEDULER, Scheduler};
 use conformance_proxy::{Patch, Rule};
 use serde_json::{Value, json};
 
+use crate::given_trainer::GivenTrainer;
 use crate::local::Part;
 use crate::operator::Operator;
 use crate::schedulers::{self, GivenScheduler, installation};
@@ -158,15 +159,16 @@ impl ControllerSpec {
         Self { configuration, faults: Vec::new(), leader_election: false }
     }
 
-    /// One profile for each of these schedulers, and that of [`EXTERNAL_SCHEDULER`].
+    /// One profile for each of these schedulers that PodCliqueSets can use, and that of [`EXTERNAL_SCHEDULER`].
     pub fn for_schedulers(schedulers: &BTreeSet<Scheduler>) -> Self {
         Self::default().with_schedulers(schedulers)
     }
 
-    /// The same with a profile, which configures nothing, for each of these schedulers that has none.
+    /// The same with a profile, which configures nothing, for each of these schedulers that has none and that PodCliqueSets
+    /// can use.
     #[must_use]
     pub fn with_schedulers(mut self, wanted: &BTreeSet<Scheduler>) -> Self {
-        for scheduler in schedulers::all().filter(|scheduler| wanted.contains(scheduler)) {
+        for scheduler in schedulers::of_pod_clique_sets().filter(|scheduler| wanted.contains(scheduler)) {
             self.profile(scheduler.name());
         }
         self
@@ -258,11 +260,26 @@ impl ClusterSpec {
     /// of each Job, whoever schedules its pods.
     #[must_use]
     pub fn with_trainer(mut self, jobs_have_gangs: bool) -> Self {
-        self.trainer = Some(TrainerSpec { plugin: true });
+        self.trainer = Some(TrainerSpec { plugin: true, given: None });
         if jobs_have_gangs {
             self.api_gates = self.api_gates.with("WorkloadWithJob", true);
         }
         self
+    }
+
+    /// The same with this trainer, on a cluster for TrainJobs: without our KAI plugin where it has that inside.
+    #[must_use]
+    pub fn with_given_trainer(mut self, given: Arc<GivenTrainer>) -> Self {
+        if let Some(trainer) = &mut self.trainer {
+            trainer.plugin &= !given.has_kai_plugin;
+            trainer.given = Some(given);
+        }
+        self
+    }
+
+    /// The trainer that the user gave, if the cluster has one.
+    pub fn given_trainer(&self) -> Option<&GivenTrainer> {
+        self.trainer.as_ref()?.given.as_deref()
     }
 
     /// The same with one scheduler beside kube-scheduler at most, and the controller without the profiles of the others.

@@ -28,6 +28,7 @@ pub mod deploy;
 pub mod docker;
 mod error;
 pub mod existing;
+pub mod given_trainer;
 pub mod home;
 pub mod images;
 pub mod kind;

@@ -1,26 +1,30 @@
 //! The Kubeflow Trainer on a local control plane: the trainer, JobSet, and the trainer's KAI plugin.
 //!
 //! CRDs, roles and webhooks are read from the two Go modules, and of the plugin from what its program prints, so that
-//! nothing of theirs is restated here. Each process has a user with its own role and no other. Webhooks are reached by URL;
+//! nothing of theirs is restated here; those of a trainer that the user brings ([`crate::given_trainer`]) from its folder. Each process has a user with its own role and no other. Webhooks are reached by URL;
 //! the serving certificates are the cluster's.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
 use crate::cluster_spec::ClusterSpec;
 use crate::components::{Component, Module, Purpose, module, source};
+use crate::given_trainer::GivenTrainer;
 use crate::own_program::TRAINER_PLUGIN;
 use crate::process::Launcher;
 use crate::schedulers::{Command, ProcessHome, SchedulerProcess};
 use crate::{ClusterError, docker};
 
 /// How the trainer is started; mutants change parts of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TrainerSpec {
     /// Whether the KAI plugin runs beside it, with the field in the trainer's CRDs.
     pub plugin: bool,
+    /// The trainer in place of the pinned one.
+    pub given: Option<Arc<GivenTrainer>>,
 }
 
 static MODULE: Module = module!("kubeflow-trainer", "-s -w");
@@ -154,8 +158,11 @@ pub(crate) async fn objects(
     webhooks: [u16; 3],
 ) -> Result<Vec<Value>, ClusterError> {
     let [job_set, trainer, plugin] = webhooks.map(|port| Aim { port, ca_bundle });
-    let [of_trainer, of_job_set] = [source(&COMPONENTS[0]).await?, source(&COMPONENTS[1]).await?];
-    let base = of_trainer.join("manifests/base");
+    let base = match &spec.given {
+        Some(given) => given.manifests.clone(),
+        None => source(&COMPONENTS[0]).await?.join("manifests/base"),
+    };
+    let of_job_set = source(&COMPONENTS[1]).await?;
     let mut crds = Vec::new();
     for kind in ["trainjobs", "trainingruntimes", "clustertrainingruntimes"] {
         crds.extend(read(&base.join(format!("crds/trainer.kubeflow.org_{kind}.yaml")))?);
@@ -164,18 +171,10 @@ pub(crate) async fn objects(
     let mut objects = read(&components.join("crd/bases/jobset.x-k8s.io_jobsets.yaml"))?;
     objects.extend(role(&components.join("rbac/role.yaml"), "jobset-manager-role", PROCESSES[0].user)?);
     objects.extend(role(&base.join("rbac/role.yaml"), PROCESSES[1].name, PROCESSES[1].user)?);
-    for (folder, patches, prefix, aim) in [
-        (
-            components.join("webhook"),
-            ["patches/mutating-patch.yaml", "patches/validating-patch.yaml"],
-            "jobset-",
-            job_set,
-        ),
-        (base.join("webhook"), ["patch_mutating.yaml", "patch_validating.yaml"], "", trainer),
-    ] {
-        let configurations = read(&folder.join("manifests.yaml"))?;
-        for (mut configuration, patch) in configurations.into_iter().zip(patches) {
-            apply_json_patch(&folder.join(patch), &mut configuration)?;
+    for (folder, prefix, aim) in
+        [(components.join("webhook"), "jobset-", job_set), (base.join("webhook"), "", trainer)]
+    {
+        for mut configuration in webhook_configurations(&folder)? {
             let name = format!("{prefix}{}", configuration["metadata"]["name"].as_str().unwrap_or_default());
             configuration["metadata"]["name"] = name.into();
             aim.at(&mut configuration);
@@ -239,6 +238,21 @@ fn role(path: &Path, name: &str, user: &str) -> Result<Vec<Value>, ClusterError>
         "subjects": [{"apiGroup": group, "kind": "User", "name": user}],
     }));
     Ok(objects)
+}
+
+/// The webhooks' configurations in a folder, with the patches that its kustomization has for each kind.
+fn webhook_configurations(folder: &Path) -> Result<Vec<Value>, ClusterError> {
+    let mut configurations = read(&folder.join("manifests.yaml"))?;
+    for kustomization in read(&folder.join("kustomization.yaml"))? {
+        for patch in kustomization["patches"].as_array().into_iter().flatten() {
+            let is_meant = |configuration: &&mut Value| configuration["kind"] == patch["target"]["kind"];
+            for configuration in configurations.iter_mut().filter(is_meant) {
+                let path = folder.join(patch["path"].as_str().unwrap_or_default());
+                apply_json_patch(&path, configuration)?;
+            }
+        }
+    }
+    Ok(configurations)
 }
 
 fn apply_json_patch(path: &Path, object: &mut Value) -> Result<(), ClusterError> {

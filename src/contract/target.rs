@@ -188,8 +188,8 @@ impl Target {
         self.column.workload
     }
 
-    /// The column of PodCliqueSets whose gang resources and canaries its scheduler has: itself, or for one of TrainJobs the
-    /// first of the same scheduler.
+    /// The column of PodCliqueSets whose gang resources and canaries its scheduler has: for one of TrainJobs the first of the
+    /// same scheduler, if that schedules PodCliqueSets at all; else itself.
     #[must_use]
     pub fn of_pod_clique_sets(self) -> Self {
         match self.workload() {
@@ -265,7 +265,7 @@ impl Target {
     /// Of TrainJobs, who makes the gang: TRN-14 is about the trainer itself, whose plugins there are for Volcano and
     /// coscheduling.
     fn has_its_mapping(self, clause: &Clause) -> bool {
-        clause.id != "TRN-14" || self.scheduler().name() == "volcano"
+        clause.id != "TRN-14" || ["volcano", "scheduler-plugins-scheduler"].contains(&self.scheduler().name())
     }
 
     /// Whether it is about a profile of that other target's type.

@@ -97,8 +97,8 @@ impl Recorder {
         let of_train_jobs = Kind::of_train_jobs().filter(|_| with_train_jobs);
         let kinds: Vec<Kind> = KINDS
             .into_iter()
-            .filter(is_here)
             .chain(of_train_jobs)
+            .filter(is_here)
             .filter_map(|kind| kind.served(&served))
             .collect();
         let (logs, health) = (Logs::new(), Health::new(&kinds));

@@ -160,6 +160,8 @@ fn claim(runtime: &mut Value, target: Target) {
             }
             None => json!({"volcano": {}}),
         }),
+        // Another time than the default of the trainer, and of the scheduler.
+        "scheduler-plugins-scheduler" => Some(json!({"coscheduling": {"scheduleTimeoutSeconds": 15}})),
         "kai-scheduler" => Some(json!({"kaiScheduler": {"queue": "default-queue"}})),
         _ => None,
     };

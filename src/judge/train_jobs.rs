@@ -17,8 +17,6 @@ use super::{Shown, all, ensure, none, placement, violation};
 const JOB_SET: &str = "jobset.sigs.k8s.io/jobset-name";
 /// The label by which it marks them with the name of their replicated Job.
 const REPLICATED_JOB: &str = "jobset.sigs.k8s.io/replicatedjob-name";
-/// The annotation by which the trainer has pods join its PodGroup for Volcano.
-const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
 /// The label by which KAI knows a pod's queue, or a TrainJob's.
 pub const QUEUE: &str = "kai.scheduler/queue";
 
@@ -317,7 +315,9 @@ pub fn is_one_pod_group(history: &History, name: &str) -> Ruling {
         return Err(violation(WRONG_NUMBER_OF_PODGROUPS, message).into());
     };
     let owner = controller(group).map(|owner| (text(&owner["kind"]), text(&owner["name"])));
-    let topology = &runtime(history, name)?["spec"]["podGroupPolicy"]["volcano"]["networkTopology"];
+    let policy = &runtime(history, name)?["spec"]["podGroupPolicy"];
+    let topology = &policy["volcano"]["networkTopology"];
+    let timeout = &policy["coscheduling"]["scheduleTimeoutSeconds"];
     let gpus = &group["spec"]["minResources"]["nvidia.com/gpu"];
     let gpus = gpus.as_u64().or_else(|| gpus.as_str()?.parse().ok());
     let faults: Vec<_> = [
@@ -328,6 +328,9 @@ pub fn is_one_pod_group(history: &History, name: &str) -> Ruling {
             .then(|| format!("minResources {gpus:?} GPUs instead of {}", wanted.gpus())),
         (group["spec"]["networkTopology"] != *topology)
             .then(|| format!("networkTopology {} instead of {topology}", group["spec"]["networkTopology"])),
+        (group["spec"]["scheduleTimeoutSeconds"] != *timeout).then(|| {
+            format!("scheduleTimeoutSeconds {} instead of {timeout}", group["spec"]["scheduleTimeoutSeconds"])
+        }),
     ]
     .into_iter()
     .flatten()
@@ -337,8 +340,9 @@ pub fn is_one_pod_group(history: &History, name: &str) -> Ruling {
         let message = format!("PodGroup {name}: {}", faults.join(", "));
         violations.push(violation(WRONG_PODGROUP, message).shown_by_object("at the end", group));
     }
+    let expectations = schedulers::of(history.header.target);
     violations.extend(
-        pods_of(&end, name).filter(|pod| pod.0["metadata"]["annotations"][GROUP_NAME] != name).map(|pod| {
+        pods_of(&end, name).filter(|pod| expectations.joined_for_trainer(*pod) != Some(name)).map(|pod| {
             let message = format!("pod {} does not join PodGroup {name}", pod.name());
             violation(NO_MEMBER, message).shown_by_object("at the end", pod.0)
         }),

@@ -202,6 +202,29 @@ fn the_trainers_pod_group_counts_all_pods() {
 }
 
 #[test]
+fn for_coscheduling_it_has_the_time_of_the_policy_and_pods_join_by_label() {
+    let with = |edit: fn(&mut Value, &mut Vec<Value>)| {
+        let owner = json!({"kind": "TrainJob", "name": "t", "controller": true});
+        let mut group = json!({"kind": "PodGroup.scheduling.x-k8s.io",
+            "metadata": {"name": "t", "ownerReferences": [owner]},
+            "spec": {"minMember": 3, "minResources": {"nvidia.com/gpu": "24"}, "scheduleTimeoutSeconds": 15}});
+        let mut all: Vec<_> = pods(3).collect();
+        for pod in &mut all {
+            pod["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"] = "t".into();
+        }
+        edit(&mut group, &mut all);
+        let mut history = story(Target::TRAINJOB_COSCHEDULING, false).added(group).all_added(all).end();
+        if let Some(runtime) = history.header.submitted.get_mut("runtime r") {
+            runtime["spec"]["podGroupPolicy"] = json!({"coscheduling": {"scheduleTimeoutSeconds": 15}});
+        }
+        is_one_pod_group(&history, "t")
+    };
+    assert!(with(|_, _| {}).is_ok());
+    assert_eq!(said(with(|group, _| group["spec"]["scheduleTimeoutSeconds"] = 60.into())).len(), 1);
+    assert_eq!(said(with(|_, pods| pods[0]["metadata"]["labels"] = json!({JOB_SET: "t"}))).len(), 1);
+}
+
+#[test]
 fn every_job_is_a_gang_from_the_creation_of_its_pods() {
     let with = |edit: fn(&mut Value, &mut Vec<Value>)| {
         let owners = json!([{"kind": "Job", "name": "t-node-0", "controller": true}]);

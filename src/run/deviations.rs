@@ -6,6 +6,8 @@ use conformance_contract::violation::{Code, Violation};
 use conformance_judge::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE, PODS_UNBOUND, WRONG_NUMBER_OF_WHOLE_GANGS};
 use conformance_judge::placement::EMPTY_LABEL;
 
+use crate::verdict::DID_NOT_HAPPEN;
+
 /// A clause that a target is known to break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deviation {
@@ -47,6 +49,7 @@ const RACE: Occurs = Occurs::Race { tries: 5 };
 const IN_PART: &[Code] = &[BOUND_IN_PART];
 const NOT_WHOLE: &[Code] = &[NOT_BOUND_WHOLE];
 const UNBOUND: &[Code] = &[PODS_UNBOUND];
+const LATE: &[Code] = &[DID_NOT_HAPPEN];
 
 /// All of them.
 pub const DEVIATIONS: &[Deviation] = &[
@@ -126,6 +129,19 @@ pub const DEVIATIONS: &[Deviation] = &[
         reason: "the trainer 2.3.0 counts the pods of all replicated Jobs in its PodGroup's minMember, also of those that are \
                  created only when an initializer has succeeded: Volcano waits for pods that wait for the initializer",
     },
+    Deviation {
+        target: Target::TRAINJOB_COSCHEDULING,
+        clause: "TRN-13",
+        case: "trn/initializer",
+        shows: NOT_WHOLE,
+        version: "v0.35.4-devel",
+        occurs: Occurs::Always,
+        reason: "the trainer 2.3.0 counts the pods of all replicated Jobs in its PodGroup's minMember, also of those that are \
+                 created only when an initializer has succeeded: Coscheduling refuses a pod whose group has too few of them",
+    },
+    coscheduling_is_not_woken("TRN-03", "trn/one-pod-short", NOT_WHOLE),
+    coscheduling_is_not_woken("TRN-09", "trn/room-given-back", NOT_WHOLE),
+    coscheduling_is_not_woken("TRN-16", "trn/parts-killed", LATE),
     kai_namesakes("AON-01", UNBOUND),
     kai_namesakes("AON-02", IN_PART),
 ];
@@ -157,6 +173,25 @@ const fn koordinator_starves(clause: &'static str, case: &'static str) -> Deviat
         occurs: Occurs::ByPace,
         reason: "koord-scheduler 1.8 tries a gang that does not fit again and again, and each time holds what room there \
                  is for the pods that would fit; a smaller gang that comes later finds it taken, possibly indefinitely",
+    }
+}
+
+/// Room that comes wakes no gang that was refused for want of it. Pods of others do, so that cases beside it hide it.
+const fn coscheduling_is_not_woken(
+    clause: &'static str,
+    case: &'static str,
+    shows: &'static [Code],
+) -> Deviation {
+    Deviation {
+        target: Target::TRAINJOB_COSCHEDULING,
+        clause,
+        case,
+        shows,
+        version: "v0.35.4-devel",
+        occurs: Occurs::ByPace,
+        reason: "Coscheduling 0.35.4 refuses a gang whose minResources all nodes together do not have free, and is woken by new \
+                 pods and changed PodGroups alone: on a quiet cluster a new node, or a pod that goes, is noticed with the \
+                 flush of unschedulable pods, after five minutes",
     }
 }
 

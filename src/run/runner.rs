@@ -331,11 +331,12 @@ fn own_digest() -> Option<String> {
     DIGEST.clone()
 }
 
-/// The programs of schedulers that the user gave.
+/// The programs of schedulers, and of the trainer, that the user gave.
 fn given_programs(settings: &crate::environment::Settings) -> impl Iterator<Item = &Program> {
     let spec = &settings.spec;
     let chosen = schedulers::all().filter(|scheduler| spec.schedulers.contains(scheduler));
-    chosen.flat_map(|scheduler| installation(scheduler).given(spec))
+    let of_schedulers = chosen.flat_map(|scheduler| installation(scheduler).given(spec));
+    of_schedulers.chain(spec.given_trainer().map(|trainer| &trainer.program))
 }
 
 /// A program that was built, or given.

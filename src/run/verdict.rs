@@ -16,7 +16,7 @@ use super::deviations::{self, Occurs};
 
 const OPERATOR_ENDED: Code = Code::new("operator-ended");
 /// Something that a clause demands did not happen in time: the wait for it ran out, and nothing else explains it.
-const DID_NOT_HAPPEN: Code = Code::new("did-not-happen");
+pub(crate) const DID_NOT_HAPPEN: Code = Code::new("did-not-happen");
 
 /// A clause that is not kept, for which the case did not come to its end, and what is wrong.
 type Culprit = (&'static str, String);

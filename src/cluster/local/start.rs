@@ -199,8 +199,13 @@ impl Layout {
             return operator.process(self.operator_place(operator)?, &spec.controller);
         }
         let Command { args, env } = self.command(part, spec)?;
-        let given =
-            part.described().and_then(|(install, process)| install.given_process(process, &args, spec));
+        let of_trainer = spec.given_trainer().filter(|_| part == Part::TRAINER);
+        let given = match of_trainer {
+            Some(trainer) => Some((trainer.program.path.clone(), args.clone())),
+            None => {
+                part.described().and_then(|(install, process)| install.given_process(process, &args, spec))
+            }
+        };
         let (program, args) = match (part, given) {
             (Part::Controller, _) => (programs.controller.path.clone(), programs.controller.args(args)),
             // A part of this program.

@@ -32,14 +32,18 @@ pub fn in_folder(scheduler: Scheduler, path: &Path) -> Result<Option<GivenSchedu
 }
 
 /// The files below a folder, those nearest to it first.
-struct Files {
+pub(crate) struct Files {
     flag: &'static str,
     path: PathBuf,
     all: Vec<PathBuf>,
 }
 
 impl Files {
-    fn below(path: &Path, flag: &'static str) -> Result<Self, ClusterError> {
+    /// Those below `path`, which the flag names.
+    ///
+    /// # Errors
+    /// [`ClusterError::NoProgramFolder`] if it is no folder.
+    pub(crate) fn below(path: &Path, flag: &'static str) -> Result<Self, ClusterError> {
         let no_folder = |source| ClusterError::NoProgramFolder { flag, path: path.into(), source };
         let path = path.canonicalize().map_err(no_folder)?;
         // The first reading fails loudly; a folder below that cannot be read has nothing for us.
@@ -83,7 +87,18 @@ impl Files {
         Ok(GivenScheduler { programs, crds, unknown_flags: Default::default() })
     }
 
-    fn program(&self, names: &[&str]) -> Option<&Path> {
+    /// The folder.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Path> {
+        self.all.iter().map(PathBuf::as_path)
+    }
+
+    /// The nearest program of one of these names.
+    pub(crate) fn program(&self, names: &[&str]) -> Option<&Path> {
         let called = |file: &&PathBuf| {
             names.iter().any(|name| file.file_name().is_some_and(|is| is == *name)) && is_executable(file)
         };

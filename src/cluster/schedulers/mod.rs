@@ -1,8 +1,8 @@
 //! The schedulers that a cluster can have beside each other: one file each, which holds one description ([`Install`]) of
 //! everything that it needs. A new one is a file here, a line in [`ALL`], and its pinned module in `components/`.
 //!
-//! - [`kube_scheduler`] comes with Kubernetes; [`volcano`], [`koord_scheduler`] are built from pinned modules, from which
-//!   their CRDs are read too;
+//! - [`kube_scheduler`] comes with Kubernetes; [`volcano`], [`koord_scheduler`] and [`scheduler_plugins`] are built from
+//!   pinned modules, from which their CRDs are read too;
 //! - [`kai`] comes from a [`folder`] that the user names, or from its [`source`]; without either its API exists and a
 //!   stand-in binds its pods. Any of them can be built from a working tree of the user's instead.
 //!
@@ -20,11 +20,14 @@ pub mod kai;
 pub mod koord_scheduler;
 pub mod kube_scheduler;
 mod rbac;
+pub mod scheduler_plugins;
 mod source;
 pub mod volcano;
 
 use conformance_contract::scheduler::Scheduler;
+use conformance_contract::target::TARGETS;
 
+pub(crate) use self::folder::Files;
 pub use self::folder::in_folder;
 pub use self::given::GivenScheduler;
 pub use self::install::{Command, Install, ProcessHome, SchedulerProcess};
@@ -32,12 +35,23 @@ pub use self::source::{SchedulerSource, names as sources};
 use crate::components::Component;
 
 /// Every description, in the order of the start and of reports. kube-scheduler, which every cluster has, is the first.
-pub(crate) static ALL: &[&Install] =
-    &[&kube_scheduler::INSTALL, &volcano::INSTALL, &koord_scheduler::INSTALL, &kai::INSTALL];
+pub(crate) static ALL: &[&Install] = &[
+    &kube_scheduler::INSTALL,
+    &volcano::INSTALL,
+    &koord_scheduler::INSTALL,
+    &kai::INSTALL,
+    &scheduler_plugins::INSTALL,
+];
 
 /// Every scheduler, in the order of reports.
 pub fn all() -> impl Iterator<Item = Scheduler> {
     ALL.iter().map(|install| install.scheduler)
+}
+
+/// Those on which PodCliqueSets are judged, in the order of reports; the controller has a backend for each. The others
+/// schedule TrainJobs only.
+pub fn of_pod_clique_sets() -> impl Iterator<Item = Scheduler> {
+    all().filter(|scheduler| TARGETS.iter().any(|target| target.scheduler() == *scheduler))
 }
 
 /// The description of a scheduler.

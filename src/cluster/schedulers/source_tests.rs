@@ -52,7 +52,10 @@ fn every_recipe_names_processes_and_files_of_its_scheduler() {
             assert!(is_input, "{}: a change of {package} would not be noticed", recipe.path);
         }
     }
-    assert_eq!(names(), ["kube-scheduler", "vc-scheduler", "koord-scheduler", "kai-scheduler"]);
+    assert_eq!(
+        names(),
+        ["kube-scheduler", "vc-scheduler", "koord-scheduler", "kai-scheduler", "scheduler-plugins-scheduler"]
+    );
 }
 
 #[rstest]
@@ -95,7 +98,7 @@ async fn a_release_that_cannot_be_judged_is_refused() {
 #[case::a_backend_and_no_program(
     "volcano",
     "",
-    "there are kube-scheduler, vc-scheduler, koord-scheduler, kai-scheduler"
+    "there are kube-scheduler, vc-scheduler, koord-scheduler, kai-scheduler, scheduler-plugins-scheduler"
 )]
 #[tokio::test]
 async fn folders_and_names_that_do_not_serve(#[case] name: &str, #[case] dir: &str, #[case] says: &str) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use conformance_contract::kubernetes::Kubernetes;
-use conformance_contract::target::TARGETS;
+use conformance_contract::target::{TARGETS, TRAIN_JOB_TARGETS};
 use rstest::rstest;
 use serde_json::Value;
 
@@ -42,6 +42,17 @@ fn koord_scheduler() {
         koord_scheduler::configuration(&place.kubeconfig, &[]),
         (koord_scheduler::INSTALL.objects)(),
     ));
+}
+
+#[test]
+fn scheduler_plugins() {
+    let place = place("scheduler-plugins-scheduler");
+    insta::assert_yaml_snapshot!((
+        scheduler_plugins::args(Path::new("DIR/scheduler-plugins-scheduler/scheduler.yaml")),
+        scheduler_plugins::configuration(&place.kubeconfig, &[]),
+    ));
+    let without = scheduler_plugins::configuration(&place.kubeconfig, &[scheduler_plugins::COSCHEDULING]);
+    assert!(!without.to_string().contains(scheduler_plugins::COSCHEDULING), "{without}");
 }
 
 #[test]
@@ -115,6 +126,7 @@ fn writes_its_own_only(scheduler: Scheduler) {
 #[rstest]
 #[case(volcano::SCHEDULER, &volcano::CRDS)]
 #[case(koord_scheduler::SCHEDULER, &koord_scheduler::CRDS)]
+#[case(scheduler_plugins::SCHEDULER, &scheduler_plugins::CRDS)]
 fn a_scheduler_reads_the_kinds_that_it_waits_for(#[case] scheduler: Scheduler, #[case] crds: &ModuleCrds) {
     for file in crds.files {
         let (group, resource) = file.trim_end_matches(".yaml").split_once('_').expect("group_resource.yaml");
@@ -176,7 +188,7 @@ fn every_scheduler_has_the_programs_that_it_names() {
 
 #[test]
 fn every_scheduler_that_is_judged_is_described() {
-    for target in TARGETS {
+    for target in TARGETS.into_iter().chain(TRAIN_JOB_TARGETS) {
         assert!(all().any(|scheduler| scheduler == target.scheduler()), "{target}");
     }
 }

@@ -1,4 +1,4 @@
-//! TrainJobs of the Kubeflow Trainer, on three schedulers. They have a control plane of their own, and are judged with
+//! TrainJobs of the Kubeflow Trainer, on four schedulers. They have a control plane of their own, and are judged with
 //! `run --trainjob` only.
 
 use crate::clauses::{Feature, Workload};
@@ -11,26 +11,35 @@ impl Target {
     pub const TRAINJOB_KUBE: Self = Self::of(&KUBE);
     /// TrainJobs on Volcano: the trainer makes the gang.
     pub const TRAINJOB_VOLCANO: Self = Self::of(&VOLCANO);
+    /// TrainJobs on the scheduler of scheduler-plugins: the trainer makes the gang.
+    pub const TRAINJOB_COSCHEDULING: Self = Self::of(&COSCHEDULING);
     /// TrainJobs on KAI: its podgrouper makes the gang.
     pub const TRAINJOB_KAI: Self = Self::of(&KAI);
 }
 
 /// Every column, in the order of the report.
-pub const TARGETS: [Target; 3] = [Target::TRAINJOB_KUBE, Target::TRAINJOB_VOLCANO, Target::TRAINJOB_KAI];
+pub const TARGETS: [Target; 4] =
+    [Target::TRAINJOB_KUBE, Target::TRAINJOB_VOLCANO, Target::TRAINJOB_COSCHEDULING, Target::TRAINJOB_KAI];
+
+/// The scheduler of scheduler-plugins.
+const SCHEDULER_PLUGINS: Scheduler = Scheduler::named("scheduler-plugins-scheduler");
 
 /// The kinds that only histories of TrainJobs hold.
-pub(crate) static KINDS: [Kind; 5] = [
+pub(crate) static KINDS: [Kind; 6] = [
     kind("trainer.kubeflow.org/v1alpha1", "TrainJob", "trainjobs"),
     kind("trainer.kubeflow.org/v1alpha1", "TrainingRuntime", "trainingruntimes"),
     kind("jobset.x-k8s.io/v1alpha2", "JobSet", "jobsets"),
     kind("batch/v1", "Job", "jobs"),
     kind("v1", "ConfigMap", "configmaps"),
+    kind("scheduling.x-k8s.io/v1alpha1", "PodGroup.scheduling.x-k8s.io", "podgroups").of(SCHEDULER_PLUGINS),
 ];
 
 const NO_QUEUES_OF_KAI: (Feature, &str) =
     (Feature::QueueLabel, "`kaiScheduler` of a runtime's podGroupPolicy is about KAI");
 const NO_WORKLOAD_PER_JOB: (Feature, &str) =
     (Feature::JobWorkload, "the gate WorkloadWithJob is about kube-scheduler's own API");
+
+const NO_TOPOLOGY_IN_COSCHEDULING: &str = "the PodGroup of scheduler-plugins has no topology constraint";
 
 static KUBE: Column = Column {
     id: "trainjob-kube",
@@ -71,6 +80,26 @@ static VOLCANO: Column = Column {
     ],
     gates: &[],
     version: ReportedVersion::OfProgram("vc-scheduler"),
+    external: None,
+    workload: Workload::TrainJobs,
+};
+
+static COSCHEDULING: Column = Column {
+    id: "trainjob-coscheduling",
+    scheduler: SCHEDULER_PLUGINS,
+    backend: SCHEDULER_PLUGINS.name(),
+    name: "trainjob-coscheduling",
+    scope: None,
+    trees: None,
+    features: &[Feature::TrainJob, Feature::AtomicTrainJob],
+    why_not: &[
+        (Feature::TopologyRequired, NO_TOPOLOGY_IN_COSCHEDULING),
+        (Feature::TopologyPerJob, NO_TOPOLOGY_IN_COSCHEDULING),
+        NO_QUEUES_OF_KAI,
+        NO_WORKLOAD_PER_JOB,
+    ],
+    gates: &[],
+    version: ReportedVersion::OfProgram("scheduler-plugins-scheduler"),
     external: None,
     workload: Workload::TrainJobs,
 };

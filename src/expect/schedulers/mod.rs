@@ -3,6 +3,7 @@
 //! contract and shared with no controller, and a line in [`ALL`]; judges and drivers speak through [`Expectations`] and
 //! name no scheduler.
 
+pub mod coscheduling;
 pub mod external;
 pub mod kai;
 pub mod koordinator;
@@ -119,6 +120,11 @@ pub trait Expectations: Sync {
     /// The gang resource that a pod names.
     fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str>;
 
+    /// The gang resource of the Kubeflow Trainer's that a pod of a TrainJob joins.
+    fn joined_for_trainer<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {
+        self.named_by(pod)
+    }
+
     /// Whether the scheduler looks at this pod of a TrainJob: what makes the gang may come to the pod later than the pod.
     fn looks_at(&self, _pod: Pod<'_>) -> bool {
         true
@@ -213,7 +219,8 @@ type Columns = &'static [(Target, &'static dyn Expectations)];
 
 /// What is expected of every column of a scheduler that the suite has a description of. Schedulers that read PodGangs
 /// themselves are expected to do what their profile says ([`external`]).
-static ALL: [Columns; 4] = [kube::COLUMNS, volcano::COLUMNS, koordinator::COLUMNS, kai::COLUMNS];
+static ALL: [Columns; 5] =
+    [kube::COLUMNS, volcano::COLUMNS, koordinator::COLUMNS, kai::COLUMNS, coscheduling::COLUMNS];
 
 fn all() -> impl Iterator<Item = (Target, &'static dyn Expectations)> {
     ALL.into_iter().flatten().copied()
@@ -300,7 +307,7 @@ fn differs(field: &str, found: &Value, wanted: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::target::TARGETS;
+    use conformance_contract::target::{TARGETS, TRAIN_JOB_TARGETS};
     use conformance_history::Kind;
     use conformance_history::testing::{object, owned};
 
@@ -308,7 +315,7 @@ mod tests {
 
     #[test]
     fn every_column_has_expectations() {
-        for target in TARGETS {
+        for target in TARGETS.into_iter().chain([Target::TRAINJOB_COSCHEDULING]) {
             let described = all().filter(|(of, _)| *of == target).count();
             assert_eq!(described, usize::from(target.external().is_none()), "{target}");
             for kind in of(target).kinds().iter().copied().chain(of(target).topology_kind()) {
@@ -355,7 +362,7 @@ mod tests {
 
     #[test]
     fn a_canary_is_made_of_kinds_that_a_history_holds() {
-        for target in TARGETS {
+        for target in TARGETS.into_iter().chain(TRAIN_JOB_TARGETS) {
             let canary = of(target).canary("canary-x");
             assert!(canary.iter().all(|(kind, _)| Kind::named(kind).is_some()), "{target}: {canary:?}");
         }

@@ -105,6 +105,11 @@ impl Expectations for Volcano {
         pod.0["metadata"]["annotations"][GROUP_NAME[0]].as_str()
     }
 
+    /// The trainer writes the older one alone.
+    fn joined_for_trainer<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {
+        pod.0["metadata"]["annotations"][GROUP_NAME[1]].as_str()
+    }
+
     fn membership_faults(&self, pod: Pod<'_>, gang: &Gang, _group: &Group) -> Vec<String> {
         let annotations = &pod.0["metadata"]["annotations"];
         let wrong = GROUP_NAME.iter().filter_map(|key| differs(key, &annotations[*key], &json!(gang.name)));

@@ -1,0 +1,55 @@
+//! A Kubeflow Trainer that the user brings: `--trainer-dir` and `--trainer-source`.
+
+use std::sync::Arc;
+
+use conformance_cluster::components::Progress;
+use conformance_cluster::given_trainer::{GivenTrainer, PROGRAM, TrainerSource};
+use conformance_report::Implementation;
+
+use super::Failure;
+use super::args::RunArgs;
+
+/// The trainer that the user brings, if any, with its program: found in a folder, or built.
+///
+/// # Errors
+/// [`Failure::Usage`] for a folder that is no checkout, or lacks something, and for a trainer that is given twice;
+/// [`Failure::Infrastructure`] for what does not compile.
+pub(crate) async fn given(
+    args: &RunArgs,
+    progress: &dyn Progress,
+) -> Result<Option<Arc<GivenTrainer>>, Failure> {
+    let is_a_program = args.cluster_args.bins.iter().any(|(name, _)| name == PROGRAM);
+    let given = match (&args.trainer_dir, &args.trainer_source) {
+        (None, None) => return Ok(None),
+        _ if is_a_program => {
+            return Err(Failure::Usage(format!(
+                "{PROGRAM} is given twice: give either --bin, or --trainer-dir or --trainer-source"
+            )));
+        }
+        (Some(dir), _) => GivenTrainer::in_folder(dir)?,
+        (None, Some(dir)) => TrainerSource::open(dir).await?.build(progress).await?,
+    };
+    Ok(Some(Arc::new(given)))
+}
+
+/// The trainer that the user brings, as the implementation under test.
+pub(crate) fn implementation(given: &GivenTrainer) -> Implementation {
+    Implementation {
+        name: "kubeflow-trainer".into(),
+        version: given.version(),
+        organization: Some("kubeflow".into()),
+        url: Some("https://github.com/kubeflow/trainer".into()),
+        commit: given.commit.clone(),
+        description: None,
+        declaration: None,
+        cluster_admin: false,
+        ours: false,
+    }
+}
+
+/// Which trainer is judged, and who serves its runtimes' policy for KAI.
+pub(crate) fn judged(given: &GivenTrainer) -> String {
+    let plugin =
+        if given.has_kai_plugin { "it has the KAI plugin inside" } else { "with our KAI plugin beside it" };
+    format!("trainer {}, {plugin}", given.version())
+}

@@ -1,0 +1,64 @@
+//! Coscheduling of scheduler-plugins: gangs of TrainJobs alone. PodCliqueSets have no backend for it, so that no gang
+//! resource of a PodGang is expected.
+
+use conformance_contract::target::Target;
+use conformance_history::Pod;
+use serde_json::{Value, json};
+
+use super::{Columns, Expectations, Made, Name, Resource, schedule_by};
+use crate::{Gang, Group};
+
+/// As histories name it.
+pub const POD_GROUP: &str = "PodGroup.scheduling.x-k8s.io";
+/// Label by which a pod joins a PodGroup.
+const MEMBERSHIP: &str = "scheduling.x-k8s.io/pod-group";
+const SCHEDULER: &str = "scheduler-plugins-scheduler";
+
+pub(super) static COLUMNS: Columns = &[(Target::TRAINJOB_COSCHEDULING, &Coscheduling)];
+
+/// The scheduler of scheduler-plugins.
+#[derive(Debug)]
+pub struct Coscheduling;
+
+impl Expectations for Coscheduling {
+    fn kinds(&self) -> &'static [&'static str] {
+        &[POD_GROUP]
+    }
+
+    fn resources(&self, _pod_gang: &str, _podgroups: &[(String, usize)]) -> Vec<Resource> {
+        Vec::new()
+    }
+
+    fn size(&self, resource: &Value) -> Option<u64> {
+        resource["spec"]["minMember"].as_u64()
+    }
+
+    fn faults(&self, _gang: Made<'_>, _wanted: &Resource, _found: &Value) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn joins(&self, _gang: &Gang, _group: &Group, _index: usize) -> Option<Name> {
+        None
+    }
+
+    fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {
+        pod.label(MEMBERSHIP)
+    }
+
+    fn claim(&self, pcs: &mut Value) {
+        schedule_by(pcs, SCHEDULER);
+    }
+
+    fn writers(&self) -> &[&'static str] {
+        &[SCHEDULER, "scheduler-plugins-controller"]
+    }
+
+    fn canary(&self, name: &str) -> Vec<(&'static str, Value)> {
+        let group = json!({
+            "apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "metadata": {"name": name},
+            "spec": {"minMember": 1, "scheduleTimeoutSeconds": 10},
+        });
+        let pod = json!({"metadata": {"labels": {MEMBERSHIP: name}}, "spec": {"schedulerName": SCHEDULER}});
+        vec![(POD_GROUP, group), ("Pod", pod)]
+    }
+}
