@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use conformance_contract::clauses::Class;
+use conformance_contract::clauses::{Class, Workload};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_report::Shard;
 
@@ -147,6 +147,13 @@ pub(crate) enum ProviderName {
     Existing,
 }
 
+/// A conformance programme's demands, in place of Grove's contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProfileName {
+    /// Gang scheduling as the Kubernetes AI conformance programme demands it of a platform.
+    AiConformance,
+}
+
 /// The operator that somebody else runs, behind `--operator`.
 pub(crate) const EXISTING: &str = "existing";
 /// The reference controller, which needs no description.
@@ -263,6 +270,14 @@ pub(crate) struct RunArgs {
     /// scheduler (default-scheduler, volcano, kai-scheduler), or of all of them.
     #[arg(long, conflicts_with_all = ["scope", "workload", "operator", "upgrade_from", "cluster", "features"])]
     pub trainjob: bool,
+    /// Judge what a conformance programme demands of a platform, without an operator, on a control plane of its own:
+    /// ai-conformance is gang scheduling of plain pods in the scheduler's own gang resource (default-scheduler, volcano,
+    /// koord-scheduler, kai-scheduler, or all of them). Each column's result is beside the report in the programme's form,
+    /// as ai-conformance-NAME.yaml.
+    #[arg(long, value_enum, value_name = "PROFILE", hide_possible_values = true,
+          conflicts_with_all = ["trainjob", "scope", "workload", "generate", "generated", "operator", "upgrade_from",
+                                "cluster", "features", "evidence"])]
+    pub profile: Option<ProfileName>,
     /// Features that the scheduler of --backend external:NAME declares, to be judged (AtomicPodGang,TopologyRequired).
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub features: Vec<String>,
@@ -350,6 +365,17 @@ pub(crate) struct RunArgs {
     /// How clusters are made.
     #[command(flatten)]
     pub cluster_args: ClusterArgs,
+}
+
+impl RunArgs {
+    /// What is judged.
+    pub(crate) fn judged(&self) -> Workload {
+        match (self.trainjob, self.profile) {
+            (true, _) => Workload::TrainJobs,
+            (false, Some(ProfileName::AiConformance)) => Workload::PlainPods,
+            (false, None) => Workload::PodCliqueSets,
+        }
+    }
 }
 
 /// Arguments of `soak`.

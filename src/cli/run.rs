@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use conformance_cluster::local::Upgrade;
-use conformance_contract::clauses::{CLAUSES, Class, Feature};
+use conformance_contract::clauses::{CLAUSES, Class, Feature, Workload};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::Target;
 use conformance_driver::case::Isolation;
@@ -19,7 +19,7 @@ use conformance_run::interruption::Interruption;
 use conformance_run::runner::{self, Clock, Observer, Plan, Results};
 use conformance_run::workload;
 
-use super::args::{EXISTING, Install, ProviderArgs, ProviderName, RunArgs, Versions};
+use super::args::{EXISTING, Install, ProfileName, ProviderArgs, ProviderName, RunArgs, Versions};
 use super::output::{self, Console};
 use super::{Failure, cluster_spec, generated, given, operator, provider, run_id, select};
 
@@ -46,9 +46,19 @@ pub(crate) async fn run(args: &RunArgs, interruption: &Arc<Interruption>) -> Res
                 "--trainjob runs on one version of Kubernetes: omit --kubernetes all".into(),
             ));
         }
+        [_, _, ..] if args.profile.is_some() => {
+            return Err(Failure::Usage(
+                "--profile runs on one version of Kubernetes: omit --kubernetes all".into(),
+            ));
+        }
         [version] => run_on(*version, plan(*version, args)?, args, &args.report_dir, interruption).await?,
         versions => run_on_all(versions, args, interruption).await?,
     };
+    if args.profile == Some(ProfileName::AiConformance) {
+        for file in report::write_ai_conformance(&args.report_dir, &report).map_err(unwritten)? {
+            output::say(&format!("wrote {}", file.display()));
+        }
+    }
     if let Some(file) = &args.evidence {
         match report::write_evidence(file, &report) {
             Ok(()) => output::say(&format!("wrote {}", file.display())),
@@ -197,11 +207,24 @@ async fn run_on(
         }
         spec = spec.with_trainer(plan.targets.iter().any(|target| target.declares(Feature::JobWorkload)));
     }
+    let without_operator = args.judged() == Workload::PlainPods;
+    if without_operator {
+        if args.provider.provider != ProviderName::Local {
+            return Err(Failure::Usage(
+                "--profile starts a control plane without an operator: it goes with --provider local only"
+                    .into(),
+            ));
+        }
+        spec = spec.without_controller();
+    }
     if args.provider.provider == ProviderName::Kind {
         // The programs of a folder are for local processes.
         spec.given.clear();
     }
-    let mut implementation = provider::implementation(args, declared)?;
+    let mut implementation = match without_operator {
+        true => Some(provider::no_operator()),
+        false => provider::implementation(args, declared)?,
+    };
     if let Some(opened) = opened {
         let operator = opened.build(talk.as_ref()).await?;
         implementation = Some(operator::implementation(&operator));
@@ -343,7 +366,7 @@ fn plan(kubernetes: Kubernetes, args: &RunArgs) -> Result<Plan, Failure> {
         return select::plan(select::Selection {
             tiers: &tiers,
             backend: &args.backend,
-            trainjob: args.trainjob,
+            workload: args.judged(),
             scope: args.scope.as_deref(),
             kubernetes,
             features: &args.features,

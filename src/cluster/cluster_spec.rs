@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use conformance_contract::clauses::Workload;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::{EXTERNAL_SCHEDULER, Scheduler};
 use conformance_proxy::{Patch, Rule};
@@ -263,6 +264,21 @@ impl ClusterSpec {
             self.api_gates = self.api_gates.with("WorkloadWithJob", true);
         }
         self
+    }
+
+    /// The same for plain pods: without a controller, and without Grove's APIs.
+    #[must_use]
+    pub fn without_controller(self) -> Self {
+        Self { has_controller: false, ..self }
+    }
+
+    /// What runs on it.
+    pub fn workload(&self) -> Workload {
+        match (&self.trainer, self.has_controller) {
+            (Some(_), _) => Workload::TrainJobs,
+            (None, true) => Workload::PodCliqueSets,
+            (None, false) => Workload::PlainPods,
+        }
     }
 
     /// The same with one scheduler beside kube-scheduler at most, and the controller without the profiles of the others.
