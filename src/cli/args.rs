@@ -150,7 +150,7 @@ pub(crate) enum ProviderName {
 /// A conformance programme's demands, in place of Grove's contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProfileName {
-    /// Gang scheduling as the Kubernetes AI conformance programme demands it of a platform.
+    /// Gang scheduling of plain pods, for Kubernetes AI conformance.
     AiConformance,
 }
 
@@ -270,11 +270,10 @@ pub(crate) struct RunArgs {
     /// scheduler (default-scheduler, volcano, kai-scheduler), or of all of them.
     #[arg(long, conflicts_with_all = ["scope", "workload", "operator", "upgrade_from", "cluster", "features"])]
     pub trainjob: bool,
-    /// Judge what a conformance programme demands of a platform, without an operator, on a control plane of its own:
-    /// ai-conformance is gang scheduling of plain pods in the scheduler's own gang resource (default-scheduler, volcano,
-    /// koord-scheduler, kai-scheduler, or all of them). Each column's result is beside the report in the programme's form,
-    /// as ai-conformance-NAME.yaml.
-    #[arg(long, value_enum, value_name = "PROFILE", hide_possible_values = true,
+    /// Judge what a conformance programme demands of a platform instead of PodCliqueSets, on a control plane without an
+    /// operator: of the backend's scheduler (default-scheduler, volcano, koord-scheduler, kai-scheduler), or of all of
+    /// them. The result of each is beside the report in the programme's form.
+    #[arg(long, value_enum, value_name = "PROFILE",
           conflicts_with_all = ["trainjob", "scope", "workload", "generate", "generated", "operator", "upgrade_from",
                                 "cluster", "features", "evidence"])]
     pub profile: Option<ProfileName>,

@@ -308,6 +308,19 @@ mod tests {
     }
 
     #[test]
+    fn plain_pods_have_columns_of_their_own() {
+        let of = |backend| {
+            let words = Selection { workload: Workload::PlainPods, backend, ..words(&[], &[]) };
+            plan(words).map(|plan| plan.targets.iter().map(|target| target.name()).collect::<Vec<_>>())
+        };
+        assert_eq!(of("koord-scheduler").unwrap(), ["ai-conformance-koordinator"]);
+        assert_eq!(of("ai-conformance-kai").unwrap(), ["ai-conformance-kai"]);
+        assert_eq!(of("all").unwrap().len(), AI_CONFORMANCE_TARGETS.len());
+        let failure = of("external").unwrap_err().to_string();
+        assert!(failure.starts_with("unknown backend of plain pods"), "{failure}");
+    }
+
+    #[test]
     fn a_gang_scope_is_of_one_version() {
         assert_eq!(version_for(None), Kubernetes::V1_36);
         assert_eq!(version_for(Some("Tree")), Kubernetes::V1_37);
