@@ -119,7 +119,7 @@ fn stdout(output: &Output) -> String {
 #[case(&["run", "--profile", "ai-conformance", "--trainjob"], "cannot be used with")]
 #[case(&["run", "--profile", "ai-conformance", "--backend", "volcanoo"], "did you mean \"volcano\"?")]
 #[case(&["run", "--profile", "ai-conformance", "--kubernetes", "all"], "omit --kubernetes all")]
-#[case(&["run", "--profile", "ai-conformance", "--provider", "kind"], "goes with --provider local only")]
+#[case(&["run", "--profile", "ai-conformance", "--provider", "kind"], "or existing for a cluster of your own")]
 #[case(&["run", "--cluster", "nowhere"], "no cluster \"nowhere\" is running")]
 #[case(&["run", "--workload", "nowhere.yaml", "--nodes", "8x8"], "nowhere.yaml")]
 #[case(&["run", "--workload", "w.yaml"], "--nodes")]

@@ -124,6 +124,18 @@ mod tests {
     }
 
     #[test]
+    fn a_gang_of_plain_pods_says_how_many_it_is() {
+        let of_plain_pods = all().filter(|case| case.is_for(Target::AI_CONFORMANCE_KUBE));
+        let documents: Vec<_> =
+            of_plain_pods.flat_map(|case| grove_yaml::documents(case.manifest).unwrap()).collect();
+        assert_eq!(documents.len(), 4);
+        for pod in documents {
+            let size = &pod["metadata"]["annotations"][conformance_contract::names::GANG_SIZE];
+            assert!(size.as_str().is_some_and(|size| size.parse::<usize>().is_ok()), "{pod}");
+        }
+    }
+
+    #[test]
     fn every_clause_that_an_external_scheduler_owes_has_a_case_or_follows_from_others() {
         for features in [&DECLARABLE[..0], &DECLARABLE[..]] {
             let target = Target::external_scheduler("mine", features).unwrap();

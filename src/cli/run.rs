@@ -209,9 +209,10 @@ async fn run_on(
     }
     let without_operator = args.judged() == Workload::PlainPods;
     if without_operator {
-        if args.provider.provider != ProviderName::Local {
+        if args.provider.provider == ProviderName::Kind {
             return Err(Failure::Usage(
-                "--profile starts a control plane without an operator: it goes with --provider local only"
+                "--profile needs no operator, and a kind cluster of the harness's comes with one: pass --provider local, \
+                 or existing for a cluster of your own"
                     .into(),
             ));
         }

@@ -60,8 +60,7 @@ impl TestContext {
     /// # Errors
     /// [`Stop::Wait`].
     pub async fn until_gang_ready(&self, clause: &'static str, gang: &PlainGang) -> Result<(), Stop> {
-        let condition = Awaited::demanded_by(clause, format!("all pods of {gang} Ready"));
-        self.until(condition, limits::SCHEDULING, |live| is_ready(live, gang)).await
+        self.until_one_gang_ready(clause, std::slice::from_ref(gang)).await.map(drop)
     }
 
     /// Waits until all pods of one of these gangs are Ready, as a clause demands; its place among them.
@@ -73,11 +72,16 @@ impl TestContext {
         clause: &'static str,
         gangs: &[PlainGang],
     ) -> Result<usize, Stop> {
-        let ready = |live: &Live| gangs.iter().position(|gang| is_ready(live, gang));
-        let condition =
-            Awaited::demanded_by(clause, format!("all pods of one of {} gangs Ready", gangs.len()));
-        self.until(condition, limits::SCHEDULING, |live| ready(live).is_some()).await?;
-        Ok(self.look(ready).unwrap_or_default())
+        let names = gangs.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
+        let bound = Awaited::demanded_by(clause, format!("all pods of {names} bound"));
+        let is_bound = |pod: Pod<'_>| pod.node().is_some();
+        self.until(bound, limits::SCHEDULING, |live| gangs.iter().any(|gang| all(live, gang, is_bound)))
+            .await?;
+        // On real nodes containers start first.
+        let ready = Awaited::demanded_by(clause, format!("all pods of {names} Ready"));
+        let first = |live: &Live| gangs.iter().position(|gang| all(live, gang, is_ready));
+        self.until(ready, limits::CONTAINERS, |live| first(live).is_some()).await?;
+        Ok(self.look(first).unwrap_or_default())
     }
 
     /// Deletes the pods of a gang, then its gang resource, and waits until the pods are gone, as a clause demands.
@@ -98,7 +102,11 @@ impl TestContext {
     }
 }
 
-fn is_ready(live: &Live, gang: &PlainGang) -> bool {
-    let is_ready = |pod: &Pod<'_>| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
-    live.pods().filter(|pod| gang.has(*pod) && is_ready(pod)).count() == gang.pods
+fn is_ready(pod: Pod<'_>) -> bool {
+    pod.condition("Ready").is_some_and(|ready| ready["status"] == "True")
+}
+
+/// Whether all pods of a gang are so.
+fn all(live: &Live, gang: &PlainGang, is_so: impl Fn(Pod<'_>) -> bool) -> bool {
+    live.pods().filter(|pod| gang.has(*pod) && is_so(*pod)).count() == gang.pods
 }

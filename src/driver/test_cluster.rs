@@ -79,8 +79,21 @@ impl TestCluster {
         schedulers: &BTreeSet<Scheduler>,
         run: &str,
     ) -> Result<Self, ClusterError> {
-        let client = cluster.client();
         let workload = cluster.local().map_or(Workload::PodCliqueSets, |local| local.spec().workload());
+        Self::prepare_for(workload, cluster, schedulers, run).await
+    }
+
+    /// The same for a workload that the cluster itself does not say.
+    ///
+    /// # Errors
+    /// As [`TestCluster::prepare`].
+    pub async fn prepare_for(
+        workload: Workload,
+        cluster: Arc<dyn Provider>,
+        schedulers: &BTreeSet<Scheduler>,
+        run: &str,
+    ) -> Result<Self, ClusterError> {
+        let client = cluster.client();
         let recorder = Recorder::start(client.clone(), schedulers, workload, SETTLE.length).await?;
         let speed = Speed::measure(client.clone()).await;
         if workload != Workload::PlainPods {

@@ -68,8 +68,12 @@ const DESCRIPTION: &str = "The platform must allow for the installation and succ
 
 /// How it was judged, and what was not.
 const HOW: &str = " That no pod of a gang without room is bound is shown over the whole watch history until two canary gangs, \
-    one after the other, have gone through the same scheduler, not by a wait of fixed length. The nodes are simulated: a pod \
-    that runs is one that is Ready, and that a workload completes is not judged.";
+    one after the other, have gone through the same scheduler, not by a wait of fixed length. A pod that runs is one that is \
+    Ready; that a workload completes is not judged.";
+
+/// More than this a run on a control plane of its own does not say.
+const OF_ITS_OWN: &str = " Control plane and nodes were made for the run, the nodes simulated: this is about the scheduler, and \
+    not yet about a platform.";
 
 /// What a file begins with.
 const HEAD: &str = "\
@@ -167,6 +171,9 @@ fn notes(report: &Report, profile: &ProfileReport) -> String {
     if verdicts(profile).any(|(_, verdict)| verdict != Verdict::NotRun) {
         notes.push_str(HOW);
     }
+    if report.provider.name == "local" {
+        notes.push_str(OF_ITS_OWN);
+    }
     notes
 }
 
@@ -225,7 +232,10 @@ mod tests {
         assert_eq!(files, [folder.path().join("ai-conformance-volcano.yaml")], "of no other profile");
         let text = std::fs::read_to_string(&files[0]).unwrap();
         let version = format!("grove-conformance {}", report.suite.version);
-        let text = text.replace(&version, "grove-conformance [version]").replace(HOW, "[how]");
+        let text = text
+            .replace(&version, "grove-conformance [version]")
+            .replace(HOW, "[how]")
+            .replace(OF_ITS_OWN, "[local]");
         insta::assert_snapshot!(text, @"
         # Gang scheduling, as one run of grove-conformance saw it, in the form of the Kubernetes AI conformance checklist. Add the
         # requirement to the checklist of your platform, with the report that it names, or fill in the metadata here.
@@ -248,7 +258,7 @@ mod tests {
             status: Not Implemented
             evidence:
             - report.yaml
-            notes: 'As one run of grove-conformance [version] saw it on 2026-12-01 (volcano v1.14.1, Kubernetes v1.36.4, provider local): AIC-01 pass, AIC-02 fail, AIC-03 pass. Reasons: half bound.[how]'
+            notes: 'As one run of grove-conformance [version] saw it on 2026-12-01 (volcano v1.14.1, Kubernetes v1.36.4, provider local): AIC-01 pass, AIC-02 fail, AIC-03 pass. Reasons: half bound.[how][local]'
         ");
     }
 }

@@ -194,7 +194,9 @@ impl Environment {
         };
         let existing = Arc::new(existing);
         let prepared = async {
-            let test_cluster = TestCluster::prepare(existing.clone(), &spec.schedulers, run).await?;
+            let workload = spec.workload();
+            let test_cluster =
+                TestCluster::prepare_for(workload, existing.clone(), &spec.schedulers, run).await?;
             if existing.node_pools().size().is_none() {
                 existing.simulates(&format!("conformance-probe-{run}"), CANARY_NODE).await?;
             }
