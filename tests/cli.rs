@@ -115,6 +115,11 @@ fn stdout(output: &Output) -> String {
     &["run", "--provider=kind", "--install=helm", "--backend=volcano", "--bin=vc-scheduler=/bin/true"],
     "volcano is installed from its chart volcano@1.14.1 of https://"
 )]
+#[case(&["run", "--profile", "ai"], "[possible values: ai-conformance]")]
+#[case(&["run", "--profile", "ai-conformance", "--trainjob"], "cannot be used with")]
+#[case(&["run", "--profile", "ai-conformance", "--backend", "volcanoo"], "did you mean \"volcano\"?")]
+#[case(&["run", "--profile", "ai-conformance", "--kubernetes", "all"], "omit --kubernetes all")]
+#[case(&["run", "--profile", "ai-conformance", "--provider", "kind"], "or existing for a cluster of your own")]
 #[case(&["run", "--cluster", "nowhere"], "no cluster \"nowhere\" is running")]
 #[case(&["run", "--workload", "nowhere.yaml", "--nodes", "8x8"], "nowhere.yaml")]
 #[case(&["run", "--workload", "w.yaml"], "--nodes")]

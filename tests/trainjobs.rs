@@ -1,6 +1,8 @@
 //! TrainJobs under `cargo test`: one that fits and one that is a pod short on each column that can run, on the trainer's own
 //! control planes; of KAI's column, without KAI's programs, what the API server alone shows. All of them is
 //! `run --trainjob`.
+//!
+//! Plain pods, on a control plane without an operator, have the cases of `run --profile ai-conformance`.
 
 #[path = "lane/held.rs"]
 mod held;
@@ -14,11 +16,12 @@ use std::process::ExitCode;
 
 use conformance_cluster::local::ClusterSpec;
 use conformance_cluster::schedulers;
-use conformance_contract::target::Target;
+use conformance_contract::target::{AI_CONFORMANCE_TARGETS, Target};
 use held::Held;
 
 const FITS: &str = "trn/fits-whole";
 const SHORT: &str = "trn/one-pod-short";
+const OF_PLAIN_PODS: [&str; 3] = ["aic/fits-whole", "aic/one-pod-short", "aic/room-for-one"];
 
 /// Cases of KAI's column.
 fn of_kai() -> Vec<&'static str> {
@@ -53,6 +56,20 @@ fn main() -> ExitCode {
                 of(Target::TRAINJOB_KAI, &of_kai()),
             ]
             .concat(),
+        },
+        Held {
+            letter: 'p',
+            folder: "ai-conformance",
+            spec: || {
+                let schedulers = [schedulers::volcano::SCHEDULER, schedulers::koord_scheduler::SCHEDULER];
+                let kai = kai::is_there().then_some(schedulers::kai::SCHEDULER);
+                kai::with(ClusterSpec::with(schedulers.into_iter().chain(kai)).without_controller())
+            },
+            cases: AI_CONFORMANCE_TARGETS
+                .into_iter()
+                .filter(|target| *target != Target::AI_CONFORMANCE_KAI || kai::is_there())
+                .flat_map(|target| of(target, &OF_PLAIN_PODS))
+                .collect(),
         },
     ])
 }

@@ -2,6 +2,7 @@
 //! case is these two files and a `mod` line; the build script registers it under the name of its file.
 
 mod adm;
+mod aic;
 mod aon;
 mod auto;
 mod backends;
@@ -76,7 +77,7 @@ mod tests {
 
     use conformance_contract::clauses::{self, Clause};
     use conformance_contract::external_scheduler::DECLARABLE;
-    use conformance_contract::target::{TARGETS, Target};
+    use conformance_contract::target::{AI_CONFORMANCE_TARGETS, TARGETS, Target};
     use conformance_driver::case::Isolation;
 
     use super::*;
@@ -99,7 +100,8 @@ mod tests {
     #[test]
     fn every_clause_has_a_case_on_every_target_that_owes_it() {
         let judged = |id: &str, target| all().any(|case| case.is_for(target) && case.clauses.contains(&id));
-        let owed = TARGETS.into_iter().flat_map(|target| CLAUSES.iter().map(move |clause| (target, clause)));
+        let targets = TARGETS.into_iter().chain(AI_CONFORMANCE_TARGETS);
+        let owed = targets.flat_map(|target| CLAUSES.iter().map(move |clause| (target, clause)));
         let missing: Vec<_> = owed
             .filter(|(target, clause)| target.owes(clause) && !judged(clause.id, *target))
             .map(|(target, clause)| format!("{} on {target}", clause.id))
@@ -119,6 +121,18 @@ mod tests {
         }
         let shared: Vec<_> = cases.into_iter().filter(|(_, cases)| cases.len() > 1).collect();
         assert!(shared.is_empty(), "{shared:?}");
+    }
+
+    #[test]
+    fn a_gang_of_plain_pods_says_how_many_it_is() {
+        let of_plain_pods = all().filter(|case| case.is_for(Target::AI_CONFORMANCE_KUBE));
+        let documents: Vec<_> =
+            of_plain_pods.flat_map(|case| grove_yaml::documents(case.manifest).unwrap()).collect();
+        assert_eq!(documents.len(), 4);
+        for pod in documents {
+            let size = &pod["metadata"]["annotations"][conformance_contract::names::GANG_SIZE];
+            assert!(size.as_str().is_some_and(|size| size.parse::<usize>().is_ok()), "{pod}");
+        }
     }
 
     #[test]

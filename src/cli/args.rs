@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use conformance_contract::clauses::Class;
+use conformance_contract::clauses::{Class, Workload};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_report::Shard;
 
@@ -148,6 +148,13 @@ pub(crate) enum ProviderName {
     Existing,
 }
 
+/// A conformance programme's demands, in place of Grove's contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProfileName {
+    /// Gang scheduling of plain pods, for Kubernetes AI conformance.
+    AiConformance,
+}
+
 /// The operator that somebody else runs, behind `--operator`.
 pub(crate) const EXISTING: &str = "existing";
 /// The reference controller, which needs no description.
@@ -271,6 +278,13 @@ pub(crate) struct RunArgs {
     /// With --trainjob, checkout of kubeflow/trainer, instead of --trainer-dir: built with Go, once per content.
     #[arg(long, value_name = "DIR", requires = "trainjob")]
     pub trainer_source: Option<PathBuf>,
+    /// Judge what a conformance programme demands of a platform instead of PodCliqueSets, on a control plane without an
+    /// operator: of the backend's scheduler (default-scheduler, volcano, koord-scheduler, kai-scheduler), or of all of
+    /// them. The result of each is beside the report in the programme's form.
+    #[arg(long, value_enum, value_name = "PROFILE",
+          conflicts_with_all = ["trainjob", "scope", "workload", "generate", "generated", "scale", "operator",
+                                "upgrade_from", "cluster", "features", "evidence"])]
+    pub profile: Option<ProfileName>,
     /// Features that the scheduler of --backend external:NAME declares, to be judged (AtomicPodGang,TopologyRequired).
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub features: Vec<String>,
@@ -368,6 +382,17 @@ pub(crate) struct RunArgs {
     /// How clusters are made.
     #[command(flatten)]
     pub cluster_args: ClusterArgs,
+}
+
+impl RunArgs {
+    /// What is judged.
+    pub(crate) fn judged(&self) -> Workload {
+        match (self.trainjob, self.profile) {
+            (true, _) => Workload::TrainJobs,
+            (false, Some(ProfileName::AiConformance)) => Workload::PlainPods,
+            (false, None) => Workload::PodCliqueSets,
+        }
+    }
 }
 
 /// Arguments of `soak`.

@@ -3,7 +3,7 @@
 use comfy_table::{ContentArrangement, Table, presets};
 use conformance_cases as cases;
 use conformance_contract::clauses::{self, CLAUSES, Level, Tier};
-use conformance_contract::target::{TARGETS, TRAIN_JOB_TARGETS};
+use conformance_contract::target;
 use conformance_driver::case::{Case, Isolation, Need};
 use conformance_report::Exit;
 use serde::Serialize;
@@ -58,9 +58,7 @@ impl ListedCase {
             title: case.title,
             clauses: case.clauses,
             tier: if schedules { Tier::Scheduling } else { Tier::Contract },
-            targets: TARGETS
-                .into_iter()
-                .chain(TRAIN_JOB_TARGETS)
+            targets: target::every()
                 .filter(|target| case.is_for(*target) && !case.clauses_on(*target).is_empty())
                 .map(|target| target.slug())
                 .collect(),

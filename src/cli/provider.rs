@@ -106,6 +106,21 @@ pub(crate) fn implementation(
     }
 }
 
+/// What stands in a report for the implementation where no operator is judged.
+pub(crate) fn no_operator() -> Implementation {
+    Implementation {
+        name: "plain pods".into(),
+        version: "(no operator)".into(),
+        organization: None,
+        url: None,
+        commit: None,
+        description: None,
+        declaration: None,
+        cluster_admin: false,
+        ours: false,
+    }
+}
+
 /// The charts of these schedulers that helm is to install; none where they come otherwise.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use conformance_cluster::local::Upgrade;
-use conformance_contract::clauses::{CLAUSES, Class, Feature};
+use conformance_contract::clauses::{CLAUSES, Class, Feature, Workload};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::Target;
 use conformance_driver::case::Isolation;
@@ -19,7 +19,7 @@ use conformance_run::interruption::Interruption;
 use conformance_run::runner::{self, Clock, Observer, Plan, Results};
 use conformance_run::workload;
 
-use super::args::{EXISTING, Install, ProviderArgs, ProviderName, RunArgs, Versions};
+use super::args::{EXISTING, Install, ProfileName, ProviderArgs, ProviderName, RunArgs, Versions};
 use super::output::{self, Console};
 use super::{Failure, cluster_spec, generated, given, operator, provider, run_id, scale, select, trainer};
 
@@ -47,9 +47,19 @@ pub(crate) async fn run(args: &RunArgs, interruption: &Arc<Interruption>) -> Res
                 "--trainjob runs on one version of Kubernetes: omit --kubernetes all".into(),
             ));
         }
+        [_, _, ..] if args.profile.is_some() => {
+            return Err(Failure::Usage(
+                "--profile runs on one version of Kubernetes: omit --kubernetes all".into(),
+            ));
+        }
         [version] => run_on(*version, plan(*version, args)?, args, &args.report_dir, interruption).await?,
         versions => run_on_all(versions, args, interruption).await?,
     };
+    if args.profile == Some(ProfileName::AiConformance) {
+        for file in report::write_ai_conformance(&args.report_dir, &report).map_err(unwritten)? {
+            output::say(&format!("wrote {}", file.display()));
+        }
+    }
     if let Some(file) = &args.evidence {
         match report::write_evidence(file, &report) {
             Ok(()) => output::say(&format!("wrote {}", file.display())),
@@ -203,12 +213,26 @@ async fn run_on(
             spec = spec.with_given_trainer(given);
         }
     }
+    let without_operator = args.judged() == Workload::PlainPods;
+    if without_operator {
+        if args.provider.provider == ProviderName::Kind {
+            return Err(Failure::Usage(
+                "--profile needs no operator, and a kind cluster of the harness's comes with one: pass --provider local, \
+                 or existing for a cluster of your own"
+                    .into(),
+            ));
+        }
+        spec = spec.without_controller();
+    }
     if args.provider.provider == ProviderName::Kind {
         // The programs of a folder are for local processes.
         spec.given.clear();
     }
     let given_trainer = spec.given_trainer().map(trainer::implementation);
-    let mut implementation = provider::implementation(args, declared)?.or(given_trainer);
+    let mut implementation = match without_operator {
+        true => Some(provider::no_operator()),
+        false => provider::implementation(args, declared)?.or(given_trainer),
+    };
     if let Some(opened) = opened {
         let operator = opened.build(talk.as_ref()).await?;
         implementation = Some(operator::implementation(&operator));
@@ -356,7 +380,7 @@ fn plan(kubernetes: Kubernetes, args: &RunArgs) -> Result<Plan, Failure> {
         return select::plan(select::Selection {
             tiers: &tiers,
             backend: &args.backend,
-            trainjob: args.trainjob,
+            workload: args.judged(),
             scope: args.scope.as_deref(),
             kubernetes,
             features: &args.features,

@@ -1,10 +1,10 @@
 //! From arguments to cases and targets. An unknown name is a usage error that suggests the closest match.
 
 use conformance_cases as cases;
-use conformance_contract::clauses::{CLAUSES, Class, EXTERNAL, Feature, clause};
+use conformance_contract::clauses::{CLAUSES, Class, EXTERNAL, Feature, Workload, clause};
 use conformance_contract::external_scheduler::DECLARABLE;
 use conformance_contract::kubernetes::Kubernetes;
-use conformance_contract::target::{TARGETS, TRAIN_JOB_TARGETS, Target};
+use conformance_contract::target::{AI_CONFORMANCE_TARGETS, TARGETS, TRAIN_JOB_TARGETS, Target};
 use conformance_driver::case::Case;
 use conformance_generated as generated;
 use conformance_report::Shard;
@@ -22,8 +22,8 @@ const ALL: &str = "all";
 pub(crate) struct Selection<'a> {
     /// Backend.
     pub backend: &'a str,
-    /// Whether TrainJobs are judged.
-    pub trainjob: bool,
+    /// What is judged.
+    pub workload: Workload,
     /// Gang scope.
     pub scope: Option<&'a str>,
     /// The version of Kubernetes.
@@ -45,9 +45,12 @@ pub(crate) struct Selection<'a> {
 /// # Errors
 /// [`Failure::Usage`].
 pub(crate) fn plan(words: Selection<'_>) -> Result<Plan, Failure> {
-    let targets = match words.trainjob {
-        true => targets_of_train_jobs(words.backend)?,
-        false => targets_declaring(words.backend, words.scope, words.features)?,
+    let targets = match words.workload {
+        Workload::PodCliqueSets => targets_declaring(words.backend, words.scope, words.features)?,
+        Workload::TrainJobs => targets_among(&TRAIN_JOB_TARGETS, "backend of TrainJobs", words.backend)?,
+        Workload::PlainPods => {
+            targets_among(&AI_CONFORMANCE_TARGETS, "backend of plain pods", words.backend)?
+        }
     };
     let targets = on(words.kubernetes, targets, words.scope)?;
     let generated: Vec<_> = words.cases.iter().filter_map(|word| generated::case(word)).collect();
@@ -98,16 +101,16 @@ pub(crate) fn later_life_on(args: &RunArgs, targets: &[Target], run: &str) -> Op
     scope_of_later_life(targets, run)
 }
 
-/// The columns of TrainJobs of a backend, by its `schedulerName` or by their own name.
+/// Those of these columns that are a backend's, by its `schedulerName` or by their own name.
 ///
 /// # Errors
 /// [`Failure::Usage`].
-fn targets_of_train_jobs(backend: &str) -> Result<Vec<Target>, Failure> {
+fn targets_among(columns: &[Target], what: &str, backend: &str) -> Result<Vec<Target>, Failure> {
     let is_meant = |target: &Target| [ALL, target.backend(), target.name()].contains(&backend);
-    let found: Vec<_> = TRAIN_JOB_TARGETS.into_iter().filter(is_meant).collect();
+    let found: Vec<_> = columns.iter().copied().filter(is_meant).collect();
     if found.is_empty() {
-        let all: Vec<_> = TRAIN_JOB_TARGETS.iter().map(|target| target.backend()).chain([ALL]).collect();
-        return Err(unknown("backend of TrainJobs", backend, &all, ""));
+        let all: Vec<_> = columns.iter().map(|target| target.backend()).chain([ALL]).collect();
+        return Err(unknown(what, backend, &all, ""));
     }
     Ok(found)
 }
@@ -265,7 +268,7 @@ mod tests {
     fn words<'a>(cases: &'a [String], clauses: &'a [String]) -> Selection<'a> {
         let kubernetes = Kubernetes::V1_36;
         Selection {
-            trainjob: false,
+            workload: Workload::PodCliqueSets,
             backend: "default-scheduler",
             scope: None,
             kubernetes,
@@ -310,6 +313,19 @@ mod tests {
         let none = Selection { tiers: &[Class::BackendSpecific], ..words(&cases, &[]) };
         let failure = plan(none).unwrap_err().to_string();
         assert!(failure.starts_with("del, --tier: "), "{failure}");
+    }
+
+    #[test]
+    fn plain_pods_have_columns_of_their_own() {
+        let of = |backend| {
+            let words = Selection { workload: Workload::PlainPods, backend, ..words(&[], &[]) };
+            plan(words).map(|plan| plan.targets.iter().map(|target| target.name()).collect::<Vec<_>>())
+        };
+        assert_eq!(of("koord-scheduler").unwrap(), ["ai-conformance-koordinator"]);
+        assert_eq!(of("ai-conformance-kai").unwrap(), ["ai-conformance-kai"]);
+        assert_eq!(of("all").unwrap().len(), AI_CONFORMANCE_TARGETS.len());
+        let failure = of("external").unwrap_err().to_string();
+        assert!(failure.starts_with("unknown backend of plain pods"), "{failure}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use conformance_contract::clauses::Workload;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::{EXTERNAL_SCHEDULER, Scheduler};
 use conformance_proxy::{Patch, Rule};
@@ -280,6 +281,21 @@ impl ClusterSpec {
     /// The trainer that the user gave, if the cluster has one.
     pub fn given_trainer(&self) -> Option<&GivenTrainer> {
         self.trainer.as_ref()?.given.as_deref()
+    }
+
+    /// The same for plain pods: without a controller, and without Grove's APIs.
+    #[must_use]
+    pub fn without_controller(self) -> Self {
+        Self { has_controller: false, ..self }
+    }
+
+    /// What runs on it.
+    pub fn workload(&self) -> Workload {
+        match (&self.trainer, self.has_controller) {
+            (Some(_), _) => Workload::TrainJobs,
+            (None, true) => Workload::PodCliqueSets,
+            (None, false) => Workload::PlainPods,
+        }
     }
 
     /// The same with one scheduler beside kube-scheduler at most, and the controller without the profiles of the others.

@@ -262,10 +262,12 @@ async fn is_missing(
 async fn no_others(client: &Client, run_label: &str) -> Result<(), ClusterError> {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("grove.io", "v1alpha1", "PodCliqueSet"));
     let sets: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-    let found = sets
-        .list(&ListParams::default())
-        .await
-        .map_err(|source| ClusterError::api("list the PodCliqueSets there are", source))?;
+    let found = match sets.list(&ListParams::default()).await {
+        Ok(found) => found,
+        // A cluster without Grove has none.
+        Err(kube::Error::Api(status)) if status.code == 404 => return Ok(()),
+        Err(source) => return Err(ClusterError::api("list the PodCliqueSets there are", source)),
+    };
     let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(client.clone());
     let ours: Vec<String> = namespaces
         .list(&ListParams::default().labels(run_label))

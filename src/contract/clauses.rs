@@ -36,7 +36,7 @@ pub struct Clause {
     pub text: &'static str,
     /// Who made the promise, comma-separated: `G375`, `G498`, `G525`, `G531`, `G537`, `G677`, `G787` (Grove proposals),
     /// `GROVE` (upstream's behaviour, with the e2e scenario where there is one), `BRIEF` (the four promises
-    /// this suite exists for), `LIFE` (read in upstream's code, where it promises nothing), `OWN` (ours, beyond
+    /// this suite exists for), `KAR53` (the requirement on gang scheduling of the Kubernetes AI conformance programme), `LIFE` (read in upstream's code, where it promises nothing), `OWN` (ours, beyond
     /// upstream), `#N` (a thread of upstream's).
     pub source: &'static str,
     /// Whether it says anything of an external scheduler: not if it is about rules, resources or APIs that a backend
@@ -156,7 +156,7 @@ mod tests {
     /// The numbers of each group, in the contract's order. KUBE-02 and 03 and VOL-04 do not exist. Not judged
     /// yet: what is [`AHEAD`].
     fn contract() -> Vec<String> {
-        let numbers: [(&str, Vec<u32>); 19] = [
+        let numbers: [(&str, Vec<u32>); 20] = [
             ("ADM", (1..=12).collect()),
             ("GANG", (1..=13).collect()),
             ("AON", (1..=13).collect()),
@@ -171,6 +171,7 @@ mod tests {
             ("KLT", (1..=7).collect()),
             ("MIG", (1..=5).collect()),
             ("TRN", (1..=16).collect()),
+            ("AIC", (1..=3).collect()),
             ("STAT", (1..=11).collect()),
             ("TERM", (1..=19).collect()),
             ("START", (1..=9).collect()),
@@ -231,7 +232,7 @@ mod tests {
     fn every_clause_says_what_it_demands_and_who_demands_it() {
         let known = [
             "G375", "G498", "G525", "G531", "G537", "G677", "G787", "GROVE", "BRIEF", "LIFE", "T3186", "KPG",
-            "TRAINER", "K5547", OWN,
+            "TRAINER", "K5547", "KAR53", OWN,
         ];
         let is_thread = |origin: &str| origin.strip_prefix('#').is_some_and(|n| n.parse::<u32>().is_ok());
         for clause in CLAUSES.iter().chain(AHEAD) {

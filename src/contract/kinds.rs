@@ -72,6 +72,11 @@ impl Kind {
         TRAIN_JOB_KINDS.iter().copied()
     }
 
+    /// Whether it is Grove's: served only where an operator has brought its CRDs.
+    pub fn is_of_grove(self) -> bool {
+        self.api_version.split('/').next().is_some_and(|group| group.ends_with("grove.io"))
+    }
+
     /// The kind that histories call so.
     pub fn named(name: &str) -> Option<&'static Self> {
         KINDS.iter().chain(&TRAIN_JOB_KINDS).find(|kind| kind.name == name)

@@ -54,6 +54,10 @@ pub const CONTROLLER_LEASE: &str = "grove-backend-controller";
 
 /// Label and taint of the nodes of one test.
 pub const POOL: &str = "conformance.grove.io/pool";
+/// Label of the pods of a gang that the harness makes itself, without an operator: the gang.
+pub const GANG: &str = "conformance.grove.io/gang";
+/// Annotation of a pod in a case's manifest: how many pods like it are a gang.
+pub const GANG_SIZE: &str = "conformance.grove.io/gang-size";
 /// Label of the harness's canary pods.
 pub const CANARY: &str = "conformance.grove.io/canary";
 /// How the names of the harness's canary PodCliqueSets begin.

@@ -10,7 +10,7 @@ use super::backend_declaration::BackendDeclaration;
 use super::clauses::{Clause, Feature, Tier, Workload};
 use super::external_scheduler::{Declared, ExternalProfile, NotExternal};
 use crate::columns::OF_NO_BACKEND;
-pub use crate::columns::{KUBE, TARGETS, TRAIN_JOB_TARGETS};
+pub use crate::columns::{AI_CONFORMANCE_TARGETS, KUBE, TARGETS, TRAIN_JOB_TARGETS};
 use crate::kubernetes::Kubernetes;
 use crate::scheduler::Scheduler;
 
@@ -112,9 +112,9 @@ impl TryFrom<Written> for Target {
     }
 }
 
-/// Those of both workloads, in the order of a report.
-fn every() -> impl Iterator<Item = Target> {
-    TARGETS.into_iter().chain(TRAIN_JOB_TARGETS)
+/// Those of every workload, in the order of a report.
+pub fn every() -> impl Iterator<Item = Target> {
+    TARGETS.into_iter().chain(TRAIN_JOB_TARGETS).chain(AI_CONFORMANCE_TARGETS)
 }
 
 impl Target {
@@ -188,13 +188,13 @@ impl Target {
         self.column.workload
     }
 
-    /// The column of PodCliqueSets whose gang resources and canaries its scheduler has: for one of TrainJobs the first of the
-    /// same scheduler, if that schedules PodCliqueSets at all; else itself.
+    /// The column of PodCliqueSets whose gang resources and canaries its scheduler has: for one of another workload the first of
+    /// the same scheduler, if that schedules PodCliqueSets at all; else itself.
     #[must_use]
     pub fn of_pod_clique_sets(self) -> Self {
         match self.workload() {
             Workload::PodCliqueSets => self,
-            Workload::TrainJobs => {
+            Workload::TrainJobs | Workload::PlainPods => {
                 TARGETS.into_iter().find(|other| other.scheduler() == self.scheduler()).unwrap_or(self)
             }
         }
@@ -217,8 +217,12 @@ impl Target {
 
     /// The command-line options that select it.
     pub fn words(self) -> String {
-        let trainjob = if self.workload() == Workload::TrainJobs { "--trainjob " } else { "" };
-        let mut words = format!("{trainjob}--backend {}", self.name());
+        let workload = match self.workload() {
+            Workload::PodCliqueSets => "",
+            Workload::TrainJobs => "--trainjob ",
+            Workload::PlainPods => "--profile ai-conformance ",
+        };
+        let mut words = format!("{workload}--backend {}", self.name());
         if let Some(scope) = self.scope() {
             words.push_str(&format!(" --scope {scope}"));
         }

@@ -8,6 +8,7 @@
 //! - [`barrier`]: the proof that nothing happened; [`clock_canary`]: the proof that a delay has run out; [`quiescence`]: the one wait of fixed length; [`convergence`]: when a
 //!   PodCliqueSet has become all that it should be; [`cleanup`]: what is left of it;
 //! - [`pending`]: what makes a scheduler try a pending gang again;
+//! - [`plain_gangs`]: gangs without an operator;
 //! - [`admission_attempts`], [`scaling`], [`init_access`], [`mutations`], [`queues`], [`crds`], [`foreign_gates`]: what drivers do through the API;
 //! - [`control_plane`]: the control plane taken apart and put back; [`fault_proxy`]: its parts' requests and watches disturbed;
 //!   [`lease_watch`]: who leads the controller's replicas; [`upgrade`]: the operator replaced by another release;
@@ -37,6 +38,7 @@ pub mod metrics;
 pub mod mutations;
 mod namespace_end;
 pub mod pending;
+pub mod plain_gangs;
 pub mod pod_health;
 pub mod queues;
 pub mod quiescence;

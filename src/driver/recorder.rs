@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use conformance_cluster::ClusterError;
+use conformance_contract::clauses::Workload;
 use conformance_contract::scheduler::Scheduler;
 use conformance_history::{Entry, Header, History, KINDS, Kind, Live, Mark, MarkName, revision};
 use kube::Client;
@@ -74,7 +75,7 @@ impl From<Unsettled> for ClusterError {
 }
 
 impl Recorder {
-    /// Starts watching what every cluster has and what these schedulers bring; returns when every kind that is served
+    /// Starts watching what every cluster for this workload has and what these schedulers bring; returns when every kind that is served
     /// has been listed once and is watched.
     ///
     /// # Errors
@@ -83,7 +84,7 @@ impl Recorder {
     pub async fn start(
         client: Client,
         schedulers: &BTreeSet<Scheduler>,
-        with_train_jobs: bool,
+        workload: Workload,
         limit: Duration,
     ) -> Result<Self, RecorderError> {
         let is_here = |kind: &Kind| kind.scheduler.is_none_or(|scheduler| schedulers.contains(&scheduler));
@@ -94,9 +95,11 @@ impl Recorder {
             seconds: limit.as_secs(),
             last,
         })?;
-        let of_train_jobs = Kind::of_train_jobs().filter(|_| with_train_jobs);
+        let is_used = |kind: &Kind| workload != Workload::PlainPods || !kind.is_of_grove();
+        let of_train_jobs = Kind::of_train_jobs().filter(|_| workload == Workload::TrainJobs);
         let kinds: Vec<Kind> = KINDS
             .into_iter()
+            .filter(is_used)
             .chain(of_train_jobs)
             .filter(is_here)
             .filter_map(|kind| kind.served(&served))

@@ -7,6 +7,7 @@ use conformance_cluster::kind::KindCluster;
 use conformance_cluster::local::LocalCluster;
 use conformance_cluster::provider::Provider;
 use conformance_cluster::{ClusterError, deploy};
+use conformance_contract::clauses::Workload;
 use conformance_contract::names;
 use conformance_contract::scheduler::Scheduler;
 use conformance_expect::domains::LEVELS;
@@ -67,7 +68,8 @@ pub fn binding(name: &str, levels: &[(&str, &str)]) -> Value {
 }
 
 impl TestCluster {
-    /// Starts recording on a cluster and creates what all cases share: the topology binding and the canaries' node.
+    /// Starts recording on a cluster and creates what all cases share: the topology binding, where there is an operator
+    /// to read it, and the canaries' node.
     ///
     /// # Errors
     /// [`ClusterError::Rights`], [`ClusterError::NotReady`] if it cannot be recorded; [`ClusterError::Forbidden`],
@@ -77,13 +79,28 @@ impl TestCluster {
         schedulers: &BTreeSet<Scheduler>,
         run: &str,
     ) -> Result<Self, ClusterError> {
+        let workload = cluster.local().map_or(Workload::PodCliqueSets, |local| local.spec().workload());
+        Self::prepare_for(workload, cluster, schedulers, run).await
+    }
+
+    /// The same for a workload that the cluster itself does not say.
+    ///
+    /// # Errors
+    /// As [`TestCluster::prepare`].
+    pub async fn prepare_for(
+        workload: Workload,
+        cluster: Arc<dyn Provider>,
+        schedulers: &BTreeSet<Scheduler>,
+        run: &str,
+    ) -> Result<Self, ClusterError> {
         let client = cluster.client();
-        let with_train_jobs = cluster.local().is_some_and(|local| local.spec().trainer.is_some());
-        let recorder = Recorder::start(client.clone(), schedulers, with_train_jobs, SETTLE.length).await?;
+        let recorder = Recorder::start(client.clone(), schedulers, workload, SETTLE.length).await?;
         let speed = Speed::measure(client.clone()).await;
-        let mut topology = binding(TOPOLOGY, &LEVELS);
-        topology["metadata"]["labels"] = json!({(names::RUN): run});
-        deploy::create_unless_there(&client, &topology).await?;
+        if workload != Workload::PlainPods {
+            let mut topology = binding(TOPOLOGY, &LEVELS);
+            topology["metadata"]["labels"] = json!({(names::RUN): run});
+            deploy::create_unless_there(&client, &topology).await?;
+        }
         cluster.node_pools().add_canary_node(names::CANARY, (names::RUN, run)).await?;
         Ok(Self {
             client,

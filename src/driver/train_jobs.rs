@@ -38,7 +38,7 @@ impl TestContext {
         Ok(runtime)
     }
 
-    fn document(&self, kind: &str, name: &str) -> Result<Value, Stop> {
+    pub(crate) fn document(&self, kind: &str, name: &str) -> Result<Value, Stop> {
         let refused = |reason: String| Stop::Refused {
             action: format!("read the manifest of {}", self.case.id),
             reason,

@@ -66,6 +66,8 @@ shared_marks! {
     AtRest = "at rest",
     /// The barrier is behind the scheduler: until here a judge may say "never".
     SchedulerPassed = "scheduler passed",
+    /// From here on there may be room for a gang that was short of it.
+    RoomComes = "room comes",
     /// A pending gang has been tried again: `{"after"}`, and the scheduler has had its pass since.
     TriedAgain = "tried again",
     /// An object's replicas were changed: `{"kind", "name", "replicas"}`.

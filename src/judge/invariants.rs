@@ -18,7 +18,7 @@ use conformance_contract::clauses::Workload;
 use conformance_history::History;
 
 use self::course::Course;
-use super::{Broken, Finding, Ruling, pods, train_jobs};
+use super::{Broken, Finding, Ruling, plain_gangs, pods, train_jobs};
 
 /// One that every history must keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +73,11 @@ fn asked(workload: Workload, breaks: &[Invariant]) -> Vec<(&'static str, Judged)
             ("TRN-03", capacity::is_kept),
             ("TRN-03", |course| train_jobs::whole_or_nothing(course.history)),
         ],
-        _ => {
+        Workload::PlainPods => vec![
+            ("AIC-01", capacity::is_kept),
+            ("AIC-02", |course| plain_gangs::whole_or_nothing(course.history)),
+        ],
+        Workload::PodCliqueSets => {
             let asked = ALL.into_iter().filter(|(invariant, ..)| !breaks.contains(invariant));
             asked.map(|(_, clause, ruling)| (clause, ruling)).collect()
         }

@@ -9,7 +9,7 @@
 //! [`configuration`] (what prevents the controller from starting), [`topology_resources`] (what a
 //! ClusterTopologyBinding became), [`cleanup`] (what is left), [`coexistence`] (several backends in one cluster),
 //! [`kubelets`] (what runs on real nodes, and what statuses report about it), [`devices`] (which GPUs containers
-//! got), [`life`] (health, breaches and generations over time, and what statuses say of them), [`startup`] (which pods wait for which), [`startup_wait`] (what is said of that), [`leadership`] (which replica of the controller led) and
+//! got), [`life`] (health, breaches and generations over time, and what statuses say of them), [`startup`] (which pods wait for which), [`startup_wait`] (what is said of that), [`plain_gangs`] (what was bound of gangs without an operator), [`leadership`] (which replica of the controller led) and
 //! [`migration`] (what an upgrade of the operator did). A judge never looks at a cluster, a clock or
 //! another judge; for the same history its result is always the same.
 
@@ -39,6 +39,7 @@ pub mod migration;
 pub mod order;
 pub mod ownership;
 pub mod placement;
+pub mod plain_gangs;
 pub mod pods;
 pub mod scaling;
 pub mod startup;

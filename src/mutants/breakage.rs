@@ -65,6 +65,9 @@ impl Breakage {
         if target.workload() == Workload::TrainJobs {
             spec = spec.with_trainer(target.declares(Feature::JobWorkload));
         }
+        if target.workload() == Workload::PlainPods {
+            spec = spec.without_controller();
+        }
         if let Some(trainer) = &mut spec.trainer {
             trainer.plugin = !self.without_plugin;
         }

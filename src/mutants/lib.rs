@@ -56,6 +56,7 @@ const TABLES: &[(Place, &str, &str)] = &[
     (Place::Local, "generated.yaml", include_str!("generated.yaml")),
     (Place::Local, "upgrades.yaml", include_str!("upgrades.yaml")),
     (Place::Local, "trainjobs.yaml", include_str!("trainjobs.yaml")),
+    (Place::Local, "ai-conformance.yaml", include_str!("ai-conformance.yaml")),
     (Place::Kind, "kubelets.yaml", include_str!("kubelets.yaml")),
 ];
 

@@ -14,12 +14,14 @@
 //!   published beside a release.
 //! - [`matrix`], [`reasons`], [`overview`]: what the texts share, the page in `conformance-page` included; `markdown`,
 //!   `terminal`, `junit`: renderings; `side_by_side`: several runs in one text.
+//! - `ai_conformance`: the form of the AI conformance programme;
 //! - `annotations`: what GitHub Actions shows beside a workflow; `compare`: what changed between two reports; `table`:
 //!   features of many.
 //! - `schema`: the published JSON Schema; `store`: the files; `results`: what is written while a run goes on.
 //!
 //! The crate knows no judge, no cluster and no backend: of the suite it reads only the contract.
 
+mod ai_conformance;
 mod annotations;
 mod compare;
 mod compare_markdown;
@@ -50,6 +52,7 @@ mod terminal;
 pub mod testing;
 mod verify;
 
+pub use ai_conformance::write_ai_conformance;
 pub use annotations::annotations;
 pub use compare::{
     ChangedClause, ChangedDuration, ChangedFact, ChangedFeature, Comparison, Turn, Which, compare,

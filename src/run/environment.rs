@@ -27,7 +27,7 @@ use conformance_cluster::local::{ClusterSpec, LocalCluster};
 use conformance_cluster::node_pools::CANARY_NODE;
 use conformance_cluster::provider::Provider;
 use conformance_contract::names;
-use conformance_contract::target::{TARGETS, TRAIN_JOB_TARGETS, Target};
+use conformance_contract::target::{self, Target};
 use conformance_driver::case::Isolation;
 use conformance_driver::rights;
 use conformance_driver::test_cluster::TestCluster;
@@ -65,8 +65,7 @@ impl Environment {
     /// Nothing is started yet.
     pub fn new(settings: Settings) -> Self {
         let shared = ClusterSlot::new(u32::try_from(settings.concurrency).unwrap_or(u32::MAX));
-        let all = TARGETS.into_iter().chain(TRAIN_JOB_TARGETS);
-        let alone = all.map(|target| (target, ClusterSlot::new(1))).collect();
+        let alone = target::every().map(|target| (target, ClusterSlot::new(1))).collect();
         let upgrades = ClusterSlot::new(1);
         Self { settings, shared, alone, upgrades, cases: AtomicU32::new(0), interruption: Arc::default() }
     }
@@ -195,7 +194,9 @@ impl Environment {
         };
         let existing = Arc::new(existing);
         let prepared = async {
-            let test_cluster = TestCluster::prepare(existing.clone(), &spec.schedulers, run).await?;
+            let workload = spec.workload();
+            let test_cluster =
+                TestCluster::prepare_for(workload, existing.clone(), &spec.schedulers, run).await?;
             if existing.node_pools().size().is_none() {
                 existing.simulates(&format!("conformance-probe-{run}"), CANARY_NODE).await?;
             }

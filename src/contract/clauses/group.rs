@@ -22,6 +22,8 @@ pub enum Workload {
     PodCliqueSets,
     /// TrainJobs of the Kubeflow Trainer, on a control plane of their own.
     TrainJobs,
+    /// Plain pods in a gang resource of their scheduler's own, without an operator, on a control plane of their own.
+    PlainPods,
 }
 
 /// Stands for the backend of every profile of type External, whatever its name: `schedulerName`s of external
@@ -29,7 +31,7 @@ pub enum Workload {
 pub const EXTERNAL: &str = "external";
 
 /// Every part, in the order of the contract.
-pub static GROUPS: [Group; 19] = [
+pub static GROUPS: [Group; 20] = [
     of_all("ADM", "admission of PodCliqueSets"),
     of_all("GANG", "gang creation"),
     of_all("AON", "all-or-nothing scheduling"),
@@ -44,6 +46,10 @@ pub static GROUPS: [Group; 19] = [
     of_all("KLT", "what only real kubelets show"),
     of_all("MIG", "an operator replaced by another release under live gangs"),
     Group { workload: Workload::TrainJobs, ..of_all("TRN", "Kubeflow TrainJobs") },
+    Group {
+        workload: Workload::PlainPods,
+        ..of_all("AIC", "gang scheduling of plain pods, for AI conformance")
+    },
     later("STAT", "status"),
     later("TERM", "gang termination"),
     later("START", "startup order"),

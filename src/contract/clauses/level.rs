@@ -238,6 +238,7 @@ impl Feature {
         match workload {
             Workload::PodCliqueSets => !of_train_jobs,
             Workload::TrainJobs => of_train_jobs || self == Feature::TopologyRequired,
+            Workload::PlainPods => false,
         }
     }
 

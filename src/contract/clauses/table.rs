@@ -450,6 +450,13 @@ pub static CLAUSES: &[Clause] = &[
     scheduling("TRN-16", "Trainer, JobSet controller, plugin, podgrouper and scheduler each killed once while a \
         TrainJob is pending and while it is half created: end state and unit as without it", "OWN")
         .of(TrainJob),
+    // Gang scheduling as the AI conformance programme demands it (`run --profile ai-conformance`): the harness makes plain pods
+    // and the scheduler's own gang resource, and no operator is there.
+    scheduling("AIC-01", "A gang of plain pods that fits is bound whole, and all its pods become Ready", "KAR53"),
+    scheduling("AIC-02", "One pod short of its room, none of a gang's pods is ever bound; the room comes: it is bound \
+        whole, and all its pods become Ready", "KAR53"),
+    scheduling("AIC-03", "Two gangs and room for one: one is bound whole and becomes Ready, of the other no pod is \
+        ever bound; the first is deleted: its pods are gone, and the other has its room, whole", "KAR53, OWN"),
     // Status.
     contract("STAT-01", "PodClique: replicas, scheduled, ready, gated, updated = counts over pods that do not \
         terminate; ready ≤ scheduled ≤ replicas, gated + scheduled ≤ replicas", "GROVE, OWN (terminating)"),

@@ -2,6 +2,7 @@
 //! of objects that only clusters with it have. One file per scheduler, and a line in [`DESCRIPTIONS`]; what the suite
 //! expects of it is in `expect/schedulers/`, under the same name.
 
+mod ai_conformance;
 mod external;
 mod kai;
 mod koordinator;
@@ -13,6 +14,7 @@ use crate::clauses::Feature;
 use crate::kinds::{self, Kind};
 use crate::target::{Column, Target};
 
+pub use ai_conformance::TARGETS as AI_CONFORMANCE_TARGETS;
 pub(crate) use external::{CONFORMANCE_EXTERNAL, why_not_of_an_external_scheduler};
 pub use kube::KUBE;
 pub(crate) use train_job::KINDS as TRAIN_JOB_KINDS;

@@ -103,7 +103,8 @@ fn refused(code: u16, reason: &str) -> Answer {
 const LIMIT: Duration = Duration::from_secs(20);
 
 async fn recorder(server: Server) -> (Recorder, Tracked) {
-    let recorder = Recorder::start(server.start().0, &BTreeSet::new(), false, LIMIT).await.unwrap();
+    let recorder =
+        Recorder::start(server.start().0, &BTreeSet::new(), Workload::PodCliqueSets, LIMIT).await.unwrap();
     let tracked = recorder.track("ns", |_| false);
     (recorder, tracked)
 }
@@ -138,7 +139,10 @@ async fn until(recorder: &Recorder, length: usize) -> Vec<String> {
 )]
 #[tokio::test(start_paused = true)]
 async fn every_right_that_is_missing_is_named(#[case] server: Server, #[case] message: &str) {
-    let error = Recorder::start(server.start().0, &BTreeSet::new(), false, LIMIT).await.err().unwrap();
+    let error = Recorder::start(server.start().0, &BTreeSet::new(), Workload::PodCliqueSets, LIMIT)
+        .await
+        .err()
+        .unwrap();
     assert_eq!(error.to_string(), message);
 }
 
@@ -155,7 +159,10 @@ async fn what_passes_is_no_failure(#[case] lists: Vec<Answer>) {
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_cannot_be_listed_is_named() {
     let server = Server::default().list("services", vec![refused(500, "InternalError")]);
-    let error = Recorder::start(server.start().0, &BTreeSet::new(), false, LIMIT).await.err().unwrap();
+    let error = Recorder::start(server.start().0, &BTreeSet::new(), Workload::PodCliqueSets, LIMIT)
+        .await
+        .err()
+        .unwrap();
     assert_eq!(error.to_string(), "Service could not be listed and watched in 20 s: InternalError");
 }
 
@@ -172,7 +179,7 @@ async fn a_watch_goes_on_where_it_was() {
     ];
     let (client, server) = Server::default().watch("pods", events).start();
     // The first watch ends at once, and the second is not asked for before the namespace is followed: nothing here waits.
-    let recorder = Recorder::start(client, &BTreeSet::new(), false, LIMIT).await.unwrap();
+    let recorder = Recorder::start(client, &BTreeSet::new(), Workload::PodCliqueSets, LIMIT).await.unwrap();
     let _tracked = recorder.track("ns", |_| false);
     let log = until(&recorder, 1).await;
     assert_eq!(log.last().map(String::as_str), Some("Deleted p"), "{log:?}");

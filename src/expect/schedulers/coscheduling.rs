@@ -53,10 +53,10 @@ impl Expectations for Coscheduling {
         &[SCHEDULER, "scheduler-plugins-controller"]
     }
 
-    fn canary(&self, name: &str) -> Vec<(&'static str, Value)> {
+    fn plain_gang(&self, name: &str, pods: usize) -> Vec<(&'static str, Value)> {
         let group = json!({
             "apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "metadata": {"name": name},
-            "spec": {"minMember": 1, "scheduleTimeoutSeconds": 10},
+            "spec": {"minMember": pods, "scheduleTimeoutSeconds": 10},
         });
         let pod = json!({"metadata": {"labels": {MEMBERSHIP: name}}, "spec": {"schedulerName": SCHEDULER}});
         vec![(POD_GROUP, group), ("Pod", pod)]

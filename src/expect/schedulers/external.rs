@@ -45,7 +45,7 @@ impl Expectations for ExternalProfile {
     }
 
     /// A PodGang is Grove's to make ([`Expectations::canary_set`]).
-    fn canary(&self, _name: &str) -> Vec<(&'static str, Value)> {
+    fn plain_gang(&self, _name: &str, _pods: usize) -> Vec<(&'static str, Value)> {
         Vec::new()
     }
 

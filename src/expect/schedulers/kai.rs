@@ -297,10 +297,10 @@ impl Expectations for Kai {
         object["kind"] == "BindRequest" && text(&object["metadata"]["name"]).starts_with("canary-")
     }
 
-    fn canary(&self, name: &str) -> Vec<(&'static str, Value)> {
+    fn plain_gang(&self, name: &str, pods: usize) -> Vec<(&'static str, Value)> {
         let group = json!({
             "apiVersion": "scheduling.run.ai/v2alpha2", "kind": "PodGroup", "metadata": {"name": name},
-            "spec": {"minMember": 1, "queue": QUEUE.1},
+            "spec": {"minMember": pods, "queue": QUEUE.1},
         });
         let pod = json!({
             "metadata": {"annotations": {MEMBERSHIP: name, SKIP: "true"}}, "spec": {"schedulerName": "kai-scheduler"},

@@ -120,10 +120,10 @@ impl Expectations for Koordinator {
         &["internal.scheduling.koordinator.sh/", "scheduling.koordinator.sh/"]
     }
 
-    fn canary(&self, name: &str) -> Vec<(&'static str, Value)> {
+    fn plain_gang(&self, name: &str, pods: usize) -> Vec<(&'static str, Value)> {
         let group = json!({
             "apiVersion": "scheduling.sigs.k8s.io/v1alpha1", "kind": "PodGroup", "metadata": {"name": name},
-            "spec": {"minMember": 1, "scheduleTimeoutSeconds": 30},
+            "spec": {"minMember": pods, "scheduleTimeoutSeconds": 30},
         });
         let pod =
             json!({"metadata": {"labels": {MEMBERSHIP: name}}, "spec": {"schedulerName": "koord-scheduler"}});

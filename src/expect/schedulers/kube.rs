@@ -155,10 +155,10 @@ impl Expectations for Kube {
         is_its && condition["status"] == "False"
     }
 
-    fn canary(&self, name: &str) -> Vec<(&'static str, Value)> {
+    fn plain_gang(&self, name: &str, pods: usize) -> Vec<(&'static str, Value)> {
         let group = json!({
             "metadata": {"name": name},
-            "spec": {"schedulingPolicy": {"gang": {"minCount": 1}}},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": pods}}},
         });
         let pod = json!({"spec": {"schedulerName": "default-scheduler", "schedulingGroup": {"podGroupName": name}}});
         vec![("PodGroup", group), ("Pod", pod)]

@@ -205,8 +205,14 @@ pub trait Expectations: Sync {
         false
     }
 
-    /// A gang of one pod: gang resources, then the pod, which is to be given name, scheduler and membership only.
-    fn canary(&self, name: &str) -> Vec<(&'static str, Value)>;
+    /// A gang of that many pods, made without an operator: its gang resource, then a pod of it, which is to be given
+    /// scheduler and membership only. Nothing where only an operator can make one.
+    fn plain_gang(&self, name: &str, pods: usize) -> Vec<(&'static str, Value)>;
+
+    /// A gang of one pod.
+    fn canary(&self, name: &str) -> Vec<(&'static str, Value)> {
+        self.plain_gang(name, 1)
+    }
 
     /// A PodCliqueSet of one pod instead, without a name, where only the operator under test can make a gang of it.
     fn canary_set(&self) -> Option<Value> {

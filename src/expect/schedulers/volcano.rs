@@ -192,10 +192,10 @@ impl Expectations for Volcano {
         condition["type"] == "Unschedulable" && condition["status"] == "True"
     }
 
-    fn canary(&self, name: &str) -> Vec<(&'static str, Value)> {
+    fn plain_gang(&self, name: &str, pods: usize) -> Vec<(&'static str, Value)> {
         let group = json!({
             "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": name},
-            "spec": {"minMember": 1, "queue": "default"},
+            "spec": {"minMember": pods, "queue": "default"},
         });
         let annotations = json!({GROUP_NAME[0]: name, GROUP_NAME[1]: name});
         let pod = json!({"metadata": {"annotations": annotations}, "spec": {"schedulerName": "volcano"}});

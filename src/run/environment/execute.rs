@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use conformance_cluster::{ClusterError, deploy, peak_memory, process};
+use conformance_contract::clauses::Workload;
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Outcome;
@@ -260,7 +261,12 @@ impl Environment {
         let client = &test_cluster.client;
         let gone = async {
             match self.settings.origin {
-                Origin::Local => deploy::delete_workloads(client, pool).await?,
+                Origin::Local => match self.settings.spec.workload() {
+                    Workload::PlainPods => deploy::delete_pods(client, pool, names::GANG).await?,
+                    Workload::PodCliqueSets | Workload::TrainJobs => {
+                        deploy::delete_workloads(client, pool).await?
+                    }
+                },
                 Origin::Kind(_) => {
                     deploy::delete_workloads(client, pool).await?;
                     deploy::delete_pods(client, pool, names::CANARY).await?;

@@ -1,0 +1,5 @@
+//! Gang scheduling of plain pods, as the AI conformance programme demands it (`run --profile ai-conformance`).
+
+pub(crate) mod fits_whole;
+pub(crate) mod one_pod_short;
+pub(crate) mod room_for_one;

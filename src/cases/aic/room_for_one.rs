@@ -1,0 +1,34 @@
+//! 3 nodes x 8 GPUs; two gangs of 2 plain pods x 8 GPUs each: room for one. Then the one that runs is deleted.
+
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_history::History;
+use conformance_judge::{finding, plain_gangs};
+
+/// AIC-03.
+pub(crate) const CASE: Case = Case::new(
+    "Of two gangs of plain pods with room for one, one runs and the other waits; the first is deleted, and the other runs",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["AIC-03"])
+.nodes(&[nodes(3).gpus(8)]);
+
+const NAMES: [&str; 2] = ["first", "second"];
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let mut gangs = Vec::new();
+    for name in NAMES {
+        gangs.push(test.submit_plain_gang(name).await?);
+    }
+    let place = test.until_one_gang_ready("AIC-03", &gangs).await?;
+    test.scheduler_passes().await?;
+    let first = gangs.remove(place);
+    test.delete_plain_gang("AIC-03", &first).await?;
+    test.until_one_gang_ready("AIC-03", &gangs).await.map(drop)
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("AIC-03", || plain_gangs::one_after_the_other(history, &NAMES))]
+}

@@ -1,0 +1,112 @@
+//! Gangs of plain pods in a gang resource of the scheduler's own, made without an operator: submitting one, and waiting for
+//! its pods.
+
+use conformance_contract::names;
+use conformance_expect::plain_gang::PlainGang;
+use conformance_expect::schedulers;
+use conformance_history::{Live, Pod, SharedMark};
+use serde_json::{Value, json};
+
+use crate::context::{Awaited, Stop, TestContext};
+use crate::limits;
+
+impl TestContext {
+    /// Creates a gang of the case's manifest: the target's gang resource first, then the pods, on the case's nodes.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`].
+    pub async fn submit_plain_gang(&mut self, name: &str) -> Result<PlainGang, Stop> {
+        let manifest = self.document("Pod", name)?;
+        let gang = PlainGang::of(&manifest);
+        self.submitted(name, &manifest);
+        self.mark(SharedMark::Submitted, json!({"name": name}));
+        for (kind, object) in schedulers::of(self.target).plain_gang(&gang.name, gang.pods) {
+            match kind {
+                "Pod" => {
+                    for name in gang.pod_names() {
+                        let pod = self.plain_pod(&gang, &name, object.clone(), &manifest);
+                        self.create("Pod", &pod).await?;
+                    }
+                }
+                _ => drop(self.create(kind, &object).await?),
+            }
+        }
+        Ok(gang)
+    }
+
+    /// A pod of a gang: the membership that the scheduler goes by, with the containers of the manifest.
+    fn plain_pod(&self, gang: &PlainGang, name: &str, mut pod: Value, manifest: &Value) -> Value {
+        pod["metadata"]["name"] = name.into();
+        pod["metadata"]["labels"][names::GANG] = gang.name.as_str().into();
+        let spec = &mut pod["spec"];
+        spec["containers"] = manifest["spec"]["containers"].clone();
+        spec["nodeSelector"] = json!({names::POOL: self.namespace});
+        spec["tolerations"] = json!([{"key": names::POOL, "value": self.namespace, "effect": "NoSchedule"}]);
+        spec["terminationGracePeriodSeconds"] = 0.into();
+        pod
+    }
+
+    /// Has the nodes of this step join, to give room to a gang that is short of it.
+    ///
+    /// # Errors
+    /// As [`TestContext::nodes_join`].
+    pub async fn room_comes(&mut self, step: u32) -> Result<(), Stop> {
+        self.mark(SharedMark::RoomComes, Value::Null);
+        self.nodes_join(step).await
+    }
+
+    /// Waits until all pods of a gang are Ready, as a clause demands.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`].
+    pub async fn until_gang_ready(&self, clause: &'static str, gang: &PlainGang) -> Result<(), Stop> {
+        self.until_one_gang_ready(clause, std::slice::from_ref(gang)).await.map(drop)
+    }
+
+    /// Waits until all pods of one of these gangs are Ready, as a clause demands; its place among them.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`].
+    pub async fn until_one_gang_ready(
+        &self,
+        clause: &'static str,
+        gangs: &[PlainGang],
+    ) -> Result<usize, Stop> {
+        let names = gangs.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
+        let bound = Awaited::demanded_by(clause, format!("all pods of {names} bound"));
+        let is_bound = |pod: Pod<'_>| pod.node().is_some();
+        self.until(bound, limits::SCHEDULING, |live| gangs.iter().any(|gang| all(live, gang, is_bound)))
+            .await?;
+        // On real nodes containers start first.
+        let ready = Awaited::demanded_by(clause, format!("all pods of {names} Ready"));
+        let first = |live: &Live| gangs.iter().position(|gang| all(live, gang, is_ready));
+        self.until(ready, limits::CONTAINERS, |live| first(live).is_some()).await?;
+        Ok(self.look(first).unwrap_or_default())
+    }
+
+    /// Deletes the pods of a gang, then its gang resource, and waits until the pods are gone, as a clause demands.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`], [`Stop::Wait`].
+    pub async fn delete_plain_gang(&self, clause: &'static str, gang: &PlainGang) -> Result<(), Stop> {
+        for name in gang.pod_names() {
+            self.delete("Pod", &name).await?;
+        }
+        for (kind, _) in schedulers::of(self.target).plain_gang(&gang.name, gang.pods) {
+            if kind != "Pod" {
+                self.delete(kind, &gang.name).await?;
+            }
+        }
+        let condition = Awaited::demanded_by(clause, format!("the pods of {gang} gone"));
+        self.until(condition, limits::CLEANUP, |live| !live.pods().any(|pod| gang.has(pod))).await
+    }
+}
+
+fn is_ready(pod: Pod<'_>) -> bool {
+    pod.condition("Ready").is_some_and(|ready| ready["status"] == "True")
+}
+
+/// Whether all pods of a gang are so.
+fn all(live: &Live, gang: &PlainGang, is_so: impl Fn(Pod<'_>) -> bool) -> bool {
+    live.pods().filter(|pod| gang.has(*pod) && is_so(*pod)).count() == gang.pods
+}

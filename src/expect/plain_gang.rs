@@ -1,0 +1,75 @@
+//! A gang of plain pods that the harness makes itself, in a gang resource of the scheduler's own: its arithmetic, from the pod
+//! in the case's manifest.
+
+use conformance_contract::names;
+use conformance_history::{Pod, name, text};
+use serde_json::Value;
+
+/// Plain pods that are bound together or not at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlainGang {
+    /// Its name, which is its gang resource's too.
+    pub name: String,
+    /// How many pods it has.
+    pub pods: usize,
+}
+
+impl PlainGang {
+    /// The gang of pods like this one: as many as its annotation says, else one.
+    pub fn of(pod: &Value) -> Self {
+        let pods = text(&pod["metadata"]["annotations"][names::GANG_SIZE]).parse();
+        Self { name: name(pod).to_owned(), pods: pods.unwrap_or(1) }
+    }
+
+    /// The names of its pods.
+    pub fn pod_names(&self) -> impl Iterator<Item = String> {
+        (0..self.pods).map(|index| format!("{}-{index}", self.name))
+    }
+
+    /// Whether a pod is one of its.
+    pub fn has(&self, pod: Pod<'_>) -> bool {
+        pod.label(names::GANG) == Some(&self.name)
+    }
+}
+
+impl std::fmt::Display for PlainGang {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "gang {} ({} pods)", self.name, self.pods)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::target::{AI_CONFORMANCE_TARGETS, Target};
+    use serde_json::json;
+
+    use super::*;
+    use crate::schedulers;
+
+    #[test]
+    fn a_gang_is_as_large_as_its_pod_says() {
+        let pod = json!({"metadata": {"name": "whole", "annotations": {names::GANG_SIZE: "3"}}});
+        let gang = PlainGang::of(&pod);
+        assert_eq!((gang.to_string(), gang.pods), ("gang whole (3 pods)".into(), 3));
+        assert_eq!(gang.pod_names().collect::<Vec<_>>(), ["whole-0", "whole-1", "whole-2"]);
+        let labelled = |name| json!({"metadata": {"labels": {names::GANG: name}}});
+        assert!(gang.has(Pod(&labelled("whole"))) && !gang.has(Pod(&labelled("other"))));
+        assert_eq!(PlainGang::of(&json!({"metadata": {"name": "one"}})).pods, 1);
+    }
+
+    /// A gang resource that says how many pods it binds at least, and a pod that names it and its scheduler.
+    #[test]
+    fn every_column_can_make_a_gang_without_an_operator() {
+        for target in AI_CONFORMANCE_TARGETS {
+            let expectations = schedulers::of(target);
+            let made = expectations.plain_gang("whole", 3);
+            let [(kind, group), ("Pod", pod)] = made.as_slice() else { panic!("{target}: {made:?}") };
+            assert!(expectations.kinds().contains(kind), "{target}: {kind}");
+            assert_eq!(group["metadata"]["name"], "whole", "{target}");
+            assert_eq!(expectations.size(group), Some(3), "{target}");
+            assert_eq!(expectations.named_by(Pod(pod)), Some("whole"), "{target}");
+            assert_eq!(pod["spec"]["schedulerName"], target.backend(), "{target}");
+        }
+        assert!(schedulers::of(Target::EXTERNAL).plain_gang("whole", 3).is_empty());
+    }
+}

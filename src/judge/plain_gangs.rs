@@ -1,0 +1,150 @@
+//! Gangs of plain pods, made without an operator: all bound and Ready, or none bound.
+
+use std::collections::BTreeSet;
+
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
+use conformance_expect::plain_gang::PlainGang;
+use conformance_history::{History, Live, Pod, SharedMark, Version};
+
+use super::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE, WRONG_NUMBER_OF_WHOLE_GANGS, bindings, in_part};
+use super::{Shown, all, ensure, none, violation};
+
+/// A gang is bound whole, and not all its pods are Ready.
+const NOT_READY: Code = Code::new("not-ready");
+/// Pods of a gang that was deleted are there.
+const NOT_GONE: Code = Code::new("not-gone");
+
+/// A gang that its case has submitted.
+///
+/// # Errors
+/// [`Broken::NotReached`] if it was not.
+pub fn gang(history: &History, name: &str) -> Result<PlainGang, Broken> {
+    history.submitted(name).map(PlainGang::of)
+}
+
+fn bound<'a>(live: &'a Live, gang: &'a PlainGang) -> impl Iterator<Item = Pod<'a>> {
+    live.pods().filter(|pod| gang.has(*pod) && pod.node().is_some() && !pod.is_terminating())
+}
+
+/// All pods of a gang are bound and Ready.
+///
+/// # Errors
+/// A violation if one is not.
+pub fn runs(live: &Live, gang: &PlainGang) -> Ruling {
+    let on_nodes = bound(live, gang).count();
+    ensure(on_nodes == gang.pods, || {
+        let message = format!("{gang} is not bound whole: {on_nodes} of {} pods are", gang.pods);
+        let unbound = live.pods().find(|pod| gang.has(*pod) && pod.node().is_none());
+        let short = violation(NOT_BOUND_WHOLE, message);
+        match unbound {
+            Some(pod) => short.shown_by_object("not bound", pod.0),
+            None => short,
+        }
+    })?;
+    let is_ready = |pod: &Pod<'_>| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
+    none(bound(live, gang).filter(|pod| !is_ready(pod)).map(|pod| {
+        let message = format!("{gang} is bound whole, and pod {} is not Ready", pod.name());
+        violation(NOT_READY, message).shown_by_object("not Ready", pod.0)
+    }))
+}
+
+/// No pod of a gang was bound up to `until` (an index; the end if `None`).
+///
+/// # Errors
+/// A violation with every binding; [`Broken::NotReached`] if not all its pods existed by then, for then their not being
+/// bound says nothing.
+pub fn never(history: &History, gang: &PlainGang, until: Option<usize>) -> Ruling {
+    let until = until.unwrap_or(history.entries.len());
+    let is_its = |version: &Version<'_>| version.index < until && gang.has(version.pod());
+    let bound: Vec<_> = bindings(history).filter(is_its).collect();
+    none(in_part(gang, &bound))?;
+    let seen: BTreeSet<_> = history.pods().filter(is_its).map(|version| version.uid()).collect();
+    if seen.len() < gang.pods {
+        return Err(Broken::NotReached(format!("{} of the pods of {gang} ever existed", seen.len())));
+    }
+    Ok(())
+}
+
+/// Where this mark is, or the end.
+fn place(history: &History, mark: SharedMark) -> usize {
+    history.marks(mark).next().map_or(history.entries.len(), |(place, _)| place)
+}
+
+/// The scheduler had had its pass by then.
+fn passed_before(history: &History, place: usize) -> Ruling {
+    let (passed, _) = history.reached(SharedMark::SchedulerPassed)?;
+    if passed < place { Ok(()) } else { Err(Broken::NotReached("the scheduler had not had its pass".into())) }
+}
+
+/// A gang that was short of room has no pod bound until room came, by when the scheduler had had its pass; at the end it
+/// runs.
+///
+/// # Errors
+/// A violation for what was bound before, and one if it does not run; [`Broken::NotReached`] without the pass.
+pub fn waits_and_runs(history: &History, name: &str) -> Ruling {
+    let gang = gang(history, name)?;
+    let room_comes = place(history, SharedMark::RoomComes);
+    all([
+        never(history, &gang, Some(room_comes)),
+        passed_before(history, room_comes),
+        runs(&history.end(), &gang),
+    ])
+}
+
+/// Of these gangs one runs and of the others no pod was ever bound until something is deleted, by when the scheduler had had
+/// its pass; at the end the pods of that one are gone, and another runs.
+///
+/// # Errors
+/// A violation for another number of gangs that run, for what is bound of the others, for pods that are left, and if no other
+/// runs; [`Broken::NotReached`] without the pass.
+pub fn one_after_the_other(history: &History, names: &[&str]) -> Ruling {
+    let gangs = names.iter().map(|name| gang(history, name)).collect::<Result<Vec<_>, _>>()?;
+    let room_comes = place(history, SharedMark::Deleted);
+    let live = history.before(room_comes);
+    let (first, others): (Vec<_>, Vec<_>) = gangs.iter().partition(|gang| runs(&live, gang).is_ok());
+    let wrong_number = ensure(first.len() == 1, || {
+        let message = format!("{} of {} gangs run; there is room for 1", first.len(), gangs.len());
+        violation(WRONG_NUMBER_OF_WHOLE_GANGS, message)
+    });
+    let never_bound = others.iter().map(|gang| never(history, gang, Some(room_comes)));
+    all(never_bound.chain([wrong_number, passed_before(history, room_comes)]))?;
+    history.reached(SharedMark::Deleted)?;
+    let (Some(first), end) = (first.first(), history.end()) else { return Ok(()) };
+    let left = end.pods().filter(|pod| first.has(*pod)).map(|pod| {
+        let message = format!("pod {} of {first}, which was deleted, is there", pod.name());
+        violation(NOT_GONE, message).shown_by_object("left", pod.0)
+    });
+    let next_runs = ensure(others.iter().any(|gang| runs(&end, gang).is_ok()), || {
+        let message = format!("{first} was deleted, and no other gang runs in its room");
+        violation(NOT_BOUND_WHOLE, message)
+    });
+    all([none(left), next_runs])
+}
+
+/// When the scheduler has had its pass, a gang that was never whole has no pod bound.
+///
+/// # Errors
+/// A violation per gang and pass.
+pub fn whole_or_nothing(history: &History) -> Ruling {
+    let gangs: Vec<_> = history.header.submitted.values().map(PlainGang::of).collect();
+    let mut violations = Vec::new();
+    for (passed, _) in history.marks(SharedMark::SchedulerPassed) {
+        let live = history.before(passed);
+        for gang in &gangs {
+            let now = bound(&live, gang).count();
+            let is_its = |version: &Version<'_>| version.index < passed && gang.has(version.pod());
+            let ever: BTreeSet<_> = bindings(history).filter(is_its).map(|version| version.uid()).collect();
+            if now > 0 && now < gang.pods && ever.len() < gang.pods {
+                let message = format!("{now} pods of {gang} are bound after the scheduler's pass");
+                let shown = violation(BOUND_IN_PART, message);
+                violations.extend(bound(&live, gang).next().map(|pod| shown.shown_by_object("bound", pod.0)));
+            }
+        }
+    }
+    none(violations)
+}
+
+#[cfg(test)]
+#[path = "plain_gangs_tests.rs"]
+mod tests;

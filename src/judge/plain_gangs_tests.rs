@@ -1,0 +1,138 @@
+//! Gangs of plain pods on hand-written histories.
+
+use conformance_contract::names;
+use conformance_contract::target::Target;
+use conformance_history::testing::Story;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{message, messages};
+
+/// Gangs of that many pods were submitted.
+fn story(gangs: &[(&str, usize)]) -> Story {
+    gangs.iter().fold(Story::on(Target::AI_CONFORMANCE_VOLCANO), |story, (name, pods)| {
+        let size = json!({names::GANG_SIZE: pods.to_string()});
+        story.submitted(json!({"kind": "Pod", "metadata": {"name": name, "annotations": size}}))
+    })
+}
+
+fn pod(gang: &str, index: usize, node: Option<&str>, ready: &str) -> Value {
+    json!({
+        "kind": "Pod",
+        "metadata": {"name": format!("{gang}-{index}"), "labels": {names::GANG: gang}},
+        "spec": {"nodeName": node},
+        "status": {"conditions": [{"type": "Ready", "status": ready}]},
+    })
+}
+
+/// Pods of a gang, as they are created.
+fn waiting(gang: &str, pods: usize) -> impl Iterator<Item = Value> {
+    (0..pods).map(move |index| pod(gang, index, None, "False"))
+}
+
+/// Has the first so many pods of a gang run.
+fn run(story: Story, gang: &str, pods: usize) -> Story {
+    (0..pods).fold(story, |story, index| story.modified(pod(gang, index, Some("n"), "True")))
+}
+
+fn passed(story: Story) -> Story {
+    story.mark(SharedMark::SchedulerPassed, Value::Null)
+}
+
+fn is_not_reached(ruling: &Ruling) -> bool {
+    matches!(ruling, Err(Broken::NotReached(_)))
+}
+
+#[test]
+fn a_gang_that_fits_runs_whole() {
+    let after = |edit: fn(Story) -> Story| {
+        let history = edit(story(&[("g", 3)]).all_added(waiting("g", 3))).end();
+        runs(&history.end(), &gang(&history, "g").unwrap())
+    };
+    assert_eq!(after(|story| run(story, "g", 3)), Ok(()));
+    assert_eq!(
+        message(after(|story| run(story, "g", 2))),
+        "gang g (3 pods) is not bound whole: 2 of 3 pods are"
+    );
+    assert_eq!(message(after(|story| story)), "gang g (3 pods) is not bound whole: 0 of 3 pods are");
+    let unready = after(|story| run(story, "g", 2).modified(pod("g", 2, Some("n"), "False")));
+    assert_eq!(message(unready), "gang g (3 pods) is bound whole, and pod g-2 is not Ready");
+    assert!(is_not_reached(&gang(&story(&[]).end(), "g").map(drop)));
+}
+
+/// What is said of a gang of 3 of which so many pods ran before room came, and so many afterwards.
+fn waited(before: usize, afterwards: usize) -> Ruling {
+    let short = run(story(&[("g", 3)]).all_added(waiting("g", 3)), "g", before);
+    let room = passed(short).mark(SharedMark::RoomComes, Value::Null);
+    waits_and_runs(&run(room, "g", afterwards).end(), "g")
+}
+
+#[test]
+fn a_gang_that_is_short_waits_and_then_runs() {
+    assert_eq!(waited(0, 3), Ok(()));
+    assert_eq!(
+        message(waited(2, 3)),
+        "2 pods of gang g (3 pods) were bound, though it could not be bound whole"
+    );
+    assert_eq!(
+        message(waited(3, 3)),
+        "3 pods of gang g (3 pods) were bound, though it could not be bound whole",
+        "before there was room"
+    );
+    assert_eq!(message(waited(0, 0)), "gang g (3 pods) is not bound whole: 0 of 3 pods are");
+    assert_eq!(message(waited(0, 2)), "gang g (3 pods) is not bound whole: 2 of 3 pods are");
+}
+
+#[test]
+fn nothing_is_shown_without_pods_or_the_schedulers_pass() {
+    let room = |story: Story| story.mark(SharedMark::RoomComes, Value::Null);
+    let unseen = run(room(passed(story(&[("g", 3)]))), "g", 3).end();
+    assert!(is_not_reached(&waits_and_runs(&unseen, "g")));
+    let all = || story(&[("g", 3)]).all_added(waiting("g", 3));
+    assert!(is_not_reached(&waits_and_runs(&run(room(all()), "g", 3).end(), "g")));
+    assert!(is_not_reached(&waits_and_runs(&passed(run(room(all()), "g", 3)).end(), "g")));
+}
+
+/// Two gangs of 2, of which so many pods run before the scheduler has had its pass.
+fn two(first: usize, second: usize) -> Story {
+    let both = story(&[("a", 2), ("b", 2)]).all_added(waiting("a", 2)).all_added(waiting("b", 2));
+    passed(run(run(both, "a", first), "b", second))
+}
+
+/// Lets go that many pods of the first.
+fn deleted(story: Story, pods: usize) -> Story {
+    let told = story.mark(SharedMark::Deleted, json!({"kind": "Pod", "name": "a-0"}));
+    (0..pods).fold(told, |story, index| story.deleted(pod("a", index, Some("n"), "True")))
+}
+
+#[test]
+fn of_two_gangs_one_runs_and_then_the_other() {
+    let judged = |story: Story| one_after_the_other(&story.end(), &["a", "b"]);
+    let next = |story: Story, pods| run(story, "b", pods);
+    assert_eq!(judged(next(deleted(two(2, 0), 2), 2)), Ok(()));
+    assert_eq!(
+        message(judged(next(deleted(two(2, 1), 2), 2))),
+        "1 pods of gang b (2 pods) were bound, though it could not be bound whole"
+    );
+    assert_eq!(messages(judged(two(1, 1))).len(), 1, "each in part");
+    assert_eq!(message(judged(two(0, 0))), "0 of 2 gangs run; there is room for 1");
+    assert_eq!(message(judged(deleted(two(2, 2), 2))), "2 of 2 gangs run; there is room for 1");
+    assert_eq!(
+        message(judged(next(deleted(two(2, 0), 1), 2))),
+        "pod a-1 of gang a (2 pods), which was deleted, is there"
+    );
+    for pods in [0, 1] {
+        assert_eq!(
+            message(judged(next(deleted(two(2, 0), 2), pods))),
+            "gang a (2 pods) was deleted, and no other gang runs in its room"
+        );
+    }
+    assert!(is_not_reached(&judged(two(2, 0))), "nothing was deleted");
+}
+
+#[test]
+fn after_a_pass_a_gang_is_whole_or_not_bound() {
+    let judged = |pods| whole_or_nothing(&passed(run(story(&[("g", 3)]), "g", pods)).end());
+    assert_eq!((judged(0), judged(3)), (Ok(()), Ok(())));
+    assert_eq!(message(judged(2)), "2 pods of gang g (3 pods) are bound after the scheduler's pass");
+}

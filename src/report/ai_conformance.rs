@@ -1,0 +1,264 @@
+//! What a run found of gang scheduling, in the form in which the Kubernetes AI conformance programme takes results: the
+//! checklist of <https://github.com/cncf/k8s-ai-conformance>, with the one requirement that was judged. A document per
+//! scheduler, for a platform shows one.
+//!
+//! The status is what the run saw, and no certification. What only the platform's vendor knows stays as in the programme's own
+//! template, whose check rejects it until it is filled in.
+
+use std::path::{Path, PathBuf};
+
+use conformance_contract::target::{AI_CONFORMANCE_TARGETS, Target};
+use conformance_contract::verdict::Verdict;
+use serde::Serialize;
+
+use super::{ProfileReport, Report, StoreError, store};
+
+/// The part of the contract that is the requirement.
+const GROUP: &str = "AIC-";
+
+/// What the programme calls a status; empty where nothing is claimed, as in its template.
+const IMPLEMENTED: &str = "Implemented";
+const NOT_IMPLEMENTED: &str = "Not Implemented";
+const NOTHING_CLAIMED: &str = "";
+
+/// A checklist, as the programme has it.
+#[derive(Debug, Serialize)]
+struct Checklist {
+    metadata: Metadata,
+    spec: Spec,
+}
+
+/// Of what platform it is. All but the version of Kubernetes is for its vendor to fill in.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    kubernetes_version: String,
+    platform_name: &'static str,
+    platform_version: &'static str,
+    vendor_name: &'static str,
+    website_url: &'static str,
+    documentation_url: &'static str,
+    product_logo_url: &'static str,
+    description: &'static str,
+    contact_email_address: &'static str,
+    #[serde(rename = "k8sConformanceUrl")]
+    kubernetes_conformance_url: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Spec {
+    scheduling_orchestration: [Requirement; 1],
+}
+
+#[derive(Debug, Serialize)]
+struct Requirement {
+    id: &'static str,
+    description: &'static str,
+    level: &'static str,
+    status: &'static str,
+    evidence: [&'static str; 1],
+    notes: String,
+}
+
+/// The requirement in the programme's words, which a checklist repeats.
+const DESCRIPTION: &str = "The platform must allow for the installation and successful operation of at least one gang \
+    scheduling solution that ensures all-or-nothing scheduling for distributed AI workloads (e.g. Kueue, Volcano, etc.) To \
+    be conformant, the vendor must demonstrate that their platform can successfully run at least one such solution.";
+
+/// How it was judged, and what was not.
+const HOW: &str = " That no pod of a gang without room is bound is shown over the whole watch history until two canary gangs, \
+    one after the other, have gone through the same scheduler, not by a wait of fixed length. A pod that runs is one that is \
+    Ready; that a workload completes is not judged.";
+
+/// More than this a run on a control plane of its own does not say.
+const OF_ITS_OWN: &str = " Control plane and nodes were made for the run, the nodes simulated: this is about the scheduler, and \
+    not yet about a platform.";
+
+/// What a file begins with.
+const HEAD: &str = "\
+# Gang scheduling, as one run of grove-conformance saw it, in the form of the Kubernetes AI conformance checklist. Add the
+# requirement to the checklist of your platform, with the report that it names, or fill in the metadata here.
+";
+
+/// Writes a checklist per column into the folder of a report, and gives their paths.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn write_ai_conformance(folder: &Path, report: &Report) -> Result<Vec<PathBuf>, StoreError> {
+    let is_meant = |profile: &&ProfileReport| column(profile).is_some();
+    let write = |profile: &ProfileReport| {
+        let file = "the checklist";
+        let yaml = serde_yaml::to_string(&checklist(report, profile))
+            .map_err(|error| StoreError::Render { file, message: error.to_string() })?;
+        let path = folder.join(format!("{}.yaml", profile.backend));
+        store::write_text(&path, &format!("{HEAD}{yaml}"))?;
+        Ok(path)
+    };
+    report.profiles.iter().filter(is_meant).map(write).collect()
+}
+
+/// The column that a profile is of, where it is one of plain pods.
+fn column(profile: &ProfileReport) -> Option<Target> {
+    AI_CONFORMANCE_TARGETS.into_iter().find(|target| target.name() == profile.backend)
+}
+
+fn checklist(report: &Report, profile: &ProfileReport) -> Checklist {
+    let minor = report.provider.kubernetes_version.rsplit_once('.').map_or("", |(minor, _)| minor);
+    Checklist {
+        metadata: Metadata {
+            kubernetes_version: minor.into(),
+            platform_name: "[Platform Name]",
+            platform_version: "[Platform Version]",
+            vendor_name: "[Vendor Name]",
+            website_url: "[Website URL]",
+            documentation_url: "[Documentation URL]",
+            product_logo_url: "[Product Logo URL]",
+            description: "[Description]",
+            contact_email_address: "[Contact Email Address]",
+            kubernetes_conformance_url: "[Kubernetes Conformance URL]",
+        },
+        spec: Spec {
+            scheduling_orchestration: [Requirement {
+                id: "gang_scheduling",
+                description: DESCRIPTION,
+                level: "MUST",
+                status: status(report, profile),
+                // A path is relative to the checklist.
+                evidence: ["report.yaml"],
+                notes: notes(report, profile),
+            }],
+        },
+    }
+}
+
+fn verdicts(profile: &ProfileReport) -> impl Iterator<Item = (&str, Verdict)> {
+    let of_it = profile.clauses.iter().filter(|clause| clause.id.starts_with(GROUP));
+    of_it.map(|clause| (clause.id.as_str(), clause.outcome.verdict))
+}
+
+/// Implemented if every clause was judged and passed. What was broken once, known or in one attempt, is not; of what was
+/// not judged nothing is claimed.
+fn status(report: &Report, profile: &ProfileReport) -> &'static str {
+    let is_broken = |verdict| matches!(verdict, Verdict::Fail | Verdict::Flaky | Verdict::KnownDeviation);
+    let all: Vec<_> = verdicts(profile).map(|(_, verdict)| verdict).collect();
+    if all.iter().any(|verdict| is_broken(*verdict)) {
+        NOT_IMPLEMENTED
+    } else if !all.is_empty() && !report.incomplete && all.iter().all(|verdict| *verdict == Verdict::Pass) {
+        IMPLEMENTED
+    } else {
+        NOTHING_CLAIMED
+    }
+}
+
+fn notes(report: &Report, profile: &ProfileReport) -> String {
+    let found: Vec<_> = verdicts(profile).map(|(clause, verdict)| format!("{clause} {verdict}")).collect();
+    let scheduler = column(profile).map_or("", Target::backend);
+    let mut why: Vec<_> = profile.clauses.iter().flat_map(|clause| clause.outcome.reasons.clone()).collect();
+    why.dedup();
+    let mut notes = format!(
+        "As one run of grove-conformance {} saw it on {} ({scheduler} {}, Kubernetes {}, provider {}): {}.",
+        report.suite.version,
+        report.date.strftime("%Y-%m-%d"),
+        profile.version,
+        report.provider.kubernetes_version,
+        report.provider.name,
+        found.join(", "),
+    );
+    if !why.is_empty() {
+        notes.push_str(&format!(" Reasons: {}.", why.join("; ")));
+    }
+    if verdicts(profile).any(|(_, verdict)| verdict != Verdict::NotRun) {
+        notes.push_str(HOW);
+    }
+    if report.provider.name == "local" {
+        notes.push_str(OF_ITS_OWN);
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::clauses::CLAUSES;
+    use conformance_contract::verdict::Outcome;
+    use rstest::rstest;
+
+    use super::*;
+    use crate::{CaseResult, Features, Judgement, fixture, testing};
+
+    fn profile(outcomes: &[Outcome]) -> ProfileReport {
+        let target = Target::AI_CONFORMANCE_VOLCANO;
+        let clauses = CLAUSES.iter().filter(|clause| target.concerns(clause));
+        let case = |(outcome, number): (&Outcome, u32)| {
+            let clause = format!("AIC-{number:02}");
+            let judgement = Judgement { clause, outcome: outcome.clone(), violations: Vec::new() };
+            CaseResult::new(format!("aic/{number}"), "a gang", vec![judgement])
+        };
+        ProfileReport::new(target.name(), None, "v1.14.1", Features::default())
+            .conclude(clauses, outcomes.iter().zip(1..).map(case).collect())
+    }
+
+    #[rstest]
+    #[case::green(&[Outcome::pass(), Outcome::pass(), Outcome::pass()], IMPLEMENTED)]
+    #[case::broken(&[Outcome::pass(), Outcome::fail("half bound"), Outcome::pass()], NOT_IMPLEMENTED)]
+    #[case::broken_and_unknown(&[Outcome::error("it ended"), Outcome::fail("half bound")], NOT_IMPLEMENTED)]
+    #[case::broken_once(
+        &[Outcome::pass(), Outcome::of(Verdict::Flaky, vec!["attempt 2 passed".into()]), Outcome::pass()],
+        NOT_IMPLEMENTED
+    )]
+    #[case::known(
+        &[Outcome::pass(), Outcome::fail("").of_known_deviation("as ever", true), Outcome::pass()],
+        NOT_IMPLEMENTED
+    )]
+    #[case::not_known(&[Outcome::pass(), Outcome::error("it ended"), Outcome::pass()], NOTHING_CLAIMED)]
+    #[case::not_all(&[Outcome::pass(), Outcome::pass()], NOTHING_CLAIMED)]
+    #[case::not_there(&[Outcome::not_run_announced("no programs")], NOTHING_CLAIMED)]
+    #[case::nothing(&[], NOTHING_CLAIMED)]
+    fn only_what_is_green_is_implemented(#[case] outcomes: &[Outcome], #[case] wanted: &str) {
+        let profile = profile(outcomes);
+        assert_eq!(status(&testing::report(Vec::new()), &profile), wanted);
+        if wanted == IMPLEMENTED {
+            let incomplete = testing::report(Vec::new()).incomplete("interrupted");
+            assert_eq!(status(&incomplete, &profile), NOTHING_CLAIMED);
+        }
+    }
+
+    #[test]
+    fn a_checklist_is_in_the_programmes_form() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut report = fixture::report();
+        report.profiles.push(profile(&[Outcome::pass(), Outcome::fail("half bound"), Outcome::pass()]));
+        let files = write_ai_conformance(folder.path(), &report).unwrap();
+        assert_eq!(files, [folder.path().join("ai-conformance-volcano.yaml")], "of no other profile");
+        let text = std::fs::read_to_string(&files[0]).unwrap();
+        let version = format!("grove-conformance {}", report.suite.version);
+        let text = text
+            .replace(&version, "grove-conformance [version]")
+            .replace(HOW, "[how]")
+            .replace(OF_ITS_OWN, "[local]");
+        insta::assert_snapshot!(text, @"
+        # Gang scheduling, as one run of grove-conformance saw it, in the form of the Kubernetes AI conformance checklist. Add the
+        # requirement to the checklist of your platform, with the report that it names, or fill in the metadata here.
+        metadata:
+          kubernetesVersion: v1.36
+          platformName: '[Platform Name]'
+          platformVersion: '[Platform Version]'
+          vendorName: '[Vendor Name]'
+          websiteUrl: '[Website URL]'
+          documentationUrl: '[Documentation URL]'
+          productLogoUrl: '[Product Logo URL]'
+          description: '[Description]'
+          contactEmailAddress: '[Contact Email Address]'
+          k8sConformanceUrl: '[Kubernetes Conformance URL]'
+        spec:
+          schedulingOrchestration:
+          - id: gang_scheduling
+            description: The platform must allow for the installation and successful operation of at least one gang scheduling solution that ensures all-or-nothing scheduling for distributed AI workloads (e.g. Kueue, Volcano, etc.) To be conformant, the vendor must demonstrate that their platform can successfully run at least one such solution.
+            level: MUST
+            status: Not Implemented
+            evidence:
+            - report.yaml
+            notes: 'As one run of grove-conformance [version] saw it on 2026-12-01 (volcano v1.14.1, Kubernetes v1.36.4, provider local): AIC-01 pass, AIC-02 fail, AIC-03 pass. Reasons: half bound.[how][local]'
+        ");
+    }
+}
