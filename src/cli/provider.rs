@@ -6,7 +6,7 @@ use std::path::Path;
 use conformance_cluster::catalogue::{catalogue, component};
 use conformance_cluster::components::{Purpose, Toolbox, must_be_of};
 use conformance_cluster::kind::config;
-use conformance_cluster::kind::prepare::{self, Wanted};
+use conformance_cluster::kind::prepare::{self, OperatorByChart, Wanted};
 use conformance_cluster::local::{self, ClusterSpec, Programs};
 use conformance_cluster::process::Launcher;
 use conformance_cluster::schedulers::helm::Release;
@@ -18,13 +18,15 @@ use conformance_run::environment::Origin;
 use super::args::{ClusterArgs, Install, ProviderName, RunArgs};
 use super::{Failure, clusters, controller_program, output, overrides, own, select};
 
-/// Where the shared cluster comes from, and the programs that the run needs for it.
+/// Where the shared cluster comes from, and the programs that the run needs for it. `init` is the program of init
+/// containers of an operator that is installed from its chart.
 ///
 /// # Errors
 /// [`Failure::Usage`] for options that conflict; [`Failure::Infrastructure`] for what the machine lacks.
 pub(crate) async fn origin(
     args: &RunArgs,
     spec: &ClusterSpec,
+    init: Option<&Path>,
     talk: &output::Console,
 ) -> Result<(Origin, Programs), Failure> {
     let releases = releases(args, &spec.schedulers)?;
@@ -55,6 +57,7 @@ pub(crate) async fn origin(
                 config: args.provider.kind_config.as_deref(),
                 node_image: args.provider.node_image.as_deref(),
                 releases: &releases,
+                operator: operator_by_chart(spec, init),
             };
             return kind(&args.cluster_args, words, spec, talk).await;
         }
@@ -191,6 +194,14 @@ pub(crate) struct KindWords<'a> {
     pub node_image: Option<&'a str>,
     /// The charts that helm is to install.
     pub releases: &'a [Release],
+    /// An operator in the reference controller's place.
+    pub operator: Option<OperatorByChart<'a>>,
+}
+
+/// The operator that is given, with its chart.
+fn operator_by_chart<'a>(spec: &'a ClusterSpec, init: Option<&'a Path>) -> Option<OperatorByChart<'a>> {
+    let operator = spec.operator.as_ref()?;
+    Some(OperatorByChart { operator, chart: operator.chart()?, init })
 }
 
 /// A kind cluster of that spec, built as far as it is not there, and the programs beside it.
@@ -231,6 +242,7 @@ pub(crate) async fn kind(
         node_image: words.node_image,
         overrides: &overrides,
         controller_program: &controller,
+        operator: words.operator,
     };
     let (spec, toolbox) = prepare::prepare(wanted, talk).await?;
     for image in spec.own_images() {

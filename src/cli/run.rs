@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use conformance_cluster::kind::prepare;
 use conformance_cluster::local::Upgrade;
+use conformance_cluster::operator::Opened;
 use conformance_contract::clauses::{CLAUSES, Class, Feature, Workload};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::Target;
@@ -176,12 +178,12 @@ async fn run_on(
     let begin = Instant::now();
     let opened = operator::opened(&args.operator).await?;
     if let Some(opened) = &opened {
-        operator_needs_local("--operator", &args.provider)?;
+        operator_can_be_started(opened, &args.provider)?;
         plan.targets = operator::targets(opened, plan.targets, args.backend == "all")?;
     }
     let replaced = match &args.upgrade_from {
         Some(word) => {
-            operator_needs_local("--upgrade-from", &args.provider)?;
+            upgrade_needs_local(&args.provider)?;
             Some(operator::replaced(word).await?)
         }
         None => None,
@@ -233,7 +235,12 @@ async fn run_on(
         true => Some(provider::no_operator()),
         false => provider::implementation(args, declared)?.or(given_trainer),
     };
+    let mut init = None;
     if let Some(opened) = opened {
+        if args.provider.provider == ProviderName::Kind {
+            prepare::can_install_charts().await?;
+            init = opened.build_init(talk.as_ref()).await?;
+        }
         let operator = opened.build(talk.as_ref()).await?;
         implementation = Some(operator::implementation(&operator));
         spec.operator = Some(Arc::new(operator));
@@ -245,7 +252,7 @@ async fn run_on(
         };
         spec.upgrade = Some(Upgrade { from, to: spec.operator.clone(), faults: Vec::new() });
     }
-    let (origin, programs) = provider::origin(args, &spec, &talk).await?;
+    let (origin, programs) = provider::origin(args, &spec, init.as_deref(), &talk).await?;
     let clock = Clock { begin, building: building.elapsed() };
     std::fs::create_dir_all(report_dir)
         .map_err(|e| Failure::Usage(format!("--report-dir {}: {e}", report_dir.display())))?;
@@ -307,15 +314,31 @@ async fn run_on(
     written
 }
 
-/// An operator that is given is started as a process, in a cluster of the harness's own.
-fn operator_needs_local(option: &str, args: &ProviderArgs) -> Result<(), Failure> {
+/// An operator that is given is started in a cluster of the harness's own: as a process, or in containers from its chart.
+fn operator_can_be_started(opened: &Opened, args: &ProviderArgs) -> Result<(), Failure> {
+    let reason = match args.provider {
+        ProviderName::Local => return Ok(()),
+        ProviderName::Kind if opened.chart().is_some() => return Ok(()),
+        ProviderName::Kind => {
+            "its description has no `chart`, without which it cannot be installed on kind: pass --provider local"
+        }
+        ProviderName::Existing => {
+            "it is started in a cluster of the harness's own, --provider local or kind; one that runs in a cluster of \
+             your own is judged with --provider existing --operator existing"
+        }
+    };
+    Err(Failure::Usage(format!("--operator {}: {reason}", opened.name())))
+}
+
+/// An upgrade replaces one process by another.
+fn upgrade_needs_local(args: &ProviderArgs) -> Result<(), Failure> {
     if args.provider == ProviderName::Local {
         return Ok(());
     }
-    Err(Failure::Usage(format!(
-        "{option} starts a process beside a local control plane: it goes with --provider local only; an operator that \
-         runs in a cluster of your own is judged with --provider existing --operator existing"
-    )))
+    Err(Failure::Usage(
+        "--upgrade-from starts processes beside a local control plane: it goes with --provider local only"
+            .into(),
+    ))
 }
 
 /// Writes a report with its page, prints it, and annotates the workflow that it is a step of.

@@ -184,7 +184,8 @@ impl Environment {
             Origin::Local => return self.bring_up_local("shared", spec.clone()).await,
             Origin::Kind(kind) => {
                 let cluster = KindCluster::create(&format!("{run}-shared"), kind).await?;
-                return TestCluster::prepare(Arc::new(cluster), &spec.schedulers, run).await;
+                let made = TestCluster::prepare(Arc::new(cluster), &spec.schedulers, run).await?;
+                return Ok(TestCluster { configured_by_others: spec.operator.is_some(), ..made });
             }
             Origin::Up(kubeconfig) => ExistingCluster::connect(kubeconfig, label, true, None, needed).await?,
             Origin::Existing { kubeconfig, beside_others, nodes_where, .. } => {
