@@ -6,7 +6,7 @@
 //! - [`provider`] is what cases need of a cluster;
 //! - [`local`] starts a control plane from them, with KWOK nodes, on its own loopback ports;
 //! - [`kind`] starts one from containers, with real kubelets; [`images`] puts programs into images for it;
-//! - [`existing`] uses a cluster that someone else runs;
+//! - [`existing`] uses a cluster that someone else runs, [`shared`] is what runs in it have in common;
 //! - [`node_pools`] gives cases their own nodes, [`workers`] leases them real ones;
 //! - [`schedulers`] has, one file per scheduler, how each is configured and started, and what it needs of the API;
 //! - [`nodes`] describes the nodes a case asks for;
@@ -45,6 +45,7 @@ pub mod processor_time;
 pub mod provider;
 mod real_nodes;
 pub mod schedulers;
+pub mod shared;
 pub mod source;
 pub mod sweep;
 pub mod trainer;

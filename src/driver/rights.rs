@@ -11,7 +11,7 @@ use conformance_history::{KINDS, Kind};
 /// What drivers do beside recording: the kind as histories call it, its subresource, and the verbs.
 const WRITTEN: [(&str, &str, &[&str]); 19] = [
     ("Namespace", "", &["create", "get", "delete"]),
-    ("Node", "", &["create", "patch", "delete", "deletecollection"]),
+    ("Node", "", &["create", "get", "patch", "delete", "deletecollection"]),
     ("Node", "status", &["patch"]),
     ("Pod", "", &["create", "get", "patch", "delete"]),
     ("Pod", "status", &["patch"]),
