@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use conformance_cluster::access::Access;
 use conformance_cluster::catalogue::{catalogue, component};
 use conformance_cluster::components::{Purpose, Toolbox, must_be_of};
+use conformance_cluster::existing::{Connection, LentNodes};
 use conformance_cluster::kind::config;
 use conformance_cluster::kind::prepare::{self, OperatorByChart, Wanted};
 use conformance_cluster::local::{self, ClusterSpec, Programs};
@@ -16,7 +18,7 @@ use conformance_report::{Implementation, ImplementationFile};
 use conformance_run::environment::Origin;
 
 use super::args::{ClusterArgs, Install, ProviderName, RunArgs};
-use super::{Failure, clusters, controller_program, output, overrides, own, select};
+use super::{Failure, clusters, controller_program, in_cluster, output, overrides, own, select};
 
 /// Where the shared cluster comes from, and the programs that the run needs for it. `init` is the program of init
 /// containers of an operator that is installed from its chart.
@@ -38,16 +40,10 @@ pub(crate) async fn origin(
     let origin = match (args.provider.provider, &args.cluster, &args.provider.kubeconfig) {
         (ProviderName::Local, Some(name), None) => Origin::Up(clusters::kubeconfig(name, spec)?),
         (ProviderName::Local, None, None) => Origin::Local,
-        (ProviderName::Existing, None, Some(kubeconfig)) => {
-            readable(kubeconfig).await?;
-            Origin::Existing {
-                kubeconfig: kubeconfig.clone(),
-                beside_others: args.provider.beside_foreign_workloads,
-                nodes_where: args.provider.nodes_where.clone(),
-                one_etcd: args.provider.one_etcd,
-            }
+        (ProviderName::Existing, None, _) => {
+            Origin::Existing { connection: connection(args).await?, one_etcd: args.provider.one_etcd }
         }
-        (ProviderName::Existing, ..) => {
+        (ProviderName::Existing, Some(_), _) => {
             return Err(Failure::Usage(
                 "--provider existing needs --kubeconfig FILE, and no --cluster".into(),
             ));
@@ -80,6 +76,31 @@ pub(crate) async fn origin(
         _ => super::programs(&args.cluster_args, spec, talk).await?,
     };
     Ok((origin, programs))
+}
+
+/// How the cluster of the user's own is used: by a kubeconfig, or, in a pod of that cluster, by its service account.
+async fn connection(args: &RunArgs) -> Result<Connection, Failure> {
+    let access = match &args.provider.kubeconfig {
+        Some(kubeconfig) => {
+            readable(kubeconfig).await?;
+            Access::Kubeconfig(kubeconfig.clone())
+        }
+        None => Access::of_pod().ok_or_else(|| {
+            Failure::Usage(
+                "--provider existing needs --kubeconfig FILE, unless it runs in a pod of the cluster".into(),
+            )
+        })?,
+    };
+    let share =
+        args.shards.map(|shards| Ok::<_, Failure>((in_cluster::index()?, shards.get()))).transpose()?;
+    let lent = args.provider.nodes_where.clone().map(|selector| LentNodes { selector, share });
+    Ok(Connection {
+        access,
+        beside_others: args.provider.beside_foreign_workloads,
+        lent,
+        // A pod that is killed is started again, under the same id.
+        again: args.run_id.is_some(),
+    })
 }
 
 /// The implementation that is judged, where it is not the reference controller.

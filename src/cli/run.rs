@@ -23,7 +23,10 @@ use conformance_run::workload;
 
 use super::args::{EXISTING, Install, ProfileName, ProviderArgs, ProviderName, RunArgs, Versions};
 use super::output::{self, Console};
-use super::{Failure, cluster_spec, generated, given, operator, provider, run_id, scale, select, trainer};
+use super::{
+    Failure, cluster_spec, generated, given, in_cluster, operator, provider, publish, run_id, scale, select,
+    trainer,
+};
 
 /// Runs.
 ///
@@ -31,6 +34,16 @@ use super::{Failure, cluster_spec, generated, given, operator, provider, run_id,
 /// [`Failure::Usage`] for invalid options and files; [`Failure::Infrastructure`] before the first test. What
 /// fails later is in the report.
 pub(crate) async fn run(args: &RunArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
+    let args = &*in_cluster::as_share(args)?;
+    let judged = judged(args, interruption).await;
+    match args.results {
+        Some(place) => publish::publish(place, args, judged).await,
+        None => judged.map(|report| report.exit()),
+    }
+}
+
+/// Runs, and writes all that was asked for.
+async fn judged(args: &RunArgs, interruption: &Arc<Interruption>) -> Result<Report, Failure> {
     let evidence_folder = args.evidence.as_ref().and_then(|file| file.parent());
     if let Some(folder) = evidence_folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir())
     {
@@ -43,6 +56,10 @@ pub(crate) async fn run(args: &RunArgs, interruption: &Arc<Interruption>) -> Res
     let usual = || Versions::from(select::version_for(scope(args).as_deref()));
     let versions = args.kubernetes.unwrap_or_else(usual);
     let report = match versions.all().as_slice() {
+        [version] if args.in_cluster => {
+            let cases = plan(*version, args)?;
+            in_cluster::run(args, &cases, interruption).await?
+        }
         [version] if args.trainjob => run_train_jobs(*version, args, interruption).await?,
         _ if args.trainjob => {
             return Err(Failure::Usage(
@@ -70,7 +87,7 @@ pub(crate) async fn run(args: &RunArgs, interruption: &Arc<Interruption>) -> Res
             Err(error) => output::say(&format!("--evidence {}: {error}", file.display())),
         }
     }
-    Ok(report.exit())
+    Ok(report)
 }
 
 /// Runs on one version after the other, each in a folder of its name, and makes one report of all. Every column is in it
@@ -256,7 +273,7 @@ async fn run_on(
     let clock = Clock { begin, building: building.elapsed() };
     std::fs::create_dir_all(report_dir)
         .map_err(|e| Failure::Usage(format!("--report-dir {}: {e}", report_dir.display())))?;
-    let run = run_id();
+    let run = args.run_id.clone().unwrap_or_else(run_id);
     let later_life_on = select::later_life_on(args, &plan.targets, &run);
     let settings = Settings {
         run,
@@ -309,7 +326,9 @@ async fn run_on(
     }
     // Written before anything is ended: whatever goes wrong with the clusters now, the verdicts are not lost. Ended
     // whatever went wrong before: a disk that is full is no reason to leave nodes in somebody's cluster.
-    let written = report.and_then(|report| write(report_dir, &report).map(|()| report));
+    // In a pod nobody looks at it: it is printed where it is fetched.
+    let writing = if args.results.is_some() { store } else { write };
+    let written = report.and_then(|report| writing(report_dir, &report).map(|()| report));
     close(environment).await;
     written
 }
@@ -346,14 +365,18 @@ fn upgrade_needs_local(args: &ProviderArgs) -> Result<(), Failure> {
 /// # Errors
 /// [`Failure::Infrastructure`] if it cannot be written.
 pub(crate) fn write(folder: &Path, report: &Report) -> Result<(), Failure> {
-    let files = report::write_all(folder, report);
     // What cannot be written can still be read here.
     output::data(&report::terminal(report));
     scale::lines(report).iter().for_each(|line| output::data(line));
     if std::env::var_os("GITHUB_ACTIONS").is_some() {
         report::annotations(report).iter().for_each(|line| output::say(line));
     }
-    let mut files = files.map_err(unwritten)?;
+    store(folder, report)
+}
+
+/// Writes a report with its page.
+fn store(folder: &Path, report: &Report) -> Result<(), Failure> {
+    let mut files = report::write_all(folder, report).map_err(unwritten)?;
     let page = page::page(report, folder).map_err(|error| Failure::Infrastructure(error.to_string()))?;
     files.push(folder.join(page::PAGE));
     report::write_text(&folder.join(page::PAGE), &page).map_err(unwritten)?;
