@@ -48,7 +48,7 @@ fn text(shapes: &[GangShape]) -> String {
             writeln!(text, "  {name} min {min}{}", key(&podgroup.topology_constraint)).unwrap();
         }
         for idle in &shape.idle {
-            writeln!(text, "  idle, {}th: {}", idle.index, idle.podgroup.name).unwrap();
+            writeln!(text, "  idle at {}: {}", idle.index, idle.podgroup.name).unwrap();
         }
         for config in &shape.spec.topology_constraint_group_configs {
             let (name, members) = (&config.name, config.pod_group_names.join(" "));
@@ -137,6 +137,17 @@ fn what_is_idle_has_left_the_base() {
     let idle = |idle: &str, replicas| {
         text(&pod_gangs(&pcs, 0, &levels(), PodGangNames::ByIndex, |_| replicas, |name| name == idle))
     };
-    insta::assert_snapshot!(idle("wl-0-pc-a", 1), @"");
-    insta::assert_snapshot!(idle("wl-0-sg-x", 0), @"");
+    insta::assert_snapshot!(idle("wl-0-pc-a", 1), @r"
+    wl-0
+      wl-0-sg-x-0-pc-b min 1
+      wl-0-sg-x-0-pc-c min 3
+      idle at 0: wl-0-pc-a
+      group wl-0-sg-x-0: wl-0-sg-x-0-pc-b wl-0-sg-x-0-pc-c @key/rack
+    ");
+    insta::assert_snapshot!(idle("wl-0-sg-x", 0), @r"
+    wl-0
+      wl-0-pc-a min 2
+      idle at 1: wl-0-sg-x-0-pc-b
+      idle at 2: wl-0-sg-x-0-pc-c
+    ");
 }
