@@ -298,6 +298,23 @@ fn scaled_pods_wait_for_their_base() {
     );
 }
 
+/// A gang that is bound, perhaps after a recycle, while a clique of it is scaled to 0.
+#[test]
+fn a_unit_is_whole_without_what_is_idle() {
+    let mut set = one_clique("w", 2);
+    let lead = json!({"name": "lead", "spec": {"replicas": 1}});
+    set["spec"]["template"]["cliques"].as_array_mut().expect("a list").push(lead);
+    let bound_beside = |replicas: u32| {
+        let mut lead = object("PodClique", "w-0-lead");
+        lead["spec"]["replicas"] = replicas.into();
+        let story = Story::whole().submitted(set.clone()).added(set.clone()).added(lead);
+        passed(story.all_added(["w0", "w1"].map(bound))).end()
+    };
+    let found = |history: &History| units::whole_or_nothing(&Course::of(history));
+    assert_eq!(found(&bound_beside(0)), Ok(()));
+    assert!(found(&bound_beside(1)).is_err());
+}
+
 /// A clique of the base is scaled to 0 before it was ever bound.
 #[test]
 fn nobody_waits_for_what_is_idle() {

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
-use conformance_expect::{Gang, Group, gangs};
+use conformance_expect::{Gang, gangs};
 use conformance_history::{Change, Version, count, list, text};
 use serde_json::Value;
 
-use super::course::{Course, is_groves_pod};
+use super::course::{Course, Idle, is_groves_pod};
 use crate::binding::BOUND_BEFORE_BASE;
 use crate::{Shown, none, violation};
 
@@ -21,15 +21,9 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
     let mut bound: BTreeMap<&str, usize> = BTreeMap::new();
     let mut violations = Vec::new();
     let recycled = course.recycled();
-    // What is scaled to 0 at the moment: names of PodCliques and scaling groups.
-    let mut idle: BTreeSet<&str> = BTreeSet::new();
+    let mut idle = Idle::default();
     for version in &course.versions {
-        if matches!(version.kind(), "PodClique" | "PodCliqueScalingGroup") {
-            match version.object["spec"]["replicas"] == 0 && version.change != Change::Deleted {
-                true => idle.insert(version.name()),
-                false => idle.remove(version.name()),
-            };
-        }
+        idle.see(version);
         if let Some(prefix) = recycled.get(&version.index) {
             bound.retain(|clique, _| !clique.starts_with(prefix.as_str()));
         }
@@ -52,11 +46,7 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
             continue;
         };
         let base = bases.entry((set, replica)).or_insert_with(|| base(pcs, replica));
-        let is_idle = |group: &Group| {
-            let of = group.scaling_group.as_ref().map_or(group.clique.as_str(), |(name, _)| name.as_str());
-            idle.contains(of)
-        };
-        let groups = base.iter().flat_map(|base| &base.groups).filter(|group| !is_idle(group));
+        let groups = base.iter().flat_map(|base| &base.groups).filter(|group| !idle.has(&group.clique));
         let missing = groups
             .map(|group| (group, bound.get(group.clique.as_str()).copied().unwrap_or(0)))
             .find(|(group, bound)| *bound < group.min);
