@@ -99,6 +99,18 @@ fn stdout(output: &Output) -> String {
 #[case(&["run", "--operator", "mine"], "existing")]
 #[case(&["run", "--nodes-where", "pool=gpu"], "pass --provider existing")]
 #[case(&["run", "--provider", "existing", "--nodes-where", "gpu"], "expected KEY=VALUE")]
+#[case(&["run", "--in-cluster"], "--kubeconfig <FILE>")]
+#[case(&["run", "--in-cluster", "--kubeconfig", "nowhere", "--image", "suite:1"], "nowhere: no such file")]
+#[case(
+    &["run", "--in-cluster", "--kubeconfig", "nowhere", "--image", "suite:1", "--bin", "etcd=/bin/true"],
+    "--bin has no meaning with --in-cluster"
+)]
+#[case(&["run", "--in-cluster", "--kubeconfig", "k", "--image", "i", "--shard", "1/2"], "cannot be used with")]
+#[case(&["run", "--in-cluster", "--kubeconfig", "k", "--image", "i", "--case", "aon/fits-hole"], "did you mean")]
+#[case(&["run", "--provider", "existing"], "unless it runs in a pod of the cluster")]
+#[case(&["run", "--provider", "existing", "--shards", "2"], "for a pod of an Indexed Job, which has JOB_COMPLETION_INDEX")]
+#[case(&["run", "--image", "suite:1"], "--in-cluster")]
+#[case(&["report", "fetch", "--kubeconfig", "nowhere"], "nowhere: no such file")]
 #[case(&["up", "--operator", "mine"], "existing")]
 #[case(&["run", "--install", "helm"], "--install helm is for --provider kind")]
 #[case(&["run", "--chart", "volcano"], "expected NAME=CHART[@VERSION]")]

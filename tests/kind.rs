@@ -67,6 +67,7 @@ fn environment(runtime: &Runtime) -> Result<Environment, ClusterError> {
         node_image: None,
         overrides: &Overrides::new(),
         controller_program: &controller,
+        operator: None,
     };
     let (kind, toolbox) = runtime.block_on(prepare(wanted, &Lines))?;
     Ok(Environment::new(Settings {

@@ -54,6 +54,8 @@ pub(crate) enum Verb {
     Status,
     /// List, build or verify the programs that make up a cluster.
     Components(ComponentsArgs),
+    /// Make the suite's image, for `run --in-cluster`.
+    Image(ImageArgs),
     /// Check whether this machine can run the suite.
     Doctor,
     /// Remove what killed runs left behind.
@@ -238,7 +240,7 @@ pub(crate) struct ProviderArgs {
     /// repeated.
     #[arg(long = "chart", value_name = "NAME=CHART[@VERSION]", value_parser = name_and_chart)]
     pub charts: Vec<(String, String)>,
-    /// Kubeconfig of your own cluster. Nothing is installed in it; it must run KWOK for nodes annotated
+    /// Kubeconfig of your own cluster; in a pod of that cluster the default is its service account. Nothing is installed in it; it must run KWOK for nodes annotated
     /// kwok.x-k8s.io/node=fake, unless --nodes-where lends it nodes.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
@@ -258,6 +260,15 @@ pub(crate) struct ProviderArgs {
     /// Its version there.
     #[arg(long, value_name = "VERSION", default_value = "unknown", alias = "implementation-version")]
     pub operator_version: String,
+}
+
+/// Where a pod leaves its report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ResultsPlace {
+    /// In ConfigMaps of the pod's namespace, from where `report fetch` gets it.
+    Configmaps,
+    /// In Sonobuoy's results folder, with its done file.
+    Sonobuoy,
 }
 
 /// Arguments of `run`.
@@ -313,6 +324,22 @@ pub(crate) struct RunArgs {
     /// Run only the Ith of N shares of the selected cases; `report merge` combines the reports.
     #[arg(long, value_name = "I/N", conflicts_with = "workload")]
     pub shard: Option<Shard>,
+    /// Run the suite inside the cluster of --kubeconfig, as pods of a Job: submit it, follow it, fetch and merge the reports,
+    /// and remove it (docs/in-cluster.md).
+    #[arg(long, requires_all = ["kubeconfig", "image"], conflicts_with = "shard")]
+    pub in_cluster: bool,
+    /// With --in-cluster, the suite's image, which the cluster's nodes have or can pull; `image` makes one.
+    #[arg(long, value_name = "IMAGE", requires = "in_cluster")]
+    pub image: Option<String>,
+    /// With --in-cluster, deal the cases to so many pods. In a pod of an Indexed Job: run the share of its completion index.
+    #[arg(long, value_name = "N", conflicts_with_all = ["shard", "workload"])]
+    pub shards: Option<std::num::NonZeroUsize>,
+    /// Where a pod leaves its report, beside --report-dir; it then succeeds, whatever the report says.
+    #[arg(long, value_enum, value_name = "PLACE", conflicts_with_all = ["in_cluster", "cluster"])]
+    pub results: Option<ResultsPlace>,
+    /// The run's id, in a pod.
+    #[arg(long, value_name = "ID", env = "GROVE_CONFORMANCE_RUN", hide = true)]
+    pub run_id: Option<String>,
     /// Judge your own PodCliqueSet instead of the suite's cases.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "clauses", "tiers"], requires = "nodes")]
     pub workload: Option<PathBuf>,
@@ -489,6 +516,8 @@ pub(crate) struct ReportArgs {
 pub(crate) enum ReportVerb {
     /// Merge the reports of shards, or of runs of different backends, and exit with the code of the merged report.
     Merge(MergeArgs),
+    /// Fetch the reports that pods of the suite have stored in a cluster, and merge them; exits with the merged report's code.
+    Fetch(FetchArgs),
     /// Write report.html, the report and its histories as one page for a browser.
     Html(HtmlArgs),
     /// Say what changed from one report to another, and exit with 1 on a regression.
@@ -509,6 +538,20 @@ pub(crate) struct SideBySideArgs {
     /// The report.yaml or report.json of each run, in the order of the page.
     #[arg(value_name = "REPORT", required = true)]
     pub reports: Vec<PathBuf>,
+}
+
+/// Arguments of `report fetch`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct FetchArgs {
+    /// Kubeconfig of the cluster.
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: PathBuf,
+    /// Namespace of the pods.
+    #[arg(long, value_name = "NAME", default_value = "grove-conformance")]
+    pub namespace: String,
+    /// Folder for the merged report; those of the pods are below it, in shards.
+    #[arg(long, value_name = "DIR", default_value = "conformance-report")]
+    pub report_dir: PathBuf,
 }
 
 /// Arguments of `report html`.
@@ -684,6 +727,14 @@ pub(crate) enum ComponentsVerb {
     Build,
     /// Recompute digests and compare the version that each program reports.
     Verify,
+}
+
+/// Arguments of `image`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ImageArgs {
+    /// Name of the image, instead of one with the program's digest.
+    #[arg(long, value_name = "IMAGE")]
+    pub tag: Option<String>,
 }
 
 /// Arguments of `clean`.

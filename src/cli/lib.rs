@@ -11,11 +11,14 @@ mod components;
 mod doctor;
 mod generated;
 mod given;
+mod image;
+mod in_cluster;
 mod list;
 mod mutants;
 mod operator;
 mod output;
 mod provider;
+mod publish;
 mod remaining;
 mod replay;
 mod report;
@@ -153,12 +156,13 @@ async fn dispatch(verb: Verb, interruption: Arc<Interruption>) -> Result<Exit, F
         Verb::Soak(args) => soak::soak(&args, &interruption).await,
         Verb::List(args) => list::list(&args),
         Verb::Replay(args) => replay::replay(&args),
-        Verb::Report(args) => report::report(&args),
+        Verb::Report(args) => report::report(&args).await,
         Verb::Mutants(args) => mutants::mutants(&args).await,
         Verb::Up(args) => clusters::up(&args).await,
         Verb::Down(args) => clusters::down(&args.name).await,
         Verb::Status => clusters::status(),
         Verb::Components(args) => components::components(&args).await,
+        Verb::Image(args) => image::image(&args).await,
         Verb::Doctor => doctor::doctor().await,
         Verb::Clean(args) => clean::clean(&args).await,
         Verb::Bench(args) => bench::bench(&args).await,

@@ -84,6 +84,7 @@ fn named(need: Need) -> &'static str {
         Need::DisableableBackend => "disableableBackend",
         Need::Upgrade => "upgrade",
         Need::PodGangsByHand => "podGangsByHand",
+        Need::TrainerPlugin => "trainerPlugin",
     }
 }
 

@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use conformance_cluster::access::Access;
 use conformance_cluster::catalogue::{catalogue, component};
 use conformance_cluster::components::{Purpose, Toolbox, must_be_of};
+use conformance_cluster::existing::{Connection, LentNodes};
 use conformance_cluster::kind::config;
-use conformance_cluster::kind::prepare::{self, Wanted};
+use conformance_cluster::kind::prepare::{self, OperatorByChart, Wanted};
 use conformance_cluster::local::{self, ClusterSpec, Programs};
 use conformance_cluster::process::Launcher;
 use conformance_cluster::schedulers::helm::Release;
@@ -16,15 +18,17 @@ use conformance_report::{Implementation, ImplementationFile};
 use conformance_run::environment::Origin;
 
 use super::args::{ClusterArgs, Install, ProviderName, RunArgs};
-use super::{Failure, clusters, controller_program, output, overrides, own, select};
+use super::{Failure, clusters, controller_program, in_cluster, output, overrides, own, select};
 
-/// Where the shared cluster comes from, and the programs that the run needs for it.
+/// Where the shared cluster comes from, and the programs that the run needs for it. `init` is the program of init
+/// containers of an operator that is installed from its chart.
 ///
 /// # Errors
 /// [`Failure::Usage`] for options that conflict; [`Failure::Infrastructure`] for what the machine lacks.
 pub(crate) async fn origin(
     args: &RunArgs,
     spec: &ClusterSpec,
+    init: Option<&Path>,
     talk: &output::Console,
 ) -> Result<(Origin, Programs), Failure> {
     let releases = releases(args, &spec.schedulers)?;
@@ -36,16 +40,10 @@ pub(crate) async fn origin(
     let origin = match (args.provider.provider, &args.cluster, &args.provider.kubeconfig) {
         (ProviderName::Local, Some(name), None) => Origin::Up(clusters::kubeconfig(name, spec)?),
         (ProviderName::Local, None, None) => Origin::Local,
-        (ProviderName::Existing, None, Some(kubeconfig)) => {
-            readable(kubeconfig).await?;
-            Origin::Existing {
-                kubeconfig: kubeconfig.clone(),
-                beside_others: args.provider.beside_foreign_workloads,
-                nodes_where: args.provider.nodes_where.clone(),
-                one_etcd: args.provider.one_etcd,
-            }
+        (ProviderName::Existing, None, _) => {
+            Origin::Existing { connection: connection(args).await?, one_etcd: args.provider.one_etcd }
         }
-        (ProviderName::Existing, ..) => {
+        (ProviderName::Existing, Some(_), _) => {
             return Err(Failure::Usage(
                 "--provider existing needs --kubeconfig FILE, and no --cluster".into(),
             ));
@@ -55,6 +53,7 @@ pub(crate) async fn origin(
                 config: args.provider.kind_config.as_deref(),
                 node_image: args.provider.node_image.as_deref(),
                 releases: &releases,
+                operator: operator_by_chart(spec, init),
             };
             return kind(&args.cluster_args, words, spec, talk).await;
         }
@@ -77,6 +76,31 @@ pub(crate) async fn origin(
         _ => super::programs(&args.cluster_args, spec, talk).await?,
     };
     Ok((origin, programs))
+}
+
+/// How the cluster of the user's own is used: by a kubeconfig, or, in a pod of that cluster, by its service account.
+async fn connection(args: &RunArgs) -> Result<Connection, Failure> {
+    let access = match &args.provider.kubeconfig {
+        Some(kubeconfig) => {
+            readable(kubeconfig).await?;
+            Access::Kubeconfig(kubeconfig.clone())
+        }
+        None => Access::of_pod().ok_or_else(|| {
+            Failure::Usage(
+                "--provider existing needs --kubeconfig FILE, unless it runs in a pod of the cluster".into(),
+            )
+        })?,
+    };
+    let share =
+        args.shards.map(|shards| Ok::<_, Failure>((in_cluster::index()?, shards.get()))).transpose()?;
+    let lent = args.provider.nodes_where.clone().map(|selector| LentNodes { selector, share });
+    Ok(Connection {
+        access,
+        beside_others: args.provider.beside_foreign_workloads,
+        lent,
+        // A pod that is killed is started again, under the same id.
+        again: args.run_id.is_some(),
+    })
 }
 
 /// The implementation that is judged, where it is not the reference controller.
@@ -191,6 +215,14 @@ pub(crate) struct KindWords<'a> {
     pub node_image: Option<&'a str>,
     /// The charts that helm is to install.
     pub releases: &'a [Release],
+    /// An operator in the reference controller's place.
+    pub operator: Option<OperatorByChart<'a>>,
+}
+
+/// The operator that is given, with its chart.
+fn operator_by_chart<'a>(spec: &'a ClusterSpec, init: Option<&'a Path>) -> Option<OperatorByChart<'a>> {
+    let operator = spec.operator.as_ref()?;
+    Some(OperatorByChart { operator, chart: operator.chart()?, init })
 }
 
 /// A kind cluster of that spec, built as far as it is not there, and the programs beside it.
@@ -231,6 +263,7 @@ pub(crate) async fn kind(
         node_image: words.node_image,
         overrides: &overrides,
         controller_program: &controller,
+        operator: words.operator,
     };
     let (spec, toolbox) = prepare::prepare(wanted, talk).await?;
     for image in spec.own_images() {

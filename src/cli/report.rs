@@ -1,4 +1,5 @@
-//! `report`: what is done with reports that were written before. `report merge` makes one of several, `report recover` one
+//! `report`: what is done with reports that were written before. `report merge` makes one of several, `report fetch` one of
+//! those that pods have stored in a cluster, `report recover` one
 //! of the results of a run that was killed before it wrote its own, `report evidence` the file that is published beside a
 //! release; `report html` makes the page of one, `report compare` says what changed between two, `report table` what became
 //! of features in many, `report side-by-side` shows several runs in one text.
@@ -13,21 +14,21 @@ use conformance_page as page;
 use conformance_report as report;
 use conformance_report::{Evidence, EvidenceError, Exit, MergeInput, Report, Source};
 
-use super::Failure;
 use super::args::{
     CompareArgs, EvidenceArgs, HtmlArgs, MergeArgs, RecoverArgs, ReportArgs, ReportVerb, SideBySideArgs,
     TableArgs,
 };
-use super::output;
 use super::run::{command, write};
+use super::{Failure, in_cluster, output};
 
 /// Does what the verb says.
 ///
 /// # Errors
 /// [`Failure::Usage`] for files that are no reports or do not merge; [`Failure::Infrastructure`] if the merged report
 /// cannot be written.
-pub(crate) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
+pub(crate) async fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     match &args.verb {
+        ReportVerb::Fetch(args) => in_cluster::fetch(args).await,
         ReportVerb::Merge(args) => merge(args),
         ReportVerb::Html(args) => html(args),
         ReportVerb::Compare(args) => compare(args),

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use conformance_cluster::kind::prepare;
 use conformance_cluster::local::Upgrade;
+use conformance_cluster::operator::Opened;
 use conformance_contract::clauses::{CLAUSES, Class, Feature, Workload};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::Target;
@@ -21,7 +23,10 @@ use conformance_run::workload;
 
 use super::args::{EXISTING, Install, ProfileName, ProviderArgs, ProviderName, RunArgs, Versions};
 use super::output::{self, Console};
-use super::{Failure, cluster_spec, generated, given, operator, provider, run_id, scale, select, trainer};
+use super::{
+    Failure, cluster_spec, generated, given, in_cluster, operator, provider, publish, run_id, scale, select,
+    trainer,
+};
 
 /// Runs.
 ///
@@ -29,6 +34,16 @@ use super::{Failure, cluster_spec, generated, given, operator, provider, run_id,
 /// [`Failure::Usage`] for invalid options and files; [`Failure::Infrastructure`] before the first test. What
 /// fails later is in the report.
 pub(crate) async fn run(args: &RunArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
+    let args = &*in_cluster::as_share(args)?;
+    let judged = judged(args, interruption).await;
+    match args.results {
+        Some(place) => publish::publish(place, args, judged).await,
+        None => judged.map(|report| report.exit()),
+    }
+}
+
+/// Runs, and writes all that was asked for.
+async fn judged(args: &RunArgs, interruption: &Arc<Interruption>) -> Result<Report, Failure> {
     let evidence_folder = args.evidence.as_ref().and_then(|file| file.parent());
     if let Some(folder) = evidence_folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir())
     {
@@ -41,6 +56,10 @@ pub(crate) async fn run(args: &RunArgs, interruption: &Arc<Interruption>) -> Res
     let usual = || Versions::from(select::version_for(scope(args).as_deref()));
     let versions = args.kubernetes.unwrap_or_else(usual);
     let report = match versions.all().as_slice() {
+        [version] if args.in_cluster => {
+            let cases = plan(*version, args)?;
+            in_cluster::run(args, &cases, interruption).await?
+        }
         [version] if args.trainjob => run_train_jobs(*version, args, interruption).await?,
         _ if args.trainjob => {
             return Err(Failure::Usage(
@@ -68,7 +87,7 @@ pub(crate) async fn run(args: &RunArgs, interruption: &Arc<Interruption>) -> Res
             Err(error) => output::say(&format!("--evidence {}: {error}", file.display())),
         }
     }
-    Ok(report.exit())
+    Ok(report)
 }
 
 /// Runs on one version after the other, each in a folder of its name, and makes one report of all. Every column is in it
@@ -176,12 +195,12 @@ async fn run_on(
     let begin = Instant::now();
     let opened = operator::opened(&args.operator).await?;
     if let Some(opened) = &opened {
-        operator_needs_local("--operator", &args.provider)?;
+        operator_can_be_started(opened, &args.provider)?;
         plan.targets = operator::targets(opened, plan.targets, args.backend == "all")?;
     }
     let replaced = match &args.upgrade_from {
         Some(word) => {
-            operator_needs_local("--upgrade-from", &args.provider)?;
+            upgrade_needs_local(&args.provider)?;
             Some(operator::replaced(word).await?)
         }
         None => None,
@@ -233,7 +252,12 @@ async fn run_on(
         true => Some(provider::no_operator()),
         false => provider::implementation(args, declared)?.or(given_trainer),
     };
+    let mut init = None;
     if let Some(opened) = opened {
+        if args.provider.provider == ProviderName::Kind {
+            prepare::can_install_charts().await?;
+            init = opened.build_init(talk.as_ref()).await?;
+        }
         let operator = opened.build(talk.as_ref()).await?;
         implementation = Some(operator::implementation(&operator));
         spec.operator = Some(Arc::new(operator));
@@ -245,11 +269,11 @@ async fn run_on(
         };
         spec.upgrade = Some(Upgrade { from, to: spec.operator.clone(), faults: Vec::new() });
     }
-    let (origin, programs) = provider::origin(args, &spec, &talk).await?;
+    let (origin, programs) = provider::origin(args, &spec, init.as_deref(), &talk).await?;
     let clock = Clock { begin, building: building.elapsed() };
     std::fs::create_dir_all(report_dir)
         .map_err(|e| Failure::Usage(format!("--report-dir {}: {e}", report_dir.display())))?;
-    let run = run_id();
+    let run = args.run_id.clone().unwrap_or_else(run_id);
     let later_life_on = select::later_life_on(args, &plan.targets, &run);
     let settings = Settings {
         run,
@@ -302,20 +326,38 @@ async fn run_on(
     }
     // Written before anything is ended: whatever goes wrong with the clusters now, the verdicts are not lost. Ended
     // whatever went wrong before: a disk that is full is no reason to leave nodes in somebody's cluster.
-    let written = report.and_then(|report| write(report_dir, &report).map(|()| report));
+    // In a pod nobody looks at it: it is printed where it is fetched.
+    let writing = if args.results.is_some() { store } else { write };
+    let written = report.and_then(|report| writing(report_dir, &report).map(|()| report));
     close(environment).await;
     written
 }
 
-/// An operator that is given is started as a process, in a cluster of the harness's own.
-fn operator_needs_local(option: &str, args: &ProviderArgs) -> Result<(), Failure> {
+/// An operator that is given is started in a cluster of the harness's own: as a process, or in containers from its chart.
+fn operator_can_be_started(opened: &Opened, args: &ProviderArgs) -> Result<(), Failure> {
+    let reason = match args.provider {
+        ProviderName::Local => return Ok(()),
+        ProviderName::Kind if opened.chart().is_some() => return Ok(()),
+        ProviderName::Kind => {
+            "its description has no `chart`, without which it cannot be installed on kind: pass --provider local"
+        }
+        ProviderName::Existing => {
+            "it is started in a cluster of the harness's own, --provider local or kind; one that runs in a cluster of \
+             your own is judged with --provider existing --operator existing"
+        }
+    };
+    Err(Failure::Usage(format!("--operator {}: {reason}", opened.name())))
+}
+
+/// An upgrade replaces one process by another.
+fn upgrade_needs_local(args: &ProviderArgs) -> Result<(), Failure> {
     if args.provider == ProviderName::Local {
         return Ok(());
     }
-    Err(Failure::Usage(format!(
-        "{option} starts a process beside a local control plane: it goes with --provider local only; an operator that \
-         runs in a cluster of your own is judged with --provider existing --operator existing"
-    )))
+    Err(Failure::Usage(
+        "--upgrade-from starts processes beside a local control plane: it goes with --provider local only"
+            .into(),
+    ))
 }
 
 /// Writes a report with its page, prints it, and annotates the workflow that it is a step of.
@@ -323,14 +365,18 @@ fn operator_needs_local(option: &str, args: &ProviderArgs) -> Result<(), Failure
 /// # Errors
 /// [`Failure::Infrastructure`] if it cannot be written.
 pub(crate) fn write(folder: &Path, report: &Report) -> Result<(), Failure> {
-    let files = report::write_all(folder, report);
     // What cannot be written can still be read here.
     output::data(&report::terminal(report));
     scale::lines(report).iter().for_each(|line| output::data(line));
     if std::env::var_os("GITHUB_ACTIONS").is_some() {
         report::annotations(report).iter().for_each(|line| output::say(line));
     }
-    let mut files = files.map_err(unwritten)?;
+    store(folder, report)
+}
+
+/// Writes a report with its page.
+fn store(folder: &Path, report: &Report) -> Result<(), Failure> {
+    let mut files = report::write_all(folder, report).map_err(unwritten)?;
     let page = page::page(report, folder).map_err(|error| Failure::Infrastructure(error.to_string()))?;
     files.push(folder.join(page::PAGE));
     report::write_text(&folder.join(page::PAGE), &page).map_err(unwritten)?;

@@ -93,6 +93,7 @@ fn of_case(column: &str, case: &CaseResult) -> Vec<String> {
         ("first submit to last binding", seconds("operatorSeconds", "operatorPodsPerSecond")),
         ("the scheduler alone", alone.or_else(stuck).or_else(failed)),
         ("ratio", figures.at_most("ratio", RATIO, "")),
+        ("ratio of processor time, of all programs", figures.with("processorRatio", "")),
         ("a gang bound in part, at most", figures.with("longestInPartSeconds", " s")),
         ("deletion of everything", figures.at_most("deletionSeconds", DELETION_SECONDS, " s")),
         (
@@ -100,6 +101,7 @@ fn of_case(column: &str, case: &CaseResult) -> Vec<String> {
             figures.at_most("operatorPeakMegabytes", OPERATOR_MEGABYTES, " MB"),
         ),
         ("operator, processor time until all is bound", figures.with("operatorProcessorSeconds", " s")),
+        ("operator, writes for each pod", figures.with("operatorWritesPerPod", "")),
         ("suite, peak resident memory", figures.at_most("suitePeakMegabytes", SUITE_MEGABYTES, " MB")),
         ("recorded versions of objects", figures.with("recordedVersions", "")),
         ("peak resident memory of the others, MB", peaks),
@@ -152,7 +154,8 @@ mod tests {
         case.figures = json!({
             "pods": 300, "podGangs": 27, "sets": 6, "operatorSeconds": 12.5, "operatorPodsPerSecond": 24,
             "schedulerAloneSeconds": 10, "schedulerAlonePodsPerSecond": 30, "ratio": 1.25, "deletionSeconds": 3.5,
-            "operatorPeakMegabytes": 40.2, "suitePeakMegabytes": null, "recordedVersions": 2000,
+            "processorRatio": 1.5,
+            "operatorPeakMegabytes": 40.2, "operatorWritesPerPod": 3.75, "suitePeakMegabytes": null, "recordedVersions": 2000,
             "peakMegabytes": {"etcd": 80.4, "kwok": 60},
         })
         .as_object()
@@ -165,10 +168,12 @@ mod tests {
                 "  first submit to last binding                 12.5 s, 24 pods/s",
                 "  the scheduler alone                          10.0 s, 30 pods/s",
                 "  ratio                                        1.25 (at most 1.2: MISSED)",
+                "  ratio of processor time, of all programs     1.5",
                 "  a gang bound in part, at most                not measured",
                 "  deletion of everything                       3.5 s (at most 60 s)",
                 "  operator, peak resident memory               40.2 MB (at most 150 MB)",
                 "  operator, processor time until all is bound  not measured",
+                "  operator, writes for each pod                3.75",
                 "  suite, peak resident memory                  not measured",
                 "  recorded versions of objects                 2000",
                 "  peak resident memory of the others, MB       etcd 80, kwok 60",

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use conformance_contract::clauses::Workload;
 use conformance_contract::kubernetes::Kubernetes;
@@ -93,6 +94,9 @@ pub struct ClusterSpec {
     pub rules: BTreeMap<Part, Vec<Rule>>,
     /// Changes of what is installed with the controller, by `Kind name`; none but in mutants.
     pub altered: Vec<(String, Patch)>,
+    /// How long KAI waits before it evicts what is left of a gang that is no longer whole; it leaves it alone unless a case
+    /// asks for this.
+    pub stale_gangs_for: Option<Duration>,
     /// Schedulers that the user gave, with their CRDs. For one that can only be given and is not, kube-scheduler stands in.
     pub given: BTreeMap<Scheduler, Arc<GivenScheduler>>,
 }
@@ -240,6 +244,7 @@ impl ClusterSpec {
             proxied: BTreeSet::new(),
             rules: BTreeMap::new(),
             altered: Vec::new(),
+            stale_gangs_for: None,
             given: BTreeMap::new(),
         }
     }

@@ -83,7 +83,7 @@ pub async fn create_unless_there(client: &Client, object: &Value) -> Result<(), 
 }
 
 /// Where an object of the API belongs, its kind and its name.
-fn api_of(client: &Client, object: &Value) -> (Api<DynamicObject>, String, String) {
+pub(crate) fn api_of(client: &Client, object: &Value) -> (Api<DynamicObject>, String, String) {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
     let api_version = text(&object["apiVersion"]);

@@ -4,6 +4,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::access::Access;
+
 /// Why a cluster, or a component of one, is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
@@ -264,6 +266,32 @@ pub enum ClusterError {
         /// How many of those can be used.
         usable: usize,
     },
+    /// Another run shares out the same nodes.
+    #[error(
+        "another run, in namespace {namespace}, lends the nodes with {label}: wait for its end, or label others for this run"
+    )]
+    NodesLent {
+        /// The label.
+        label: String,
+        /// The other run's namespace.
+        namespace: String,
+    },
+    /// Something that the harness made, and somebody else removed.
+    #[error("{what} was deleted by somebody else")]
+    Gone {
+        /// What.
+        what: String,
+    },
+    /// A ConfigMap that is no head of results.
+    #[error(
+        "ConfigMap {namespace}/{name} does not say what results there are; they are of another version of the suite"
+    )]
+    Results {
+        /// Where it lies.
+        namespace: String,
+        /// What it is called.
+        name: String,
+    },
     /// More nodes than a pool has reserved.
     #[error("{pool} has not reserved so many nodes")]
     NotReserved {
@@ -300,15 +328,18 @@ pub enum ClusterError {
         /// The client's error.
         source: Box<kube::config::KubeconfigError>,
     },
+    /// A pod without what its service account needs.
+    #[error("the service account of this pod: {source}")]
+    ServiceAccount {
+        /// The client's error.
+        source: Box<kube::config::InClusterError>,
+    },
     /// The server that a kubeconfig names does not answer, or not its user.
-    #[error(
-        "--kubeconfig {}: {server} {reason}\n`kubectl --kubeconfig {} get --raw /version` must work from here first",
-        path.display(), path.display()
-    )]
+    #[error("{access}: {server} {reason}\n{}", access.advice())]
     Unreachable {
-        /// Which file.
-        path: PathBuf,
-        /// The server's address in it.
+        /// How it was to be reached.
+        access: Access,
+        /// The server's address.
         server: String,
         /// What happened instead.
         reason: String,

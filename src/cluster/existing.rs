@@ -27,7 +27,8 @@ use super::node_pools::NodePools;
 use super::provider::{Logs, Provider};
 use super::sweep::{self, RunLabel};
 use super::workers::Workers;
-use super::{ClusterError, deploy, local};
+use super::{ClusterError, deploy};
+use crate::access::Access;
 
 /// Concurrent requests to the API server.
 const AT_ONCE: usize = 16;
@@ -58,6 +59,28 @@ impl std::fmt::Display for Right {
     }
 }
 
+/// How a run uses such a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Connection {
+    /// How it is reached.
+    pub access: Access,
+    /// Whether other workloads there are no obstacle.
+    pub beside_others: bool,
+    /// The cluster's own nodes that cases may have; without any they are simulated by KWOK.
+    pub lent: Option<LentNodes>,
+    /// Whether a run of the same id may have begun before, and was killed: what it has left is removed first.
+    pub again: bool,
+}
+
+/// Nodes of a cluster that are lent to cases.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LentNodes {
+    /// The label that they carry, `KEY=VALUE`.
+    pub selector: String,
+    /// Where several runs share them out: which share this is, from 0, of how many. Nodes are dealt in turn, by name.
+    pub share: Option<(usize, usize)>,
+}
+
 /// A cluster that the harness did not create.
 #[derive(Debug)]
 pub struct ExistingCluster {
@@ -68,21 +91,18 @@ pub struct ExistingCluster {
 
 impl ExistingCluster {
     /// Connects, and looks whether the run may do there what it has to: what is `needed`, and to list every kind that a
-    /// namespace may hold, for that is how leftovers are found. `run` is the label of everything that it makes. Cases get
-    /// nodes that KWOK simulates, or, with `nodes_where`, the cluster's own that carry that label.
+    /// namespace may hold, for that is how leftovers are found. `run` is the label of everything that it makes.
     ///
     /// # Errors
     /// [`ClusterError::Kubeconfig`]; [`ClusterError::Unreachable`]; [`ClusterError::ForeignWorkloads`] for a cluster with
     /// workloads of others unless `beside_others`; [`ClusterError::Rights`] with everything that is not allowed;
     /// [`ClusterError::NoNodes`].
     pub async fn connect(
-        kubeconfig: &Path,
+        way: &Connection,
         run: (&str, &str),
-        beside_others: bool,
-        nodes_where: Option<&str>,
         mut needed: Vec<Right>,
     ) -> Result<Self, ClusterError> {
-        if nodes_where.is_some() {
+        if way.lent.is_some() {
             let of_nodes = ["get", "patch"].map(|verb| Right {
                 verb,
                 group: String::new(),
@@ -91,14 +111,17 @@ impl ExistingCluster {
             });
             needed.extend(of_nodes);
         }
-        let client = reached(kubeconfig, ANSWER).await?;
+        let client = reached(&way.access).await?;
         allowed(&client, needed).await?;
-        if !beside_others {
+        if way.again {
+            sweep::removed(&client, RunLabel { key: run.0, run: Some(run.1) }).await?;
+        }
+        if !way.beside_others {
             no_others(&client, run.0).await?;
         }
-        let node_pools = match nodes_where {
+        let node_pools = match &way.lent {
             None => NodePools::Simulated(client),
-            Some(label) => match Workers::of_somebody_else(client.clone(), label, run).await {
+            Some(lent) => match Workers::of_somebody_else(client.clone(), lent, run).await {
                 Ok(workers) => NodePools::Workers(workers),
                 Err(error) => {
                     // What it has done by then is undone.
@@ -166,11 +189,18 @@ impl ExistingCluster {
     }
 }
 
-/// A client of a kubeconfig's server, which has answered within `limit`.
-async fn reached(kubeconfig: &Path, limit: Duration) -> Result<Client, ClusterError> {
-    let config = local::config(kubeconfig).await?;
+/// A client of a server that has answered.
+///
+/// # Errors
+/// [`ClusterError::Kubeconfig`], [`ClusterError::ServiceAccount`]; [`ClusterError::Unreachable`].
+pub async fn reached(access: &Access) -> Result<Client, ClusterError> {
+    reached_in(access, ANSWER).await
+}
+
+async fn reached_in(access: &Access, limit: Duration) -> Result<Client, ClusterError> {
+    let config = access.config().await?;
     let server = config.cluster_url.to_string();
-    let unreachable = |reason: String| ClusterError::Unreachable { path: kubeconfig.into(), server, reason };
+    let unreachable = |reason: String| ClusterError::Unreachable { access: access.clone(), server, reason };
     let client = match Client::try_from(config) {
         Ok(client) => client,
         Err(error) => return Err(unreachable(format!("cannot be connected to: {error}"))),
@@ -223,6 +253,14 @@ async fn allowed(client: &Client, needed: Vec<Right>) -> Result<(), ClusterError
     };
     let needed = needed.into_iter().filter(is_done);
     rights.extend(needed.map(|right| Right { served_in: Vec::new(), ..right }));
+    granted(client, rights).await
+}
+
+/// Asks the API server whether the client's user has these rights, in every namespace.
+///
+/// # Errors
+/// [`ClusterError::Rights`] with those that are missing; [`ClusterError::Api`].
+pub async fn granted(client: &Client, rights: impl IntoIterator<Item = Right>) -> Result<(), ClusterError> {
     let reviews: Api<SelfSubjectAccessReview> = Api::all(client.clone());
     let answers = futures::stream::iter(rights).map(|right| is_missing(&reviews, right));
     let missing: Vec<Option<String>> = answers.buffered(AT_ONCE).try_collect().await?;
@@ -378,10 +416,11 @@ mod tests {
     async fn a_server_that_does_not_answer_is_named_with_its_file() {
         let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let (_folder, path) = kubeconfig(silent.local_addr().unwrap().port());
-        let error = reached(&path, Duration::from_secs(1)).await.err().unwrap().to_string();
+        let access = Access::Kubeconfig(path.clone());
+        let error = reached_in(&access, Duration::from_secs(1)).await.err().unwrap().to_string();
         assert!(error.contains("did not answer within 1 s") && error.contains("http://127.0.0.1"), "{error}");
         drop(silent);
-        let error = reached(&path, ANSWER).await.err().unwrap().to_string();
+        let error = reached(&access).await.err().unwrap().to_string();
         let says = ["does not answer: ", "refused", "http://127.0.0.1", &path.display().to_string()];
         assert!(says.iter().all(|words| error.contains(words)), "{error}");
     }

@@ -12,7 +12,7 @@ use super::components::digest;
 use super::{ClusterError, docker};
 
 /// The repository of all of them.
-const REPOSITORY: &str = "grove-conformance";
+pub(crate) const REPOSITORY: &str = "grove-conformance";
 /// User and group of our own programs, as in their manifests.
 pub const NOBODY: &str = "65532:65532";
 

@@ -6,7 +6,8 @@
 //! - [`provider`] is what cases need of a cluster;
 //! - [`local`] starts a control plane from them, with KWOK nodes, on its own loopback ports;
 //! - [`kind`] starts one from containers, with real kubelets; [`images`] puts programs into images for it;
-//! - [`existing`] uses a cluster that someone else runs;
+//! - [`existing`] uses a cluster that someone else runs, [`access`] is how it is reached, [`shared`] what runs in it have in
+//!   common;
 //! - [`node_pools`] gives cases their own nodes, [`workers`] leases them real ones;
 //! - [`schedulers`] has, one file per scheduler, how each is configured and started, and what it needs of the API;
 //! - [`nodes`] describes the nodes a case asks for;
@@ -15,12 +16,14 @@
 //! - [`own_program`] has the command lines of the reference implementation;
 //! - [`docker`] is the Docker engine;
 //! - [`deploy`] installs the controller under test, and what schedulers need, through the API;
+//! - [`suite`] runs the suite as pods in a cluster;
 //! - [`sweep`] finds and removes what runs have left in a cluster that stays;
 //! - [`home`] says where caches and state live, and finds what killed runs left.
 //!
 //! Clusters go on to `driver`, which sees an API server and, for a few cases, [`local::LocalCluster`]'s switches to
 //! stop and restart a component. Nothing here knows what a clause is.
 
+pub mod access;
 pub mod catalogue;
 pub mod cluster_spec;
 pub mod components;
@@ -45,7 +48,9 @@ pub mod processor_time;
 pub mod provider;
 mod real_nodes;
 pub mod schedulers;
+pub mod shared;
 pub mod source;
+pub mod suite;
 pub mod sweep;
 pub mod trainer;
 pub mod workers;

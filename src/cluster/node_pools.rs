@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::nodes::NodeSpec;
 use super::workers::Workers;
-use super::{ClusterError, deploy};
+use super::{ClusterError, deploy, shared};
 
 /// The simulated node of canary pods.
 pub const CANARY_NODE: &str = "canary";
@@ -79,12 +79,12 @@ impl NodePools {
         let Self::Simulated(client) = self else { return Ok(()) };
         let node = NodeSpec {
             name: CANARY_NODE.into(),
-            labels: [(label.to_owned(), "true".to_owned()), (run.0.to_owned(), run.1.to_owned())].into(),
+            labels: [(label.to_owned(), "true".to_owned())].into(),
             taint: Some((label.into(), "true".into())),
             gpus: 0,
             pods: 1000,
         };
-        deploy::create_unless_there(client, &node.object()).await
+        shared::hold(client, &node.object(), run).await
     }
 
     /// Waits until `count` nodes are free and keeps them for a pool.

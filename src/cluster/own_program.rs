@@ -10,6 +10,8 @@ use tokio::process::Command;
 
 use crate::{ClusterError, docker};
 
+/// The suite itself: this program.
+pub const SUITE: &str = "grove-conformance";
 /// The reference backend controller. Its ServiceAccount and its Deployment have the same name.
 pub const CONTROLLER: &str = "grove-backend-controller";
 /// The fake GPU plugin.

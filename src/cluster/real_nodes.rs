@@ -14,6 +14,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Client, ResourceExt};
 use serde_json::{Map, Value, json};
 
+use super::existing::LentNodes;
 use super::sweep::given_back;
 use super::{ClusterError, deploy};
 
@@ -38,14 +39,14 @@ pub(crate) struct RealNodes {
 }
 
 impl RealNodes {
-    /// Takes those that carry `selector`, are Ready, not cordoned and nobody's: the one with the fewest GPUs for canaries,
+    /// Takes those that carry the label, are of this share, Ready, not cordoned and nobody's: the one with the fewest GPUs for canaries,
     /// and the others to be lent.
     ///
     /// # Errors
     /// [`ClusterError::NoNodes`] if fewer than two are usable; [`ClusterError::Api`], [`ClusterError::Forbidden`].
     pub(crate) async fn take(
         client: Client,
-        selector: &str,
+        LentNodes { selector, share }: &LentNodes,
         run: (&str, &str),
     ) -> Result<(Self, Vec<Node>), ClusterError> {
         let nodes: Api<Node> = Api::all(client.clone());
@@ -53,7 +54,8 @@ impl RealNodes {
             .list(&ListParams::default().labels(selector))
             .await
             .map_err(|source| ClusterError::api(format!("list the nodes with {selector}"), source))?;
-        let labelled = found.items.len();
+        let found = dealt(found.items, *share);
+        let labelled = found.len();
         let is_free = |node: &Node| is_usable(node) && !node.labels().contains_key(run.0);
         let mut usable: Vec<_> = found.into_iter().filter(is_free).collect();
         usable.sort_by_key(gpus);
@@ -234,6 +236,13 @@ fn lent(node: &Node, labels: Map<String, Value>, taints: Value) -> Value {
     })
 }
 
+/// The nodes of a share: every run that shares them out deals the same ones, whatever state they are in.
+fn dealt(mut nodes: Vec<Node>, share: Option<(usize, usize)>) -> Vec<Node> {
+    let Some((index, count)) = share else { return nodes };
+    nodes.sort_by_key(ResourceExt::name_any);
+    nodes.into_iter().enumerate().filter(|(place, _)| place % count == index).map(|(_, node)| node).collect()
+}
+
 /// Whether a node takes pods: it is Ready, not cordoned, and nothing keeps pods from staying on it.
 fn is_usable(node: &Node) -> bool {
     let spec = node.spec.as_ref();
@@ -283,6 +292,18 @@ mod tests {
 
     fn gpu_taint() -> Value {
         json!({"taints": [{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}]})
+    }
+
+    #[rstest::rstest]
+    #[case::all(None, &["b", "c", "a", "e", "d"])]
+    #[case::first_of_two(Some((0, 2)), &["a", "c", "e"])]
+    #[case::second_of_two(Some((1, 2)), &["b", "d"])]
+    #[case::only_one(Some((0, 1)), &["a", "b", "c", "d", "e"])]
+    fn nodes_are_dealt_by_name(#[case] share: Option<(usize, usize)>, #[case] wanted: &[&str]) {
+        let node =
+            |name: &str| -> Node { serde_json::from_value(json!({"metadata": {"name": name}})).unwrap() };
+        let nodes = dealt(["b", "c", "a", "e", "d"].map(node).into(), share);
+        assert_eq!(nodes.iter().map(ResourceExt::name_any).collect::<Vec<_>>(), wanted);
     }
 
     #[rstest]

@@ -10,6 +10,7 @@
 //! asks for.
 
 use std::fmt;
+use std::time::{Duration, Instant};
 
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, Preconditions};
 use kube::core::{ApiResource, GroupVersionKind};
@@ -18,23 +19,30 @@ use serde_json::{Map, Value, json};
 
 use super::ClusterError;
 use super::real_nodes::{WAS, give_back};
+use super::shared::{self, SHARED};
 use super::workers::SLOTS;
 
 /// How the labels and taints of runs begin.
 const OURS: &str = "conformance.grove.io/";
 /// Labels of the topology levels that a case sets on its nodes.
 const DOMAINS: &str = "topology.kubernetes.io/";
+/// Namespaces go, with pods in them.
+const GONE: Duration = Duration::from_secs(120);
+/// Between two looks at them.
+const PAUSE: Duration = Duration::from_millis(500);
 /// Marks a node that KWOK simulates.
 const SIMULATED: &str = "kwok.x-k8s.io/node";
 
 /// What a run makes that lies in no namespace, in the order in which it is removed: nodes after what has pods on them.
-const KINDS: [(&str, &str, &str); 7] = [
+const KINDS: [(&str, &str, &str); 9] = [
     ("", "v1", "Namespace"),
     ("grove.io", "v1alpha1", "ClusterTopologyBinding"),
     ("scheduling.volcano.sh", "v1beta1", "Queue"),
     ("topology.volcano.sh", "v1alpha1", "HyperNode"),
     ("scheduling.koordinator.sh", "v1alpha1", "ClusterNetworkTopology"),
     ("kai.scheduler", "v1alpha1", "Topology"),
+    ("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding"),
+    ("rbac.authorization.k8s.io", "v1", "ClusterRole"),
     ("", "v1", "Node"),
 ];
 
@@ -50,13 +58,19 @@ pub struct RunLabel<'a> {
 impl RunLabel<'_> {
     fn selector(&self) -> String {
         match self.run {
-            Some(run) => format!("{}={run}", self.key),
+            Some(run) => format!("{} in ({run},{SHARED})", self.key),
             None => self.key.to_owned(),
         }
     }
 
     fn is_on(&self, object: &DynamicObject) -> bool {
-        object.labels().get(self.key).is_some_and(|value| self.run.is_none_or(|run| run == value))
+        let is_meant = |value: &String| self.run.is_none_or(|run| run == value || SHARED == value);
+        object.labels().get(self.key).is_some_and(is_meant)
+    }
+
+    /// The run that holds an object which runs share; `None` if it is one run's own, or every run's things are meant.
+    fn holder(&self, object: &DynamicObject) -> Option<&str> {
+        self.run.filter(|_| object.labels().get(self.key).is_some_and(|value| value == SHARED))
     }
 }
 
@@ -67,13 +81,20 @@ pub struct Left {
     kind: &'static str,
     object: DynamicObject,
     run: String,
+    /// The run that holds it, of what runs share.
+    holder: Option<String>,
 }
 
 /// Such as `Namespace aon-fits-whole-1f2e3d-4 of run 1f2e3d`.
 impl fmt::Display for Left {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lent = if self.is_lent() { " (labels and taints only)" } else { "" };
-        write!(f, "{} {} of run {}{lent}", self.kind, self.object.name_any(), self.run)
+        let (kind, name) = (self.kind, self.object.name_any());
+        match &self.holder {
+            _ if self.is_lent() => write!(f, "{kind} {name} of run {} (labels and taints only)", self.run),
+            Some(holder) => write!(f, "{kind} {name} of run {holder} (unless another run holds it)"),
+            None if self.run == SHARED => write!(f, "{kind} {name} of all runs"),
+            None => write!(f, "{kind} {name} of run {}", self.run),
+        }
     }
 }
 
@@ -110,13 +131,43 @@ pub async fn left(client: &Client, label: RunLabel<'_>) -> Result<Vec<Left>, Clu
                     label: label.selector(),
                 });
             }
+            let holder = label.holder(&object).map(str::to_owned);
+            if holder.as_deref().is_some_and(|run| !shared::is_held_by(&object, run)) {
+                continue;
+            }
             if object.metadata.deletion_timestamp.is_none() {
                 let run = object.labels().get(label.key).cloned().unwrap_or_default();
-                left.push(Left { api: api.clone(), kind, object, run });
+                left.push(Left { api: api.clone(), kind, object, run, holder });
             }
         }
     }
     Ok(left)
+}
+
+/// Removes everything that carries the label, and waits until it is gone: of a run that is begun again, names are free then.
+///
+/// # Errors
+/// As [`remove_all`]; [`ClusterError::NotReady`] if something stays.
+pub async fn removed(client: &Client, label: RunLabel<'_>) -> Result<(), ClusterError> {
+    let begin = Instant::now();
+    remove_all(client, label).await?;
+    let namespaces: Api<DynamicObject> =
+        Api::all_with(client.clone(), &ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Namespace")));
+    loop {
+        let found = namespaces.list(&ListParams::default().labels(&label.selector())).await;
+        let left = found.map_err(|source| ClusterError::api("list the namespaces of a run", source))?;
+        if left.items.is_empty() {
+            return Ok(());
+        }
+        if begin.elapsed() > GONE {
+            return Err(ClusterError::NotReady {
+                what: format!("a cluster without what {} left before", label.run.unwrap_or("a run")),
+                seconds: GONE.as_secs(),
+                last: left.iter().map(ResourceExt::name_any).collect::<Vec<_>>().join(", "),
+            });
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
 }
 
 /// Removes everything that carries the label. What cannot be removed keeps nothing else from being.
@@ -138,7 +189,8 @@ impl Left {
         self.kind == "Node" && (annotations.contains_key(WAS) || !annotations.contains_key(SIMULATED))
     }
 
-    /// Removes it, without waiting for its end; of a node that was lent, what the run has put on it.
+    /// Removes it, without waiting for its end; of a node that was lent, what the run has put on it. What another run holds
+    /// stays, for that run.
     ///
     /// # Errors
     /// [`ClusterError::Api`], [`ClusterError::Forbidden`].
@@ -157,6 +209,9 @@ impl Left {
                 Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
                 done => done.map(drop).map_err(failed),
             };
+        }
+        if let Some(run) = &self.holder {
+            return shared::let_go(&self.api, &name, run).await;
         }
         let seen = Preconditions { uid: self.object.uid(), resource_version: None };
         match self.api.delete(&name, &DeleteParams::background().preconditions(seen)).await.map(drop) {

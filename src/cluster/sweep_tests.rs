@@ -113,6 +113,24 @@ async fn everything_of_a_run_is_removed_and_nothing_else() {
     insta::assert_snapshot!(log.join("\n"));
 }
 
+/// What runs share is found for a run that holds it, and for whoever cleans up after all of them.
+#[rstest]
+#[case::holds(Some("a"), &["ClusterTopologyBinding conformance-topology of run a (unless another run holds it)"])]
+#[case::holds_not(Some("c"), &[])]
+#[case::all_runs(None, &["ClusterTopologyBinding conformance-topology of all runs"])]
+#[tokio::test]
+async fn what_runs_share_is_found_for_those_that_hold_it(#[case] run: Option<&str>, #[case] wanted: &[&str]) {
+    let mut binding =
+        object("grove.io/v1alpha1", "ClusterTopologyBinding", "conformance-topology", json!({(KEY): SHARED}));
+    binding["metadata"]["annotations"] =
+        json!({"holder.conformance.grove.io/a": "", "holder.conformance.grove.io/b": ""});
+    let (service, handle) = mock::pair::<Request<Body>, Response<Body>>();
+    let server = tokio::spawn(serve(vec![binding], Arc::default(), handle));
+    let found = left(&Client::new(service, "default"), RunLabel { key: KEY, run }).await.unwrap();
+    server.abort();
+    assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), wanted);
+}
+
 #[rstest]
 #[case::no_label(json!({}), None)]
 #[case::other_run(json!({(KEY): "b"}), Some("a"))]

@@ -18,6 +18,7 @@ use kube::{Client, ResourceExt};
 use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use super::existing::LentNodes;
 use super::nodes::NodeSpec;
 use super::real_nodes::RealNodes;
 use super::{ClusterError, deploy};
@@ -78,16 +79,16 @@ impl Workers {
         Ok(Self::new(client, None, found))
     }
 
-    /// The nodes of somebody else's cluster that carry `label`, with their own capacity; one of them is for canaries.
+    /// These nodes of somebody else's cluster, with their own capacity; one of them is for canaries.
     ///
     /// # Errors
     /// [`ClusterError::NoNodes`] if they are too few; [`ClusterError::Api`].
     pub async fn of_somebody_else(
         client: Client,
-        label: &str,
+        lent: &LentNodes,
         run: (&str, &str),
     ) -> Result<Self, ClusterError> {
-        let (real, lent) = RealNodes::take(client.clone(), label, run).await?;
+        let (real, lent) = RealNodes::take(client.clone(), lent, run).await?;
         Ok(Self::new(client, Some(Box::new(real)), lent))
     }
 

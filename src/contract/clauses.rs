@@ -53,6 +53,8 @@ pub struct Clause {
     /// The part of the contract on which it rests, beside the features that are declared, where no case judges it: it
     /// follows from what was found about those.
     pub rests_on: Option<&'static str>,
+    /// A feature that its cases show beside the one that it is owed with, on the targets that declare it.
+    pub also_shows: Option<Feature>,
 }
 
 impl Clause {

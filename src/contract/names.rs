@@ -47,9 +47,7 @@ pub const GPU_DEVICES: &str = "FAKE_GPU_DEVICES";
 pub const GPUS: &str = "conformance.grove.io/gpus";
 /// Node annotation: which of them are broken; `all`, or indices such as `0,3`.
 pub const UNHEALTHY_GPUS: &str = "conformance.grove.io/unhealthy-gpus";
-/// Namespace of the controller in a kind cluster.
-pub const CONTROLLER_NAMESPACE: &str = "grove-system";
-/// Name of the lease there, for which its replicas stand.
+/// Name of the lease for which the reference controller's replicas stand.
 pub const CONTROLLER_LEASE: &str = "grove-backend-controller";
 
 /// Label and taint of the nodes of one test.

@@ -18,6 +18,7 @@ use crate::diagnostics;
 use crate::limits::{Limit, PACE};
 
 const DRY: &str = "?dryRun=All";
+const STRICT: &str = "?fieldValidation=Strict";
 
 /// The backends that an operator may have beside the target's, a column of each, in the order in which it is asked for
 /// them: the one that is only a profile comes first.
@@ -73,6 +74,23 @@ impl TestContext {
     /// As [`TestContext::creates`].
     pub async fn would_create(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
         self.send_creates(base, attempts, DRY).await
+    }
+
+    /// The same, where a field that the API does not know is an error, as it is to kubectl. Otherwise it is dropped, with a
+    /// warning.
+    ///
+    /// # Errors
+    /// As [`TestContext::creates`].
+    pub async fn creates_strictly(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
+        self.send_creates(base, attempts, STRICT).await
+    }
+
+    /// The answer of a dry run to an object as it is.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`] if the API server does not answer.
+    pub(crate) async fn would_be_created(&self, object: &Value) -> Result<Reply, Stop> {
+        self.ask(Method::POST, DRY, object).await
     }
 
     async fn send_creates(&self, base: &Value, attempts: &[Attempt], query: &str) -> Result<(), Stop> {

@@ -58,6 +58,35 @@ impl TestContext {
         Ok(())
     }
 
+    /// Deletes the canaries, their gang resources included, and waits until they are gone.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`], [`Stop::Cluster`]; [`Stop::Wait`] if something keeps them.
+    pub(crate) async fn canaries_leave(&self) -> Result<(), Stop> {
+        let scheduler = schedulers::of(self.target);
+        let kinds: Vec<_> = match scheduler.canary_set() {
+            // What holds a gang resource goes first.
+            None => scheduler.canary("").into_iter().map(|(kind, _)| kind).rev().collect(),
+            Some(_) => vec!["PodCliqueSet"],
+        };
+        for kind in &kinds {
+            let names = self.look(|live| {
+                let canaries = live.of(kind).filter(|object| is_of_canary(object));
+                canaries
+                    .filter_map(|object| object["metadata"]["name"].as_str())
+                    .map(str::to_owned)
+                    .collect::<Vec<_>>()
+            });
+            for name in names {
+                self.delete(kind, &name).await?;
+            }
+        }
+        self.until(Awaited::of_harness("the canaries gone".to_owned()), limits::CLEANUP, |live| {
+            kinds.iter().copied().chain(["Pod"]).all(|kind| !live.of(kind).any(is_of_canary))
+        })
+        .await
+    }
+
     /// One canary, made without the controller under test.
     async fn canary(&self) -> Result<(), Stop> {
         let number = self.look(|live| live.of("Pod").filter(|object| is_of_canary(object)).count());

@@ -66,6 +66,8 @@ pub enum Need {
     Upgrade,
     /// An operator that acts on PodGangs which no PodCliqueSet controls.
     PodGangsByHand,
+    /// The trainer's KAI plugin as a program of its own, beside the trainer.
+    TrainerPlugin,
 }
 
 /// Who may be on the cluster at the same time.

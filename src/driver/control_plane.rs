@@ -1,10 +1,11 @@
 //! What dedicated cases ([`super::case::Isolation::Dedicated`]) do to their control plane: they stop components, or
 //! start them with other settings, and everything is restored for the next case.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use conformance_cluster::ClusterError;
 use conformance_cluster::local::{ClusterSpec, ControllerSpec, LocalCluster, Part};
+use conformance_cluster::schedulers::kai;
 use conformance_history::{Live, SharedMark};
 use conformance_judge::configuration::Flaw;
 use futures::future::BoxFuture;
@@ -58,6 +59,9 @@ fn concerns(part: Part, a: &ClusterSpec, b: &ClusterSpec) -> bool {
     if a.proxied.contains(&part) != b.proxied.contains(&part) {
         return true;
     }
+    if part.scheduler() == Some(kai::SCHEDULER) && a.stale_gangs_for != b.stale_gangs_for {
+        return true;
+    }
     let api = (&a.api_gates, &a.runtime_config) != (&b.api_gates, &b.runtime_config);
     match part {
         Part::Etcd => false,
@@ -100,6 +104,16 @@ impl TestContext {
             cluster.start_part(part).await?;
         }
         Ok(cluster.scheduler_ready(self.target.scheduler()).await?)
+    }
+
+    /// Starts KAI again as one that evicts what is left of a gang that is not whole for so long.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`] on a cluster that is not the harness's own.
+    pub async fn evict_stale_gangs(&self, grace: Duration) -> Result<(), Stop> {
+        self.kill_scheduler().await?;
+        self.local()?.respecify(|spec| spec.stale_gangs_for = Some(grace));
+        self.start_scheduler().await
     }
 
     /// Starts the API server again with a changed specification; returns when it is ready.

@@ -3,7 +3,6 @@
 
 use std::time::Instant;
 
-use conformance_contract::names;
 use conformance_history::SharedMark;
 use futures::StreamExt;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -28,10 +27,9 @@ impl TestContext {
     /// # Errors
     /// [`Stop::Wait`] if nobody does; [`Stop::Cluster`].
     pub async fn watch_lease(&self) -> Result<LeaseWatch, Stop> {
-        let leases: Api<Lease> =
-            Api::namespaced(self.test_cluster.client.clone(), names::CONTROLLER_NAMESPACE);
-        let this_one =
-            watcher::Config::default().fields(&format!("metadata.name={}", names::CONTROLLER_LEASE));
+        let operator = self.kind()?.operator();
+        let leases: Api<Lease> = Api::namespaced(self.test_cluster.client.clone(), &operator.namespace);
+        let this_one = watcher::Config::default().fields(&format!("metadata.name={}", operator.lease));
         let mut events = watcher(leases, this_one).default_backoff().boxed();
         let (test_cluster, namespace) = (self.test_cluster.clone(), self.namespace.clone());
         let (seen, holder) = watch::channel(None);

@@ -20,6 +20,9 @@ const fn seconds(name: &'static str, seconds: u64) -> Limit {
 pub const REACTION: Limit = seconds("reaction", 20);
 /// A scheduler decides about a gang.
 pub const SCHEDULING: Limit = seconds("scheduling", 30);
+/// A scheduler that has had its pass tries a gang once more, for which there is room. kube-scheduler's longest pause between two
+/// tries is 10 s.
+pub const ANOTHER_TRY: Limit = seconds("another try", 15);
 /// A scheduler that chooses between equal domains by chance, and tries again after a growing pause, has tried often.
 pub const RETRIES: Limit = seconds("retries", 90);
 /// Garbage collection ends.

@@ -58,6 +58,8 @@ impl TestContext {
                     let begin = Instant::now();
                     while begin.elapsed() < *length {
                         self.canaries().await?;
+                        // Minutes of them would fill the canaries' node.
+                        self.canaries_leave().await?;
                     }
                 }
             }

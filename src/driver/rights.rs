@@ -11,7 +11,7 @@ use conformance_history::{KINDS, Kind};
 /// What drivers do beside recording: the kind as histories call it, its subresource, and the verbs.
 const WRITTEN: [(&str, &str, &[&str]); 19] = [
     ("Namespace", "", &["create", "get", "delete"]),
-    ("Node", "", &["create", "patch", "delete", "deletecollection"]),
+    ("Node", "", &["create", "get", "patch", "delete", "deletecollection"]),
     ("Node", "status", &["patch"]),
     ("Pod", "", &["create", "get", "patch", "delete"]),
     ("Pod", "status", &["patch"]),
@@ -73,6 +73,9 @@ fn right(kind: &Kind, subresource: &str, verb: &'static str) -> Right {
 
 #[cfg(test)]
 mod tests {
+    use conformance_cluster::schedulers;
+    use serde_json::Value;
+
     use super::*;
 
     #[test]
@@ -90,6 +93,41 @@ mod tests {
                 && rights.contains("create podgroups.scheduling.volcano.sh")
         );
         assert!(!rights.iter().any(|right| right.contains("koordinator")), "it is not there");
+    }
+
+    /// What the role of the suite's pods in a cluster allows: verb, group and resource.
+    fn granted() -> BTreeSet<(String, String, String)> {
+        let text = include_str!("../../manifests/suite/rbac.yaml");
+        let objects = grove_yaml::documents(text).unwrap();
+        let role = objects.iter().find(|object| object["kind"] == "ClusterRole").unwrap();
+        let words = |list: &Value| -> Vec<String> {
+            list.as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect()
+        };
+        let mut granted = BTreeSet::new();
+        for rule in role["rules"].as_array().unwrap() {
+            for group in words(&rule["apiGroups"]) {
+                for resource in words(&rule["resources"]) {
+                    for verb in words(&rule["verbs"]) {
+                        granted.insert((verb, group.clone(), resource.clone()));
+                    }
+                }
+            }
+        }
+        granted
+    }
+
+    /// The role of manifests/suite has what a run needs of every backend, and nothing else. Leftovers are looked for among all
+    /// kinds, so all may be listed; nodes are read where they are lent.
+    #[test]
+    fn pods_of_the_suite_may_do_what_a_run_does_and_nothing_else() {
+        let of = |right: Right| (right.verb.to_owned(), right.group, right.resource);
+        let mut wanted: BTreeSet<_> = needed(&schedulers::all().collect()).into_iter().map(of).collect();
+        wanted.retain(|(verb, ..)| verb != "list");
+        wanted.insert(("list".to_owned(), "*".to_owned(), "*".to_owned()));
+        let granted = granted();
+        let missing: Vec<_> = wanted.difference(&granted).collect();
+        let surplus: Vec<_> = granted.difference(&wanted).collect();
+        assert!(missing.is_empty() && surplus.is_empty(), "missing: {missing:#?}\nsurplus: {surplus:#?}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use conformance_cluster::kind::KindCluster;
 use conformance_cluster::local::LocalCluster;
 use conformance_cluster::provider::Provider;
-use conformance_cluster::{ClusterError, deploy};
+use conformance_cluster::{ClusterError, shared};
 use conformance_contract::clauses::Workload;
 use conformance_contract::names;
 use conformance_contract::scheduler::Scheduler;
@@ -97,9 +97,7 @@ impl TestCluster {
         let recorder = Recorder::start(client.clone(), schedulers, workload, SETTLE.length).await?;
         let speed = Speed::measure(client.clone()).await;
         if workload != Workload::PlainPods {
-            let mut topology = binding(TOPOLOGY, &LEVELS);
-            topology["metadata"]["labels"] = json!({(names::RUN): run});
-            deploy::create_unless_there(&client, &topology).await?;
+            shared::hold(&client, &binding(TOPOLOGY, &LEVELS), (names::RUN, run)).await?;
         }
         cluster.node_pools().add_canary_node(names::CANARY, (names::RUN, run)).await?;
         Ok(Self {

@@ -9,7 +9,7 @@ use conformance_history::{Live, Pod, SharedMark};
 use serde_json::{Value, json};
 
 use crate::context::{Awaited, Stop, TestContext};
-use crate::limits;
+use crate::limits::{self, Limit};
 use crate::test_cluster::TOPOLOGY;
 
 /// The annotation by which a case's runtime says in which level, a node-label key, its TrainJobs have to be together. Its
@@ -38,7 +38,11 @@ impl TestContext {
         Ok(runtime)
     }
 
-    pub(crate) fn document(&self, kind: &str, name: &str) -> Result<Value, Stop> {
+    /// An object of the case's manifest as it stands there, in the case's namespace.
+    ///
+    /// # Errors
+    /// [`Stop::Refused`] if the manifest has none of that kind and name.
+    pub fn document(&self, kind: &str, name: &str) -> Result<Value, Stop> {
         let refused = |reason: String| Stop::Refused {
             action: format!("read the manifest of {}", self.case.id),
             reason,
@@ -63,10 +67,23 @@ impl TestContext {
         if self.submitted(&format!("runtime {of}"), &runtime) {
             self.create("TrainingRuntime", &runtime).await?;
         }
+        self.until_runtime_known(&train_job, &of).await?;
         self.submitted(name, &train_job);
         self.mark(SharedMark::Submitted, json!({"name": name}));
         self.create("TrainJob", &train_job).await?;
         Ok(TrainJob::of(&runtime, &train_job))
+    }
+
+    /// Waits until the trainer's webhook knows the runtime of a TrainJob: it answers from what it watches, which may be behind, and
+    /// refuses TrainJobs of a runtime that it has not seen yet. Another refusal is for the request itself to bring.
+    async fn until_runtime_known(&self, train_job: &Value, runtime: &str) -> Result<(), Stop> {
+        let known = Awaited::of_harness(format!("runtime {runtime} known to the trainer"));
+        self.until_answered(known, limits::REACTION, || async {
+            let reply = self.would_be_created(train_job).await?;
+            let is_unknown = reply.is_refused() && reply.message.contains(&format!("{runtime:?} not found"));
+            Ok((!is_unknown).then_some(()))
+        })
+        .await
     }
 
     /// Waits until a TrainJob has that many pods, none of them on its way out and none gated, as a clause demands.
@@ -117,8 +134,32 @@ impl TestContext {
         train_job: &str,
         count: usize,
     ) -> Result<(), Stop> {
+        self.until_bound_within(clause, train_job, count, limits::SCHEDULING).await
+    }
+
+    /// The same where the scheduler has looked at them before: what it has not bound once it has had a pass, it binds at its next
+    /// try or not at all.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`].
+    pub async fn until_tried_again(
+        &self,
+        clause: &'static str,
+        train_job: &str,
+        count: usize,
+    ) -> Result<(), Stop> {
+        self.until_bound_within(clause, train_job, count, limits::ANOTHER_TRY).await
+    }
+
+    async fn until_bound_within(
+        &self,
+        clause: &'static str,
+        train_job: &str,
+        count: usize,
+        limit: Limit,
+    ) -> Result<(), Stop> {
         let condition = format!("{count} pods of TrainJob {train_job} bound");
-        self.until(Awaited::demanded_by(clause, condition), limits::SCHEDULING, |live| {
+        self.until(Awaited::demanded_by(clause, condition), limit, |live| {
             pods_of(live, train_job).filter(|pod| pod["spec"]["nodeName"].is_string()).count() >= count
         })
         .await

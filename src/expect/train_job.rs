@@ -63,6 +63,11 @@ impl TrainJob {
         self.jobs.iter().map(|job| job.pods() * job.gpus).sum()
     }
 
+    /// Whether some of its replicated Jobs are created only when others have got somewhere.
+    pub fn has_stages(&self) -> bool {
+        self.jobs.iter().any(|job| job.waits)
+    }
+
     /// Its units: itself where all its pods are bound together, else each replicated Job.
     pub fn units(&self, is_atomic: bool) -> Vec<TrainUnit> {
         let unit = |jobs: &[ReplicatedJob]| TrainUnit {
@@ -132,6 +137,7 @@ mod tests {
         let found = TrainJob::of(&runtime, &train_job);
         assert_eq!((found.pods(), found.gpus()), (2 * 3 + 4, 32));
         assert_eq!((found.jobs[0].waits, found.jobs[1].waits), (false, true));
+        assert!(found.has_stages());
         assert_eq!(found.units(true)[0].to_string(), "TrainJob t (6 of leader, 4 of node)");
         assert_eq!(found.units(false).iter().map(TrainUnit::pods).collect::<Vec<_>>(), [6, 4]);
         train_job["spec"]["trainer"] = json!({"numNodes": 1});

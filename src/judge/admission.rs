@@ -35,6 +35,8 @@ pub enum Wanted {
     /// Refused by the rules in any words, or admitted with a warning that contains what the attempt says: never admitted
     /// in silence.
     RefusedOrWarned,
+    /// Refused because a webhook does not answer: a 5xx that names it.
+    Unanswered,
     /// Any of the two; only the words count.
     Judged,
 }
@@ -127,6 +129,11 @@ pub const fn refused_or_warned(
     Attempt { title, edit: Edit::By(edit), wanted: Wanted::RefusedOrWarned, says, silent: &[] }
 }
 
+/// An attempt that has to be refused because a webhook does not answer, with a message that contains all of `says`.
+pub const fn unanswered(title: &'static str, says: &'static [&'static str], edit: fn(&mut Value)) -> Attempt {
+    Attempt { title, edit: Edit::By(edit), wanted: Wanted::Unanswered, says, silent: &[] }
+}
+
 impl Attempt {
     /// Admitted, but with a warning that contains all of `says`.
     #[must_use]
@@ -160,6 +167,7 @@ impl Attempt {
             Wanted::Admitted => reply.is_admitted(),
             Wanted::Refused => reply.is_refused(),
             Wanted::RefusedOrWarned | Wanted::Judged => reply.is_admitted() || reply.is_refused(),
+            Wanted::Unanswered => reply.code >= 500,
         };
         if !fits {
             return Some(format!("was to be {}, but {reply}", self.wanted.in_words()));
@@ -181,6 +189,7 @@ impl Wanted {
             Self::Admitted => "admitted",
             Self::Refused => "refused",
             Self::RefusedOrWarned => "refused, or admitted with a warning",
+            Self::Unanswered => "refused because a webhook does not answer",
             Self::Judged => "admitted or refused",
         }
     }

@@ -34,7 +34,10 @@ pub const NO_MEMBER: Code = Code::new("no-member");
 const SILENT_ABOUT_PENDING: Code = Code::new("silent-about-pending");
 const REPLACEMENT_UNBOUND: Code = Code::new("replacement-unbound");
 const BYSTANDER_MOVED: Code = Code::new("bystander-moved");
+/// A pod that was bound is taken away, though nobody has deleted its TrainJob.
+pub const EVICTED: Code = Code::new("evicted");
 const POD_WHILE_SUSPENDED: Code = Code::new("pod-while-suspended");
+const POD_GONE: Code = Code::new("pod-gone");
 const FORBIDDEN: Code = Code::new("forbidden");
 
 /// What a history says of a TrainJob that its case has submitted.
@@ -153,7 +156,12 @@ pub fn one_whole_others_never(history: &History, names: &[&str]) -> Ruling {
 /// A violation per unit and pass.
 pub fn whole_or_nothing(history: &History) -> Ruling {
     let names = history.header.submitted.keys().filter(|name| !name.starts_with("runtime "));
-    let units: Vec<_> = names.filter_map(|name| units(history, name).ok()).flatten().collect();
+    let is_atomic = history.header.target.declares(Feature::AtomicTrainJob);
+    // Of one in stages a part is rightly bound while the others do not exist yet: that is TRN-13's.
+    let units = names
+        .filter_map(|name| train_job(history, name).ok())
+        .flat_map(|train_job| train_job.units(is_atomic && !train_job.has_stages()));
+    let units: Vec<_> = units.collect();
     let mut violations = Vec::new();
     for (passed, _) in history.marks(SharedMark::SchedulerPassed) {
         let live = history.before(passed);
@@ -420,14 +428,16 @@ pub fn pods_of<'a>(live: &'a Live, name: &str) -> impl Iterator<Item = Pod<'a>> 
     live.pods().filter(move |pod| pod.label(JOB_SET) == Some(name))
 }
 
-/// The PodGroup that KAI's podgrouper has made of a TrainJob has been in that queue since it was made (TRN-06). Nothing is said where
-/// there is none: that there is one is TRN-02's to ask.
+/// The PodGroup that KAI's podgrouper (TRN-06), or the trainer (TRN-14), has made of a TrainJob has been in that queue since it
+/// was made. Nothing is said where there is none: that there is one is asked apart.
 ///
 /// # Errors
 /// A violation per version that is in another.
 pub fn pod_group_is_in(history: &History, name: &str, queue: &str) -> Ruling {
     let its = history.versions().filter(|version| {
-        is_pod_group(history, version.kind()) && is_owned_by(version.object, "JobSet", name)
+        let owners = ["JobSet", "TrainJob"];
+        let is_its = owners.iter().any(|owner| is_owned_by(version.object, owner, name));
+        is_its && is_pod_group(history, version.kind())
     });
     none(its.filter(|version| version.object["spec"]["queue"] != queue).map(|version| {
         let message = format!(
@@ -477,6 +487,45 @@ pub fn is_replaced(history: &History, name: &str) -> Ruling {
         let now = end.get("Pod", pod.name()).map(Pod);
         let same = now.is_some_and(|now| now.uid() == pod.uid() && now.node() == pod.node());
         (!same).then(|| violation(BYSTANDER_MOVED, format!("pod {} went or moved too", pod.name())))
+    }))
+}
+
+/// No pod of a TrainJob was taken away once it was bound, while it had not ended (TRN-13).
+///
+/// # Errors
+/// A violation per pod; [`Broken::NotReached`] if none was ever bound.
+pub fn is_not_evicted(history: &History, name: &str) -> Ruling {
+    let bound =
+        |version: &Version<'_>| version.pod().label(JOB_SET) == Some(name) && version.pod().node().is_some();
+    if !history.pods().any(|version| bound(&version)) {
+        return Err(Broken::NotReached(format!("no pod of TrainJob {name} was ever bound")));
+    }
+    let mut told = BTreeSet::new();
+    let evicted = history.pods().filter(|version| {
+        let goes = version.change == Change::Deleted || version.pod().is_terminating();
+        bound(version) && goes && version.object["status"]["phase"] != "Succeeded"
+    });
+    let evicted = evicted.filter(|version| told.insert(version.uid().to_owned()));
+    none(evicted.map(|version| {
+        let why = version.pod().condition("DisruptionTarget").map_or("", |told| text(&told["message"]));
+        let message =
+            format!("pod {} was bound and was taken away before it had ended: {why}", version.name());
+        violation(EVICTED, message).shown_by("goes", version)
+    }))
+}
+
+/// The pods that a TrainJob had at one entry it has at another (TRN-07).
+///
+/// # Errors
+/// A violation per pod that went; [`Broken::NotReached`] if it had none.
+pub fn has_the_same_pods(history: &History, name: &str, before: usize, after: usize) -> Ruling {
+    let (before, after) = (history.before(before), history.before(after));
+    if pods_of(&before, name).next().is_none() {
+        return Err(Broken::NotReached(format!("TrainJob {name} had no pod")));
+    }
+    let stays = |pod: &Pod<'_>| pods_of(&after, name).any(|other| other.uid() == pod.uid());
+    none(pods_of(&before, name).filter(|pod| !stays(pod)).map(|pod| {
+        violation(POD_GONE, format!("pod {} is gone", pod.name())).shown_by_object("was there", pod.0)
     }))
 }
 

@@ -77,6 +77,55 @@ fn after_a_pass_a_unit_is_whole_or_not_bound() {
 }
 
 #[test]
+fn the_stages_of_a_train_job_are_units_of_their_own() {
+    let passed = |bound, waits: bool| {
+        let mut story = story(Target::TRAINJOB_KAI, true);
+        story = story.added(pod("leader", 0, Some("n"))).all_added(pods(bound));
+        let mut history = story.mark(SharedMark::SchedulerPassed, Value::Null).end();
+        if let Some(runtime) = history.header.submitted.get_mut("runtime r").filter(|_| waits) {
+            runtime["spec"]["template"]["spec"]["replicatedJobs"][1]["dependsOn"] =
+                json!([{"name": "leader", "status": "Complete"}]);
+        }
+        whole_or_nothing(&history)
+    };
+    assert!(passed(0, true).is_ok(), "the second stage is still to come");
+    assert_eq!(said(passed(2, true)).len(), 1);
+    assert_eq!(said(passed(0, false)).len(), 1);
+}
+
+#[test]
+fn a_pod_that_runs_is_not_evicted() {
+    let ends = |phase: &str, bound: bool| {
+        let mut pod = pod("node", 0, bound.then_some("n"));
+        pod["status"] = json!({"phase": phase,
+            "conditions": [{"type": "DisruptionTarget", "status": "True", "message": "gang is stale"}]});
+        let story = story(Target::TRAINJOB_KAI, false).added(pod.clone());
+        is_not_evicted(&story.deleted(pod).end(), "t")
+    };
+    let stays = story(Target::TRAINJOB_KAI, false).all_added(pods(3)).end();
+    assert!(is_not_evicted(&stays, "t").is_ok());
+    assert!(ends("Succeeded", true).is_ok());
+    let told = said(ends("Running", true));
+    assert_eq!(told, ["pod t-node-0-0 was bound and was taken away before it had ended: gang is stale"]);
+    assert!(matches!(ends("Pending", false), Err(Broken::NotReached(_))));
+}
+
+#[test]
+fn pods_of_a_train_job_that_stay() {
+    const AWAY: conformance_history::MarkName = conformance_history::MarkName::of_case("away");
+    let later = |change: fn(Story) -> Story| {
+        let story = story(Target::TRAINJOB_KAI, false).all_added(pods(0)).mark(AWAY, Value::Null);
+        let history = change(story).end();
+        let (away, _) = history.reached(AWAY).unwrap();
+        has_the_same_pods(&history, "t", away, history.entries.len())
+    };
+    assert!(later(|story| story.modified(pod("node", 0, Some("n")))).is_ok());
+    assert_eq!(said(later(|story| story.deleted(pod("node", 1, None)))), ["pod t-node-0-1 is gone"]);
+    let none = story(Target::TRAINJOB_KAI, false).end();
+    assert!(matches!(has_the_same_pods(&none, "t", 0, 0), Err(Broken::NotReached(_))));
+}
+
+#[test]
 fn a_pending_train_job_says_why() {
     let condition = |message: &str| {
         let mut pod = pod("node", 0, None);

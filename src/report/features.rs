@@ -70,8 +70,11 @@ impl ProfileReport {
         if !self.features.supported.contains(&feature) {
             return self.probed(feature);
         }
-        let of_feature: Vec<_> =
-            self.clauses.iter().filter(|clause| clause.level.feature() == Some(feature)).collect();
+        let shows = |clause: &&ClauseResult| {
+            // A report may be of another release, which has other clauses.
+            clause.level.feature() == Some(feature) || feature.shown_by().any(|known| known.id == clause.id)
+        };
+        let of_feature: Vec<_> = self.clauses.iter().filter(shows).collect();
         let with = |verdicts: &[Verdict]| -> Vec<&ClauseResult> {
             let is_one = |clause: &&&ClauseResult| verdicts.contains(&clause.outcome.verdict);
             of_feature.iter().filter(is_one).copied().collect()

@@ -33,6 +33,11 @@ impl Shard {
         place % self.count == self.number - 1
     }
 
+    /// The shard at a place, from 0, of so many.
+    pub fn at(place: usize, count: usize) -> Option<Self> {
+        (place < count).then_some(Self { number: place + 1, count })
+    }
+
     /// What a run of this shard says of a case that it does not hold.
     pub fn elsewhere(self) -> Outcome {
         Outcome::not_run_announced(format!("shard {self} {ELSEWHERE}"))
@@ -81,7 +86,15 @@ impl CaseResult {
 
 /// Whether nobody asked this run about it: [`not_selected`], or [judged elsewhere](Shard::elsewhere).
 pub(super) fn is_left_out(outcome: &Outcome) -> bool {
-    let said = |reason: &str| reason == NOT_SELECTED || reason.ends_with(ELSEWHERE);
+    is_announced(outcome, |reason| reason == NOT_SELECTED || reason.ends_with(ELSEWHERE))
+}
+
+/// Whether the run said that another shard holds it.
+pub(super) fn is_elsewhere(outcome: &Outcome) -> bool {
+    is_announced(outcome, |reason| reason.ends_with(ELSEWHERE))
+}
+
+fn is_announced(outcome: &Outcome, said: impl Fn(&str) -> bool) -> bool {
     outcome.announced && !outcome.reasons.is_empty() && outcome.reasons.iter().all(|reason| said(reason))
 }
 
@@ -97,6 +110,18 @@ mod tests {
     #[case("3/3")]
     fn a_shard_is_written_as_it_is_read(#[case] text: &str) {
         assert_eq!(text.parse::<Shard>().map(|shard| shard.to_string()), Ok(text.to_owned()));
+    }
+
+    #[rstest]
+    #[case(0, 2, Some("1/2"))]
+    #[case(1, 2, Some("2/2"))]
+    #[case(2, 2, None)]
+    fn a_completion_index_is_a_place(
+        #[case] place: usize,
+        #[case] count: usize,
+        #[case] wanted: Option<&str>,
+    ) {
+        assert_eq!(Shard::at(place, count).map(|shard| shard.to_string()).as_deref(), wanted);
     }
 
     #[rstest]

@@ -17,12 +17,14 @@
 //! - `ai_conformance`: the form of the AI conformance programme;
 //! - `annotations`: what GitHub Actions shows beside a workflow; `compare`: what changed between two reports; `table`:
 //!   features of many.
+//! - `lost`: shards of a run that left no report; `archive`: a report's folder as one file.
 //! - `schema`: the published JSON Schema; `store`: the files; `results`: what is written while a run goes on.
 //!
 //! The crate knows no judge, no cluster and no backend: of the suite it reads only the contract.
 
 mod ai_conformance;
 mod annotations;
+mod archive;
 mod compare;
 mod compare_markdown;
 mod conclude;
@@ -34,6 +36,7 @@ mod features;
 mod fixture;
 mod junit;
 mod left_out;
+mod lost;
 mod markdown;
 pub mod matrix;
 mod merge;
@@ -54,6 +57,7 @@ mod verify;
 
 pub use ai_conformance::write_ai_conformance;
 pub use annotations::annotations;
+pub use archive::{LeftOut, Packed, pack, unpack};
 pub use compare::{
     ChangedClause, ChangedDuration, ChangedFact, ChangedFeature, Comparison, Turn, Which, compare,
 };
@@ -62,8 +66,9 @@ pub use conformance_contract::violation::{Proof, Violation};
 pub use evidence::{EVIDENCE, Evidence, EvidenceError, read_evidence, write_evidence};
 pub use exit::{Exit, exit_code};
 pub use features::{FeatureEvidence, Probed, Standing};
-pub use junit::junit;
+pub use junit::{junit, junit_of_failure};
 pub use left_out::{NoShard, Shard, interrupted, not_selected};
+pub use lost::Lost;
 pub use markdown::markdown;
 pub use merge::{MergeError, MergeInput, Pair, merge};
 pub use model::{

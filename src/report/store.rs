@@ -42,6 +42,16 @@ pub enum StoreError {
         /// Field, line and column, as far as they are known.
         message: String,
     },
+    /// A report that does not fit where it is to go.
+    #[error("{}: the report alone has {size} bytes, and {limit} bytes is the limit", .path.display())]
+    TooLarge {
+        /// Its folder.
+        path: PathBuf,
+        /// Its size, compressed.
+        size: usize,
+        /// How large it may be.
+        limit: usize,
+    },
     /// The run was killed before it had said what it runs.
     #[error("{}: there is nothing to recover, the run was killed before its first case", .path.display())]
     NoRun {

@@ -5,6 +5,7 @@ use conformance_contract::target::Target;
 use conformance_contract::violation::{Code, Violation};
 use conformance_judge::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE, PODS_UNBOUND, WRONG_NUMBER_OF_WHOLE_GANGS};
 use conformance_judge::placement::EMPTY_LABEL;
+use conformance_judge::train_jobs::EVICTED;
 
 use crate::verdict::DID_NOT_HAPPEN;
 
@@ -50,6 +51,7 @@ const IN_PART: &[Code] = &[BOUND_IN_PART];
 const NOT_WHOLE: &[Code] = &[NOT_BOUND_WHOLE];
 const UNBOUND: &[Code] = &[PODS_UNBOUND];
 const LATE: &[Code] = &[DID_NOT_HAPPEN];
+const EVICTED_ONLY: &[Code] = &[EVICTED];
 
 /// All of them.
 pub const DEVIATIONS: &[Deviation] = &[
@@ -138,6 +140,27 @@ pub const DEVIATIONS: &[Deviation] = &[
         occurs: Occurs::Always,
         reason: "the trainer 2.3.0 counts the pods of all replicated Jobs in its PodGroup's minMember, also of those that are \
                  created only when an initializer has succeeded: Coscheduling refuses a pod whose group has too few of them",
+    },
+    Deviation {
+        target: Target::TRAINJOB_KAI,
+        clause: "TRN-13",
+        case: "trn/initializer",
+        shows: NOT_WHOLE,
+        version: "v0.17.0",
+        occurs: Occurs::Always,
+        reason: "KAI's podgrouper (0.16 and later) counts all replicated Jobs of a TrainJob in its gang, also those that are \
+                 created only when an initializer has succeeded: the initializer waits for pods that wait for it",
+    },
+    Deviation {
+        target: Target::TRAINJOB_KAI,
+        clause: "TRN-13",
+        case: "trn/initializer-stays",
+        shows: EVICTED_ONLY,
+        version: "v0.17.0",
+        occurs: Occurs::Always,
+        reason: "where the annotation batch-min-member lets an initializer start, KAI takes the gang for stale all the same, \
+                 because a subgroup lacks pods that are to be created later: an initializer that runs longer than the grace \
+                 period (60 s unless set otherwise) is evicted",
     },
     coscheduling_is_not_woken("TRN-03", "trn/one-pod-short", NOT_WHOLE),
     coscheduling_is_not_woken("TRN-09", "trn/room-given-back", NOT_WHOLE),

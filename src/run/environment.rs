@@ -21,7 +21,8 @@ use self::renewable::Renewable;
 pub use self::requirements::{is_anothers_turn, scope_of_later_life};
 pub use self::settings::{Origin, Settings};
 use conformance_cluster::ClusterError;
-use conformance_cluster::existing::ExistingCluster;
+use conformance_cluster::access::Access;
+use conformance_cluster::existing::{Connection, ExistingCluster};
 use conformance_cluster::kind::KindCluster;
 use conformance_cluster::local::{ClusterSpec, LocalCluster};
 use conformance_cluster::node_pools::CANARY_NODE;
@@ -184,12 +185,16 @@ impl Environment {
             Origin::Local => return self.bring_up_local("shared", spec.clone()).await,
             Origin::Kind(kind) => {
                 let cluster = KindCluster::create(&format!("{run}-shared"), kind).await?;
-                return TestCluster::prepare(Arc::new(cluster), &spec.schedulers, run).await;
+                let made = TestCluster::prepare(Arc::new(cluster), &spec.schedulers, run).await?;
+                return Ok(TestCluster { configured_by_others: spec.operator.is_some(), ..made });
             }
-            Origin::Up(kubeconfig) => ExistingCluster::connect(kubeconfig, label, true, None, needed).await?,
-            Origin::Existing { kubeconfig, beside_others, nodes_where, .. } => {
-                let nodes_where = nodes_where.as_deref();
-                ExistingCluster::connect(kubeconfig, label, *beside_others, nodes_where, needed).await?
+            Origin::Up(kubeconfig) => {
+                let access = Access::Kubeconfig(kubeconfig.clone());
+                let connection = Connection { access, beside_others: true, lent: None, again: false };
+                ExistingCluster::connect(&connection, label, needed).await?
+            }
+            Origin::Existing { connection, .. } => {
+                ExistingCluster::connect(connection, label, needed).await?
             }
         };
         let existing = Arc::new(existing);

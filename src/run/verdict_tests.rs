@@ -341,16 +341,22 @@ fn a_race_has_to_be_seen_to_pass(
     assert!(reason.contains(says), "{reason}");
 }
 
-fn is_submitted(document: &serde_json::Value) -> bool {
-    document["kind"] == "PodCliqueSet" || document["kind"] == "Pod"
+/// What a case submits, as histories know it.
+fn submitted(case: &Case) -> Vec<serde_json::Value> {
+    let mut sets = grove_yaml::documents(case.manifest).unwrap();
+    let kinds = ["PodCliqueSet", "Pod", "TrainJob", "TrainingRuntime"];
+    sets.retain(|document| kinds.iter().any(|kind| document["kind"] == *kind));
+    for runtime in sets.iter_mut().filter(|document| document["kind"] == "TrainingRuntime") {
+        let name = format!("runtime {}", runtime["metadata"]["name"].as_str().unwrap_or_default());
+        runtime["metadata"]["name"] = name.into();
+    }
+    sets
 }
 
 /// What a case's judge says where only its workloads were sent and some of its marks were reached, and a wait ran out
 /// there.
 fn where_a_wait_ran_out(case: &Case, target: Target, marks: &[&str], clause: Option<&str>) -> Vec<Judgement> {
-    let sets = grove_yaml::documents(case.manifest).unwrap();
-    let sets = sets.into_iter().filter(is_submitted);
-    let story = sets.fold(Story::on(target), Story::submitted);
+    let story = submitted(case).into_iter().fold(Story::on(target), Story::submitted);
     let story = marks.iter().fold(story, |story, mark| {
         story.mark(conformance_history::MarkName::of_case(mark.to_string().leak()), serde_json::Value::Null)
     });
@@ -364,8 +370,7 @@ fn where_a_wait_ran_out(case: &Case, target: Target, marks: &[&str], clause: Opt
 
 /// The marks that a case's judge asks for, one after the other, as far as it can be told without objects.
 fn marks_asked_for(case: &Case, target: Target) -> Vec<String> {
-    let sets = grove_yaml::documents(case.manifest).unwrap();
-    let sets: Vec<_> = sets.into_iter().filter(is_submitted).collect();
+    let sets = submitted(case);
     let mut marks: Vec<String> = Vec::new();
     loop {
         let story = sets.iter().cloned().fold(Story::on(target), Story::submitted);
@@ -393,8 +398,8 @@ fn marks_asked_for(case: &Case, target: Target) -> Vec<String> {
 fn a_wait_that_ran_out_is_red_in_every_case() {
     let mut wrong = Vec::new();
     for case in cases::all() {
-        use conformance_contract::target::{AI_CONFORMANCE_TARGETS, TARGETS};
-        for target in TARGETS.into_iter().chain(AI_CONFORMANCE_TARGETS) {
+        use conformance_contract::target::{AI_CONFORMANCE_TARGETS, TARGETS, TRAIN_JOB_TARGETS};
+        for target in TARGETS.into_iter().chain(AI_CONFORMANCE_TARGETS).chain(TRAIN_JOB_TARGETS) {
             let judged = judged_clauses(case, target);
             if judged.is_empty() {
                 continue;

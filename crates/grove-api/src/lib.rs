@@ -7,6 +7,7 @@
 //!   with the feature `schema`: the schemas of all of Kubernetes take a minute to compile, and programs read
 //!   `manifests/controller/crds.yaml`.
 //! - `names`: how Grove names and labels what it creates.
+//! - `instances`: reading them, compiled once and optimised.
 //!
 //! Type names are upstream's Go names, fields are the JSON names in snake case. The suite does not depend on this
 //! crate: it restates the names it judges.
@@ -17,6 +18,7 @@ mod cluster_topology_binding;
 mod core_schema;
 #[cfg(feature = "schema")]
 mod crds;
+pub mod instances;
 pub mod names;
 mod pod_clique;
 mod pod_clique_scaling_group;

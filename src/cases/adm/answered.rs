@@ -15,6 +15,7 @@ pub(crate) fn answered(story: Story, attempts: &[Attempt], otherwise: &[Otherwis
         let (code, said) = match attempt.wanted {
             Wanted::Admitted => (201, words.join(" ")),
             Wanted::Refused | Wanted::RefusedOrWarned | Wanted::Judged => (422, words.join(" ")),
+            Wanted::Unanswered => (500, words.join(" ")),
         };
         let other = otherwise.iter().find(|(title, ..)| *title == attempt.title);
         let (code, said) = other.map_or((code, said), |(_, code, said)| (*code, (*said).to_owned()));

@@ -24,7 +24,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let first =
         |waits| train_job.jobs.iter().filter(move |job| job.waits == waits).map(|job| job.pods()).sum();
     let (initializers, nodes): (usize, usize) = (first(false), first(true));
-    test.until_bound_of("TRN-13", NAME, initializers).await?;
+    test.until_looked_at("TRN-13", NAME, initializers).await?;
+    test.scheduler_passes().await?;
+    test.until_tried_again("TRN-13", NAME, initializers).await?;
     let bound = |live: &Live| live.pods().find(|pod| pod.node().is_some()).map(|pod| pod.name().to_owned());
     let initializer = test.look(bound).unwrap_or_default();
     let terminated = json!({"terminated": {"exitCode": 0, "reason": "Completed"}});

@@ -22,7 +22,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_looked_at("TRN-03", NAME, train_job.pods()).await?;
     test.scheduler_passes().await?;
     test.nodes_join(1).await?;
-    test.until_bound_of("TRN-03", NAME, train_job.pods()).await
+    test.until_tried_again("TRN-03", NAME, train_job.pods()).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {

@@ -37,13 +37,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn judge(history: &History) -> Vec<Finding> {
     let placed = finding("TRN-05", || {
+        let end = history.end();
+        train_jobs::whole(&end, &train_jobs::units(history, TOGETHER)?)?;
         train_jobs::in_one_domain(history, TOGETHER, RACK)?;
         history.reached(SharedMark::SchedulerPassed)?;
         train_jobs::never(history, &train_jobs::units(history, APART)?, None)?;
-        for name in [TOGETHER, ANYWHERE] {
-            train_jobs::whole(&history.end(), &train_jobs::units(history, name)?)?;
-        }
-        Ok(())
+        train_jobs::whole(&end, &train_jobs::units(history, ANYWHERE)?)
     });
     vec![placed, finding("TRN-14", || train_jobs::is_one_pod_group(history, TOGETHER))]
 }

@@ -5,7 +5,7 @@
 use conformance_cluster::local::Part;
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_driver::case::{Case, Isolation, nodes};
-use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::control_plane::restored;
 use conformance_driver::limits;
 use conformance_history::{History, MarkName, SharedMark};
@@ -37,7 +37,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     test.scheduler_passes().await?;
     test.nodes_join(1).await?;
-    test.until_bound_of("TRN-16", PENDING, pending.pods()).await?;
+    test.until_tried_again("TRN-16", PENDING, pending.pods()).await?;
 
     let second_job = Rule {
         when: When { from: 2, ..When::default() },
@@ -50,6 +50,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let (proxy, held) = test.proxy(Part::JOB_SET, |proxy| proxy.add(second_job)).await?;
     let half = test.submit_train_job(HALF).await?;
     test.until_applied(&proxy, held, 1, "the second Job held", limits::REACTION).await?;
+    // The proxy knows of the second request before the watch has told of what came of the first.
+    test.until(Awaited::of_harness("the first Job seen"), limits::REACTION, |live| {
+        live.of("Job").any(|job| train_jobs::is_job_of(job, HALF))
+    })
+    .await?;
     test.mark(HALF_CREATED, Value::Null);
     for part in parts(test)?.into_iter().filter(|part| *part != Part::JOB_SET) {
         kill(test, part).await?;

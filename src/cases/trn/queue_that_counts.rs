@@ -1,5 +1,5 @@
 //! Three TrainJobs of one replicated Job with 1 pod x 1 GPU each: one with a queue of its own and one in its runtime's policy, one
-//! with the policy's, one with none. Then the first gets another queue, and its pod is lost.
+//! with the policy's, one with none. Then the first gets another queue, and so does its runtime, and its pod is lost.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::{Case, nodes};
@@ -20,6 +20,7 @@ pub(crate) const CASE: Case = Case::new(
 .nodes(&[nodes(3).gpus(1)]);
 
 const OWN: &str = "own";
+const RUNTIME: &str = "with-policy";
 /// Of each TrainJob the queue of its pods' label, and the one that counts.
 const QUEUES: [(&str, Option<&str>, &str); 3] = [
     (OWN, Some("of-the-policy"), "of-the-job"),
@@ -35,6 +36,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     // What makes PodGroups has seen the pods by then.
     test.scheduler_passes().await?;
     test.patch("TrainJob", OWN, json!({"metadata": {"labels": {QUEUE: "later"}}})).await?;
+    let policy = json!({"podGroupPolicy": {"kaiScheduler": {"queue": "later"}}});
+    test.patch("TrainingRuntime", RUNTIME, json!({"spec": policy})).await?;
     let first = |live: &Live| train_jobs::pods_of(live, OWN).next().map(|pod| pod.name().to_owned());
     let lost = test.look(first).unwrap_or_default();
     test.lose_pod(&lost).await?;

@@ -1,4 +1,5 @@
-//! Variations of a training runtime with a queue of KAI, each refused, admitted with a warning, or admitted in silence.
+//! Variations of a training runtime with a queue of KAI, each refused, admitted with a warning, or admitted in silence; and
+//! TrainJobs, one of them of a runtime that does not exist.
 
 use conformance_contract::ruling::Finding;
 use conformance_driver::case::Case;
@@ -43,12 +44,35 @@ const ATTEMPTS: &[Attempt] = &[
         job(runtime, 1)["dependsOn"] = json!([{"name": "leader", "status": "Complete"}]);
     })
     .with_warning(&["dependsOn"]),
+    admitted("a field that the policy does not have", time_out).with_warning(&["scheduleTimeoutSeconds"]),
     admitted("exclusive topology without the policy", |runtime| {
         runtime["spec"]["podGroupPolicy"] = json!({"volcano": {}});
         runtime["spec"]["template"]["metadata"] = json!({"annotations": {EXCLUSIVE: "rack"}});
     })
     .silent_about(&["kai-scheduler"]),
 ];
+
+/// What kubectl asks for: an unknown field is an error. The first shows that nothing else is wrong.
+const STRICT: &[Attempt] = &[
+    admitted("a queue, strictly", |_| {}),
+    refused(
+        "a field that the policy does not have, strictly",
+        &["kaiScheduler.scheduleTimeoutSeconds"],
+        time_out,
+    ),
+];
+
+const OF_RUNTIMES: &[Attempt] = &[
+    admitted("a TrainJob of a runtime that exists", |_| {}),
+    refused("a TrainJob of a runtime that does not exist", &["nowhere"], |train_job| {
+        train_job["spec"]["runtimeRef"]["name"] = "nowhere".into();
+    }),
+];
+
+/// What the trainer's other policy for gangs has, and KAI's has not.
+fn time_out(runtime: &mut Value) {
+    policy(runtime)["kaiScheduler"]["scheduleTimeoutSeconds"] = 60.into();
+}
 
 fn policy(runtime: &mut Value) -> &mut Value {
     &mut runtime["spec"]["podGroupPolicy"]
@@ -64,13 +88,20 @@ fn job(runtime: &mut Value, index: usize) -> &mut Value {
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let base = test.runtime("base")?;
-    test.creates(&base, ATTEMPTS).await
+    test.creates(&base, ATTEMPTS).await?;
+    let mut strictly = base;
+    strictly["metadata"]["name"] = "strict".into();
+    test.creates_strictly(&strictly, STRICT).await?;
+    test.creates(&test.document("TrainJob", "job")?, OF_RUNTIMES).await
 }
 
 fn judge(history: &History) -> Vec<Finding> {
     vec![finding("TRN-07", || {
-        answers(history, ATTEMPTS)?;
-        refusals_say(history, ATTEMPTS)?;
-        left_nothing(history, ATTEMPTS)
+        for attempts in [ATTEMPTS, STRICT, OF_RUNTIMES] {
+            answers(history, attempts)?;
+            refusals_say(history, attempts)?;
+            left_nothing(history, attempts)?;
+        }
+        Ok(())
     })]
 }

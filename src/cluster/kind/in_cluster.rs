@@ -7,14 +7,12 @@ use conformance_contract::scheduler::Scheduler;
 use futures::future::{join_all, join3};
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
 use k8s_openapi::api::core::v1::{Node, Pod};
-use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
-use kube::core::{ApiResource, GroupVersionKind};
+use kube::api::{Api, ListParams, Patch, PatchParams};
 use kube::runtime::wait::await_condition;
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 
 use super::{KindSpec, kubeconfig_in, not_ready};
-use crate::own_program::{CONTROLLER, CONTROLLER_NAMESPACE};
 use crate::schedulers::helm::{Helm, Installed, Release};
 use crate::schedulers::in_cluster::{self, Deployed};
 use crate::schedulers::installation;
@@ -23,11 +21,11 @@ use crate::{ClusterError, SchedulerFailure, deploy};
 /// kubelets join and their networks come up.
 const NODES: Duration = Duration::from_secs(120);
 /// Containers of images that are there start and answer.
-const ROLLOUT: Duration = Duration::from_secs(90);
+pub(super) const ROLLOUT: Duration = Duration::from_secs(90);
 /// The same of what a chart's operator makes once helm has gone: its images come from a registry.
-const OF_OPERATORS: Duration = Duration::from_secs(300);
+pub(super) const OF_OPERATORS: Duration = Duration::from_secs(300);
 /// Between two looks.
-const PAUSE: Duration = Duration::from_millis(250);
+pub(super) const PAUSE: Duration = Duration::from_millis(250);
 
 const PLUGIN: [&str; 2] = [
     include_str!("../../../manifests/fake-gpu-plugin/rbac.yaml"),
@@ -110,7 +108,7 @@ impl Schedulers {
     }
 }
 
-/// Installs controller, plugin and schedulers, and waits until they work. `folder` is the cluster's.
+/// Installs operator, plugin and schedulers, and waits until they work. `folder` is the cluster's.
 ///
 /// # Errors
 /// [`ClusterError::Api`], [`ClusterError::Forbidden`]; [`ClusterError::NotReady`] with what the pods say.
@@ -119,7 +117,7 @@ pub(super) async fn install(
     spec: &KindSpec,
     folder: &Path,
 ) -> Result<Schedulers, ClusterError> {
-    // The controller looks for the schedulers' APIs at its start.
+    // An operator looks for the schedulers' APIs at its start.
     let built = join_all(spec.scheduler_images.iter().map(|(scheduler, image)| async move {
         let made = scheduler_up(client, *scheduler, &image.reference).await;
         made.err().map(|error| (*scheduler, error.into()))
@@ -142,19 +140,7 @@ pub(super) async fn install(
             Err(one) => failed.push(one),
         }
     }
-    let mut settings = spec.controller.configuration.clone();
-    settings["initContainer"] = json!({"image": spec.init_image.reference});
-    let configuration = folder.join("operator-configuration.yaml");
-    crate::home::write(&configuration, settings.to_string())?;
-    let faults = spec.controller.faults.iter().map(|fault| format!("--fault={fault}"));
-    let flags = [
-        format!("--image={}", spec.controller_image.reference),
-        format!("--config={}", configuration.display()),
-    ];
-    let objects = spec.controller_program.manifests(flags.into_iter().chain(faults)).await?;
-    deploy::install(client, &objects).await?;
-    deployment_ready(client, CONTROLLER_NAMESPACE, CONTROLLER).await?;
-    webhooks_answer(client).await?;
+    spec.operator.install(client, &spec.controller, folder).await?;
     Ok(Schedulers { failed, installed })
 }
 
@@ -173,27 +159,6 @@ fn plugin_objects(image: &str, faults: &[String]) -> Result<Vec<Value>, ClusterE
         }
     }
     Ok(objects)
-}
-
-/// Waits until the API server reaches the controller's webhooks through their Service: kube-proxy writes its rules a moment
-/// after the pods are ready.
-async fn webhooks_answer(client: &Client) -> Result<(), ClusterError> {
-    let kind = GroupVersionKind::gvk("grove.io", "v1alpha1", "ClusterTopologyBinding");
-    let resource = ApiResource::from_gvk(&kind);
-    let bindings: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-    let probe = DynamicObject::new("probe", &resource)
-        .data(json!({"spec": {"levels": [{"domain": "host", "key": "kubernetes.io/hostname"}]}}));
-    let dry_run = PostParams { dry_run: true, ..PostParams::default() };
-    let begin = Instant::now();
-    loop {
-        match bindings.create(&dry_run, &probe).await {
-            Ok(_) => return Ok(()),
-            Err(source) if begin.elapsed() > ROLLOUT => {
-                return Err(ClusterError::api("reach the controller's webhooks", source));
-            }
-            Err(_) => tokio::time::sleep(PAUSE).await,
-        }
-    }
 }
 
 async fn scheduler_up(client: &Client, scheduler: Scheduler, image: &str) -> Result<(), ClusterError> {
@@ -246,7 +211,11 @@ pub(super) async fn deployment_ready(
     deployment_ready_in(client, namespace, name, ROLLOUT).await
 }
 
-async fn deployment_ready_in(
+/// The same with another limit.
+///
+/// # Errors
+/// As [`deployment_ready`].
+pub(super) async fn deployment_ready_in(
     client: &Client,
     namespace: &str,
     name: &str,
@@ -291,7 +260,7 @@ async fn not_rolled_out(client: &Client, namespace: &str, what: String, limit: D
 }
 
 /// What the pods of a namespace say that do not run, and the end of the log of each.
-async fn pods_say(client: &Client, namespace: &str) -> String {
+pub(super) async fn pods_say(client: &Client, namespace: &str) -> String {
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
     let mut said = Vec::new();
     if let Ok(found) = pods.list(&ListParams::default()).await {

@@ -10,9 +10,9 @@ use kube::runtime::conditions::is_deleted;
 use kube::runtime::wait::await_condition;
 use serde_json::json;
 
+use super::OperatorPlace;
 use super::{KindCluster, in_cluster};
 use crate::docker::docker;
-use crate::own_program::{CONTROLLER, CONTROLLER_NAMESPACE};
 use crate::{ClusterError, deploy};
 
 /// A kubelet that was started talks to the API server, and the node's taints go.
@@ -78,7 +78,7 @@ impl KindCluster {
     /// # Errors
     /// [`ClusterError::Api`], [`ClusterError::NotReady`].
     pub async fn roll_controller(&self) -> Result<(), ClusterError> {
-        let (namespace, name) = (CONTROLLER_NAMESPACE, CONTROLLER);
+        let OperatorPlace { namespace, deployment: name, .. } = self.operator();
         let pods: Api<Pod> = Api::namespaced(self.client(), namespace);
         let replicas = ListParams::default().labels(&format!("app.kubernetes.io/name={name}"));
         let former = pods.list(&replicas).await;

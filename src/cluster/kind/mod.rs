@@ -3,7 +3,7 @@
 //!
 //! [`host`] checks whether this machine can run one, [`node_image`] provides the node image, [`config`] kind's
 //! configuration, [`prepare`] the programs and images, [`in_cluster`] what is installed: schedulers built here, or
-//! charts ([`super::schedulers::helm`]). Cases lease the cluster's workers ([`super::workers`]). Clusters have
+//! charts ([`super::schedulers::helm`]), and the [`operator`] under test. Cases lease the cluster's workers ([`super::workers`]). Clusters have
 //! their own Docker network, and are found by their names if the process that created them was killed:
 //! [`remove_abandoned`].
 
@@ -12,6 +12,7 @@ pub mod host;
 mod in_cluster;
 mod kubelets;
 pub mod node_image;
+mod operator;
 pub mod prepare;
 mod provider;
 
@@ -23,6 +24,7 @@ use kube::Client;
 use serde_json::Value;
 use tokio::process::Command;
 
+pub use self::operator::{OperatorPlace, UnderTest};
 use super::ClusterError;
 use super::docker::{self, docker};
 use super::home::{self, ClusterHome};
@@ -31,7 +33,6 @@ use super::local::{self, ControllerSpec};
 use super::node_pools::NodePools;
 use super::schedulers::helm::{Installed, Release};
 use super::workers::Workers;
-use crate::own_program::ControllerProgram;
 
 /// How all clusters' names begin.
 const PREFIX: &str = "grove-conformance-";
@@ -49,19 +50,15 @@ pub struct KindSpec {
     pub node_image: String,
     /// kind's configuration, as [`config::for_host`] makes it.
     pub config: Value,
-    /// The controller's image.
-    pub controller_image: Image,
+    /// The operator under test.
+    pub operator: UnderTest,
     /// The fake GPU plugin's image.
     pub plugin_image: Image,
-    /// The image of init containers that wait for other cliques.
-    pub init_image: Image,
     /// The images of schedulers that are built, beside kube-scheduler's, which is in the nodes' image.
     pub scheduler_images: Vec<(Scheduler, Image)>,
     /// The charts of schedulers that helm installs.
     pub releases: Vec<Release>,
-    /// The controller as a program of this machine, which prints its manifests.
-    pub controller_program: ControllerProgram,
-    /// How the controller is configured.
+    /// How the operator is configured.
     pub controller: ControllerSpec,
     /// Faults of the fake GPU plugin.
     pub plugin_faults: Vec<String>,
@@ -75,6 +72,7 @@ pub struct KindCluster {
     kind: PathBuf,
     node_pools: NodePools,
     schedulers: in_cluster::Schedulers,
+    operator: OperatorPlace,
     /// From the first container to every node being Ready.
     pub nodes_ready_in: Duration,
     /// From the first container to a controller and schedulers that work.
@@ -123,6 +121,7 @@ impl KindCluster {
             kind: spec.kind.clone(),
             node_pools: NodePools::Workers(workers),
             schedulers,
+            operator: spec.operator.place(),
             nodes_ready_in,
             ready_in: begin.elapsed(),
             armed: true.into(),
@@ -132,6 +131,11 @@ impl KindCluster {
     /// The kubeconfig of the cluster's administrator.
     pub fn kubeconfig(&self) -> PathBuf {
         kubeconfig_in(&self.home.path)
+    }
+
+    /// Where the operator under test is.
+    pub fn operator(&self) -> &OperatorPlace {
+        &self.operator
     }
 
     /// What helm has installed.
@@ -187,8 +191,8 @@ impl Drop for KindCluster {
 impl KindSpec {
     /// The images of the programs that run in the cluster.
     pub fn own_images(&self) -> impl Iterator<Item = &Image> {
-        let own = [&self.controller_image, &self.plugin_image, &self.init_image];
-        own.into_iter().chain(self.scheduler_images.iter().map(|(_, image)| image))
+        let of_schedulers = self.scheduler_images.iter().map(|(_, image)| image);
+        self.operator.images().chain([&self.plugin_image]).chain(of_schedulers)
     }
 
     /// The chart of a scheduler that helm installs.

@@ -2,17 +2,20 @@
 //! that runs in it.
 
 use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
 
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
 
-use super::{KindSpec, config, host, node_image};
+use super::{KindSpec, UnderTest, config, host, node_image};
 use crate::ClusterError;
 use crate::catalogue::{components_for_kind, components_of_node_image};
 use crate::components::{Overrides, Progress, Toolbox};
 use crate::docker::Engine;
-use crate::images::{self, NOBODY};
+use crate::images::{self, NOBODY, REPOSITORY};
 use crate::local::ControllerSpec;
+use crate::operator::{Operator, OperatorChart, OperatorImages};
 use crate::own_program::{CONTROLLER, ControllerProgram, INIT, PLUGIN};
 use crate::preflight::{self, Check};
 use crate::schedulers::helm::{Helm, Release};
@@ -37,8 +40,21 @@ pub struct Wanted<'a> {
     pub node_image: Option<&'a str>,
     /// Components that the user gives.
     pub overrides: &'a Overrides,
-    /// The controller.
+    /// The reference controller.
     pub controller_program: &'a ControllerProgram,
+    /// Another operator, instead of it.
+    pub operator: Option<OperatorByChart<'a>>,
+}
+
+/// An operator that is installed from its chart.
+#[derive(Debug, Clone, Copy)]
+pub struct OperatorByChart<'a> {
+    /// The operator.
+    pub operator: &'a Arc<Operator>,
+    /// Its chart.
+    pub chart: &'a OperatorChart,
+    /// The program of its init containers.
+    pub init: Option<&'a Path>,
 }
 
 /// Builds what is missing. Everything that the host lacks is reported first, before minutes are spent on builds.
@@ -59,9 +75,11 @@ pub async fn prepare(
         None => node_image::any(wanted.kubernetes, wanted.overrides, progress).await?,
     };
     host::check_node_image(&node_image).await?;
-    let controller = images::statically(CONTROLLER, wanted.controller_program.own_path()).await?;
+    let operator = match wanted.operator {
+        Some(by_chart) => by_chart.under_test().await?,
+        None => reference(wanted.controller_program).await?,
+    };
     let plugin = images::statically(PLUGIN, None).await?;
-    let init = images::statically(INIT, None).await?;
     let mut scheduler_images = Vec::new();
     for (scheduler, program) in in_cluster::programs() {
         if built.contains(&scheduler) {
@@ -73,17 +91,57 @@ pub async fn prepare(
         kind: toolbox.get("kind")?.path.clone(),
         node_image,
         config,
-        controller_image: images::of_program(CONTROLLER, &controller, Some(NOBODY)).await?,
+        operator,
         // The folder of the kubelet's plugins is root's.
         plugin_image: images::of_program(PLUGIN, &plugin, None).await?,
-        init_image: images::of_program(INIT, &init, Some(NOBODY)).await?,
         scheduler_images,
         releases: wanted.releases.to_vec(),
-        controller_program: wanted.controller_program.clone(),
         controller: wanted.controller.clone(),
         plugin_faults: wanted.plugin_faults.to_vec(),
     };
     Ok((spec, toolbox))
+}
+
+/// Whether this machine can install a chart in a cluster of containers; asked before an operator is built for one.
+///
+/// # Errors
+/// [`ClusterError::Preflight`].
+pub async fn can_install_charts() -> Result<(), ClusterError> {
+    let engine = host::check().await;
+    preflight::require(vec![
+        Check::new("helm", Helm::on_path().version().await),
+        Check::new("containers", engine.map(|engine| engine.version)),
+    ])
+}
+
+/// The reference controller with images of its programs.
+async fn reference(program: &ControllerProgram) -> Result<UnderTest, ClusterError> {
+    let controller = images::statically(CONTROLLER, program.own_path()).await?;
+    let init = images::statically(INIT, None).await?;
+    Ok(UnderTest::Reference {
+        program: program.clone(),
+        image: images::of_program(CONTROLLER, &controller, Some(NOBODY)).await?,
+        init: images::of_program(INIT, &init, Some(NOBODY)).await?,
+    })
+}
+
+impl OperatorByChart<'_> {
+    async fn under_test(self) -> Result<UnderTest, ClusterError> {
+        let name = &self.operator.description.name;
+        let init = match self.chart.init.as_ref().zip(self.init) {
+            Some((init, path)) => {
+                let reference = format!("{REPOSITORY}/{}:{}", init.name, self.operator.init_tag(init)?);
+                Some(images::named(&init.name, path, Some(NOBODY), &reference).await?)
+            }
+            None => None,
+        };
+        let operator = images::of_program(name, self.operator.program(), Some(NOBODY)).await?;
+        Ok(UnderTest::ByChart {
+            operator: self.operator.clone(),
+            chart: Box::new(self.chart.clone()),
+            images: OperatorImages { operator, init },
+        })
+    }
 }
 
 /// What the host must have: helm for charts, an engine, cargo, and what the builds of components need.
@@ -96,7 +154,7 @@ async fn host_for(wanted: &Wanted<'_>, built: &BTreeSet<Scheduler>) -> Result<En
     let mut checks = preflight::checks(&Toolbox::to_build(ours).await).await;
     // The plugin is always linked here, and so is pause for an image of ours.
     checks.push(Check::new("cargo", images::can_link().await));
-    if !wanted.releases.is_empty() {
+    if !wanted.releases.is_empty() || wanted.operator.is_some() {
         checks.push(Check::new("helm", Helm::on_path().version().await));
     }
     let engine = host::check().await;

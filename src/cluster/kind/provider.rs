@@ -11,7 +11,6 @@ use kube::{Client, ResourceExt};
 
 use super::KindCluster;
 use crate::node_pools::NodePools;
-use crate::own_program::CONTROLLER_NAMESPACE;
 use crate::provider::{Logs, Provider};
 use crate::{ClusterError, SchedulerFailure, home};
 
@@ -44,7 +43,7 @@ impl Provider for KindCluster {
     async fn export_logs(&self, logs: &Logs, folder: &Path) -> Result<(), ClusterError> {
         let deployed = self.schedulers.deployed(logs.scheduler);
         let since = Some(logs.since);
-        for (namespace, label) in [(CONTROLLER_NAMESPACE, ""), (deployed.namespace, deployed.labels)] {
+        for (namespace, label) in [(&*self.operator.namespace, ""), (deployed.namespace, deployed.labels)] {
             let pods: Api<Pod> = Api::namespaced(self.client(), namespace);
             let found = pods
                 .list(&ListParams::default().labels(label))

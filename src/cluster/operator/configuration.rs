@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Operator;
+use super::description::Configuration;
 use super::template::{Values, fill_value};
 use crate::cluster_spec::ControllerSpec;
 
@@ -25,12 +26,25 @@ impl Operator {
         spec: &ControllerSpec,
     ) -> Result<Option<String>, String> {
         let Some(configuration) = &self.description.configuration else { return Ok(None) };
-        let mut content = fill_value(&configuration.template, values)?;
-        let place = configuration.profiles.as_ref().and_then(|pointer| content.pointer_mut(pointer));
+        self.filled(configuration, values, spec).map(|content| Some(content.to_string()))
+    }
+
+    /// A template with its placeholders filled, and with a profile for each enabled backend.
+    ///
+    /// # Errors
+    /// A placeholder without a value.
+    pub(super) fn filled(
+        &self,
+        of: &Configuration,
+        values: &Values,
+        spec: &ControllerSpec,
+    ) -> Result<Value, String> {
+        let mut content = fill_value(&of.template, values)?;
+        let place = of.profiles.as_ref().and_then(|pointer| content.pointer_mut(pointer));
         if let Some(Value::Array(profiles)) = place {
             profiles.extend(self.enabled(spec).iter().map(|backend| self.profile(backend)));
         }
-        Ok(Some(content.to_string()))
+        Ok(content)
     }
 
     fn profile(&self, backend: &str) -> Value {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::template::{any, fill, fill_value};
-use super::{OperatorError, RoleFile};
+use super::{OperatorChart, OperatorError, RoleFile};
 use crate::source::{GoBuild, NoRelease, SourceError, VersionFrom, document, for_release, top};
 
 const KIND: &str = "OperatorDescription";
@@ -72,6 +72,8 @@ pub struct Description {
     pub readiness: Readiness,
     /// Where its metrics of gangs are, if it has any.
     pub metrics: Option<Metrics>,
+    /// How it is installed where nodes are containers.
+    pub chart: Option<OperatorChart>,
     /// What it declares: a file relative to this one.
     pub declares: Option<PathBuf>,
 }
@@ -132,7 +134,7 @@ impl Default for Certificates {
     }
 }
 
-/// A configuration file.
+/// What configures it: a file, or a chart's values.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Configuration {
@@ -140,6 +142,20 @@ pub struct Configuration {
     pub template: Value,
     /// Where in it the list is that takes the profile of every enabled backend, as a JSON pointer.
     pub profiles: Option<String>,
+}
+
+impl Configuration {
+    /// Whether there is a list for profiles.
+    ///
+    /// # Errors
+    /// That there is none.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let is_list = |pointer: &String| self.template.pointer(pointer).is_some_and(Value::is_array);
+        match self.profiles.as_ref().filter(|pointer| !is_list(pointer)) {
+            Some(pointer) => Err(format!("the template has no list at {pointer}")),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A backend of the operator's.
@@ -237,12 +253,8 @@ impl Description {
         of("manifests", self.manifests.iter().try_for_each(|object| fill_value(object, &any).map(drop)))?;
         if let Some(configuration) = &self.configuration {
             of("configuration.template", fill_value(&configuration.template, &any).map(drop))?;
-            let list =
-                |pointer: &String| configuration.template.pointer(pointer).is_some_and(Value::is_array);
-            if let Some(pointer) = configuration.profiles.as_ref().filter(|pointer| !list(pointer)) {
-                return Err(format!("configuration.profiles: the template has no list at {pointer}"));
-            }
+            of("configuration.profiles", configuration.check())?;
         }
-        Ok(())
+        self.chart.as_ref().map_or(Ok(()), OperatorChart::check)
     }
 }

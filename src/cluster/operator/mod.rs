@@ -8,8 +8,10 @@
 //! - [`word`]: what may be written behind `--operator`, and the descriptions that this program brings;
 //! - [`description`]: the file's fields; [`template`]: its placeholders;
 //! - [`configuration`], [`objects`], [`roles`], [`process`], [`webhooks`]: what becomes of it in one cluster;
+//! - [`chart`]: the same in a cluster of containers;
 //! - [`declaration`]: which features it declares on which backend.
 
+mod chart;
 mod configuration;
 mod declaration;
 mod description;
@@ -25,6 +27,7 @@ mod word;
 #[cfg(test)]
 mod tests;
 
+pub use chart::{InitProgram, OperatorChart, OperatorImages};
 pub use declaration::{Declaration, Declared};
 pub use description::{Description, Metrics, Readiness};
 pub use error::OperatorError;

@@ -21,9 +21,7 @@ impl Operator {
         let namespace = &self.description.namespace;
         let mut objects =
             vec![json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})];
-        for pattern in &self.description.crds {
-            objects.extend(self.crds(pattern)?);
-        }
+        objects.extend(self.crds()?);
         objects.extend(roles::objects(&self.description, &self.dir, &self.enabled(spec))?);
         for manifest in &self.description.manifests {
             let wrong = |reason| OperatorError::File { path: "manifests".into(), reason };
@@ -35,7 +33,16 @@ impl Operator {
         Ok(objects)
     }
 
-    fn crds(&self, pattern: &str) -> Result<Vec<Value>, OperatorError> {
+    /// Its CRDs, read from its source.
+    ///
+    /// # Errors
+    /// [`OperatorError::File`].
+    pub fn crds(&self) -> Result<Vec<Value>, OperatorError> {
+        let of_pattern = |pattern: &String| self.crds_in(pattern);
+        Ok(self.description.crds.iter().map(of_pattern).collect::<Result<Vec<_>, _>>()?.concat())
+    }
+
+    fn crds_in(&self, pattern: &str) -> Result<Vec<Value>, OperatorError> {
         let wrong = |path: &Path, reason: String| OperatorError::File { path: path.into(), reason };
         let files = matching(&self.dir, pattern);
         if files.is_empty() {

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::description::{Description, Read};
 use super::word::Word;
-use super::{Declaration, OperatorError, roles};
+use super::{Declaration, OperatorChart, OperatorError, roles};
 use crate::ClusterError;
 use crate::components::{Program, Progress, Source, digest, hex};
 use crate::source::{GoBuild, Module, Tree, revision};
@@ -131,7 +131,7 @@ impl Opened {
     /// [`ClusterError::Source`], [`OperatorError::File`]; [`ClusterError::Build`], [`ClusterError::Disk`].
     pub async fn build(self, progress: &dyn Progress) -> Result<Operator, ClusterError> {
         let program = match (&self.description.build, &self.description.program) {
-            (Some(build), _) => self.built(build, progress).await?,
+            (Some(build), _) => self.built(&self.description.name, build, progress).await?,
             (None, program) => self.given(program.as_deref().unwrap_or(Path::new("")))?,
         };
         Ok(Operator {
@@ -149,9 +149,29 @@ impl Opened {
         })
     }
 
-    async fn built(&self, build: &GoBuild, progress: &dyn Progress) -> Result<Program, ClusterError> {
+    /// Its chart, if it has one.
+    pub fn chart(&self) -> Option<&OperatorChart> {
+        self.description.chart.as_ref()
+    }
+
+    /// The program of its init containers, built unless it is in the cache; none if it has none.
+    ///
+    /// # Errors
+    /// As [`Opened::build`].
+    pub async fn build_init(&self, progress: &dyn Progress) -> Result<Option<PathBuf>, ClusterError> {
+        let Some(init) = self.chart().and_then(|chart| chart.init.as_ref()) else { return Ok(None) };
+        let program = self.built(&init.name, &init.build, progress).await?;
+        Ok(Some(program.path))
+    }
+
+    async fn built(
+        &self,
+        name: &str,
+        build: &GoBuild,
+        progress: &dyn Progress,
+    ) -> Result<Program, ClusterError> {
         let module = Module { folder: &build.module, inputs: &build.inputs, ldflags: &build.ldflags };
-        self.tree.module(module).await?.build(&self.description.name, &build.package, progress).await
+        self.tree.module(module).await?.build(name, &build.package, progress).await
     }
 
     fn given(&self, program: &Path) -> Result<Program, ClusterError> {

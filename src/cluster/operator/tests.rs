@@ -13,6 +13,7 @@ use super::description::Description;
 use super::word::UPSTREAM;
 use super::*;
 use crate::cluster_spec::ControllerSpec;
+use crate::images::Image;
 use crate::schedulers;
 use crate::source::{folder, put};
 
@@ -179,6 +180,26 @@ async fn upstream_is_started_like_this() {
 }
 
 #[tokio::test]
+async fn upstreams_chart_has_these_values() {
+    let folder = upstream(&[BINDINGS, VOLCANO]);
+    let operator = operator(&folder).await;
+    let chart = operator.chart().expect("upstream's description has a chart");
+    assert_eq!(operator.chart_folder(chart), folder.path().canonicalize().unwrap().join("operator/charts"));
+    let init = chart.init.as_ref().expect("and an init program");
+    let image = |program: &str, tag: &str| Image {
+        program: program.into(),
+        reference: format!("grove-conformance/{program}:{tag}"),
+        bytes: 1,
+    };
+    let images = OperatorImages {
+        operator: image("grove-operator", "0a1b"),
+        init: Some(image(&init.name, &operator.init_tag(init).unwrap())),
+    };
+    let spec = ControllerSpec::for_schedulers(&schedulers::all().collect::<BTreeSet<_>>());
+    insta::assert_yaml_snapshot!(operator.chart_values(chart, &images, &spec).unwrap());
+}
+
+#[tokio::test]
 async fn what_upstream_needs_of_the_api() {
     let folder = upstream(&[VOLCANO]);
     let crd =
@@ -207,6 +228,10 @@ async fn crds_that_are_not_there_and_files_that_are_none() {
 #[case::a_misspelt_field("readyness: {}\n", "unknown field `readyness`")]
 #[case::a_placeholder("args: ['--port={webhookport}']\n", "args: {webhookport} has no value here")]
 #[case::profiles("configuration: {template: {a: 1}, profiles: /a}\n", "the template has no list at /a")]
+#[case::a_value_of_the_chart(
+    "chart: {folder: c, release: r, deployment: d, lease: l, values: {template: {a: '{webhook-port}'}}}\n",
+    "chart.values.template: {webhook-port} has no value here"
+)]
 #[case::no_variant(
     "variants: [{name: new, when: {exists: [nothing]}}]\n",
     "this release of mine cannot be judged: none of the variants"

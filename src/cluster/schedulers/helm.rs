@@ -1,5 +1,5 @@
 //! Schedulers from their Helm charts (`--install helm`): KAI, which can be installed in containers in no other way,
-//! and the user's own versions.
+//! and the user's own versions. An operator's chart is installed by the same [`Helm`].
 //!
 //! A scheduler's own file has the name of its chart, its values, and where its objects are ([`Package`]). This file
 //! has what is common: which chart is used, Helm's arguments, and the parsing of what Helm reports. Helm is the
@@ -119,10 +119,33 @@ impl Release {
         Ok(Self { chart, ..self })
     }
 
+    /// What helm is asked for.
+    fn wanted(&self) -> Wanted<'_> {
+        let Package { release, namespace, .. } = *self.package;
+        Wanted { release, namespace, chart: &self.chart }
+    }
+
     /// The arguments of helm that install it.
     pub fn args(&self, kubeconfig: &Path, values: &Path) -> Vec<String> {
+        self.wanted().args(kubeconfig, values)
+    }
+}
+
+/// A release of a chart, whatever is in it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    /// The release's name.
+    pub release: &'a str,
+    /// Its namespace.
+    pub namespace: &'a str,
+    /// The chart.
+    pub chart: &'a Chart,
+}
+
+impl Wanted<'_> {
+    fn args(&self, kubeconfig: &Path, values: &Path) -> Vec<String> {
         let mut args: Vec<String> =
-            ["upgrade", "--install", self.package.release, &self.chart.reference].map(str::to_owned).into();
+            ["upgrade", "--install", self.release, &self.chart.reference].map(str::to_owned).into();
         let mut option = |name: &str, value: &str| args.extend([name.to_owned(), value.to_owned()]);
         if let Some(repository) = &self.chart.repository {
             option("--repo", repository);
@@ -130,7 +153,7 @@ impl Release {
         if let Some(version) = &self.chart.version {
             option("--version", version);
         }
-        option("--namespace", self.package.namespace);
+        option("--namespace", self.namespace);
         option("--kubeconfig", &kubeconfig.display().to_string());
         option("--values", &values.display().to_string());
         option("--timeout", &format!("{}s", TIMEOUT.as_secs()));
@@ -187,8 +210,8 @@ impl Helm {
         }
     }
 
-    /// Installs a chart into the cluster of `kubeconfig` and waits until what it makes is ready. The values are left
-    /// in `folder`.
+    /// Installs a scheduler's chart into the cluster of `kubeconfig` and waits until what it makes is ready. The values
+    /// are left in `folder`.
     ///
     /// # Errors
     /// [`ClusterError::Command`] with the end of what helm says; [`ClusterError::File`].
@@ -198,11 +221,25 @@ impl Helm {
         kubeconfig: &Path,
         folder: &Path,
     ) -> Result<Installed, ClusterError> {
-        let values = folder.join(format!("{}.json", release.package.release));
-        home::write(&values, format!("{:#}\n", (release.package.values)()))?;
-        let args = release.args(kubeconfig, &values);
-        self.run(args.iter().map(String::as_str)).await?;
+        self.put(release.wanted(), &(release.package.values)(), kubeconfig, folder).await?;
         self.installed(release, kubeconfig).await
+    }
+
+    /// The same of any chart.
+    ///
+    /// # Errors
+    /// As [`Helm::install`].
+    pub(crate) async fn put(
+        &self,
+        wanted: Wanted<'_>,
+        values: &Value,
+        kubeconfig: &Path,
+        folder: &Path,
+    ) -> Result<(), ClusterError> {
+        let file = folder.join(format!("{}.json", wanted.release));
+        home::write(&file, format!("{values:#}\n"))?;
+        let args = wanted.args(kubeconfig, &file);
+        self.run(args.iter().map(String::as_str)).await.map(drop)
     }
 
     /// What there is of a release.

@@ -30,6 +30,14 @@ fn argv_of_pinned_charts() {
 }
 
 #[test]
+fn argv_of_an_operators_chart() {
+    let chart = Chart { reference: "../grove/operator/charts".into(), repository: None, version: None };
+    let wanted = Wanted { release: "grove-operator", namespace: "grove-system", chart: &chart };
+    let args = wanted.args(Path::new("DIR/kubeconfig"), Path::new("DIR/helm/grove-operator.json"));
+    insta::assert_snapshot!(args.join(" "), @"upgrade --install grove-operator ../grove/operator/charts --namespace grove-system --kubeconfig DIR/kubeconfig --values DIR/helm/grove-operator.json --timeout 600s --create-namespace --wait");
+}
+
+#[test]
 fn argv_of_a_chart_of_the_users() {
     let release = pinned(volcano::SCHEDULER).with_chart("./charts/volcano").expect("a chart");
     insta::assert_snapshot!(argv(&release), @"upgrade --install volcano ./charts/volcano --namespace volcano-system --kubeconfig DIR/kubeconfig --values DIR/helm/volcano.json --timeout 600s --create-namespace --wait");

@@ -63,7 +63,7 @@ fn kai() {
         kai::binder_args(&place),
         kai::pod_grouper_args(&place),
         kai::environment(&place),
-        kai::configuration(),
+        kai::configuration(false),
         (kai::INSTALL.objects)(),
     ));
 }

@@ -242,9 +242,9 @@ impl Feature {
         }
     }
 
-    /// The clauses that show it: those that are owed with it.
+    /// The clauses that show it: those that are owed with it, and those that show it beside another.
     pub fn shown_by(self) -> impl Iterator<Item = &'static Clause> {
-        CLAUSES.iter().filter(move |clause| clause.feature() == Some(self))
+        CLAUSES.iter().filter(move |clause| clause.feature() == Some(self) || clause.also_shows == Some(self))
     }
 }
 
@@ -307,6 +307,7 @@ mod tests {
     #[case(Feature::AtomicTrainJob, &["TRN-04"])]
     #[case(Feature::QueueLabel, &["TRN-01", "TRN-02"])]
     #[case(Feature::JobWorkload, &["TRN-15"])]
+    #[case(Feature::TopologyPerJob, &["TRN-05"])]
     fn a_feature_is_shown_by_the_clauses_of_the_contracts_table(
         #[case] feature: Feature,
         #[case] table: &[&str],

@@ -11,8 +11,8 @@ use super::{Clause, Feature, Level, Tier};
 use Feature::{
     AtomicPodGang, AtomicTrainJob, Autoscaling, CompositePodGroup, External, FreshGang, HalfGangRelease,
     JobWorkload, Kubelet, Metrics, PodGangStatus, QueueLabel, RevisionedRestore, ScaleToZero, SelfHealing,
-    StartupOrder, TopologyNested, TopologyPerClique, TopologyPerGroup, TopologyPerReplica, TopologyPreferred,
-    TopologyRequired, TopologyResource, TrainJob,
+    StartupOrder, TopologyNested, TopologyPerClique, TopologyPerGroup, TopologyPerJob, TopologyPerReplica,
+    TopologyPreferred, TopologyRequired, TopologyResource, TrainJob,
 };
 
 pub(super) const fn contract(id: &'static str, text: &'static str, source: &'static str) -> Clause {
@@ -28,6 +28,7 @@ pub(super) const fn contract(id: &'static str, text: &'static str, source: &'sta
         across_kinds: false,
         restates: &[],
         rests_on: None,
+        also_shows: None,
     }
 }
 
@@ -63,6 +64,10 @@ impl Clause {
 
     const fn rests_on(self, group: &'static str) -> Clause {
         Clause { rests_on: Some(group), ..self }
+    }
+
+    const fn also_shows(self, feature: Feature) -> Clause {
+        Clause { also_shows: Some(feature), ..self }
     }
 }
 
@@ -420,7 +425,7 @@ pub static CLAUSES: &[Clause] = &[
         "OWN").of(AtomicTrainJob),
     scheduling("TRN-05", "Required level for the TrainJob: all in one domain; fits the cluster but no domain: nothing \
         ever; without the constraint on the same nodes: bound. With TopologyPerJob each replicatedJob in a domain \
-        of its own", "KPG, TRAINER").of(TopologyRequired),
+        of its own", "KPG, TRAINER").of(TopologyRequired).also_shows(TopologyPerJob),
     contract("TRN-06", "The queue that counts: TrainJob's label, else the policy's, else KAI's default queue; a \
         change under a live PodGroup changes nothing", "KPG, T3186").of(QueueLabel),
     contract("TRN-07", "Refused with the reason: a queue that is no label value; `kaiScheduler` beside another \

@@ -13,8 +13,11 @@ impl Target {
 
 pub(super) static DESCRIPTION: Description = Description { columns: &[&COLUMN], kinds: &KINDS };
 
-const KINDS: [Kind; 2] = [
+const KINDS: [Kind; 3] = [
     kind("scheduling.run.ai/v2alpha2", "PodGroup.scheduling.run.ai", "podgroups")
+        .of(Scheduler::named("kai-scheduler")),
+    kind("scheduling.run.ai/v2", "Queue.scheduling.run.ai", "queues")
+        .of_the_cluster()
         .of(Scheduler::named("kai-scheduler")),
     kind("kai.scheduler/v1alpha1", "Topology", "topologies")
         .of_the_cluster()

@@ -124,3 +124,16 @@ static KAI: Column = Column {
     external: None,
     workload: Workload::TrainJobs,
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_column_declares_can_be_shown() {
+        for target in TARGETS {
+            let cannot = |feature: &&Feature| !feature.shown_by().any(|clause| target.owes(clause));
+            assert_eq!(target.features().iter().find(cannot), None, "{target}");
+        }
+    }
+}

@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::alone::Load;
-use super::figures::{Bindings, Figures, Took};
+use super::figures::{Bindings, Figures, Took, processor_of_all};
 use super::shapes::set_of;
 
 /// Between two looks at everything.
@@ -42,7 +42,7 @@ pub(super) async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         .map_err(|error| Stop::Refused { action: "read the sets".into(), reason: error.to_string() })?;
     test.take_baseline().await?;
     warm_up(test).await?;
-    let before = Took::of(test.local()?, Part::Controller);
+    let (before, all_before) = (Took::of(test.local()?, Part::Controller), processor_of_all(test.local()?));
     let begin = Timestamp::now();
     let mut sets: BTreeMap<String, Vec<Gang>> = BTreeMap::new();
     for document in documents {
@@ -62,20 +62,25 @@ pub(super) async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let history = test.history();
     let mut figures = Figures::of(pods, sets.values().flatten().count(), sets.len());
     figures.of_operator(Bindings::of(&history), begin, &history, before, test.local()?);
+    let with_operator = processor_of_all(test.local()?).saturating_sub(all_before);
     let load = Load::of(&history);
     drop(history);
+    figures.of_writes(&test.local()?.operator_writes(&test.namespace, begin)?);
     figures.deletion(delete(test, limit).await?, test.local()?);
     test.mark(SharedMark::Measured, figures.detail());
     test.until_nothing_left().await?;
     // The operator would see pods that it did not make; what it does about them is not what is measured.
     test.take_away(Part::Controller).await?;
+    let before = processor_of_all(test.local()?);
     let alone = load.measure(test, limit).await;
+    let alone_took = processor_of_all(test.local()?).saturating_sub(before);
     test.start_ready(Part::Controller).await?;
     match alone {
         Ok(alone) => figures.of_scheduler(alone, test.local()?),
         // It is no verdict, and takes none away.
         Err(stop) => figures.without_scheduler(&stop.to_string()),
     }
+    figures.of_all(with_operator, alone_took);
     test.mark(SharedMark::Measured, figures.detail());
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use conformance_cluster::local::{LocalCluster, Part};
+use conformance_cluster::local::{LocalCluster, OperatorWrite, Part};
 use conformance_cluster::{peak_memory, processor_time};
 use conformance_history::History;
 use jiff::Timestamp;
@@ -64,6 +64,12 @@ impl Took {
     }
 }
 
+/// Processor time that every part of the cluster and this process have taken by now.
+pub(super) fn processor_of_all(cluster: &LocalCluster) -> Duration {
+    let parts = cluster.parts().into_iter().map(|part| Took::of(cluster, part).processor).sum::<Duration>();
+    parts + processor_time::of_process(std::process::id()).unwrap_or_default()
+}
+
 /// All that was measured, by the names that the report has.
 pub(super) struct Figures {
     pods: usize,
@@ -99,6 +105,27 @@ impl Figures {
         self.put("longestInPartSeconds", bindings.longest_in_part.as_secs_f64());
         let took = Took::of(cluster, Part::Controller).processor.saturating_sub(before.processor);
         self.put("operatorProcessorSeconds", took.as_secs_f64());
+    }
+
+    /// What the operator has written, refused or not, until everything had converged.
+    pub(super) fn of_writes(&mut self, writes: &[OperatorWrite]) {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for write in writes {
+            *counts.entry(format!("{} {}", write.verb, write.resource)).or_default() += 1;
+        }
+        let counts: Map<String, Value> =
+            counts.into_iter().map(|(what, count)| (what, count.into())).collect();
+        self.found.insert("operatorWrites".into(), counts.into());
+        self.put("operatorWritesPerPod", writes.len() as f64 / self.pods.max(1) as f64);
+    }
+
+    /// What all programs took with the operator, and with the scheduler alone, if that has bound all.
+    pub(super) fn of_all(&mut self, with: Duration, alone: Duration) {
+        self.put("processorSecondsOfAll", with.as_secs_f64());
+        if self.found.contains_key("schedulerAloneSeconds") {
+            self.put("schedulerAloneProcessorSecondsOfAll", alone.as_secs_f64());
+            self.put("processorRatio", with.as_secs_f64() / alone.as_secs_f64().max(0.001));
+        }
     }
 
     /// When everything is gone: the operator's memory, and that of each other part, at their most.
@@ -192,6 +219,24 @@ mod tests {
         assert_eq!(bindings.seconds_since(Timestamp::UNIX_EPOCH), 4.0);
         assert_eq!(bindings.longest_in_part, Duration::from_secs(3));
         assert_eq!(Bindings::of(&Story::flat().added(pod("a", "x", None)).end()), None);
+    }
+
+    #[test]
+    fn writes_count_by_what_they_are() {
+        let write = |verb: &str, resource: &str, code| OperatorWrite {
+            verb: verb.into(),
+            group: String::new(),
+            resource: resource.into(),
+            name: "a".into(),
+            code,
+            at: Timestamp::UNIX_EPOCH,
+        };
+        let mut figures = Figures::of(2, 1, 1);
+        let patches = [write("patch", "pods", 200), write("patch", "pods", 409)];
+        figures.of_writes(&[&patches[..], &[write("create", "pods", 201)]].concat());
+        let found = figures.detail();
+        assert_eq!(found["operatorWrites"], json!({"create pods": 1, "patch pods": 2}));
+        assert_eq!(found["operatorWritesPerPod"], json!(1.5));
     }
 
     #[rstest::rstest]

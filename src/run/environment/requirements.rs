@@ -85,6 +85,10 @@ impl Environment {
                 target.acts_on_any_pod_gang(),
                 "it makes PodGangs by hand, and this operator declares that it acts on those of PodCliqueSets only",
             ),
+            Need::TrainerPlugin => (
+                spec.trainer.as_ref().is_some_and(|trainer| trainer.plugin),
+                "the trainer has the KAI plugin inside, and no program of its own for it",
+            ),
         };
         (!has).then_some(otherwise)
     }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use conformance_cluster::existing::Connection;
 use conformance_cluster::kind::KindSpec;
 use conformance_cluster::local::{ClusterSpec, Programs};
 use conformance_contract::target::Target;
@@ -54,12 +55,8 @@ pub enum Origin {
     Up(PathBuf),
     /// An existing cluster that the harness did not start.
     Existing {
-        /// How to reach it.
-        kubeconfig: PathBuf,
-        /// Whether other workloads there are no obstacle.
-        beside_others: bool,
-        /// The label of nodes there that cases may have, `KEY=VALUE`; without one they are simulated.
-        nodes_where: Option<String>,
+        /// How it is used.
+        connection: Connection,
         /// Whether all its kinds are in one etcd, so that their resourceVersions are in one order.
         one_etcd: bool,
     },

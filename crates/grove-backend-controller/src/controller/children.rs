@@ -119,9 +119,7 @@ where
         }
         let (context, found) = (self.context, Arc::clone(found));
         let patch = (self.change)(&found, wanted)?;
-        Ok(patch.map(|patch| {
-            async move { writes::patch(&context.client, &*found, &patch).await.map(drop) }.boxed()
-        }))
+        Ok(patch.map(|patch| async move { writes::patch(context, &*found, &patch).await }.boxed()))
     }
 
     fn is_ours(&self, found: &K) -> bool {

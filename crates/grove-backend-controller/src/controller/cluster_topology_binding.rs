@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use grove_api::{ClusterTopologyBinding, ClusterTopologyBindingStatus};
-use kube::runtime::controller::Action;
 use serde_json::json;
 
 use super::cluster_topology_binding_status::{Report, Standing, drift, status};
 use super::context::Context;
 use super::error::ReconcileError;
 use super::json_diff::merge_patch;
+use super::reconcile_loop::Action;
 use super::writes;
 use crate::backend::{BackendError, SchedulerBackend, TopologyBackend, TopologyState, TopologyView};
 

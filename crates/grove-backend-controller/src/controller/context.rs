@@ -10,12 +10,14 @@ use kube::{Client, ResourceExt};
 use super::caches::Caches;
 use super::events::Events;
 use super::faults::Faults;
+use super::flow::Flow;
 use super::init_access::InitAccess;
 use super::metrics::Metrics;
 use super::pod_clique::Expectations;
 use super::pod_gang_status::Wordings;
 use super::queues::Queues;
 use super::remembered_replicas::RememberedReplicas;
+use super::written_versions::WrittenVersions;
 use crate::backend::{Registry, Served, generation};
 use crate::controller::namespace_termination::EndingNamespaces;
 
@@ -37,8 +39,12 @@ pub(super) struct Context {
     pub synced: SyncedGangs,
     /// When the words of statuses may change.
     pub wordings: Wordings,
+    /// How much is under way.
+    pub flow: Flow,
     /// Pods written but not yet in the cache.
     pub expectations: Expectations,
+    /// Versions written but not yet in the cache.
+    pub written: WrittenVersions,
     /// Replicas of PodCliques that were deleted by hand.
     pub remembered: RememberedReplicas,
     /// For which PodCliqueSets init containers can see pods.

@@ -15,7 +15,6 @@ use grove_api::names::{self, CONDITION_MIN_AVAILABLE_BREACHED};
 use grove_api::{PodClique, PodCliqueScalingGroup, PodCliqueSet};
 use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
-use kube::runtime::controller::Action;
 
 use super::caches::of;
 use super::context::Context;
@@ -25,6 +24,7 @@ use super::faults::Faults;
 use super::generations::{self, Cause, of_replica};
 use super::ownership::is_controlled_by;
 use super::pod_clique_status::held_since;
+use super::reconcile_loop::Action;
 use super::{conditions, half_gangs, writes};
 use crate::backend::generation;
 
@@ -249,7 +249,7 @@ impl Replica {
             cliques.flat_map(|(pclq, _)| context.caches.pods.indexed(&of(&namespace, &pclq.name_any())));
         let highest = pods.map(|pod| generation::of_pod(&pod)).max().unwrap_or(0);
         let next = generation::of_gang(&base).max(highest) + 1;
-        writes::patch(&context.client, &*base, &generations::next_of_gang(&base, next)).await?;
+        writes::patch(context, &*base, &generations::next_of_gang(&base, next)).await?;
         if !context.faults.recycles_uncounted {
             context.metrics.recycled(&namespace, 1);
         }
@@ -307,7 +307,7 @@ impl Group {
             return Ok(());
         }
         let patch = generations::next_of_replicas(&self.pcsg, Cause::Breach, replicas);
-        writes::patch(&context.client, &*self.pcsg, &patch).await?;
+        writes::patch(context, &*self.pcsg, &patch).await?;
         context.metrics.recycled(&self.pcsg.namespace().unwrap_or_default(), replicas.len());
         for j in replicas {
             let group = self.pcsg.name_any();

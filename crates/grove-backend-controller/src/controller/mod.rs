@@ -5,9 +5,9 @@
 //! of its own.
 //!
 //! - `program`: start and end; `configuration`: the configuration file; `install`: manifests
-//! - `informer`, `caches`, `triggers`, `queues`, `reconcilers`, `reconcile_loop`: from a watch event to a
+//! - `informer`, `caches`, `triggers`, `queues`, `reconcilers`, `reconcile_loop`, `agenda`: from a watch event to a
 //!   reconciliation
-//! - `context`: what reconcilers share; `ownership`: who owns what
+//! - `context`: what reconcilers share; `ownership`: who owns what; `flow`: how much is under way
 //! - `pod_clique_set`, `pod_clique_scaling_group`, `pod_clique`, `pod_gang`, `cluster_topology_binding`:
 //!   reconcilers of objects
 //! - `pod_clique_set_status`, `scaling_group_status`, `pod_clique_status`, `pod_gang_status`: reconcilers of status;
@@ -22,11 +22,12 @@
 //!   which generation; `duration`: how long
 //! - `rolling_update`: what an update takes down next; `update_view`: what that is decided on
 //! - `startup_order`: who waits for whom; `startup_wait`: which of them are not Ready yet; `init_access`: what it takes to see them
-//! - `children`, `writes`, `json_diff`: writing no more than what differs
+//! - `children`, `writes`, `json_diff`: writing no more than what differs; `written_versions`: what the caches do not show yet
 //! - `admission`: webhooks; `servers`: the HTTP sides; `leader`: one leader at a time
 //! - `events`, `metrics`, `api_layer`: what it reports; `faults`, `fault_injection`: how it is made to fail
 
 pub mod admission;
+mod agenda;
 mod api_layer;
 mod autoscaler;
 mod caches;
@@ -41,6 +42,7 @@ mod error;
 mod events;
 mod fault_injection;
 mod faults;
+mod flow;
 mod gang_composition;
 mod gang_termination;
 mod gang_view;
@@ -83,6 +85,7 @@ mod topology_translation;
 mod triggers;
 mod update_view;
 mod writes;
+mod written_versions;
 
 pub use configuration::{Configuration, ConfigurationError};
 pub use faults::{Fault, Faults};

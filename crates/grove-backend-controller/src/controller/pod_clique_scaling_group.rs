@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use grove_api::{PodClique, PodCliqueScalingGroup, PodCliqueSet, PodCliqueTemplateSpec, names};
 use kube::ResourceExt;
-use kube::runtime::controller::Action;
 
 use super::caches::of_group;
 use super::children::{self, Children};
@@ -17,6 +16,7 @@ use super::generations::{self, Cause};
 use super::ownership::owner_reference;
 use super::pod_clique_object::{CliquePosition, pod_clique};
 use super::pod_gang_names::PodGangNames;
+use super::reconcile_loop::Action;
 use super::update_view::{GroupView, is_in_turn};
 use super::{previous_template, writes};
 use crate::backend::Served;
@@ -96,7 +96,7 @@ async fn take_down(
         return Ok(());
     }
     let patch = generations::next_of_replicas(&group.pcsg, Cause::Update, &due);
-    writes::patch(&context.client, &*group.pcsg, &patch).await.map(drop)
+    writes::patch(context, &*group.pcsg, &patch).await
 }
 
 /// The PodCliques of every replica of the group.

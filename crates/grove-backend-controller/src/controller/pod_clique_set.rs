@@ -13,7 +13,6 @@ use grove_api::names::ANNOTATION_GENERATION;
 use grove_api::{
     ClusterTopologyBinding, PodCliqueScalingGroupConfig, PodCliqueSet, PodGang, TopologyLevel, names,
 };
-use kube::runtime::controller::Action;
 use kube::{Api, ResourceExt};
 
 use super::caches::of;
@@ -22,6 +21,7 @@ use super::context::Context;
 use super::error::ReconcileError;
 use super::gang_composition::{self, GangShape};
 use super::generations::of_replica;
+use super::reconcile_loop::Action;
 use super::topology_translation::topology_name;
 use super::{
     autoscaler, init_access, pod_clique_set_objects as objects, pod_gang_object, previous_template,

@@ -13,7 +13,6 @@ use grove_api::{
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
-use kube::runtime::controller::Action;
 
 use super::caches::of;
 use super::conditions::{self, Verdict};
@@ -24,6 +23,7 @@ use super::minimums;
 use super::ownership::is_controlled_by;
 use super::pod_clique_object::generation_hash;
 use super::pod_clique_status::selector_text;
+use super::reconcile_loop::Action;
 use super::rolling_update::{Standing, replica_in_turn};
 use super::scaling_group_status::{is_available, is_updated};
 use super::topology_translation::{constraints, topology_name, unknown_domains};
@@ -65,7 +65,7 @@ pub(super) async fn reconcile(
         status.observed_generation = pcs.metadata.generation;
     }
     if let Some(patch) = merge_patch(&serde_json::to_value(&before)?, &serde_json::to_value(&status)?) {
-        writes::patch_status_of_version(&context.client, &*pcs, &patch).await?;
+        writes::patch_status_of_version(&context, &*pcs, &patch).await?;
         let ended = |status: &PodCliqueSetStatus| {
             let progress = status.update_progress.as_ref()?;
             Some((progress.update_started_at.clone(), progress.update_ended_at.clone()?))

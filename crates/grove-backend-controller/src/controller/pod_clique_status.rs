@@ -13,7 +13,6 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::ResourceExt;
-use kube::runtime::controller::Action;
 
 use super::conditions::{self, Verdict};
 use super::context::Context;
@@ -21,9 +20,14 @@ use super::error::ReconcileError;
 use super::faults::Faults;
 use super::gang_view::{has_condition, is_bound, is_former, is_live, is_ready, own_pods};
 use super::json_diff::merge_patch;
-use super::update_view::{CliqueView, is_in_turn, may_follow, rolls, selected, taken_down, told_generation};
+use super::reconcile_loop::Action;
+use super::update_view::{
+    CliqueView, is_in_turn, is_of_update, may_follow, rolls, selected, taken_down, told_generation,
+};
 use super::{startup_wait, writes};
 
+/// How old a PodClique is before its status says that pods are missing.
+const CREATION: Duration = Duration::from_secs(2);
 /// Reason of the event on a PodClique that has lost every pod that was scheduled.
 const REASON_ALL_LOST: &str = "AllScheduledReplicasLost";
 
@@ -38,6 +42,9 @@ pub(super) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
     let Some(pcs) = context.caches.root_of(&pclq) else { return Ok(Action::await_change()) };
     let generation = context.caches.generation_of(&pcs, &pclq);
     let pods = own_pods(&context.caches, &pclq);
+    if let Some(rest) = still_made(&pclq, pods.len(), Timestamp::now()) {
+        return Ok(Action::requeue(rest));
+    }
     let mut status =
         status(&spoiled(&pclq, &context.faults), &pcs.name_any(), &pods, generation, &context.faults);
     let wait = startup_wait::verdict(&context.caches, &pcs, &pclq, &pods, &status.conditions);
@@ -56,13 +63,17 @@ pub(super) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
     let complete = status.replicas == pclq.spec.replicas && status.updated_replicas == status.replicas;
     if complete {
         status.current_pod_template_hash = pclq.labels().get(LABEL_POD_TEMPLATE_HASH).cloned();
-        if let Some(generation) = current.then(|| told_generation(&pcs)).flatten() {
+        let is_told = status
+            .current_pod_clique_set_generation_hash
+            .as_ref()
+            .is_some_and(|told| is_of_update(&pcs, told));
+        if let Some(generation) = (current && !is_told).then(|| told_generation(&pcs)).flatten() {
             status.current_pod_clique_set_generation_hash = Some(generation);
         }
     }
     let before = pclq.status.clone().unwrap_or_default();
     if let Some(patch) = merge_patch(&serde_json::to_value(&before)?, &serde_json::to_value(&status)?) {
-        writes::patch_status_of_version(&context.client, &*pclq, &patch).await?;
+        writes::patch_status_of_version(&context, &*pclq, &patch).await?;
     }
     match (before.scheduled_replicas, status.scheduled_replicas) {
         (1.., 0) => context.events.warn(&*pclq, REASON_ALL_LOST, "no pod of it is scheduled any more").await,
@@ -73,6 +84,15 @@ pub(super) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
         return Ok(Action::requeue(Duration::from_secs(1)));
     }
     Ok(Action::await_change())
+}
+
+/// For how long nothing is said yet of a PodClique whose pods are being made, each of which would change what is said.
+fn still_made(pclq: &PodClique, pods: usize, now: Timestamp) -> Option<Duration> {
+    let is_told = pclq.status.as_ref().is_some_and(|status| !status.conditions.is_empty());
+    let wanted = usize::try_from(pclq.spec.replicas).unwrap_or(0);
+    let age = now.duration_since(pclq.metadata.creation_timestamp.as_ref()?.0);
+    let left = CREATION.checked_sub(Duration::try_from(age).unwrap_or_default())?;
+    (!is_told && pods < wanted && !left.is_zero()).then_some(left)
 }
 
 /// How far the update of a PodClique has come, and which pod of it is the next to go. A member of a scaling group goes with
@@ -87,7 +107,8 @@ fn progress(
     let pclq = &clique.pclq;
     let before = pclq.status.as_ref().and_then(|status| status.update_progress.clone());
     let is_updated = pcs.status.as_ref().is_some_and(|status| status.update_progress.is_some());
-    let Some(generation) = told_generation(pcs).filter(|_| is_updated) else { return before };
+    // The hash of all templates takes longer than the rest, and most sets are never updated.
+    let Some(generation) = is_updated.then(|| told_generation(pcs)).flatten() else { return before };
     let template = pclq.labels().get(LABEL_POD_TEMPLATE_HASH).cloned().unwrap_or_default();
     let is_same = |before: &PodCliqueUpdateProgress| {
         (&before.pod_clique_set_generation_hash, &before.pod_template_hash) == (&generation, &template)
@@ -351,6 +372,26 @@ mod tests {
         assert_eq!(written[0].1["metadata"]["resourceVersion"], "7", "of that version and no other");
         assert_eq!(written[0].1["status"]["scheduledReplicas"], 1);
         assert_eq!(written[0].1["status"]["readyReplicas"], ready);
+    }
+
+    #[rstest::rstest]
+    #[case::being_made(1, 2, false, Some(1))]
+    #[case::all_made(1, 3, false, None)]
+    #[case::for_long(2, 0, false, None)]
+    #[case::told_before(1, 2, true, None)]
+    fn what_is_being_made_is_not_told(
+        #[case] age: i64,
+        #[case] pods: usize,
+        #[case] is_told: bool,
+        #[case] seconds: Option<u64>,
+    ) {
+        let mut pclq = pclq(None);
+        pclq.metadata.creation_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
+        if is_told {
+            pclq.status = Some(status(&pclq, "wl", &[], 0, &Faults::default()));
+        }
+        let now = Timestamp::from_second(age).unwrap();
+        assert_eq!(still_made(&pclq, pods, now), seconds.map(Duration::from_secs));
     }
 
     /// Three pods are wanted, of which two are needed.

@@ -10,13 +10,13 @@ use std::time::Duration;
 use grove_api::PodGang;
 use grove_api::names::{CONDITION_INITIALIZED, REASON_PODS_CREATED, REASON_PODS_CREATION_PENDING};
 use kube::ResourceExt;
-use kube::runtime::controller::Action;
 use serde_json::json;
 
 use super::conditions::{self, Verdict};
 use super::context::Context;
 use super::error::ReconcileError;
 use super::gang_view::GangView;
+use super::reconcile_loop::Action;
 use super::writes;
 use crate::backend::{BackendError, GangState, SchedulerBackend, Served};
 use crate::controller::fault_injection::{create_foreign_resource, delete_workload_of_old, touch_workload};
@@ -93,7 +93,7 @@ impl Gang<'_> {
         if podgroups != self.pod_gang.spec.podgroups {
             let version = &self.pod_gang.metadata.resource_version;
             let patch = json!({"metadata": {"resourceVersion": version}, "spec": {"podgroups": podgroups}});
-            writes::patch(&self.context.client, self.pod_gang, &patch).await?;
+            writes::patch(self.context, self.pod_gang, &patch).await?;
             return Ok(());
         }
         match initialized {
@@ -183,7 +183,7 @@ impl Gang<'_> {
             "metadata": {"resourceVersion": self.pod_gang.metadata.resource_version},
             "status": {"phase": status.phase, "conditions": conditions},
         });
-        writes::patch_status(&self.context.client, self.pod_gang, &patch).await
+        writes::patch_status(self.context, self.pod_gang, &patch).await
     }
 
     /// The fault `write-on-reconcile`: a new second, a new value.
@@ -191,7 +191,7 @@ impl Gang<'_> {
         let now = jiff::Timestamp::now().as_second().to_string();
         if self.pod_gang.annotations().get(ANNOTATION_RECONCILED_AT) != Some(&now) {
             let patch = json!({"metadata": {"annotations": {ANNOTATION_RECONCILED_AT: now}}});
-            writes::patch(&self.context.client, self.pod_gang, &patch).await?;
+            writes::patch(self.context, self.pod_gang, &patch).await?;
         }
         Ok(Action::requeue(Duration::from_secs(1)))
     }

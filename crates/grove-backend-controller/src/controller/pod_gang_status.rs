@@ -17,7 +17,6 @@ use grove_api::{PodClique, PodGang, PodGangPhase};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt;
-use kube::runtime::controller::Action;
 
 use super::conditions::{self, Verdict};
 use super::context::Context;
@@ -27,6 +26,7 @@ use super::json_diff::merge_patch;
 use super::pod_clique::REASON_POD_CREATE_FAILED;
 use super::pod_clique_status::held_since;
 use super::pod_gang::REASON_SYNC_FAILED;
+use super::reconcile_loop::Action;
 use super::writes;
 use crate::backend::Served;
 
@@ -67,7 +67,7 @@ pub(super) async fn reconcile(
     status.phase = gang.phase();
     if let Some(patch) = merge_patch(&serde_json::to_value(&before)?, &serde_json::to_value(&status)?) {
         context.wordings.written(&pod_gang);
-        writes::patch_status_of_version(&context.client, &*pod_gang, &patch).await?;
+        writes::patch_status_of_version(&context, &*pod_gang, &patch).await?;
     }
     if gang.is_scheduled() {
         let was_bound = conditions::is_true(&before.conditions, CONDITION_POD_GANG_SCHEDULED);

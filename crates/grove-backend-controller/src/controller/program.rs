@@ -26,6 +26,7 @@ use super::configuration::{Configuration, ConfigurationError};
 use super::context::{Context, SyncedGangs};
 use super::events::Events;
 use super::faults::Faults;
+use super::flow::Flow;
 use super::init_access::InitAccess;
 use super::install::{MUTATING_CONFIGURATIONS, SECRET, VALIDATING_CONFIGURATIONS};
 use super::leader::Candidate;
@@ -37,6 +38,7 @@ use super::reconcilers::reconcile;
 use super::remembered_replicas::RememberedReplicas;
 use super::servers::{self, Readiness};
 use super::triggers;
+use super::written_versions::WrittenVersions;
 use crate::controller::fault_injection::SpoilingLayer;
 use crate::controller::namespace_termination::EndingNamespaces;
 
@@ -160,7 +162,9 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         metrics,
         synced: SyncedGangs::default(),
         wordings: Wordings::default(),
+        flow: Flow::default(),
         expectations: Expectations::default(),
+        written: WrittenVersions::default(),
         remembered: RememberedReplicas::default(),
         init_access: InitAccess::default(),
         init_image: configuration.init_image().to_owned(),

@@ -1,23 +1,22 @@
-//! Runs one reconciler: kube's applier with growing pauses after failures, metrics and logs.
+//! Runs one reconciler: each object in a task of its own, with growing pauses after failures, metrics and logs.
 //!
-//! The applier never reconciles one object twice at a time, and folds requests that arrive meanwhile into
-//! one.
+//! Not kube's applier: that gives out what waits in any order, polls all that is under way whenever one of them wakes, and does
+//! so in one task. With thousands of objects the first costs the order in which gangs were begun, the others most of a processor.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use futures::stream::{self, BoxStream, FuturesUnordered};
-use futures::{FutureExt, Stream, StreamExt};
+use futures::StreamExt;
 use kube::Resource;
-use kube::runtime::controller::{Action, Config};
 use kube::runtime::reflector::{ObjectRef, Store};
-use kube::runtime::{applier, controller};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
 use webhook_server::told;
 
+use super::agenda::Agenda;
 use super::context::Context;
 use super::error::ReconcileError;
 use super::queues::Inbox;
@@ -27,20 +26,68 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
+/// When a cache is looked at again that did not show what was written.
+const LOOK_AGAIN: Duration = Duration::from_millis(25);
+
+/// What becomes of an object that was reconciled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Action {
+    again: Option<Duration>,
+}
+
+impl Action {
+    /// It is reconciled again when something about it changes.
+    pub(crate) const fn await_change() -> Self {
+        Self { again: None }
+    }
+
+    /// It is reconciled again after that time, or before if something about it changes.
+    pub(crate) const fn requeue(after: Duration) -> Self {
+        Self { again: Some(after) }
+    }
+}
+
 /// How one reconciler runs.
 pub(super) struct Settings {
     /// Name in logs and metrics.
     pub name: &'static str,
     /// Objects reconciled at a time.
-    pub concurrency: u16,
+    pub concurrency: usize,
     /// How long changes gather before an object is reconciled.
-    pub gather: Duration,
+    pub gather: Gather,
+    /// Whether an object waits until the cache shows what this program has written of it.
+    pub after_own_writes: bool,
+}
+
+/// How long changes of an object gather. It is reconciled so long after it was asked for, however often it is asked for again
+/// meanwhile. (A debounce would begin anew each time, and one that is asked for without a pause would never come.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Gather {
+    /// At least.
+    pub least: Duration,
+    /// For each other object that gathers: the more there is to do, the more of it is done at once.
+    pub each: Duration,
+    /// At most.
+    pub most: Duration,
+}
+
+impl Gather {
+    /// Not at all.
+    pub(super) const NONE: Self = Self { least: Duration::ZERO, each: Duration::ZERO, most: Duration::ZERO };
+
+    fn pause(self, waiting: usize) -> Duration {
+        let all = self.each.saturating_mul(u32::try_from(waiting).unwrap_or(u32::MAX));
+        all.min(self.most).max(self.least)
+    }
 }
 
 /// Consecutive failures by object.
 type Failures<K> = Arc<Mutex<HashMap<ObjectRef<K>, u32>>>;
 
 /// Runs until `stop` says true and what has begun is done.
+///
+/// # Panics
+/// If a reconciliation does.
 pub(super) async fn run<K, R, F>(
     settings: Settings,
     store: Store<K>,
@@ -50,96 +97,88 @@ pub(super) async fn run<K, R, F>(
     reconcile: R,
 ) where
     K: Resource<DynamicType = ()> + Clone + Send + Sync + 'static,
-    R: Fn(Arc<K>, Arc<Context>) -> F + Send + Sync + 'static,
+    R: Fn(Arc<K>, Arc<Context>) -> F,
     F: Future<Output = Result<Action, ReconcileError>> + Send + 'static,
 {
-    let name = settings.name;
+    let Settings { name, concurrency, gather, after_own_writes } = settings;
     let failures = Failures::<K>::default();
-    let counted = Arc::clone(&failures);
-    let queue = gathered(inbox.take_until(told(stop).boxed()), settings.gather);
-    let queue = queue.map(Ok::<_, std::convert::Infallible>);
-    let one = move |object: Arc<K>, context: Arc<Context>| {
-        let (begun, metrics) = (Instant::now(), context.metrics.clone());
-        let reference = ObjectRef::from_obj(&*object);
-        let (work, counted) = (reconcile(object, Arc::clone(&context)), Arc::clone(&counted));
-        async move {
-            let namespace = reference.namespace.clone().unwrap_or_default();
-            if let Some(rest) = context.ending.rest(&namespace) {
-                return Ok(Action::requeue(rest));
+    let mut inbox = Box::pin(inbox.take_until(told(stop))).fuse();
+    let (mut agenda, mut tasks) = (Agenda::default(), JoinSet::new());
+    while !inbox.is_done() || !tasks.is_empty() {
+        let is_open = !inbox.is_done();
+        while is_open && tasks.len() < concurrency {
+            let Some(object) = agenda.take(Instant::now()) else { break };
+            let Some(found) = store.get(&object) else {
+                agenda.done(object);
+                continue;
+            };
+            if after_own_writes && context.written.is_outdated(&*found) {
+                agenda.done(object.clone());
+                agenda.ask(object, Instant::now() + LOOK_AGAIN);
+                continue;
             }
-            let result = work.await;
-            if result.as_ref().is_err_and(ReconcileError::is_namespace_gone) {
-                context.ending.note(&namespace);
-            }
-            let result = quiet_if_namespace_gone(result, &reference);
-            metrics.reconciled(name, begun.elapsed(), result.is_err());
-            if context.faults.failed_statuses_forgotten && name.ends_with("_status") {
-                return result.or_else(|_| Ok(Action::await_change()));
-            }
-            let mut failures = counted.lock().unwrap_or_else(PoisonError::into_inner);
-            match &result {
-                Ok(_) => drop(failures.remove(&reference)),
-                Err(error) => {
-                    *failures.entry(reference.clone()).or_default() += 1;
-                    report(name, &reference, error);
+            let work = reconcile(found, Arc::clone(&context));
+            let (context, failures) = (Arc::clone(&context), Arc::clone(&failures));
+            tasks.spawn(async move { (one(name, &object, work, &context, &failures).await, object) });
+        }
+        let next = agenda.next().filter(|_| is_open && tasks.len() < concurrency);
+        tokio::select! {
+            biased;
+            Some(ended) = tasks.join_next() => match ended {
+                Ok((action, object)) => {
+                    agenda.done(object.clone());
+                    if let Some(after) = action.again {
+                        agenda.ask(object, Instant::now() + after);
+                    }
+                }
+                // The program ends by it, as by a panic anywhere else in its reconcilers.
+                Err(error) => if let Ok(panic) = error.try_into_panic() { std::panic::resume_unwind(panic) },
+            },
+            asked = inbox.next(), if is_open => {
+                if let Some(object) = asked {
+                    let pause = gather.pause(agenda.len());
+                    agenda.ask(object, Instant::now() + pause);
                 }
             }
-            result
+            () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {}
         }
-        .boxed()
-    };
-    let after_failure = move |object: Arc<K>, _: &ReconcileError, context: Arc<Context>| {
-        if context.faults.retries_at_once {
-            return Action::requeue(FIRST_PAUSE);
-        }
-        let failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
-        Action::requeue(pause(failures.get(&ObjectRef::from_obj(&*object)).copied().unwrap_or(1)))
-    };
-    let config = Config::default().concurrency(settings.concurrency);
-    applier(one, after_failure, context, store, queue, config)
-        .for_each(|outcome| {
-            // Failures have been reported; that an object is gone is no news.
-            if let Err(error @ (controller::Error::QueueError(_) | controller::Error::RunnerError(_))) =
-                outcome
-            {
-                tracing::error!(reconciler = name, %error, "reconciler failed");
-            }
-            std::future::ready(())
-        })
-        .await;
+    }
 }
 
-/// Each object a while after it was asked for, however often it is asked for again meanwhile. (A debounce would begin anew each
-/// time, and one that is asked for without a pause would never come.)
-fn gathered<K: Resource<DynamicType = ()> + 'static>(
-    inbox: impl Stream<Item = ObjectRef<K>> + Send + 'static,
-    pause: Duration,
-) -> BoxStream<'static, ObjectRef<K>> {
-    if pause.is_zero() {
-        return inbox.boxed();
+/// One reconciliation of an object.
+async fn one<K: Resource<DynamicType = ()>>(
+    name: &'static str,
+    object: &ObjectRef<K>,
+    work: impl Future<Output = Result<Action, ReconcileError>>,
+    context: &Context,
+    failures: &Failures<K>,
+) -> Action {
+    let (begun, namespace) = (Instant::now(), object.namespace.clone().unwrap_or_default());
+    if let Some(rest) = context.ending.rest(&namespace) {
+        return Action::requeue(rest);
     }
-    let later = move |object: ObjectRef<K>| async move {
-        tokio::time::sleep(pause).await;
-        object
-    };
-    let state = (inbox.boxed().fuse(), FuturesUnordered::new(), HashSet::new());
-    stream::unfold(state, move |(mut inbox, mut waiting, mut known)| async move {
-        loop {
-            tokio::select! {
-                biased;
-                Some(object) = waiting.next() => {
-                    known.remove(&object);
-                    return Some((object, (inbox, waiting, known)));
-                }
-                asked = inbox.next(), if !inbox.is_done() => match asked {
-                    Some(object) if known.insert(object.clone()) => waiting.push(later(object)),
-                    Some(_) => {}
-                    None => return None,
-                },
-            }
+    let result = work.await;
+    if result.as_ref().is_err_and(ReconcileError::is_namespace_gone) {
+        context.ending.note(&namespace);
+    }
+    let result = quiet_if_namespace_gone(result, object);
+    context.metrics.reconciled(name, begun.elapsed(), result.is_err());
+    let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
+    match result {
+        Ok(action) => {
+            failures.remove(object);
+            action
         }
-    })
-    .boxed()
+        Err(_) if context.faults.failed_statuses_forgotten && name.ends_with("_status") => {
+            Action::await_change()
+        }
+        Err(error) => {
+            report(name, object, &error);
+            let count = failures.entry(object.clone()).or_default();
+            *count += 1;
+            Action::requeue(if context.faults.retries_at_once { FIRST_PAUSE } else { pause(*count) })
+        }
+    }
 }
 
 /// Waits until all reconcilers have ended as `stop` asked. False as soon as one ends or panics unasked: the
@@ -186,46 +225,5 @@ fn report<K: Resource<DynamicType = ()>>(reconciler: &str, object: &ObjectRef<K>
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[rstest::rstest]
-    #[case::told(true, false, true)]
-    #[case::unasked(false, false, false)]
-    #[case::panicked(false, true, false)]
-    #[tokio::test]
-    async fn no_reconciler_may_end_unasked(#[case] asked: bool, #[case] panics: bool, #[case] well: bool) {
-        let (_keep, stop) = watch::channel(asked);
-        let mut reconcilers = JoinSet::new();
-        reconcilers.spawn(async move { assert!(!panics, "as the case wants") });
-        if !asked {
-            reconcilers.spawn(std::future::pending());
-        }
-        assert_eq!(ended_as_told(reconcilers, &stop).await, well);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_is_asked_for_without_a_pause_comes_all_the_same() {
-        let asked = stream::unfold((), |()| async {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-            Some((ObjectRef::<grove_api::PodGang>::new("busy"), ()))
-        });
-        let begin = tokio::time::Instant::now();
-        let gathered = gathered(asked, Duration::from_millis(100));
-        let names: Vec<_> = gathered.take(3).map(|object| object.name).collect().await;
-        assert_eq!(names, ["busy"; 3]);
-        assert!((300..=350).contains(&begin.elapsed().as_millis()), "one in 100 ms: {:?}", begin.elapsed());
-        let none = super::gathered(stream::empty::<ObjectRef<grove_api::PodGang>>(), Duration::ZERO);
-        assert_eq!(none.count().await, 0);
-    }
-
-    #[rstest::rstest]
-    #[case(1, 50)]
-    #[case(2, 100)]
-    #[case(5, 800)]
-    #[case(9, 10_000)]
-    #[case(1000, 10_000)]
-    fn pauses_grow_up_to_a_limit(#[case] failures: u32, #[case] milliseconds: u64) {
-        assert_eq!(pause(failures), Duration::from_millis(milliseconds));
-    }
-}
+#[path = "reconcile_loop_tests.rs"]
+mod tests;

@@ -9,14 +9,22 @@ use tokio::task::JoinSet;
 use super::caches::Caches;
 use super::context::Context;
 use super::queues::Inboxes;
-use super::reconcile_loop::{Settings, ended_as_told, run};
+use super::reconcile_loop::{Gather, Settings, ended_as_told, run};
 use super::{
     cluster_topology_binding, gang_termination, pod_clique, pod_clique_scaling_group, pod_clique_set,
     pod_clique_set_status, pod_clique_status, pod_gang, pod_gang_status, scaling_group_status,
 };
 
-/// How long changes gather before a status is written.
-const STATUS_PAUSE: Duration = Duration::from_millis(250);
+/// How long changes gather before a status is written: where little is to be said, hardly; where thousands of pods come and go,
+/// long enough that one write tells of most that happens to a gang on its way to its nodes, and not so long that statuses of
+/// statuses, which follow each other, come late (STAT-02).
+const STATUS: Gather = Gather {
+    least: Duration::from_millis(250),
+    each: Duration::from_millis(20),
+    most: Duration::from_millis(1200),
+};
+/// PodCliques that are reconciled at a time. Those that make pods wait for their turn; taking gates away does not.
+const POD_CLIQUES: usize = 4096;
 
 /// Runs all reconcilers until told to stop and what has begun is done. False if one of them ends before.
 pub(super) async fn reconcile(
@@ -44,8 +52,9 @@ pub(super) async fn reconcile(
         topologies: bindings,
         ..
     } = &context.caches;
-    let at_once = |name, concurrency| Settings { name, concurrency, gather: Duration::ZERO };
-    let gathered = |name| Settings { name, concurrency: 16, gather: STATUS_PAUSE };
+    let at_once =
+        |name, concurrency| Settings { name, concurrency, gather: Gather::NONE, after_own_writes: false };
+    let gathered = |name| Settings { name, concurrency: 16, gather: STATUS, after_own_writes: true };
     context.queues.open(&context.caches);
     let (context, stop) = (|| Arc::clone(context), || stop.clone());
     let mut all = JoinSet::new();
@@ -90,7 +99,7 @@ pub(super) async fn reconcile(
         scaling_group_status::reconcile,
     ));
     all.spawn(run(
-        at_once("pod_clique", 32),
+        at_once("pod_clique", POD_CLIQUES),
         cliques.store.clone(),
         pod_cliques,
         context(),
@@ -106,7 +115,7 @@ pub(super) async fn reconcile(
         pod_clique_status::reconcile,
     ));
     all.spawn(run(
-        at_once("pod_gang", 32),
+        Settings { after_own_writes: true, ..at_once("pod_gang", 32) },
         gangs.store.clone(),
         pod_gangs,
         context(),
@@ -123,7 +132,7 @@ pub(super) async fn reconcile(
     ));
     // One at a time: where a scheduler can hold only one binding, they must not overtake each other.
     all.spawn(run(
-        Settings { name: "cluster_topology_binding", concurrency: 1, gather: STATUS_PAUSE },
+        Settings { concurrency: 1, ..gathered("cluster_topology_binding") },
         bindings.store.clone(),
         topologies,
         context(),

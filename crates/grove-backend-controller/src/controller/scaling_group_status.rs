@@ -15,7 +15,6 @@ use grove_api::{
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
-use kube::runtime::controller::Action;
 
 use super::caches::of_group;
 use super::conditions::{self, Verdict};
@@ -27,6 +26,7 @@ use super::json_diff::merge_patch;
 use super::minimums;
 use super::ownership::is_controlled_by;
 use super::pod_clique_status::{IDLE, held_since, selector_text};
+use super::reconcile_loop::Action;
 use super::update_view::{
     CliqueView, GroupView, is_in_turn, is_of_update, may_follow, rolls, told_generation,
 };
@@ -69,7 +69,10 @@ pub(super) async fn reconcile(
         members.all(|member| may_follow(&context.caches, &pcs, &member.pclq, &context.faults))
     };
     status.update_progress = progress(&pcs, &group, may_follow, &context.faults, Timestamp::now());
-    if let Some(generation) = told_generation(&pcs).filter(|_| group.is_all_new()) {
+    let is_told =
+        status.current_pod_clique_set_generation_hash.as_ref().is_some_and(|told| is_of_update(&pcs, told));
+    let is_news = !is_told && group.is_all_new();
+    if let Some(generation) = is_news.then(|| told_generation(&pcs)).flatten() {
         status.current_pod_clique_set_generation_hash = Some(generation);
     }
     if is_done {
@@ -84,7 +87,7 @@ pub(super) async fn reconcile(
     }
     let before = pcsg.status.clone().unwrap_or_default();
     if let Some(patch) = merge_patch(&serde_json::to_value(&before)?, &serde_json::to_value(&status)?) {
-        writes::patch_status_of_version(&context.client, &*pcsg, &patch).await?;
+        writes::patch_status_of_version(&context, &*pcsg, &patch).await?;
     }
     match (before.scheduled_replicas, status.scheduled_replicas) {
         (1.., 0) => {
@@ -107,7 +110,8 @@ fn progress(
     let pcsg = &group.pcsg;
     let before = pcsg.status.as_ref().and_then(|status| status.update_progress.clone());
     let is_updated = pcs.status.as_ref().is_some_and(|status| status.update_progress.is_some());
-    let Some(generation) = told_generation(pcs).filter(|_| is_updated) else { return before };
+    // The hash of all templates takes longer than the rest, and most sets are never updated.
+    let Some(generation) = is_updated.then(|| told_generation(pcs)).flatten() else { return before };
     let before = before.filter(|before| is_of_update(pcs, &before.pod_clique_set_generation_hash));
     let mut progress = before.unwrap_or(PodCliqueScalingGroupUpdateProgress {
         update_started_at: Time(now),

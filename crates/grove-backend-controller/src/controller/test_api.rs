@@ -16,6 +16,7 @@ use super::caches::{Feeds, caches};
 use super::context::{Context, SyncedGangs};
 use super::events::Events;
 use super::faults::{Fault, Faults};
+use super::flow::Flow;
 use super::informer::Feed;
 use super::init_access::InitAccess;
 use super::metrics::Metrics;
@@ -23,6 +24,7 @@ use super::pod_clique::Expectations;
 use super::pod_gang_status::Wordings;
 use super::queues::{Inboxes, queues};
 use super::remembered_replicas::RememberedReplicas;
+use super::written_versions::WrittenVersions;
 use crate::backend::{DefaultScheduler, DefaultSchedulerConfig, Registry, SchedulerBackend};
 use crate::controller::namespace_termination::EndingNamespaces;
 
@@ -61,7 +63,9 @@ impl World {
             metrics: Metrics::default(),
             synced: SyncedGangs::default(),
             wordings: Wordings::default(),
+            flow: Flow::default(),
             expectations: Expectations::default(),
+            written: WrittenVersions::default(),
             remembered: RememberedReplicas::default(),
             init_access: InitAccess::default(),
             init_image: "initc:test".to_owned(),

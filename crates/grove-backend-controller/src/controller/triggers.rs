@@ -30,6 +30,7 @@ pub(super) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
     feeds.pod_clique_sets.on_change(move |change| {
         if let Change { old: Some(old), new: None } = change {
             from.events.forget(&old.uid().unwrap_or_default());
+            from.written.forget(&old.uid().unwrap_or_default());
             from.remembered.forget(&old.uid().unwrap_or_default(), |_| true);
             from.init_access.forget(&old.uid().unwrap_or_default());
         }
@@ -69,7 +70,12 @@ pub(super) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
     let (to, from) = (queues.clone(), Arc::clone(context));
     feeds.autoscalers.on_change(move |change| autoscaler_changed(&to, &from.caches, change));
     let (to, from) = (queues.clone(), Arc::clone(context));
-    feeds.scaling_groups.on_change(move |change| scaling_group_changed(&to, &from.caches, change));
+    feeds.scaling_groups.on_change(move |change| {
+        scaling_group_changed(&to, &from.caches, change);
+        if let Change { old: Some(old), new: None } = change {
+            from.written.forget(&old.uid().unwrap_or_default());
+        }
+    });
     let (to, from) = (queues.clone(), Arc::clone(context));
     feeds.pod_cliques.on_change(move |change| {
         match change {
@@ -85,6 +91,7 @@ pub(super) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
         pod_clique_changed(&to, &from.caches, change);
         if let Change { old: Some(old), new: None } = change {
             from.expectations.forget(&old.uid().unwrap_or_default());
+            from.written.forget(&old.uid().unwrap_or_default());
             from.events.forget(&old.uid().unwrap_or_default());
         }
     });
@@ -94,6 +101,7 @@ pub(super) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
         if let Change { old: Some(old), new: None } = change {
             from.synced.forget(&old.uid().unwrap_or_default());
             from.wordings.forget(&old.uid().unwrap_or_default());
+            from.written.forget(&old.uid().unwrap_or_default());
             from.metrics.forget(&old.uid().unwrap_or_default());
             from.events.forget(&old.uid().unwrap_or_default());
         }

@@ -1,16 +1,26 @@
 //! Writes to the API server, each with a name for what it does.
+//!
+//! What a write has made of an object comes by the watch. The answer is not asked for in full, and no more of it is read than the
+//! version: to the API server and to this program all of it would be as much work again as the write.
 
 use std::fmt::Debug;
 
+use http::HeaderValue;
+use http::header::ACCEPT;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, Preconditions};
-use kube::core::{ClusterResourceScope, NamespaceResourceScope};
+use kube::core::request::Error as BuildError;
+use kube::core::{ClusterResourceScope, NamespaceResourceScope, Request};
 use kube::{Client, Resource, ResourceExt};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::context::Context;
 use super::error::ReconcileError;
 use super::ownership::is_controlled_by;
+
+/// No more of an object than its metadata.
+const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
 /// Kinds that this controller writes.
 pub(super) trait Writable:
@@ -32,6 +42,36 @@ pub(super) fn api<K: Writable>(client: &Client, object: &impl ResourceExt) -> Ap
     Api::namespaced(client.clone(), &object.namespace().unwrap_or_default())
 }
 
+/// Requests about objects of that kind where this one is.
+pub(super) fn requests<K: Resource<DynamicType = ()>>(object: &impl ResourceExt) -> Request {
+    Request::new(K::url_path(&(), object.namespace().as_deref()))
+}
+
+/// Sends a write, and gives the version that it has made where the answer tells it.
+pub(super) async fn send(
+    client: &Client,
+    request: Result<http::Request<Vec<u8>>, BuildError>,
+) -> Result<Option<String>, kube::Error> {
+    let mut request = request.map_err(kube::Error::BuildRequest)?;
+    request.headers_mut().insert(ACCEPT, HeaderValue::from_static(METADATA));
+    let answer = client.request_text(request).await?;
+    let answer: Option<Answer> = serde_json::from_str(&answer).ok();
+    Ok(answer.and_then(|answer| answer.metadata.resource_version))
+}
+
+/// What of an answer is read.
+#[derive(Deserialize)]
+struct Answer {
+    metadata: AnswerMetadata,
+}
+
+/// Of its metadata.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AnswerMetadata {
+    resource_version: Option<String>,
+}
+
 fn failed<K: Resource<DynamicType = ()>>(verb: &str, object: &K, source: kube::Error) -> ReconcileError {
     let name = match object.namespace() {
         Some(namespace) => format!("{namespace}/{}", object.name_any()),
@@ -51,12 +91,12 @@ pub(super) async fn create<K: Writable>(
     object: &K,
     owner: &impl ResourceExt,
 ) -> Result<(), ReconcileError> {
-    let api = api::<K>(client, object);
-    match api.create(&PostParams::default(), object).await {
+    let body = serde_json::to_vec(object)?;
+    match send(client, requests::<K>(object).create(&PostParams::default(), body)).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.is_already_exists() => {
-            let found =
-                api.get_opt(&object.name_any()).await.map_err(|error| failed("get", object, error))?;
+            let found = api::<K>(client, object).get_opt(&object.name_any()).await;
+            let found = found.map_err(|error| failed("get", object, error))?;
             if found.is_some_and(|found| is_controlled_by(&found, owner)) {
                 return Ok(());
             }
@@ -69,28 +109,32 @@ pub(super) async fn create<K: Writable>(
 
 /// Sends a JSON merge patch.
 pub(super) async fn patch<K: Writable>(
-    client: &Client,
+    context: &Context,
     object: &K,
     patch: &Value,
-) -> Result<K, ReconcileError> {
-    let api = api::<K>(client, object);
-    let patched = api.patch(&object.name_any(), &PatchParams::default(), &Patch::Merge(patch)).await;
-    patched.map_err(|error| failed("patch", object, error))
+) -> Result<(), ReconcileError> {
+    let (name, patch) = (object.name_any(), Patch::Merge(patch));
+    let request = requests::<K>(object).patch(&name, &PatchParams::default(), &patch);
+    let version = send(&context.client, request).await.map_err(|error| failed("patch", object, error))?;
+    context.written.note(object, version.as_deref());
+    Ok(())
 }
 
 /// Sends a JSON merge patch to the status.
 pub(super) async fn patch_status<K: Writable>(
-    client: &Client,
+    context: &Context,
     object: &K,
     patch: &Value,
 ) -> Result<(), ReconcileError> {
-    patch_status_in(api::<K>(client, object), object, patch).await
+    let version = patch_status_of(&context.client, object, patch).await?;
+    context.written.note(object, version.as_deref());
+    Ok(())
 }
 
 /// As [`patch_status`], of a status that was computed from this version of the object, and for no other: what a patch leaves
 /// out because a stale cache has it already may have been written otherwise meanwhile. A conflict is tried again.
 pub(super) async fn patch_status_of_version<K: Writable>(
-    client: &Client,
+    context: &Context,
     object: &K,
     status: &Value,
 ) -> Result<(), ReconcileError> {
@@ -98,7 +142,7 @@ pub(super) async fn patch_status_of_version<K: Writable>(
     if let Some(version) = object.resource_version() {
         patch["metadata"]["resourceVersion"] = version.into();
     }
-    patch_status(client, object, &patch).await
+    patch_status(context, object, &patch).await
 }
 
 /// As [`patch_status`], of an object without a namespace.
@@ -108,18 +152,21 @@ pub(super) async fn patch_cluster_status<K>(
     patch: &Value,
 ) -> Result<(), ReconcileError>
 where
-    K: Resource<DynamicType = (), Scope = ClusterResourceScope> + Clone + Debug + DeserializeOwned,
+    K: Resource<DynamicType = (), Scope = ClusterResourceScope>,
 {
-    patch_status_in(Api::all(client.clone()), object, patch).await
+    patch_status_of(client, object, patch).await.map(drop)
 }
 
-async fn patch_status_in<K>(api: Api<K>, object: &K, patch: &Value) -> Result<(), ReconcileError>
-where
-    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
-{
-    match api.patch_status(&object.name_any(), &PatchParams::default(), &Patch::Merge(patch)).await {
-        Ok(_) => Ok(()),
-        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+async fn patch_status_of<K: Resource<DynamicType = ()>>(
+    client: &Client,
+    object: &K,
+    patch: &Value,
+) -> Result<Option<String>, ReconcileError> {
+    let (name, patch) = (object.name_any(), Patch::Merge(patch));
+    let request = requests::<K>(object).patch_subresource("status", &name, &PatchParams::default(), &patch);
+    match send(client, request).await {
+        Ok(version) => Ok(version),
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(None),
         Err(error) => Err(failed("patch status of", object, error)),
     }
 }
@@ -144,7 +191,7 @@ async fn delete_if<K: Writable>(
 ) -> Result<(), ReconcileError> {
     let preconditions = Preconditions { uid: object.uid(), resource_version };
     let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::background() };
-    match api::<K>(client, object).delete(&object.name_any(), &params).await {
+    match send(client, requests::<K>(object).delete(&object.name_any(), &params)).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
         Err(error) => Err(failed("delete", object, error)),

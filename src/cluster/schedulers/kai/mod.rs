@@ -7,7 +7,8 @@
 //! does with it.
 //!
 //! Its only action is `allocate`. Consolidation, reclaim, preemption and the eviction of stale gangs would delete
-//! pods of gangs that the current case is not about.
+//! pods of gangs that the current case is not about. A case that is about the last asks for it, on a control plane of
+//! its own ([`ClusterSpec::stale_gangs_for`]).
 //!
 //! What its programs read is not known here: they are of whatever version the user has, and no source is pinned. So
 //! their users may read everything, unlike those of the other schedulers, and write what an allocation needs.
@@ -101,7 +102,7 @@ pub(super) const RIGHTS: &[Right] = &[
 ];
 
 /// Scheduler configuration: what KAI's operator writes for its default shard, of the plugins that allocate.
-pub fn configuration() -> Value {
+pub fn configuration(evicts_stale_gangs: bool) -> Value {
     let plugin = |name: &str| json!({"name": name});
     let mut plugins: Vec<_> = [
         "predicates",
@@ -123,12 +124,16 @@ pub fn configuration() -> Value {
     .collect();
     plugins.push(json!({"name": "nodeplacement", "arguments": {"cpu": "binpack", "gpu": "binpack"}}));
     plugins.push(plugin("gpusharingorder"));
-    json!({"actions": "allocate", "tiers": [{"plugins": plugins}]})
+    let actions = if evicts_stale_gangs { "allocate, stalegangeviction" } else { "allocate" };
+    json!({"actions": actions, "tiers": [{"plugins": plugins}]})
 }
 
-fn start_scheduler(place: &ProcessHome, _: &ClusterSpec) -> Result<Command, ClusterError> {
-    let path = place.write("scheduler.yaml", &configuration())?;
-    Ok(Command { args: scheduler_args(place, &path), env: environment(place) })
+fn start_scheduler(place: &ProcessHome, spec: &ClusterSpec) -> Result<Command, ClusterError> {
+    let grace = spec.stale_gangs_for;
+    let path = place.write("scheduler.yaml", &configuration(grace.is_some()))?;
+    let mut args = scheduler_args(place, &path);
+    args.extend(grace.map(|grace| format!("--default-staleness-grace-period={}ms", grace.as_millis())));
+    Ok(Command { args, env: environment(place) })
 }
 
 /// Arguments of the scheduler.
@@ -217,20 +222,25 @@ fn values() -> Value {
     })
 }
 
+/// The queue that every other is below.
+pub const PARENT_QUEUE: &str = "default-parent-queue";
+
 /// A queue for PodGroups, below one that has no limits either.
 fn objects() -> Vec<Value> {
-    let queue = |name: &str, parent: Option<&str>| {
-        let unlimited = json!({"quota": -1, "limit": -1, "overQuotaWeight": 1});
-        let mut spec = json!({"resources": {"cpu": unlimited, "gpu": unlimited, "memory": unlimited}});
-        if let Some(parent) = parent {
-            spec["parentQueue"] = json!(parent);
-        }
-        json!({
-            "apiVersion": "scheduling.run.ai/v2",
-            "kind": "Queue",
-            "metadata": {"name": name},
-            "spec": spec,
-        })
-    };
-    vec![queue("default-parent-queue", None), queue("default-queue", Some("default-parent-queue"))]
+    vec![queue(PARENT_QUEUE, None), queue("default-queue", Some(PARENT_QUEUE))]
+}
+
+/// A queue without limits.
+pub fn queue(name: &str, parent: Option<&str>) -> Value {
+    let unlimited = json!({"quota": -1, "limit": -1, "overQuotaWeight": 1});
+    let mut spec = json!({"resources": {"cpu": unlimited, "gpu": unlimited, "memory": unlimited}});
+    if let Some(parent) = parent {
+        spec["parentQueue"] = json!(parent);
+    }
+    json!({
+        "apiVersion": "scheduling.run.ai/v2",
+        "kind": "Queue",
+        "metadata": {"name": name},
+        "spec": spec,
+    })
 }

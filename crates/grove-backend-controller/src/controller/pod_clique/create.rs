@@ -8,10 +8,11 @@ use std::hash::{BuildHasher, RandomState};
 
 use grove_api::names;
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{Api, ApiResource, DynamicObject, PostParams};
+use kube::api::{Api, DynamicObject, PostParams};
 use kube::{Client, ResourceExt};
 
 use crate::controller::error::ReconcileError;
+use crate::controller::writes;
 
 /// Characters of generated names, those Kubernetes uses: no vowels and nothing that looks like another.
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
@@ -37,13 +38,13 @@ pub(super) fn pod_name(pclq: &str) -> String {
 /// not.
 pub(super) async fn create(client: &Client, pod: &DynamicObject) -> Result<(), ReconcileError> {
     let (namespace, name) = (pod.namespace().unwrap_or_default(), pod.name_any());
-    let resource = ApiResource::erase::<Pod>(&());
-    let api = Api::<DynamicObject>::namespaced_with(client.clone(), &namespace, &resource);
     let failed = |source| ReconcileError::Api { action: format!("create Pod {namespace}/{name}"), source };
-    match api.create(&PostParams::default(), pod).await {
+    let body = serde_json::to_vec(pod)?;
+    match writes::send(client, writes::requests::<Pod>(pod).create(&PostParams::default(), body)).await {
         Ok(_) => Ok(()),
         Err(error) if is_ambiguous(&error) => {
-            let Ok(found) = api.get_opt(&name).await else {
+            let Ok(found) = Api::<Pod>::namespaced(client.clone(), &namespace).get_metadata_opt(&name).await
+            else {
                 return Err(ReconcileError::Unsettled(format!("{namespace}/{name}")));
             };
             let ours = found.is_some_and(|found| found.owner_references() == pod.owner_references());

@@ -1,8 +1,8 @@
-//! Pods that were created or deleted but are not, or still are, in the cache.
+//! Pods that were created, deleted or released but are not, or still are as they were, in the cache.
 //!
-//! Without this a PodClique that is reconciled again before the watch has caught up would create a pod twice
-//! or delete one too many. An expectation ends when the cache shows what it expects, and at the latest after
-//! a while, should the cache never do so (a pod that came and went between two lists).
+//! Without this a PodClique that is reconciled again before the watch has caught up would create a pod twice,
+//! delete one too many, or take every gate away once more. An expectation ends when the cache shows what it expects,
+//! and at the latest after a while, should the cache never do so (a pod that came and went between two lists).
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -21,6 +21,8 @@ struct Expected {
     created: HashMap<String, (i32, Instant)>,
     /// Time by pod uid.
     deleted: HashMap<String, Instant>,
+    /// Time by pod uid.
+    released: HashMap<String, Instant>,
 }
 
 /// What the cache of a PodClique's pods does not show yet.
@@ -30,6 +32,8 @@ pub(crate) struct Unseen {
     pub created: Vec<i32>,
     /// Uids of pods in the cache that are being deleted.
     pub deleted: Vec<String>,
+    /// Uids of pods in the cache whose gate is off.
+    pub released: Vec<String>,
 }
 
 /// One pod of the cache.
@@ -41,6 +45,8 @@ pub(crate) struct Seen<'a> {
     pub uid: &'a str,
     /// Whether it is being deleted.
     pub going: bool,
+    /// Whether it has a gate.
+    pub gated: bool,
 }
 
 impl Expectations {
@@ -59,6 +65,11 @@ impl Expectations {
         self.with(pclq, |expected| expected.deleted.insert(uid.to_owned(), Instant::now()));
     }
 
+    /// The gate of a pod has been taken away.
+    pub(crate) fn expect_release(&self, pclq: &str, uid: &str) {
+        self.with(pclq, |expected| expected.released.insert(uid.to_owned(), Instant::now()));
+    }
+
     /// Ends what the cache shows, and gives the rest.
     pub(crate) fn unseen(&self, pclq: &str, cache: &[Seen<'_>]) -> Unseen {
         self.with(pclq, |expected| {
@@ -69,7 +80,11 @@ impl Expectations {
             expected
                 .deleted
                 .retain(|uid, since| fresh(since) && cache.iter().any(|pod| pod.uid == uid && !pod.going));
+            expected
+                .released
+                .retain(|uid, since| fresh(since) && cache.iter().any(|pod| pod.uid == uid && pod.gated));
             Unseen {
+                released: expected.released.keys().cloned().collect(),
                 created: expected.created.values().map(|(index, _)| *index).collect(),
                 deleted: expected.deleted.keys().cloned().collect(),
             }
@@ -78,7 +93,10 @@ impl Expectations {
 
     /// Whether anything is expected still.
     pub(crate) fn any(&self, pclq: &str) -> bool {
-        self.with(pclq, |expected| !expected.created.is_empty() || !expected.deleted.is_empty())
+        self.with(pclq, |expected| {
+            let Expected { created, deleted, released } = expected;
+            !created.is_empty() || !deleted.is_empty() || !released.is_empty()
+        })
     }
 
     /// Forgets a PodClique that is gone.
@@ -96,7 +114,7 @@ impl Expectations {
 mod tests {
     use super::*;
 
-    const POD: Seen<'_> = Seen { name: "a", uid: "u", going: false };
+    const POD: Seen<'_> = Seen { name: "a", uid: "u", going: false, gated: true };
 
     #[test]
     fn a_creation_counts_until_the_cache_shows_it() {
@@ -113,6 +131,16 @@ mod tests {
         expectations.expect_creation("pclq", "a", 3);
         expectations.creation_failed("pclq", "a");
         assert_eq!(expectations.unseen("pclq", &[]), Unseen::default());
+    }
+
+    #[test]
+    fn a_release_counts_until_the_cache_shows_it() {
+        let expectations = Expectations::default();
+        expectations.expect_release("pclq", "u");
+        assert_eq!(expectations.unseen("pclq", &[POD]).released, ["u"]);
+        assert!(expectations.any("pclq"));
+        assert_eq!(expectations.unseen("pclq", &[Seen { gated: false, ..POD }]), Unseen::default());
+        assert!(!expectations.any("pclq"));
     }
 
     #[test]

@@ -12,10 +12,9 @@ use grove_api::names::{
 use grove_api::{PodClique, PodCliqueSet, PodGang};
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, Pod};
 use kube::ResourceExt;
-use kube::api::{Api, Patch, PatchParams};
-use kube::runtime::controller::Action;
+use kube::api::{Patch, PatchParams};
 
-use super::expectations::{PATIENCE, Seen};
+use super::expectations::{PATIENCE, Seen, Unseen};
 use super::gate::{self, GangReadiness};
 use super::{create, pod, replicas};
 use crate::backend::{GangState, Membership, Release, SchedulerBackend, Served, generation, idle, is_gated};
@@ -25,6 +24,7 @@ use crate::controller::error::ReconcileError;
 use crate::controller::gang_view::{
     GangView, has_earlier_pods, is_bound, is_finished, is_former, is_live, is_ready, own_pods,
 };
+use crate::controller::reconcile_loop::Action;
 use crate::controller::startup_wait::awaited;
 use crate::controller::update_view::{CliqueView, is_in_turn};
 use crate::controller::{previous_template, writes};
@@ -37,37 +37,61 @@ pub(crate) const REASON_POD_CREATE_FAILED: &str = "PodCreateFailed";
 /// # Errors
 /// The first write that failed; the others are made all the same.
 pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Result<Action, ReconcileError> {
-    if pclq.metadata.deletion_timestamp.is_some() {
-        return Ok(Action::await_change());
-    }
-    // Without owner or PodGang there is nothing to do; their appearance wakes this PodClique.
-    let Some(pcs) = context.caches.root_of(&pclq) else { return Ok(Action::await_change()) };
-    let gang = pclq.labels().get(LABEL_POD_GANG).and_then(|gang| context.caches.gang_of_set(&pcs, gang));
-    let Some(pod_gang) = gang else { return Ok(Action::await_change()) };
-    let scheduler = pod_gang.labels().get(LABEL_SCHEDULER_NAME).map(String::as_str);
-    let Served::By(backend) = context.registry.serve(scheduler, Some(&pcs)) else {
-        return Ok(Action::await_change());
-    };
-    let generation = context.caches.generation_of(&pcs, &pclq);
-    let clique = Clique {
-        context: &context,
-        pcs: &pcs,
-        pclq: &pclq,
-        pod_gang: &pod_gang,
-        backend: &*backend,
-        generation,
-    };
-    if let Some(patch) = previous_template::due(&pcs, &pclq, &context.faults) {
-        writes::patch(&context.client, &*pclq, &patch).await?;
+    let Some(surroundings) = Surroundings::of(&context, &pclq) else { return Ok(Action::await_change()) };
+    let clique = surroundings.clique(&context, &pclq);
+    if let Some(patch) = previous_template::due(clique.pcs, &pclq, &context.faults) {
+        writes::patch(&context, &*pclq, &patch).await?;
     }
     let pods = own_pods(&context.caches, &pclq);
-    let (scaled, released) = tokio::join!(clique.scale(&pods), clique.release(&pods));
+    let (scaled, released) = tokio::join!(scale(&clique, &pods), clique.release(&pods));
     scaled.and(released)?;
     Ok(match context.expectations.any(clique.uid()) {
         // The cache ends them, as a rule long before.
         true => Action::requeue(PATIENCE),
         false => Action::await_change(),
     })
+}
+
+/// As many pods as wanted. A PodClique that lacks some waits until it is its turn, and is looked at again then.
+async fn scale(clique: &Clique<'_>, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
+    let Clique { context, pclq, .. } = clique;
+    if !clique.lacks(pods) {
+        return clique.scale(pods).await;
+    }
+    let _turn = context.flow.creation().await;
+    let there = context.caches.pod_cliques.get(pclq.namespace().as_deref(), &pclq.name_any());
+    let Some(pclq) = there.filter(|there| there.uid() == pclq.uid()) else { return Ok(()) };
+    let Some(surroundings) = Surroundings::of(context, &pclq) else { return Ok(()) };
+    surroundings.clique(context, &pclq).scale(&own_pods(&context.caches, &pclq)).await
+}
+
+/// What a PodClique belongs to.
+struct Surroundings {
+    pcs: Arc<PodCliqueSet>,
+    pod_gang: Arc<PodGang>,
+    backend: Arc<dyn SchedulerBackend>,
+}
+
+impl Surroundings {
+    /// `None` if there is nothing to do without them; their appearance wakes the PodClique.
+    fn of(context: &Context, pclq: &PodClique) -> Option<Self> {
+        if pclq.metadata.deletion_timestamp.is_some() {
+            return None;
+        }
+        let pcs = context.caches.root_of(pclq)?;
+        let pod_gang = context.caches.gang_of_set(&pcs, pclq.labels().get(LABEL_POD_GANG)?)?;
+        let scheduler = pod_gang.labels().get(LABEL_SCHEDULER_NAME).map(String::as_str);
+        match context.registry.serve(scheduler, Some(&pcs)) {
+            Served::By(backend) => Some(Self { pcs, pod_gang, backend }),
+            Served::Disabled(_) => None,
+        }
+    }
+
+    fn clique<'a>(&'a self, context: &'a Context, pclq: &'a PodClique) -> Clique<'a> {
+        let Self { pcs, pod_gang, backend } = self;
+        let generation = context.caches.generation_of(pcs, pclq);
+        Clique { context, pcs, pclq, pod_gang, backend: &**backend, generation }
+    }
 }
 
 struct Clique<'a> {
@@ -85,11 +109,22 @@ impl Clique<'_> {
         self.pclq.metadata.uid.as_deref().unwrap_or_default()
     }
 
+    /// What these pods, as the cache has them, do not show yet.
+    fn unseen(&self, pods: &[Arc<Pod>]) -> Unseen {
+        let cache: Vec<_> = pods.iter().map(|pod| seen(pod)).collect();
+        self.context.expectations.unseen(self.uid(), &cache)
+    }
+
+    /// Whether fewer live pods are there than there should be.
+    fn lacks(&self, pods: &[Arc<Pod>]) -> bool {
+        let live = pods.iter().filter(|pod| is_live(pod) && !is_former(pod, self.generation)).count();
+        live < usize::try_from(self.pclq.spec.replicas).unwrap_or(0)
+    }
+
     /// As many pods as wanted. A finished pod is no pod of the gang any more: it is deleted, and replaced
     /// (AON-11).
     async fn scale(&self, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
-        let cache: Vec<_> = pods.iter().map(|pod| seen(pod)).collect();
-        let unseen = self.context.expectations.unseen(self.uid(), &cache);
+        let unseen = self.unseen(pods);
         // What is expected of a PodClique is forgotten with it: nothing may be concluded from none of it.
         let there =
             self.context.caches.pod_cliques.get(self.pclq.namespace().as_deref(), &self.pclq.name_any());
@@ -226,10 +261,12 @@ impl Clique<'_> {
 
     /// Takes the gate off every pod that may go to the scheduler.
     async fn release(&self, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
-        let gated: Vec<_> = pods.iter().filter(|pod| is_live(pod) && is_gated(pod)).collect();
+        let mut gated: Vec<_> = pods.iter().filter(|pod| is_live(pod) && is_gated(pod)).collect();
         if gated.is_empty() {
             return Ok(());
         }
+        let released = self.unseen(pods).released;
+        gated.retain(|pod| pod.uid().is_none_or(|uid| !released.contains(&uid)));
         if self.context.faults.order_holds_scheduling && !self.pclq.spec.starts_after.is_empty() {
             return Ok(());
         }
@@ -298,11 +335,15 @@ impl Clique<'_> {
         pod: &Pod,
         requirements: Vec<NodeSelectorRequirement>,
     ) -> Result<(), ReconcileError> {
-        let api: Api<Pod> = writes::api(&self.context.client, pod);
         let labels = self.backend.release_labels(self.pod_gang, pod);
-        let patch = gate::release_patch(pod, &requirements, &labels);
-        match api.patch(&pod.name_any(), &PatchParams::default(), &Patch::Strategic(patch)).await {
-            Ok(_) => Ok(()),
+        let patch = Patch::Strategic(gate::release_patch(pod, &requirements, &labels));
+        let request = writes::requests::<Pod>(pod).patch(&pod.name_any(), &PatchParams::default(), &patch);
+        let _turn = self.context.flow.release().await;
+        match writes::send(&self.context.client, request).await {
+            Ok(_) => {
+                self.context.expectations.expect_release(self.uid(), &pod.uid().unwrap_or_default());
+                Ok(())
+            }
             // Deleted, or another pod by now: the cache will say so.
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
             Err(source) => {
@@ -317,6 +358,7 @@ fn seen(pod: &Pod) -> Seen<'_> {
         name: pod.metadata.name.as_deref().unwrap_or_default(),
         uid: pod.metadata.uid.as_deref().unwrap_or_default(),
         going: pod.metadata.deletion_timestamp.is_some(),
+        gated: is_gated(pod),
     }
 }
 

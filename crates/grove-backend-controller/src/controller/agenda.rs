@@ -1,0 +1,127 @@
+//! Which objects a reconciler is to look at, and when.
+//!
+//! Each object is on it once, at the earliest of the times for which it was asked. What is due comes in the order in which it
+//! became due, so that under load what was begun first is done first. An object that is being reconciled is not given out again
+//! until that is over; what was asked for meanwhile is due then.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
+
+use tokio::time::Instant;
+
+/// When an object is due; of those that are due at the same time, which was asked for first.
+type Place = (Instant, u64);
+
+/// What is to be reconciled.
+pub(super) struct Agenda<T> {
+    due: BTreeMap<Place, T>,
+    places: HashMap<T, Place>,
+    /// Those that are being reconciled, and when each is due again, if it is.
+    busy: HashMap<T, Option<Instant>>,
+    asked: u64,
+}
+
+impl<T> Default for Agenda<T> {
+    fn default() -> Self {
+        Self { due: BTreeMap::new(), places: HashMap::new(), busy: HashMap::new(), asked: 0 }
+    }
+}
+
+impl<T: Clone + Eq + Hash> Agenda<T> {
+    /// Asks for an object at that time, if it is not due before.
+    pub(super) fn ask(&mut self, object: T, at: Instant) {
+        if let Some(again) = self.busy.get_mut(&object) {
+            *again = Some(again.map_or(at, |again| again.min(at)));
+            return;
+        }
+        match self.places.get(&object) {
+            Some((before, _)) if *before <= at => return,
+            Some(place) => drop(self.due.remove(place)),
+            None => {}
+        }
+        self.asked += 1;
+        let place = (at, self.asked);
+        self.places.insert(object.clone(), place);
+        self.due.insert(place, object);
+    }
+
+    /// The next object that is due by now, which is busy from then on.
+    pub(super) fn take(&mut self, now: Instant) -> Option<T> {
+        let next = self.due.first_entry().filter(|next| next.key().0 <= now)?;
+        let object = next.remove();
+        self.places.remove(&object);
+        self.busy.insert(object.clone(), None);
+        Some(object)
+    }
+
+    /// An object is not busy any more.
+    pub(super) fn done(&mut self, object: T) {
+        if let Some(again) = self.busy.remove(&object).flatten() {
+            self.ask(object, again);
+        }
+    }
+
+    /// When the next object is due.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.due.keys().next().map(|(at, _)| *at)
+    }
+
+    /// How many objects are on it that are not busy.
+    pub(super) fn len(&self) -> usize {
+        self.due.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// An agenda with these objects, each so many milliseconds after a beginning.
+    fn agenda(asked: &[(&'static str, u64)]) -> (Agenda<&'static str>, impl Fn(u64) -> Instant) {
+        let begin = Instant::now();
+        let at = move |milliseconds| begin + Duration::from_millis(milliseconds);
+        let mut agenda = Agenda::default();
+        asked.iter().for_each(|(object, milliseconds)| agenda.ask(*object, at(*milliseconds)));
+        (agenda, at)
+    }
+
+    fn taken(agenda: &mut Agenda<&'static str>, now: Instant) -> Vec<&'static str> {
+        std::iter::from_fn(|| agenda.take(now)).collect()
+    }
+
+    #[test]
+    fn what_was_asked_for_first_comes_first_and_once() {
+        let (mut agenda, at) = agenda(&[("a", 0), ("b", 0), ("a", 0), ("c", 0)]);
+        assert_eq!((agenda.len(), taken(&mut agenda, at(0))), (3, vec!["a", "b", "c"]));
+    }
+
+    #[test]
+    fn nothing_comes_before_it_is_due() {
+        let (mut agenda, at) = agenda(&[("later", 50), ("soon", 20), ("later", 90)]);
+        assert_eq!((agenda.take(at(19)), agenda.next()), (None, Some(at(20))));
+        assert_eq!(taken(&mut agenda, at(50)), ["soon", "later"]);
+        assert_eq!(agenda.next(), None);
+    }
+
+    #[test]
+    fn the_earlier_of_two_times_counts() {
+        let (mut agenda, at) = agenda(&[("a", 1000), ("b", 5), ("a", 0)]);
+        assert_eq!(taken(&mut agenda, at(0)), ["a"]);
+        assert_eq!(taken(&mut agenda, at(5000)), ["b"], "and the later is forgotten");
+    }
+
+    #[test]
+    fn who_is_busy_comes_again_when_it_is_done() {
+        let (mut agenda, at) = agenda(&[("a", 0)]);
+        assert_eq!(agenda.take(at(0)), Some("a"));
+        agenda.ask("a", at(30));
+        agenda.ask("a", at(10));
+        assert_eq!((agenda.take(at(99)), agenda.len()), (None, 0));
+        agenda.done("a");
+        assert_eq!((agenda.take(at(9)), agenda.take(at(10))), (None, Some("a")));
+        agenda.done("a");
+        assert_eq!(agenda.next(), None);
+    }
+}

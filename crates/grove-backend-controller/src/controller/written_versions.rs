@@ -1,0 +1,87 @@
+//! Which versions of objects this program has written itself and may not have in its caches yet.
+//!
+//! A status that is computed from an older version than the last one written is refused by the API server, and a second request
+//! for the same is one too many. A watch is late by as much as the API server has to do, so that this happens most when it
+//! does most harm.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use kube::ResourceExt;
+
+/// The newest version of each object that was written, by uid, until a cache shows it.
+#[derive(Default)]
+pub(super) struct WrittenVersions(Mutex<HashMap<String, u64>>);
+
+impl WrittenVersions {
+    /// The API server has answered a write of `object` with this version.
+    pub(super) fn note(&self, object: &impl ResourceExt, version: Option<&str>) {
+        let Some((uid, version)) = object.uid().zip(version.and_then(number)) else { return };
+        if version_of(object).is_some_and(|before| version > before) {
+            let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let newest = written.entry(uid).or_default();
+            *newest = version.max(*newest);
+        }
+    }
+
+    /// Whether `object`, as a cache has it, is older than what was written.
+    pub(super) fn is_outdated(&self, object: &impl ResourceExt) -> bool {
+        let Some((uid, version)) = object.uid().zip(version_of(object)) else { return false };
+        let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(newest) = written.get(&uid) else { return false };
+        let is_outdated = version < *newest;
+        if !is_outdated {
+            written.remove(&uid);
+        }
+        is_outdated
+    }
+
+    /// Forgets an object that is gone.
+    pub(super) fn forget(&self, uid: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(uid);
+    }
+}
+
+fn version_of(object: &impl ResourceExt) -> Option<u64> {
+    object.meta().resource_version.as_deref().and_then(number)
+}
+
+/// Kubernetes says that resource versions of one kind are numbers that grow. Of one that is none nothing is concluded.
+fn number(version: &str) -> Option<u64> {
+    version.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use grove_api::PodGang;
+
+    use super::*;
+
+    fn pod_gang(version: &str) -> PodGang {
+        let mut pod_gang = PodGang::default();
+        pod_gang.metadata.uid = Some("u".to_owned());
+        pod_gang.metadata.resource_version = Some(version.to_owned());
+        pod_gang
+    }
+
+    #[test]
+    fn a_version_is_outdated_until_the_cache_shows_what_was_written() {
+        let written = WrittenVersions::default();
+        assert!(!written.is_outdated(&pod_gang("9")), "nothing was");
+        written.note(&pod_gang("9"), Some("12"));
+        assert!(written.is_outdated(&pod_gang("9")) && written.is_outdated(&pod_gang("11")));
+        assert!(!written.is_outdated(&pod_gang("12")));
+        assert!(!written.is_outdated(&pod_gang("9")), "it was shown, and this is a cache that begins anew");
+    }
+
+    #[rstest::rstest]
+    #[case::changed_nothing("9", Some("9"))]
+    #[case::not_told("9", None)]
+    #[case::no_number("9", Some("x"))]
+    #[case::from_no_number("x", Some("12"))]
+    fn nothing_is_concluded(#[case] before: &str, #[case] answer: Option<&str>) {
+        let written = WrittenVersions::default();
+        written.note(&pod_gang(before), answer);
+        assert!(!written.is_outdated(&pod_gang(before)));
+    }
+}

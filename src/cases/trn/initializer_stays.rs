@@ -1,0 +1,65 @@
+//! 3 nodes x 1 GPU; a TrainJob with an initializer of 1 pod and a trainer of 2 that is created when the initializer has
+//! succeeded, and with the annotation by which KAI starts with one of the two. KAI evicts here what is left of a gang that has
+//! not been whole for 5 s. While the initializer runs, the gangs of two canaries are made larger than the canaries, one after the
+//! other: KAI evicts them.
+
+use std::time::Duration;
+
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::control_plane::restored;
+use conformance_driver::limits;
+use conformance_expect::schedulers::kai::POD_GROUP;
+use conformance_history::{History, MarkName, is_of_canary, text};
+use conformance_judge::{all, finding, train_jobs};
+use serde_json::{Value, json};
+
+use crate::before_put_back::before_put_back;
+
+/// TRN-13, where KAI evicts stale gangs. Without the annotation the initializer is never bound (`trn/initializer`).
+pub(crate) const CASE: Case = Case::new(
+    "An initializer that runs is not evicted for want of the pods that wait for it",
+    |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
+    judge,
+)
+.clauses(&["TRN-13"])
+.nodes(&[nodes(3).gpus(1)])
+.only(&[Target::TRAINJOB_KAI])
+.isolation(Isolation::Dedicated);
+
+const NAME: &str = "kept";
+const GRACE: Duration = Duration::from_secs(5);
+const EVICTS: MarkName = MarkName::of_case("stale gangs evicted");
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.evict_stale_gangs(GRACE).await?;
+    let train_job = test.submit_train_job(NAME).await?;
+    let initializers = train_job.jobs.iter().filter(|job| !job.waits).map(|job| job.pods()).sum();
+    test.until_bound_of("TRN-13", NAME, initializers).await?;
+    test.canaries().await?;
+    let canaries: Vec<String> = test.look(|live| {
+        // Each is called as its PodGroup.
+        let canaries = live.of("Pod").filter(|pod| is_of_canary(pod));
+        canaries.map(|pod| text(&pod["metadata"]["name"]).to_owned()).collect()
+    });
+    // KAI counts time in whole seconds, so that the first goes with the initializer, in whatever order. When the second is gone,
+    // that is long past.
+    for canary in canaries {
+        test.patch(POD_GROUP, &canary, json!({"spec": {"minMember": 2}})).await?;
+        test.until(Awaited::of_harness(format!("{canary} evicted")), limits::SCHEDULING, |live| {
+            live.get("Pod", &canary).is_none_or(|pod| !pod["metadata"]["deletionTimestamp"].is_null())
+        })
+        .await?;
+    }
+    test.mark(EVICTS, Value::Null);
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    let history = &before_put_back(history);
+    vec![finding("TRN-13", || {
+        all([train_jobs::is_not_evicted(history, NAME), history.reached(EVICTS).map(drop)])
+    })]
+}

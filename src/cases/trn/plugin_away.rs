@@ -1,0 +1,54 @@
+//! A TrainJob runs when the plugin goes. Another is tried while it is away, and again when it is back.
+
+use conformance_cluster::local::Part;
+use conformance_contract::ruling::Finding;
+use conformance_driver::case::{Case, Isolation, Need, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::control_plane::restored;
+use conformance_history::{History, MarkName, SharedMark};
+use conformance_judge::admission::{Attempt, answers, left_nothing, unanswered};
+use conformance_judge::{finding, train_jobs};
+use serde_json::Value;
+
+use crate::before_put_back::before_put_back;
+
+/// TRN-07.
+pub(crate) const CASE: Case = Case::new(
+    "Without the plugin a TrainJob is refused, rather than created without its queue, and one that runs is left alone",
+    |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
+    judge,
+)
+.clauses(&["TRN-07"])
+.nodes(&[nodes(2).gpus(1)])
+.needs(&[Need::TrainerPlugin])
+.isolation(Isolation::Dedicated);
+
+const RUNS: &str = "runs";
+const LATER: &str = "later";
+const QUEUE: &str = "team-a";
+const BACK: MarkName = MarkName::of_case("the plugin is back");
+
+const AWAY: &[Attempt] = &[unanswered("a TrainJob without the plugin", &["trainer-kai-plugin"], |_| {})];
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let train_job = test.submit_train_job(RUNS).await?;
+    test.until_pods_of("TRN-07", RUNS, train_job.pods()).await?;
+    test.take_away(Part::TRAINER_PLUGIN).await?;
+    test.creates(&test.document("TrainJob", LATER)?, AWAY).await?;
+    test.start_ready(Part::TRAINER_PLUGIN).await?;
+    test.mark(BACK, Value::Null);
+    let train_job = test.submit_train_job(LATER).await?;
+    test.until_pods_of("TRN-07", LATER, train_job.pods()).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    let history = &before_put_back(history);
+    vec![finding("TRN-07", || {
+        answers(history, AWAY)?;
+        left_nothing(history, AWAY)?;
+        let (away, _) = history.reached(SharedMark::PartTakenAway)?;
+        let (back, _) = history.reached(BACK)?;
+        train_jobs::has_the_same_pods(history, RUNS, away, back)?;
+        [RUNS, LATER].into_iter().try_for_each(|name| train_jobs::queue_is(history, name, Some(QUEUE)))
+    })]
+}

@@ -1,0 +1,40 @@
+//! 2 nodes x 1 GPU; a TrainJob of 2 pods x 1 GPU, in a queue that does not exist: there is room, and nothing may be bound.
+//! Then somebody makes the queue.
+
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_history::{History, SharedMark};
+use conformance_judge::{finding, train_jobs};
+
+/// TRN-03, of a TrainJob that waits for its queue.
+pub(crate) const CASE: Case = Case::new(
+    "A TrainJob whose queue does not exist is not bound and says why; when the queue comes it is bound whole",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["TRN-03"])
+.nodes(&[nodes(2).gpus(1)])
+.only(&[Target::TRAINJOB_KAI]);
+
+const NAME: &str = "queued";
+const QUEUE: &str = "comes-later";
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let train_job = test.submit_train_job(NAME).await?;
+    test.until_looked_at("TRN-03", NAME, train_job.pods()).await?;
+    test.scheduler_passes().await?;
+    test.make_kai_queue(QUEUE).await?;
+    test.until_bound_of("TRN-03", NAME, train_job.pods()).await
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TRN-03", || {
+        let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
+        let units = train_jobs::units(history, NAME)?;
+        train_jobs::never(history, &units, Some(barrier))?;
+        train_jobs::says_why(history, NAME)?;
+        train_jobs::whole(&history.end(), &units)
+    })]
+}

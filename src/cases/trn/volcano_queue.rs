@@ -1,0 +1,39 @@
+//! 2 nodes x 1 GPU; two TrainJobs of 1 pod x 1 GPU of one runtime, which names a queue. The second names another in a patch.
+
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Stop, TestContext};
+use conformance_history::History;
+use conformance_judge::{all, finding, train_jobs};
+
+/// TRN-14.
+pub(crate) const CASE: Case = Case::new(
+    "The trainer's PodGroup is in the queue that the runtime names, or a patch of the TrainJob",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["TRN-14"])
+.nodes(&[nodes(2).gpus(1)])
+.only(&[Target::TRAINJOB_VOLCANO]);
+
+/// Of each TrainJob the queue that counts.
+const QUEUES: [(&str, &str); 2] = [("plain", "of-the-runtime"), ("patched", "of-the-patch")];
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for (name, queue) in QUEUES {
+        test.open_queue(queue).await?;
+        let train_job = test.submit_train_job(name).await?;
+        test.until_bound_of("TRN-14", name, train_job.pods()).await?;
+    }
+    Ok(())
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    vec![finding("TRN-14", || {
+        all(QUEUES.into_iter().map(|(name, queue)| {
+            train_jobs::is_one_pod_group(history, name)?;
+            train_jobs::pod_group_is_in(history, name, queue)
+        }))
+    })]
+}

@@ -1,0 +1,23 @@
+//! `image`: the suite as an image, one static program on `scratch`, for pods of a cluster.
+
+use conformance_cluster::images::{self, NOBODY};
+use conformance_cluster::own_program::SUITE;
+use conformance_report::Exit;
+
+use super::args::ImageArgs;
+use super::{Failure, output, own};
+
+/// Makes the image and prints its name.
+///
+/// # Errors
+/// [`Failure::Infrastructure`] without an engine, or where the program cannot be linked statically.
+pub(crate) async fn image(args: &ImageArgs) -> Result<Exit, Failure> {
+    let program = images::statically(SUITE, Some(&own()?)).await?;
+    let image = match &args.tag {
+        Some(tag) => images::named(SUITE, &program, Some(NOBODY), tag).await?,
+        None => images::of_program(SUITE, &program, Some(NOBODY)).await?,
+    };
+    output::say(&format!("image {} {:.1} MB", image.reference, image.bytes as f64 / 1e6));
+    output::data(&image.reference);
+    Ok(Exit::Conformant)
+}

@@ -1,0 +1,107 @@
+//! How a cluster that someone else runs is reached: by a kubeconfig, or, in a pod of that cluster, by the pod's own service
+//! account.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use kube::{Client, Config};
+
+use super::{ClusterError, local};
+
+/// Where Kubernetes puts what a pod needs to reach the API server as its service account.
+const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/// How a cluster is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Access {
+    /// As this file says.
+    Kubeconfig(PathBuf),
+    /// As the service account of the pod that this program runs in.
+    Pod,
+}
+
+impl Access {
+    /// That of the pod that this program runs in; `None` if it runs in none, or in one without a token.
+    pub fn of_pod() -> Option<Self> {
+        let has_token = || Path::new(SERVICE_ACCOUNT).join("token").is_file();
+        (std::env::var_os("KUBERNETES_SERVICE_HOST").is_some() && has_token()).then_some(Self::Pod)
+    }
+
+    /// What is known of the server. It is not asked anything.
+    ///
+    /// # Errors
+    /// [`ClusterError::Kubeconfig`]; [`ClusterError::ServiceAccount`].
+    pub async fn config(&self) -> Result<Config, ClusterError> {
+        match self {
+            Self::Kubeconfig(path) => local::config(path).await,
+            Self::Pod => {
+                let mut config = Config::incluster()
+                    .map_err(|source| ClusterError::ServiceAccount { source: Box::new(source) })?;
+                // As for a kubeconfig: watches stay open for minutes.
+                config.read_timeout = None;
+                Ok(config)
+            }
+        }
+    }
+
+    /// A client.
+    ///
+    /// # Errors
+    /// As [`Access::config`]; [`ClusterError::Api`].
+    pub async fn client(&self) -> Result<Client, ClusterError> {
+        Client::try_from(self.config().await?).map_err(|source| ClusterError::api("connect", source))
+    }
+
+    /// What to try where its server does not answer.
+    pub(crate) fn advice(&self) -> String {
+        match self {
+            Self::Kubeconfig(path) => {
+                format!(
+                    "`kubectl --kubeconfig {} get --raw /version` must work from here first",
+                    path.display()
+                )
+            }
+            Self::Pod => "the cluster's pods must reach it; look for network policies".into(),
+        }
+    }
+}
+
+/// Such as `--kubeconfig admin.conf`.
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kubeconfig(path) => write!(f, "--kubeconfig {}", path.display()),
+            Self::Pod => f.write_str("the service account of this pod"),
+        }
+    }
+}
+
+/// The namespace of the pod that this program runs in.
+///
+/// # Errors
+/// [`ClusterError::File`] outside of a pod.
+pub fn namespace_of_pod() -> Result<String, ClusterError> {
+    let path = Path::new(SERVICE_ACCOUNT).join("namespace");
+    let text = std::fs::read_to_string(&path).map_err(ClusterError::file(&path))?;
+    Ok(text.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case(
+        Access::Kubeconfig("admin.conf".into()),
+        "--kubeconfig admin.conf: https://a:6443 does not answer\n`kubectl --kubeconfig admin.conf get --raw /version` must work \
+         from here first"
+    )]
+    #[case(
+        Access::Pod,
+        "the service account of this pod: https://a:6443 does not answer\nthe cluster's pods must reach it; look for network policies"
+    )]
+    fn a_server_that_does_not_answer_is_told_with_what_to_try(#[case] access: Access, #[case] said: &str) {
+        let (server, reason) = ("https://a:6443".to_owned(), "does not answer".to_owned());
+        assert_eq!(ClusterError::Unreachable { access, server, reason }.to_string(), said);
+    }
+}

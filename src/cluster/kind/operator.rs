@@ -1,0 +1,145 @@
+//! The operator under test in a kind cluster: the reference controller from its own manifests, or another operator from
+//! the chart in its source.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use conformance_contract::names;
+use kube::Client;
+use kube::api::{Api, DynamicObject, PostParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::json;
+
+use super::in_cluster::{OF_OPERATORS, PAUSE, ROLLOUT, deployment_ready_in, pods_say};
+use super::kubeconfig_in;
+use crate::images::Image;
+use crate::local::ControllerSpec;
+use crate::operator::{Operator, OperatorChart, OperatorImages};
+use crate::own_program::{CONTROLLER, CONTROLLER_NAMESPACE, ControllerProgram};
+use crate::schedulers::helm::{Chart, Helm, Wanted};
+use crate::{ClusterError, deploy};
+
+/// The operator under test.
+#[derive(Debug, Clone)]
+pub enum UnderTest {
+    /// The reference controller, which prints its manifests.
+    Reference {
+        /// It as a program of this machine.
+        program: ControllerProgram,
+        /// Its image.
+        image: Image,
+        /// The image of init containers that wait for other cliques.
+        init: Image,
+    },
+    /// Another one, installed by Helm.
+    ByChart {
+        /// The operator.
+        operator: Arc<Operator>,
+        /// Its chart.
+        chart: Box<OperatorChart>,
+        /// Images of its programs.
+        images: OperatorImages,
+    },
+}
+
+/// Where the operator is in the cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperatorPlace {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its Deployment.
+    pub deployment: String,
+    /// The lease for which its replicas stand.
+    pub lease: String,
+}
+
+impl UnderTest {
+    /// Where it will be.
+    pub fn place(&self) -> OperatorPlace {
+        let (namespace, deployment, lease) = match self {
+            Self::Reference { .. } => (CONTROLLER_NAMESPACE, CONTROLLER, names::CONTROLLER_LEASE),
+            Self::ByChart { operator, chart, .. } => {
+                (&*operator.description.namespace, &*chart.deployment, &*chart.lease)
+            }
+        };
+        let [namespace, deployment, lease] = [namespace, deployment, lease].map(str::to_owned);
+        OperatorPlace { namespace, deployment, lease }
+    }
+
+    /// The images of its programs.
+    pub fn images(&self) -> impl Iterator<Item = &Image> {
+        let (own, init) = match self {
+            Self::Reference { image, init, .. } => (image, Some(init)),
+            Self::ByChart { images, .. } => (&images.operator, images.init.as_ref()),
+        };
+        std::iter::once(own).chain(init)
+    }
+
+    /// Installs it, and waits until it works. `folder` is the cluster's.
+    ///
+    /// # Errors
+    /// [`ClusterError::Api`], [`ClusterError::Forbidden`]; [`ClusterError::Command`] with the end of what Helm says;
+    /// [`ClusterError::NotReady`] with what its pods say.
+    pub(super) async fn install(
+        &self,
+        client: &Client,
+        spec: &ControllerSpec,
+        folder: &Path,
+    ) -> Result<(), ClusterError> {
+        let place = self.place();
+        let limit = match self {
+            Self::Reference { program, image, init } => {
+                let mut settings = spec.configuration.clone();
+                settings["initContainer"] = json!({"image": init.reference});
+                let configuration = folder.join("operator-configuration.yaml");
+                crate::home::write(&configuration, settings.to_string())?;
+                let faults = spec.faults.iter().map(|fault| format!("--fault={fault}"));
+                let flags =
+                    [format!("--image={}", image.reference), format!("--config={}", configuration.display())];
+                let objects = program.manifests(flags.into_iter().chain(faults)).await?;
+                deploy::install(client, &objects).await?;
+                ROLLOUT
+            }
+            Self::ByChart { operator, chart, images } => {
+                deploy::install(client, &operator.crds()?).await?;
+                let values = operator.chart_values(chart, images, spec)?;
+                let reference = operator.chart_folder(chart).display().to_string();
+                let of = Chart { reference, repository: None, version: None };
+                let wanted = Wanted { release: &chart.release, namespace: &place.namespace, chart: &of };
+                let put =
+                    Helm::on_path().put(wanted, &values, &kubeconfig_in(folder), &folder.join("helm")).await;
+                if let Err(ClusterError::Command { command, reason }) = put {
+                    // What Helm says of pods that do not become ready is that it has waited long enough.
+                    let reason = format!("{reason}\n{}", pods_say(client, &place.namespace).await);
+                    return Err(ClusterError::Command { command, reason });
+                }
+                put?;
+                OF_OPERATORS
+            }
+        };
+        deployment_ready_in(client, &place.namespace, &place.deployment, limit).await?;
+        webhooks_answer(client).await
+    }
+}
+
+/// Waits until the API server reaches the operator's webhooks through their Service: kube-proxy writes its rules a moment
+/// after the pods are ready.
+async fn webhooks_answer(client: &Client) -> Result<(), ClusterError> {
+    let kind = GroupVersionKind::gvk("grove.io", "v1alpha1", "ClusterTopologyBinding");
+    let resource = ApiResource::from_gvk(&kind);
+    let bindings: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+    let probe = DynamicObject::new("probe", &resource)
+        .data(json!({"spec": {"levels": [{"domain": "host", "key": "kubernetes.io/hostname"}]}}));
+    let dry_run = PostParams { dry_run: true, ..PostParams::default() };
+    let begin = Instant::now();
+    loop {
+        match bindings.create(&dry_run, &probe).await {
+            Ok(_) => return Ok(()),
+            Err(source) if begin.elapsed() > ROLLOUT => {
+                return Err(ClusterError::api("reach the operator's webhooks", source));
+            }
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! How an operator is installed where nodes are containers: by Helm, from the chart in its source, with images of the
+//! programs that are built from it.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::description::Configuration;
+use super::template::{Values, fill, fill_value};
+use super::{Operator, OperatorError};
+use crate::cluster_spec::ControllerSpec;
+use crate::images::Image;
+use crate::source::GoBuild;
+
+/// The placeholders of a chart's values.
+const OF_VALUES: [&str; 7] =
+    ["image-repository", "image-tag", "init-repository", "init-tag", "namespace", "version", "commit"];
+/// Those of the tag of the init program's image.
+const OF_TAGS: [&str; 2] = ["version", "commit"];
+
+/// The chart in an operator's source.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OperatorChart {
+    /// Its folder, relative to the source.
+    pub folder: PathBuf,
+    /// The release's name.
+    pub release: String,
+    /// The Deployment that it makes in the operator's namespace. Its pods carry this name as `app.kubernetes.io/name`.
+    pub deployment: String,
+    /// The lease there for which the replicas stand.
+    pub lease: String,
+    /// The program of init containers that the operator gives to pods.
+    pub init: Option<InitProgram>,
+    /// The chart's values.
+    pub values: Configuration,
+}
+
+/// The program of init containers.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct InitProgram {
+    /// Its name.
+    pub name: String,
+    /// How it is built.
+    pub build: GoBuild,
+    /// The tag under which the operator looks for its image, with `{version}` and `{commit}`.
+    pub tag: String,
+}
+
+/// The images of an operator's programs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperatorImages {
+    /// Of the operator.
+    pub operator: Image,
+    /// Of init containers.
+    pub init: Option<Image>,
+}
+
+impl OperatorChart {
+    /// Whether all placeholders exist.
+    ///
+    /// # Errors
+    /// The field, and what is wrong with it.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let any = |names: &[&'static str]| names.iter().map(|name| (*name, "1".to_owned())).collect();
+        let values = fill_value(&self.values.template, &any(&OF_VALUES));
+        values.map_err(|error| format!("chart.values.template: {error}"))?;
+        self.values.check().map_err(|error| format!("chart.values.profiles: {error}"))?;
+        let Some(init) = &self.init else { return Ok(()) };
+        fill(&init.tag, &any(&OF_TAGS)).map(drop).map_err(|error| format!("chart.init.tag: {error}"))
+    }
+}
+
+impl Operator {
+    /// Its chart, if it has one.
+    pub fn chart(&self) -> Option<&OperatorChart> {
+        self.description.chart.as_ref()
+    }
+
+    /// Its program.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// The folder of its chart.
+    pub fn chart_folder(&self, chart: &OperatorChart) -> PathBuf {
+        self.dir.join(&chart.folder)
+    }
+
+    /// The tag of the init program's image.
+    ///
+    /// # Errors
+    /// [`OperatorError::File`] for a placeholder without a value.
+    pub fn init_tag(&self, init: &InitProgram) -> Result<String, OperatorError> {
+        fill(&init.tag, &self.revision()).map_err(wrong("chart.init.tag"))
+    }
+
+    /// The chart's values in one cluster.
+    ///
+    /// # Errors
+    /// [`OperatorError::File`] for a placeholder without a value.
+    pub fn chart_values(
+        &self,
+        chart: &OperatorChart,
+        images: &OperatorImages,
+        spec: &ControllerSpec,
+    ) -> Result<Value, OperatorError> {
+        let mut values = self.revision();
+        values.insert("namespace", self.description.namespace.clone());
+        let of = [
+            (Some(&images.operator), "image-repository", "image-tag"),
+            (images.init.as_ref(), "init-repository", "init-tag"),
+        ];
+        for (image, repository, tag) in of {
+            let parts = image.and_then(|image| image.reference.rsplit_once(':'));
+            let (name, version) = parts.unwrap_or_default();
+            values.insert(repository, name.to_owned());
+            values.insert(tag, version.to_owned());
+        }
+        self.filled(&chart.values, &values, spec).map_err(wrong("chart.values"))
+    }
+
+    fn revision(&self) -> Values {
+        [("version", self.version.clone()), ("commit", self.commit.clone().unwrap_or_default())].into()
+    }
+}
+
+fn wrong(field: &'static str) -> impl Fn(String) -> OperatorError {
+    move |reason| OperatorError::File { path: field.into(), reason }
+}

@@ -1,0 +1,135 @@
+use std::sync::{Arc, Mutex};
+
+use http::{Method, Request, Response};
+use kube::client::Body;
+use tower_test::mock;
+
+use super::*;
+
+const KEY: &str = "conformance.grove.io/run";
+
+/// One object of an API server, which holds writers to its resourceVersion. A writer may meet another one in between.
+#[derive(Default)]
+struct Server {
+    object: Option<Value>,
+    version: u64,
+    /// Done once, before the next patch or deletion.
+    in_between: Option<Box<dyn FnOnce(&mut Option<Value>) + Send>>,
+}
+
+impl Server {
+    fn answer(&mut self, method: &Method, body: &Value) -> (u16, Value) {
+        let failed = |code: u16, reason: &str| {
+            (
+                code,
+                json!({"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": reason}),
+            )
+        };
+        if matches!(*method, Method::PATCH | Method::DELETE)
+            && let Some(other) = self.in_between.take()
+        {
+            other(&mut self.object);
+            self.version += 1;
+        }
+        let version = self.version.to_string();
+        let given = if *method == Method::DELETE { &body["preconditions"] } else { &body["metadata"] };
+        let is_stale = given["resourceVersion"].as_str().is_some_and(|given| given != version);
+        match (method.as_str(), &mut self.object) {
+            ("POST", Some(_)) => return failed(409, "AlreadyExists"),
+            ("POST", none) => *none = Some(body.clone()),
+            (_, None) => return failed(404, "NotFound"),
+            ("GET", Some(_)) => {}
+            (_, Some(_)) if is_stale => return failed(409, "Conflict"),
+            ("DELETE", _) => {
+                self.object = None;
+                return (200, json!({"kind": "Status", "status": "Success"}));
+            }
+            (_, Some(object)) => json_patch::merge(object, &without_version(body)),
+        }
+        self.version += u64::from(*method != Method::GET);
+        let mut answer = self.object.clone().unwrap();
+        answer["metadata"]["resourceVersion"] = self.version.to_string().into();
+        answer["metadata"]["uid"] = "u".into();
+        (200, answer)
+    }
+}
+
+fn without_version(patch: &Value) -> Value {
+    let mut patch = patch.clone();
+    patch["metadata"].as_object_mut().unwrap().remove("resourceVersion");
+    patch
+}
+
+fn client(server: Arc<Mutex<Server>>) -> Client {
+    let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
+    tokio::spawn(async move {
+        while let Some((request, send)) = handle.next_request().await {
+            let method = request.method().clone();
+            let raw = request.into_body().collect_bytes().await.unwrap();
+            let body = serde_json::from_slice(&raw).unwrap_or_default();
+            let (code, answer) = server.lock().unwrap().answer(&method, &body);
+            let answer = Body::from(answer.to_string().into_bytes());
+            send.send_response(Response::builder().status(code).body(answer).unwrap());
+        }
+    });
+    Client::new(service, "default")
+}
+
+fn binding() -> Value {
+    json!({"apiVersion": "grove.io/v1alpha1", "kind": "ClusterTopologyBinding", "metadata": {"name": "topology"}})
+}
+
+async fn let_go_of(client: &Client, run: &str) {
+    let (api, _, name) = deploy::api_of(client, &binding());
+    let_go(&api, &name, run).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_last_run_removes_what_runs_share() {
+    let server = Arc::<Mutex<Server>>::default();
+    let client = client(server.clone());
+    hold(&client, &binding(), (KEY, "a")).await.unwrap();
+    hold(&client, &binding(), (KEY, "b")).await.unwrap();
+    hold(&client, &binding(), (KEY, "b")).await.unwrap();
+    let_go_of(&client, "a").await;
+    let left = server.lock().unwrap().object.clone().expect("run b holds it");
+    assert_eq!(left["metadata"]["annotations"], json!({"holder.conformance.grove.io/b": ""}));
+    assert_eq!(left["metadata"]["labels"][KEY], SHARED);
+    let_go_of(&client, "b").await;
+    assert!(server.lock().unwrap().object.is_none());
+    let_go_of(&client, "b").await;
+}
+
+/// The run that comes while the last one goes is not left without it.
+#[tokio::test]
+async fn a_run_that_comes_in_between_keeps_it() {
+    let server = Arc::<Mutex<Server>>::default();
+    let client = client(server.clone());
+    hold(&client, &binding(), (KEY, "a")).await.unwrap();
+    server.lock().unwrap().in_between = Some(Box::new(|object| {
+        object.as_mut().unwrap()["metadata"]["annotations"]["holder.conformance.grove.io/b"] = "".into();
+    }));
+    let_go_of(&client, "a").await;
+    let left = server.lock().unwrap().object.clone().expect("run b holds it");
+    assert_eq!(left["metadata"]["annotations"], json!({"holder.conformance.grove.io/b": ""}));
+}
+
+/// The run that finds it in the moment in which it goes makes it anew.
+#[tokio::test]
+async fn a_run_that_finds_it_going_makes_it_anew() {
+    let server = Arc::<Mutex<Server>>::default();
+    let client = client(server.clone());
+    hold(&client, &binding(), (KEY, "a")).await.unwrap();
+    server.lock().unwrap().in_between = Some(Box::new(|object| *object = None));
+    hold(&client, &binding(), (KEY, "b")).await.unwrap();
+    let made = server.lock().unwrap().object.clone().unwrap();
+    assert_eq!(made["metadata"]["annotations"], json!({"holder.conformance.grove.io/b": ""}));
+}
+
+#[tokio::test]
+async fn an_object_of_somebody_elses_is_left_alone() {
+    let server = Arc::<Mutex<Server>>::default();
+    server.lock().unwrap().object = Some(binding());
+    hold(&client(server.clone()), &binding(), (KEY, "a")).await.unwrap();
+    assert_eq!(server.lock().unwrap().object, Some(binding()));
+}

@@ -1,0 +1,157 @@
+//! Follows a run in a cluster: what its pods log, and what becomes of them, until its Job has ended.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::{AsyncBufReadExt, StreamExt, TryStreamExt};
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{Api, LogParams};
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Client, ResourceExt};
+use tokio::task::JoinSet;
+
+use super::pods::{Stage, has_ended, job_says, share, stage};
+use super::{CONTAINER, SuiteRun};
+use crate::ClusterError;
+
+/// A pod is scheduled, and its image is there.
+const STARTS: Duration = Duration::from_secs(300);
+/// A reason that will not go away by itself is believed.
+const BELIEVED: Duration = Duration::from_secs(60);
+/// Between two looks at the clock.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Told what happens.
+pub trait Follower: Send + Sync {
+    /// A line that a share's pod logged, or about the pod; shares count from 0.
+    fn line(&self, share: usize, text: &str);
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// Why the last pod of a share failed, of shares whose last pod did.
+    pub failed: BTreeMap<usize, String>,
+    /// What the Job says, if it says that it failed.
+    pub job: Option<String>,
+}
+
+/// What is known of the pods so far.
+#[derive(Default)]
+struct Known {
+    stages: BTreeMap<String, Stage>,
+    followed: BTreeSet<String>,
+    waiting: BTreeMap<String, (usize, Instant)>,
+    ended: Ended,
+}
+
+/// Follows a run until its Job has ended.
+///
+/// # Errors
+/// [`ClusterError::NotReady`] if a pod does not come to run; [`ClusterError::Watch`]; [`ClusterError::Gone`] if somebody
+/// deletes the Job.
+pub async fn follow(
+    client: &Client,
+    run: &SuiteRun,
+    follower: &Arc<dyn Follower>,
+) -> Result<Ended, ClusterError> {
+    let pods: Api<Pod> = Api::namespaced(client.clone(), &run.name());
+    let jobs: Api<Job> = Api::namespaced(client.clone(), &run.name());
+    let mut changed_pods =
+        watcher(pods.clone(), watcher::Config::default()).default_backoff().touched_objects().boxed();
+    let only = watcher::Config::default().fields(&format!("metadata.name={}", run.name()));
+    let mut changed_jobs = watcher(jobs, only).default_backoff().boxed();
+    let mut tick = tokio::time::interval(TICK);
+    let (mut known, mut logs) = (Known::default(), JoinSet::new());
+    loop {
+        tokio::select! {
+            pod = changed_pods.next() => match pod {
+                Some(Ok(pod)) => known.look_at(&pod, &pods, follower, &mut logs),
+                Some(Err(error)) => tracing::debug!(%error, "the watch on the run's pods begins anew"),
+                None => {}
+            },
+            job = changed_jobs.next() => match job {
+                Some(Ok(watcher::Event::Apply(job) | watcher::Event::InitApply(job))) if has_ended(&job) => {
+                    known.ended.job = job_says(&job);
+                    // What is logged at the end is worth a moment.
+                    let _ = tokio::time::timeout(BELIEVED, async { while logs.join_next().await.is_some() {} }).await;
+                    return Ok(known.ended);
+                }
+                Some(Ok(watcher::Event::Delete(_))) => return Err(ClusterError::Gone { what: format!("Job {}", run.name()) }),
+                _ => {}
+            },
+            _ = tick.tick() => known.in_time()?,
+        }
+    }
+}
+
+impl Known {
+    fn look_at(&mut self, pod: &Pod, pods: &Api<Pod>, follower: &Arc<dyn Follower>, logs: &mut JoinSet<()>) {
+        let (name, share, stage) = (pod.name_any(), share(pod), stage(pod));
+        let is_gone = pod.metadata.deletion_timestamp.is_some() && matches!(stage, Stage::Waits { .. });
+        match &stage {
+            Stage::Waits { .. } if !is_gone => {
+                self.waiting.entry(name.clone()).or_insert((share, Instant::now()));
+            }
+            _ => drop(self.waiting.remove(&name)),
+        }
+        if self.stages.get(&name) == Some(&stage) {
+            return;
+        }
+        if matches!(stage, Stage::Runs(_) | Stage::Succeeded | Stage::Failed(_))
+            && self.followed.insert(name.clone())
+        {
+            logs.spawn(log(pods.clone(), name.clone(), share, follower.clone()));
+        }
+        match &stage {
+            Stage::Waits { reason, hopeless: true } => {
+                follower.line(share, &format!("pod {name} waits: {reason}"))
+            }
+            Stage::Waits { .. } => {}
+            Stage::Runs(node) => follower.line(share, &format!("pod {name} runs on {node}")),
+            Stage::Succeeded => {
+                self.ended.failed.remove(&share);
+                follower.line(share, "its results are stored");
+            }
+            Stage::Failed(reason) => {
+                self.ended.failed.insert(share, reason.clone());
+                follower.line(share, &format!("pod {name} failed: {reason}"));
+            }
+        }
+        self.stages.insert(name, stage);
+    }
+
+    /// Whether every pod that waits may still come to run.
+    fn in_time(&self) -> Result<(), ClusterError> {
+        for (name, (share, since)) in &self.waiting {
+            let Some(Stage::Waits { reason, hopeless }) = self.stages.get(name) else { continue };
+            let limit = if *hopeless { BELIEVED } else { STARTS };
+            if since.elapsed() > limit {
+                return Err(ClusterError::NotReady {
+                    what: format!("the pod {name} of share {}", share + 1),
+                    seconds: limit.as_secs(),
+                    last: reason.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Passes on what a pod logs, to its end. A stream that breaks off is no reason to end the run.
+async fn log(pods: Api<Pod>, name: String, share: usize, follower: Arc<dyn Follower>) {
+    let params = LogParams { follow: true, container: Some(CONTAINER.into()), ..LogParams::default() };
+    let lines = match pods.log_stream(&name, &params).await {
+        Ok(stream) => stream.lines(),
+        Err(error) => return tracing::debug!(%error, name, "its log cannot be followed"),
+    };
+    let passed = lines.try_for_each(|line| {
+        follower.line(share, &line);
+        futures::future::ready(Ok(()))
+    });
+    if let Err(error) = passed.await {
+        tracing::debug!(%error, name, "its log broke off");
+    }
+}

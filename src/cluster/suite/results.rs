@@ -1,0 +1,174 @@
+//! A pod's results, stored in ConfigMaps of its namespace, and read from there.
+//!
+//! A ConfigMap takes 1 MiB. An archive is cut into chunks that are smaller, each in a ConfigMap; a last one, the head, says how
+//! many there are and has the archive's digest. What has no head is not there: a pod that is killed while it stores its
+//! results leaves none, or, where an earlier pod of its share has left some, none that match.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Api, DeleteParams, ListParams, PostParams};
+use kube::{Client, ResourceExt};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::ClusterError;
+
+/// Bytes in a chunk: what is left of 1 MiB goes to metadata.
+const CHUNK: usize = 768 * 1024;
+/// How large the archive of one pod may be: what all pods store is in the API server's database, which is small.
+pub const LIMIT: usize = 8 * 1024 * 1024;
+/// Label of heads: that they are one.
+const HEAD: &str = "conformance.grove.io/results";
+/// The key in a head, and in a chunk.
+const KEY: &str = "results";
+
+/// What a head says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Head {
+    /// Which share of the run, from 0.
+    pub index: usize,
+    /// Of how many.
+    pub shares: usize,
+    /// How many chunks there are.
+    pub chunks: usize,
+    /// SHA-256 of the archive, in hexadecimal.
+    pub sha256: String,
+    /// What is not in it for want of room, in words; nothing, if all is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
+}
+
+/// What a pod has stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// What it says of it.
+    pub head: Head,
+    /// The archive.
+    pub archive: Vec<u8>,
+}
+
+fn head_name(index: usize) -> String {
+    format!("results-{}", index + 1)
+}
+
+fn chunk_name(index: usize, chunk: usize) -> String {
+    format!("results-{}-{}", index + 1, chunk + 1)
+}
+
+fn hexadecimal(archive: &[u8]) -> String {
+    Sha256::digest(archive).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The head and the chunks of an archive.
+fn cut(index: usize, shares: usize, archive: &[u8], left_out: Option<String>) -> (Head, Vec<ConfigMap>) {
+    let chunks: Vec<_> = archive
+        .chunks(CHUNK)
+        .enumerate()
+        .map(|(chunk, bytes)| ConfigMap {
+            metadata: kube::api::ObjectMeta { name: Some(chunk_name(index, chunk)), ..Default::default() },
+            binary_data: Some([(KEY.to_owned(), ByteString(bytes.to_vec()))].into()),
+            ..ConfigMap::default()
+        })
+        .collect();
+    let head = Head { index, shares, chunks: chunks.len(), sha256: hexadecimal(archive), left_out };
+    (head, chunks)
+}
+
+/// Stores an archive, in place of what an earlier pod of the same share has stored.
+///
+/// # Errors
+/// [`ClusterError::Api`], [`ClusterError::Forbidden`].
+pub async fn store(
+    client: &Client,
+    namespace: &str,
+    (index, shares): (usize, usize),
+    archive: &[u8],
+    left_out: Option<String>,
+) -> Result<(), ClusterError> {
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
+    let (head, chunks) = cut(index, shares, archive, left_out);
+    let text = serde_json::to_string(&head)
+        .map_err(|error| ClusterError::api("store results", kube::Error::SerdeError(error)))?;
+    // Without a head, what is there counts for nothing.
+    removed(&maps, &head_name(index)).await?;
+    for chunk in &chunks {
+        replace(&maps, chunk).await?;
+    }
+    let head = ConfigMap {
+        metadata: kube::api::ObjectMeta {
+            name: Some(head_name(index)),
+            labels: Some([(HEAD.to_owned(), "head".to_owned())].into()),
+            ..Default::default()
+        },
+        data: Some([(KEY.to_owned(), text)].into()),
+        ..ConfigMap::default()
+    };
+    replace(&maps, &head).await
+}
+
+async fn replace(maps: &Api<ConfigMap>, map: &ConfigMap) -> Result<(), ClusterError> {
+    removed(maps, &map.name_any()).await?;
+    let made = maps.create(&PostParams::default(), map).await;
+    made.map(drop).map_err(|source| ClusterError::api(format!("create ConfigMap {}", map.name_any()), source))
+}
+
+async fn removed(maps: &Api<ConfigMap>, name: &str) -> Result<(), ClusterError> {
+    match maps.delete(name, &DeleteParams::default()).await {
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        done => {
+            done.map(drop).map_err(|source| ClusterError::api(format!("delete ConfigMap {name}"), source))
+        }
+    }
+}
+
+/// Everything that is stored in a namespace, by share; of a share that is torn, why.
+///
+/// # Errors
+/// [`ClusterError::Api`], [`ClusterError::Forbidden`].
+pub async fn fetch(
+    client: &Client,
+    namespace: &str,
+) -> Result<BTreeMap<usize, Result<Stored, String>>, ClusterError> {
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
+    let heads = maps
+        .list(&ListParams::default().labels(&format!("{HEAD}=head")))
+        .await
+        .map_err(|source| ClusterError::api(format!("list the results in {namespace}"), source))?;
+    let mut fetched = BTreeMap::new();
+    for map in heads {
+        let text = map.data.as_ref().and_then(|data| data.get(KEY)).map_or("", String::as_str);
+        let Ok(head) = serde_json::from_str::<Head>(text) else {
+            return Err(ClusterError::Results { namespace: namespace.into(), name: map.name_any() });
+        };
+        let (index, mut archive, mut missing) = (head.index, Vec::new(), BTreeSet::new());
+        for chunk in 0..head.chunks {
+            let name = chunk_name(index, chunk);
+            let found = maps.get_opt(&name).await;
+            let found = found.map_err(|source| ClusterError::api(format!("get ConfigMap {name}"), source))?;
+            match found.and_then(|found| found.binary_data?.remove(KEY)) {
+                Some(ByteString(bytes)) => archive.extend(bytes),
+                None => drop(missing.insert(name)),
+            }
+        }
+        fetched.insert(index, whole(head, archive, &missing));
+    }
+    Ok(fetched)
+}
+
+fn whole(head: Head, archive: Vec<u8>, missing: &BTreeSet<String>) -> Result<Stored, String> {
+    if !missing.is_empty() {
+        let missing: Vec<_> = missing.iter().map(String::as_str).collect();
+        return Err(format!("of its results {} are missing", missing.join(", ")));
+    }
+    match hexadecimal(&archive) == head.sha256 {
+        true => Ok(Stored { head, archive }),
+        false => Err("its results are those of two pods, in part".into()),
+    }
+}
+
+#[cfg(test)]
+#[path = "results_tests.rs"]
+mod tests;

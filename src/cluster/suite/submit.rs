@@ -1,0 +1,155 @@
+//! Makes a run in a cluster, and removes it. What is not allowed is found out before anything is made.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use conformance_contract::names;
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{Namespace, Pod};
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, PostParams};
+use kube::{Client, ResourceExt};
+
+use super::{SuiteRun, run_of_share};
+use crate::existing::{Right, granted};
+use crate::sweep::{self, RunLabel};
+use crate::{ClusterError, deploy};
+
+/// What whoever submits a run does there: the verbs, the API group, the resource.
+const NEEDED: [(&[&str], &str, &str); 10] = [
+    (&["create", "list", "delete"], "", "namespaces"),
+    (&["create"], "", "serviceaccounts"),
+    (&["create", "list", "delete"], "rbac.authorization.k8s.io", "clusterroles"),
+    (&["create", "list", "delete"], "rbac.authorization.k8s.io", "clusterrolebindings"),
+    (&["create"], "rbac.authorization.k8s.io", "roles"),
+    (&["create"], "rbac.authorization.k8s.io", "rolebindings"),
+    (&["create", "list", "watch", "delete"], "batch", "jobs"),
+    (&["list", "watch"], "", "pods"),
+    (&["get"], "", "pods/log"),
+    (&["get", "list"], "", "configmaps"),
+];
+/// The pods of a run that is interrupted end: what their Job gives them, and a little more.
+const EMPTIED: Duration = Duration::from_secs(150);
+/// Between two looks at them.
+const PAUSE: Duration = Duration::from_millis(500);
+/// Annotation of a run's namespace: the label of the nodes that it lends.
+const LENT: &str = "conformance.grove.io/nodes-where";
+
+/// Whether the client's user may do all that. What pods are to be allowed, its user must be allowed too, or Kubernetes refuses
+/// to grant it: that is asked by a dry run.
+///
+/// # Errors
+/// [`ClusterError::Rights`], [`ClusterError::Forbidden`] with the API server's words; [`ClusterError::Api`].
+pub async fn may(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
+    let right = |verb: &'static str, group: &str, resource: &str| Right {
+        verb,
+        group: group.into(),
+        resource: resource.into(),
+        served_in: Vec::new(),
+    };
+    let needed: BTreeSet<_> = NEEDED
+        .iter()
+        .flat_map(|(verbs, group, resource)| verbs.iter().map(move |verb| right(verb, group, resource)))
+        .collect();
+    granted(client, needed).await?;
+    let dry_run = PostParams { dry_run: true, ..PostParams::default() };
+    for object in run.rights()?.iter().filter(|object| object["kind"] == "ClusterRole") {
+        let (api, kind, name) = deploy::api_of(client, object);
+        let failed = |source| ClusterError::api(format!("create {kind} {name}"), source);
+        let typed: DynamicObject =
+            serde_json::from_value(object.clone()).map_err(|error| failed(kube::Error::SerdeError(error)))?;
+        api.create(&dry_run, &typed).await.map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Makes the run's namespace, rights and Job. Whatever comes of it, [`remove`] takes it away.
+///
+/// # Errors
+/// [`ClusterError::NodesLent`] if another run lends the same nodes; [`ClusterError::Api`], [`ClusterError::Forbidden`].
+pub async fn submit(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
+    for mut object in run.rights()? {
+        let is_namespace = object["kind"] == "Namespace";
+        if let Some(label) = run.lent.as_deref().filter(|_| is_namespace) {
+            object["metadata"]["annotations"][LENT] = label.into();
+        }
+        deploy::create_unless_there(client, &object).await?;
+        if is_namespace {
+            nodes_are_free(client, run).await?;
+        }
+    }
+    deploy::create_unless_there(client, &run.job()?).await
+}
+
+/// Two runs that share nodes out would each lend all of them. Of two that begin at once the older goes on; of two of one
+/// second the one whose name comes first.
+async fn nodes_are_free(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
+    let Some(label) = &run.lent else { return Ok(()) };
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let found = namespaces.list(&ListParams::default().labels(names::RUN)).await;
+    let found = found.map_err(|source| ClusterError::api("list the namespaces of runs", source))?;
+    let lends = |namespace: &&Namespace| {
+        namespace.annotations().get(LENT) == Some(label) && namespace.metadata.deletion_timestamp.is_none()
+    };
+    let age =
+        |namespace: &Namespace| (namespace.creation_timestamp().map(|time| time.0), namespace.name_any());
+    match found.iter().filter(lends).min_by_key(|namespace| age(namespace)) {
+        Some(first) if first.name_any() != run.name() => {
+            Err(ClusterError::NodesLent { label: label.clone(), namespace: first.name_any() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Ends the run's pods, in order: each gets the time that it may take to end.
+///
+/// # Errors
+/// [`ClusterError::Api`].
+pub async fn end(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
+    let jobs: Api<Job> = Api::namespaced(client.clone(), &run.name());
+    match jobs.delete(&run.name(), &DeleteParams::background()).await {
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        done => done.map(drop).map_err(|source| ClusterError::api("delete the run's Job", source)),
+    }
+}
+
+/// Removes what the run has made, and what its pods have left that were killed. What cannot be removed keeps nothing else
+/// from being.
+///
+/// # Errors
+/// The first thing that went wrong.
+pub async fn remove(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
+    let mut removed = Ok(());
+    let shares = (0..run.shares).map(|index| run_of_share(&run.run, index));
+    for id in std::iter::once(run.run.clone()).chain(shares) {
+        removed = removed.and(sweep::remove_all(client, RunLabel { key: names::RUN, run: Some(&id) }).await);
+    }
+    removed
+}
+
+/// Waits until none of the run's pods is there any more.
+///
+/// # Errors
+/// [`ClusterError::NotReady`] if one stays; [`ClusterError::Api`].
+pub async fn emptied(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
+    let pods: Api<Pod> = Api::namespaced(client.clone(), &run.name());
+    let begin = Instant::now();
+    loop {
+        let left = pods.list(&ListParams::default()).await;
+        let left = left.map_err(|source| ClusterError::api("list the run's pods", source))?;
+        if left.items.is_empty() {
+            return Ok(());
+        }
+        if begin.elapsed() > EMPTIED {
+            return Err(ClusterError::NotReady {
+                what: "the end of the run's pods".into(),
+                seconds: EMPTIED.as_secs(),
+                last: left.iter().map(ResourceExt::name_any).collect::<Vec<_>>().join(", "),
+            });
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+#[cfg(test)]
+#[path = "submit_tests.rs"]
+mod tests;

@@ -1,0 +1,131 @@
+use std::sync::{Arc, Mutex};
+
+use http::{Method, Request, Response};
+use kube::client::Body;
+use serde_json::{Value, json};
+use tower_test::mock;
+
+use super::*;
+
+/// An API server that grants everything but `denied`, refuses to grant a ClusterRole if it is `strict`, and has these namespaces
+/// of runs. What it is asked to make is in the log.
+fn client(
+    denied: &'static str,
+    strict: bool,
+    namespaces: Vec<Value>,
+    log: Arc<Mutex<Vec<String>>>,
+) -> Client {
+    let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
+    tokio::spawn(async move {
+        while let Some((request, send)) = handle.next_request().await {
+            let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+            let query = request.uri().query().unwrap_or_default().to_owned();
+            let raw = request.into_body().collect_bytes().await.unwrap();
+            let mut body: Value = serde_json::from_slice(&raw).unwrap_or_default();
+            let (mut code, mut answer) = (200, json!({}));
+            if path.ends_with("selfsubjectaccessreviews") {
+                let asked = &body["spec"]["resourceAttributes"];
+                let words =
+                    format!("{} {}", asked["verb"].as_str().unwrap(), asked["resource"].as_str().unwrap());
+                body["status"] = json!({"allowed": words != denied});
+                answer = body;
+            } else if method == Method::GET {
+                answer =
+                    json!({"kind": "NamespaceList", "apiVersion": "v1", "metadata": {}, "items": namespaces});
+            } else if query.contains("dryRun=All") && strict {
+                code = 403;
+                answer = json!({"kind": "Status", "status": "Failure", "reason": "Forbidden", "code": 403,
+                    "message": "user is attempting to grant RBAC permissions not currently held"});
+            } else {
+                let dry = if query.contains("dryRun=All") { " (dry run)" } else { "" };
+                let name = body["metadata"]["name"].as_str().unwrap_or_default();
+                log.lock()
+                    .unwrap()
+                    .push(format!("{} {name}{dry}", body["kind"].as_str().unwrap_or_default()));
+                answer.clone_from(&body);
+            }
+            let body = Body::from(answer.to_string().into_bytes());
+            send.send_response(Response::builder().status(code).body(body).unwrap());
+        }
+    });
+    Client::new(service, "default")
+}
+
+fn run(lent: Option<&str>) -> SuiteRun {
+    SuiteRun {
+        run: "b".into(),
+        image: "suite:1".into(),
+        shares: 2,
+        args: vec!["run".into()],
+        lent: lent.map(str::to_owned),
+    }
+}
+
+fn namespace(run: &str, made: &str, lent: &str) -> Value {
+    json!({"metadata": {"name": format!("grove-conformance-{run}"), "creationTimestamp": made,
+        "labels": {(names::RUN): run}, "annotations": {(LENT): lent}}})
+}
+
+#[tokio::test]
+async fn who_may_not_make_jobs_is_told_before_anything_is_made() {
+    let log = Arc::<Mutex<Vec<String>>>::default();
+    let client = client("create jobs", false, Vec::new(), log.clone());
+    match may(&client, &run(None)).await {
+        Err(ClusterError::Rights { missing }) => assert_eq!(missing, ["create jobs.batch"]),
+        other => panic!("{other:?}"),
+    }
+    assert!(log.lock().unwrap().is_empty(), "nothing is made");
+}
+
+#[tokio::test]
+async fn who_may_not_give_pods_their_rights_is_told_before_anything_is_made() {
+    let log = Arc::<Mutex<Vec<String>>>::default();
+    let client = client("", true, Vec::new(), log.clone());
+    let error = may(&client, &run(None)).await.unwrap_err().to_string();
+    assert!(error.contains("RBAC permissions not currently held"), "{error}");
+    assert!(log.lock().unwrap().is_empty(), "nothing is made");
+}
+
+#[tokio::test]
+async fn a_run_is_made_with_its_job_last() {
+    let log = Arc::<Mutex<Vec<String>>>::default();
+    let client = client("", false, Vec::new(), log.clone());
+    may(&client, &run(None)).await.unwrap();
+    submit(&client, &run(None)).await.unwrap();
+    insta::assert_snapshot!(log.lock().unwrap().join("\n"), @r"
+    ClusterRole grove-conformance-b (dry run)
+    Namespace grove-conformance-b
+    ServiceAccount grove-conformance-b
+    ClusterRole grove-conformance-b
+    ClusterRoleBinding grove-conformance-b
+    Role grove-conformance-b
+    RoleBinding grove-conformance-b
+    Job grove-conformance-b
+    ");
+}
+
+#[rstest::rstest]
+#[case::alone(&[], true)]
+#[case::other_nodes(&[("a", "2026-11-24T10:00:00Z", "pool=mine")], true)]
+#[case::older(&[("a", "2026-11-24T10:00:00Z", "pool=lent")], false)]
+#[case::younger(&[("a", "2026-11-24T10:00:02Z", "pool=lent")], true)]
+#[case::of_one_second(&[("a", "2026-11-24T10:00:01Z", "pool=lent")], false)]
+#[case::of_one_second_and_behind(&[("c", "2026-11-24T10:00:01Z", "pool=lent")], true)]
+#[tokio::test]
+async fn two_runs_do_not_share_out_the_same_nodes(
+    #[case] others: &[(&str, &str, &str)],
+    #[case] goes_on: bool,
+) {
+    let mut namespaces: Vec<_> = others.iter().map(|(run, made, lent)| namespace(run, made, lent)).collect();
+    namespaces.push(namespace("b", "2026-11-24T10:00:01Z", "pool=lent"));
+    let log = Arc::<Mutex<Vec<String>>>::default();
+    let submitted = submit(&client("", false, namespaces, log.clone()), &run(Some("pool=lent"))).await;
+    match submitted {
+        Ok(()) => assert!(goes_on),
+        Err(ClusterError::NodesLent { namespace, .. }) => {
+            assert_eq!((goes_on, namespace.as_str()), (false, "grove-conformance-a"));
+            assert_eq!(*log.lock().unwrap(), ["Namespace grove-conformance-b"], "no Job");
+        }
+        Err(other) => panic!("{other}"),
+    }
+}

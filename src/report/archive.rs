@@ -1,0 +1,211 @@
+//! A report's folder as one archive (`.tar.gz`) that is no larger than it may be: from a pod its results go through the API
+//! server, which takes little.
+//!
+//! The report itself is always in it. Of the artifacts, a case's folder is in it whole or not at all: first those of cases
+//! that did not pass, the small ones before the large ones, until there is no more room. What is left out is told. Each part
+//! is compressed for itself, so that its size is known before it is taken; gzip allows parts in a row.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use conformance_contract::verdict::Verdict;
+use flate2::Compression;
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
+
+use super::{CaseResult, Report, StoreError};
+
+/// How a tar archive ends.
+const END: [u8; 1024] = [0; 1024];
+
+/// An archive, and what is not in it.
+#[derive(Debug)]
+pub struct Packed {
+    /// The archive, compressed.
+    pub archive: Vec<u8>,
+    /// What there was no room for.
+    pub left_out: LeftOut,
+}
+
+/// Folders of artifacts that are not in an archive.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Those of cases that passed, or were not to.
+    pub as_expected: usize,
+    /// Those of all others.
+    pub others: usize,
+}
+
+impl LeftOut {
+    /// Whether everything is in it.
+    pub fn is_empty(self) -> bool {
+        self == Self::default()
+    }
+}
+
+/// Such as `the artifacts of 12 cases that passed and of 1 that did not`.
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { as_expected, others } = self;
+        match (as_expected, others) {
+            (_, 0) => write!(f, "the artifacts of {as_expected} cases that passed"),
+            (0, _) => write!(f, "the artifacts of {others} cases that did not pass"),
+            _ => write!(f, "the artifacts of {as_expected} cases that passed and of {others} that did not"),
+        }
+    }
+}
+
+/// The named files of a report's folder, and as many artifacts of its cases as fit into `limit` bytes with them.
+///
+/// # Errors
+/// [`StoreError::Io`]; [`StoreError::TooLarge`] if the files alone do not fit.
+pub fn pack(folder: &Path, report: &Report, files: &[&str], limit: usize) -> Result<Packed, StoreError> {
+    let end = compressed(&END).map_err(at(folder))?;
+    let mut archive = Vec::new();
+    for name in files {
+        archive.extend(part(folder, Path::new(name))?);
+    }
+    let size = archive.len() + end.len();
+    if size > limit {
+        return Err(StoreError::TooLarge { path: folder.into(), size, limit });
+    }
+    let mut left_out = LeftOut::default();
+    let mut parts = Vec::new();
+    for case in report.profiles.iter().flat_map(|profile| &profile.cases) {
+        let Some(artifacts) = case.artifacts.as_deref().filter(|name| folder.join(name).is_dir()) else {
+            continue;
+        };
+        parts.push((is_as_expected(case), part(folder, Path::new(artifacts))?));
+    }
+    parts.sort_by_key(|(as_expected, part)| (*as_expected, part.len()));
+    for (as_expected, part) in parts {
+        if archive.len() + part.len() + end.len() <= limit {
+            archive.extend(part);
+        } else if as_expected {
+            left_out.as_expected += 1;
+        } else {
+            left_out.others += 1;
+        }
+    }
+    archive.extend(end);
+    Ok(Packed { archive, left_out })
+}
+
+/// Puts what is in an archive into a folder.
+///
+/// # Errors
+/// [`StoreError::Io`], also for an archive that is none.
+pub fn unpack(archive: &[u8], folder: &Path) -> Result<(), StoreError> {
+    std::fs::create_dir_all(folder).map_err(at(folder))?;
+    let mut archive = tar::Archive::new(MultiGzDecoder::new(archive));
+    archive.set_preserve_permissions(false);
+    archive.set_preserve_mtime(false);
+    archive.unpack(folder).map_err(at(folder))
+}
+
+/// Whether nobody will ask why.
+fn is_as_expected(case: &CaseResult) -> bool {
+    !matches!(case.outcome.verdict, Verdict::Fail | Verdict::Flaky | Verdict::Error)
+}
+
+/// A file or folder below a folder as a part of an archive.
+fn part(folder: &Path, name: &Path) -> Result<Vec<u8>, StoreError> {
+    let path = folder.join(name);
+    let mut tar = tar::Builder::new(Vec::new());
+    tar.mode(tar::HeaderMode::Deterministic);
+    let added =
+        if path.is_dir() { tar.append_dir_all(name, &path) } else { tar.append_path_with_name(&path, name) };
+    let raw = added.and_then(|()| tar.into_inner()).map_err(at(&path))?;
+    compressed(&raw[..raw.len() - END.len()]).map_err(at(&path))
+}
+
+fn compressed(raw: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(raw)?;
+    encoder.finish()
+}
+
+fn at(path: &Path) -> impl Fn(io::Error) -> StoreError {
+    let path = PathBuf::from(path);
+    move |source| StoreError::Io { path: path.clone(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{fixture, read, write_all};
+
+    /// A folder with a report whose every case has artifacts of about so many bytes that nothing makes smaller.
+    fn folder(bytes: usize) -> (tempfile::TempDir, Report) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut report = fixture::report();
+        let (mut number, mut state) = (0, 1_u64);
+        for case in report.profiles.iter_mut().flat_map(|profile| &mut profile.cases) {
+            let artifacts = format!("artifacts/{number}");
+            let noise = std::iter::repeat_with(|| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 56) as u8
+            });
+            let noise: Vec<u8> = noise.take(bytes).collect();
+            std::fs::create_dir_all(folder.path().join(&artifacts)).unwrap();
+            std::fs::write(folder.path().join(&artifacts).join("history.jsonl"), noise).unwrap();
+            case.artifacts = Some(artifacts);
+            number += 1;
+        }
+        write_all(folder.path(), &report).unwrap();
+        (folder, report)
+    }
+
+    #[test]
+    fn what_was_packed_is_unpacked() {
+        let (from, report) = folder(100);
+        let packed = pack(from.path(), &report, &["report.yaml"], usize::MAX).unwrap();
+        assert!(packed.left_out.is_empty());
+        let to = tempfile::tempdir().unwrap();
+        unpack(&packed.archive, &to.path().join("shards/1")).unwrap();
+        assert_eq!(read(&to.path().join("shards/1/report.yaml")).unwrap(), report);
+        assert!(!to.path().join("shards/1/report.json").exists(), "it was not named");
+        for case in report.profiles.iter().flat_map(|profile| &profile.cases) {
+            let history = Path::new(case.artifacts.as_ref().unwrap()).join("history.jsonl");
+            let read = |folder: &Path| std::fs::read(folder.join(&history)).unwrap();
+            assert_eq!(read(&to.path().join("shards/1")), read(from.path()));
+        }
+    }
+
+    #[test]
+    fn artifacts_of_cases_that_passed_are_left_out_first() {
+        const BYTES: usize = 20_000;
+        let (from, report) = folder(BYTES);
+        let cases = || report.profiles.iter().flat_map(|profile| &profile.cases);
+        let bad = cases().filter(|case| !is_as_expected(case)).count();
+        assert!(bad > 0 && bad < cases().count(), "the fixture has both");
+        let alone = pack(from.path(), &report, &["report.yaml"], usize::MAX).unwrap().archive.len()
+            - cases().count() * BYTES;
+        let limit = alone + bad * (BYTES + 1_000);
+        let packed = pack(from.path(), &report, &["report.yaml"], limit).unwrap();
+        assert!(packed.archive.len() <= limit);
+        assert_eq!(packed.left_out, LeftOut { as_expected: cases().count() - bad, others: 0 });
+        let to = tempfile::tempdir().unwrap();
+        unpack(&packed.archive, to.path()).unwrap();
+        for case in cases() {
+            let there = to.path().join(case.artifacts.as_ref().unwrap()).is_dir();
+            assert_eq!(there, !is_as_expected(case), "{}", case.id);
+        }
+    }
+
+    #[test]
+    fn a_report_that_is_too_large_alone_is_refused() {
+        let (from, report) = folder(1);
+        let error = pack(from.path(), &report, &["report.yaml"], 100).unwrap_err().to_string();
+        assert!(error.contains("and 100 bytes is the limit"), "{error}");
+    }
+
+    #[rstest::rstest]
+    #[case(12, 0, "the artifacts of 12 cases that passed")]
+    #[case(12, 1, "the artifacts of 12 cases that passed and of 1 that did not")]
+    #[case(0, 2, "the artifacts of 2 cases that did not pass")]
+    fn what_is_left_out_is_said(#[case] as_expected: usize, #[case] others: usize, #[case] said: &str) {
+        assert_eq!(LeftOut { as_expected, others }.to_string(), said);
+    }
+}

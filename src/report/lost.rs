@@ -1,0 +1,101 @@
+//! Shards of a run that left no report: the cases that they held are *not run*, for a reason, and the merged report is
+//! incomplete.
+//!
+//! Each shard's report says of the others' cases that it does not hold them. Of a shard that is merged another report says
+//! more. What is still said to be held elsewhere after a merge was held by nobody.
+
+use conformance_contract::verdict::Outcome;
+
+use super::left_out::is_elsewhere;
+use super::{CaseResult, ProfileReport, Report, Shard};
+
+/// A shard without a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// Which one.
+    pub shard: Shard,
+    /// What became of it.
+    pub reason: String,
+}
+
+impl Report {
+    /// This report, merged of the shards that left one, without those that did not.
+    #[must_use]
+    pub fn without(mut self, lost: &[Lost]) -> Self {
+        if lost.is_empty() {
+            return self;
+        }
+        let said =
+            lost.iter().map(|Lost { shard, reason }| format!("shard {shard} left no report: {reason}"));
+        let reason = said.collect::<Vec<_>>().join("; ");
+        let not_run = Outcome::not_run(reason.clone());
+        let profiles = self.profiles.into_iter().map(|profile| without(profile, &not_run));
+        self.profiles = profiles.collect();
+        self.incomplete(reason)
+    }
+}
+
+fn without(profile: ProfileReport, not_run: &Outcome) -> ProfileReport {
+    let held = |case: &CaseResult| {
+        if !case.clauses.iter().all(|judgement| is_elsewhere(&judgement.outcome)) {
+            return profile.observed(case);
+        }
+        let clauses = case.clauses.iter().map(|judgement| judgement.clause.clone());
+        CaseResult::without_running(case.id.clone(), case.title.clone(), clauses, not_run)
+    };
+    let cases = profile.cases.iter().map(held).collect();
+    profile.clone().concluded_of(cases)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Exit, MergeInput, fixture, merge, not_selected, verify};
+
+    /// The report of a shard of the fixture, every third case of which nobody selected.
+    fn shard(text: &str) -> Report {
+        let (shard, mut report): (Shard, _) = (text.parse().unwrap(), fixture::report());
+        for profile in &mut report.profiles {
+            let cases = profile.cases.iter().enumerate().map(|(place, case)| {
+                let outcome = match place {
+                    _ if place % 3 == 2 => not_selected(),
+                    _ if !shard.holds(place) => shard.elsewhere(),
+                    _ => return profile.observed(case),
+                };
+                let clauses = case.clauses.iter().map(|judgement| judgement.clause.clone());
+                CaseResult::without_running(case.id.clone(), case.title.clone(), clauses, &outcome)
+            });
+            let cases = cases.collect();
+            *profile = profile.clone().concluded_of(cases);
+        }
+        report
+    }
+
+    #[test]
+    fn what_a_lost_shard_held_is_not_run_and_says_why() {
+        let source = MergeInput { file: "1.yaml".into(), folder: "1".into(), report: shard("1/2") };
+        let merged = merge(&[source], "report merge".into()).unwrap();
+        let lost = Lost { shard: "2/2".parse().unwrap(), reason: "its pod was killed".into() };
+        let whole = merged.clone().without(&[lost]);
+        assert_eq!(verify(&whole), Ok(()));
+        assert_eq!((whole.incomplete, whole.exit()), (true, Exit::Inconclusive));
+        for (profile, before) in whole.profiles.iter().zip(&merged.profiles) {
+            for (place, (case, before)) in profile.cases.iter().zip(&before.cases).enumerate() {
+                match place {
+                    _ if place % 3 == 2 || place % 2 == 0 => assert_eq!(case, before),
+                    _ => {
+                        assert!(!case.outcome.announced, "{}", case.id);
+                        let said = case.outcome.reason().unwrap();
+                        assert_eq!(said, "shard 2/2 left no report: its pod was killed");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_run_that_lost_no_shard_is_as_it_was() {
+        let report = shard("1/1");
+        assert_eq!(report.clone().without(&[]), report);
+    }
+}

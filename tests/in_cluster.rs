@@ -1,0 +1,269 @@
+//! The suite as pods of a kind cluster: `run --in-cluster` on nodes of the cluster, its report merged from
+//! shares; a pod that is killed half-way; two runs at once; and a user who may not make Jobs.
+//!
+//! They take minutes and a kind cluster of their own, so `cargo test` ignores them: `ci/in-cluster` runs them. On a machine that
+//! cannot run a kind cluster there are none, and the reason is printed.
+
+// Only what prints progress is used of it here.
+#[allow(dead_code)]
+mod lane;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use conformance_cluster::components::Overrides;
+use conformance_cluster::images::{self, NOBODY};
+use conformance_cluster::kind::prepare::{Wanted, prepare};
+use conformance_cluster::kind::{KindCluster, config, host};
+use conformance_cluster::local::ClusterSpec;
+use conformance_cluster::own_program::{ControllerProgram, SUITE};
+use conformance_cluster::{ClusterError, docker};
+use conformance_report::{Exit, Report, Verdict, read};
+use lane::Lines;
+use libtest_mimic::{Arguments, Trial};
+use tokio::process::{Child, Command};
+use tokio::runtime::Runtime;
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_grove-conformance");
+/// The label of workers that are lent to runs. Those of its second value are for a second run; the others stay free for the
+/// suite's own pods.
+const LENT: [(&str, &[usize]); 2] = [("lent=first", &[1, 2, 3, 4]), ("lent=second", &[5, 6])];
+/// Cases for which one node is enough, without GPUs.
+const CASES: [&str; 4] = ["adm/immutable-shape", "del/everything-gone", "gang/scaling", "gang/shape"];
+/// A pod of the suite comes to run; what a run has made goes.
+const SOON: Duration = Duration::from_secs(180);
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// A kind cluster with Grove and an image of the suite.
+struct Fixture {
+    cluster: KindCluster,
+    name: String,
+    image: String,
+}
+
+impl Fixture {
+    async fn make() -> Result<Self, ClusterError> {
+        let spec = ClusterSpec::default();
+        let controller = ControllerProgram::within(PROGRAM);
+        let wanted = Wanted {
+            kubernetes: spec.kubernetes,
+            schedulers: &BTreeSet::new(),
+            releases: &[],
+            controller: &spec.controller,
+            plugin_faults: &spec.gpu_plugin_faults,
+            config: &config::of(spec.kubernetes),
+            node_image: None,
+            overrides: &Overrides::new(),
+            controller_program: &controller,
+        };
+        let (kind, _) = prepare(wanted, &Lines).await?;
+        let suite = images::statically(SUITE, Some(Path::new(PROGRAM))).await?;
+        let image = images::of_program(SUITE, &suite, Some(NOBODY)).await?.reference;
+        let name = format!("in-{:x}", std::process::id());
+        let cluster = KindCluster::create(&name, &kind).await?;
+        cluster.load(&image).await?;
+        let fixture = Self { cluster, name, image };
+        let workers =
+            fixture.kubectl("get nodes --no-headers -o name -l conformance.grove.io/worker=true").await?;
+        let workers: Vec<_> = workers.lines().collect();
+        for (label, places) in LENT {
+            for place in places {
+                fixture.kubectl(&format!("label {} {label}", workers[*place])).await?;
+            }
+        }
+        Ok(fixture)
+    }
+
+    /// What kubectl says, as the cluster's administrator.
+    async fn kubectl(&self, words: &str) -> Result<String, ClusterError> {
+        let node = format!("grove-conformance-{}-control-plane", self.name);
+        let own = ["exec", &node, "kubectl", "--kubeconfig=/etc/kubernetes/admin.conf"];
+        docker::docker(own.into_iter().chain(words.split(' '))).await
+    }
+
+    /// `run --in-cluster` of the cases.
+    fn run(&self, kubeconfig: &Path, folder: &Path, words: &[&str]) -> std::io::Result<Child> {
+        Command::new(PROGRAM)
+            .args([
+                "run",
+                "--in-cluster",
+                "--scope=PodGang",
+                "--timeout-scale=2",
+                "--one-etcd",
+                "--image",
+                &self.image,
+            ])
+            .arg("--kubeconfig")
+            .arg(kubeconfig)
+            .arg("--report-dir")
+            .arg(folder)
+            .args(CASES.map(|case| format!("--case={case}")))
+            .args(words)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+    }
+
+    /// Waits until nothing of a run is in the cluster any more.
+    async fn nothing_left(&self) -> Outcome {
+        let begin = Instant::now();
+        loop {
+            let kinds = "namespaces,clusterroles,clusterrolebindings,nodes,clustertopologybindings.grove.io";
+            let left = self
+                .kubectl(&format!("get {kinds} -l conformance.grove.io/run --no-headers -o name"))
+                .await?;
+            if left.trim().is_empty() {
+                return Ok(());
+            }
+            if begin.elapsed() > SOON {
+                return Err(format!("left in the cluster: {left}").into());
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}
+
+/// What a run wrote to standard error, and its exit code.
+async fn ended(run: Child) -> Result<(String, Option<i32>), std::io::Error> {
+    let output = run.wait_with_output().await?;
+    Ok((String::from_utf8_lossy(&output.stderr).into_owned(), output.status.code()))
+}
+
+/// Each of the cases was run, once, and passed.
+fn all_passed(report: &Report) {
+    let profile = &report.profiles[0];
+    for id in CASES {
+        let case = profile.cases.iter().find(|case| case.id == id).expect("the case is in the report");
+        let reason = case.outcome.reason();
+        assert_eq!((case.outcome.verdict, case.attempts), (Verdict::Pass, 1), "{id}: {reason:?}");
+        assert!(case.artifacts.as_ref().is_some_and(|folder| folder.starts_with("shards/")), "{id}");
+    }
+}
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("in-cluster").join(name)
+}
+
+/// Two pods hold a share each; the report is as of one run.
+async fn shares_are_merged(fixture: &Fixture) -> Outcome {
+    let folder = folder("merged");
+    let run =
+        fixture.run(&fixture.cluster.kubeconfig(), &folder, &["--shards=2", "--nodes-where=lent=first"])?;
+    let (said, code) = ended(run).await?;
+    assert_eq!(code, Some(0), "{said}");
+    let report = read(&folder.join("report.yaml"))?;
+    assert_eq!((report.exit(), report.incomplete), (Exit::Conformant, false));
+    all_passed(&report);
+    for shard in ["1/2: ", "2/2: "] {
+        assert!(said.lines().any(|line| line.starts_with(shard) && line.contains("runs on")), "{said}");
+    }
+    fixture.nothing_left().await
+}
+
+/// The pod of a share is killed while its cases run: another runs them again.
+async fn a_killed_pod_is_run_again(fixture: &Fixture) -> Outcome {
+    let folder = folder("killed");
+    let run =
+        fixture.run(&fixture.cluster.kubeconfig(), &folder, &["--shards=2", "--nodes-where=lent=first"])?;
+    let begin = Instant::now();
+    // A case of the second share has a namespace: the pod is half-way.
+    let half_way =
+        |namespaces: &str| namespaces.lines().any(|name| name.contains("s2-") && !name.contains("blockers"));
+    while !half_way(
+        &fixture.kubectl("get namespaces --no-headers -o name -l conformance.grove.io/run").await?,
+    ) {
+        if begin.elapsed() > SOON {
+            return Err("no case of the second share began".into());
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    let of_second = "-A -l batch.kubernetes.io/job-completion-index=1 --no-headers -o custom-columns=:.metadata.namespace";
+    let namespace = fixture.kubectl(&format!("get pods {of_second}")).await?;
+    let kill = format!(
+        "delete pods -n {} -l batch.kubernetes.io/job-completion-index=1 --grace-period=0 --force",
+        namespace.trim()
+    );
+    fixture.kubectl(&kill).await?;
+    let (said, code) = ended(run).await?;
+    assert_eq!(code, Some(0), "{said}");
+    let pods: BTreeSet<_> =
+        said.lines().filter(|line| line.starts_with("2/2: pod ") && line.contains("runs on")).collect();
+    assert!(pods.len() > 1, "a second pod took its place: {said}");
+    all_passed(&read(&folder.join("report.yaml"))?);
+    fixture.nothing_left().await
+}
+
+/// Each of two runs has nodes of its own; what they share outlives the one that ends first.
+async fn two_runs_at_once(fixture: &Fixture) -> Outcome {
+    let kubeconfig = fixture.cluster.kubeconfig();
+    let (first, second) = (folder("first"), folder("second"));
+    let both = [
+        fixture.run(&kubeconfig, &first, &["--nodes-where=lent=first"])?,
+        fixture.run(&kubeconfig, &second, &["--nodes-where=lent=second"])?,
+    ];
+    for run in both {
+        let (said, code) = ended(run).await?;
+        assert_eq!(code, Some(0), "{said}");
+    }
+    for folder in [first, second] {
+        all_passed(&read(&folder.join("report.yaml"))?);
+    }
+    fixture.nothing_left().await
+}
+
+/// A user who may not make Jobs is told so, and nothing is made.
+async fn without_rights_nothing_is_made(fixture: &Fixture) -> Outcome {
+    let path = folder("without-rights").join("kubeconfig");
+    let text = std::fs::read_to_string(fixture.cluster.kubeconfig())?;
+    let mut config = grove_yaml::documents(&text)?.remove(0);
+    config["users"][0]["user"]["as"] = "system:serviceaccount:default:default".into();
+    std::fs::create_dir_all(path.parent().expect("it has one"))?;
+    std::fs::write(&path, config.to_string())?;
+    let (said, code) = ended(fixture.run(&path, &folder("without-rights"), &[])?).await?;
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("may not") && said.contains("create jobs.batch"), "{said}");
+    fixture.nothing_left().await
+}
+
+#[allow(clippy::print_stderr)]
+fn main() -> std::process::ExitCode {
+    let mut arguments = Arguments::from_args();
+    // They share the nodes.
+    arguments.test_threads = Some(1);
+    let runtime = Arc::new(Runtime::new().expect("a runtime starts"));
+    let missing = runtime.block_on(host::check()).err();
+    if let Some(missing) = missing {
+        eprintln!("in-cluster: not run: {missing}");
+        return std::process::ExitCode::SUCCESS;
+    }
+    let shared: Arc<OnceLock<Result<Fixture, String>>> = Arc::default();
+    macro_rules! trial {
+        ($name:ident) => {{
+            let (shared, runtime) = (shared.clone(), runtime.clone());
+            Trial::test(concat!("in-cluster::", stringify!($name)), move || {
+                let make = || runtime.block_on(Fixture::make()).map_err(|error| error.to_string());
+                let fixture = shared.get_or_init(make).as_ref()?;
+                runtime.block_on($name(fixture)).map_err(|error| error.to_string().into())
+            })
+            .with_ignored_flag(true)
+        }};
+    }
+    let trials = vec![
+        trial!(without_rights_nothing_is_made),
+        trial!(shares_are_merged),
+        trial!(a_killed_pod_is_run_again),
+        trial!(two_runs_at_once),
+    ];
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if let Some(Ok(fixture)) = Arc::into_inner(shared).and_then(OnceLock::into_inner) {
+        let _ = runtime.block_on(fixture.cluster.delete(false));
+    }
+    conclusion.exit_code()
+}
