@@ -85,9 +85,11 @@ impl TestContext {
 pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<String> {
     let gangs = &resolved(live, gangs.to_vec());
     let groups = || gangs.iter().flat_map(|gang| &gang.groups);
+    // What is scaled to 0 stays, without pods.
+    let is_idle = |object: &&Value| object["kind"] == "PodClique" && object["spec"]["replicas"] == 0;
     let surplus = |kind: &'static str, wanted: &dyn Fn(&str) -> bool| {
-        let mut of_set = live.of(kind).filter(|object| is_part_of(object, set)).map(name);
-        of_set.find(|name| !wanted(name)).map(|name| format!("{kind} {name} to go"))
+        let of_set = live.of(kind).filter(|object| is_part_of(object, set) && !is_idle(object));
+        of_set.map(name).find(|name| !wanted(name)).map(|name| format!("{kind} {name} to go"))
     };
     let missing = gangs.iter().find(|gang| !gang.is_known()).map(|gang| format!("PodGang {}", gang.name));
     missing
@@ -95,7 +97,11 @@ pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<String> {
         .or_else(|| surplus("PodClique", &|name| groups().any(|group| group.clique == name)))
         .or_else(|| {
             let mut pods = live.pods().filter(|pod| pod.label(names::PART_OF) == Some(set));
-            let gone = pods.find(|pod| !gangs.iter().any(|gang| pod.pod_gang() == Some(&gang.name)));
+            let is_expected = |pod: &Pod<'_>| {
+                gangs.iter().any(|gang| pod.pod_gang() == Some(&gang.name))
+                    && groups().any(|group| pod.pod_clique() == Some(&group.clique))
+            };
+            let gone = pods.find(|pod| !is_expected(pod));
             gone.map(|pod| format!("Pod {} to go", pod.name()))
         })
         .or_else(|| {
@@ -148,6 +154,7 @@ fn duty(live: &Live, gangs: &[Gang], lack: &str) -> Duty {
     match missing {
         Some(gang) if gang.is_base => Duty::Clause("GANG-01"),
         Some(_) => Duty::Clause("GANG-03"),
+        None if lack.starts_with("podgroup ") => Duty::Clause("AUTO-06"),
         None if lack.ends_with(" to go") => Duty::Clause("GANG-10"),
         None if lack.contains(" PodGang ") => Duty::Clause("GANG-06"),
         None if lack.starts_with("exactly ") && has_unbound() => Duty::Clause("AON-01"),
@@ -175,6 +182,11 @@ fn gang_lacks(live: &Live, gang: &Gang) -> Option<String> {
     let Some(found) = gang.find(live) else { return Some(format!("PodGang {}", gang.name)) };
     if !condition_is(found, "Initialized", "True") {
         return Some(format!("Initialized=True on PodGang {}", gang.name));
+    }
+    let podgroups = found["spec"]["podgroups"].as_array().into_iter().flatten();
+    let mut idle = podgroups.filter_map(|podgroup| live.get("PodClique", podgroup["name"].as_str()?));
+    if let Some(idle) = idle.find(|clique| clique["spec"]["replicas"] == 0) {
+        return Some(format!("podgroup {} to go from PodGang {}", name(idle), gang.name));
     }
     gang.groups.iter().find_map(|group| {
         let mut pods: Vec<_> = pods_of(live, group).map(Pod::name).collect();

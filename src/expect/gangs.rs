@@ -146,6 +146,14 @@ impl Gang {
         Self { set: set.to_owned(), replica, is_base, name, groups, joined: None }
     }
 
+    /// Without the podgroups that are idle.
+    pub(crate) fn leave(&mut self, is_idle: impl Fn(&Group) -> bool) {
+        if self.groups.iter().any(&is_idle) {
+            let groups = std::mem::take(&mut self.groups).into_iter().filter(|group| !is_idle(group));
+            *self = Self::unnamed(&self.set, self.replica, self.is_base, groups.collect());
+        }
+    }
+
     /// One that no PodCliqueSet asks for, of which its name is all that is known.
     pub fn made_by_hand(name: &str) -> Self {
         Self { name: name.to_owned(), ..Self::unnamed("", 0, true, Vec::new()) }

@@ -1,5 +1,6 @@
 //! What a PodCliqueSet should be after it was scaled: its manifest with every `scaled` mark of the history applied.
 //!
+//! A PodClique that is scaled to 0 is idle, and its podgroup in no PodGang; so are all members of such a scaling group (AUTO-06).
 //! An existing scaling group or PodClique keeps its own replicas; objects that are recreated, as when a
 //! PodCliqueSet is scaled in and out again, or deleted and made again, take those of the template.
 
@@ -97,7 +98,12 @@ fn replica(pcs: &Value, set: &str, index: u64, scaled: &BTreeMap<String, u64>) -
             group["replicas"] = json!(size);
         }
     }
-    crate::gangs(&pcs).into_iter().filter(|gang| gang.replica as u64 == index).collect()
+    let mut gangs = crate::gangs(&pcs);
+    gangs.retain(|gang| gang.replica as u64 == index);
+    for gang in &mut gangs {
+        gang.leave(|group| scaled.get(&group.clique) == Some(&0));
+    }
+    gangs
 }
 
 /// The replica that an object `<set>-<index>-…` belongs to.
@@ -129,6 +135,15 @@ mod tests {
     #[test]
     fn a_clique_grows_but_its_minimum_does_not() {
         assert_eq!(after(&[("PodClique", "w-0-a", 5)]), [(0, 3, 6)]);
+    }
+
+    #[test]
+    fn what_is_scaled_to_0_has_left_the_gang_until_it_comes_back() {
+        let (clique, group) = (("PodClique", "w-0-a", 0), ("PodCliqueScalingGroup", "w-0-sg", 0));
+        assert_eq!(after(&[clique]), [(0, 1, 1)]);
+        assert_eq!(after(&[group]), [(0, 2, 2)]);
+        assert_eq!(after(&[clique, ("PodClique", "w-0-a", 2)]), [(0, 3, 3)]);
+        assert_eq!(after(&[group, ("PodCliqueScalingGroup", "w-0-sg", 2)]), [(0, 3, 3), (0, 1, 1)]);
     }
 
     #[test]

@@ -298,6 +298,44 @@ fn scaled_pods_wait_for_their_base() {
     );
 }
 
+/// A gang that is bound, perhaps after a recycle, while a clique of it is scaled to 0.
+#[test]
+fn a_unit_is_whole_without_what_is_idle() {
+    let mut set = one_clique("w", 2);
+    let lead = json!({"name": "lead", "spec": {"replicas": 1}});
+    set["spec"]["template"]["cliques"].as_array_mut().expect("a list").push(lead);
+    let bound_beside = |replicas: u32| {
+        let mut lead = object("PodClique", "w-0-lead");
+        lead["spec"]["replicas"] = replicas.into();
+        let story = Story::whole().submitted(set.clone()).added(set.clone()).added(lead);
+        passed(story.all_added(["w0", "w1"].map(bound))).end()
+    };
+    let found = |history: &History| units::whole_or_nothing(&Course::of(history));
+    assert_eq!(found(&bound_beside(0)), Ok(()));
+    assert!(found(&bound_beside(1)).is_err());
+}
+
+/// A clique of the base is scaled to 0 before it was ever bound.
+#[test]
+fn nobody_waits_for_what_is_idle() {
+    let mut set = with_a_replica_beyond();
+    let lead = json!({"name": "lead", "spec": {"replicas": 1}});
+    set["spec"]["template"]["cliques"].as_array_mut().expect("a list").push(lead);
+    let lead = |replicas: u32| {
+        let mut lead = object("PodClique", "w-0-lead");
+        lead["spec"]["replicas"] = replicas.into();
+        lead
+    };
+    let bound = |replicas: u32| {
+        let story = Story::on(Target::VOLCANO).submitted(set.clone()).added(lead(replicas));
+        let pods = [0, 1].map(|replica| of_replica(replica, &format!("p{replica}"), Some("n")));
+        story.all_added(pods).end()
+    };
+    let found = |history: &History| base_first::is_kept(&Course::of(history));
+    assert_eq!(found(&bound(0)), Ok(()));
+    assert!(crate::message(found(&bound(1))).contains("0 of 1 pods of w-0-lead had been"));
+}
+
 #[test]
 fn what_a_case_breaks_on_purpose_is_not_judged() {
     let history = ready().modified(gang("False")).end();

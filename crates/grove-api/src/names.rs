@@ -85,6 +85,10 @@ pub const ANNOTATION_GENERATION: &str = "grove.io/generation";
 pub const ANNOTATION_RECYCLED_REPLICAS: &str = "grove.io/recycled-replicas";
 /// Annotation of a PodCliqueScalingGroup: how often an update has taken each of its replicas down, as JSON by index.
 pub const ANNOTATION_UPDATED_REPLICAS: &str = "grove.io/updated-replicas";
+/// Annotation of a PodGang: the podgroups that are scaled to 0 and out of it, as a JSON list with their places.
+pub const ANNOTATION_IDLE_PODGROUPS: &str = "grove.io/idle-podgroups";
+/// Annotation of a PodGang: how often each of its podgroups has left it, as JSON by name; absent means never.
+pub const ANNOTATION_IDLE_COUNTS: &str = "grove.io/idle-counts";
 /// Label of pods: how often those in their place have been recycled or taken down by an update; absent means never.
 pub const LABEL_GENERATION: &str = "grove.io/generation";
 /// The scheduling gate of a pod whose gang is not ready to be scheduled.

@@ -3,6 +3,7 @@
 pub(crate) mod autoscalers;
 pub(crate) mod below_minimum;
 pub(crate) mod group_out;
+pub(crate) mod idle;
 pub(crate) mod out_and_in;
 pub(crate) mod quick_changes;
 pub(crate) mod scale_read;

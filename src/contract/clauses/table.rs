@@ -10,8 +10,8 @@
 use super::{Clause, Feature, Level, Tier};
 use Feature::{
     AtomicPodGang, AtomicTrainJob, Autoscaling, CompositePodGroup, External, FreshGang, HalfGangRelease,
-    JobWorkload, Kubelet, Metrics, PodGangStatus, QueueLabel, RevisionedRestore, SelfHealing, StartupOrder,
-    TopologyNested, TopologyPerClique, TopologyPerGroup, TopologyPerJob, TopologyPerReplica,
+    JobWorkload, Kubelet, Metrics, PodGangStatus, QueueLabel, RevisionedRestore, ScaleToZero, SelfHealing,
+    StartupOrder, TopologyNested, TopologyPerClique, TopologyPerGroup, TopologyPerJob, TopologyPerReplica,
     TopologyPreferred, TopologyRequired, TopologyResource, TrainJob,
 };
 
@@ -633,6 +633,8 @@ pub static CLAUSES: &[Clause] = &[
     contract("AUTO-05", "0 < r < m and 0 < R < M: refused on every path, /scale included, or accepted with status \
         saying breached and the rest running on; 0 likewise unless ScaleToZero is declared. That it is refused is \
         judged apart, as OWN", "OWN, #676, G677"),
+    scheduling("AUTO-06", "0 = idle: the clique leaves the gang, the others run on and stay a gang; back to m: \
+        admitted as a whole", "G677, #809").of(ScaleToZero),
     scheduling("AUTO-07", "Scale-in takes, in order: gated or unbound, not Ready, old template, newest; groups the \
         highest indices; with r ≥ m the hard gang is never touched", "GROVE, OWN"),
     contract("AUTO-08", "Five changes within a second, out and in: end state of the last; no gang, pod or claim \

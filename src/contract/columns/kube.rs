@@ -80,6 +80,7 @@ static POD_GROUP: Column = Column {
         Feature::FreshGang,
         Feature::RevisionedRestore,
         Feature::HalfGangRelease,
+        Feature::ScaleToZero,
     ],
     why_not: &[
         (

@@ -44,6 +44,7 @@ static COLUMN: Column = Column {
         Feature::Metrics,
         Feature::FreshGang,
         Feature::RevisionedRestore,
+        Feature::ScaleToZero,
     ],
     why_not: &[
         NO_PLACE_PER_REPLICA,

@@ -8,12 +8,12 @@ use conformance_expect::{Gang, gangs};
 use conformance_history::{Change, Version, count, list, text};
 use serde_json::Value;
 
-use super::course::{Course, is_groves_pod};
+use super::course::{Course, Idle, is_groves_pod};
 use crate::binding::BOUND_BEFORE_BASE;
 use crate::{Shown, none, violation};
 
-/// Whenever a pod of a scaled replica is bound, every clique of its base has had its minimum bound since it is there. What
-/// is scaled is said by the PodCliqueSet as it was sent; replicas may have come since.
+/// Whenever a pod of a scaled replica is bound, every clique of its base that is not idle has had its minimum bound since it is
+/// there. What is scaled is said by the PodCliqueSet as it was sent; replicas may have come since.
 pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
     let submitted = &course.history.header.submitted;
     let mut bases: BTreeMap<(&str, usize), Option<Gang>> = BTreeMap::new();
@@ -21,7 +21,9 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
     let mut bound: BTreeMap<&str, usize> = BTreeMap::new();
     let mut violations = Vec::new();
     let recycled = course.recycled();
+    let mut idle = Idle::default();
     for version in &course.versions {
+        idle.see(version);
         if let Some(prefix) = recycled.get(&version.index) {
             bound.retain(|clique, _| !clique.starts_with(prefix.as_str()));
         }
@@ -44,7 +46,7 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
             continue;
         };
         let base = bases.entry((set, replica)).or_insert_with(|| base(pcs, replica));
-        let groups = base.iter().flat_map(|base| &base.groups);
+        let groups = base.iter().flat_map(|base| &base.groups).filter(|group| !idle.has(&group.clique));
         let missing = groups
             .map(|group| (group, bound.get(group.clique.as_str()).copied().unwrap_or(0)))
             .find(|(group, bound)| *bound < group.min);

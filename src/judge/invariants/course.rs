@@ -1,9 +1,9 @@
 //! A history in the order in which it was written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_expect::scopes::replicas;
-use conformance_history::{History, Version, controller, count, text};
+use conformance_history::{Change, History, Version, controller, count, text};
 use serde_json::Value;
 
 use crate::life::generations::recycles;
@@ -44,6 +44,38 @@ impl<'a> Course<'a> {
     /// The versions of pods that Grove made for the workload; canaries are none.
     pub(super) fn pods(&self) -> impl Iterator<Item = Version<'a>> {
         self.versions.iter().copied().filter(is_groves_pod)
+    }
+}
+
+/// The PodCliques and scaling groups that are scaled to 0 at the moment, by name: nobody waits for them, and no unit is short of
+/// them (AUTO-06).
+#[derive(Default)]
+pub(super) struct Idle<'a> {
+    cliques: BTreeSet<&'a str>,
+    groups: BTreeSet<&'a str>,
+}
+
+impl<'a> Idle<'a> {
+    /// Takes in what a version says of that.
+    pub(super) fn see(&mut self, version: &Version<'a>) {
+        let known = match version.kind() {
+            "PodClique" => &mut self.cliques,
+            "PodCliqueScalingGroup" => &mut self.groups,
+            _ => return,
+        };
+        match version.change != Change::Deleted && version.object["spec"]["replicas"] == 0 {
+            true => known.insert(version.name()),
+            false => known.remove(version.name()),
+        };
+    }
+
+    /// Whether a PodClique of that name is idle, by itself or with its scaling group: `<group>-<index>-…`.
+    pub(super) fn has(&self, clique: &str) -> bool {
+        let is_member = |group: &&str| {
+            let rest = clique.strip_prefix(*group).and_then(|rest| rest.strip_prefix('-'));
+            rest.and_then(|rest| rest.split('-').next()).is_some_and(|index| index.parse::<usize>().is_ok())
+        };
+        self.cliques.contains(clique) || self.groups.iter().any(is_member)
     }
 }
 

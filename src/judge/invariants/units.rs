@@ -7,7 +7,7 @@ use conformance_contract::violation::Violation;
 use conformance_expect::{Unit, gangs, resolver};
 use conformance_history::{Change, SharedMark, Version, is_of_canary};
 
-use super::course::{Course, is_groves_pod};
+use super::course::{Course, Idle, is_groves_pod};
 use crate::binding::BOUND_IN_PART;
 use crate::coexistence::is_stood_in_for;
 use crate::{Shown, none, violation};
@@ -29,8 +29,8 @@ struct Watched {
 }
 
 /// When the scheduler has had its pass, a unit that was never whole, since its PodCliques are there, has no pod bound.
-/// Units are those of the PodCliqueSets as they are then; only pods for the target's scheduler count, and none where another
-/// one stands in for it.
+/// Units are those of the PodCliqueSets as they are then, without what is idle; only pods for the target's scheduler count,
+/// and none where another one stands in for it.
 pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
     let target = course.history.header.target;
     let mut told = course.history.marks(SharedMark::BoundBy);
@@ -50,7 +50,9 @@ pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
     };
     let recycled = course.recycled();
     let mut left: BTreeSet<&str> = BTreeSet::new();
+    let mut idle = Idle::default();
     for version in &course.versions {
+        idle.see(version);
         while let Some(pass) = passes.next_if(|pass| pass.ended < version.revision()) {
             look(&pass, &sets, &bound);
         }
@@ -104,7 +106,7 @@ pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
                 }
                 clique.insert(version.uid(), *version);
                 for watched in sets.values_mut().flatten() {
-                    watched.was_whole |= is_whole(&watched.unit, &bound);
+                    watched.was_whole |= is_whole(&watched.unit, &bound, &idle);
                 }
             }
             _ => {}
@@ -120,8 +122,9 @@ fn is_for(pod: &Version<'_>, scheduler: &str) -> bool {
     pod.object["spec"]["schedulerName"] == scheduler
 }
 
-fn is_whole(unit: &Unit, bound: &Bound<'_>) -> bool {
-    unit.minimums.iter().all(|(clique, min)| bound.get(clique.as_str()).map_or(0, BTreeMap::len) >= *min)
+fn is_whole(unit: &Unit, bound: &Bound<'_>, idle: &Idle<'_>) -> bool {
+    let mut asked = unit.minimums.iter().filter(|(clique, _)| !idle.has(clique));
+    asked.all(|(clique, min)| bound.get(clique.as_str()).map_or(0, BTreeMap::len) >= *min)
 }
 
 /// That pods of a unit that is not whole were bound when the pass began.

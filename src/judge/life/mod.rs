@@ -7,7 +7,7 @@
 //! - [`counts`], [`gang_status`]: what statuses should say of all that; [`observed`]: what they have taken in; [`conditions`]:
 //!   how they move; [`reasons`]: what they say of a wait, and of what failed; [`metrics`]: what the operator counts;
 //! - [`termination`]: what a recycle has to be like; [`updates`]: what an update has to be like;
-//! - [`autoscalers`]: which there have to be; [`scaled`]: what scaling does.
+//! - [`autoscalers`]: which there have to be; [`scaled`]: what scaling does; [`idle`]: what scaling to 0 does.
 
 pub mod autoscalers;
 pub mod breaches;
@@ -17,6 +17,7 @@ pub mod counts;
 pub mod gang_status;
 pub mod generations;
 pub mod health;
+pub mod idle;
 pub mod metrics;
 pub mod observed;
 pub mod reasons;

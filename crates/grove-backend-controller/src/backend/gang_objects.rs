@@ -17,7 +17,7 @@ pub(super) use super::objects::{ABSENT, Pairs, is_of};
 use grove_api::PodGang;
 use grove_api::names::{LABEL_MANAGED_BY, LABEL_PART_OF, LABEL_POD_GANG, MANAGED_BY_GROVE};
 
-use super::{BackendError, GangState, generation, names};
+use super::{BackendError, GangState, generation, idle, names};
 
 /// The objects of those names that are there, whoever controls them: from `existing`, or else asked for, since the cache
 /// may be late and has none whose owner reference was taken away. For plans that depend on what is there.
@@ -91,8 +91,8 @@ pub(super) async fn ensure(
     if patch.is_empty() { Ok(()) } else { target.patch(patch).await }
 }
 
-/// Deletes what former generations of the PodGang had of that kind, once the last of their pods is gone; `planned` is what
-/// the present one has.
+/// Deletes what former generations of the PodGang had of that kind, once the last of their pods is gone, and what podgroups
+/// had that left it; `planned` is what the present one has.
 ///
 /// # Errors
 /// A request that failed.
@@ -103,7 +103,8 @@ pub(super) async fn prune_former(
     planned: &[DynamicObject],
     existing: &[Arc<DynamicObject>],
 ) -> Result<(), BackendError> {
-    if generation::of_gang(gang.pod_gang) == 0 || !gang.former.is_empty() {
+    let is_first = generation::of_gang(gang.pod_gang) == 0 && !idle::has_been(gang.pod_gang);
+    if is_first || !gang.former.is_empty() {
         return Ok(());
     }
     let keep = planned.iter().map(ResourceExt::name_any).collect();

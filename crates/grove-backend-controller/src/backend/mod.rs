@@ -14,6 +14,7 @@
 //! - `remembered`: an answer of the API server that holds for a while
 //! - `objects`: one object in the API server, what differs from its plan, and the writes
 //! - `generation`: how often a gang has been recycled
+//! - `idle`: podgroups that are scaled to 0 and out of their gang
 //! - `gang_objects`: gang resources that may be changed, created, repaired and pruned
 //! - `default_scheduler`: kube-scheduler through the Workload API
 //! - `kai`: KAI
@@ -29,6 +30,7 @@ mod excess_pods;
 mod external;
 mod gang_objects;
 pub(crate) mod generation;
+pub(crate) mod idle;
 mod kai;
 mod koordinator;
 #[cfg(test)]

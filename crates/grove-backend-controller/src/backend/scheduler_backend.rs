@@ -115,6 +115,12 @@ pub trait SchedulerBackend: Send + Sync {
         false
     }
 
+    /// Whether podgroups of this PodGang may leave it, scaled to 0, and come back: its gang resources can follow, and a podgroup
+    /// that comes back is bound whole or not at all (AUTO-06).
+    fn lets_idle(&self, _pod_gang: &PodGang) -> bool {
+        false
+    }
+
     /// Why the scheduler does not bind the gang, in its own words, where it says so on one of the gang resources (STAT-09). What
     /// it says on pods the caller sees by itself.
     fn refusal(&self, _gang_resource: &DynamicObject) -> Option<String> {

@@ -107,6 +107,14 @@ pub struct Faults {
     pub order_told_for_good: bool,
     /// The turns of an update know no order (START-08).
     pub update_ignores_order: bool,
+    /// What is scaled to 0 stays in its PodGang (AUTO-06).
+    pub idle_stays: bool,
+    /// What is scaled to 0 is breached (AUTO-06).
+    pub idle_is_breached: bool,
+    /// Podgroups that were idle come back to the gang resources that they left (AUTO-06).
+    pub idle_uncounted: bool,
+    /// Pods of podgroups that were idle keep their gates (AUTO-06).
+    pub woken_stay_gated: bool,
     /// PodGangs are named by epochs, as upstream's newer releases do. Not a fault: nothing may go by their names.
     pub epoch_names: bool,
 }
@@ -230,6 +238,14 @@ pub enum Fault {
     OrderToldForGood,
     /// See [`Faults::update_ignores_order`].
     UpdateIgnoresOrder,
+    /// See [`Faults::idle_stays`].
+    IdleStays,
+    /// See [`Faults::idle_is_breached`].
+    IdleIsBreached,
+    /// See [`Faults::idle_uncounted`].
+    IdleUncounted,
+    /// See [`Faults::woken_stay_gated`].
+    WokenStayGated,
     /// See [`Faults::epoch_names`].
     EpochNames,
 }
@@ -286,6 +302,10 @@ impl FromStr for Fault {
             "order-untold" => Ok(Self::OrderUntold),
             "order-told-for-good" => Ok(Self::OrderToldForGood),
             "update-ignores-order" => Ok(Self::UpdateIgnoresOrder),
+            "idle-stays" => Ok(Self::IdleStays),
+            "idle-is-breached" => Ok(Self::IdleIsBreached),
+            "idle-uncounted" => Ok(Self::IdleUncounted),
+            "woken-stay-gated" => Ok(Self::WokenStayGated),
             "epoch-names" => Ok(Self::EpochNames),
             _ => Err(format!("no fault {text:?}")),
         }
@@ -344,6 +364,10 @@ impl FromIterator<Fault> for Faults {
                 Fault::OrderUntold => on.order_untold = true,
                 Fault::OrderToldForGood => on.order_told_for_good = true,
                 Fault::UpdateIgnoresOrder => on.update_ignores_order = true,
+                Fault::IdleStays => on.idle_stays = true,
+                Fault::IdleIsBreached => on.idle_is_breached = true,
+                Fault::IdleUncounted => on.idle_uncounted = true,
+                Fault::WokenStayGated => on.woken_stay_gated = true,
                 Fault::EpochNames => on.epoch_names = true,
             }
         }

@@ -10,6 +10,7 @@ use grove_api::{
 
 use super::pod_gang_names::PodGangNames;
 use super::topology_translation::translate;
+use crate::backend::idle::IdlePodGroup;
 
 /// A PodGang to be.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +19,8 @@ pub(super) struct GangShape {
     pub name: String,
     /// Its spec, pod references empty.
     pub spec: PodGangSpec,
+    /// The podgroups that are scaled to 0, and therefore not in the spec.
+    pub idle: Vec<IdlePodGroup>,
     /// The scaling group and the index of its replica that it is, for a scaled one.
     pub scaled: Option<(String, i32)>,
 }
@@ -33,13 +36,14 @@ impl GangShape {
 }
 
 /// The PodGangs of replica `i`, the base one first. `replicas` gives the present number of replicas of a
-/// scaling group.
+/// scaling group, `is_idle` whether the PodClique or scaling group of that name is scaled to 0 and has left its PodGang.
 pub(super) fn pod_gangs(
     pcs: &PodCliqueSet,
     i: i32,
     levels: &[TopologyLevel],
     gang_names: PodGangNames,
     replicas: impl Fn(&PodCliqueScalingGroupConfig) -> i32,
+    is_idle: impl Fn(&str) -> bool,
 ) -> Vec<GangShape> {
     let composer =
         Composer { pcs, pcs_name: pcs.metadata.name.as_deref().unwrap_or_default(), levels, gang_names };
@@ -48,7 +52,7 @@ pub(super) fn pod_gangs(
         let from = group.min_available.unwrap_or(1);
         (from..replicas(group)).map(|j| composer.scaled(i, group, j)).collect::<Vec<_>>()
     });
-    std::iter::once(composer.base(i)).chain(scaled).collect()
+    std::iter::once(composer.base(i, is_idle)).chain(scaled).collect()
 }
 
 struct Composer<'a> {
@@ -59,32 +63,42 @@ struct Composer<'a> {
 }
 
 impl Composer<'_> {
-    fn base(&self, i: i32) -> GangShape {
+    fn base(&self, i: i32, is_idle: impl Fn(&str) -> bool) -> GangShape {
         let template = &self.pcs.spec.template;
         let grouped = |name: &String| {
             template.pod_clique_scaling_groups.iter().any(|group| group.clique_names.contains(name))
         };
         let standalone = template.cliques.iter().filter(|clique| !grouped(&clique.name));
-        let mut podgroups: Vec<_> = standalone
+        let mut all: Vec<_> = standalone
             .map(|clique| self.podgroup(clique, names::standalone_pod_clique(self.pcs_name, i, &clique.name)))
+            .map(|podgroup| (is_idle(&podgroup.name), podgroup))
             .collect();
         let mut configs = Vec::new();
         for group in &template.pod_clique_scaling_groups {
             let pcsg = names::scaling_group(self.pcs_name, i, &group.name);
+            let is_group_idle = is_idle(&pcsg);
             for j in 0..group.min_available.unwrap_or(1) {
                 let members = self.members(group, &pcsg, j);
-                if group.topology_constraint.is_some() {
+                if group.topology_constraint.is_some() && !is_group_idle {
                     configs.push(TopologyConstraintGroupConfig {
                         name: names::scaling_group_replica(&pcsg, j),
                         pod_group_names: members.iter().map(|podgroup| podgroup.name.clone()).collect(),
                         topology_constraint: translate(group.topology_constraint.as_ref(), self.levels),
                     });
                 }
-                podgroups.extend(members);
+                all.extend(members.into_iter().map(|podgroup| (is_group_idle, podgroup)));
+            }
+        }
+        let (mut podgroups, mut idle) = (Vec::new(), Vec::new());
+        for (index, (is_idle, podgroup)) in all.into_iter().enumerate() {
+            match is_idle {
+                true => idle.push(IdlePodGroup { index, podgroup }),
+                false => podgroups.push(podgroup),
             }
         }
         let constraint = translate(template.topology_constraint.as_ref(), self.levels);
-        self.shape(self.gang_names.base(self.pcs, i), podgroups, constraint, configs)
+        let shape = self.shape(self.gang_names.base(self.pcs, i), podgroups, constraint, configs);
+        GangShape { idle, ..shape }
     }
 
     /// A scaled PodGang obeys its group's constraint, and only without one the set's (TOPO-10).
@@ -114,7 +128,7 @@ impl Composer<'_> {
             priority_class_name,
             reuse_reservation_ref: None,
         };
-        GangShape { name, spec, scaled: None }
+        GangShape { name, spec, idle: Vec::new(), scaled: None }
     }
 
     fn members(&self, group: &PodCliqueScalingGroupConfig, pcsg: &str, j: i32) -> Vec<PodGroup> {

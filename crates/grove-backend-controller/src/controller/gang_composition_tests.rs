@@ -47,6 +47,9 @@ fn text(shapes: &[GangShape]) -> String {
             let (name, min) = (&podgroup.name, podgroup.min_replicas);
             writeln!(text, "  {name} min {min}{}", key(&podgroup.topology_constraint)).unwrap();
         }
+        for idle in &shape.idle {
+            writeln!(text, "  idle at {}: {}", idle.index, idle.podgroup.name).unwrap();
+        }
         for config in &shape.spec.topology_constraint_group_configs {
             let (name, members) = (&config.name, config.pod_group_names.join(" "));
             writeln!(text, "  group {name}: {members}{}", key(&config.topology_constraint)).unwrap();
@@ -58,7 +61,7 @@ fn text(shapes: &[GangShape]) -> String {
 #[test]
 fn base_and_scaled_gangs() {
     let pcs = workload([2, 1, 3, 1], [json!(null), json!(null), json!(null)]);
-    insta::assert_snapshot!(text(&pod_gangs(&pcs, 1, &[], PodGangNames::ByIndex, |_| 3)), @r"
+    insta::assert_snapshot!(text(&pod_gangs(&pcs, 1, &[], PodGangNames::ByIndex, |_| 3, |_| false)), @r"
     wl-1
       wl-1-pc-a min 2
       wl-1-sg-x-0-pc-b min 1
@@ -75,7 +78,7 @@ fn base_and_scaled_gangs() {
 #[test]
 fn all_replicas_within_the_minimum_are_in_the_base_gang() {
     let pcs = workload([1, 1, 1, 2], [json!(null), json!(null), json!(null)]);
-    insta::assert_snapshot!(text(&pod_gangs(&pcs, 0, &[], PodGangNames::ByIndex, |_| 2)), @r"
+    insta::assert_snapshot!(text(&pod_gangs(&pcs, 0, &[], PodGangNames::ByIndex, |_| 2, |_| false)), @r"
     wl-0
       wl-0-pc-a min 1
       wl-0-sg-x-0-pc-b min 1
@@ -88,7 +91,7 @@ fn all_replicas_within_the_minimum_are_in_the_base_gang() {
 #[test]
 fn constraints_of_every_level() {
     let pcs = workload([2, 1, 3, 1], [pack("block"), pack("rack"), pack("host")]);
-    insta::assert_snapshot!(text(&pod_gangs(&pcs, 0, &levels(), PodGangNames::ByIndex, |_| 2)), @r"
+    insta::assert_snapshot!(text(&pod_gangs(&pcs, 0, &levels(), PodGangNames::ByIndex, |_| 2, |_| false)), @r"
     wl-0 @key/block
       wl-0-pc-a min 2
       wl-0-sg-x-0-pc-b min 1
@@ -103,14 +106,14 @@ fn constraints_of_every_level() {
 #[test]
 fn a_scaled_gang_falls_back_to_the_constraint_of_the_set() {
     let pcs = workload([2, 1, 3, 1], [pack("block"), json!(null), json!(null)]);
-    let scaled = &pod_gangs(&pcs, 0, &levels(), PodGangNames::ByIndex, |_| 2)[1];
+    let scaled = &pod_gangs(&pcs, 0, &levels(), PodGangNames::ByIndex, |_| 2, |_| false)[1];
     assert_eq!(text(std::slice::from_ref(scaled)).lines().next(), Some("wl-0-sg-x-0 @key/block"));
 }
 
 #[test]
 fn an_unknown_domain_translates_to_nothing() {
     let pcs = workload([2, 1, 3, 1], [pack("zone"), pack("zone"), json!(null)]);
-    let gangs = pod_gangs(&pcs, 0, &levels(), PodGangNames::ByIndex, |_| 2);
+    let gangs = pod_gangs(&pcs, 0, &levels(), PodGangNames::ByIndex, |_| 2, |_| false);
     assert!(gangs.iter().all(|gang| !gang.is_constrained()));
     assert_eq!(gangs[0].spec.topology_constraint_group_configs.len(), 1, "upstream keeps the group entry");
     assert_eq!(
@@ -123,7 +126,28 @@ fn an_unknown_domain_translates_to_nothing() {
 fn scaling_below_the_minimum_leaves_the_base_gang_as_it_is() {
     let pcs = workload([2, 1, 3, 1], [json!(null), json!(null), json!(null)]);
     assert_eq!(
-        pod_gangs(&pcs, 0, &[], PodGangNames::ByIndex, |_| 0),
-        pod_gangs(&pcs, 0, &[], PodGangNames::ByIndex, |_| 1)
+        pod_gangs(&pcs, 0, &[], PodGangNames::ByIndex, |_| 0, |_| false),
+        pod_gangs(&pcs, 0, &[], PodGangNames::ByIndex, |_| 1, |_| false)
     );
+}
+
+#[test]
+fn what_is_idle_has_left_the_base() {
+    let pcs = workload([2, 1, 3, 1], [json!(null), pack("rack"), json!(null)]);
+    let idle = |idle: &str, replicas| {
+        text(&pod_gangs(&pcs, 0, &levels(), PodGangNames::ByIndex, |_| replicas, |name| name == idle))
+    };
+    insta::assert_snapshot!(idle("wl-0-pc-a", 1), @r"
+    wl-0
+      wl-0-sg-x-0-pc-b min 1
+      wl-0-sg-x-0-pc-c min 3
+      idle at 0: wl-0-pc-a
+      group wl-0-sg-x-0: wl-0-sg-x-0-pc-b wl-0-sg-x-0-pc-c @key/rack
+    ");
+    insta::assert_snapshot!(idle("wl-0-sg-x", 0), @r"
+    wl-0
+      wl-0-pc-a min 2
+      idle at 1: wl-0-sg-x-0-pc-b
+      idle at 2: wl-0-sg-x-0-pc-c
+    ");
 }

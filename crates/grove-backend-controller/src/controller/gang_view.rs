@@ -28,6 +28,13 @@ pub(super) struct PodGroupView {
     pub former: Vec<Arc<Pod>>,
 }
 
+impl PodGroupView {
+    /// Whether as many pods exist as are needed.
+    fn has_minimum(&self) -> bool {
+        self.pods.len() >= usize::try_from(self.min_replicas).unwrap_or(0)
+    }
+}
+
 /// A PodGang with its live pods.
 #[derive(Clone, Debug)]
 pub(super) struct GangView {
@@ -61,7 +68,8 @@ impl GangView {
         self.incomplete().is_none()
     }
 
-    /// The podgroups of `pod_gang` with references to the live pods, sorted by name (GANG-06).
+    /// The podgroups of `pod_gang` with references to the live pods, sorted by name (GANG-06). One that has none, as when it comes
+    /// back from being idle, gets those of its minimum at once.
     pub(super) fn referenced(&self, pod_gang: &PodGang) -> Vec<PodGroup> {
         let reference = |pod: &Arc<Pod>| NamespacedName {
             namespace: pod.namespace().unwrap_or_default(),
@@ -70,7 +78,10 @@ impl GangView {
         let pairs = pod_gang.spec.podgroups.iter().zip(&self.podgroups);
         pairs
             .map(|(podgroup, view)| PodGroup {
-                pod_references: view.pods.iter().map(reference).collect(),
+                pod_references: match podgroup.pod_references.is_empty() && !view.has_minimum() {
+                    true => Vec::new(),
+                    false => view.pods.iter().map(reference).collect(),
+                },
                 ..podgroup.clone()
             })
             .collect()

@@ -16,6 +16,7 @@
 //!   look like
 //! - `autoscaler`: HorizontalPodAutoscalers
 //! - `gang_view`: a PodGang and its pods
+//! - `minimums`: how much of what can be scaled has to be there
 //! - `remembered_replicas`: of PodCliques that were deleted by hand
 //! - `gang_termination`: when a scope is recycled; `half_gangs`: also what is bound in part; `generations`: which pods are of
 //!   which generation; `duration`: how long
@@ -53,6 +54,7 @@ pub mod install;
 mod json_diff;
 mod leader;
 mod metrics;
+mod minimums;
 mod namespace_termination;
 mod ownership;
 mod pod_clique;

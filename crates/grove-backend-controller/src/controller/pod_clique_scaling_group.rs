@@ -19,6 +19,7 @@ use super::pod_gang_names::PodGangNames;
 use super::reconcile_loop::Action;
 use super::update_view::{GroupView, is_in_turn};
 use super::{previous_template, writes};
+use crate::backend::Served;
 
 /// Reconciles one PodCliqueScalingGroup.
 ///
@@ -44,11 +45,36 @@ pub(super) async fn reconcile(
         cliques.want(clique);
     }
     let key = of_group(&pcsg.namespace().unwrap_or_default(), &pcsg.name_any());
+    for member in cliques.excess(&key) {
+        if is_leaving(&context, &pcs, &pcsg, &member) {
+            cliques.keep(member.name_any());
+        }
+    }
     children::all(cliques.finish(&key)).await?;
     if is_in_turn(&pcs, &*pcsg, &context.faults) {
         take_down(&context, &pcs, pcsg).await?;
     }
     Ok(Action::await_change())
+}
+
+/// Whether the group is scaled to 0 and the base PodGang has not let go of this member yet: the others are to be a gang without
+/// it before its pods go, and what comes back is not to be taken for what left (AUTO-06).
+fn is_leaving(
+    context: &Context,
+    pcs: &PodCliqueSet,
+    pcsg: &PodCliqueScalingGroup,
+    member: &PodClique,
+) -> bool {
+    let labels = member.labels();
+    let base = labels.get(names::LABEL_POD_GANG).filter(|_| !labels.contains_key(names::LABEL_BASE_POD_GANG));
+    let base = base.and_then(|base| context.caches.gang_of_set(pcs, base));
+    pcsg.spec.replicas == 0
+        && !context.faults.idle_stays
+        && base.is_some_and(|base| {
+            let mut podgroups = base.spec.podgroups.iter();
+            let lets_idle = matches!(context.serve(&base), Served::By(backend) if backend.lets_idle(&base));
+            lets_idle && podgroups.any(|podgroup| podgroup.name == member.name_any())
+        })
 }
 
 /// Begins the next generation of the replica whose turn it is in an update, and of those that are old and down.

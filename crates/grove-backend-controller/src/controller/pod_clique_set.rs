@@ -5,6 +5,7 @@
 //! their own reconciler. Status is `pod_clique_set_status`'s. A new template reaches the PodCliques at once, and a
 //! pod when it is replaced, for whatever reason; an update is what replaces it (`rolling_update`).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures::FutureExt;
@@ -74,24 +75,40 @@ async fn writes<'a>(
     let gang_names = context.faults.pod_gang_names();
     for i in 0..pcs.spec.replicas {
         services.want(objects::service(pcs, i));
+        let mut idle = BTreeSet::new();
         for mut clique in objects::standalone_cliques(pcs, i, gang_names) {
             let known = context.remembered.of(&pcs.uid().unwrap_or_default(), &clique.name_any());
             clique.spec.replicas = known.unwrap_or(clique.spec.replicas);
-            if let Some(existing) = cliques.get(&clique.name_any()) {
+            let existing = cliques.get(&clique.name_any());
+            if existing.as_ref().map_or(clique.spec.replicas, |existing| existing.spec.replicas) == 0 {
+                idle.insert(clique.name_any());
+            }
+            if let Some(existing) = existing {
                 previous_template::keep(caches, pcs, &existing, &mut clique);
             }
             cliques.want(clique);
         }
         for config in &pcs.spec.template.pod_clique_scaling_groups {
-            groups.want(objects::scaling_group(pcs, i, config));
+            let group = objects::scaling_group(pcs, i, config);
+            let existing = groups.get(&group.name_any());
+            if existing.map_or(group.spec.replicas, |existing| existing.spec.replicas) == 0 {
+                idle.insert(group.name_any());
+            }
+            groups.want(group);
         }
-        // A scaling group's replicas are its own, once it exists (GANG-03).
-        let replicas = |config: &PodCliqueScalingGroupConfig| {
-            let group = groups.get(&names::scaling_group(&pcs.name_any(), i, &config.name));
-            group.map_or(config.replicas.unwrap_or(1), |group| group.spec.replicas)
+        let base = gangs.get(&gang_names.base(pcs, i));
+        let may_idle = !context.faults.idle_stays && lets_idle(backend, pcs, base.as_deref());
+        let shapes = {
+            // A scaling group's replicas are its own, once it exists (GANG-03).
+            let replicas = |config: &PodCliqueScalingGroupConfig| {
+                let group = groups.get(&names::scaling_group(&pcs.name_any(), i, &config.name));
+                group.map_or(config.replicas.unwrap_or(1), |group| group.spec.replicas)
+            };
+            let is_idle = |name: &str| may_idle && idle.contains(name);
+            gang_composition::pod_gangs(pcs, i, levels, gang_names, replicas, is_idle)
         };
-        let base = gangs.get(&gang_names.base(pcs, i)).map_or(0, |base| generation::of_gang(&base));
-        for mut shape in gang_composition::pod_gangs(pcs, i, levels, gang_names, replicas) {
+        let base = base.map_or(0, |base| generation::of_gang(&base));
+        for mut shape in shapes {
             spoil(context, &mut shape);
             let existing = gangs.get(&shape.name);
             let scaled = shape.scaled.clone();
@@ -123,6 +140,18 @@ async fn writes<'a>(
     }
     writes.extend(gangs.finish(&key));
     Ok(writes)
+}
+
+/// Whether what is scaled to 0 leaves its PodGang; of one that is yet to be made, its PodCliqueSet tells.
+fn lets_idle(backend: &dyn SchedulerBackend, pcs: &PodCliqueSet, base: Option<&PodGang>) -> bool {
+    base.map_or_else(
+        || {
+            let mut fresh = PodGang::default();
+            fresh.metadata.annotations.clone_from(&pcs.metadata.annotations);
+            backend.lets_idle(&fresh)
+        },
+        |base| backend.lets_idle(base),
+    )
 }
 
 /// Whether members of a scaled gang that is not wanted any more are still to go. Their scaling group decides that, and may see

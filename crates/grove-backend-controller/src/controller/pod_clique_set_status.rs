@@ -19,6 +19,7 @@ use super::conditions::{self, Verdict};
 use super::context::Context;
 use super::error::ReconcileError;
 use super::json_diff::merge_patch;
+use super::minimums;
 use super::ownership::is_controlled_by;
 use super::pod_clique_object::generation_hash;
 use super::pod_clique_status::selector_text;
@@ -131,7 +132,7 @@ impl Replica {
     fn is_available(&self) -> bool {
         let group_available = |group: &GroupView| {
             let available = group.pcsg.status.as_ref().map_or(0, |status| status.available_replicas);
-            available >= group.pcsg.spec.min_available.unwrap_or(1)
+            available >= minimums::of_group(&group.pcsg)
         };
         self.exists()
             && self.0.cliques.iter().all(|clique| is_available(&clique.pclq))

@@ -31,6 +31,9 @@ const CREATION: Duration = Duration::from_secs(2);
 /// Reason of the event on a PodClique that has lost every pod that was scheduled.
 const REASON_ALL_LOST: &str = "AllScheduledReplicasLost";
 
+/// What is said of the minimum of what is scaled to 0.
+pub(super) const IDLE: &str = "0 replicas are asked for";
+
 /// Writes the status of one PodClique if it has changed.
 ///
 /// # Errors
@@ -169,7 +172,8 @@ fn status(
         hpa_pod_selector: (!pclq.labels().contains_key(LABEL_SCALING_GROUP)).then(|| selector(pclq, pcs)),
         ..before.clone()
     };
-    let minimum = pclq.spec.min_available.unwrap_or(pclq.spec.replicas);
+    let is_idle = pclq.spec.replicas == 0 && !faults.idle_is_breached;
+    let minimum = if is_idle { 0 } else { pclq.spec.min_available.unwrap_or(pclq.spec.replicas) };
     let is_unready = |pod: &Pod| faults.starting_is_unhealthy && !has_condition(pod, "Ready");
     let unhealthy = count(&|pod| is_bound(pod) && (is_unhealthy(pod) || is_unready(pod)));
     let scheduled = status.scheduled_replicas;
@@ -177,7 +181,7 @@ fn status(
     let verdicts = [
         Some(scheduled_verdict(scheduled >= minimum, minimum)),
         Some(breached_verdict(scheduled >= minimum, scheduled - unhealthy >= minimum, minimum)),
-        held_verdict(&status.conditions, present >= minimum, generation),
+        held_verdict(&status.conditions, present >= minimum, generation, is_idle),
     ];
     for mut verdict in verdicts.into_iter().flatten() {
         if faults.restless_conditions {
@@ -194,7 +198,10 @@ fn scheduled_verdict(enough: bool, minimum: i32) -> Verdict {
         true => (REASON_SUFFICIENT_SCHEDULED_PODS, "at least"),
         false => (REASON_INSUFFICIENT_SCHEDULED_PODS, "fewer than"),
     };
-    let message = format!("{are} minAvailable {minimum} pods are scheduled");
+    let message = match minimum {
+        0 => IDLE.to_owned(),
+        _ => format!("{are} minAvailable {minimum} pods are scheduled"),
+    };
     Verdict { type_: CONDITION_POD_CLIQUE_SCHEDULED, status: Some(enough), reason: reason.into(), message }
 }
 
@@ -206,6 +213,7 @@ fn breached_verdict(scheduled: bool, healthy: bool, minimum: i32) -> Verdict {
         (true, false) => {
             (true, "InsufficientReadyPods", "fewer than minAvailable {} pods are ready or starting")
         }
+        (true, true) if minimum == 0 => (false, "SufficientReadyPods", IDLE),
         (true, true) => (false, "SufficientReadyPods", "at least minAvailable {} pods are ready or starting"),
     };
     let message = are.replace("{}", &minimum.to_string());
@@ -218,10 +226,10 @@ fn breached_verdict(scheduled: bool, healthy: bool, minimum: i32) -> Verdict {
 }
 
 /// Whether the minimum has been bound in this generation: what never was is not lost. Once True it stays so until the next
-/// generation begins. The generation is in the reason.
-fn held_verdict(before: &[Condition], bound: bool, generation: u64) -> Option<Verdict> {
+/// generation begins, or it is idle: what comes back waits for room as it did at first. The generation is in the reason.
+fn held_verdict(before: &[Condition], bound: bool, generation: u64, is_idle: bool) -> Option<Verdict> {
     let known = before.iter().find(|condition| condition.type_ == CONDITION_MIN_AVAILABLE_HELD);
-    let held = bound || held_since(before, generation).is_some();
+    let held = !is_idle && (bound || held_since(before, generation).is_some());
     let message = match held {
         true => "minAvailable pods of this generation have been scheduled",
         false => "never yet were minAvailable pods of this generation scheduled",
@@ -411,6 +419,27 @@ mod tests {
             pod.labels_mut().insert(names::LABEL_GENERATION.to_owned(), "1".to_owned());
         }
         assert_eq!(held(&pclq, &anew.map(Arc::new), 1), [1]);
+    }
+
+    #[test]
+    fn an_idle_clique_is_not_breached_and_not_held_when_it_comes_back() {
+        let bound = ["a", "b"].map(|name| pod(name, false, &["PodScheduled"], json!(null)));
+        let mut pclq = pclq(Some(1));
+        let mut told = |replicas: i32, pods: &[Arc<Pod>], faults: &Faults| {
+            pclq.spec.replicas = replicas;
+            pclq.status = Some(status(&pclq, "wl", pods, 0, faults));
+            let conditions = &pclq.status.as_ref().unwrap().conditions;
+            let is_true = |type_| conditions::is_true(conditions, type_);
+            (is_true(CONDITION_MIN_AVAILABLE_BREACHED), held_since(conditions, 0).is_some())
+        };
+        let none = Faults::default();
+        assert_eq!(told(2, &bound, &none), (false, true));
+        assert_eq!(told(0, &bound, &none), (false, false));
+        assert_eq!(told(0, &[], &none), (false, false));
+        assert_eq!(told(2, &[], &none), (true, false), "it waits");
+        assert_eq!(told(2, &bound, &none), (false, true));
+        let faulty = Faults { idle_is_breached: true, ..none };
+        assert_eq!(told(0, &[], &faulty), (true, true));
     }
 
     #[rstest::rstest]

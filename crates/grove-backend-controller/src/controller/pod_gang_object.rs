@@ -16,7 +16,7 @@ use super::gang_composition::GangShape;
 use super::json_diff::merge_patch;
 use super::ownership::owner_reference;
 use super::topology_translation::topology_name;
-use crate::backend::{BackendError, SchedulerBackend};
+use crate::backend::{BackendError, SchedulerBackend, idle};
 
 /// The PodGang as it should be; `existing` is what there is of it.
 ///
@@ -46,6 +46,7 @@ pub(super) async fn pod_gang(
             .and_then(|pod_gang| pod_gang.spec.podgroups.iter().find(|old| old.name == podgroup.name));
         podgroup.pod_references = known.map(|known| known.pod_references.clone()).unwrap_or_default();
     }
+    let idle = shape.idle;
     let owner = owner_reference(pcs).filter(|_| !faults.no_owner_references);
     let metadata = ObjectMeta {
         name: Some(shape.name),
@@ -56,6 +57,7 @@ pub(super) async fn pod_gang(
         ..ObjectMeta::default()
     };
     let mut pod_gang = PodGang { metadata, spec, status: None };
+    idle::record(&mut pod_gang, &idle, existing.filter(|_| !faults.idle_uncounted));
     backend.prepare_pod_gang(&mut pod_gang, pcs).await?;
     Ok(pod_gang)
 }

@@ -23,8 +23,9 @@ use super::error::ReconcileError;
 use super::faults::Faults;
 use super::generations::{Cause, of_replica};
 use super::json_diff::merge_patch;
+use super::minimums;
 use super::ownership::is_controlled_by;
-use super::pod_clique_status::{held_since, selector_text};
+use super::pod_clique_status::{IDLE, held_since, selector_text};
 use super::reconcile_loop::Action;
 use super::update_view::{
     CliqueView, GroupView, is_in_turn, is_of_update, may_follow, rolls, told_generation,
@@ -197,7 +198,7 @@ fn status(
     let current = replicas.iter().enumerate().filter(|(j, cliques)| {
         is_new(*j) && cliques.as_ref().is_some_and(|cliques| cliques.iter().all(|clique| is_current(clique)))
     });
-    let minimum = pcsg.spec.min_available.unwrap_or(1);
+    let minimum = minimums::of_group(pcsg);
     let healthy = count(|clique| has_status(clique) && !is_true(clique, CONDITION_MIN_AVAILABLE_BREACHED));
     let breached = healthy < minimum;
     let reason = match breached {
@@ -205,11 +206,15 @@ fn status(
         false => "SufficientAvailablePodCliqueScalingGroupReplicas",
     };
     let are = if breached { "fewer than" } else { "at least" };
+    let message = match minimum {
+        0 => IDLE.to_owned(),
+        _ => format!("{are} minAvailable {minimum} replicas are healthy"),
+    };
     let verdict = Verdict {
         type_: CONDITION_MIN_AVAILABLE_BREACHED,
         status: Some(breached),
         reason: reason.into(),
-        message: format!("{are} minAvailable {minimum} replicas are healthy"),
+        message,
     };
     let mut selector = names::managed_labels(pcs);
     selector.insert(LABEL_SCALING_GROUP.to_owned(), pcsg.name_any());
@@ -239,7 +244,7 @@ fn is_true(clique: &PodClique, type_: &str) -> bool {
 
 /// Whether the minimum of a PodClique is ready.
 pub(super) fn is_available(clique: &PodClique) -> bool {
-    let minimum = clique.spec.min_available.unwrap_or(clique.spec.replicas);
+    let minimum = minimums::of_clique(clique);
     clique.status.as_ref().is_some_and(|status| status.ready_replicas >= minimum)
 }
 

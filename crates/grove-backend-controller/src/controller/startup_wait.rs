@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use grove_api::names::CONDITION_HELD_BY_STARTUP_ORDER;
+use grove_api::names::{CONDITION_HELD_BY_STARTUP_ORDER, LABEL_BASE_POD_GANG, LABEL_POD_GANG};
 use grove_api::{PodClique, PodCliqueSet};
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -13,6 +13,8 @@ use super::caches::Caches;
 use super::conditions::Verdict;
 use super::gang_view::{is_bound, is_former, is_live, is_ready, own_pods};
 use super::pod_clique_object::parents_of;
+use super::startup_order::Parent;
+use crate::backend::idle;
 
 /// What the status of a PodClique says of that; nothing where it starts after nobody, or was never held back.
 pub(super) fn verdict(
@@ -39,9 +41,20 @@ pub(super) fn verdict(
     (is_held || is_known).then_some(verdict)
 }
 
+/// The PodCliques that have to be Ready before the containers of this one start, but for those that are idle.
+pub(super) fn awaited(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique) -> Vec<Parent> {
+    let mut parents = parents_of(pcs, pclq);
+    if !parents.is_empty() {
+        let base = pclq.labels().get(LABEL_BASE_POD_GANG).or(pclq.labels().get(LABEL_POD_GANG));
+        let base = base.and_then(|base| caches.gang_of_set(pcs, base));
+        parents.retain(|parent| base.as_ref().is_none_or(|base| !idle::is_idle(base, &parent.name)));
+    }
+    parents
+}
+
 /// Those of which fewer pods are Ready than it takes, with how many are.
 fn short(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique) -> Vec<String> {
-    let short = parents_of(pcs, pclq).into_iter().filter_map(|parent| {
+    let short = awaited(caches, pcs, pclq).into_iter().filter_map(|parent| {
         let found = caches.pod_cliques.get(pclq.namespace().as_deref(), &parent.name);
         let ready = found.map_or(0, |found| ready_pods(caches, pcs, &found));
         let is_short = ready < usize::try_from(parent.ready).unwrap_or(0);

@@ -269,6 +269,10 @@ fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
     let number =
         |pod_gang: &Option<Arc<PodGang>>| pod_gang.as_ref().map_or(0, |found| generation::of_gang(found));
     let is_recycled = number(&change.old) != number(&change.new);
+    let podgroups = |pod_gang: &Option<Arc<PodGang>>| {
+        let podgroups = pod_gang.iter().flat_map(|pod_gang| &pod_gang.spec.podgroups);
+        podgroups.map(|podgroup| podgroup.name.clone()).collect::<Vec<_>>()
+    };
     // Of its status `Initialized` alone is news for others than itself.
     let is_initialized = |pod_gang: &Option<Arc<PodGang>>| {
         let status = pod_gang.as_ref().and_then(|pod_gang| pod_gang.status.as_ref());
@@ -296,6 +300,9 @@ fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
         }
         if appeared_or_gone {
             pcs.inspect(|pcs| to.pod_clique_set_status.wake(namespace.as_deref(), pcs));
+        }
+        if podgroups(&change.old) != podgroups(&change.new) {
+            wake_groups(to, caches, namespace.as_deref(), &pod_gang.name_any());
         }
         if is_recycled {
             pcs.inspect(|pcs| to.gang_terminations.wake(namespace.as_deref(), pcs));
@@ -411,6 +418,13 @@ fn wake_pod_cliques(to: &Queues, caches: &Caches, namespace: Option<&str>, pod_g
         for pclq in caches.pod_cliques.indexed(&index) {
             to.pod_cliques.wake(namespace, &pclq.name_any());
         }
+    }
+}
+
+/// Wakes the scaling groups of a PodGang: members of one that is scaled to 0 go once the PodGang has let go of them.
+fn wake_groups(to: &Queues, caches: &Caches, namespace: Option<&str>, pod_gang: &str) {
+    for pclq in caches.pod_cliques.indexed(&of_gang(namespace.unwrap_or_default(), pod_gang)) {
+        pclq.labels().get(LABEL_SCALING_GROUP).inspect(|group| to.scaling_groups.wake(namespace, group));
     }
 }
 

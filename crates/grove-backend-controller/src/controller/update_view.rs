@@ -19,10 +19,12 @@ use super::caches::Caches;
 use super::conditions;
 use super::faults::Faults;
 use super::gang_view::{is_bound, is_former, is_live, is_ready, is_unschedulable, own_pods};
+use super::minimums;
 use super::ownership::is_controlled_by;
-use super::pod_clique_object::{generation_hash, parents_of, template_hash, template_of};
+use super::pod_clique_object::{generation_hash, template_hash, template_of};
 use super::rolling_update::{Standing, Turns, Unit, Units};
 use super::startup_order::follows;
+use super::startup_wait::awaited;
 
 /// Whether the controller replaces pods by itself.
 pub(super) fn rolls(pcs: &PodCliqueSet) -> bool {
@@ -69,7 +71,7 @@ pub(super) fn may_follow(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique, 
     let name = |pclq: &PodClique| template_of(pcs, pclq).map(|template| template.name.as_str());
     let group = pclq.labels().get(names::LABEL_SCALING_GROUP);
     faults.update_ignores_order
-        || parents_of(pcs, pclq).iter().all(|parent| {
+        || awaited(caches, pcs, pclq).iter().all(|parent| {
             let found = caches.pod_cliques.get(pclq.namespace().as_deref(), &parent.name);
             let Some(view) = found.and_then(|found| CliqueView::of(caches, pcs, found)) else { return false };
             if group.is_some() && view.pclq.labels().get(names::LABEL_SCALING_GROUP) == group {
@@ -113,8 +115,7 @@ impl CliqueView {
     }
 
     fn min(&self) -> usize {
-        let min = self.pclq.spec.min_available.unwrap_or(self.pclq.spec.replicas);
-        usize::try_from(min).unwrap_or(0)
+        usize::try_from(minimums::of_clique(&self.pclq)).unwrap_or(0)
     }
 
     fn is_old_pod(&self, pod: &Pod) -> bool {
@@ -249,7 +250,7 @@ impl GroupView {
         Units {
             present: self.replicas.iter().enumerate().map(unit).collect(),
             wanted: self.replicas.len(),
-            min: usize::try_from(self.pcsg.spec.min_available.unwrap_or(1)).unwrap_or(0),
+            min: usize::try_from(minimums::of_group(&self.pcsg)).unwrap_or(0),
         }
     }
 

@@ -17,7 +17,7 @@ use super::workload_api::{self, Version};
 use super::{GangScope, admission, plan, release, sync};
 use crate::backend::{
     BackendError, DEFAULT_SCHEDULER, GangState, Membership, Release, SchedulerBackend, Synced, Validation,
-    objects, pod_spec,
+    idle, objects, pod_spec,
 };
 
 /// kube-scheduler.
@@ -158,7 +158,8 @@ impl SchedulerBackend for DefaultScheduler {
         if let (GangScope::Tree, Err(lack)) = (scope, &support.composite) {
             return Err(self.not_ready(lack.reason()));
         }
-        let plan = plan::plan(pod_gang, scope, version)?;
+        // What is idle keeps its template: a Workload cannot get one later.
+        let plan = plan::plan(&idle::with_idle(pod_gang), scope, version)?;
         let synced = sync::sync(&self.client, gang, &plan, existing).await;
         if let Err(BackendError::Api { .. }) = &synced
             && let Err(reason) = self.readiness().await
@@ -179,6 +180,11 @@ impl SchedulerBackend for DefaultScheduler {
 
     fn binds_whole(&self, pod_gang: &PodGang) -> bool {
         self.makes_gang(pod_gang) && self.scope(pod_gang) != GangScope::PodGroup
+    }
+
+    /// Each podgroup has a PodGroup of its own, which may be empty; one for several has a size that cannot change.
+    fn lets_idle(&self, pod_gang: &PodGang) -> bool {
+        !self.makes_gang(pod_gang) || self.scope(pod_gang) == GangScope::PodGroup
     }
 
     fn keeps_places(&self, pod_gang: &PodGang) -> bool {

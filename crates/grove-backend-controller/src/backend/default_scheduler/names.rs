@@ -1,17 +1,20 @@
 //! Names of templates, PodGroups and CompositePodGroups that the Workload API takes (KUBE-01, KUBE-10).
 //!
-//! All are functions of names and the gang's generation alone, so that a pod's PodGroup is known without a lookup. Pods
-//! that are bound count to the quorum of their PodGroup until they are gone, so a recycled gang has PodGroups of its own.
+//! All are functions of the PodGang alone, so that a pod's PodGroup is known without a lookup. Pods that are bound count to
+//! the quorum of their PodGroup until they are gone, so a recycled gang, and a podgroup that was idle, has PodGroups of its
+//! own.
 
 use grove_api::PodGang;
 use kube::ResourceExt;
 
 use crate::backend::generation::named;
+use crate::backend::idle;
 use crate::backend::names::{MAX_SUBDOMAIN, dns_label, within};
 
 /// The PodGroup of one podgroup: `<podgang>-<podgroup>`.
 pub(super) fn pod_group(pod_gang: &PodGang, podgroup: &str) -> String {
-    within(MAX_SUBDOMAIN, named(pod_gang, format!("{}-{podgroup}", pod_gang.name_any())))
+    let name = format!("{}-{podgroup}", pod_gang.name_any());
+    within(MAX_SUBDOMAIN, idle::named(pod_gang, podgroup, name))
 }
 
 /// What stands for the whole of it: the PodGroup of its hard gang, or the root of its tree.

@@ -93,6 +93,10 @@ impl SchedulerBackend for Kai {
     ) -> Result<Synced, BackendError> {
         let pod_gang = gang.pod_gang;
         self.ready().await?;
+        if pod_gang.spec.podgroups.is_empty() {
+            // All of it is idle. A PodGroup of no pods is none to KAI, and there is nobody left that the one there is could hold.
+            return Ok(Synced::default());
+        }
         let topology = match plan::is_constrained(pod_gang) {
             true => self.topology_of(gang).await?,
             false => None,
@@ -108,6 +112,10 @@ impl SchedulerBackend for Kai {
     /// At once: KAI holds back what does not fit whole, and takes pods beyond the minimum one by one.
     async fn release_pod(&self, _pod: &Pod, _gang: &GangState<'_>) -> Result<Release, BackendError> {
         Ok(Release::Now(Vec::new()))
+    }
+
+    fn lets_idle(&self, _pod_gang: &PodGang) -> bool {
+        true
     }
 
     fn refusal(&self, gang_resource: &DynamicObject) -> Option<String> {

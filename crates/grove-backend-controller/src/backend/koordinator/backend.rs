@@ -87,7 +87,7 @@ impl Koordinator {
         let plan = plan::plan(&self.config, gang, &gather, &standing)?;
         let ensure = |wanted| gang_objects::ensure(&self.client, pod_gang, &resource, wanted, &standing);
         future::try_join_all(plan.iter().map(ensure)).await?;
-        // A former generation keeps its PodGroups until the last of its pods is gone.
+        // A former generation keeps its PodGroups until the last of its pods is gone; a podgroup that left has let go of its own.
         if gang.former.is_empty() {
             let keep: BTreeSet<_> = plan.iter().map(ResourceExt::name_any).collect();
             gang_objects::prune(&self.client, pod_gang, &resource, &keep, existing).await?;
@@ -148,6 +148,10 @@ impl SchedulerBackend for Koordinator {
             self.ready().await?;
         }
         synced
+    }
+
+    fn lets_idle(&self, _pod_gang: &PodGang) -> bool {
+        true
     }
 
     /// A surplus pod joins when it is released, which is when the hard gang is bound: koord-scheduler 1.8 pays no heed to

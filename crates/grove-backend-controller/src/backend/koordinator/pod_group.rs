@@ -4,7 +4,7 @@ use grove_api::PodGang;
 use kube::ResourceExt;
 use kube::api::{ApiResource, GroupVersionKind};
 
-use crate::backend::generation::named;
+use crate::backend::idle;
 use crate::backend::names::{MAX_LABEL, within};
 
 /// Label of a pod: name of its PodGroup.
@@ -30,10 +30,12 @@ pub(super) fn pod_groups() -> ApiResource {
 }
 
 /// The PodGroup of one podgroup: `<podgang>-<podgroup>`, cut to what the label of a pod can hold. A function
-/// of names and the generation alone, so that it is the same on the object, in the list of the GangGroup and on every pod.
-/// A GangGroup that was satisfied once stays so for Koordinator, so a recycled gang is another GangGroup.
+/// of the PodGang alone, so that it is the same on the object, in the list of the GangGroup and on every pod.
+/// A GangGroup that was satisfied once stays so for Koordinator, so a recycled gang, and one to which an idle podgroup has come
+/// back, is another GangGroup.
 pub(super) fn name(pod_gang: &PodGang, podgroup: &str) -> String {
-    within(MAX_LABEL, named(pod_gang, format!("{}-{podgroup}", pod_gang.name_any())))
+    let name = format!("{}-{podgroup}", pod_gang.name_any());
+    within(MAX_LABEL, idle::named(pod_gang, podgroup, name))
 }
 
 #[cfg(test)]

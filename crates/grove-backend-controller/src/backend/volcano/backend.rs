@@ -145,6 +145,10 @@ impl SchedulerBackend for Volcano {
         }
     }
 
+    fn lets_idle(&self, _pod_gang: &PodGang) -> bool {
+        true
+    }
+
     fn refusal(&self, gang_resource: &DynamicObject) -> Option<String> {
         objects::told(&gang_resource.data["status"]["conditions"], |condition| {
             condition["type"] == "Unschedulable" && condition["status"] == "True"

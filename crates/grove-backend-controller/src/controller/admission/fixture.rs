@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use grove_api::{ClusterTopologyBinding, PodCliqueSet};
+use grove_api::{ClusterTopologyBinding, PodCliqueSet, PodGang};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
@@ -95,6 +95,10 @@ impl Minimums for Topo {
     async fn minimum(&self, _: ScaleTarget, _: &str, _: &str) -> Result<Option<i32>, kube::Error> {
         Ok(None)
     }
+
+    async fn gangs(&self, _: ScaleTarget, _: &str, _: &str) -> Result<Vec<PodGang>, kube::Error> {
+        Ok(Vec::new())
+    }
 }
 
 /// A backend of a test's making.
@@ -107,12 +111,20 @@ pub(crate) struct FakeBackend {
     pub rules: fn(&PodCliqueSet, Option<&PodCliqueSet>) -> Validation,
     /// What becomes of its topology resources, if it has such.
     pub topology: Option<TopologyState>,
+    /// Whether podgroups may be scaled to 0.
+    pub lets_idle: bool,
 }
 
 impl FakeBackend {
     /// A ready backend without rules.
     pub(crate) fn ready(name: &'static str) -> Self {
-        Self { name, readiness: Ok(()), rules: |_, _| Validation::default(), topology: None }
+        Self {
+            name,
+            readiness: Ok(()),
+            rules: |_, _| Validation::default(),
+            topology: None,
+            lets_idle: false,
+        }
     }
 }
 
@@ -163,6 +175,10 @@ impl SchedulerBackend for FakeBackend {
 
     async fn release_pod(&self, _pod: &Pod, _gang: &GangState<'_>) -> Result<Release, BackendError> {
         Ok(Release::Now(Vec::new()))
+    }
+
+    fn lets_idle(&self, _pod_gang: &PodGang) -> bool {
+        self.lets_idle
     }
 
     fn topology(&self) -> Option<&dyn TopologyBackend> {

@@ -1,16 +1,21 @@
-//! Scaling of PodCliques and PodCliqueScalingGroups: not below the minimum, on whatever path (AUTO-05).
+//! Scaling of PodCliques and PodCliqueScalingGroups: not below the minimum, on whatever path (AUTO-05), but to 0 where what is
+//! idle may leave its gang (AUTO-06).
 //!
 //! A gang below its minimum is no gang: some schedulers evict what is left of it. A request to `/scale` does not say what
-//! the minimum is, so the object is asked for then.
+//! the minimum is, so the object is asked for then. A member of a scaling group is idle with its group and not alone.
+
+use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use grove_api::{PodClique, PodCliqueScalingGroup};
-use kube::{Api, Client};
+use grove_api::names::{LABEL_PART_OF, LABEL_SCALING_GROUP, LABEL_SCHEDULER_NAME};
+use grove_api::{PodClique, PodCliqueScalingGroup, PodGang};
+use kube::api::ListParams;
+use kube::{Api, Client, ResourceExt};
 use serde_json::Value;
 use webhook_server::{Request, Response};
 
 use super::findings::invalid;
-use crate::backend::Validation;
+use crate::backend::{Registry, Served, Validation};
 
 /// What can be scaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +56,17 @@ pub trait Minimums: Send + Sync {
         namespace: &str,
         name: &str,
     ) -> Result<Option<i32>, kube::Error>;
+
+    /// The PodGangs of the PodCliqueSet that the object of that name belongs to; none of a member of a scaling group.
+    ///
+    /// # Errors
+    /// The cluster could not be asked, which says nothing about the request.
+    async fn gangs(
+        &self,
+        target: ScaleTarget,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Vec<PodGang>, kube::Error>;
 }
 
 #[async_trait]
@@ -72,10 +88,36 @@ impl Minimums for Client {
             }
         })
     }
+
+    async fn gangs(
+        &self,
+        target: ScaleTarget,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Vec<PodGang>, kube::Error> {
+        let labels = match target {
+            ScaleTarget::PodClique => {
+                let cliques = Api::<PodClique>::namespaced(self.clone(), namespace);
+                cliques.get_metadata_opt(name).await?.map(|found| found.labels().clone())
+            }
+            ScaleTarget::ScalingGroup => {
+                let groups = Api::<PodCliqueScalingGroup>::namespaced(self.clone(), namespace);
+                groups.get_metadata_opt(name).await?.map(|found| found.labels().clone())
+            }
+        };
+        let is_member = |labels: &BTreeMap<String, String>| {
+            target == ScaleTarget::PodClique && labels.contains_key(LABEL_SCALING_GROUP)
+        };
+        let set =
+            labels.filter(|labels| !is_member(labels)).and_then(|labels| labels.get(LABEL_PART_OF).cloned());
+        let Some(set) = set else { return Ok(Vec::new()) };
+        let of_set = ListParams::default().labels(&format!("{LABEL_PART_OF}={set}"));
+        Ok(Api::<PodGang>::namespaced(self.clone(), namespace).list(&of_set).await?.items)
+    }
 }
 
 /// Judges an update of an object, or of its `/scale`.
-pub(super) async fn judge(request: &Request, minimums: &dyn Minimums) -> Response {
+pub(super) async fn judge(request: &Request, minimums: &dyn Minimums, registry: &Registry) -> Response {
     let replicas = |object: &Value| object["spec"]["replicas"].as_i64().unwrap_or(0);
     let (before, after) = (replicas(&request.old_object), replicas(&request.object));
     let target = ScaleTarget::of(&request.resource.resource).filter(|_| before != after);
@@ -84,13 +126,26 @@ pub(super) async fn judge(request: &Request, minimums: &dyn Minimums) -> Respons
         "scale" => minimums.minimum(target, &request.namespace, &request.name).await,
         _ => Ok(request.object["spec"]["minAvailable"].as_i64().and_then(|min| i32::try_from(min).ok())),
     };
-    let findings = match minimum {
-        Ok(minimum) => Validation { errors: below(after, minimum.unwrap_or(1)), warnings: Vec::new() },
+    let gangs = match after {
+        0 => minimums.gangs(target, &request.namespace, &request.name).await,
+        _ => Ok(Vec::new()),
+    };
+    let (minimum, gangs) = match minimum.and_then(|minimum| Ok((minimum, gangs?))) {
+        Ok(found) => found,
         Err(error) => {
             return Response::failed(format!("failed to fetch {} {}: {error}", target.kind(), request.name));
         }
     };
+    if !gangs.is_empty() && gangs.iter().all(|gang| lets_idle(registry, gang)) {
+        return Response::allowed();
+    }
+    let findings = Validation { errors: below(after, minimum.unwrap_or(1)), warnings: Vec::new() };
     Response::verdict("grove.io", target.kind(), &request.name, findings)
+}
+
+fn lets_idle(registry: &Registry, pod_gang: &PodGang) -> bool {
+    let scheduler = pod_gang.labels().get(LABEL_SCHEDULER_NAME).map(String::as_str);
+    matches!(registry.serve(scheduler, None), Served::By(backend) if backend.lets_idle(pod_gang))
 }
 
 fn below(replicas: i64, minimum: i32) -> Vec<crate::backend::FieldError> {
@@ -104,7 +159,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::controller::admission::fixture::{FakeBackend, cluster};
 
+    /// Of everything two are needed. What is called `member` is in a scaling group.
     struct Two;
 
     #[async_trait]
@@ -115,6 +172,19 @@ mod tests {
                 _ => Ok(Some(2)),
             }
         }
+
+        async fn gangs(&self, _: ScaleTarget, _: &str, name: &str) -> Result<Vec<PodGang>, kube::Error> {
+            let gang = |backend: &str| {
+                let mut gang = PodGang::default();
+                gang.labels_mut().insert(LABEL_SCHEDULER_NAME.to_owned(), backend.to_owned());
+                gang
+            };
+            Ok(match name {
+                "member" => Vec::new(),
+                "rigid" => vec![gang("lets-idle"), gang("does-not")],
+                _ => vec![gang("lets-idle")],
+            })
+        }
     }
 
     async fn answer(resource: &str, sub_resource: &str, name: &str, [old, new]: [Value; 2]) -> Value {
@@ -124,7 +194,13 @@ mod tests {
             "resource": {"group": "grove.io", "version": "v1alpha1", "resource": resource},
             "oldObject": spec(old), "object": spec(new),
         });
-        judge(&serde_json::from_value(request).unwrap(), &Two).await.into_review("u")["response"].take()
+        let backends = vec![
+            FakeBackend { lets_idle: true, ..FakeBackend::ready("lets-idle") },
+            FakeBackend::ready("does-not"),
+        ];
+        let registry = cluster(backends).registry;
+        let answer = judge(&serde_json::from_value(request).unwrap(), &Two, &registry).await;
+        answer.into_review("u")["response"].take()
     }
 
     #[rstest]
@@ -140,8 +216,20 @@ mod tests {
         for resource in ["podcliques", "podcliquescalinggroups"] {
             for sub_resource in ["", "scale"] {
                 let given = [old.clone(), new.clone()];
-                assert_eq!(answer(resource, sub_resource, "x", given).await["allowed"], allowed);
+                assert_eq!(answer(resource, sub_resource, "rigid", given).await["allowed"], allowed);
             }
+        }
+    }
+
+    #[rstest]
+    #[case::where_gangs_let_it("x", true)]
+    #[case::where_one_does_not("rigid", false)]
+    #[case::a_member_alone("member", false)]
+    #[tokio::test]
+    async fn to_none(#[case] name: &str, #[case] allowed: bool) {
+        for replicas in [json!(0), json!(null)] {
+            let answer = answer("podcliques", "scale", name, [json!(3), replicas]).await;
+            assert_eq!(answer["allowed"], allowed);
         }
     }
 

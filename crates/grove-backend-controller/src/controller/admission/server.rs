@@ -65,7 +65,8 @@ async fn validate_binding(State(state): State<AdmissionState>, body: Bytes) -> H
 }
 
 async fn validate_scale(State(state): State<AdmissionState>, body: Bytes) -> HttpResponse {
-    answer(body, async move |request| Ok(scale::judge(&request, &*state.minimums).await)).await
+    answer(body, async move |request| Ok(scale::judge(&request, &*state.minimums, &state.registry).await))
+        .await
 }
 
 async fn judge_pcs(mut request: Request, state: &AdmissionState) -> serde_json::Result<Response> {

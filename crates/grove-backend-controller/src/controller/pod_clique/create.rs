@@ -102,7 +102,7 @@ mod tests {
             "spec": {"podSpec": {"containers": []}, "replicas": 1},
         });
         let (pcs, pclq) = (serde_json::from_value(pcs).unwrap(), serde_json::from_value(pclq).unwrap());
-        pod::pod(&pcs, &pclq, "wl-0-a-xxxxx", 0, "initc:test")
+        pod::pod(&pcs, &pclq, ("wl-0-a-xxxxx", 0), &[], "initc:test")
     }
 
     #[tokio::test]

@@ -11,15 +11,14 @@ use kube::api::{ApiResource, DynamicObject};
 use serde_json::{Map, Value, json};
 
 use crate::controller::ownership::owner_reference;
-use crate::controller::pod_clique_object::parents_of;
 use crate::controller::startup_order::Parent;
 
-/// The pod of that name and index, gated; `init_image` is that of the init container that waits for other cliques.
+/// The pod of that name and index, gated; `init_image` is that of the init container that waits for `parents`.
 pub(super) fn pod(
     pcs: &PodCliqueSet,
     pclq: &PodClique,
-    name: &str,
-    index: i32,
+    (name, index): (&str, i32),
+    parents: &[Parent],
     init_image: &str,
 ) -> DynamicObject {
     let pcs_name = pcs.name_any();
@@ -50,9 +49,8 @@ pub(super) fn pod(
             prepend(container, &environment);
         }
     }
-    let parents = parents_of(pcs, pclq);
     if !parents.is_empty() {
-        wait_for(&mut spec, &pcs_name, &parents, init_image);
+        wait_for(&mut spec, &pcs_name, parents, init_image);
     }
     pod.data = json!({ "spec": spec });
     pod
@@ -170,7 +168,7 @@ mod tests {
         });
         let (pcs, pclq) = (serde_json::from_value(pcs).unwrap(), serde_json::from_value(pclq).unwrap());
         insta::assert_snapshot!(
-            grove_yaml::write(&pod(&pcs, &pclq, "wl-0-sg-1-a-xxxxx", 1, "initc:test")).unwrap()
+            grove_yaml::write(&pod(&pcs, &pclq, ("wl-0-sg-1-a-xxxxx", 1), &[], "initc:test")).unwrap()
         );
     }
 
@@ -193,7 +191,8 @@ mod tests {
             }},
         });
         let (pcs, pclq) = (serde_json::from_value(pcs).unwrap(), serde_json::from_value(pclq).unwrap());
-        let pod = pod(&pcs, &pclq, "wl-0-b-xxxxx", 0, "initc:test");
+        let parents = crate::controller::pod_clique_object::parents_of(&pcs, &pclq);
+        let pod = pod(&pcs, &pclq, ("wl-0-b-xxxxx", 0), &parents, "initc:test");
         let names = |field: &str| -> Vec<Value> {
             pod.data["spec"][field].as_array().unwrap().iter().map(|item| item["name"].clone()).collect()
         };

@@ -17,7 +17,7 @@ use kube::api::{Patch, PatchParams};
 use super::expectations::{PATIENCE, Seen, Unseen};
 use super::gate::{self, GangReadiness};
 use super::{create, pod, replicas};
-use crate::backend::{GangState, Membership, Release, SchedulerBackend, Served, generation, is_gated};
+use crate::backend::{GangState, Membership, Release, SchedulerBackend, Served, generation, idle, is_gated};
 use crate::controller::children::{self, Write};
 use crate::controller::context::Context;
 use crate::controller::error::ReconcileError;
@@ -25,6 +25,7 @@ use crate::controller::gang_view::{
     GangView, has_earlier_pods, is_bound, is_finished, is_former, is_live, is_ready, own_pods,
 };
 use crate::controller::reconcile_loop::Action;
+use crate::controller::startup_wait::awaited;
 use crate::controller::update_view::{CliqueView, is_in_turn};
 use crate::controller::{previous_template, writes};
 
@@ -142,7 +143,10 @@ impl Clique<'_> {
         let live: Vec<_> = own.into_iter().filter(counts).map(|pod| self.replica(pod)).collect();
         let member = Membership { pod_gang: self.pod_gang, pod_clique: &self.pclq.name_any(), pod_index: 0 };
         let hard = member.min_replicas().filter(|_| self.backend.keeps_places(self.pod_gang)).unwrap_or(0);
-        let plan = replicas::plan(self.pclq.spec.replicas, hard, &live, &unseen.created);
+        let mut plan = replicas::plan(self.pclq.spec.replicas, hard, &live, &unseen.created);
+        if self.is_leaving() {
+            plan.delete.clear();
+        }
 
         let finished =
             pods.iter().filter(|pod| is_finished(pod) && pod.metadata.deletion_timestamp.is_none());
@@ -164,6 +168,7 @@ impl Clique<'_> {
         let may_create = is_anew
             && self.context.synced.stand(self.pod_gang)
             && self.is_gang_of_this_generation()
+            && !idle::is_idle(self.pod_gang, &self.pclq.name_any())
             && !has_earlier_pods(&self.context.caches, self.pclq);
         let create = if may_create { plan.create.as_slice() } else { &[] };
         let writes: Vec<Write<'_>> =
@@ -175,6 +180,17 @@ impl Clique<'_> {
             Err(error) => self.context.events.warn(self.pclq, REASON_POD_CREATE_FAILED, &reason(error)).await,
         }
         result
+    }
+
+    /// Whether it is scaled to 0 and its PodGang has not let go of it yet: the others are to be a gang without it before its
+    /// pods go, and what comes back is not to be taken for what left (AUTO-06).
+    fn is_leaving(&self) -> bool {
+        let mut podgroups = self.pod_gang.spec.podgroups.iter();
+        self.pclq.spec.replicas == 0
+            && !self.context.faults.idle_stays
+            && self.backend.lets_idle(self.pod_gang)
+            && !self.pclq.labels().contains_key(LABEL_SCALING_GROUP)
+            && podgroups.any(|podgroup| podgroup.name == self.pclq.name_any())
     }
 
     /// The pods that an update takes down now: that of the present turn, and those that are old and not Ready. Those of a
@@ -220,7 +236,8 @@ impl Clique<'_> {
         let before =
             previous_template::as_it_was(self.pcs, self.pclq, &self.context.faults, (self.generation, index));
         let pclq = before.as_ref().unwrap_or(self.pclq);
-        let mut pod = pod::pod(self.pcs, pclq, &name, index, &self.context.init_image);
+        let parents = awaited(&self.context.caches, self.pcs, pclq);
+        let mut pod = pod::pod(self.pcs, pclq, (&name, index), &parents, &self.context.init_image);
         let pod_clique = self.pclq.name_any();
         let member = Membership { pod_gang: self.pod_gang, pod_clique: &pod_clique, pod_index: index };
         if self.generation > 0 {
@@ -258,6 +275,9 @@ impl Clique<'_> {
                 gated.into_iter().map(|pod| self.ungate(pod, Vec::new()).boxed()).collect(),
             )
             .await;
+        }
+        if self.context.faults.woken_stay_gated && idle::has_left(self.pod_gang, &self.pclq.name_any()) {
+            return Ok(());
         }
         if let Some(reason) = self.readiness().hold() {
             tracing::debug!(pod_clique = self.pclq.name_any(), reason, "gates stay");

@@ -1,0 +1,149 @@
+//! Podgroups that are idle: scaled to 0, they have left their PodGang until they are scaled out again (AUTO-06).
+//!
+//! A PodGang keeps their shape for gang resources that cannot be changed later and have a place for every podgroup from the
+//! start. It also counts how often each has left: a scheduler that counts bound pods counts those that are still going, and
+//! one that remembers that a gang was satisfied remembers it of those that left. So where gang resources know of pods by
+//! their name alone, a podgroup comes back to gang resources of its own.
+
+use std::collections::BTreeMap;
+
+use grove_api::names::{ANNOTATION_IDLE_COUNTS, ANNOTATION_IDLE_PODGROUPS};
+use grove_api::{PodGang, PodGroup};
+use kube::ResourceExt;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::generation;
+
+/// An idle podgroup.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct IdlePodGroup {
+    /// Its place among all podgroups of the PodGang, idle ones included.
+    pub index: usize,
+    /// What it is when it comes back, without references.
+    pub podgroup: PodGroup,
+}
+
+/// The idle podgroups of a PodGang, in their order.
+fn idle_of(pod_gang: &PodGang) -> Vec<IdlePodGroup> {
+    let said = pod_gang.annotations().get(ANNOTATION_IDLE_PODGROUPS);
+    said.and_then(|said| serde_json::from_str(said).ok()).unwrap_or_default()
+}
+
+/// Whether a podgroup of that name is idle.
+pub(crate) fn is_idle(pod_gang: &PodGang, podgroup: &str) -> bool {
+    idle_of(pod_gang).iter().any(|idle| idle.podgroup.name == podgroup)
+}
+
+/// Whether a podgroup of that name has ever been.
+pub(crate) fn has_left(pod_gang: &PodGang, podgroup: &str) -> bool {
+    counts(pod_gang).contains_key(podgroup)
+}
+
+/// Whether any podgroup has ever been.
+pub(super) fn has_been(pod_gang: &PodGang) -> bool {
+    pod_gang.annotations().contains_key(ANNOTATION_IDLE_COUNTS)
+}
+
+/// How often each podgroup has left.
+fn counts(pod_gang: &PodGang) -> BTreeMap<String, u64> {
+    let said = pod_gang.annotations().get(ANNOTATION_IDLE_COUNTS);
+    said.and_then(|said| serde_json::from_str(said).ok()).unwrap_or_default()
+}
+
+/// Writes into a PodGang which of its podgroups are idle, and counts those that `existing` still had.
+pub(crate) fn record(pod_gang: &mut PodGang, idle: &[IdlePodGroup], existing: Option<&PodGang>) {
+    let mut counts = existing.map(counts).unwrap_or_default();
+    let had = |name: &str| {
+        existing.is_some_and(|existing| existing.spec.podgroups.iter().any(|podgroup| podgroup.name == name))
+    };
+    for idle in idle.iter().filter(|idle| had(&idle.podgroup.name)) {
+        *counts.entry(idle.podgroup.name.clone()).or_default() += 1;
+    }
+    let annotations = pod_gang.annotations_mut();
+    match idle.is_empty() {
+        true => annotations.remove(ANNOTATION_IDLE_PODGROUPS),
+        false => annotations.insert(ANNOTATION_IDLE_PODGROUPS.to_owned(), json!(idle).to_string()),
+    };
+    if !counts.is_empty() {
+        annotations.insert(ANNOTATION_IDLE_COUNTS.to_owned(), json!(counts).to_string());
+    }
+}
+
+/// The PodGang with its idle podgroups back in their places.
+pub(super) fn with_idle(pod_gang: &PodGang) -> PodGang {
+    let mut whole = pod_gang.clone();
+    for IdlePodGroup { index, podgroup } in idle_of(pod_gang) {
+        let podgroups = &mut whole.spec.podgroups;
+        podgroups.insert(index.min(podgroups.len()), podgroup);
+    }
+    whole
+}
+
+/// The name of a podgroup's gang resource in the PodGang's generation, and since the podgroup came back last. No name that a
+/// user chooses has a dot.
+pub(super) fn named(pod_gang: &PodGang, podgroup: &str, name: String) -> String {
+    match counts(pod_gang).get(podgroup) {
+        None => generation::named(pod_gang, name),
+        Some(count) => format!("{name}.{}-{count}", generation::of_gang(pod_gang)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use grove_api::PodGangSpec;
+
+    use super::*;
+
+    fn podgroup(name: &str) -> PodGroup {
+        PodGroup { name: name.to_owned(), min_replicas: 2, ..PodGroup::default() }
+    }
+
+    fn pod_gang(podgroups: &[&str]) -> PodGang {
+        let podgroups = podgroups.iter().map(|name| podgroup(name)).collect();
+        PodGang::new("wl-0", PodGangSpec { podgroups, ..PodGangSpec::default() })
+    }
+
+    fn idle(all: &[(usize, &str)]) -> Vec<IdlePodGroup> {
+        all.iter().map(|(index, name)| IdlePodGroup { index: *index, podgroup: podgroup(name) }).collect()
+    }
+
+    fn names(pod_gang: &PodGang) -> Vec<&str> {
+        pod_gang.spec.podgroups.iter().map(|podgroup| podgroup.name.as_str()).collect()
+    }
+
+    #[test]
+    fn they_come_back_to_their_places() {
+        let mut left = pod_gang(&["b", "d"]);
+        record(&mut left, &idle(&[(0, "a"), (2, "c")]), Some(&pod_gang(&["a", "b", "c", "d"])));
+        assert_eq!(names(&with_idle(&left)), ["a", "b", "c", "d"]);
+        assert!(is_idle(&left, "c") && !is_idle(&left, "b"));
+    }
+
+    #[test]
+    fn each_return_has_a_name_of_its_own() {
+        let name = |pod_gang: &PodGang| named(pod_gang, "b", "wl-0-b".to_owned());
+        let (whole, gone) = (pod_gang(&["a", "b"]), idle(&[(1, "b")]));
+        assert_eq!(name(&whole), "wl-0-b");
+        let mut first = pod_gang(&["a"]);
+        record(&mut first, &gone, Some(&whole));
+        let mut again = first.clone();
+        record(&mut again, &gone, Some(&first));
+        assert_eq!(first, again, "it is counted when it leaves");
+        let mut back = pod_gang(&["a", "b"]);
+        record(&mut back, &[], Some(&first));
+        assert!(!is_idle(&back, "b") && has_been(&back));
+        assert_eq!((name(&first).as_str(), name(&back).as_str()), ("wl-0-b.0-1", "wl-0-b.0-1"));
+        record(&mut first, &gone, Some(&back));
+        assert_eq!(name(&first), "wl-0-b.0-2");
+        assert_eq!(named(&first, "a", "wl-0-a".to_owned()), "wl-0-a");
+    }
+
+    #[test]
+    fn one_that_never_was_there_has_not_left() {
+        let mut fresh = pod_gang(&["a"]);
+        record(&mut fresh, &idle(&[(1, "b")]), None);
+        assert!(is_idle(&fresh, "b") && !has_been(&fresh));
+        assert_eq!(named(&fresh, "b", "wl-0-b".to_owned()), "wl-0-b");
+    }
+}

@@ -1,0 +1,177 @@
+//! 4 nodes x 8 GPUs; a gang of a front of 2 pods x 8 GPUs, a back of 2 pods x 8 GPUs, and a scaling group of 2 replicas, of which
+//! 1 is needed, of pods that request none. The back is scaled to 0 for longer than the termination delay of 4 s, and a pod of
+//! the front is lost meanwhile. A guest of 1 pod x 8 GPUs takes the place of one of the back, which is scaled to 2 again: one
+//! pod short. The guest goes. Then the group is scaled to 0, and to 1.
+
+use conformance_contract::ruling::{Broken, Finding};
+use conformance_driver::case::{Case, nodes};
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits::{REACTION, SCHEDULING};
+use conformance_expect::{Gang, scaling};
+use conformance_history::{History, Live, MarkName, Pod, SharedMark};
+use conformance_judge::life::idle;
+use conformance_judge::{binding, finding};
+use serde_json::Value;
+
+/// Mark: the back has been idle for a termination delay and a pass of the scheduler.
+const IDLE: MarkName = MarkName::of_case("idle for a termination delay");
+/// Mark: the pod of the front is replaced.
+const REPLACED: MarkName = MarkName::of_case("a lost pod of the others is replaced");
+/// Mark: the back, for which there is no room, has waited for a pass of the scheduler and a termination delay.
+const SHORT: MarkName = MarkName::of_case("one pod short");
+/// Mark: it is bound.
+const WHOLE: MarkName = MarkName::of_case("back and whole");
+/// Mark: the group is idle.
+const GROUP_IDLE: MarkName = MarkName::of_case("the group is idle");
+/// Mark: it is bound again.
+const GROUP_WHOLE: MarkName = MarkName::of_case("the group is back and whole");
+/// Mark: a termination delay has run out.
+const DELAY_OVER: MarkName = MarkName::of_case("a termination delay is over");
+
+const SET: &str = "dozing";
+const GUEST: &str = "lodger";
+const FRONT: &str = "dozing-0-front";
+const BACK: &str = "dozing-0-back";
+const GROUP: &str = "dozing-0-pool";
+const MEMBERS: [&str; 2] = ["dozing-0-pool-0-unit", "dozing-0-pool-1-unit"];
+
+/// AUTO-06.
+pub(crate) const CASE: Case = Case::new(
+    "What is scaled to 0 leaves a gang that runs on as one, and comes back whole",
+    |test| Box::pin(drive(test)),
+    judge,
+)
+.clauses(&["AUTO-06"])
+.nodes(&[nodes(4).gpus(8)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    let clock = test.clock("4s").await?;
+    test.scale_as_an_autoscaler("PodClique", BACK, 0).await?;
+    until_out(test, &[BACK]).await?;
+    test.until_converged(SET).await?;
+    test.clock_runs(&clock, 1, DELAY_OVER).await?;
+    test.canaries().await?;
+    test.mark(IDLE, Value::Null);
+    if let Some(lost) = test.pods_of(FRONT).first() {
+        test.lose_pod(lost).await?;
+    }
+    until_ready(test, FRONT, 2).await?;
+    test.until_converged(SET).await?;
+    test.mark(REPLACED, Value::Null);
+    test.submit(GUEST).await?;
+    test.until_converged(GUEST).await?;
+    test.scale_as_an_autoscaler("PodClique", BACK, 2).await?;
+    let released = Awaited::demanded_by("AUTO-06", format!("2 pods of {BACK} released to the scheduler"));
+    test.until(released, REACTION, |live| {
+        of(live, BACK).count() == 2 && of(live, BACK).all(|pod| pod.gates().is_empty())
+    })
+    .await?;
+    test.scheduler_passes().await?;
+    test.clock_runs(&clock, 1, DELAY_OVER).await?;
+    test.canaries().await?;
+    test.mark(SHORT, Value::Null);
+    test.delete("PodCliqueSet", GUEST).await?;
+    until_ready(test, BACK, 2).await?;
+    test.until_converged(SET).await?;
+    test.mark(WHOLE, Value::Null);
+    test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 0).await?;
+    until_out(test, &MEMBERS).await?;
+    test.until_converged(SET).await?;
+    test.canaries().await?;
+    test.mark(GROUP_IDLE, Value::Null);
+    test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 1).await?;
+    until_ready(test, MEMBERS[0], 1).await?;
+    test.until_converged(SET).await?;
+    test.mark(GROUP_WHOLE, Value::Null);
+    Ok(())
+}
+
+/// Waits until these PodCliques have left the gang.
+async fn until_out(test: &TestContext, cliques: &[&str]) -> Result<(), Stop> {
+    let awaited =
+        Awaited::demanded_by("AUTO-06", format!("{} without pods and in no PodGang", cliques.join(" and ")));
+    test.until(awaited, REACTION, |live| idle::is_out(live, cliques)).await
+}
+
+/// Waits until a PodClique has that many pods, all of them Ready.
+async fn until_ready(test: &TestContext, clique: &str, count: usize) -> Result<(), Stop> {
+    let awaited = Awaited::demanded_by("AUTO-06", format!("{count} pods of {clique} bound and Ready"));
+    test.until(awaited, SCHEDULING, |live| {
+        let is_ready = |pod: Pod<'_>| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
+        of(live, clique).count() == count && of(live, clique).all(is_ready)
+    })
+    .await
+}
+
+/// The live pods of a PodClique.
+fn of<'a>(live: &'a Live, clique: &'a str) -> impl Iterator<Item = Pod<'a>> {
+    live.pods().filter(move |pod| pod.pod_clique() == Some(clique) && !pod.is_terminating())
+}
+
+/// Where the n-th time is that something was scaled.
+fn scaled(history: &History, n: usize) -> Result<usize, Broken> {
+    let found = history.marks(SharedMark::Scaled).nth(n);
+    found
+        .map(|(at, _)| at)
+        .ok_or_else(|| Broken::NotReached(format!("it was scaled fewer than {} times", n + 1)))
+}
+
+/// The PodGangs as they should be after that.
+fn gangs(history: &History, scaled: usize) -> Result<Vec<Gang>, Broken> {
+    Ok(scaling::gangs(history, history.submitted(SET)?, scaled + 1))
+}
+
+/// Nothing was lost from there on but what belongs to these PodCliques.
+fn others_run_on(history: &History, from: usize, until: usize, cliques: &[&str]) -> Result<(), Broken> {
+    let before = history.before(from);
+    let is_its = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique));
+    let its: Vec<_> = before.pods().filter(is_its).map(Pod::name).collect();
+    binding::others_untouched(&history.upto(until), from, &its)
+}
+
+fn judge(history: &History) -> Vec<Finding> {
+    let target = history.header.target;
+    vec![finding("AUTO-06", || {
+        let (from, until) = (scaled(history, 0)?, history.waited_for(IDLE)?);
+        others_run_on(history, from, until, &[BACK])?;
+        let live = history.before(until);
+        idle::is_idle(target, &live, &gangs(history, from)?, &[BACK])?;
+        idle::is_no_breach(&live, ("PodClique", BACK), SET)?;
+        history.reached(IDLE)?;
+
+        let until = history.waited_for(REPLACED)?;
+        let (lost_at, lost) = history.reached(SharedMark::PodLost)?;
+        let lost = lost.detail["name"].as_str().unwrap_or_default();
+        binding::replaced(&history.upto(until), lost_at, lost)?;
+        binding::others_untouched(&history.upto(until), lost_at, &[lost])?;
+        history.reached(REPLACED)?;
+
+        let (from, until) = (scaled(history, 1)?, history.waited_for(SHORT)?);
+        idle::none_bound(history, &[BACK], from, until)?;
+        others_run_on(history, from, until, &[])?;
+        history.reached(SHORT)?;
+
+        let until = history.waited_for(WHOLE)?;
+        others_run_on(history, from, until, &["lodger-0-only"])?;
+        let (live, whole) = (history.before(until), gangs(history, from)?);
+        binding::all(&live, &whole)?;
+        idle::is_back(target, &live, &whole)?;
+        history.reached(WHOLE)?;
+
+        let (from, until) = (scaled(history, 2)?, history.waited_for(GROUP_IDLE)?);
+        others_run_on(history, from, until, &MEMBERS)?;
+        let live = history.before(until);
+        idle::is_idle(target, &live, &gangs(history, from)?, &MEMBERS)?;
+        idle::is_no_breach(&live, ("PodCliqueScalingGroup", GROUP), SET)?;
+        history.reached(GROUP_IDLE)?;
+
+        let (from, until) = (scaled(history, 3)?, history.waited_for(GROUP_WHOLE)?);
+        others_run_on(history, from, until, &[])?;
+        let (live, whole) = (history.before(until), gangs(history, from)?);
+        binding::all(&live, &whole)?;
+        idle::is_back(target, &live, &whole)?;
+        history.reached(GROUP_WHOLE).map(drop)
+    })]
+}

@@ -1,0 +1,139 @@
+//! What is scaled to 0 on purpose (AUTO-06): it has left the gang, which goes on without it, and comes back whole.
+
+use std::collections::BTreeSet;
+
+use conformance_contract::ruling::Ruling;
+use conformance_contract::target::Target;
+use conformance_contract::violation::Code;
+use conformance_expect::{Gang, Group, schedulers};
+use conformance_history::{History, Live, condition, count, is_controlled_by, list, text};
+use serde_json::Value;
+
+use crate::binding::bindings;
+use crate::{Shown, ensure, none, violation};
+
+const IDLE_AND_THERE: Code = Code::new("idle-and-there");
+const IDLE_IN_THE_GANG: Code = Code::new("idle-in-the-gang");
+const IDLE_IS_BREACHED: Code = Code::new("idle-is-breached");
+const OTHER_MINIMUM: Code = Code::new("gang-resource-of-another-minimum");
+const BACK_IN_ANOTHER_SHAPE: Code = Code::new("back-in-another-shape");
+const BACK_IN_PART: Code = Code::new("back-in-part");
+
+/// Whether these PodCliques have left their gang: none of them has a pod, and no PodGang lists one.
+pub fn is_out(live: &Live, cliques: &[&str]) -> bool {
+    !live.pods().any(|pod| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique)))
+        && !live.of("PodGang").any(|found| podgroups(found).any(|(name, _)| cliques.contains(&name)))
+}
+
+/// These PodCliques, scaled to 0, have left the gang: they have no pods, no PodGang lists them, and the gang resources of
+/// the others ask for the others alone. `gangs` are those that are left.
+///
+/// # Errors
+/// A violation per pod that is there, per PodGang that lists one of them, and per gang resource that asks for more or less.
+pub fn is_idle(target: Target, live: &Live, gangs: &[Gang], cliques: &[&str]) -> Ruling {
+    let its = live.pods().filter(|pod| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique)));
+    let there = its.map(|pod| {
+        violation(IDLE_AND_THERE, format!("{} is there, and its PodClique is scaled to 0", pod.name()))
+            .shown_by_object("there", pod.0)
+    });
+    let listed = live.of("PodGang").filter_map(|found| {
+        let (name, _) = podgroups(found).find(|(name, _)| cliques.contains(name))?;
+        let message = format!("PodGang {} lists {name}, which is scaled to 0", name_of(found));
+        Some(violation(IDLE_IN_THE_GANG, message).shown_by_object("lists it", found))
+    });
+    none(there.chain(listed))?;
+    ask_for_their_pods(target, live, gangs)
+}
+
+/// What is scaled to 0, by kind and name, is no breach: neither its status nor that of its PodCliqueSet says so.
+///
+/// # Errors
+/// A violation if one of them does.
+pub fn is_no_breach(live: &Live, (kind, name): (&str, &str), set: &str) -> Ruling {
+    let found = live.get(kind, name);
+    let said = found.and_then(|found| condition(found, "MinAvailableBreached"));
+    ensure(said.is_none_or(|said| said["status"] != "True"), || {
+        let told =
+            violation(IDLE_IS_BREACHED, format!("{kind} {name} is scaled to 0, and says it is breached"));
+        found.into_iter().fold(told, |told, found| told.shown_by_object("its status", found))
+    })?;
+    let pcs = live.get("PodCliqueSet", set);
+    let of = |field: &str| pcs.and_then(|pcs| count(&pcs["status"][field]));
+    ensure(of("availableReplicas") == of("replicas"), || {
+        let message = format!("{set} counts a replica as unavailable of which {name} is scaled to 0");
+        let told = violation(IDLE_IS_BREACHED, message);
+        pcs.into_iter().fold(told, |told, found| told.shown_by_object("its status", found))
+    })
+}
+
+/// The gangs are whole again: each PodGang lists its podgroups in their order and with their minimums, and the gang resources
+/// ask for them.
+///
+/// # Errors
+/// A violation per PodGang that lists others, and per gang resource that asks for more or less.
+pub fn is_back(target: Target, live: &Live, gangs: &[Gang]) -> Ruling {
+    none(gangs.iter().filter_map(|gang| {
+        let found = gang.find(live);
+        let listed: Vec<_> = found.into_iter().flat_map(podgroups).collect();
+        let wanted: Vec<_> =
+            gang.groups.iter().map(|group| (group.clique.as_str(), Some(group.min))).collect();
+        (listed != wanted).then(|| {
+            let message = format!("PodGang {} lists {listed:?}, not {wanted:?}", gang.name);
+            let told = violation(BACK_IN_ANOTHER_SHAPE, message);
+            found.into_iter().fold(told, |told, found| told.shown_by_object("it", found))
+        })
+    }))?;
+    ask_for_their_pods(target, live, gangs)
+}
+
+/// No pod of these PodCliques was bound between two entries, though there was room for one of them.
+///
+/// # Errors
+/// A violation with every binding.
+pub fn none_bound(history: &History, cliques: &[&str], from: usize, until: usize) -> Ruling {
+    let bound: Vec<_> = bindings(history)
+        .filter(|version| (from..until).contains(&version.index))
+        .filter(|version| version.pod().pod_clique().is_some_and(|clique| cliques.contains(&clique)))
+        .collect();
+    ensure(bound.is_empty(), || {
+        let message =
+            format!("{} pods of {} were bound, and not all fit", bound.len(), cliques.join(" and "));
+        bound.iter().fold(violation(BACK_IN_PART, message), |told, version| told.shown_by("bound", *version))
+    })
+}
+
+/// Every gang resource that pods of these gangs name, and that says how many it binds at least, says the minimum of the
+/// podgroups whose pods these are. Whatever name it has: what comes back may have another one.
+fn ask_for_their_pods(target: Target, live: &Live, gangs: &[Gang]) -> Ruling {
+    let expectations = schedulers::of(target);
+    let there: Vec<_> = gangs.iter().filter_map(|gang| gang.find(live)).collect();
+    let of_kinds = expectations.kinds().iter().flat_map(|kind| live.of(kind));
+    let own = of_kinds.filter(|found| there.iter().any(|gang| is_controlled_by(found, gang)));
+    none(own.filter_map(|found| {
+        let name = name_of(found);
+        let named = live.pods().filter(|pod| expectations.named_by(*pod) == Some(name));
+        let members: BTreeSet<_> = named.filter_map(|pod| pod.pod_clique()).collect();
+        let is_member = |group: &&Group| members.contains(group.clique.as_str());
+        let wanted: usize =
+            gangs.iter().flat_map(|gang| &gang.groups).filter(is_member).map(|group| group.min).sum();
+        let asked = expectations.size(found).filter(|_| !members.is_empty())?;
+        (u64::try_from(wanted) != Ok(asked)).then(|| {
+            let message = format!("{} {name} asks for {asked} pods, not {wanted}", text(&found["kind"]));
+            violation(OTHER_MINIMUM, message).shown_by_object("it", found)
+        })
+    }))
+}
+
+fn podgroups(pod_gang: &Value) -> impl Iterator<Item = (&str, Option<usize>)> {
+    list(&pod_gang["spec"]["podgroups"])
+        .iter()
+        .map(|found| (text(&found["name"]), count(&found["minReplicas"])))
+}
+
+fn name_of(object: &Value) -> &str {
+    text(&object["metadata"]["name"])
+}
+
+#[cfg(test)]
+#[path = "idle_tests.rs"]
+mod tests;

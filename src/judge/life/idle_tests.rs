@@ -1,0 +1,106 @@
+use conformance_contract::names;
+use conformance_history::SharedMark;
+use conformance_history::testing::{Story, object, owned};
+use serde_json::json;
+
+use super::*;
+use crate::messages;
+
+const POD_GROUP: &str = "PodGroup.scheduling.volcano.sh";
+
+/// `a` of 2 pods and `b` of 2.
+fn set() -> Value {
+    json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {"cliques": [
+        {"name": "a", "spec": {"replicas": 2}}, {"name": "b", "spec": {"replicas": 2}},
+    ]}}})
+}
+
+fn pod(clique: &str, index: usize, node: Option<&str>) -> Value {
+    let mut pod = object("Pod", &format!("{clique}-{index}"));
+    pod["metadata"]["labels"] = json!({names::POD_CLIQUE: clique, names::POD_GANG: "w-0"});
+    pod["metadata"]["annotations"] = json!({"scheduling.volcano.sh/group-name": "w-0"});
+    pod["spec"] = json!({"nodeName": node});
+    pod
+}
+
+fn pod_gang(podgroups: &[&str]) -> Value {
+    let mut found = owned(object("PodGang", "w-0"), "PodCliqueSet", "w");
+    found["spec"]["podgroups"] =
+        podgroups.iter().map(|name| json!({"name": name, "minReplicas": 2})).collect();
+    found
+}
+
+fn pod_group(min: u64) -> Value {
+    let mut found = owned(object(POD_GROUP, "w-0"), "PodGang", "w-0");
+    found["spec"] = json!({"minMember": min});
+    found
+}
+
+fn gangs(cliques: usize) -> Vec<Gang> {
+    let mut pcs = set();
+    pcs["spec"]["template"]["cliques"].as_array_mut().unwrap().truncate(cliques);
+    conformance_expect::resolver::resolved(
+        &live(&[pod_gang(&["w-0-a", "w-0-b"])]),
+        conformance_expect::gangs(&pcs),
+    )
+}
+
+fn live(objects: &[Value]) -> Live {
+    Story::on(Target::VOLCANO).all_added(objects.iter().cloned()).end().end()
+}
+
+#[rstest::rstest]
+#[case::as_it_should_be(&["w-0-a"], 2, false, &[])]
+#[case::listed(&["w-0-a", "w-0-b"], 2, false, &["PodGang w-0 lists w-0-b, which is scaled to 0"])]
+#[case::asked_for(&["w-0-a"], 4, false, &["PodGroup.scheduling.volcano.sh w-0 asks for 4 pods, not 2"])]
+#[case::there(&["w-0-a"], 2, true, &["w-0-b-0 is there, and its PodClique is scaled to 0"])]
+fn what_is_idle_has_left(
+    #[case] listed: &[&str],
+    #[case] min: u64,
+    #[case] is_there: bool,
+    #[case] faults: &[&str],
+) {
+    let mut objects =
+        vec![pod_gang(listed), pod_group(min), pod("w-0-a", 0, Some("n")), pod("w-0-a", 1, Some("n"))];
+    objects.extend(is_there.then(|| pod("w-0-b", 0, Some("n"))));
+    let live = live(&objects);
+    assert_eq!(messages(is_idle(Target::VOLCANO, &live, &gangs(1), &["w-0-b"])), faults);
+    assert_eq!(is_out(&live, &["w-0-b"]), listed.len() == 1 && !is_there);
+}
+
+#[rstest::rstest]
+#[case::whole(&["w-0-a", "w-0-b"], 4, &[])]
+#[case::out_still(&["w-0-a"], 4, &[r#"PodGang w-0 lists [("w-0-a", Some(2))], not [("w-0-a", Some(2)), ("w-0-b", Some(2))]"#])]
+#[case::not_asked_for(&["w-0-a", "w-0-b"], 2, &["PodGroup.scheduling.volcano.sh w-0 asks for 2 pods, not 4"])]
+fn what_is_back_is_asked_for(#[case] listed: &[&str], #[case] min: u64, #[case] faults: &[&str]) {
+    let pods = ["w-0-a", "w-0-b"].map(|clique| pod(clique, 0, Some("n")));
+    let live = live(&[vec![pod_gang(listed), pod_group(min)], pods.to_vec()].concat());
+    assert_eq!(messages(is_back(Target::VOLCANO, &live, &gangs(2))), faults);
+}
+
+#[rstest::rstest]
+#[case::idle("False", 1, 0)]
+#[case::breached("True", 1, 1)]
+#[case::unavailable("False", 0, 1)]
+fn what_is_idle_is_no_breach(#[case] breached: &str, #[case] available: u64, #[case] faults: usize) {
+    let mut clique = object("PodClique", "w-0-b");
+    clique["status"]["conditions"] = json!([{"type": "MinAvailableBreached", "status": breached}]);
+    let mut pcs = object("PodCliqueSet", "w");
+    pcs["status"] = json!({"replicas": 1, "availableReplicas": available});
+    let told = is_no_breach(&live(&[clique, pcs]), ("PodClique", "w-0-b"), "w");
+    assert_eq!(messages(told).len(), faults);
+}
+
+#[test]
+fn one_of_two_is_in_part() {
+    let story = Story::on(Target::VOLCANO)
+        .added(pod("w-0-b", 0, Some("n")))
+        .mark(SharedMark::Scaled, json!({}))
+        .added(pod("w-0-b", 1, None));
+    let waits = story.end();
+    let bound = |node| Story::on(Target::VOLCANO).added(pod("w-0-b", 1, node)).end();
+    assert_eq!(none_bound(&waits, &["w-0-b"], 1, 3), Ok(()));
+    let told = messages(none_bound(&bound(Some("n")), &["w-0-b"], 0, 1));
+    assert_eq!(told, ["1 pods of w-0-b were bound, and not all fit"]);
+    assert_eq!(none_bound(&bound(None), &["w-0-b"], 0, 1), Ok(()));
+}
