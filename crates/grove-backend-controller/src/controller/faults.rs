@@ -107,6 +107,8 @@ pub struct Faults {
     pub order_told_for_good: bool,
     /// The turns of an update know no order (START-08).
     pub update_ignores_order: bool,
+    /// A recycle deletes the ResourceClaims that its PodCliqueSet shares (TERM-12).
+    pub recycle_takes_claims: bool,
     /// PodGangs are named by epochs, as upstream's newer releases do. Not a fault: nothing may go by their names.
     pub epoch_names: bool,
 }
@@ -230,6 +232,8 @@ pub enum Fault {
     OrderToldForGood,
     /// See [`Faults::update_ignores_order`].
     UpdateIgnoresOrder,
+    /// See [`Faults::recycle_takes_claims`].
+    RecycleTakesClaims,
     /// See [`Faults::epoch_names`].
     EpochNames,
 }
@@ -286,6 +290,7 @@ impl FromStr for Fault {
             "order-untold" => Ok(Self::OrderUntold),
             "order-told-for-good" => Ok(Self::OrderToldForGood),
             "update-ignores-order" => Ok(Self::UpdateIgnoresOrder),
+            "recycle-takes-claims" => Ok(Self::RecycleTakesClaims),
             "epoch-names" => Ok(Self::EpochNames),
             _ => Err(format!("no fault {text:?}")),
         }
@@ -344,6 +349,7 @@ impl FromIterator<Fault> for Faults {
                 Fault::OrderUntold => on.order_untold = true,
                 Fault::OrderToldForGood => on.order_told_for_good = true,
                 Fault::UpdateIgnoresOrder => on.update_ignores_order = true,
+                Fault::RecycleTakesClaims => on.recycle_takes_claims = true,
                 Fault::EpochNames => on.epoch_names = true,
             }
         }

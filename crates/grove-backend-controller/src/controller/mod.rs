@@ -14,7 +14,8 @@
 //!   `cluster_topology_binding_status`, `conditions`: the contents of a status
 //! - `gang_composition`, `topology_translation`, `pod_gang_object`, `pod_clique_object`: what the objects
 //!   look like
-//! - `autoscaler`: HorizontalPodAutoscalers
+//! - `autoscaler`: HorizontalPodAutoscalers; `resource_sharing`, `resource_claims`: which ResourceClaims pods share, and the
+//!   objects
 //! - `gang_view`: a PodGang and its pods
 //! - `remembered_replicas`: of PodCliques that were deleted by hand
 //! - `gang_termination`: when a scope is recycled; `half_gangs`: also what is bound in part; `generations`: which pods are of
@@ -70,6 +71,8 @@ mod queues;
 mod reconcile_loop;
 mod reconcilers;
 mod remembered_replicas;
+mod resource_claims;
+mod resource_sharing;
 mod rolling_update;
 mod scaling_group_status;
 mod servers;

@@ -1,10 +1,11 @@
-//! Reconciles a PodCliqueScalingGroup to the PodCliques of its replicas.
+//! Reconciles a PodCliqueScalingGroup to the PodCliques of its replicas, and the ResourceClaims that they share.
 //!
 //! Replicas up to `minAvailable` belong to the base PodGang, each further one to a scaled PodGang, whose pods
 //! wait for the base (AON-06). PodGangs themselves are the PodCliqueSet's. An update takes a replica down as a whole.
 
 use std::sync::Arc;
 
+use futures::FutureExt;
 use grove_api::{PodClique, PodCliqueScalingGroup, PodCliqueSet, PodCliqueTemplateSpec, names};
 use kube::ResourceExt;
 use kube::runtime::controller::Action;
@@ -18,7 +19,7 @@ use super::ownership::owner_reference;
 use super::pod_clique_object::{CliquePosition, pod_clique};
 use super::pod_gang_names::PodGangNames;
 use super::update_view::{GroupView, is_in_turn};
-use super::{previous_template, writes};
+use super::{previous_template, resource_claims, writes};
 
 /// Reconciles one PodCliqueScalingGroup.
 ///
@@ -44,7 +45,9 @@ pub(super) async fn reconcile(
         cliques.want(clique);
     }
     let key = of_group(&pcsg.namespace().unwrap_or_default(), &pcsg.name_any());
-    children::all(cliques.finish(&key)).await?;
+    let mut writes = vec![resource_claims::of_group(&context, &pcs, &pcsg).boxed()];
+    writes.extend(cliques.finish(&key));
+    children::all(writes).await?;
     if is_in_turn(&pcs, &*pcsg, &context.faults) {
         take_down(&context, &pcs, pcsg).await?;
     }

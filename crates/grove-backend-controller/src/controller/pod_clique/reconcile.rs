@@ -26,7 +26,7 @@ use crate::controller::gang_view::{
     GangView, has_earlier_pods, is_bound, is_finished, is_former, is_live, is_ready, own_pods,
 };
 use crate::controller::update_view::{CliqueView, is_in_turn};
-use crate::controller::{previous_template, writes};
+use crate::controller::{previous_template, resource_claims, writes};
 
 /// Reason of the event on a PodClique whose pods cannot be created.
 pub(crate) const REASON_POD_CREATE_FAILED: &str = "PodCreateFailed";
@@ -60,8 +60,9 @@ pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
         writes::patch(&context.client, &*pclq, &patch).await?;
     }
     let pods = own_pods(&context.caches, &pclq);
-    let (scaled, released) = tokio::join!(clique.scale(&pods), clique.release(&pods));
-    scaled.and(released)?;
+    let claims = resource_claims::of_clique(&context, &pcs, &pclq, pods.iter().map(|pod| &**pod));
+    let (claimed, scaled, released) = tokio::join!(claims, clique.scale(&pods), clique.release(&pods));
+    claimed.and(scaled).and(released)?;
     Ok(match context.expectations.any(clique.uid()) {
         // The cache ends them, as a rule long before.
         true => Action::requeue(PATIENCE),
