@@ -1,5 +1,5 @@
-//! Clauses that no case judges yet, both of a PodCliqueSet's later life: gang termination and autoscaling. They are in the
-//! contract and in no report. Whoever writes the first case of one moves its entry to
+//! Clauses that no case judges yet, of a PodCliqueSet's later life: autoscaling. They are in the contract and in no report.
+//! Whoever writes the first case of one moves its entry to
 //! [`CLAUSES`](super::CLAUSES), which a test of the cases asks to be judged on every target that owes it.
 //!
 //! Words, beside those of the other clauses: m, r are `minAvailable` and the live `spec.replicas` of a clique, M, R those of a
@@ -14,14 +14,11 @@
 
 use super::table::scheduling;
 use super::{Clause, Feature};
-use Feature::{Claims, ScaleToZero};
+use Feature::ScaleToZero;
 
 /// Those clauses, by group.
 #[rustfmt::skip] // one clause reads as one paragraph
 pub static AHEAD: &[Clause] = &[
-    // Gang termination.
-    scheduling("TERM-20", "A recycled scope that shares a ResourceClaim is not tied to devices of a lost node: the \
-        claim is free once the last old pod is gone, then the gang is bound elsewhere", "OWN").of(Claims),
     // Autoscaling, and `/scale`.
     scheduling("AUTO-06", "0 = idle: the clique leaves the gang, the others run on and stay a gang; back to m: \
         admitted as a whole", "G677, #809").of(ScaleToZero),

@@ -30,8 +30,7 @@ const NEVER_HALF: (Feature, &str) =
 
 /// What the reference controller does not do yet, on any backend. A feature that it does is in the columns' own lists.
 const NOT_YET: &str = "the reference controller does not do it yet";
-pub(crate) const OF_NO_BACKEND: &[(Feature, &str)] =
-    &[(Feature::ScaleToZero, NOT_YET), (Feature::Claims, NOT_YET)];
+pub(crate) const OF_NO_BACKEND: &[(Feature, &str)] = &[(Feature::ScaleToZero, NOT_YET)];
 
 /// A scheduler, as far as the contract has to know it.
 pub(crate) struct Description {
