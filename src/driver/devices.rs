@@ -25,12 +25,9 @@ impl TestContext {
         });
         deploy::apply(&self.test_cluster.client, &class).await?;
         for node in &self.nodes {
-            let uid =
-                self.look(|live| live.get("Node", &node.name).map(|node| node["metadata"]["uid"].clone()));
-            let uid = uid.ok_or_else(|| Stop::Refused {
-                action: format!("publish the devices of Node {}", node.name),
-                reason: "it is not there".into(),
-            })?;
+            // The watch may not have told of it yet.
+            let found = self.attempt(Method::GET, "Node", &node.name, &Value::Null).await?;
+            let uid = found.accepted(format!("get Node {}", node.name))?["metadata"]["uid"].clone();
             deploy::apply(&self.test_cluster.client, &slice(&node.name, &uid, count)).await?;
         }
         Ok(())

@@ -98,7 +98,14 @@ async fn shared_claims_are_made_from_templates_and_go_with_their_replica() {
     let claims: Vec<_> = written.iter().filter(|(_, object)| object["kind"] == "ResourceClaim").collect();
     assert_eq!(claims.len(), 3, "{written:?}");
     let of_all = &claims.iter().find(|(_, claim)| claim["metadata"]["name"] == "wl-all-nic").unwrap().1;
-    insta::assert_snapshot!(grove_yaml::write(of_all).unwrap());
+    let labels = json!({
+        names::LABEL_MANAGED_BY: names::MANAGED_BY_GROVE, names::LABEL_PART_OF: "wl", names::LABEL_NAME: "wl-all-nic",
+        names::LABEL_COMPONENT: "resource-claim", "of": "template",
+    });
+    assert_eq!(of_all["metadata"]["labels"], labels);
+    assert_eq!(of_all["metadata"]["annotations"], json!({"note": "x"}));
+    assert_eq!(of_all["metadata"]["ownerReferences"][0]["uid"], "uid-of-wl");
+    assert_eq!(of_all["spec"]["devices"]["requests"][0]["exactly"], json!({"deviceClassName": "c"}));
     let index = |claim: &Value| claim["metadata"]["labels"][names::LABEL_PCS_REPLICA_INDEX].clone();
     let of_each: Vec<_> =
         claims.iter().map(|(_, claim)| index(claim)).filter(|index| !index.is_null()).collect();
