@@ -758,7 +758,7 @@ fn a_recording_is_judged_offline(#[case] bound: bool, #[case] code: i32, #[case]
 #[case::rejected(
     "    resourceClaimTemplates: [{name: claim, templateSpec: {spec: {}}}]\n",
     2,
-    "shared resource claims are not supported yet"
+    "at least one device request is required"
 )]
 fn a_workload_of_ones_own_is_judged_or_refused(#[case] field: &str, #[case] code: i32, #[case] says: &str) {
     let cli = Cli::new();

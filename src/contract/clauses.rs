@@ -8,7 +8,6 @@
 //! The module is plain data: it knows no cluster, no case and no verdict. The runner reads it to plan, and
 //! `conformance_report` reads it to name and to count what was judged.
 
-mod ahead;
 mod group;
 mod level;
 mod table;
@@ -18,7 +17,6 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use ahead::AHEAD;
 pub use group::{EXTERNAL, GROUPS, Group, Workload, group};
 pub use level::{Feature, Level, UnknownFeature, UnknownLevel};
 pub use table::CLAUSES;
@@ -155,8 +153,7 @@ mod tests {
 
     use super::*;
 
-    /// The numbers of each group, in the contract's order. KUBE-02 and 03 and VOL-04 do not exist. Not judged
-    /// yet: what is [`AHEAD`].
+    /// The numbers of each group, in the contract's order. KUBE-02 and 03 and VOL-04 do not exist.
     fn contract() -> Vec<String> {
         let numbers: [(&str, Vec<u32>); 20] = [
             ("ADM", (1..=12).collect()),
@@ -175,7 +172,7 @@ mod tests {
             ("TRN", (1..=16).collect()),
             ("AIC", (1..=3).collect()),
             ("STAT", (1..=11).collect()),
-            ("TERM", (1..=19).collect()),
+            ("TERM", (1..=20).collect()),
             ("START", (1..=9).collect()),
             ("UPD", (1..=25).collect()),
             ("AUTO", (1..=10).collect()),
@@ -185,43 +182,6 @@ mod tests {
             .iter()
             .flat_map(|(group, numbers)| numbers.iter().map(move |number| format!("{group}-{number:02}")))
             .collect()
-    }
-
-    /// A clause of the later life or of TrainJobs is in one of the two lists, and in each its part is in order.
-    #[test]
-    fn a_clause_is_judged_or_ahead() {
-        let parts = [("TRN", 16), ("STAT", 11), ("TERM", 20), ("START", 9), ("UPD", 25), ("AUTO", 10)];
-        for (part, count) in parts {
-            let ids = |list: &'static [Clause]| {
-                list.iter().map(|clause| clause.id).filter(move |id| is_of(id, part))
-            };
-            let (judged, ahead): (Vec<_>, Vec<_>) = (ids(CLAUSES).collect(), ids(AHEAD).collect());
-            assert!(judged.is_sorted() && ahead.is_sorted(), "{part}");
-            let mut all = [judged, ahead].concat();
-            all.sort_unstable();
-            assert_eq!(all, (1..=count).map(|number| format!("{part}-{number:02}")).collect::<Vec<_>>());
-        }
-        assert!(AHEAD.iter().all(|clause| parts.iter().any(|(part, _)| is_of(clause.id, part))));
-    }
-
-    #[test]
-    fn what_is_ahead_is_said() {
-        let page = include_str!("../../docs/unjudged-parts.md");
-        let (_, list) = page.split_once("## Clauses without a case").unwrap();
-        let expanded = |range: &str| -> Vec<String> {
-            let number = |id: &str| id.rsplit('-').next().unwrap().parse::<u32>().unwrap();
-            let (first, last) = range.split_once(" to ").unwrap_or((range, range));
-            let part = first.rsplit_once('-').unwrap().0;
-            (number(first)..=number(last)).map(|number| format!("{part}-{number:02}")).collect()
-        };
-        let rows = list.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | ")).skip(1);
-        let said: Vec<_> =
-            rows.flat_map(|(_, ids)| ids.trim_end_matches(" |").split(", ").flat_map(expanded)).collect();
-        assert_eq!(said, AHEAD.iter().map(|clause| clause.id).collect::<Vec<_>>());
-    }
-
-    fn is_of(id: &str, part: &str) -> bool {
-        id.strip_prefix(part).is_some_and(|rest| rest.starts_with('-'))
     }
 
     #[test]
@@ -237,7 +197,7 @@ mod tests {
             "TRAINER", "K5547", "KAR53", OWN,
         ];
         let is_thread = |origin: &str| origin.strip_prefix('#').is_some_and(|n| n.parse::<u32>().is_ok());
-        for clause in CLAUSES.iter().chain(AHEAD) {
+        for clause in CLAUSES {
             assert!(
                 clause.text.len() > 15 && !clause.text.contains("  "),
                 "{}: {:?}",

@@ -27,7 +27,7 @@ pub struct Kind {
 }
 
 /// The kinds of every cluster that has Grove; a scheduler's own are in its file in `columns/`.
-pub(crate) const OF_EVERY_CLUSTER: [Kind; 11] = [
+pub(crate) const OF_EVERY_CLUSTER: [Kind; 12] = [
     kind("v1", "Pod", "pods"),
     kind("v1", "Service", "services"),
     kind("v1", "Event", "events"),
@@ -39,7 +39,11 @@ pub(crate) const OF_EVERY_CLUSTER: [Kind; 11] = [
     kind("grove.io/v1alpha1", "ClusterTopologyBinding", "clustertopologybindings").of_the_cluster(),
     kind("scheduler.grove.io/v1alpha1", "PodGang", "podgangs"),
     kind("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers"),
+    kind("resource.k8s.io/v1", "ResourceClaim", "resourceclaims"),
 ];
+
+/// The group of Kubernetes' claims, which a cluster may have been started without.
+const RESOURCES: &str = "resource.k8s.io/";
 
 pub(crate) const fn kind(api_version: &'static str, name: &'static str, plural: &'static str) -> Kind {
     Kind { name, api_version, older: &[], plural, namespaced: true, scheduler: None }
@@ -63,7 +67,11 @@ impl Kind {
         let mut known = std::iter::once(self.api_version).chain(self.older.iter().copied());
         match known.find(|version| api_versions.contains(*version)) {
             Some(api_version) => Some(Self { api_version, ..self }),
-            None => (self.scheduler != Some(Scheduler::KUBE)).then_some(self),
+            None => {
+                let is_of_kubernetes =
+                    self.scheduler == Some(Scheduler::KUBE) || self.api_version.starts_with(RESOURCES);
+                (!is_of_kubernetes).then_some(self)
+            }
         }
     }
 

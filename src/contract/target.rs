@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use super::backend_declaration::BackendDeclaration;
 use super::clauses::{Clause, Feature, Tier, Workload};
 use super::external_scheduler::{Declared, ExternalProfile, NotExternal};
-use crate::columns::OF_NO_BACKEND;
 pub use crate::columns::{AI_CONFORMANCE_TARGETS, KUBE, TARGETS, TRAIN_JOB_TARGETS};
 use crate::kubernetes::Kubernetes;
 use crate::scheduler::Scheduler;
@@ -300,8 +299,7 @@ impl Target {
         if let Some(declaration) = self.declaration.filter(|_| self.lacks_by_declaration(feature)) {
             return declaration.why_not(feature, self);
         }
-        let reasons = self.column.why_not.iter().chain(OF_NO_BACKEND);
-        let mut its = reasons.filter(|(not_declared, _)| *not_declared == feature);
+        let mut its = self.column.why_not.iter().filter(|(not_declared, _)| *not_declared == feature);
         its.next().map_or("not declared", |(_, reason)| *reason).into()
     }
 
@@ -405,7 +403,7 @@ mod tests {
         for target in every() {
             for feature in Feature::ALL.into_iter().filter(|feature| feature.speaks_of(target.workload())) {
                 let of = |reasons: &[(Feature, &str)]| reasons.iter().any(|(other, _)| *other == feature);
-                let has_a_reason = of(target.column.why_not) || of(OF_NO_BACKEND);
+                let has_a_reason = of(target.column.why_not);
                 assert_eq!(has_a_reason, !target.declares(feature), "{target}: {feature}");
             }
         }

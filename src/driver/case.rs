@@ -52,6 +52,8 @@ pub type Judge = fn(&History) -> Vec<Finding>;
 pub enum Need {
     /// Nodes with real kubelets.
     Kubelets,
+    /// Nodes whose devices are the harness's to publish, and no kubelet's to prepare.
+    Devices,
     /// The API server's account of who has bound what.
     AuditLog,
     /// More than one scheduler.

@@ -26,6 +26,7 @@ pub mod context;
 pub mod control_plane;
 pub mod convergence;
 pub mod crds;
+pub mod devices;
 pub mod diagnostics;
 pub mod domains;
 pub mod fault_proxy;

@@ -38,6 +38,8 @@ pub const COMPONENT_INIT_TOKEN: &str = "pod-sa-token-secret";
 pub const COMPONENT_INIT_ROLE: &str = "pod-role";
 /// Component of its RoleBinding.
 pub const COMPONENT_INIT_ROLE_BINDING: &str = "pod-role-binding";
+/// Component of a ResourceClaim that pods share.
+pub const COMPONENT_RESOURCE_CLAIM: &str = "resource-claim";
 /// Component of a PodGang.
 pub const COMPONENT_POD_GANG: &str = "podgang";
 /// Component of a standalone PodClique.
@@ -212,6 +214,17 @@ pub fn pod_generate_name(pclq: &str) -> String {
     format!("{pclq}-")
 }
 
+/// ResourceClaim from that template that all replicas of `owner`, a PodCliqueSet, scaling group or PodClique, share:
+/// `<owner>-all-<template>`.
+pub fn claim_of_all_replicas(owner: &str, template: &str) -> String {
+    format!("{owner}-all-{template}")
+}
+
+/// ResourceClaim from that template of one replica of `owner`: `<owner>-<index>-<template>`.
+pub fn claim_of_replica(owner: &str, index: i32, template: &str) -> String {
+    format!("{owner}-{index}-{template}")
+}
+
 /// Service account of init containers: `<pcs>`.
 pub fn init_service_account(pcs: &str) -> String {
     pcs.to_owned()
@@ -259,6 +272,8 @@ mod tests {
             scaling_group_pod_clique(&pcsg, 2, "pc-b"),
             scaled_pod_gang(&pcsg, 2, 2),
             pod_hostname("wl-1-pc-a", 3),
+            claim_of_all_replicas(&pcsg, "nic"),
+            claim_of_replica("wl", 1, "nic"),
         ];
         insta::assert_snapshot!(names.join("\n"), @r"
         wl-1
@@ -269,6 +284,8 @@ mod tests {
         wl-1-sg-x-2-pc-b
         wl-1-sg-x-0
         wl-1-pc-a-3
+        wl-1-sg-x-all-nic
+        wl-1-nic
         ");
     }
 }

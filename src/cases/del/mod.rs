@@ -11,4 +11,5 @@ pub(crate) mod same_name_again;
 pub(crate) mod same_name_disturbed;
 pub(crate) mod scaled_gang_removed;
 pub(crate) mod scheduler_down;
+pub(crate) mod shared_claims;
 pub(crate) mod topology_resources;

@@ -14,6 +14,7 @@ pub(crate) mod other_rack;
 pub(crate) mod readiness;
 pub(crate) mod recycled;
 pub(crate) mod replica_in_base;
+pub(crate) mod shared_device;
 
 use std::time::Duration;
 

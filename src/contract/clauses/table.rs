@@ -9,10 +9,10 @@
 
 use super::{Clause, Feature, Level, Tier};
 use Feature::{
-    AtomicPodGang, AtomicTrainJob, Autoscaling, CompositePodGroup, External, FreshGang, HalfGangRelease,
-    JobWorkload, Kubelet, Metrics, PodGangStatus, QueueLabel, RevisionedRestore, ScaleToZero, SelfHealing,
-    StartupOrder, TopologyNested, TopologyPerClique, TopologyPerGroup, TopologyPerJob, TopologyPerReplica,
-    TopologyPreferred, TopologyRequired, TopologyResource, TrainJob,
+    AtomicPodGang, AtomicTrainJob, Autoscaling, Claims, CompositePodGroup, External, FreshGang,
+    HalfGangRelease, JobWorkload, Kubelet, Metrics, PodGangStatus, QueueLabel, RevisionedRestore,
+    ScaleToZero, SelfHealing, StartupOrder, TopologyNested, TopologyPerClique, TopologyPerGroup,
+    TopologyPerJob, TopologyPerReplica, TopologyPreferred, TopologyRequired, TopologyResource, TrainJob,
 };
 
 pub(super) const fn contract(id: &'static str, text: &'static str, source: &'static str) -> Clause {
@@ -539,6 +539,8 @@ pub static CLAUSES: &[Clause] = &[
     scheduling("TERM-19", "Told: one Normal event per recycle with index and cause, AllScheduledReplicasLost where \
         true, `GangTerminationInProgress` True from the recycle until the scope is healthy and not before, PCS \
         availableReplicas one less meanwhile", "GROVE"),
+    scheduling("TERM-20", "A recycled scope that shares a ResourceClaim is not tied to devices of a lost node: the \
+        claim is free once the last old pod is gone, then the gang is bound elsewhere", "OWN").of(Claims),
 
     // Startup order.
     contract("START-01", "AnyOrder: pods untouched. InOrder, Explicit: pods of a clique with parents end their init \

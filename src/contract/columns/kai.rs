@@ -55,6 +55,7 @@ static COLUMN: Column = Column {
             Feature::FreshGang,
             "its PodGroup is one for all generations of a gang, and counts a pod that hangs",
         ),
+        (Feature::Claims, "what KAI makes of a claim that a gang shares has not been tried"),
         (Feature::CompositePodGroup, "it has gang resources of its own"),
         (Feature::External, "its scheduler reads gang resources of its own, not PodGangs"),
     ],

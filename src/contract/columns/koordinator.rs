@@ -54,6 +54,10 @@ static COLUMN: Column = Column {
             "Koordinator 1.8 does not read PreferGather: it always packs to the lowest layer that holds the gang",
         ),
         (Feature::TopologyResource, "ClusterNetworkTopology is the administrator's; the backend reads it"),
+        (
+            Feature::Claims,
+            "its scheduler refuses a pod whose claim is being allocated for another one of its gang; shared claims are refused",
+        ),
         (Feature::CompositePodGroup, "it has gang resources of its own"),
         (Feature::External, "its scheduler reads gang resources of its own, not PodGangs"),
     ],

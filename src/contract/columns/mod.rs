@@ -28,10 +28,6 @@ const NO_PLACE_PER_REPLICA: (Feature, &str) =
 const NEVER_HALF: (Feature, &str) =
     (Feature::HalfGangRelease, "no gang is ever half bound: it binds PodGangs whole");
 
-/// What the reference controller does not do yet, on any backend. A feature that it does is in the columns' own lists.
-const NOT_YET: &str = "the reference controller does not do it yet";
-pub(crate) const OF_NO_BACKEND: &[(Feature, &str)] = &[(Feature::Claims, NOT_YET)];
-
 /// A scheduler, as far as the contract has to know it.
 pub(crate) struct Description {
     /// Its columns, in the order of the report.

@@ -62,6 +62,10 @@ static COLUMN: Column = Column {
             "networkTopology is either hard or soft; a preferred level beside a required one cannot be said, and \
              soft alone scores nodes only",
         ),
+        (
+            Feature::Claims,
+            "its scheduler looks at no claim in its default configuration; shared ones are refused",
+        ),
         (Feature::CompositePodGroup, "it has gang resources of its own"),
         (Feature::External, "its scheduler reads gang resources of its own, not PodGangs"),
     ],

@@ -12,6 +12,7 @@
 pub mod autoscalers;
 pub mod breaches;
 pub mod census;
+pub mod claims;
 pub mod conditions;
 pub mod counts;
 pub mod gang_status;

@@ -7,7 +7,9 @@ use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::scopes::{ScalingGroup, Scope, SetReplica};
-use conformance_history::{Change, History, Live, SharedMark, Version, condition, list, name, text};
+use conformance_history::{
+    Change, History, Live, SharedMark, Version, condition, controller, list, name, text,
+};
 use jiff::SignedDuration;
 use serde_json::Value;
 
@@ -195,8 +197,8 @@ pub fn replaced_once_or_twice(history: &History, replica: &SetReplica, from: usi
     }))
 }
 
-/// What a recycle keeps: PodGangs, scaling groups and Services of the replica, the live replicas of its cliques, and
-/// everything of the other replicas, to the resourceVersion (TERM-12).
+/// What a recycle keeps: PodGangs, scaling groups and Services of the replica, the claims that it or a group shares, the live
+/// replicas of its cliques, and everything of the other replicas, to the resourceVersion (TERM-12).
 ///
 /// # Errors
 /// A violation per object that is gone, was made anew, or was touched.
@@ -215,7 +217,7 @@ pub fn kept(history: &History, scope: &Scope, recycle: &Recycle<'_>, until: usiz
         let same = |field: &str| now.is_some_and(|now| now["metadata"][field] == object["metadata"][field]);
         let fault = if is_of_another && !same("resourceVersion") {
             format!("{kind} {name} of another replica was touched")
-        } else if stays.contains(&kind) && !same("uid") {
+        } else if (stays.contains(&kind) || is_shared_claim(object)) && !same("uid") {
             format!("{kind} {name} was deleted or made anew")
         } else if kind == "PodClique"
             && now.is_none_or(|now| now["spec"]["replicas"] != object["spec"]["replicas"])
@@ -327,6 +329,12 @@ fn has_event(history: &History, replica: &SetReplica, index: usize, begun: Versi
     })
 }
 
+/// Whether it is a claim of more than one PodClique, which may go with its pods.
+fn is_shared_claim(object: &Value) -> bool {
+    let owner = controller(object).map(|owner| text(&owner["kind"]));
+    object["kind"] == "ResourceClaim" && owner.is_some_and(|owner| owner != "PodClique" && owner != "Pod")
+}
+
 fn termination_said(history: &History, group: &ScalingGroup, begun: Version<'_>) -> Option<Violation> {
     const TYPE: &str = "GangTerminationInProgress";
     let says = |version: &Version<'_>| {
@@ -377,7 +385,7 @@ fn unavailable_said(history: &History, replica: &SetReplica, begun: Version<'_>)
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, object};
+    use conformance_history::testing::{Story, object, owned};
     use jiff::Timestamp;
     use serde_json::json;
 
@@ -549,6 +557,10 @@ mod tests {
         };
         let gang = after(before()).modified(anew(labelled(object("PodGang", "w-0"), "0")));
         assert!(message(judged(gang)).contains("PodGang w-0 was deleted or made anew"));
+        let claim = |owner: &str| owned(labelled(object("ResourceClaim", "c"), "0"), owner, "w");
+        let claims = |owner: &str| after(before().added(claim(owner))).modified(anew(claim(owner)));
+        assert!(message(judged(claims("PodCliqueSet"))).contains("ResourceClaim c was deleted or made anew"));
+        assert_eq!(judged(claims("PodClique")), Ok(()), "it may go with its PodClique");
         let smaller = after(before()).modified(anew(pclq(2)));
         assert!(message(judged(smaller)).contains("other replicas than 3"));
         let other = after(before()).modified(labelled(object("Service", "w-1"), "1"));

@@ -6,7 +6,7 @@ use conformance_cluster::ClusterError;
 use conformance_cluster::local::EXTERNAL_SCHEDULER;
 use conformance_cluster::operator::Operator;
 use conformance_cluster::schedulers::installation;
-use conformance_contract::clauses::{Clause, clause};
+use conformance_contract::clauses::{Clause, Feature, clause};
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_driver::case::{Case, Isolation, Need};
@@ -68,6 +68,12 @@ impl Environment {
             Need::Kubelets => (
                 matches!(origin, Origin::Kind(_)),
                 "the nodes have no kubelets, they are simulated: run it with --provider kind",
+            ),
+            Need::Devices if !target.declares(Feature::Claims) => (false, "its pods share ResourceClaims"),
+            Need::Devices => (
+                matches!(origin, Origin::Local | Origin::Up(_)),
+                "the devices that its pods share are the harness's, and no kubelet has a driver for them: run it with \
+                 --provider local",
             ),
             Need::AuditLog => (
                 matches!(origin, Origin::Local),

@@ -46,6 +46,26 @@ pub(super) fn constraints(template: &PodCliqueSetTemplateSpec) -> impl Iterator<
     set.into_iter().chain(cliques).chain(groups)
 }
 
+/// Refuses every entry of `resourceSharing`, for a scheduler that does not heed the ResourceClaims of pods.
+pub(super) fn refuse_shared_claims(
+    template: &PodCliqueSetTemplateSpec,
+    backend: &str,
+    reason: &str,
+    found: &mut Validation,
+) {
+    let set = (!template.resource_sharing.is_empty()).then(|| TEMPLATE.to_owned());
+    let cliques =
+        template.cliques.iter().enumerate().filter(|(_, clique)| !clique.resource_sharing.is_empty());
+    let cliques = cliques.map(|(i, _)| format!("{TEMPLATE}.cliques[{i}]"));
+    let groups = template.pod_clique_scaling_groups.iter().enumerate();
+    let groups = groups.filter(|(_, group)| !group.resource_sharing.is_empty());
+    let groups = groups.map(|(i, _)| format!("{TEMPLATE}.podCliqueScalingGroups[{i}]"));
+    found.errors.extend(set.into_iter().chain(cliques).chain(groups).map(|path| {
+        let message = format!("scheduler backend {backend} cannot honour shared resource claims: {reason}");
+        FieldError::forbidden(format!("{path}.resourceSharing"), message)
+    }));
+}
+
 impl Constrained<'_> {
     /// The error that `backend` cannot keep this constraint, and why.
     pub(super) fn refused(&self, backend: &str, reason: &str) -> FieldError {

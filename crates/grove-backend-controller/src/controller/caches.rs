@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 
 use super::autoscaler::HorizontalPodAutoscaler;
 use super::informer::{Feed, Informer, informer};
+use super::resource_claims::ResourceClaim;
 use crate::backend::Registry;
 
 /// The reading ends.
@@ -38,6 +39,8 @@ pub(super) struct Caches {
     pub services: Informer<Service>,
     /// HorizontalPodAutoscalers, whoever owns them, by PodCliqueSet.
     pub autoscalers: Informer<HorizontalPodAutoscaler>,
+    /// Grove's ResourceClaims by PodCliqueSet.
+    pub resource_claims: Informer<ResourceClaim>,
     /// ClusterTopologyBindings.
     pub topologies: Informer<ClusterTopologyBinding>,
     /// The backends' gang resources, one cache per kind, by PodGang ([`of`]).
@@ -64,6 +67,8 @@ pub(super) struct Feeds {
     pub services: Feed<Service>,
     /// See [`Caches::autoscalers`].
     pub autoscalers: Feed<HorizontalPodAutoscaler>,
+    /// See [`Caches::resource_claims`].
+    pub resource_claims: Feed<ResourceClaim>,
     /// See [`Caches::topologies`].
     pub topologies: Feed<ClusterTopologyBinding>,
     /// See [`Caches::gang_resources`].
@@ -105,6 +110,8 @@ pub(super) fn caches(registry: &Registry) -> (Caches, Feeds) {
     let (services, service_feed) = informer((), |object: &Service| by_label(object, LABEL_PART_OF));
     let (autoscalers, autoscaler_feed) =
         informer((), |object: &HorizontalPodAutoscaler| by_label(object, LABEL_PART_OF));
+    let (resource_claims, claim_feed) =
+        informer((), |object: &ResourceClaim| by_label(object, LABEL_PART_OF));
     let (topologies, topology_feed) = informer((), |_: &ClusterTopologyBinding| Vec::new());
     let (gang_caches, gang_feeds) = registry
         .iter()
@@ -137,6 +144,7 @@ pub(super) fn caches(registry: &Registry) -> (Caches, Feeds) {
         pods,
         services,
         autoscalers,
+        resource_claims,
         topologies,
         gang_resources: gang_caches,
         topology_resources: topology_caches,
@@ -150,6 +158,7 @@ pub(super) fn caches(registry: &Registry) -> (Caches, Feeds) {
         pods: pod_feed,
         services: service_feed,
         autoscalers: autoscaler_feed,
+        resource_claims: claim_feed,
         topologies: topology_feed,
         gang_resources: gang_feeds,
         topology_resources: topology_feeds,
@@ -168,6 +177,7 @@ impl Caches {
         self.pods.settled().await;
         self.services.settled().await;
         self.autoscalers.settled().await;
+        self.resource_claims.settled().await;
         self.topologies.settled().await;
         for cache in self.gang_resources.iter().chain(&self.topology_resources) {
             cache.settled().await;
@@ -209,6 +219,7 @@ impl Feeds {
         tasks.spawn(self.pods.run(Api::all(client.clone()), ours(), trimmed_pod));
         tasks.spawn(self.services.run(Api::all(client.clone()), ours(), whole));
         tasks.spawn(self.autoscalers.run(Api::all(client.clone()), all(), whole));
+        tasks.spawn(self.resource_claims.run(Api::all(client.clone()), ours(), whole));
         tasks.spawn(self.topologies.run(Api::all(client.clone()), all(), whole));
         for (resource, feed) in self.gang_resources.into_iter().chain(self.topology_resources) {
             tasks.spawn(feed.run(Api::all_with(client.clone(), &resource), all(), typed));

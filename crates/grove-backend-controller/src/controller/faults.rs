@@ -115,6 +115,8 @@ pub struct Faults {
     pub idle_uncounted: bool,
     /// Pods of podgroups that were idle keep their gates (AUTO-06).
     pub woken_stay_gated: bool,
+    /// A recycle deletes the ResourceClaims that its PodCliqueSet shares (TERM-12).
+    pub recycle_takes_claims: bool,
     /// PodGangs are named by epochs, as upstream's newer releases do. Not a fault: nothing may go by their names.
     pub epoch_names: bool,
 }
@@ -246,6 +248,8 @@ pub enum Fault {
     IdleUncounted,
     /// See [`Faults::woken_stay_gated`].
     WokenStayGated,
+    /// See [`Faults::recycle_takes_claims`].
+    RecycleTakesClaims,
     /// See [`Faults::epoch_names`].
     EpochNames,
 }
@@ -306,6 +310,7 @@ impl FromStr for Fault {
             "idle-is-breached" => Ok(Self::IdleIsBreached),
             "idle-uncounted" => Ok(Self::IdleUncounted),
             "woken-stay-gated" => Ok(Self::WokenStayGated),
+            "recycle-takes-claims" => Ok(Self::RecycleTakesClaims),
             "epoch-names" => Ok(Self::EpochNames),
             _ => Err(format!("no fault {text:?}")),
         }
@@ -368,6 +373,7 @@ impl FromIterator<Fault> for Faults {
                 Fault::IdleIsBreached => on.idle_is_breached = true,
                 Fault::IdleUncounted => on.idle_uncounted = true,
                 Fault::WokenStayGated => on.woken_stay_gated = true,
+                Fault::RecycleTakesClaims => on.recycle_takes_claims = true,
                 Fault::EpochNames => on.epoch_names = true,
             }
         }

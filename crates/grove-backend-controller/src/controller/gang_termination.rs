@@ -256,6 +256,12 @@ impl Replica {
         if context.faults.recycle_takes_gang {
             writes::delete(&context.client, &*base).await?;
         }
+        if context.faults.recycle_takes_claims {
+            let claims = context.caches.resource_claims.indexed(&of(&namespace, &pcs.name_any()));
+            for claim in claims.iter().filter(|claim| is_controlled_by(&***claim, pcs)) {
+                writes::delete(&context.client, &**claim).await?;
+            }
+        }
         let note = format!("PodCliqueSet replica {} recycled: {why}", self.i);
         context.events.tell(pcs, REASON_REPLICA_RECYCLED, &note).await;
         Ok(())

@@ -14,7 +14,8 @@
 //!   `cluster_topology_binding_status`, `conditions`: the contents of a status
 //! - `gang_composition`, `topology_translation`, `pod_gang_object`, `pod_clique_object`: what the objects
 //!   look like
-//! - `autoscaler`: HorizontalPodAutoscalers
+//! - `autoscaler`: HorizontalPodAutoscalers; `resource_sharing`, `resource_claims`: which ResourceClaims pods share, and the
+//!   objects
 //! - `gang_view`: a PodGang and its pods
 //! - `minimums`: how much of what can be scaled has to be there
 //! - `remembered_replicas`: of PodCliques that were deleted by hand
@@ -74,6 +75,8 @@ mod queues;
 mod reconcile_loop;
 mod reconcilers;
 mod remembered_replicas;
+mod resource_claims;
+mod resource_sharing;
 mod rolling_update;
 mod scaling_group_status;
 mod servers;

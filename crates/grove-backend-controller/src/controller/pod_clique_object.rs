@@ -84,7 +84,7 @@ pub(super) fn parents_of(pcs: &PodCliqueSet, pclq: &PodClique) -> Vec<Parent> {
 }
 
 /// The PodCliqueSet replica of a PodClique, and the scaling group and its replica where it is in one.
-fn place_of(pclq: &PodClique) -> (i32, Option<(&str, i32)>) {
+pub(super) fn place_of(pclq: &PodClique) -> (i32, Option<(&str, i32)>) {
     let index = |key: &str| pclq.labels().get(key).and_then(|index| index.parse().ok());
     let group = pclq.labels().get(names::LABEL_SCALING_GROUP).map(String::as_str);
     let group = group.zip(index(names::LABEL_SCALING_GROUP_REPLICA_INDEX));

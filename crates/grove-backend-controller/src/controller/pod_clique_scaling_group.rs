@@ -1,10 +1,11 @@
-//! Reconciles a PodCliqueScalingGroup to the PodCliques of its replicas.
+//! Reconciles a PodCliqueScalingGroup to the PodCliques of its replicas, and the ResourceClaims that they share.
 //!
 //! Replicas up to `minAvailable` belong to the base PodGang, each further one to a scaled PodGang, whose pods
 //! wait for the base (AON-06). PodGangs themselves are the PodCliqueSet's. An update takes a replica down as a whole.
 
 use std::sync::Arc;
 
+use futures::FutureExt;
 use grove_api::{PodClique, PodCliqueScalingGroup, PodCliqueSet, PodCliqueTemplateSpec, names};
 use kube::ResourceExt;
 
@@ -18,7 +19,7 @@ use super::pod_clique_object::{CliquePosition, pod_clique};
 use super::pod_gang_names::PodGangNames;
 use super::reconcile_loop::Action;
 use super::update_view::{GroupView, is_in_turn};
-use super::{previous_template, writes};
+use super::{previous_template, resource_claims, writes};
 use crate::backend::Served;
 
 /// Reconciles one PodCliqueScalingGroup.
@@ -50,7 +51,9 @@ pub(super) async fn reconcile(
             cliques.keep(member.name_any());
         }
     }
-    children::all(cliques.finish(&key)).await?;
+    let mut writes = vec![resource_claims::of_group(&context, &pcs, &pcsg).boxed()];
+    writes.extend(cliques.finish(&key));
+    children::all(writes).await?;
     if is_in_turn(&pcs, &*pcsg, &context.faults) {
         take_down(&context, &pcs, pcsg).await?;
     }

@@ -1,5 +1,5 @@
-//! Reconciles a PodCliqueSet to the objects under it: headless Services, standalone PodCliques, scaling
-//! groups, their autoscalers, PodGangs.
+//! Reconciles a PodCliqueSet to the objects under it: headless Services, ResourceClaims that all of it shares, standalone
+//! PodCliques, scaling groups, their autoscalers, PodGangs.
 //!
 //! Scaling groups make their own PodCliques, PodCliques their pods; PodGangs are handed to the backend by
 //! their own reconciler. Status is `pod_clique_set_status`'s. A new template reaches the PodCliques at once, and a
@@ -25,7 +25,7 @@ use super::reconcile_loop::Action;
 use super::topology_translation::topology_name;
 use super::{
     autoscaler, init_access, pod_clique_set_objects as objects, pod_gang_object, previous_template,
-    startup_order,
+    resource_claims, startup_order,
 };
 use crate::backend::{SchedulerBackend, generation};
 
@@ -132,6 +132,7 @@ async fn writes<'a>(
         }
     }
     let mut writes = services.finish(&key);
+    writes.push(resource_claims::of_set(context, pcs).boxed());
     writes.extend(cliques.finish(&key));
     writes.extend(groups.finish(&key));
     writes.extend(autoscaler::writes(context, pcs, &key).await);

@@ -76,6 +76,61 @@ async fn scale_in_deletes_the_highest_replica_and_nothing_else() {
     assert!(written.iter().all(|(_, body)| body["preconditions"]["uid"].is_string()), "deletes by uid");
 }
 
+/// One claim for all replicas, one for each, and one from the template of another namespace if it is asked for.
+fn sharing(replicas: i32, elsewhere: bool) -> PodCliqueSet {
+    let mut pcs = pod_clique_set(replicas);
+    let spec = json!({"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c"}}]}});
+    let metadata = json!({"labels": {"of": "template"}, "annotations": {"note": "x"}});
+    let template = json!({"name": "nic", "templateSpec": {"metadata": metadata, "spec": spec}});
+    let own = json!({"name": "own", "templateSpec": {"spec": spec}});
+    pcs.spec.template.resource_claim_templates = serde_json::from_value(json!([template, own])).unwrap();
+    let mut entries =
+        vec![json!({"name": "nic", "scope": "AllReplicas"}), json!({"name": "own", "scope": "PerReplica"})];
+    entries.extend(elsewhere.then(|| json!({"name": "ext", "namespace": "shared", "scope": "AllReplicas"})));
+    pcs.spec.template.resource_sharing = serde_json::from_value(json!(entries)).unwrap();
+    pcs
+}
+
+#[tokio::test]
+async fn shared_claims_are_made_from_templates_and_go_with_their_replica() {
+    let mut world = World::new();
+    let written = reconciled(&mut world, &sharing(2, false)).await;
+    let claims: Vec<_> = written.iter().filter(|(_, object)| object["kind"] == "ResourceClaim").collect();
+    assert_eq!(claims.len(), 3, "{written:?}");
+    let of_all = &claims.iter().find(|(_, claim)| claim["metadata"]["name"] == "wl-all-nic").unwrap().1;
+    let labels = json!({
+        names::LABEL_MANAGED_BY: names::MANAGED_BY_GROVE, names::LABEL_PART_OF: "wl", names::LABEL_NAME: "wl-all-nic",
+        names::LABEL_COMPONENT: "resource-claim", "of": "template",
+    });
+    assert_eq!(of_all["metadata"]["labels"], labels);
+    assert_eq!(of_all["metadata"]["annotations"], json!({"note": "x"}));
+    assert_eq!(of_all["metadata"]["ownerReferences"][0]["uid"], "uid-of-wl");
+    assert_eq!(of_all["spec"]["devices"]["requests"][0]["exactly"], json!({"deviceClassName": "c"}));
+    let index = |claim: &Value| claim["metadata"]["labels"][names::LABEL_PCS_REPLICA_INDEX].clone();
+    let of_each: Vec<_> =
+        claims.iter().map(|(_, claim)| index(claim)).filter(|index| !index.is_null()).collect();
+    assert_eq!(of_each, [json!("0"), json!("1")]);
+    world.see(&written);
+    assert_eq!(reconciled(&mut world, &sharing(2, false)).await, [], "no write when nothing differs");
+    let written = reconciled(&mut world, &sharing(1, false)).await;
+    let deleted = created(&written);
+    let claims: Vec<_> = deleted.iter().filter(|line| line.contains("resourceclaims")).collect();
+    assert_eq!(claims, ["DELETE /apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/wl-1-own"]);
+}
+
+#[tokio::test]
+async fn a_template_that_is_not_there_is_told_and_holds_up_nothing_else() {
+    let mut world = World::new();
+    let pcs = sharing(1, true);
+    world.feeds.pod_clique_sets.take(Event::Apply(pcs.clone()));
+    let failed = reconcile(Arc::new(pcs), Arc::clone(&world.context)).await.unwrap_err();
+    assert!(failed.to_string().contains("get ResourceClaimTemplate shared/ext"), "{failed}");
+    let written = world.written();
+    let kinds = |kind: &str| written.iter().filter(|(_, object)| object["kind"] == kind).count();
+    assert_eq!((kinds("ResourceClaim"), kinds("PodClique"), kinds("PodGang")), (2, 1, 2));
+    assert!(written.iter().any(|(_, event)| event["reason"] == "ResourceClaimFailed"), "{written:?}");
+}
+
 #[tokio::test]
 async fn a_scaled_gang_goes_after_its_members() {
     let mut world = World::new();

@@ -99,6 +99,7 @@ impl World {
             match object["kind"].as_str().unwrap() {
                 "Service" => applied(&mut feeds.services, object),
                 "HorizontalPodAutoscaler" => applied(&mut feeds.autoscalers, object),
+                "ResourceClaim" => applied(&mut feeds.resource_claims, object),
                 "PodClique" => applied(&mut feeds.pod_cliques, object),
                 "PodCliqueScalingGroup" => applied(&mut feeds.scaling_groups, object),
                 "PodGang" => applied(&mut feeds.pod_gangs, object),

@@ -19,7 +19,9 @@ use super::caches::{Caches, Feeds, of, of_base, of_gang, of_group, pod_gang_of};
 use super::context::Context;
 use super::gang_view::{is_bound, is_live, is_ready, refusal};
 use super::informer::Change;
+use super::ownership::controller;
 use super::queues::Queues;
+use super::resource_claims::ResourceClaim;
 use super::startup_order::has_order;
 use crate::backend::{generation, is_gated};
 
@@ -69,6 +71,8 @@ pub(super) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
     feeds.services.on_change(move |change| service_changed(&to, change));
     let (to, from) = (queues.clone(), Arc::clone(context));
     feeds.autoscalers.on_change(move |change| autoscaler_changed(&to, &from.caches, change));
+    let to = queues.clone();
+    feeds.resource_claims.on_change(move |change| resource_claim_changed(&to, change));
     let (to, from) = (queues.clone(), Arc::clone(context));
     feeds.scaling_groups.on_change(move |change| {
         scaling_group_changed(&to, &from.caches, change);
@@ -195,6 +199,24 @@ fn autoscaler_changed(to: &Queues, caches: &Caches, change: &Change<HorizontalPo
     owner.into_iter().chain(clique).chain(group).for_each(|pcs| {
         to.pod_clique_sets.wake(namespace.as_deref(), &pcs);
     });
+}
+
+/// Wakes who shares it, or would share one of its name: a deleted predecessor's is in the way until its last pod is gone. That it
+/// is allocated or freed concerns nobody here.
+fn resource_claim_changed(to: &Queues, change: &Change<ResourceClaim>) {
+    let Some(old) = &change.old else { return };
+    if change.new.as_ref().is_some_and(|new| has_same_metadata(&**old, &**new)) {
+        return;
+    }
+    let Some(owner) = controller(&**old) else { return };
+    let namespace = old.namespace();
+    if owner.kind == PodCliqueSet::kind(&()) {
+        to.pod_clique_sets.wake(namespace.as_deref(), &owner.name);
+    } else if owner.kind == PodCliqueScalingGroup::kind(&()) {
+        to.scaling_groups.wake(namespace.as_deref(), &owner.name);
+    } else if owner.kind == PodClique::kind(&()) {
+        to.pod_cliques.wake(namespace.as_deref(), &owner.name);
+    }
 }
 
 fn scaling_group_changed(to: &Queues, caches: &Caches, change: &Change<PodCliqueScalingGroup>) {

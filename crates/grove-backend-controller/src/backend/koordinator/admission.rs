@@ -10,15 +10,22 @@ use grove_api::names::ANNOTATION_MNNVL_GROUP;
 use kube::ResourceExt;
 
 use super::KOORD_SCHEDULER;
-use crate::backend::template::{Constrained, ConstraintPath, TEMPLATE, constraints, podgroup_counts};
+use crate::backend::template::{
+    Constrained, ConstraintPath, TEMPLATE, constraints, podgroup_counts, refuse_shared_claims,
+};
 use crate::backend::{FieldError, Validation};
 
 /// Annotation that asks for multi-node NVLink in the proposals.
 const ANNOTATION_AUTO_MNNVL: &str = "grove.io/auto-mnnvl";
 
+/// Why no pods share ResourceClaims.
+const CLAIMS_BLOCKED: &str = "Koordinator 1.8 refuses a pod whose claim is being allocated for another one, and so never binds a gang \
+                              that shares one";
+
 /// Findings on `pcs`.
 pub(super) fn validate(pcs: &PodCliqueSet) -> Validation {
     let mut found = Validation { errors: mnnvl(pcs), ..Validation::default() };
+    refuse_shared_claims(&pcs.spec.template, KOORD_SCHEDULER, CLAIMS_BLOCKED, &mut found);
     let podgroups = podgroup_counts(&pcs.spec.template).base;
     for constrained in constraints(&pcs.spec.template) {
         match refusal(&constrained, podgroups) {

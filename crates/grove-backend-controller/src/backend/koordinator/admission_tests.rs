@@ -104,3 +104,21 @@ fn the_refusal_of_mnnvl_names_the_annotation() {
     let pcs = pcs(|pcs| pcs["metadata"]["annotations"] = json!({"grove.io/auto-mnnvl": "enabled"}));
     insta::assert_snapshot!(findings(&pcs), @"metadata.annotations[grove.io/auto-mnnvl]: Forbidden: scheduler backend koord-scheduler has no multi-node NVLink (MNNVL)");
 }
+
+#[test]
+fn shared_claims_are_refused_at_every_level() {
+    let sharing = json!([{"name": "nic", "scope": "PerReplica"}]);
+    let pcs = pcs(|pcs| {
+        let template = &mut pcs["spec"]["template"];
+        template["resourceSharing"] = sharing.clone();
+        template["cliques"][1]["resourceSharing"] = sharing.clone();
+        template["podCliqueScalingGroups"][0]["resourceSharing"] = sharing;
+    });
+    let found = validate(&pcs).errors;
+    let paths: Vec<_> = found.iter().map(|error| error.path.trim_end_matches(".resourceSharing")).collect();
+    assert_eq!(
+        paths,
+        ["spec.template", "spec.template.cliques[1]", "spec.template.podCliqueScalingGroups[0]"]
+    );
+    assert!(found.iter().all(|error| error.message.contains("cannot honour shared resource claims")));
+}

@@ -8,10 +8,14 @@ use serde_json::Value;
 
 use super::{VOLCANO, queue};
 use crate::backend::Validation;
-use crate::backend::template::{ConstraintPath, TEMPLATE, constraints};
+use crate::backend::template::{ConstraintPath, TEMPLATE, constraints, refuse_shared_claims};
 
 /// What to do where gangs cannot follow to another queue.
 const RECREATE: &str = "; recreate the PodCliqueSet";
+
+/// Why no pods share ResourceClaims.
+const CLAIMS_UNREAD: &str = "Volcano's scheduler looks at no claim in its default configuration, and would bind pods away from the \
+                             devices that they share";
 
 /// Findings on `pcs`; `old` is the stored object on an update.
 pub(super) fn validate(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {
@@ -23,6 +27,7 @@ pub(super) fn validate(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Valida
         }
         Err(fault) => found.errors.push(fault),
     }
+    refuse_shared_claims(&pcs.spec.template, VOLCANO, CLAIMS_UNREAD, &mut found);
     for constrained in constraints(&pcs.spec.template) {
         match constrained.place {
             ConstraintPath::PodCliqueSet | ConstraintPath::Clique => {

@@ -110,3 +110,12 @@ fn messages() {
     metadata.annotations[scheduling.grove.io/volcano-queue]: Forbidden: the queue is "q" and cannot become "r" while there are gangs; recreate the PodCliqueSet
     "#);
 }
+
+#[test]
+fn shared_claims_are_refused() {
+    let mut template = template();
+    template["cliques"][0]["resourceSharing"] = json!([{"name": "nic", "scope": "AllReplicas"}]);
+    let errors = validate(&pcs(template), None).errors;
+    assert_eq!(errors.len(), 1);
+    assert_eq!(errors[0].path, "spec.template.cliques[0].resourceSharing");
+}

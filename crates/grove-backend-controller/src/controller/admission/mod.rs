@@ -8,7 +8,7 @@
 //! - `server`: the HTTP side, upstream's three paths and that of `scale`
 //! - `defaulting`: the mutating webhook
 //! - `validate`: the order of the checks on create and on update
-//! - `structure`, `names`, `pod_template`, `startup_order`: rules on one PodCliqueSet (ADM-04)
+//! - `structure`, `names`, `pod_template`, `resource_sharing`, `startup_order`: rules on one PodCliqueSet (ADM-04)
 //! - `unsupported`: what this controller does not do yet and therefore refuses
 //! - `topology`, `topology_bindings`: constraints against a ClusterTopologyBinding (ADM-07)
 //! - `immutability`, `topology_change`: rules on a change (ADM-03)
@@ -29,6 +29,7 @@ pub(super) mod fixture;
 mod immutability;
 mod names;
 mod pod_template;
+mod resource_sharing;
 mod scale;
 mod scheduler;
 mod server;

@@ -14,6 +14,11 @@ pub(super) fn is_dns_subdomain(name: &str) -> bool {
     name.len() <= 253 && name.split('.').all(|label| is_joined(label, |c| c.is_ascii_lowercase(), "-"))
 }
 
+/// A single DNS label.
+pub(super) fn is_dns_label(name: &str) -> bool {
+    name.len() <= 63 && is_joined(name, |c| c.is_ascii_lowercase(), "-")
+}
+
 /// What is wrong with the length of the names that make up a pod's name, if anything. `scaling_group` is
 /// `None` for a standalone clique.
 pub(super) fn combined_length_fault(pcs: &str, scaling_group: Option<&str>, clique: &str) -> Option<String> {

@@ -12,31 +12,8 @@ const MNNVL_GROUP: &str = "grove.io/mnnvl-group";
 /// Its predecessor, which upstream's proposals still name.
 const AUTO_MNNVL: &str = "grove.io/auto-mnnvl";
 
-const NO_SHARED_CLAIMS: &str = "shared resource claims are not supported yet";
-
 /// Findings on features of `pcs` that are not there yet.
 pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
-    let template = &pcs.spec.template;
-    let mut errors = Vec::new();
-    let mut forbid = |is_set: bool, path: String, message: &str| {
-        errors.extend(is_set.then(|| FieldError::forbidden(path, message)));
-    };
-    for (index, clique) in template.cliques.iter().enumerate() {
-        let path = format!("spec.template.cliques[{index}]");
-        forbid(!clique.resource_sharing.is_empty(), format!("{path}.resourceSharing"), NO_SHARED_CLAIMS);
-    }
-    for (index, group) in template.pod_clique_scaling_groups.iter().enumerate() {
-        let path = format!("spec.template.podCliqueScalingGroups[{index}]");
-        forbid(!group.resource_sharing.is_empty(), format!("{path}.resourceSharing"), NO_SHARED_CLAIMS);
-    }
-    let has_claim_templates = !template.resource_claim_templates.is_empty();
-    forbid(has_claim_templates, "spec.template.resourceClaimTemplates".into(), NO_SHARED_CLAIMS);
-    forbid(!template.resource_sharing.is_empty(), "spec.template.resourceSharing".into(), NO_SHARED_CLAIMS);
-    errors.extend(check_mnnvl(pcs));
-    errors
-}
-
-fn check_mnnvl(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
     let mut errors = Vec::new();
     let mut check = |annotations: &BTreeMap<String, String>, path: String| {
@@ -70,15 +47,7 @@ mod tests {
     const CLIQUE: &str = "/spec/template/cliques/0";
     const GROUP: &str = "/spec/template/podCliqueScalingGroups/0";
 
-    fn sharing() -> Value {
-        json!([{ "name": "claim", "scope": "AllReplicas" }])
-    }
-
     #[rstest]
-    #[case("/spec/template/resourceClaimTemplates", json!([{ "name": "claim", "templateSpec": {} }]))]
-    #[case("/spec/template/resourceSharing", sharing())]
-    #[case(&format!("{CLIQUE}/resourceSharing"), sharing())]
-    #[case(&format!("{GROUP}/resourceSharing"), sharing())]
     #[case("/metadata/annotations/grove.io~1mnnvl-group", json!("train"))]
     #[case("/metadata/annotations/grove.io~1auto-mnnvl", json!("enabled"))]
     #[case(&format!("{CLIQUE}/annotations/grove.io~1mnnvl-group"), json!("train"))]
@@ -92,7 +61,7 @@ mod tests {
     #[rstest]
     #[case("/spec/template/cliqueStartupType", json!("CliqueStartupTypeInOrder"))]
     #[case(&format!("{CLIQUE}/spec/startsAfter"), json!(["b"]))]
-    #[case("/spec/template/resourceSharing", json!([]))]
+    #[case("/spec/template/resourceSharing", json!([{ "name": "claim", "scope": "AllReplicas" }]))]
     #[case("/metadata/annotations/grove.io~1mnnvl-group", json!("none"))]
     #[case("/metadata/annotations/grove.io~1auto-mnnvl", json!("disabled"))]
     #[case("/spec/template/priorityClassName", json!("high"))]
@@ -105,12 +74,10 @@ mod tests {
     #[test]
     fn messages() {
         let errors = check(&pcs(&[
-            (&format!("{CLIQUE}/resourceSharing"), sharing()),
             (&format!("{CLIQUE}/annotations/grove.io~1mnnvl-group"), json!("train")),
             ("/metadata/annotations/grove.io~1auto-mnnvl", json!("enabled")),
         ]));
         insta::assert_snapshot!(lines(&errors), @r#"
-        spec.template.cliques[0].resourceSharing: Forbidden: shared resource claims are not supported yet
         metadata.annotations[grove.io/auto-mnnvl]: Invalid value: "enabled": MNNVL is not supported yet, remove the grove.io/auto-mnnvl annotation
         spec.template.cliques[0].annotations[grove.io/mnnvl-group]: Invalid value: "train": MNNVL is not supported yet, remove the grove.io/mnnvl-group annotation
         "#);

@@ -9,8 +9,8 @@ use grove_api::PodCliqueSet;
 use super::findings::keep_new;
 use super::topology_bindings::LookupError;
 use super::{
-    AdmissionState, autoscaling, immutability, pod_template, scheduler, startup_order, structure, topology,
-    topology_change, unsupported,
+    AdmissionState, autoscaling, immutability, pod_template, resource_sharing, scheduler, startup_order,
+    structure, topology, topology_change, unsupported,
 };
 use crate::backend::Validation;
 
@@ -63,6 +63,7 @@ fn own_rules(pcs: &PodCliqueSet) -> Validation {
     let mut findings = Validation { errors: structure::check(pcs), warnings: Vec::new() };
     findings.errors.extend(startup_order::check(pcs));
     findings.errors.extend(autoscaling::check(pcs));
+    findings.errors.extend(resource_sharing::check(pcs));
     findings.extend(pod_template::check(pcs));
     findings.errors.extend(unsupported::check(pcs));
     findings

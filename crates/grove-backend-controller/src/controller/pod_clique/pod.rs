@@ -11,6 +11,7 @@ use kube::api::{ApiResource, DynamicObject};
 use serde_json::{Map, Value, json};
 
 use crate::controller::ownership::owner_reference;
+use crate::controller::resource_sharing;
 use crate::controller::startup_order::Parent;
 
 /// The pod of that name and index, gated; `init_image` is that of the init container that waits for `parents`.
@@ -49,11 +50,37 @@ pub(super) fn pod(
             prepend(container, &environment);
         }
     }
+    share(&mut spec, &resource_sharing::of_pod(pcs, pclq, index));
     if !parents.is_empty() {
         wait_for(&mut spec, &pcs_name, parents, init_image);
     }
     pod.data = json!({ "spec": spec });
     pod
+}
+
+/// Gives all containers of the user the devices of these ResourceClaims.
+fn share(spec: &mut Map<String, Value>, claims: &[String]) {
+    if claims.is_empty() {
+        return;
+    }
+    let of_pod = claims.iter().map(|name| json!({"name": name, "resourceClaimName": name}));
+    append(spec, "resourceClaims", of_pod);
+    for field in ["containers", "initContainers"] {
+        let containers = spec.get_mut(field).and_then(Value::as_array_mut);
+        for container in containers.into_iter().flatten().filter_map(Value::as_object_mut) {
+            let resources = container.entry("resources").or_insert_with(|| json!({}));
+            if let Some(resources) = resources.as_object_mut() {
+                append(resources, "claims", claims.iter().map(|name| json!({ "name": name })));
+            }
+        }
+    }
+}
+
+fn append(fields: &mut Map<String, Value>, list: &str, more: impl IntoIterator<Item = Value>) {
+    let list = fields.entry(list).or_insert_with(|| json!([]));
+    if let Some(list) = list.as_array_mut() {
+        list.extend(more);
+    }
 }
 
 /// Puts the init container that waits behind those of the user, with the volumes that no other container gets.
@@ -77,14 +104,8 @@ fn wait_for(spec: &mut Map<String, Value>, pcs: &str, parents: &[Parent], image:
         json!({"name": token, "secret": {"secretName": names::init_token(pcs), "defaultMode": 0o644}}),
         json!({"name": info, "downwardAPI": {"items": items}}),
     ];
-    let mut append = |field: &str, more: &[Value]| {
-        let list = spec.entry(field).or_insert_with(|| json!([]));
-        if let Some(list) = list.as_array_mut() {
-            list.extend(more.iter().cloned());
-        }
-    };
-    append("initContainers", &[container]);
-    append("volumes", &volumes);
+    append(spec, "initContainers", [container]);
+    append(spec, "volumes", volumes);
 }
 
 fn environment(pcs: &PodCliqueSet, pclq: &PodClique, replica: i32, namespace: &str) -> Vec<Value> {
@@ -170,6 +191,37 @@ mod tests {
         insta::assert_snapshot!(
             grove_yaml::write(&pod(&pcs, &pclq, ("wl-0-sg-1-a-xxxxx", 1), &[], "initc:test")).unwrap()
         );
+    }
+
+    /// A claim of the PodCliqueSet, beside one of the user's own; the container that waits for others needs no device.
+    #[test]
+    fn a_pod_that_shares_a_claim() {
+        let pcs = json!({"metadata": {"name": "wl", "namespace": "ns"}, "spec": {"replicas": 1, "template": {
+            "cliqueStartupType": "CliqueStartupTypeInOrder",
+            "resourceSharing": [{"name": "nic", "scope": "PerReplica"}],
+            "cliques": [
+                {"name": "a", "spec": {"podSpec": {}, "replicas": 1}},
+                {"name": "b", "spec": {"podSpec": {}, "replicas": 1}},
+            ],
+        }}});
+        let own = json!([{"name": "own", "resourceClaimTemplateName": "x"}]);
+        let pclq = json!({
+            "metadata": {"name": "wl-0-b", "namespace": "ns", "labels": {names::LABEL_PCS_REPLICA_INDEX: "0"}},
+            "spec": {"replicas": 1, "podSpec": {
+                "resourceClaims": own, "initContainers": [{"name": "own"}],
+                "containers": [{"name": "main", "resources": {"claims": [{"name": "own"}]}}],
+            }},
+        });
+        let (pcs, pclq) = (serde_json::from_value(pcs).unwrap(), serde_json::from_value(pclq).unwrap());
+        let spec = pod(&pcs, &pclq, "wl-0-b-xxxxx", 0, "initc:test").data["spec"].clone();
+        let shared = json!({"name": "wl-0-nic", "resourceClaimName": "wl-0-nic"});
+        assert_eq!(spec["resourceClaims"], json!([own[0], shared]));
+        assert_eq!(
+            spec["containers"][0]["resources"]["claims"],
+            json!([{"name": "own"}, {"name": "wl-0-nic"}])
+        );
+        assert_eq!(spec["initContainers"][0]["resources"]["claims"], json!([{"name": "wl-0-nic"}]));
+        assert_eq!(spec["initContainers"][1]["resources"], Value::Null);
     }
 
     /// The second of two cliques, whose users' init container and volume stay where they are.

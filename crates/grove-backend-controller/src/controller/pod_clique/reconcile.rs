@@ -27,7 +27,7 @@ use crate::controller::gang_view::{
 use crate::controller::reconcile_loop::Action;
 use crate::controller::startup_wait::awaited;
 use crate::controller::update_view::{CliqueView, is_in_turn};
-use crate::controller::{previous_template, writes};
+use crate::controller::{previous_template, resource_claims, writes};
 
 /// Reason of the event on a PodClique whose pods cannot be created.
 pub(crate) const REASON_POD_CREATE_FAILED: &str = "PodCreateFailed";
@@ -43,8 +43,9 @@ pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
         writes::patch(&context, &*pclq, &patch).await?;
     }
     let pods = own_pods(&context.caches, &pclq);
-    let (scaled, released) = tokio::join!(scale(&clique, &pods), clique.release(&pods));
-    scaled.and(released)?;
+    let claims = resource_claims::of_clique(&context, clique.pcs, &pclq, pods.iter().map(|pod| &**pod));
+    let (claimed, scaled, released) = tokio::join!(claims, scale(&clique, &pods), clique.release(&pods));
+    claimed.and(scaled).and(released)?;
     Ok(match context.expectations.any(clique.uid()) {
         // The cache ends them, as a rule long before.
         true => Action::requeue(PATIENCE),

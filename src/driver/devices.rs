@@ -1,0 +1,64 @@
+//! Devices that pods share by ResourceClaims, as a driver of dynamic resource allocation (DRA) publishes them: the harness is the
+//! driver. On simulated nodes nobody has to prepare them.
+
+use conformance_cluster::{ClusterError, deploy};
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::context::{Stop, TestContext};
+
+/// The driver. On real nodes a kubelet would look for it.
+const DRIVER: &str = "devices.conformance.grove.io";
+/// The class that the claims of manifests name; it stays with the control plane.
+const CLASS: &str = "conformance-device";
+
+impl TestContext {
+    /// Publishes so many devices on each of the case's nodes that has none yet. They go with their node.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`]; [`Stop::Refused`] if a node is not there.
+    pub async fn publish_devices(&self, count: usize) -> Result<(), Stop> {
+        let selector = json!({"cel": {"expression": format!("device.driver == '{DRIVER}'")}});
+        let class = json!({
+            "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": CLASS},
+            "spec": {"selectors": [selector]},
+        });
+        deploy::apply(&self.test_cluster.client, &class).await?;
+        for node in &self.nodes {
+            // The watch may not have told of it yet.
+            let found = self.attempt(Method::GET, "Node", &node.name, &Value::Null).await?;
+            let uid = found.accepted(format!("get Node {}", node.name))?["metadata"]["uid"].clone();
+            deploy::apply(&self.test_cluster.client, &slice(&node.name, &uid, count)).await?;
+        }
+        Ok(())
+    }
+
+    /// Withdraws a node's devices, as when its driver is gone. What is allocated of them stays so.
+    ///
+    /// # Errors
+    /// [`Stop::Cluster`].
+    pub async fn withdraw_devices(&self, node: &str) -> Result<(), Stop> {
+        let action = format!("withdraw the devices of Node {node}");
+        let path = format!("/apis/resource.k8s.io/v1/resourceslices/{node}");
+        let request = http::Request::builder().method(Method::DELETE).uri(path).body(Vec::new());
+        let request = request.map_err(|e| Stop::Refused { action: action.clone(), reason: e.to_string() })?;
+        let gone = self.test_cluster.client.request::<Value>(request).await;
+        gone.map(drop).map_err(|source| ClusterError::api(action, source).into())
+    }
+}
+
+/// A node's devices, which are its pool.
+fn slice(node: &str, uid: &Value, count: usize) -> Value {
+    let devices: Vec<_> = (0..count).map(|index| json!({"name": format!("device-{index}")})).collect();
+    json!({
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice",
+        "metadata": {
+            "name": node,
+            "ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": node, "uid": uid}],
+        },
+        "spec": {
+            "driver": DRIVER, "nodeName": node, "devices": devices,
+            "pool": {"name": node, "generation": 1, "resourceSliceCount": 1},
+        },
+    })
+}

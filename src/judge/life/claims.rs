@@ -1,0 +1,200 @@
+//! What becomes of the ResourceClaims that the pods of a recycled scope share (TERM-20).
+
+use std::collections::BTreeSet;
+
+use conformance_contract::ruling::Ruling;
+use conformance_contract::violation::{Code, Violation};
+use conformance_expect::scopes::Scope;
+use conformance_history::{Change, History, Live, Pod, Version, list, text};
+use serde_json::Value;
+
+use super::generations::{only, recycles};
+use super::health::is_bound;
+use crate::{Shown, ensure, none, violation};
+
+const NONE_SHARED: Code = Code::new("no-claim-shared");
+const NOT_FREED: Code = Code::new("claim-not-freed");
+const BOUND_ASIDE: Code = Code::new("bound-away-from-the-claim");
+const TIED: Code = Code::new("tied-to-former-devices");
+
+/// All pods of a generation of a scope share a ResourceClaim.
+///
+/// # Errors
+/// A violation if there is none that all of them name.
+pub fn are_shared(history: &History, scope: &Scope, generation: usize) -> Ruling {
+    let shared = shared(&only(history, scope, generation), scope);
+    ensure(!shared.is_empty(), || {
+        violation(
+            NONE_SHARED,
+            format!("the pods of {scope} in generation {generation} share no ResourceClaim"),
+        )
+    })
+}
+
+/// Once the last pod that a recycle took is gone, each claim that these shared is free, at least for a moment: it was deallocated,
+/// or is gone itself (TERM-20).
+///
+/// # Errors
+/// A violation per claim that stays allocated, and if the pods have not gone.
+pub fn are_freed(history: &History, scope: &Scope) -> Ruling {
+    let claims = shared(&only(history, scope, 0), scope);
+    none(recycles(history, scope).first().into_iter().flat_map(|recycle| {
+        let its = |version: &Version<'_>| recycle.old.contains(version.uid());
+        let ends: Vec<_> = history.pods().filter(|pod| its(pod) && pod.change == Change::Deleted).collect();
+        let last = ends.iter().max_by_key(|end| end.revision()).filter(|_| ends.len() == recycle.old.len());
+        let not_freed = |claim: &String| {
+            let Some(last) = last else {
+                let message = format!(
+                    "ResourceClaim {claim} cannot be free: a pod of {scope} that shared it is there still"
+                );
+                return Some(violation(NOT_FREED, message).shown_by("recycled", recycle.begun));
+            };
+            let versions = || history.named("ResourceClaim", claim);
+            let is_free =
+                |version: &Version<'_>| version.change == Change::Deleted || is_free(version.object);
+            if versions().any(|version| version.revision() > last.revision() && is_free(&version)) {
+                return None;
+            }
+            let message = format!(
+                "ResourceClaim {claim} stayed allocated when the last pod of {scope} was gone that shared it"
+            );
+            let found = violation(NOT_FREED, message).shown_by("last pod gone", *last);
+            Some(versions().last().into_iter().fold(found, |found, version| found.shown_by("claim", version)))
+        };
+        claims.iter().filter_map(not_freed).collect::<Vec<_>>()
+    }))
+}
+
+/// The pods of a scope have the devices that their claims are allocated, on their own node, which is none of `lost`.
+///
+/// # Errors
+/// A violation per pod that is bound elsewhere than its claim, or to what is lost, and per claim that is not reserved for it.
+pub fn are_beside(live: &Live, scope: &Scope, lost: &[&str]) -> Ruling {
+    none(live.pods().filter(|pod| scope.has(*pod) && is_bound(*pod)).flat_map(|pod| {
+        let found = claims_of(pod).filter_map(|name| aside(live, pod, name, lost));
+        found.collect::<Vec<_>>()
+    }))
+}
+
+fn aside(live: &Live, pod: Pod<'_>, name: &str, lost: &[&str]) -> Option<Violation> {
+    let node = pod.node().unwrap_or_default();
+    let claim = live.get("ResourceClaim", name);
+    let status = claim.map(|claim| &claim["status"]);
+    let reserved = status.map(|status| list(&status["reservedFor"])).unwrap_or_default();
+    let results = status.map(|status| list(&status["allocation"]["devices"]["results"])).unwrap_or_default();
+    let pools: Vec<_> = results.iter().map(|result| text(&result["pool"])).collect();
+    let (code, message) = if pools.is_empty() || pools.iter().any(|pool| *pool != node) {
+        let of = if pools.is_empty() { "none".to_owned() } else { pools.join(", ") };
+        (
+            BOUND_ASIDE,
+            format!("{} is bound to {node}, and its ResourceClaim {name} has devices of {of}", pod.name()),
+        )
+    } else if lost.contains(&node) {
+        (TIED, format!("{} was bound to {node} again, which is lost", pod.name()))
+    } else if !reserved.iter().any(|consumer| consumer["uid"] == pod.uid()) {
+        (BOUND_ASIDE, format!("{} is bound, and its ResourceClaim {name} is not reserved for it", pod.name()))
+    } else {
+        return None;
+    };
+    let found = violation(code, message).shown_by_object("pod", pod.0);
+    Some(claim.into_iter().fold(found, |found, claim| found.shown_by_object("claim", claim)))
+}
+
+/// Neither allocated nor reserved.
+fn is_free(claim: &Value) -> bool {
+    let status = &claim["status"];
+    status["allocation"].is_null() && list(&status["reservedFor"]).is_empty()
+}
+
+/// The claims that every pod of a scope names.
+fn shared(history: &History, scope: &Scope) -> BTreeSet<String> {
+    let mut pods = history.pods().filter(|version| scope.has(version.pod()));
+    let named =
+        |version: Version<'_>| -> BTreeSet<String> { claims_of(version.pod()).map(str::to_owned).collect() };
+    let first = pods.next().map(named).unwrap_or_default();
+    pods.map(named).fold(first, |all, its| all.intersection(&its).cloned().collect())
+}
+
+/// The claims that a pod names, and not those that are made for it alone.
+fn claims_of(pod: Pod<'_>) -> impl Iterator<Item = &str> {
+    list(&pod.0["spec"]["resourceClaims"]).iter().filter_map(|claim| claim["resourceClaimName"].as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, object};
+    use serde_json::json;
+
+    use super::super::generations::tests::{going, pod, running, scope};
+    use super::*;
+    use crate::message;
+
+    fn with_claim(mut pod: Value) -> Value {
+        pod["spec"]["resourceClaims"] = json!([{"name": "c", "resourceClaimName": "c"}, {"name": "own"}]);
+        pod
+    }
+
+    fn claim(node: Option<&str>, reserved: &[&str]) -> Value {
+        let mut claim = object("ResourceClaim", "c");
+        claim["status"]["reservedFor"] = reserved.iter().map(|uid| json!({"uid": uid})).collect();
+        if let Some(node) = node {
+            claim["status"]["allocation"] = json!({"devices": {"results": [{"pool": node}]}});
+        }
+        claim
+    }
+
+    /// `a` and `b` run on `n` with a claim; both are deleted and made anew, and `b` is the last to go.
+    fn recycled() -> Story {
+        running()
+            .modified(with_claim(pod("a", Some("n"))))
+            .modified(with_claim(pod("b", Some("n"))))
+            .added(claim(Some("n"), &["a", "b"]))
+            .modified(with_claim(going("a")))
+            .modified(with_claim(going("b")))
+            .added(with_claim(pod("c", None)))
+            .added(with_claim(pod("d", None)))
+            .deleted(with_claim(going("a")))
+    }
+
+    fn freed(story: Story) -> Ruling {
+        are_freed(&story.end(), &scope())
+    }
+
+    #[test]
+    fn what_the_last_pod_leaves_is_free() {
+        let gone = || recycled().deleted(with_claim(going("b")));
+        assert_eq!(freed(gone().modified(claim(None, &[]))), Ok(()));
+        assert_eq!(freed(gone().deleted(claim(Some("n"), &[]))), Ok(()), "deleted");
+        assert!(message(freed(recycled())).contains("is there still"));
+        assert!(
+            message(freed(recycled().modified(claim(None, &[])))).contains("is there still"),
+            "too early"
+        );
+        let kept = gone().modified(claim(Some("n"), &["somebody"]));
+        assert!(message(freed(kept)).contains("stayed allocated"));
+    }
+
+    #[test]
+    fn pods_are_where_their_devices_are() {
+        let bound = |name: &str, node: &str| with_claim(pod(name, Some(node)));
+        let beside = |pool: Option<&str>, reserved: &[&str]| {
+            let story = Story::flat().added(bound("c", "m")).added(claim(pool, reserved));
+            are_beside(&story.end().end(), &scope(), &["n"])
+        };
+        let uid = text(&pod("c", None)["metadata"]["uid"]).to_owned();
+        assert_eq!(beside(Some("m"), &[uid.as_str()]), Ok(()));
+        assert!(message(beside(Some("n"), &[uid.as_str()])).contains("has devices of n"));
+        assert!(message(beside(None, &[])).contains("has devices of none"));
+        assert!(message(beside(Some("m"), &["a"])).contains("not reserved for it"));
+        let again = Story::flat().added(bound("c", "n")).added(claim(Some("n"), &[uid.as_str()])).end();
+        assert!(message(are_beside(&again.end(), &scope(), &["n"])).contains("which is lost"));
+    }
+
+    #[test]
+    fn pods_share_what_all_of_them_name() {
+        let shared = Story::flat().added(with_claim(pod("a", None))).added(with_claim(pod("b", None)));
+        assert_eq!(are_shared(&shared.end(), &scope(), 0), Ok(()));
+        let alone = Story::flat().added(with_claim(pod("a", None))).added(pod("b", None));
+        assert!(message(are_shared(&alone.end(), &scope(), 0)).contains("share no ResourceClaim"));
+    }
+}
