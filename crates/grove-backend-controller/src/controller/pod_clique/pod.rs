@@ -213,7 +213,8 @@ mod tests {
             }},
         });
         let (pcs, pclq) = (serde_json::from_value(pcs).unwrap(), serde_json::from_value(pclq).unwrap());
-        let spec = pod(&pcs, &pclq, "wl-0-b-xxxxx", 0, "initc:test").data["spec"].clone();
+        let parents = crate::controller::pod_clique_object::parents_of(&pcs, &pclq);
+        let spec = pod(&pcs, &pclq, ("wl-0-b-xxxxx", 0), &parents, "initc:test").data["spec"].clone();
         let shared = json!({"name": "wl-0-nic", "resourceClaimName": "wl-0-nic"});
         assert_eq!(spec["resourceClaims"], json!([own[0], shared]));
         assert_eq!(
