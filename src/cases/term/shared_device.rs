@@ -87,6 +87,7 @@ fn judge(history: &History) -> Vec<Finding> {
             let lost = text(&lost.detail["node"]);
             let (held, _) = history.reached(HELD)?;
             binding::never(&generations::only(&history.upto(held), &scope, 1), &units, None)?;
+            claims::are_shared(history, &scope, 1)?;
             let bound = history.waited_for(BOUND)?;
             let new = generations::only(history, &scope, 1).upto(bound).end();
             all([
@@ -94,7 +95,6 @@ fn judge(history: &History) -> Vec<Finding> {
                 binding::whole(&new, &units),
                 claims::are_beside(&new, &scope, &[lost]),
             ])?;
-            claims::are_shared(history, &scope, 1)?;
             history.reached(BOUND).map(drop)
         }),
     ]

@@ -17,17 +17,18 @@ const NOT_FREED: Code = Code::new("claim-not-freed");
 const BOUND_ASIDE: Code = Code::new("bound-away-from-the-claim");
 const TIED: Code = Code::new("tied-to-former-devices");
 
-/// All pods of a generation of a scope share a ResourceClaim.
+/// All pods of a generation of a scope share a ResourceClaim that there is, if it has pods.
 ///
 /// # Errors
 /// A violation if there is none that all of them name.
 pub fn are_shared(history: &History, scope: &Scope, generation: usize) -> Ruling {
-    let shared = shared(&only(history, scope, generation), scope);
-    ensure(!shared.is_empty(), || {
-        violation(
-            NONE_SHARED,
-            format!("the pods of {scope} in generation {generation} share no ResourceClaim"),
-        )
+    let its = only(history, scope, generation);
+    let has_pods = its.pods().any(|version| scope.has(version.pod()));
+    let is_made = |claim: &String| history.named("ResourceClaim", claim).next().is_some();
+    ensure(!has_pods || shared(&its, scope).iter().any(is_made), || {
+        let message =
+            format!("the pods of {scope} in generation {generation} share no ResourceClaim that there is");
+        violation(NONE_SHARED, message)
     })
 }
 
@@ -192,9 +193,13 @@ mod tests {
 
     #[test]
     fn pods_share_what_all_of_them_name() {
-        let shared = Story::flat().added(with_claim(pod("a", None))).added(with_claim(pod("b", None)));
-        assert_eq!(are_shared(&shared.end(), &scope(), 0), Ok(()));
-        let alone = Story::flat().added(with_claim(pod("a", None))).added(pod("b", None));
-        assert!(message(are_shared(&alone.end(), &scope(), 0)).contains("share no ResourceClaim"));
+        let both = || Story::flat().added(with_claim(pod("a", None))).added(with_claim(pod("b", None)));
+        let judged = |story: Story| are_shared(&story.end(), &scope(), 0);
+        assert_eq!(judged(both().added(claim(None, &[]))), Ok(()));
+        assert!(message(judged(both())).contains("share no ResourceClaim that there is"), "never made");
+        let alone =
+            Story::flat().added(claim(None, &[])).added(with_claim(pod("a", None))).added(pod("b", None));
+        assert!(message(judged(alone)).contains("share no ResourceClaim"));
+        assert_eq!(judged(Story::flat()), Ok(()), "no pods");
     }
 }
