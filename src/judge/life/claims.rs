@@ -126,7 +126,7 @@ mod tests {
     use conformance_history::testing::{Story, object};
     use serde_json::json;
 
-    use super::super::generations::tests::{going, pod, running, scope};
+    use super::super::generations::tests::{going, pod, scope};
     use super::*;
     use crate::message;
 
@@ -146,7 +146,9 @@ mod tests {
 
     /// `a` and `b` run on `n` with a claim; both are deleted and made anew, and `b` is the last to go.
     fn recycled() -> Story {
-        running()
+        Story::flat()
+            .added(with_claim(pod("a", None)))
+            .added(with_claim(pod("b", None)))
             .modified(with_claim(pod("a", Some("n"))))
             .modified(with_claim(pod("b", Some("n"))))
             .added(claim(Some("n"), &["a", "b"]))
@@ -182,12 +184,12 @@ mod tests {
             let story = Story::flat().added(bound("c", "m")).added(claim(pool, reserved));
             are_beside(&story.end().end(), &scope(), &["n"])
         };
-        let uid = text(&pod("c", None)["metadata"]["uid"]).to_owned();
-        assert_eq!(beside(Some("m"), &[uid.as_str()]), Ok(()));
-        assert!(message(beside(Some("n"), &[uid.as_str()])).contains("has devices of n"));
+        let uid = "uid-of-Pod-c";
+        assert_eq!(beside(Some("m"), &[uid]), Ok(()));
+        assert!(message(beside(Some("n"), &[uid])).contains("has devices of n"));
         assert!(message(beside(None, &[])).contains("has devices of none"));
         assert!(message(beside(Some("m"), &["a"])).contains("not reserved for it"));
-        let again = Story::flat().added(bound("c", "n")).added(claim(Some("n"), &[uid.as_str()])).end();
+        let again = Story::flat().added(bound("c", "n")).added(claim(Some("n"), &[uid])).end();
         assert!(message(are_beside(&again.end(), &scope(), &["n"])).contains("which is lost"));
     }
 

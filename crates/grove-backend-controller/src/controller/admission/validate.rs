@@ -181,10 +181,11 @@ mod tests {
     async fn a_stored_feature_that_is_not_supported_blocks_no_edit() {
         let sharing = json!([{ "name": "claim", "scope": "AllReplicas" }]);
         let shared = ("/spec/template/resourceSharing", sharing);
-        let (old, new) = (pcs(std::slice::from_ref(&shared)), pcs(&[shared, ("/spec/replicas", json!(3))]));
+        let scaled = ("/spec/replicas", json!(3));
+        let (old, new) = (on_volcano(std::slice::from_ref(&shared)), on_volcano(&[shared, scaled]));
         assert!(!create(&old).await.admits());
         assert!(update(&old, &new).await.admits());
-        assert!(!update(&pcs(&[]), &old).await.admits());
+        assert!(!update(&on_volcano(&[]), &old).await.admits());
     }
 
     #[rstest]
