@@ -138,7 +138,7 @@ fn stdout(output: &Output) -> String {
 #[case(&["run", "--operator", "reference", "--declares", "d.yaml"], "what the reference controller declares is known")]
 #[case(&["run", "--upgrade-from", "upstrem=x"], "--upgrade-from: operator upstrem=x: no such kind of operator")]
 #[case(&["run", "--upgrade-from", "exec:nowhere.yaml"], "--upgrade-from: nowhere.yaml")]
-#[case(&["run", "--upgrade-from", "reference", "--provider", "kind"], "--upgrade-from starts a process beside a local")]
+#[case(&["run", "--upgrade-from", "reference", "--provider", "kind"], "--upgrade-from starts processes beside a local")]
 #[case(&["run", "--upgrade-from", "reference", "--workload", "w.yaml", "--nodes", "8x8"], "cannot be used with")]
 #[case(&["run", "--scale", "50x8"], "--pods")]
 #[case(&["run", "--pods", "300"], "--scale")]
