@@ -61,6 +61,7 @@ impl Fixture {
             node_image: None,
             overrides: &Overrides::new(),
             controller_program: &controller,
+            operator: None,
         };
         let (kind, _) = prepare(wanted, &Lines).await?;
         let suite = images::statically(SUITE, Some(Path::new(PROGRAM))).await?;

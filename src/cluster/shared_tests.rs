@@ -8,13 +8,16 @@ use super::*;
 
 const KEY: &str = "conformance.grove.io/run";
 
+/// What becomes of an object meanwhile.
+type Change = Box<dyn FnOnce(&mut Option<Value>) + Send>;
+
 /// One object of an API server, which holds writers to its resourceVersion. A writer may meet another one in between.
 #[derive(Default)]
 struct Server {
     object: Option<Value>,
     version: u64,
     /// Done once, before the next patch or deletion.
-    in_between: Option<Box<dyn FnOnce(&mut Option<Value>) + Send>>,
+    in_between: Option<Change>,
 }
 
 impl Server {
