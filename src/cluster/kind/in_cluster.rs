@@ -176,19 +176,28 @@ async fn scheduler_up(client: &Client, scheduler: Scheduler, image: &str) -> Res
 async fn release_up(client: &Client, release: &Release, folder: &Path) -> Result<Installed, ClusterError> {
     let deployed = release.package.deployed;
     let made = Helm::on_path().install(release, &kubeconfig_in(folder), &folder.join("helm")).await;
-    let installed = match made {
-        // What helm says of pods that do not become ready is that it has waited long enough.
-        Err(ClusterError::Command { command, reason }) => {
-            let reason = format!("{reason}\n{}", pods_say(client, deployed.namespace).await);
-            return Err(ClusterError::Command { command, reason });
-        }
-        made => made?,
-    };
+    let installed = with_what_pods_say(made, client, deployed.namespace).await?;
     works(client, deployed, OF_OPERATORS).await?;
     for object in (installation(release.scheduler).objects)() {
         deploy::apply_when_served(client, &object).await?;
     }
     Ok(installed)
+}
+
+/// What Helm made, or its failure with what the pods of the namespace say: Helm says of pods that do not become ready that it
+/// has waited long enough.
+pub(super) async fn with_what_pods_say<T>(
+    made: Result<T, ClusterError>,
+    client: &Client,
+    namespace: &str,
+) -> Result<T, ClusterError> {
+    match made {
+        Err(ClusterError::Command { command, reason }) => {
+            let reason = format!("{reason}\n{}", pods_say(client, namespace).await);
+            Err(ClusterError::Command { command, reason })
+        }
+        made => made,
+    }
 }
 
 /// Waits until a scheduler's Deployments are there and available.
@@ -260,7 +269,7 @@ async fn not_rolled_out(client: &Client, namespace: &str, what: String, limit: D
 }
 
 /// What the pods of a namespace say that do not run, and the end of the log of each.
-pub(super) async fn pods_say(client: &Client, namespace: &str) -> String {
+async fn pods_say(client: &Client, namespace: &str) -> String {
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
     let mut said = Vec::new();
     if let Ok(found) = pods.list(&ListParams::default()).await {

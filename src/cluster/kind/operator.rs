@@ -11,7 +11,7 @@ use kube::api::{Api, DynamicObject, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::json;
 
-use super::in_cluster::{OF_OPERATORS, PAUSE, ROLLOUT, deployment_ready_in, pods_say};
+use super::in_cluster::{OF_OPERATORS, PAUSE, ROLLOUT, deployment_ready_in, with_what_pods_say};
 use super::kubeconfig_in;
 use crate::images::Image;
 use crate::local::ControllerSpec;
@@ -109,12 +109,7 @@ impl UnderTest {
                 let wanted = Wanted { release: &chart.release, namespace: &place.namespace, chart: &of };
                 let put =
                     Helm::on_path().put(wanted, &values, &kubeconfig_in(folder), &folder.join("helm")).await;
-                if let Err(ClusterError::Command { command, reason }) = put {
-                    // What Helm says of pods that do not become ready is that it has waited long enough.
-                    let reason = format!("{reason}\n{}", pods_say(client, &place.namespace).await);
-                    return Err(ClusterError::Command { command, reason });
-                }
-                put?;
+                with_what_pods_say(put, client, &place.namespace).await?;
                 OF_OPERATORS
             }
         };

@@ -94,7 +94,7 @@ impl Operator {
     /// # Errors
     /// [`OperatorError::File`] for a placeholder without a value.
     pub fn init_tag(&self, init: &InitProgram) -> Result<String, OperatorError> {
-        fill(&init.tag, &self.revision()).map_err(wrong("chart.init.tag"))
+        fill(&init.tag, &self.revision()).map_err(OperatorError::in_field("chart.init.tag"))
     }
 
     /// The chart's values in one cluster.
@@ -119,14 +119,10 @@ impl Operator {
             values.insert(repository, name.to_owned());
             values.insert(tag, version.to_owned());
         }
-        self.filled(&chart.values, &values, spec).map_err(wrong("chart.values"))
+        self.filled(&chart.values, &values, spec).map_err(OperatorError::in_field("chart.values"))
     }
 
     fn revision(&self) -> Values {
         [("version", self.version.clone()), ("commit", self.commit.clone().unwrap_or_default())].into()
     }
-}
-
-fn wrong(field: &'static str) -> impl Fn(String) -> OperatorError {
-    move |reason| OperatorError::File { path: field.into(), reason }
 }

@@ -83,6 +83,11 @@ pub enum OperatorError {
 }
 
 impl OperatorError {
+    /// What is wrong with a field of a description.
+    pub(super) fn in_field(field: &'static str) -> impl Fn(String) -> Self {
+        move |reason| Self::File { path: field.into(), reason }
+    }
+
     /// Whether the command line, or a file that it names, is wrong.
     pub fn is_usage(&self) -> bool {
         match self {

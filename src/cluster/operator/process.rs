@@ -41,7 +41,7 @@ impl Operator {
             let content = std::fs::read(from).map_err(ClusterError::file(from))?;
             home::write(&place.folder.join("certs").join(name), content)?;
         }
-        let wrong = |field: &'static str| move |reason| OperatorError::File { path: field.into(), reason };
+        let wrong = OperatorError::in_field;
         if let Some(content) = self.configuration(&values, spec).map_err(wrong("configuration"))? {
             home::write(&place.folder.join("config.yaml"), content)?;
         }
