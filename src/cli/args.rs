@@ -764,6 +764,9 @@ pub(crate) struct BenchArgs {
     /// Backend whose scheduler is measured, as for `run --backend`, or all.
     #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
     pub backend: String,
+    /// Measure TrainJobs instead: the start of a control plane with trainer and JobSet, latency, and what the KAI plugin takes.
+    #[arg(long, conflicts_with = "throughput")]
+    pub trainjob: bool,
     /// Measure kube-scheduler's throughput instead: pods bound per second in each of its mappings, without topology and
     /// with a required rack.
     #[arg(long, conflicts_with = "backend")]

@@ -47,7 +47,7 @@ pub(crate) struct Selection<'a> {
 pub(crate) fn plan(words: Selection<'_>) -> Result<Plan, Failure> {
     let targets = match words.workload {
         Workload::PodCliqueSets => targets_declaring(words.backend, words.scope, words.features)?,
-        Workload::TrainJobs => targets_among(&TRAIN_JOB_TARGETS, "backend of TrainJobs", words.backend)?,
+        Workload::TrainJobs => train_job_targets(words.backend)?,
         Workload::PlainPods => {
             targets_among(&AI_CONFORMANCE_TARGETS, "backend of plain pods", words.backend)?
         }
@@ -99,6 +99,14 @@ pub(crate) fn later_life_on(args: &RunArgs, targets: &[Target], run: &str) -> Op
         return None;
     }
     scope_of_later_life(targets, run)
+}
+
+/// The columns of TrainJobs of a backend.
+///
+/// # Errors
+/// [`Failure::Usage`] for a backend that there is not.
+pub(crate) fn train_job_targets(backend: &str) -> Result<Vec<Target>, Failure> {
+    targets_among(&TRAIN_JOB_TARGETS, "backend of TrainJobs", backend)
 }
 
 /// Those of these columns that are a backend's, by its `schedulerName` or by their own name.

@@ -175,7 +175,7 @@ impl TestContext {
 }
 
 /// The pods of a TrainJob that are not on their way out.
-fn pods_of<'a>(live: &'a Live, train_job: &'a str) -> impl Iterator<Item = &'a Value> {
+pub fn pods_of<'a>(live: &'a Live, train_job: &'a str) -> impl Iterator<Item = &'a Value> {
     live.of("Pod").filter(move |pod| {
         let metadata = &pod["metadata"];
         metadata["labels"][JOB_SET] == train_job && metadata["deletionTimestamp"].is_null()
@@ -184,7 +184,7 @@ fn pods_of<'a>(live: &'a Live, train_job: &'a str) -> impl Iterator<Item = &'a V
 
 /// Gives a runtime to the target's scheduler, with the policy by which the trainer makes a gang for it, where it does that.
 /// What the manifest says stays; a `null` there says that there is to be none.
-fn claim(runtime: &mut Value, target: Target) {
+pub fn claim(runtime: &mut Value, target: Target) {
     let level = runtime["metadata"]["annotations"][REQUIRED_LEVEL].as_str().map(str::to_owned);
     let spec = &mut runtime["spec"];
     // The narrowest level has the first tier.

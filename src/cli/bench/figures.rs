@@ -3,30 +3,25 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use conformance_cluster::local::{LocalCluster, Part};
-use conformance_cluster::nodes::{NodeSpec, PODS};
-use conformance_cluster::{ClusterError, deploy, peak_memory, processor_time};
+use conformance_cluster::local::Part;
+use conformance_cluster::{peak_memory, processor_time};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
-use conformance_driver::test_cluster::TestCluster;
 use conformance_expect::schedulers;
 use conformance_history::Live;
 use conformance_report::ProcessorSeconds;
 use serde_json::{Value, json};
-use tokio::sync::watch;
 
+use super::timed::{print, starts, timed, with_nodes};
 use crate::args::BenchArgs;
 use crate::output::{self, Console};
 use crate::{Failure, cluster_spec, programs, run_id, select};
 
-const STARTS: usize = 3;
 const SMALL_GANGS: usize = 5;
 const GANGS: usize = 100;
 const PODS_PER_GANG: usize = 10;
-const LIMIT: Duration = Duration::from_secs(120);
 
 /// Measures and prints.
 ///
@@ -39,22 +34,8 @@ pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<
     let spec = cluster_spec(kubernetes, &args.cluster_args, &running, &talk).await?;
     let programs = programs(&args.cluster_args, &spec, &talk).await?;
     let run = run_id();
-    let mut starts = Vec::new();
-    for number in 0..STARTS {
-        talk.now(&format!("cluster start {} of {STARTS}", number + 1));
-        let cluster = LocalCluster::start(&format!("{run}-{number}"), spec.clone(), programs.clone()).await?;
-        starts.push(cluster.ready_in);
-        cluster.stop(false).await?;
-    }
-    print("cluster ready", &mut starts);
-    let cluster = LocalCluster::start(&format!("{run}-bench"), spec.clone(), programs).await?;
-    let cluster = Arc::new(cluster);
-    let test_cluster = TestCluster::prepare(cluster.clone(), &spec.schedulers, &run).await?;
-    for index in 0..50 {
-        let name = format!("bench-{index}");
-        let node = NodeSpec { name, labels: [].into(), taint: None, gpus: 8, pods: PODS };
-        deploy::create_unless_there(&test_cluster.client, &node.object()).await?;
-    }
+    starts(&spec, &programs, &run, &talk).await?;
+    let (cluster, test_cluster) = with_nodes(&spec, programs, &run).await?;
     // A stand-in's figures are nobody's.
     let stood_in = spec.stood_in_for();
     for target in
@@ -68,7 +49,7 @@ pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<
             schedulers::of(*target).claim(&mut pcs);
             let bound =
                 |live: &Live| of(live, &name).filter(|pod| pod["spec"]["nodeName"].is_string()).count();
-            latencies.push(timed(&test_cluster, &pcs, |live| bound(live) == PODS_PER_GANG).await?);
+            latencies.push(timed(&test_cluster, &[pcs], |live| bound(live) == PODS_PER_GANG).await?);
         }
         print(
             &format!("{target}: PodCliqueSet of {PODS_PER_GANG} pods, submit to all bound"),
@@ -77,7 +58,7 @@ pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<
     }
     talk.now(&format!("{GANGS} PodGangs of {PODS_PER_GANG} pods"));
     let pods = GANGS * PODS_PER_GANG;
-    let ungated = timed(&test_cluster, &pod_clique_set("many", GANGS, PODS_PER_GANG), |live| {
+    let ungated = timed(&test_cluster, &[pod_clique_set("many", GANGS, PODS_PER_GANG)], |live| {
         of(live, "many")
             .filter(|pod| pod["spec"]["schedulingGates"].as_array().is_none_or(Vec::is_empty))
             .count()
@@ -121,44 +102,4 @@ fn pod_clique_set(name: &str, replicas: usize, pods: usize) -> Value {
             "podSpec": {"containers": [{"name": "worker", "image": "registry.k8s.io/pause:3.10"}]},
         }}]}},
     })
-}
-
-/// From the request to the moment when the watches show that it is done.
-async fn timed(
-    test_cluster: &TestCluster,
-    pcs: &Value,
-    done: impl Fn(&Live) -> bool,
-) -> Result<Duration, Failure> {
-    let _tracked = test_cluster.recorder.track("default", |_| false);
-    let mut changes: watch::Receiver<usize> = test_cluster.recorder.follow("default");
-    let begin = Instant::now();
-    deploy::create_unless_there(&test_cluster.client, pcs).await?;
-    let wait = async {
-        while !test_cluster.recorder.look("default", &done) {
-            if changes.changed().await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        }
-    };
-    tokio::time::timeout(LIMIT, wait).await.map_err(|_| {
-        Failure::from(ClusterError::NotReady {
-            what: format!("PodCliqueSet {}", pcs["metadata"]["name"]),
-            seconds: LIMIT.as_secs(),
-            last: test_cluster.recorder.look("default", |live| format!("{} pods bound", live.bound())),
-        })
-    })?;
-    Ok(begin.elapsed())
-}
-
-/// Minimum, median, maximum.
-fn print(what: &str, durations: &mut [Duration]) {
-    durations.sort_unstable();
-    let seconds = |index: usize| durations[index].as_secs_f64();
-    output::data(&format!(
-        "{what}: median {:.2} s (min {:.2}, max {:.2}, {} runs)",
-        seconds(durations.len() / 2),
-        seconds(0),
-        seconds(durations.len() - 1),
-        durations.len()
-    ));
 }

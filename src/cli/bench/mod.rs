@@ -2,6 +2,7 @@
 //!
 //! - [`figures`]: the suite's and the controller's: cluster start, latency of a small gang, memory;
 //! - [`calibration`]: how fast the machine is;
+//! - [`train_jobs`] (`--trainjob`): the same of TrainJobs, and what the KAI plugin takes;
 //! - [`throughput`] (`--throughput`): kube-scheduler's, for each mapping of a PodGang; [`workload`] is its input,
 //!   [`table`] its output.
 //!
@@ -12,6 +13,8 @@ mod calibration;
 mod figures;
 mod table;
 mod throughput;
+mod timed;
+mod train_jobs;
 mod workload;
 
 use conformance_contract::kubernetes::Kubernetes;
@@ -37,7 +40,10 @@ pub(crate) async fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
         if versions.len() > 1 {
             output::data(&format!("Kubernetes {}", version.version()));
         }
-        figures::figures(*version, args).await?;
+        match args.trainjob {
+            true => train_jobs::train_jobs(*version, args).await?,
+            false => figures::figures(*version, args).await?,
+        }
     }
     Ok(Exit::Conformant)
 }

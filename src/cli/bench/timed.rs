@@ -1,0 +1,106 @@
+//! What every measurement is made of: a control plane's start, nodes, and the time from a request to what comes of it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use conformance_cluster::cluster_spec::ClusterSpec;
+use conformance_cluster::local::{LocalCluster, Programs};
+use conformance_cluster::nodes::{NodeSpec, PODS};
+use conformance_cluster::{ClusterError, deploy};
+use conformance_driver::test_cluster::TestCluster;
+use conformance_history::Live;
+use serde_json::Value;
+use tokio::sync::watch;
+
+use crate::Failure;
+use crate::output::{self, Console};
+
+const STARTS: usize = 3;
+const NODES: usize = 50;
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Starts and stops control planes one after the other, and prints what a start takes.
+///
+/// # Errors
+/// [`Failure::Infrastructure`].
+pub(super) async fn starts(
+    spec: &ClusterSpec,
+    programs: &Programs,
+    run: &str,
+    talk: &Console,
+) -> Result<(), Failure> {
+    let mut starts = Vec::new();
+    for number in 0..STARTS {
+        talk.now(&format!("cluster start {} of {STARTS}", number + 1));
+        let cluster = LocalCluster::start(&format!("{run}-{number}"), spec.clone(), programs.clone()).await?;
+        starts.push(cluster.ready_in);
+        cluster.stop(false).await?;
+    }
+    print("cluster ready", &mut starts);
+    Ok(())
+}
+
+/// A control plane with nodes of 8 GPUs.
+///
+/// # Errors
+/// [`Failure::Infrastructure`].
+pub(super) async fn with_nodes(
+    spec: &ClusterSpec,
+    programs: Programs,
+    run: &str,
+) -> Result<(Arc<LocalCluster>, TestCluster), Failure> {
+    let cluster = Arc::new(LocalCluster::start(&format!("{run}-bench"), spec.clone(), programs).await?);
+    let test_cluster = TestCluster::prepare(cluster.clone(), &spec.schedulers, run).await?;
+    for index in 0..NODES {
+        let name = format!("bench-{index}");
+        let node = NodeSpec { name, labels: [].into(), taint: None, gpus: 8, pods: PODS };
+        deploy::create_unless_there(&test_cluster.client, &node.object()).await?;
+    }
+    Ok((cluster, test_cluster))
+}
+
+/// From the first request, of objects in the default namespace, to the moment when the watches show that it is done.
+///
+/// # Errors
+/// [`Failure::Infrastructure`], also if it is not done in the time.
+pub(super) async fn timed(
+    test_cluster: &TestCluster,
+    objects: &[Value],
+    done: impl Fn(&Live) -> bool,
+) -> Result<Duration, Failure> {
+    let _tracked = test_cluster.recorder.track("default", |_| false);
+    let mut changes: watch::Receiver<usize> = test_cluster.recorder.follow("default");
+    let begin = Instant::now();
+    for object in objects {
+        deploy::create_unless_there(&test_cluster.client, object).await?;
+    }
+    let wait = async {
+        while !test_cluster.recorder.look("default", &done) {
+            if changes.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    };
+    tokio::time::timeout(LIMIT, wait).await.map_err(|_| {
+        let names: Vec<_> = objects.iter().map(|object| object["metadata"]["name"].to_string()).collect();
+        Failure::from(ClusterError::NotReady {
+            what: names.join(", "),
+            seconds: LIMIT.as_secs(),
+            last: test_cluster.recorder.look("default", |live| format!("{} pods bound", live.bound())),
+        })
+    })?;
+    Ok(begin.elapsed())
+}
+
+/// Minimum, median, maximum.
+pub(super) fn print(what: &str, durations: &mut [Duration]) {
+    durations.sort_unstable();
+    let seconds = |index: usize| durations[index].as_secs_f64();
+    output::data(&format!(
+        "{what}: median {:.2} s (min {:.2}, max {:.2}, {} runs)",
+        seconds(durations.len() / 2),
+        seconds(0),
+        seconds(durations.len() - 1),
+        durations.len()
+    ));
+}

@@ -1,0 +1,165 @@
+//! What a TrainJob takes from its request to its last pod bound, on a control plane with the unmodified trainer and JobSet,
+//! and what the KAI plugin takes of memory and of the time of a request.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use conformance_cluster::local::Part;
+use conformance_cluster::{ClusterError, deploy, peak_memory};
+use conformance_contract::clauses::Feature;
+use conformance_contract::kubernetes::Kubernetes;
+use conformance_contract::scheduler::Scheduler;
+use conformance_contract::target::Target;
+use conformance_driver::test_cluster::TestCluster;
+use conformance_driver::train_jobs::{claim, pods_of};
+use conformance_history::Live;
+use kube::Client;
+use serde_json::{Value, json};
+
+use super::timed::{print, starts, timed, with_nodes};
+use crate::args::BenchArgs;
+use crate::output::{self, Console};
+use crate::{Failure, cluster_spec, programs, run_id, select};
+
+const TRAIN_JOBS: usize = 5;
+const PODS: usize = 10;
+/// How long the trainer may take to know a new runtime.
+const RUNTIME_KNOWN: Duration = Duration::from_secs(20);
+/// Webhooks of the KAI plugin end so.
+const PLUGIN: &str = ".trainer-kai-plugin.kai.scheduler";
+
+/// Measures and prints.
+///
+/// # Errors
+/// [`Failure::Usage`] for a backend that there is not; [`Failure::Infrastructure`].
+pub(super) async fn train_jobs(kubernetes: Kubernetes, args: &BenchArgs) -> Result<(), Failure> {
+    let talk = Console::default();
+    let targets = select::train_job_targets(&args.backend)?;
+    // With the gate of the Job controller's gangs, every Job has one of that kind, whoever schedules it.
+    let (by_job, others): (Vec<_>, Vec<_>) =
+        targets.into_iter().partition(|target| target.declares(Feature::JobWorkload));
+    for targets in [by_job, others].iter().filter(|targets| !targets.is_empty()) {
+        let running: BTreeSet<Scheduler> = targets.iter().map(|target| target.scheduler()).collect();
+        let spec = cluster_spec(kubernetes, &args.cluster_args, &running, &talk)
+            .await?
+            .with_trainer(targets.iter().any(|target| target.declares(Feature::JobWorkload)));
+        let programs = programs(&args.cluster_args, &spec, &talk).await?;
+        let run = run_id();
+        starts(&spec, &programs, &run, &talk).await?;
+        let (cluster, test_cluster) = with_nodes(&spec, programs, &run).await?;
+        let stood_in = spec.stood_in_for();
+        for target in targets.iter().filter(|target| !stood_in.contains(&target.backend())) {
+            latency(&test_cluster, *target, &talk).await?;
+        }
+        talk.end();
+        if let Some(peak) = cluster.pid(Part::TRAINER_PLUGIN).and_then(peak_memory::of_process) {
+            output::data(&format!("KAI plugin, peak resident memory: {} MB", peak / 1_000_000));
+        }
+        let metrics = metrics(&test_cluster.client).await?;
+        if let Some((requests, mean)) = mean_of_webhooks(&metrics, PLUGIN) {
+            output::data(&format!(
+                "KAI plugin, a request as the API server sees it: mean {:.1} ms ({requests} requests)",
+                mean.as_secs_f64() * 1000.0
+            ));
+        }
+        drop(test_cluster);
+        if let Some(cluster) = Arc::into_inner(cluster) {
+            cluster.stop(false).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn latency(test_cluster: &TestCluster, target: Target, talk: &Console) -> Result<(), Failure> {
+    let runtime = runtime(target);
+    deploy::create_unless_there(&test_cluster.client, &runtime).await?;
+    let name = |number: usize| format!("bench-{number}-{}", target.name());
+    // The first waits until the trainer knows the runtime, and is not counted.
+    let first = train_job(&name(0), &runtime);
+    let begin = Instant::now();
+    while let Err(error) = deploy::create_unless_there(&test_cluster.client, &first).await {
+        if begin.elapsed() > RUNTIME_KNOWN {
+            return Err(error.into());
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let mut latencies = Vec::new();
+    for number in 0..=TRAIN_JOBS {
+        talk.now(&format!("{target}: TrainJob {number} of {TRAIN_JOBS}"));
+        let name = name(number);
+        let are_bound = |live: &Live| {
+            pods_of(live, &name).filter(|pod| pod["spec"]["nodeName"].is_string()).count() == PODS
+        };
+        latencies.push(timed(test_cluster, &[train_job(&name, &runtime)], are_bound).await?);
+    }
+    print(&format!("{target}: TrainJob of {PODS} one-GPU pods, submit to all bound"), &mut latencies[1..]);
+    Ok(())
+}
+
+fn runtime(target: Target) -> Value {
+    let gpu = json!({"nvidia.com/gpu": 1});
+    let container = json!({"name": "node", "image": "registry.k8s.io/pause:3.10",
+        "resources": {"requests": gpu, "limits": gpu}});
+    let job = json!({"name": "node", "template": {
+        "metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
+        "spec": {"template": {"spec": {"containers": [container]}}},
+    }});
+    let mut runtime = json!({
+        "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainingRuntime",
+        "metadata": {"name": format!("bench-{}", target.name()), "namespace": "default"},
+        "spec": {"mlPolicy": {"numNodes": PODS}, "template": {"spec": {"replicatedJobs": [job]}}},
+    });
+    claim(&mut runtime, target);
+    runtime
+}
+
+fn train_job(name: &str, runtime: &Value) -> Value {
+    json!({
+        "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"runtimeRef": {"kind": "TrainingRuntime", "name": runtime["metadata"]["name"]}},
+    })
+}
+
+/// What the API server says of itself.
+async fn metrics(client: &Client) -> Result<String, Failure> {
+    let failed = |source| Failure::from(ClusterError::api("GET /metrics", source));
+    let request = http::Request::get("/metrics").body(Vec::new());
+    let request = request.map_err(|error| failed(kube::Error::HttpError(error)))?;
+    client.request_text(request).await.map_err(failed)
+}
+
+/// How many requests went to the webhooks whose names end so, and what one took on average.
+fn mean_of_webhooks(metrics: &str, suffix: &str) -> Option<(u64, Duration)> {
+    let sum = |field: &str| -> f64 {
+        let start = format!("apiserver_admission_webhook_admission_duration_seconds_{field}{{");
+        let named = format!("{suffix}\"");
+        let lines = metrics.lines().filter(|line| line.starts_with(&start) && line.contains(&named));
+        lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+    };
+    let requests = sum("count");
+    (requests > 0.0).then(|| (requests as u64, Duration::from_secs_f64(sum("sum") / requests)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_is_over_the_webhooks_of_that_name() {
+        let of = |field: &str, name: &str, value: &str| {
+            format!(
+                "apiserver_admission_webhook_admission_duration_seconds_{field}{{name=\"{name}\",type=\"admit\"}} {value}\n"
+            )
+        };
+        let text = of("sum", "a.mine", "0.3")
+            + &of("count", "a.mine", "2")
+            + &of("sum", "b.mine", "0.1")
+            + &of("count", "b.mine", "2")
+            + &of("sum", "another", "9")
+            + &of("count", "another", "1");
+        assert_eq!(mean_of_webhooks(&text, ".mine"), Some((4, Duration::from_millis(100))));
+        assert_eq!(mean_of_webhooks(&text, ".nobody"), None);
+    }
+}
